@@ -292,7 +292,7 @@ class ConvexStep(HoldsAddresses):
 
     def share_springs(self, step: float) -> None:
         """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
-        self._world.table.spring_interval = step
+        self._world.table.doubled_step = step
 
     # -- what compiled code needs ------------------------------------------------------------------
 

@@ -99,7 +99,7 @@ WORLD = Layout(
     balances_steps="i8",  # 1: trees that turn far get the energy and momentum that they should have
     # size of the extrapolated step of which this one is a half, or the whole [s]; 0: of none. Then
     # springs are implicit in part, and drift of equalities is not taken back at once.
-    spring_interval="f8",
+    doubled_step="f8",
     current=STATE,
     following=STATE,
     half=STATE,

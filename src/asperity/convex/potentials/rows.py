@@ -19,7 +19,8 @@ equality, limit (CENIC IV-D, near-rigid regularisation of SAP V-B; w estimates J
         u > v̂_l the row pulls with the impulse p = −4 δt |c_0|/(T² w), or less if that stops the
         joint at v̂_l: four times what braking along the exponential needs, because steps grow on
         the way and T with them. That is a spring of 400/w N/m at the most: a joint that rests on a
-        limit, some 10⁻⁶ rad beyond it, leaves it freely.
+        limit, some 10⁻⁶ rad beyond it, leaves it freely. c_g, the problem's ``limit_gap``, is a
+        part of the accuracy under error control, and 0 in fixed steps.
 dry friction  ℓ = δt f (√(u² + v_s²) − v_s), the scalar case of the contacts' friction law
 actuator (CENIC IV-E, equations 19 and 20, written so that the cost is continuous)
     y(u) = b − c u,  c = δt k_p + k_d,  γ = δt clamp(y; e_l, e_u)

@@ -54,7 +54,7 @@ def _balance(
     state.time = at_world.current.time
     restore(solved.start, inputs, state)
     state.valid = 0
-    world.spring_interval = at_world.spring_interval
+    world.doubled_step = at_world.doubled_step
     code = call_pp_status(world.evaluate, world.plant, state)
     if code != OK:
         return code

@@ -175,7 +175,7 @@ def limit_step(world: Table, step: float) -> float:
     A whole step and its halves have that of a half step in common: if each gave way by its own
     amount, extrapolation would take the difference for motion.
     """
-    return 0.5 * world.spring_interval if world.spring_interval > 0.0 else step
+    return 0.5 * world.doubled_step if world.doubled_step > 0.0 else step
 
 
 @compiled
@@ -184,7 +184,7 @@ def drift_speed(world: Table) -> float:
 
     What a half step leaves is its error: to take it back in the next would count it twice.
     """
-    return 0.0 if world.spring_interval > 0.0 else DRIFT_SPEED
+    return 0.0 if world.doubled_step > 0.0 else DRIFT_SPEED
 
 
 @compiled

@@ -180,7 +180,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     half = world.half
     full = world.full
     guess_whole(world, source, step)
-    world.spring_interval = step
+    world.doubled_step = step
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code

@@ -89,8 +89,8 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
             problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not graph.tree_spatial[tree]:
             share = 1.0
-            if world.spring_interval > 0.0:
-                share = implicit_share(plant, tree, world.spring_interval)
+            if world.doubled_step > 0.0:
+                share = implicit_share(plant, tree, world.doubled_step)
             for i in range(n):
                 problem.matrix[block + i * n + i] += step * (
                     plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
@@ -228,7 +228,7 @@ class IcfMethod(ConvexMethod):
         if passes is None:
             passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
         problem.options.most_changes = int(passes)
-        world.table.spring_interval = 0.0
+        world.table.doubled_step = 0.0
         world.table.center_gyroscopic = int(self.center_gyroscopic)
         world.table.balances_steps = 1
         problem.options.refuse_unsettled = int(self.refuse_unsettled)

@@ -244,7 +244,7 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
         memory.qvel[i] = target.qvel[i]
         memory.error[i] = world.result.error[i]
     code = call_method(memory.doubling, world, source, target, step)
-    world.spring_interval = 0.0
+    world.doubled_step = 0.0
     if code != OK:
         return code
     # The middle state has been used.
