@@ -376,7 +376,7 @@ class Engine(HoldsAddresses):
         table.joint_limit_factor[:] = table.turn_factor[:] = np.inf
         table.pair_form[:] = 0
         self.checked = False
-        table.listed = table.relative = 0
+        table.listed = 0
         move_vertices(table, table.q, table.vertex_now)
 
     def write_state(self, qpos: Floats) -> None:

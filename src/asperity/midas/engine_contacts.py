@@ -50,7 +50,6 @@ def survey(engine: Table) -> int:
     if not are_kept(engine, engine.q, engine.q):
         code = call_pp_status(engine.rebuild, engine, STARTED)
         engine.listed = 0
-        engine.relative = 0
     else:
         measure_candidates(engine)
     return code

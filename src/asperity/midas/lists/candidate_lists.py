@@ -6,7 +6,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
-from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, PREDICTED, STARTED
+from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.candidates import find_candidates
 from asperity.midas.lists.kept_lists import put_kept_aside
@@ -28,19 +28,6 @@ _REACH = 5e-4
 _MANY = 1 << 17
 
 
-@compiled
-def _may_keep(engine: Table, reason: int) -> bool:
-    """Whether pairs of links may keep candidates on the way to the trial state.
-
-    Not where nothing moves far any more: a list of all serves resting things for longer.
-    """
-    if reason == PREDICTED:
-        for link in range(engine.radius.size):
-            if engine.link_move[link] > engine.activation:
-                return True
-    return reason == CUT
-
-
 @entry_point(types.int64(MIDAS.type, types.int64))
 def rebuild(engine: Table, reason: int) -> int:
     """List candidates along the links' paths anew and lay out the Hessian; returns a code.
@@ -59,7 +46,7 @@ def rebuild(engine: Table, reason: int) -> int:
                     engine.path_begin[link, i, k] = engine.q_now[link, i, k]
                     engine.path_end[link, i, k] = engine.q_trial[link, i, k]
     engine.keeps_relative = 0
-    if _may_keep(engine, reason) and keep_relative(engine):
+    if reason == CUT and keep_relative(engine):
         engine.keeps_relative = 1
         put_kept_aside(engine)
     measure_paths(engine, engine.longest_move)
@@ -84,7 +71,6 @@ def rebuild(engine: Table, reason: int) -> int:
         code = arrange(engine)
     if code != 0:
         engine.listed = 0
-        engine.relative = 0
     engine.rebuilds += 1
     return code
 

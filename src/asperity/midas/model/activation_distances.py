@@ -63,7 +63,7 @@ def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
     table.pair_activation[:] = np.maximum(wanted, _SMALLEST)
     table.activation = float(table.pair_activation.max())
     # Lists were made with other ones.
-    table.listed = table.relative = 0
+    table.listed = 0
     return {
         (int(one), int(other)): max(float(least), _SMALLEST)
         for (one, other), least in zip(links, clearance, strict=True)

@@ -59,5 +59,5 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
     ):
         setattr(table, name, getattr(table, name)[kept].copy())
     # Whatever is listed has other numbers now.
-    table.candidates = table.friction_pairs = table.listed = table.relative = 0
+    table.candidates = table.friction_pairs = table.listed = 0
     table.friction_schedule[:] = 0
