@@ -143,7 +143,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
             Body(
                 f"{_METHODS}.modes",
                 "_stopped_share",
-                "return float(rows.kind[r] == LIMIT and rows.impulse[r] != 0.0)",
+                "return 1.0 if rows.kind[r] == LIMIT and rows.impulse[r] != 0.0 else 0.0",
             ),
         ),
     ),
