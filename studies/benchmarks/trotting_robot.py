@@ -54,7 +54,8 @@ LEGS = {"fl": (0.2, 0.14), "fr": (0.2, -0.14), "hl": (-0.2, 0.14), "hr": (-0.2, 
 def robot(gait: Gait) -> str:
     """The model, as MJCF."""
     return f"""
-<mujoco><custom><text name="asperity" data="stiffness=1e5 dissipation=10 stiction_tolerance=1e-4"/></custom>
+<mujoco><custom>
+<text name="asperity" data="stiffness=1e5 dissipation=10 stiction_tolerance=1e-4"/></custom>
 <default><geom friction="{gait.friction:.17g}"/></default>
 <worldbody><geom type="plane" size="5 5 1"/>
  <body pos="0 0 0.3"><joint type="slide" axis="1 0 0"/>
