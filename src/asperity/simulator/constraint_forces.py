@@ -196,9 +196,6 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
             continue
         value = rows.impulse[r] / delivered.step
         if rows.source[r] >= 0:
-            if rows.kind[r] == LIMIT and value == 0.0:
-                # Of a tendon: MuJoCo has a row of the limit that pushes alone.
-                continue
             while next_row < count and _identity(plant, data, next_row) < rows.identity[r]:
                 next_row += 1
             if next_row < count and _identity(plant, data, next_row) == rows.identity[r]:
