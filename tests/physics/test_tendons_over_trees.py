@@ -172,3 +172,19 @@ def test_many_worlds_and_derivatives() -> None:
     simulator = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
     derivative = asp.linearize(model, simulator.data, integrator=asp.Icf(time_step=1e-3))
     np.testing.assert_allclose(derivative.B[3:, 0], 1e-3 * COEFFICIENTS / MASSES, rtol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+def test_a_taut_rope_s_force_is_published_where_mujoco_has_no_row() -> None:
+    """A weight hangs on a tendon's limit, which counts as reached a little before it is."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><site name='hook'/><body pos='0 0 -1'><joint type='slide' axis='0 0 1'/>"
+        "<geom size='.03' mass='2'/><site name='weight'/></body></worldbody>"
+        "<tendon><spatial limited='true' range='0 1'><site site='hook'/><site site='weight'/>"
+        "</spatial></tendon></mujoco>"
+    )
+    for start in (0.0, 1e-5):
+        sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-3))
+        sim.data.qpos[0] = start
+        assert sim.advance_to(1.0).success
+        assert sim.data.qfrc_constraint[0] == pytest.approx(2 * 9.81, rel=1e-3)

@@ -60,6 +60,7 @@ _DATA_OFFSETS = {
     "efc_id_offset": "efc_id",
     "efc_pos_offset": "efc_pos",
     "efc_weight_offset": "efc_diagA",
+    "tendon_jacobian_offset": "ten_J",
     "efc_frictionloss_offset": "efc_frictionloss",
     "efc_jacobian_offset": "efc_J",
     "efc_rownnz_offset": "efc_J_rownnz",

@@ -45,6 +45,7 @@ OFFSETS = Layout(
     efc_id_offset="i8",
     efc_pos_offset="i8",
     efc_weight_offset="i8",
+    tendon_jacobian_offset="i8",
     efc_frictionloss_offset="i8",
     efc_jacobian_offset="i8",
     efc_rownnz_offset="i8",

@@ -185,6 +185,17 @@ def _write_limit(delivered: Table, force: int, joint: int, value: float) -> bool
 
 
 @compiled
+def _add_tendon_force(plant: Table, data: int, delivered: Table, source: int, value: float) -> None:
+    """Add the force of a tendon's limit, of which MuJoCo has no row, to ``loose_force``."""
+    jacobian = load_address(data + plant.offsets.tendon_jacobian_offset)
+    tendon = source // 2
+    signed = value if source % 2 == 0 else -value
+    first = plant.tendon_rowadr[tendon]
+    for e in range(first, first + plant.tendon_rownnz[tendon]):
+        delivered.loose_force[plant.tendon_colind[e]] += signed * load_double(jacobian + 8 * e)
+
+
+@compiled
 def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: int) -> None:
     """Write what is not of contacts; ``loose_force`` gets what has no row."""
     rows = delivered.rows
@@ -201,6 +212,8 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
             if next_row < count and _identity(plant, data, next_row) == rows.identity[r]:
                 store_double(force + 8 * next_row, value)
                 next_row += 1
+            elif rows.kind[r] == LIMIT:
+                _add_tendon_force(plant, data, delivered, rows.source[r], value)
             continue
         index = -1 - rows.source[r]
         if rows.kind[r] != LIMIT:
