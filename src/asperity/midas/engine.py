@@ -37,7 +37,6 @@ from asperity.midas.lists.candidates import SEARCH_KERNELS
 from asperity.midas.lists.relative_paths import RELATIVE_KERNELS
 from asperity.midas.lists.relative_times import RELATIVE_TIME_KERNELS
 from asperity.midas.lists.shared_lists import LIST_KERNELS
-from asperity.midas.lists.stencils import FEW as FEW_PAIRS
 from asperity.midas.lists.vertex_parts import VERTEX_KERNELS
 from asperity.midas.model.contradictions import contradicted_limits, held_tendons
 from asperity.midas.model.engine_support import check_equalities
@@ -249,7 +248,6 @@ class Engine(HoldsAddresses):
             **{name: value for fields in tables for name, value in fields.items()},
             drag=np.zeros((0, 12, 12)),
             drag_rate=np.zeros((0, 4, 3)),
-            few_pairs=FEW_PAIRS,
             turn_terms=len(turns["turn_link"]),
             schedule_size=SCHEDULE_SIZE,
             slot_room=4 * len(links) + 64,

@@ -510,15 +510,12 @@ MIDAS = Layout(
     relative_normal="f8[3]",
     # Of two links' axes: themselves, products with the axes of both, and the sum of components.
     pair_axes="f8[6, 10]",
-    # Space of searches: nodes that wait, primitives of leaves and of small shapes with their boxes,
-    # where two shapes meet, how far a link is from its path's beginning, and a node's box.
+    # Space of searches: nodes that wait, primitives of leaves with their boxes, how far a link is
+    # from its path's beginning, and a node's box.
     node_stack=f"i8[{STACK}, 2]",
     leaf_item=f"i8[{LEAF}]",
     leaf_box=f"f8[{LEAF} + 1, 4, 3]",
     leaf_corner=f"f8[{LEAF}, 3, 2, 3]",
-    chosen="i8[2, few_pairs]",
-    chosen_box="f8[2, few_pairs + 1, 2, 3]",
-    region="f8[2, 3]",
     deviation="f8[4, 3]",
     box_work="f8[4, 3]",
     block_work="f8[3, 12, 12]",

@@ -8,7 +8,6 @@ from asperity.compiled import Table
 from asperity.compiled.team import Team
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.entry_points import ENTRY_POINTS
-from asperity.midas.lists.stencils import FEW as FEW_PAIRS
 
 __all__ = ["NOT_REMEMBERED", "EngineTeam"]
 
@@ -38,8 +37,6 @@ class EngineTeam:
         self._team = team
         self._members = [Table(MIDAS) for _ in range(team.threads)]
         self._searchers = [Table(MIDAS) for _ in range(team.threads)]
-        for one in (*self._members, *self._searchers):
-            one.resize(few_pairs=FEW_PAIRS)
         table.member_table = np.array([one.address for one in self._members], np.int64)
         table.search_table = np.array([one.address for one in self._searchers], np.int64)
         table.shared_words = MIDAS.fields[_OWN].slot

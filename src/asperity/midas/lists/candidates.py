@@ -21,7 +21,7 @@ from asperity.midas.lists.relative_paths import is_relative, may_meet
 from asperity.midas.lists.relative_search import search_relative
 from asperity.midas.lists.relative_widths import WIDENING_KERNELS, widen
 from asperity.midas.lists.shared_lists import THIRDS, search_pairs
-from asperity.midas.lists.stencils import FEW, add_edges, add_faces, apart
+from asperity.midas.lists.stencils import apart
 from asperity.midas.lists.tree_search import search_edges, search_faces, search_half_space
 from asperity.midas.lists.vertex_boxes import box_vertex
 from asperity.midas.model.flat_faces import box_face, choose_faces, release_faces, round_side
@@ -48,16 +48,6 @@ def _use_slot(engine: Table, block: int) -> bool:
     engine.block_slot[block] = slot
     engine.slots = slot + 1
     return True
-
-
-@compiled
-def _are_few(engine: Table, one: int, other: int) -> bool:
-    """Whether two shapes have so few pairs of edges that primitives are looked at one by one."""
-    edges = engine.shape_edge[one + 1] - engine.shape_edge[one]
-    edges_too = engine.shape_edge[other + 1] - engine.shape_edge[other]
-    faces = engine.shape_face[one + 1] - engine.shape_face[one]
-    faces_too = engine.shape_face[other + 1] - engine.shape_face[other]
-    return edges * edges_too <= FEW and max(edges, edges_too, faces, faces_too) <= FEW
 
 
 @compiled
@@ -111,26 +101,6 @@ def _search_trees(
 
 
 @compiled
-def _search_all(engine: Table, x: np.ndarray, pair: int, a: int, b: int, count: int) -> int:
-    """Add the stencils of two small shapes."""
-    margin = engine.pair_activation[pair]
-    hull = engine.shape_box
-    region = engine.region
-    for shape in (a, b):
-        for v in range(engine.shape_vertex[shape], engine.shape_vertex[shape + 1]):
-            box_vertex(engine, v)
-    for k in range(3):
-        region[0, k] = max(hull[a, 0, k], hull[b, 0, k]) - margin
-        region[1, k] = min(hull[a, 1, k], hull[b, 1, k]) + margin
-    count = add_faces(engine, x, count, pair, a, b, region, margin)
-    if count >= 0:
-        count = add_faces(engine, x, count, pair, b, a, region, margin)
-    if count >= 0:
-        count = add_edges(engine, x, count, pair, a, b, region, margin)
-    return count
-
-
-@compiled
 def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
     """Add the stencils of a shape and a half-space."""
     margin = engine.pair_activation[pair]
@@ -144,10 +114,7 @@ def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, c
 
 @compiled
 def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: int) -> int:
-    """Add a third of the stencils of a pair of shapes, or with the first one all if these are few.
-
-    Returns the new count, or −1 if the list is full.
-    """
+    """Add a third of the stencils of two shapes; returns the count, or −1 if the list is full."""
     a = engine.pair_shape[pair, 0]
     b = engine.pair_shape[pair, 1]
     plane = engine.pair_plane[pair]
@@ -162,9 +129,7 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
         return search_relative(engine, pair, third, count) if may_meet(engine, block) else count
     if apart(engine.shape_box[a], engine.shape_box[b], engine.pair_activation[pair]):
         return count
-    if not _are_few(engine, a, b):
-        return _search_trees(engine, x, pair, a, b, third, count)
-    return _search_all(engine, x, pair, a, b, count) if third == 0 else count
+    return _search_trees(engine, x, pair, a, b, third, count)
 
 
 @entry_point(PART)

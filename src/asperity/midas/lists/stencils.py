@@ -1,4 +1,4 @@
-"""Stencils for the list of candidates: what may touch, brute force over small shapes."""
+"""Stencils for the list of candidates: pairs of primitives that may touch."""
 
 from __future__ import annotations
 
@@ -8,9 +8,6 @@ from asperity.compiled import Table, compiled
 from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
 
 __all__ = [
-    "FEW",
-    "add_edges",
-    "add_faces",
     "add_pair_of_edges",
     "add_stencil",
     "apart",
@@ -19,12 +16,6 @@ __all__ = [
     "sum_of_radii",
     "weigh_edges",
 ]
-
-FEW = 4096
-"""Pairs of edges of two shapes that are looked at one by one; of more, trees.
-
-Nor may either have more edges or faces than this.
-"""
 
 
 @compiled
@@ -52,32 +43,6 @@ def primitive_box(
             box[1, k] = max(box[1, k], high[primitive[corner], k])
         box[0, k] -= radius
         box[1, k] += radius
-
-
-@compiled
-def _select(
-    low: np.ndarray,
-    high: np.ndarray,
-    primitives: np.ndarray,
-    start: int,
-    end: int,
-    radius: float,
-    region: np.ndarray,
-    chosen: np.ndarray,
-    boxes: np.ndarray,
-) -> int:
-    """List the primitives whose boxes meet a region; returns how many."""
-    count = 0
-    for i in range(start, end):
-        primitive_box(low, high, primitives[i], radius, boxes[count])
-        apart = False
-        for k in range(3):
-            if boxes[count, 0, k] > region[1, k] or boxes[count, 1, k] < region[0, k]:
-                apart = True
-        if not apart:
-            chosen[count] = i
-            count += 1
-    return count
 
 
 @compiled
@@ -174,101 +139,3 @@ def weigh_edges(engine: Table, i: int, one: int, other: int) -> None:
     """Fill the weight and the mollifier's threshold of a stencil of two edges."""
     engine.candidate_weight[i] = 0.25 * (engine.edge_area[one] + engine.edge_area[other])
     engine.candidate_threshold[i] = 1e-3 * engine.edge_square[one] * engine.edge_square[other]
-
-
-@compiled
-def add_faces(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    vertices: int,
-    faces: int,
-    region: np.ndarray,
-    margin: float,
-) -> int:
-    """Add the vertices of one shape against the faces of another."""
-    chosen = engine.chosen[0]
-    boxes = engine.chosen_box[0]
-    box = engine.chosen_box[0, FEW]
-    some = _select(
-        engine.vertex_low,
-        engine.vertex_high,
-        engine.face,
-        engine.shape_face[faces],
-        engine.shape_face[faces + 1],
-        engine.shape_radius[faces],
-        region,
-        chosen,
-        boxes,
-    )
-    for v in range(engine.shape_vertex[vertices], engine.shape_vertex[vertices + 1]):
-        outside = False
-        for k in range(3):
-            box[0, k] = engine.vertex_low[v, k] - engine.shape_radius[vertices]
-            box[1, k] = engine.vertex_high[v, k] + engine.shape_radius[vertices]
-            if box[0, k] > region[1, k] or box[1, k] < region[0, k]:
-                outside = True
-        if outside:
-            continue
-        for i in range(some):
-            if not apart(box, boxes[i], margin):
-                f = engine.face[chosen[i]]
-                count = add_stencil(
-                    engine, x, count, pair, VERTEX_FACE, v, f[0], f[1], f[2], margin
-                )
-                if count < 0:
-                    return count
-    return count
-
-
-@compiled
-def add_edges(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    one: int,
-    other: int,
-    region: np.ndarray,
-    margin: float,
-) -> int:
-    """Add the edges of two shapes against each other."""
-    edge = engine.edge
-    starts = engine.shape_edge
-    if starts[one] == starts[one + 1] or starts[other] == starts[other + 1]:
-        return count
-    chosen = engine.chosen[0]
-    boxes = engine.chosen_box[0]
-    chosen_too = engine.chosen[1]
-    boxes_too = engine.chosen_box[1]
-    some = _select(
-        engine.vertex_low,
-        engine.vertex_high,
-        edge,
-        starts[one],
-        starts[one + 1],
-        engine.shape_radius[one],
-        region,
-        chosen,
-        boxes,
-    )
-    more = _select(
-        engine.vertex_low,
-        engine.vertex_high,
-        edge,
-        starts[other],
-        starts[other + 1],
-        engine.shape_radius[other],
-        region,
-        chosen_too,
-        boxes_too,
-    )
-    for i in range(some):
-        for j in range(more):
-            if apart(boxes[i], boxes_too[j], margin):
-                continue
-            count = add_pair_of_edges(engine, x, count, pair, chosen[i], chosen_too[j], margin)
-            if count < 0:
-                return count
-    return count

@@ -1,4 +1,4 @@
-"""Broad phase of large shapes: their trees of boxes, walked two at a time."""
+"""Broad phase of two shapes: their trees of boxes, walked two at a time."""
 
 from __future__ import annotations
 
