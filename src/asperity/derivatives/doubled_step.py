@@ -56,7 +56,7 @@ class Decisions(NamedTuple):
 
     smooth: np.ndarray
     corrected: tuple[np.ndarray, np.ndarray] | None = None
-    swings: tuple[np.ndarray, np.ndarray] | None = None
+    swings: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 class DoubledStep:
@@ -205,14 +205,14 @@ class DoubledStep:
         return self._moved(end, travel, speed)
 
     def _taken_back(
-        self, half: _Point, change: _Change, swings: tuple[np.ndarray, np.ndarray]
+        self, half: _Point, change: _Change, swings: tuple[np.ndarray, np.ndarray, np.ndarray]
     ) -> tuple[_Change, _Change]:
         """σ d and π d of `asperity.integrators.methods.swings`, each with its changes."""
-        matrix, turning = swings
+        matrix, turning, floats = swings
         nv = len(turning)
         v, dv = half[0].qvel, half[1][nv : 2 * nv]
         d, dd = matrix @ change[0], matrix @ change[1]
-        mass = self._mass(half[0])
+        mass = self._mass(half[0], floats)
         tree = self._trees
 
         def product(
@@ -225,7 +225,7 @@ class DoubledStep:
         opposed, more_opposed = product(-d, -dd, v, dv)
         square, more_square = product(d, dd, d, dd)
         energy, more_energy = product(v, dv, v, dv)
-        found = opposed > 0.0
+        found = (opposed > 0.0) & (square > 0.0) & (energy > 0.0)
         opposed, square, energy = (np.where(found, one, 1.0) for one in (opposed, square, energy))
         cosine = np.where(found, opposed**2 / (square * energy), 0.0)
         by_cosine = cosine[:, None] * (
@@ -248,8 +248,8 @@ class DoubledStep:
             (back * d, by_back * d[:, None] + back[:, None] * dd),
         )
 
-    def _mass(self, state: StepState) -> np.ndarray:
-        """The mass matrix in a state, shape (nv, nv)."""
+    def _mass(self, state: StepState, floats: np.ndarray) -> np.ndarray:
+        """The mass matrix in a state, shape (nv, nv), without the momentum of what floats."""
         model, data = self._model, self._data
         data.qpos[:] = state.qpos
         mujoco.mj_kinematics(model, data)
@@ -257,6 +257,9 @@ class DoubledStep:
         mujoco.mj_makeM(model, data)
         mass = np.empty((model.nv, model.nv))
         mujoco.mj_fullM(model, data, mass)
+        for base in np.flatnonzero(floats & (model.dof_parentid < 0)):
+            momentum = mass[base : base + 3].copy()
+            mass -= momentum.T @ momentum / momentum[0, base]
         return mass
 
     def _moved(

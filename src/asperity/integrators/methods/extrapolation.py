@@ -247,18 +247,23 @@ class Extrapolation(StepDoubling):
         response_matrix.call(world.table.address, step, response)
         return smooth[dof_tree], (self._table.corrected[dof_tree], response)
 
-    def swings(self, world: World, step: float) -> tuple[np.ndarray, np.ndarray] | None:
+    def swings(self, world: World, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
         """Of the last step, of that size: what `.swings` took back a part of, if of anything.
 
-        That is the matrix, shape (nv, nv), that takes v_2 − v̂ without what is solved for, and how
-        much of its share every degree of freedom gets in spite of turning, shape (nv,).
+        That is the matrix, shape (nv, nv), that takes v_2 − v̂ without what is solved for; how much
+        of its share every degree of freedom gets in spite of turning, shape (nv,); and whether its
+        tree floats freely, so that its energy is that about its centre of mass, shape (nv,).
         """
         assert self._table is not None
         if not np.any(self._table.undamps):
             return None
+        plant = world.plant.table
         matrix = np.empty((world.plant.model.nv,) * 2)
         tangent_matrix.call(world.table.address, step, matrix)
-        return matrix, self._table.turning[world.plant.table.dof_tree]
+        floats = (plant.tree_floats + plant.tree_spatial > 0) & (
+            self._table.held[self._table.island] == 0
+        )
+        return matrix, self._table.turning[plant.dof_tree], floats[plant.dof_tree]
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

@@ -35,7 +35,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop
+from asperity.compiled import Table, compiled, compiled_loop, inlined
 from asperity.compiled.calls import call_pppn_status
 from asperity.convex.matrix import multiply
 from asperity.integrators.methods.convex_step import velocities_at
@@ -103,9 +103,23 @@ def _set_matrix(world: Table, half: Table, step: float) -> None:
             )
 
 
+@inlined
+def _linear_part(plant: Table, memory: Table, tree: int) -> int:
+    """Where the linear part of a floating tree's momentum is; −1 if it hangs or something holds it.
+
+    What it swings with is measured about its centre of mass, so that it does the same on a train.
+    """
+    if memory.held[memory.island[tree]] == 1:
+        return -1
+    if plant.tree_spatial[tree]:
+        return plant.tree_start[tree] + 3
+    return plant.tree_start[tree] if plant.tree_floats[tree] else -1
+
+
 @compiled
 def _fill_shares(world: Table, half: Table) -> None:
     """Fill σ and π of every tree; needs d in the problem's direction, and M in its matrix."""
+    plant = world.plant
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
@@ -121,9 +135,17 @@ def _fill_shares(world: Table, half: Table) -> None:
             opposed -= momentum[i] * half.velocity[i]
             square += momentum[i] * change[i]
             energy += memory.momentum[i] * half.velocity[i]
+        at = _linear_part(plant, memory, tree)
+        if at >= 0:
+            # MuJoCo's order has translations first, free bodies' own order last.
+            mass = half.mass[graph.block_start[tree] + (21 if graph.tree_spatial[tree] else 0)]
+            for i in range(at, at + 3):
+                opposed += momentum[i] * memory.momentum[i] / mass
+                square -= momentum[i] * momentum[i] / mass
+                energy -= memory.momentum[i] * memory.momentum[i] / mass
         swings = 0.0
         memory.slowed_share[tree] = 0.0
-        if opposed > 0.0:
+        if opposed > 0.0 and square > 0.0 and energy > 0.0:
             swings = opposed * opposed / (square * energy)
             memory.slowed_share[tree] = turning * swings * opposed / (energy + opposed)
         memory.moved_share[tree] = turning * THIRD_ORDER * (1.0 - swings)
