@@ -3,9 +3,10 @@
 With the ends x̂ of the whole step and x of the halves, an extrapolated step's end is x ⊕ (x ⊖ x̂) and
 2 v − v̂ in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrapolation’);
 without extrapolation it is x everywhere. Each solve has its derivative
-(`asperity.derivatives.convex_step`). That positions fall back by B (v − v̂) is differentiated with
-the matrix B of the step, which changes with the directions of contacts: what that leaves out is of
-the fourth order in the step. So is the response R f of the second half step's velocities to the
+(`asperity.derivatives.convex_step`). What swings (`asperity.integrators.methods.swings`)
+is differentiated with the matrix of the step that takes v − v̂ without what is solved for, and the
+mass matrix half way, which change with the pose: what that leaves out is of the fourth order in the
+step. So is the response R f of the second half step's velocities to the
 difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are
 differences of `mj_rne`.
 """
@@ -30,6 +31,7 @@ from asperity.derivatives.tangent_space import (
     rotation_dofs,
 )
 from asperity.integrators.methods.extrapolation import Extrapolation
+from asperity.integrators.methods.swings import THIRD_ORDER
 from asperity.simulator import Simulator
 
 __all__ = ["Decisions", "DoubledStep"]
@@ -48,13 +50,13 @@ class Decisions(NamedTuple):
     corrected : tuple of numpy.ndarray or None
         The shares s, shape (nv,), and the response R, shape (nv, nv), if the second half step
         has other gyroscopic forces.
-    undamping : numpy.ndarray or None
-        B, by which changes of v − v̂ move positions back, shape (nv, nv), if they do.
+    swings : tuple of numpy.ndarray or None
+        As of `Extrapolation.swings`.
     """
 
     smooth: np.ndarray
     corrected: tuple[np.ndarray, np.ndarray] | None = None
-    undamping: np.ndarray | None = None
+    swings: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
 
 class DoubledStep:
@@ -77,6 +79,8 @@ class DoubledStep:
         self._model = simulator.model
         self._data = mujoco.MjData(simulator.model)
         self._rotations = rotation_dofs(simulator.model)
+        trees = simulator.world.plant.table.dof_tree
+        self._trees = (trees[:, None] == trees).astype(float)
 
     def end(self, state: StepState, step: float) -> StepState:
         """Where the step ends, as the simulator takes it."""
@@ -88,7 +92,7 @@ class DoubledStep:
         if not isinstance(method, Extrapolation):
             return Decisions(np.zeros(self._model.nv, bool))
         self._whole.end(state, step)
-        return Decisions(*method.last_step(world, step), method.undamping(world, step))
+        return Decisions(*method.last_step(world, step), method.swings(world, step))
 
     def at(
         self,
@@ -192,13 +196,71 @@ class DoubledStep:
             moved[part] = np.linalg.solve(right_jacobian(ahead[part]), changes[part])
             moved[part] -= np.linalg.solve(left_jacobian(ahead[part]), whole_changes[part])
         slower = state.qvel - whole.qvel, changes[nv : 2 * nv] - whole_changes[nv : 2 * nv]
-        travel = [np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)]
-        if decided.undamping is not None:
-            travel = [
-                one - decided.undamping @ two for one, two in zip(travel, slower, strict=True)
-            ]
+        travel = np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)
         speed = np.where(smooth, slower[0], 0.0), np.where(smooth[:, None], slower[1], 0.0)
-        return self._moved(end, (travel[0], travel[1]), speed)
+        if decided.swings is not None:
+            slowed, back = self._taken_back(points[1], slower, decided.swings)
+            travel = travel[0] - step * back[0], travel[1] - step * back[1]
+            speed = speed[0] - 2.0 * slowed[0], speed[1] - 2.0 * slowed[1]
+        return self._moved(end, travel, speed)
+
+    def _taken_back(
+        self, half: _Point, change: _Change, swings: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> tuple[_Change, _Change]:
+        """σ d and π d of `asperity.integrators.methods.swings`, each with its changes."""
+        matrix, turning, floats = swings
+        nv = len(turning)
+        v, dv = half[0].qvel, half[1][nv : 2 * nv]
+        d, dd = matrix @ change[0], matrix @ change[1]
+        mass = self._mass(half[0], floats)
+        tree = self._trees
+
+        def product(
+            one: np.ndarray, ones: np.ndarray, two: np.ndarray, twos: np.ndarray
+        ) -> tuple[np.ndarray, np.ndarray]:
+            """One vector's product with M times another of every tree, for every dof."""
+            value = tree @ (one * (mass @ two))
+            return value, tree @ (ones * (mass @ two)[:, None] + twos * (mass @ one)[:, None])
+
+        opposed, more_opposed = product(-d, -dd, v, dv)
+        square, more_square = product(d, dd, d, dd)
+        energy, more_energy = product(v, dv, v, dv)
+        found = (opposed > 0.0) & (square > 0.0) & (energy > 0.0)
+        opposed, square, energy = (np.where(found, one, 1.0) for one in (opposed, square, energy))
+        cosine = np.where(found, opposed**2 / (square * energy), 0.0)
+        by_cosine = cosine[:, None] * (
+            2.0 * more_opposed / opposed[:, None]
+            - more_square / square[:, None]
+            - more_energy / energy[:, None]
+        )
+        ratio = opposed / (energy + opposed)
+        by_ratio = (more_opposed - ratio[:, None] * (more_energy + more_opposed)) / (
+            energy + opposed
+        )[:, None]
+        slowed = turning * cosine * ratio
+        by_slowed = turning[:, None] * (
+            by_cosine * ratio[:, None] + cosine[:, None] * np.where(found[:, None], by_ratio, 0.0)
+        )
+        back = slowed + turning * THIRD_ORDER * (1.0 - cosine)
+        by_back = by_slowed - (turning * THIRD_ORDER)[:, None] * by_cosine
+        return (
+            (slowed * d, by_slowed * d[:, None] + slowed[:, None] * dd),
+            (back * d, by_back * d[:, None] + back[:, None] * dd),
+        )
+
+    def _mass(self, state: StepState, floats: np.ndarray) -> np.ndarray:
+        """The mass matrix in a state, shape (nv, nv), without the momentum of what floats."""
+        model, data = self._model, self._data
+        data.qpos[:] = state.qpos
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_makeM(model, data)
+        mass = np.empty((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, mass)
+        for base in np.flatnonzero(floats & (model.dof_parentid < 0)):
+            momentum = mass[base : base + 3].copy()
+            mass -= momentum.T @ momentum / momentum[0, base]
+        return mass
 
     def _moved(
         self,
@@ -292,6 +354,8 @@ class DoubledStep:
 
 _Point = tuple[StepState, np.ndarray]
 """A state, and what it changes by with whatever is varied."""
+_Change = tuple[np.ndarray, np.ndarray]
+"""A difference of velocities, and what it changes by."""
 
 
 def _matrix(tangent: Tangent) -> np.ndarray:

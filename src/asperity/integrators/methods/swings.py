@@ -1,0 +1,227 @@
+"""What swings keeps its energy in extrapolated steps.
+
+With the velocities v̂ of a whole step, v_1 and v_2 of the two half steps, extrapolation ends with
+the velocity 2 v_2 − v̂ and the position q_0 ⊕ δt (v_1 + v_2 − v̂), at no further solve also with
+
+    v = 2 v_2 − v̂ − 2 σ d,      q = q_0 ⊕ δt (v_1 + (1 − π) d),      d = v_2 − v̂
+
+of second order for all σ and π that go to zero as δt² does, or π of any size.
+
+**One swing.** Of forces that a step takes at its beginning, as it takes gravity, slow springs and
+the directions of contacts of what rolls, d = −s v_1 with s = (ω δt)²/4 of an oscillator of
+frequency ω. With σ = π = s/(1 + s) the step is one of the implicit midpoint rule, which keeps the
+energy exactly, whatever the sizes of steps. Extrapolation alone, σ = π = 0, loses (ω δt)⁴/16 of an
+amplitude per step, and the leapfrog method, π = 1, feeds it where steps follow the motion. s is
+known without solving for frequencies: s = −dᵀM v_1 / v_1ᵀM v_1.
+
+**Other motion.** Where a tree also does something else, as a rattleback that rocks while it spins,
+that quotient is no frequency. The square of the cosine between d and v_1 in the metric of the mass,
+
+    c = (dᵀM v_1)² / (dᵀM d · v_1ᵀM v_1)
+
+is one of a single swing. So σ is c s/(1 + s), and π that and (1 − c)/3 more: 1/3 is what
+Taylor's series of the position has at third order. Nothing is a swing if dᵀM v_1 is not negative.
+
+**What is solved for** must not get that: extrapolation of contacts, constraints, servos and dampers
+is L-stable, and of a displacement that a stiff one takes back in a step, −π would be left instead
+of nothing. So d is taken without what they oppose (`asperity.convex.response`). Of what turns far
+in a step, whose velocities turn with it, all this says little: both shares are divided by
+1 + (φ/φ_0)⁴, with the angle φ by which the fastest body of a tree turns. They are 0 on patches of
+pressure fields, whose points come and go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, compiled_loop, inlined
+from asperity.compiled.calls import call_pppn_status
+from asperity.convex.matrix import multiply
+from asperity.integrators.methods.convex_step import velocities_at
+from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
+from asperity.integrators.methods.springs import implicit_share
+from asperity.integrators.world_layout import WORLD
+from asperity.plant.trees import velocity_from_solver, velocity_to_solver
+
+__all__ = ["THIRD_ORDER", "find_swings", "tangent_matrix"]
+
+THIRD_ORDER = 1.0 / 3.0
+"""π of motion that is no swing."""
+
+# φ_0 [rad], without which a tippe top at 1e-2 falls that should not.
+_ANGLE = 0.2
+# Share of the accuracy that d must move something by to be worth a factorization.
+_NEGLIGIBLE = 1e-3
+
+
+@compiled
+def _fill_turning(plant: Table, half: Table, step: float, shares: np.ndarray) -> None:
+    """Fill what is left of every tree's correction for how far its fastest body turns."""
+    for tree in range(plant.ntree):
+        shares[tree] = 0.0
+        if plant.tree_spatial[tree]:
+            start = plant.tree_start[tree]
+            for i in range(start, start + 3):
+                shares[tree] += half.velocity[i] * half.velocity[i]
+    if not plant.only_free_bodies:
+        for body in range(1, plant.nbody):
+            tree = plant.body_tree[body]
+            if tree >= 0 and not plant.tree_spatial[tree]:
+                v = half.mj_cvel[body]
+                shares[tree] = max(shares[tree], v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+    for tree in range(plant.ntree):
+        turned = shares[tree] * (step / _ANGLE) ** 2
+        shares[tree] = 1.0 / (1.0 + turned * turned)
+    contacts = half.contacts
+    for c in range(contacts.count):
+        if contacts.patch[c] >= 0:
+            for side in range(2):
+                link = contacts.link[c, side]
+                if link >= 0:
+                    shares[contacts.link_tree[link]] = 0.0
+
+
+@compiled
+def _set_matrix(world: Table, half: Table, step: float) -> None:
+    """Let A be M, and what dampers and springs add to it in a step of that size."""
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    for tree in range(graph.ntree):
+        if graph.tree_spatial[tree]:
+            continue
+        start = plant.tree_start[tree]
+        n = plant.tree_size[tree]
+        share = implicit_share(plant, tree, step)
+        for i in range(n * n):
+            at = graph.block_start[tree] + i
+            problem.matrix[at] = half.mass[at]
+        for i in range(n):
+            problem.matrix[graph.block_start[tree] + i * n + i] += step * (
+                plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
+            )
+
+
+@inlined
+def _linear_part(plant: Table, memory: Table, tree: int) -> int:
+    """Where the linear part of a floating tree's momentum is; −1 if it hangs or something holds it.
+
+    What it swings with is measured about its centre of mass, so that it does the same on a train.
+    """
+    if memory.held[memory.island[tree]] == 1:
+        return -1
+    if plant.tree_spatial[tree]:
+        return plant.tree_start[tree] + 3
+    return plant.tree_start[tree] if plant.tree_floats[tree] else -1
+
+
+@compiled
+def _fill_shares(world: Table, half: Table) -> None:
+    """Fill σ and π of every tree; needs d in the problem's direction, and M in its matrix."""
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    memory = EXTRAPOLATION.at(world.memory)
+    change = problem.direction
+    momentum = problem.direction_product
+    multiply(problem, 0, graph.ntree, change, momentum)
+    for tree in range(graph.ntree):
+        turning = memory.turning[tree]
+        opposed = 0.0
+        square = 0.0
+        energy = 0.0
+        for i in range(graph.tree_start[tree], graph.tree_start[tree] + graph.tree_size[tree]):
+            opposed -= momentum[i] * half.velocity[i]
+            square += momentum[i] * change[i]
+            energy += memory.momentum[i] * half.velocity[i]
+        at = _linear_part(plant, memory, tree)
+        if at >= 0:
+            # MuJoCo's order has translations first, free bodies' own order last.
+            mass = half.mass[graph.block_start[tree] + (21 if graph.tree_spatial[tree] else 0)]
+            for i in range(at, at + 3):
+                opposed += momentum[i] * memory.momentum[i] / mass
+                square -= momentum[i] * momentum[i] / mass
+                energy -= memory.momentum[i] * memory.momentum[i] / mass
+        swings = 0.0
+        memory.slowed_share[tree] = 0.0
+        if opposed > 0.0 and square > 0.0 and energy > 0.0:
+            swings = opposed * opposed / (square * energy)
+            memory.slowed_share[tree] = turning * swings * opposed / (energy + opposed)
+        memory.moved_share[tree] = turning * THIRD_ORDER * (1.0 - swings)
+        memory.moved_share[tree] += memory.slowed_share[tree]
+
+
+@compiled
+def _project(world: Table, half: Table, step: float, change: np.ndarray) -> None:
+    """Fill the tangent part of a change of generalized velocities."""
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    memory = EXTRAPOLATION.at(world.memory)
+    along = problem.direction
+    _set_matrix(world, half, 0.0)
+    multiply(problem, 0, graph.ntree, half.velocity, memory.momentum)
+    velocity_to_solver(plant, half.cdof, change, along)
+    multiply(problem, 0, graph.ntree, along, problem.direction_product)
+    for i in range(change.size):
+        along[i] = problem.direction_product[i]
+    for tree in range(graph.ntree):
+        problem.tree_marked[tree] = memory.undamps[tree]
+    _set_matrix(world, half, step)
+    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
+    _set_matrix(world, half, 0.0)
+    velocity_from_solver(plant, half.cdof, along, memory.tangent)
+    for i in range(change.size):
+        if memory.rough[memory.island[plant.dof_tree[i]]] == 1:
+            memory.tangent[i] = 0.0
+
+
+@compiled
+def find_swings(world: Table, half: Table, full: Table, target: Table, step: float) -> None:
+    """Fill d without what is solved for, and the shares of it that are taken back.
+
+    Needs the solution of the second half step in the problem, and velocities that are not yet
+    extrapolated.
+    """
+    plant = world.plant
+    problem = world.problem
+    memory = EXTRAPOLATION.at(world.memory)
+    change = world.scratch
+    _fill_turning(plant, half, step, memory.turning)
+    for tree in range(problem.graph.ntree):
+        memory.undamps[tree] = 0
+    matters = False
+    for i in range(change.size):
+        tree = plant.dof_tree[i]
+        change[i] = 0.0
+        memory.tangent[i] = 0.0
+        if memory.rough[memory.island[tree]] == 0:
+            change[i] = target.qvel[i] - full.qvel[i]
+            moved = memory.turning[tree] * step * abs(change[i])
+            if moved * plant.error_weight[i] > _NEGLIGIBLE * world.accuracy:
+                memory.undamps[tree] = 1
+                matters = True
+    if matters:
+        # Modes have been looked for at another velocity.
+        velocities_at(problem, half, problem.velocity)
+        _project(world, half, step, change)
+        _fill_shares(world, half)
+
+
+@compiled_loop(types.void(types.int64, types.float64, types.float64[:, ::1]))
+def tangent_matrix(address: int, step: float, out: np.ndarray) -> None:
+    """Fill the matrix of the last step that takes d without what is solved for.
+
+    Its modes and directions of contacts stay as they are.
+    """
+    world = WORLD.at(address)
+    memory = EXTRAPOLATION.at(world.memory)
+    change = world.scratch
+    for i in range(change.size):
+        for k in range(change.size):
+            change[k] = 0.0
+        change[i] = 1.0
+        _project(world, world.half, step, change)
+        for k in range(change.size):
+            out[k, i] = memory.tangent[k]
