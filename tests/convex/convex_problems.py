@@ -116,7 +116,9 @@ class Case:
         p = self.problem
         velocity = self.padded(velocity)
         link_velocities(p, self.contacts, velocity)
-        contact_velocities(p.graph, self.contacts, 0, self.ncontact, velocity, p.v1, p.v2, p.vn)
+        contact_velocities(
+            p.graph, self.contacts, 0, self.ncontact, velocity, p.v1, p.v2, p.vn, p.turn
+        )
         add_surface_velocities(p, self.contacts, 0, self.ncontact)
         row_velocities(p.graph, self.rows, 0, self.nrow, velocity, p.row_u)
 

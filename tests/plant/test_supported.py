@@ -210,11 +210,12 @@ def test_friction_that_is_simplified_is_noted() -> None:
     for condim, noted in ((1, False), (3, False), (4, True), (6, True)):
         notes = check_supported(model(body=ball.format(condim, "")))
         assert any("'z'" in note and "rolling" in note for note in notes) == noted
+        assert check_supported(model(body=ball.format(condim, "")), every_friction=True) == ()
     ghost = ball.format(6, "contype='0' conaffinity='0'")
     assert check_supported(model(body=ghost)) == ()
     pair = "<contact><pair name='p' geom1='a' geom2='b' condim='{}' friction='{} 0.5'/></contact>"
     notes = check_supported(model(sections=pair.format(3, 0.4)))
-    assert any("'p'" in note and "isotropic" in note for note in notes)
+    assert any("'p'" in note and "both directions" in note for note in notes)
     assert check_supported(model(sections=pair.format(3, 0.5))) == ()
     notes = check_supported(model(sections=pair.format(4, 0.5)))
     assert any("'p'" in note and "rolling" in note for note in notes)

@@ -18,6 +18,15 @@ that is fixed to the world has link −1 and no term. A link belongs to a tree. 
 *spatial* (one free body), its solver velocity is V itself; otherwise V is the sum over the degrees
 of freedom between the link and the world,
 ``V = Σ chain_column[i] · v[chain_dof[i]]``.
+
+Friction has one coefficient μ for a slip of two components, the first two of v_c. Where it has
+others besides, for the second tangent, for torsion or for rolling, the contact is *ellipsoidal*,
+and the same law holds for a *scaled slip* of five components
+(docs/equations.md, ‘Friction of all kinds’),
+
+    u = (v_1, s_0 v_2, s_1 ω_1, s_2 ω_2, s_3 ω_n),
+
+with the velocity ω = R (ω_b − ω_a) of B's turning relative to A.
 """
 
 from __future__ import annotations
@@ -30,6 +39,7 @@ CONTACT_SET = Layout(
     "contact set",
     # Sizes are room for contacts, for links, and for all their chains of dofs one after another.
     count="i8",  # of contacts
+    ellipsoids="i8",  # 0 if no contact is ellipsoidal
     link_count="i8",
     patch_count="i8",
     # one entry per link
@@ -51,6 +61,10 @@ CONTACT_SET = Layout(
     stiction_tolerance="f8[contacts]",  # [m/s]
     relaxation_time="f8[contacts] = -1",  # of linear dissipation [s]; negative where none is given
     inverse_mass="f8[contacts]",  # mean diagonal of J diag(M)⁻¹ Jᵀ [1/kg]
+    ellipsoidal="i8[contacts]",  # 1 if friction has further coefficients
+    # of an ellipsoidal contact: further coefficients over μ, for the second tangent, for rolling
+    # about both tangents [m], and for torsion [m]
+    slip_scale="f8[contacts, 4]",
     surface_velocity="f8[contacts, 2]",  # of B relative to A along t1, t2 [m/s]
     geom="i8[contacts, 2]",
     source="i8[contacts]",  # index among MuJoCo's contacts
@@ -63,4 +77,7 @@ CONTACT_SET = Layout(
     # results of the step in which the set was used, along t1, t2, n
     impulse="f8[contacts, 3]",  # on B [N s]
     velocity="f8[contacts, 3]",  # of B relative to A at the step's end [m/s]
+    # of ellipsoidal contacts: torsion and rolling, and the scaled slip at the step's end
+    angular_impulse="f8[contacts, 3]",  # on B [N m s]
+    slip="f8[contacts]",  # ‖u‖ [m/s]
 )

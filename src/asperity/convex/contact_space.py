@@ -106,6 +106,9 @@ def fits_contact_space(problem: Table) -> bool:
     # Coupled laws have contacts whose curvature has no inverse.
     if law.coupled == 1:
         return False
+    # Their curvature has more than two tangential directions.
+    if problem.graph.ellipsoids != 0:
+        return False
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
     if options.criterion != RESIDUAL_AND_STEP:
         return False

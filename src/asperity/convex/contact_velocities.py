@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.convex.ellipsoids import add_turn_impulse, fill_turns
 from asperity.convex.paths import gather_forces, spread_velocities
 
 __all__ = [
@@ -57,8 +58,12 @@ def contact_velocities(
     v1: np.ndarray,
     v2: np.ndarray,
     vn: np.ndarray,
+    turn: np.ndarray,
 ) -> None:
-    """Fill contact velocities (without surface velocity), after `link_velocities`."""
+    """Fill contact velocities (without surface velocity), after `link_velocities`.
+
+    ``turn`` is filled if there are ellipsoidal contacts.
+    """
     frame = contacts.frame
     for i in range(first, last):
         c = graph.contact[i]
@@ -75,6 +80,8 @@ def contact_velocities(
         v1[i] = frame[c, 0] * x + frame[c, 1] * y + frame[c, 2] * z
         v2[i] = frame[c, 3] * x + frame[c, 4] * y + frame[c, 5] * z
         vn[i] = frame[c, 6] * x + frame[c, 7] * y + frame[c, 8] * z
+    if graph.ellipsoids != 0:
+        fill_turns(graph, contacts, first, last, vector, v2, turn)
 
 
 @compiled
@@ -83,7 +90,10 @@ def add_surface_velocities(problem: Table, contacts: Table, first: int, last: in
     for i in range(first, last):
         c = problem.graph.contact[i]
         problem.v1[i] += contacts.surface_velocity[c, 0]
-        problem.v2[i] += contacts.surface_velocity[c, 1]
+        second = contacts.surface_velocity[c, 1]
+        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+            second *= contacts.slip_scale[c, 0]
+        problem.v2[i] += second
 
 
 @compiled
@@ -189,6 +199,8 @@ def impulse_in_world(
     c = problem.graph.contact[i]
     s = sign * problem.g1[i]
     t = sign * problem.g2[i]
+    if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+        t *= contacts.slip_scale[c, 0]
     n = sign * problem.gn[i]
     return (
         frame[c, 0] * s + frame[c, 3] * t + frame[c, 6] * n,
@@ -210,3 +222,5 @@ def add_contact_impulses(
             _add_side(contacts.arm_b, c, x, y, z, out, graph.base_b[i])
         if graph.base_a[i] >= 0:
             _add_side(contacts.arm_a, c, -x, -y, -z, out, graph.base_a[i])
+        if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+            add_turn_impulse(problem, contacts, i, out, sign)

@@ -43,6 +43,7 @@ from asperity.convex.contact_space import (
     solve_in_contact_space,
 )
 from asperity.convex.divided_phases import FEWEST_TREES, install_divided
+from asperity.convex.ellipsoids import scaled_slip
 from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
@@ -354,6 +355,10 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
         y = problem.v2[i]
         square = problem.law.soft_slip_square[i] + x * x + y * y
         change = problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i]
+        if problem.graph.ellipsoids != 0:
+            slip, along, across = scaled_slip(problem, i, 0.0)
+            square = problem.law.soft_slip_square[i] + slip * slip
+            change = along * along + across * across
         if left * left * change > square:
             return False
     return True

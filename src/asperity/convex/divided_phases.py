@@ -38,6 +38,7 @@ from asperity.convex.divided_island import (
     share_items,
 )
 from asperity.convex.divided_layout import TREE_BLOCK
+from asperity.convex.ellipsoids import move_turns, turn_impulse_in_world
 from asperity.convex.matrix import multiply
 from asperity.convex.potentials.contact_driver import (
     along_contacts,
@@ -92,6 +93,11 @@ def _gradient_of_body(problem: Table, contacts: Table, tree: int, start: int) ->
             d += x
             e += y
             f += z
+            if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+                x, y, z = turn_impulse_in_world(problem, contacts, i, sign)
+                a += x
+                b += y
+                c += z
     norm = _set_gradient(problem, start, a)
     norm += _set_gradient(problem, start + 1, b)
     norm += _set_gradient(problem, start + 2, c)
@@ -179,6 +185,7 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             problem.dv1,
             problem.dv2,
             problem.dvn,
+            problem.turn_change,
         )
         if problem.options.line_search_method == EXACT:
             # Where line searches look first.
@@ -192,6 +199,8 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             problem.v1[i] += alpha * problem.dv1[i]
             problem.v2[i] += alpha * problem.dv2[i]
             problem.vn[i] += alpha * problem.dvn[i]
+        if graph.ellipsoids != 0:
+            move_turns(problem, first, last, alpha)
         update_estimates(own, first, last, alpha)
     elif phase == DISAGREEMENT:
         measure_disagreement(own, contacts, first, last, alpha == 1.0)

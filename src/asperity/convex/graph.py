@@ -139,6 +139,14 @@ def _base(tree: int, link: int, nv: int, tree_start: np.ndarray, tree_spatial: n
 
 
 @compiled
+def _mark_ellipsoids(graph: Table, contacts: Table) -> None:
+    graph.ellipsoids = contacts.ellipsoids
+    if contacts.ellipsoids != 0:
+        for i in range(contacts.count):
+            graph.ellipsoidal[i] = contacts.ellipsoidal[graph.contact[i]]
+
+
+@compiled
 def _list_all(graph: Table, contacts: Table, rows: Table) -> None:
     """List contacts and rows of the only tree, which is the only island, as they are."""
     fill_chains(graph, contacts, rows)
@@ -151,6 +159,7 @@ def _list_all(graph: Table, contacts: Table, rows: Table) -> None:
         # As `_base`, of one tree that begins at 0.
         graph.base_a[i] = a if a < 0 else (0 if spatial else graph.nv + 6 * a)
         graph.base_b[i] = b if b < 0 else (0 if spatial else graph.nv + 6 * b)
+    _mark_ellipsoids(graph, contacts)
     graph.island_contact_start[1] = contacts.count
     for i in range(rows.count):
         graph.row[i] = i
@@ -237,6 +246,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         graph.base_a[i] = base_a
         graph.base_b[i] = base_b
         start[k] += 1
+    _mark_ellipsoids(graph, contacts)
     order = graph.row
     start = graph.island_row_start
     for k in range(islands + 2):

@@ -80,6 +80,8 @@ GRAPH = Layout(
     contact="i8[contacts]",  # index into the contact set
     base_a="i8[contacts]",  # where the spatial velocity of side A or B starts in a vector, or −1
     base_b="i8[contacts]",
+    ellipsoids="i8",  # 0 if no contact is ellipsoidal (`asperity.contact.contact_set`)
+    ellipsoidal="i8[contacts]",  # whether one is; void where none is
     row="i8[rows]",
     row_entry="i8[rows] = -1",  # of its Jacobian, of a row of one dof, or −1
     large_tree="i8",  # the one tree that may fit contact space, −1 where there are none or several

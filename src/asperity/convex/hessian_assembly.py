@@ -15,6 +15,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.couplings import block_of
+from asperity.convex.ellipsoids import ellipsoid_hessian
 from asperity.convex.problem import ASSEMBLED, PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
 from asperity.convex.row_kernels import copy_row
@@ -255,7 +256,10 @@ def sum_of_contacts(
         if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
             active = True
             c = problem.graph.contact[i]
-            one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
+            if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+                one = ellipsoid_hessian(problem, contacts, i, arm)
+            else:
+                one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
             g = add_symmetric(g, one[0])
             q = add_full(q, one[1])
             p = add_symmetric(p, one[2])

@@ -112,6 +112,7 @@ def _guess_contact_velocities(problem: Table, contacts: Table, k: int) -> None:
         problem.v1,
         problem.v2,
         problem.vn,
+        problem.turn,
     )
     add_surface_velocities(problem, contacts, first, last)
 
@@ -213,7 +214,7 @@ def island_velocities(
     contacts: Table,
     rows: Table,
     vector: np.ndarray,
-    out: tuple[np.ndarray, np.ndarray, np.ndarray],
+    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     row_out: np.ndarray,
 ) -> None:
     """Fill the velocities of contacts (without surface velocity) and rows along a vector."""
@@ -230,6 +231,7 @@ def island_velocities(
         out[0],
         out[1],
         out[2],
+        out[3],
     )
     row_velocities(graph, rows, problem.first_row, problem.last_row, vector, row_out)
 

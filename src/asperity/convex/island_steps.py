@@ -19,6 +19,7 @@ from asperity.convex.divided_island import (
     share_phase,
     tree_blocks,
 )
+from asperity.convex.ellipsoids import move_turns
 from asperity.convex.island import island_velocities
 from asperity.convex.matrix import multiply
 from asperity.convex.paths import spread_velocities
@@ -91,7 +92,7 @@ def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
         contacts,
         rows,
         problem.direction,
-        (problem.dv1, problem.dv2, problem.dvn),
+        (problem.dv1, problem.dv2, problem.dvn, problem.turn_change),
         problem.row_du,
     )
     multiply(
@@ -126,6 +127,8 @@ def take_step(problem: Table, alpha: float) -> None:
         problem.v1[i] += alpha * problem.dv1[i]
         problem.v2[i] += alpha * problem.dv2[i]
         problem.vn[i] += alpha * problem.dvn[i]
+    if graph.ellipsoids != 0:
+        move_turns(problem, problem.first_contact, problem.last_contact, alpha)
     _move_rows(problem, alpha)
 
 

@@ -175,6 +175,13 @@ PROBLEM = Layout(
     row_coordinate="i8[rows] = -1",  # its coordinate there, or −1
     # contacts, sorted by island
     **dict.fromkeys(_CONTACT_FIELDS, "f8[contacts]"),
+    # of ellipsoidal contacts (`asperity.convex.ellipsoids`): the parts of the scaled slip that are
+    # turning, zero of the other contacts beside them, how they change, and the impulses conjugate
+    # to them; the direction of the scaled slip, and curvatures across it, along it beyond that, and
+    # of normal with it
+    **dict.fromkeys(["turn", "turn_change", "turn_impulse"], "f8[contacts, 3]"),
+    slip_direction="f8[contacts, 5]",
+    slip_curvature="f8[contacts, 3]",
     **{"row_" + name: "f8[rows]" for name in _ROW_FIELDS},
     # work vectors
     product="f8[nv]",  # A v

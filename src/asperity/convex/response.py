@@ -60,6 +60,8 @@ def _stiffen(problem: Table, contacts: Table) -> None:
         problem.h1n[i] *= factor
         problem.h2n[i] *= factor
         problem.hnn[i] *= factor
+        for k in range(3):
+            problem.slip_curvature[i, k] *= factor
     for i in range(problem.first_row, problem.last_row):
         problem.row_curvature[i] *= STIFFENED
 

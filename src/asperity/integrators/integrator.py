@@ -84,6 +84,9 @@ class Integrator(abc.ABC):
     takes_every_actuator: ClassVar[bool] = False
     """Whether actuators may act on bodies, by what these touch, and have inner states."""
 
+    takes_every_friction: ClassVar[bool] = False
+    """Whether contacts have torsion, rolling and different friction along their tangents."""
+
     time_step: float | None
     """The fixed step [s], or None under error control."""
 

@@ -19,6 +19,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.team import over_ranges
 from asperity.contact.delivered import NOTHING, TAKEN
+from asperity.convex.ellipsoids import slip_square
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, WORLD
 from asperity.plant.plant_layouts import STATE
 
@@ -45,6 +46,13 @@ def _write_contacts(problem: Table, contacts: Table, first: int, last: int) -> N
         contacts.velocity[c, 0] = problem.v1[i]
         contacts.velocity[c, 1] = problem.v2[i]
         contacts.velocity[c, 2] = problem.vn[i]
+        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+            scale = contacts.slip_scale[c]
+            contacts.impulse[c, 1] *= scale[0]
+            contacts.velocity[c, 1] /= scale[0]
+            contacts.slip[c] = np.sqrt(slip_square(problem, i, 0.0))
+            for k in range(3):
+                contacts.angular_impulse[c, k] = scale[1 + k] * problem.turn_impulse[i, k]
 
 
 @compiled
@@ -102,6 +110,7 @@ def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> Non
     for i in range(first, last):
         target.signed_distance[i] = source.signed_distance[i]
         target.static_friction[i] = source.static_friction[i]
+        target.ellipsoidal[i] = source.ellipsoidal[i]
         target.stiffness[i] = source.stiffness[i]
         target.area[i] = source.area[i]
         target.patch[i] = source.patch[i]
@@ -113,6 +122,11 @@ def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> Non
             target.point[i, a] = source.point[i, a]
             target.impulse[i, a] = source.impulse[i, a]
             target.velocity[i, a] = source.velocity[i, a]
+        if source.ellipsoidal[i] != 0:
+            for a in range(4):
+                target.slip_scale[i, a] = source.slip_scale[i, a]
+            for a in range(3):
+                target.angular_impulse[i, a] = source.angular_impulse[i, a]
 
 
 @compiled

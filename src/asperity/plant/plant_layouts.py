@@ -276,6 +276,8 @@ STATE = Layout(
     near_pairs=NEAR_PAIRS,
     effort_row="i8[efforts]",  # where the efforts of external systems are in the constraint set
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
+    # 1 if the method knows torsion, rolling and different friction along the tangents
+    every_friction="i8",
     gliding="i8",
     step="f8",
     # Where threads find positions, the compiled entry point, and the address of its table

@@ -2,8 +2,8 @@
 
 ``data.contact`` gets the contacts that a step has delivered, and ``efc_force`` their forces and
 those of limits, equalities and dry friction, so that ``mj_contactForce``, touch and contact sensors
-and what MuJoCo derives from them see ours. Contacts have friction in two directions, or none:
-Asperity has no torsional or rolling friction, whatever ``condim`` says.
+and what MuJoCo derives from them see ours. Contacts have rows of sliding, or none, and those of
+torsion and rolling where they have these.
 
 The rows are MuJoCo's at the new state, the forces those of the step that led to it.
 ``qfrc_constraint`` is the generalized force of both, and of limits and dry friction without a row,
@@ -57,7 +57,7 @@ _BALL = 1
 # Share of MuJoCo's memory that contacts may take with their rows, of which a contact has at most so
 # many, of so many bytes beside the Jacobian's numbers and their columns.
 _SHARE = 0.5
-_ROWS = 4
+_ROWS = 10
 _ROW = 256
 # MuJoCo's own numbers of a default contact; nothing of ours depends on them.
 _SOLREF = (0.02, 1.0)
@@ -69,6 +69,41 @@ PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
 CONSTRAINT_FORCES = native.offset("mjData", "qfrc_constraint")
 ACCELERATIONS = native.offset("mjData", "qacc")
 WARM_START = native.offset("mjData", "qacc_warmstart")
+
+
+@compiled
+def _dimension(contacts: Table, c: int) -> int:
+    """MuJoCo's ``dim`` of a contact with friction."""
+    if contacts.ellipsoidal[c] == 0:
+        return 3
+    if contacts.slip_scale[c, 1] > 0.0:
+        return 6
+    return 4 if contacts.slip_scale[c, 3] > 0.0 else 3
+
+
+@compiled
+def _friction_of(contacts: Table, c: int, which: int) -> float:
+    """One of the coefficients (sliding, sliding, torsion, rolling, rolling)."""
+    friction = contacts.static_friction[c]
+    if which == 0:
+        return friction
+    if contacts.ellipsoidal[c] == 0:
+        return friction if which == 1 else 0.0
+    if which == 1:
+        return friction * contacts.slip_scale[c, 0]
+    if which == 2:
+        return friction * contacts.slip_scale[c, 3]
+    return friction * contacts.slip_scale[c, which - 2]
+
+
+@compiled
+def _force_of(contacts: Table, c: int, which: int, step: float) -> float:
+    """The force or torque that goes with that coefficient."""
+    if which < 2:
+        return contacts.impulse[c, which] / step
+    if contacts.ellipsoidal[c] == 0:
+        return 0.0
+    return contacts.angular_impulse[c, 2 if which == 2 else which - 3] / step
 
 
 @compiled
@@ -86,9 +121,9 @@ def add_contacts(plant: Table, data: int, delivered: Table, blank: int) -> int:
                 at = offsets.contact_frame + 8 * (3 * ((i + 1) % 3) + a)
                 store_double(blank + at, contacts.frame[c, 3 * i + a])
         sliding = contacts.static_friction[c] > 0.0
-        store_int(blank + offsets.contact_dim, 3 if sliding else 1)
-        for a in range(2):
-            friction = max(contacts.static_friction[c], _LEAST_FRICTION)
+        store_int(blank + offsets.contact_dim, _dimension(contacts, c) if sliding else 1)
+        for a in range(5):
+            friction = max(_friction_of(contacts, c, a), _LEAST_FRICTION)
             store_double(blank + offsets.contact_friction + 8 * a, friction)
         store_int(blank + offsets.contact_geom, contacts.geom[c, 0])
         store_int(blank + offsets.contact_geom + 4, contacts.geom[c, 1])
@@ -115,22 +150,19 @@ def _write_contacts(plant: Table, data: int, delivered: Table, force: int, pyram
         if row < 0:
             continue
         at = force + 8 * row
-        first = contacts.impulse[c, 0] / delivered.step
-        second = contacts.impulse[c, 1] / delivered.step
         normal = contacts.impulse[c, 2] / delivered.step
-        if load_int(contact + offsets.contact_dim) == 1:
+        kinds = load_int(contact + offsets.contact_dim) - 1
+        if kinds == 0 or pyramidal == 0:
             store_double(at, normal)
-        elif pyramidal == 0:
-            store_double(at, normal)
-            store_double(at + 8, first)
-            store_double(at + 16, second)
-        else:
-            # Opposite edges of the pyramid: their sum is normal, their difference tangential.
-            half = 0.5 / max(contacts.static_friction[c], _LEAST_FRICTION)
-            store_double(at, 0.25 * normal + half * first)
-            store_double(at + 8, 0.25 * normal - half * first)
-            store_double(at + 16, 0.25 * normal + half * second)
-            store_double(at + 24, 0.25 * normal - half * second)
+        for k in range(kinds):
+            value = _force_of(contacts, c, k, delivered.step)
+            if pyramidal == 0:
+                store_double(at + 8 * (1 + k), value)
+            else:
+                # Opposite edges of the pyramid: all sums are normal, a difference tangential.
+                value *= 0.5 / max(_friction_of(contacts, c, k), _LEAST_FRICTION)
+                store_double(at + 16 * k, 0.5 * normal / kinds + value)
+                store_double(at + 16 * k + 8, 0.5 * normal / kinds - value)
 
 
 @compiled
@@ -345,7 +377,17 @@ def _strongest(delivered: Table, room: int) -> Table:
     copy = new_delivered(len(delivered.acceleration), len(delivered.limit_rows), room, 0)
     copy.rows, copy.step = delivered.rows, delivered.step
     copy.contacts.count = room
-    for name in ("geom", "point", "frame", "signed_distance", "static_friction", "impulse"):
+    for name in (
+        "geom",
+        "point",
+        "frame",
+        "signed_distance",
+        "static_friction",
+        "impulse",
+        "ellipsoidal",
+        "slip_scale",
+        "angular_impulse",
+    ):
         getattr(copy.contacts, name)[:] = getattr(contacts, name)[chosen]
     return copy
 

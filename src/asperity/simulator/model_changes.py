@@ -27,7 +27,11 @@ def take_over_model(session: Session) -> bool:
     """
     plant, coupling, base = session.plant, session.coupling, session.base
     session.watch.refuse_other_structure()
-    notes = check_supported(session.model, every_actuator=session.integrator.takes_every_actuator)
+    notes = check_supported(
+        session.model,
+        every_actuator=session.integrator.takes_every_actuator,
+        every_friction=session.integrator.takes_every_friction,
+    )
     before = coupling.efforts
     efforts, start = coupling.efforts_of_model()
     base.model_changed(session.world)

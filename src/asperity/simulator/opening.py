@@ -73,7 +73,11 @@ def new_session(
     integrator = check_integrator(integrator)
     model, report = load_model(model)
     check_arguments(model, data, control, systems)
-    notes = check_supported(model, every_actuator=integrator.takes_every_actuator)
+    notes = check_supported(
+        model,
+        every_actuator=integrator.takes_every_actuator,
+        every_friction=integrator.takes_every_friction,
+    )
     clock = SamplingClock(
         float(model.opt.timestep)
         if control_period is None

@@ -104,7 +104,11 @@ class Batch(HoldsAddresses):
         threads = available_threads() if threads is None else check_count("threads", threads)
         tolerance = check_stiction_tolerance(joint_stiction_tolerance)
         self.model, self.load_report = load_model(model)
-        check_supported(self.model, every_actuator=integrator.takes_every_actuator)
+        check_supported(
+            self.model,
+            every_actuator=integrator.takes_every_actuator,
+            every_friction=integrator.takes_every_friction,
+        )
         self.integrator = integrator
         self._rows = WorldRows(self.model, count)
         crew = Crew(min(count, threads))

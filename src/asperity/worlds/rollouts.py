@@ -132,7 +132,11 @@ def run_rollouts(
     integrator = check_integrator(integrator)
     number = available_threads() if threads is None else check_count("threads", threads)
     for one in {id(one): one for one in models}.values():
-        check_supported(one, every_actuator=integrator.takes_every_actuator)
+        check_supported(
+            one,
+            every_actuator=integrator.takes_every_actuator,
+            every_friction=integrator.takes_every_friction,
+        )
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)
     if len(groups) == 1:

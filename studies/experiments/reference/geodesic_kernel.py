@@ -86,7 +86,12 @@ def _solve(
     add_impulses(problem, contacts, rows, contact_range, row_range, direction, 1.0)
     call_pp_status(problem.solve_factors, problem, 0)
     island_velocities(
-        problem, contacts, rows, direction, (problem.v1, problem.v2, problem.vn), problem.row_u
+        problem,
+        contacts,
+        rows,
+        direction,
+        (problem.v1, problem.v2, problem.vn, problem.turn),
+        problem.row_u,
     )
     total = 0.0
     for index in range(problem.first_tree, problem.last_tree):

@@ -9,10 +9,11 @@ of a contact velocity (v_t, v_n):
   the direction d there,
 - ``cost(problem, i, v1, v2, vn)``: the cost alone.
 
-`evaluate_each`, `along_each` and `cost_along_each` take them over the contacts of an island. A
-law's entry points are these with its functions, and `asperity.convex.potentials.law_table` puts
-their addresses into the problem. A call serves all contacts of an island, so that the indirection
-costs nothing.
+Of an ellipsoidal contact they are asked in the plane of its scaled slip, and their answers spread
+from there (`asperity.convex.ellipsoids`). `evaluate_each`, `along_each` and `cost_along_each` take
+them over the contacts of an island. A law's entry points are these with its functions, and
+`asperity.convex.potentials.law_table` puts their addresses into the problem. A call serves all
+contacts of an island, so that the indirection costs nothing.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from asperity.compiled.calls import (
     call_ppppn_status,
 )
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.ellipsoids import scaled_slip, slip_square, spread_response
 from asperity.convex.problem import PROBLEM
 
 __all__ = [
@@ -80,6 +82,21 @@ Response = tuple[float, tuple[float, float, float], tuple[float, float, float, f
 def evaluate_each(respond: _Kernel, problem: Table, first: int, last: int) -> float:
     """`evaluate_contacts` of the law with this response."""
     total = 0.0
+    if problem.graph.ellipsoids != 0:
+        for i in range(first, last):
+            x = problem.v1[i]
+            y = problem.v2[i]
+            if problem.graph.ellipsoidal[i] != 0:
+                x = np.sqrt(slip_square(problem, i, 0.0))
+                y = 0.0
+            cost, impulse, curvature = respond(problem, i, x, y, problem.vn[i])
+            problem.g1[i], problem.g2[i], problem.gn[i] = impulse
+            problem.h11[i], problem.h12[i], problem.h22[i] = curvature[:3]
+            problem.h1n[i], problem.h2n[i], problem.hnn[i] = curvature[3:]
+            if problem.graph.ellipsoidal[i] != 0:
+                spread_response(problem, i, x, impulse[0], curvature[0], curvature[2], curvature[3])
+            total += cost
+        return total
     for i in range(first, last):
         cost, impulse, curvature = respond(problem, i, problem.v1[i], problem.v2[i], problem.vn[i])
         problem.g1[i], problem.g2[i], problem.gn[i] = impulse
@@ -100,6 +117,9 @@ def along_each(along: _Kernel, problem: Table, first: int, last: int, alpha: flo
         dn = problem.dvn[i]
         x = problem.v1[i] + alpha * dx
         y = problem.v2[i] + alpha * dy
+        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+            x, dx, dy = scaled_slip(problem, i, alpha)
+            y = 0.0
         one, two = along(problem, i, x, y, problem.vn[i] + alpha * dn, dx, dy, dn)
         slope += one
         curvature += two
@@ -114,6 +134,9 @@ def cost_along_each(cost: _Kernel, problem: Table, first: int, last: int, alpha:
     for i in range(first, last):
         x = problem.v1[i] + alpha * problem.dv1[i]
         y = problem.v2[i] + alpha * problem.dv2[i]
+        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+            x = np.sqrt(slip_square(problem, i, alpha))
+            y = 0.0
         total += cost(problem, i, x, y, problem.vn[i] + alpha * problem.dvn[i])
     return total
 

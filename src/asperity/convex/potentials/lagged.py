@@ -60,6 +60,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import friction_coefficient
+from asperity.convex.ellipsoids import scaled_slip, slip_square
 from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
     BEGIN_SIGNATURE,
@@ -89,24 +90,13 @@ _OVERSHOOTS = 0.4
 
 
 @inlined
-def _slip_square(problem: Table, i: int, ahead: int) -> float:
-    """‖v_t‖² now, or at the prepared direction's end."""
-    x = problem.v1[i]
-    y = problem.v2[i]
-    if ahead == 1:
-        x += problem.dv1[i]
-        y += problem.dv2[i]
-    return x * x + y * y
-
-
-@inlined
-def _coefficient(graph: Table, contacts: Table, i: int, slip_square: float) -> float:
+def _coefficient(graph: Table, contacts: Table, i: int, square: float) -> float:
     """μ at a slip."""
     c = graph.contact[i]
     return friction_coefficient(
         contacts.static_friction[c],
         contacts.dynamic_friction[c],
-        np.sqrt(slip_square),
+        np.sqrt(square),
         contacts.stiction_tolerance[c],
     )
 
@@ -133,7 +123,7 @@ def _balanced_normal(problem: Table, i: int, ahead: int) -> float:
 @inlined
 def _balanced_limit(problem: Table, contacts: Table, i: int, ahead: int) -> float:
     """The bound of friction that goes with that n."""
-    coefficient = _coefficient(problem.graph, contacts, i, _slip_square(problem, i, ahead))
+    coefficient = _coefficient(problem.graph, contacts, i, slip_square(problem, i, float(ahead)))
     return coefficient * _balanced_normal(problem, i, ahead)
 
 
@@ -166,7 +156,7 @@ def prepare_lagged(
         force = present + elastic_shift * k * problem.vn[i]
         force += (step - elastic_shift) * k * contacts.carried[c]
         lagged = step * max(present, 0.0) * max(1.0 - d * problem.vn[i], 0.0)
-        slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+        slip = np.sqrt(slip_square(problem, i, 0.0))
         coefficient = friction_coefficient(
             contacts.static_friction[c],
             contacts.dynamic_friction[c],
@@ -195,7 +185,7 @@ def _settle_contact(
         limit = max(limit + difference * difference / (before - difference), 0.0)
     grows = limit > _MUCH * law.friction_limit[i]
     _limit_friction(problem, contacts, i, limit)
-    square = _slip_square(problem, i, ahead)
+    square = slip_square(problem, i, float(ahead))
     if grows and square < law.stoppable[i] * law.stoppable[i]:
         law.dual1[i] = 0.0
         law.dual2[i] = 0.0
@@ -260,9 +250,9 @@ def _measure(problem: Table, contacts: Table, first: int, last: int, ahead: int)
     for i in range(first, last):
         w = contacts.inverse_mass[graph.contact[i]]
         normal = _balanced_normal(problem, i, 1) if ahead == 1 else _delivered_normal(problem, i)
-        slip_square = _slip_square(problem, i, ahead)
-        limit = _coefficient(graph, contacts, i, slip_square) * normal
-        mobilised = w * w * slip_square / (slip_square + law.soft_slip_square[i])
+        square = slip_square(problem, i, float(ahead))
+        limit = _coefficient(graph, contacts, i, square) * normal
+        mobilised = w * w * square / (square + law.soft_slip_square[i])
         largest = max(limit, law.friction_limit[i])
         difference = limit - law.friction_limit[i]
         total += mobilised * largest * largest
@@ -382,11 +372,14 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
     for i in range(first, last):
         x = problem.v1[i]
         y = problem.v2[i]
-        square = x * x + y * y
+        square = slip_square(problem, i, 0.0)
         stops = square < law.stoppable[i] * law.stoppable[i]
         inverse = 0.0 if stops else 1.0 / np.sqrt(square + law.soft_slip_square[i])
         law.dual1[i] = inverse * x
         law.dual2[i] = inverse * y
+        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+            law.dual1[i] = inverse * np.sqrt(square)
+            law.dual2[i] = 0.0
         law.dual_n[i] = max(law.cutoff[i] - problem.vn[i], 0.0)
         if law.expected_impulse[i] >= 0.0:
             law.dual_n[i] = speed_of_impulse(
@@ -395,11 +388,29 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
     return 0
 
 
+@compiled
+def _update_radial(problem: Table, i: int, alpha: float, before: float) -> None:
+    """The same for the w of an ellipsoidal contact, of which only the part along û is kept."""
+    law = problem.law
+    slip, along, across = scaled_slip(problem, i, -alpha)
+    eta = np.sqrt(slip * slip + law.soft_slip_square[i])
+    # In the plane of u and Δu before the step, with û as its first axis.
+    x = (slip + along - before * slip * along / eta) / eta
+    y = across / eta
+    u = slip + alpha * along
+    v = alpha * across
+    now = np.sqrt(u * u + v * v)
+    part = (x * u + y * v) / now if now > 0.0 else 0.0
+    law.dual1[i] = min(max(part, 0.0), 1.0)
+    law.dual2[i] = 0.0
+
+
 @entry_point(ALONG_SIGNATURE)
 def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> float:
     """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
     law = problem.law
     for i in range(first, last):
+        before = law.dual1[i]
         x = problem.v1[i] - alpha * problem.dv1[i]
         y = problem.v2[i] - alpha * problem.dv2[i]
         inverse = 1.0 / np.sqrt(x * x + y * y + law.soft_slip_square[i])
@@ -409,6 +420,8 @@ def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> fl
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
         law.dual1[i] = shorter * x
         law.dual2[i] = shorter * y
+        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+            _update_radial(problem, i, alpha, before)
         impulse = max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
         law.expected_impulse[i] = -1.0
         law.dual_n[i] = speed_of_impulse(impulse, law.normal_slope[i], law.normal_bend[i])

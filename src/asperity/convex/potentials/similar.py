@@ -19,6 +19,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import friction_coefficient
+from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
     EVALUATE_SIGNATURE,
@@ -41,7 +42,7 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
     prepare_lagged(problem, contacts, step, ncontact, 0.0)
     for i in range(ncontact):
         c = problem.graph.contact[i]
-        slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+        slip = np.sqrt(slip_square(problem, i, 0.0))
         problem.law.friction[i] = friction_coefficient(
             contacts.static_friction[c],
             contacts.dynamic_friction[c],

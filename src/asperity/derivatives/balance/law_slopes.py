@@ -43,7 +43,17 @@ def contact_velocities_of(
     contacts = state.contacts
     count = contacts.count
     link_velocities(problem, contacts, vector)
-    fill_velocities(problem.graph, contacts, 0, count, vector, problem.v1, problem.v2, problem.vn)
+    fill_velocities(
+        problem.graph,
+        contacts,
+        0,
+        count,
+        vector,
+        problem.v1,
+        problem.v2,
+        problem.vn,
+        problem.turn,
+    )
     add_surface_velocities(problem, contacts, 0, count)
     for i in range(count):
         out[i, 0] = problem.v1[i]

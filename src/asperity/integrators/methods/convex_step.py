@@ -76,6 +76,7 @@ def _fill_velocities(world: Table, first: int, last: int, _unused: int) -> int:
         problem.v1,
         problem.v2,
         problem.vn,
+        problem.turn,
     )
     add_surface_velocities(problem, state.contacts, first, last)
     return OK
@@ -116,6 +117,8 @@ class ConvexMethod(Method):
         install_solver(world.problem)
         world.table.solve_problem = solve_problem.address
         world.share_islands(solve_problem.address)
+        for state in world.evaluated_states:
+            state.table.every_friction = 1
 
     def let_glide(
         self, world: World, *, relaxes: bool, default_relaxation: float | None = None
@@ -162,6 +165,7 @@ def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[i
         problem.v1,
         problem.v2,
         problem.vn,
+        problem.turn,
     )
     add_surface_velocities(problem, contacts, 0, ncontact)
     row_velocities(graph, rows, 0, nrow, velocity, problem.row_u)

@@ -22,6 +22,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
 from asperity.contact.laws import STRIBECK_WIDTH
+from asperity.convex.ellipsoids import slip_square
 from asperity.integrators.contact_groups import in_group
 
 __all__ = ["tree_modes", "tree_modes_before", "tree_turning"]
@@ -56,10 +57,19 @@ def _hash(mode: int, first: int, second: int) -> int:
 
 
 @compiled
-def _contact_mode(contacts: Table, c: int, v1: float, v2: float) -> int:
+def _slip_of(contacts: Table, c: int) -> float:
+    """Slip of a contact in the last solution that is kept [m/s]."""
+    if contacts.ellipsoidal[c] != 0:
+        return contacts.slip[c]
+    v1 = contacts.velocity[c, 0]
+    v2 = contacts.velocity[c, 1]
+    return np.sqrt(v1 * v1 + v2 * v2)
+
+
+@compiled
+def _contact_mode(contacts: Table, c: int, slip: float) -> int:
     """The mode of a contact that carries a force."""
     tolerance = contacts.stiction_tolerance[c]
-    slip = np.sqrt(v1 * v1 + v2 * v2)
     if slip < _STICKING * tolerance:
         return _STICKS
     if slip < _FALLING * tolerance and (
@@ -170,7 +180,7 @@ def tree_modes(
             depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
                 velocity = contacts.velocity[c]
-                mode = _joined(mode, _contact_mode(contacts, c, velocity[0], velocity[1]))
+                mode = _joined(mode, _contact_mode(contacts, c, _slip_of(contacts, c)))
                 vn = min(vn, velocity[2])
             c += 1
         if mode == 0:
@@ -227,13 +237,13 @@ def tree_modes_before(
             stiffness += contacts.stiffness[c]
             depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
-                found = _contact_mode(contacts, c, contacts.velocity[c, 0], contacts.velocity[c, 1])
-                square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+                found = _contact_mode(contacts, c, _slip_of(contacts, c))
+                square = slip_square(problem, i, 0.0)
                 if square >= (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
                     if found == _STICKS:
                         _raise_to(contacts, c, np.sqrt(square), doubtful)
                     else:
-                        found = _contact_mode(contacts, c, problem.v1[i], problem.v2[i])
+                        found = _contact_mode(contacts, c, np.sqrt(square))
                 mode = _joined(mode, found)
                 vn = min(vn, problem.vn[i])
             i += 1
@@ -312,7 +322,7 @@ def tree_turning(
         c = problem.graph.contact[i]
         if contacts.impulse[c, 2] <= 0.0:
             continue
-        if _contact_mode(contacts, c, contacts.velocity[c, 0], contacts.velocity[c, 1]) == _STICKS:
-            square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+        if _contact_mode(contacts, c, _slip_of(contacts, c)) == _STICKS:
+            square = slip_square(problem, i, 0.0)
             _raise_to(contacts, c, np.sqrt(square), slip)
         _raise_to(contacts, c, -contacts.dissipation[c] * problem.vn[i], closing)

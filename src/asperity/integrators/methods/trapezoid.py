@@ -29,6 +29,7 @@ from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
 from asperity.contact.laws import friction_coefficient
 from asperity.convex.contact_velocities import add_impulses, row_velocities
+from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.lagged import prepare_lagged
 from asperity.convex.potentials.rows import prepare_rows
 from asperity.integrators.methods.convex_step import graph_of, minimise, velocities_at
@@ -90,7 +91,7 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
             * max(-contacts.signed_distance[c], 0.0)
             * max(1.0 - contacts.dissipation[c] * problem.vn[i], 0.0)
         )
-        square = problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i]
+        square = slip_square(problem, i, 0.0)
         coefficient = friction_coefficient(
             contacts.static_friction[c],
             contacts.dynamic_friction[c],
@@ -100,6 +101,9 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
         f = coefficient * normal / np.sqrt(square + problem.law.soft_slip_square[i])
         problem.g1[i] = -f * problem.v1[i]
         problem.g2[i] = -f * problem.v2[i]
+        if graph.ellipsoids != 0:
+            for k in range(3):
+                problem.turn_impulse[i, k] = -f * problem.turn[i, k]
         problem.gn[i] = normal
     order = graph.row
     for i in range(rows.count):

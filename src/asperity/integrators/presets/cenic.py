@@ -96,6 +96,8 @@ class Cenic(Integrator):
     oscillator on a belt. At 1e-4 none.
     """
 
+    takes_every_friction = True
+
     accuracy: float = 1e-3
     max_step: float = 0.1
     min_step: float = 1e-9

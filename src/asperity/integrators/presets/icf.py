@@ -71,6 +71,8 @@ class Icf(SteppedIntegrator):
     of friction.
     """
 
+    takes_every_friction = True
+
     friction: str = "delivered"
     tolerance: float = 1e-8
     max_iterations: int = 500

@@ -106,6 +106,8 @@ class Sap(SteppedIntegrator):
     loops and servos in explicit schemes.
     """
 
+    takes_every_friction = True
+
     scheme: str = "symplectic-euler"
     near_rigid: float = 1.0
     slip_regularization: float = 1e-3

@@ -40,6 +40,9 @@ __all__ = [
     "side_inverse_mass",
 ]
 
+# MuJoCo's least coefficient of friction.
+_LEAST_FRICTION = 1e-5
+
 # MuJoCo's mark of a contact at a distance that is not below its margin.
 _IN_GAP = 1
 
@@ -81,6 +84,7 @@ def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
 def empty_contacts(state: Table) -> None:
     """Forget all contacts and links."""
     state.contacts.count = 0
+    state.contacts.ellipsoids = 0
     state.contacts.link_count = 0
     state.contacts.patch_count = 0
     for body in range(state.work.body_link.size):
@@ -190,6 +194,7 @@ def fill_contact(
     contacts.source[c] = source
     contacts.area[c] = 0.0
     contacts.patch[c] = -1
+    contacts.ellipsoidal[c] = 0
     contacts.growth[c] = 1.0
     contacts.carried[c] = 0.0
     contacts.signed_distance[c] = signed_distance
@@ -284,6 +289,35 @@ def fill_mujoco_contact(
         ),
         (load_double(surface), load_double(surface + 8)),
     )
+    if state.every_friction != 0 and sliding:
+        _fill_ellipsoid(plant, state, c, address)
+
+
+@compiled
+def _fill_ellipsoid(plant: Table, state: Table, c: int, address: int) -> None:
+    """Give a contact the further coefficients of friction of one of MuJoCo's, if it has any.
+
+    Torsion and rolling have their coefficients whatever that of sliding is, which then counts as
+    10⁻⁵ at least, as in MuJoCo. That along the second tangent keeps its ratio to the first.
+    """
+    contacts = state.contacts
+    friction = address + plant.offsets.contact_friction
+    dimension = load_int(address + plant.offsets.contact_dim)
+    first = load_double(friction)
+    second = load_double(friction + 8)
+    if dimension <= 3 and first == second:
+        return
+    if contacts.static_friction[c] < _LEAST_FRICTION:
+        contacts.static_friction[c] = _LEAST_FRICTION
+        contacts.dynamic_friction[c] = _LEAST_FRICTION
+    inverse = 1.0 / contacts.static_friction[c]
+    scale = contacts.slip_scale[c]
+    scale[0] = second / first
+    scale[1] = load_double(friction + 24) * inverse if dimension > 4 else 0.0
+    scale[2] = load_double(friction + 32) * inverse if dimension > 4 else 0.0
+    scale[3] = load_double(friction + 16) * inverse if dimension > 3 else 0.0
+    contacts.ellipsoidal[c] = 1
+    contacts.ellipsoids = 1
 
 
 @compiled

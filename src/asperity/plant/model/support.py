@@ -11,7 +11,7 @@ from asperity.errors import ModelError
 from asperity.plant.model.finite import check_finite
 from asperity.plant.model.names import element, listed
 
-__all__ = ["check_supported"]
+__all__ = ["check_supported", "refuse_every_friction"]
 
 _OBJ = mujoco.mjtObj
 # As integers, because the elements of a model's arrays are not hashed like enumeration members.
@@ -36,7 +36,9 @@ _CALLBACKS = (
 )
 
 
-def check_supported(model: mujoco.MjModel, *, every_actuator: bool = False) -> tuple[str, ...]:
+def check_supported(
+    model: mujoco.MjModel, *, every_actuator: bool = False, every_friction: bool = False
+) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
 
     Parameters
@@ -44,6 +46,8 @@ def check_supported(model: mujoco.MjModel, *, every_actuator: bool = False) -> t
     model : mujoco.MjModel
     every_actuator : bool
         Whether the integrator knows actuators on bodies and those with inner states.
+    every_friction : bool
+        Whether the integrator knows torsion, rolling and different friction along the tangents.
 
     Returns
     -------
@@ -69,7 +73,7 @@ def check_supported(model: mujoco.MjModel, *, every_actuator: bool = False) -> t
         _sticky(model)
         _inner_states(model)
     check_finite(model)
-    return tuple(_notes(model))
+    return tuple(_notes(model, every_friction))
 
 
 def _flexes_and_plugins(model: mujoco.MjModel) -> None:
@@ -185,16 +189,39 @@ _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
 )
 
 
-def _notes(model: mujoco.MjModel) -> Iterator[str]:
+def _named_friction(model: mujoco.MjModel) -> list[str]:
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
-    rolling = np.flatnonzero(collides & (model.geom_condim > 3))
-    pairs = np.flatnonzero(model.pair_dim > 3)
-    if rolling.size or pairs.size:
-        names = [element(model, _OBJ.mjOBJ_GEOM, i) for i in rolling]
-        names += [element(model, _OBJ.mjOBJ_PAIR, i) for i in pairs]
+    uneven = (model.pair_dim > 1) & (model.pair_friction[:, 0] != model.pair_friction[:, 1])
+    geoms = np.flatnonzero(collides & (model.geom_condim > 3))
+    pairs = np.flatnonzero((model.pair_dim > 3) | uneven)
+    names = [element(model, _OBJ.mjOBJ_GEOM, i) for i in geoms]
+    return names + [element(model, _OBJ.mjOBJ_PAIR, i) for i in pairs]
+
+
+def refuse_every_friction(model: mujoco.MjModel, what: str) -> None:
+    """Raise a `ModelError` if contacts may have more than one coefficient of friction.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    what : str
+        What does not know them.
+    """
+    names = _named_friction(model)
+    if names:
+        raise ModelError(
+            f"{what} do not know torsional, rolling or anisotropic friction; set condim=3 and "
+            f"equal coefficients of sliding for {listed(names)}."
+        )
+
+
+def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
+    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    names = _named_friction(model)
+    if names and not every_friction:
         yield (
-            "Torsional and rolling friction are ignored; contacts with condim 4 or 6 have sliding "
-            f"friction only: {listed(names)}."
+            "The integrator ignores torsional and rolling friction, and takes the first "
+            f"coefficient of sliding for both directions: {listed(names)}."
         )
     fields = np.flatnonzero(collides & (model.geom_type == mujoco.mjtGeom.mjGEOM_SDF))
     if fields.size:
@@ -202,14 +229,6 @@ def _notes(model: mujoco.MjModel) -> Iterator[str]:
         yield (
             "Contacts of signed distance fields are those that MuJoCo's search finds, which can "
             f"miss some; sdf_initpoints and sdf_iterations make it thorough: {listed(names)}."
-        )
-    uneven = model.pair_friction[:, 0] != model.pair_friction[:, 1]
-    anisotropic = np.flatnonzero((model.pair_dim > 1) & uneven)
-    if anisotropic.size:
-        names = [element(model, _OBJ.mjOBJ_PAIR, i) for i in anisotropic]
-        yield (
-            "Friction is isotropic; the first coefficient is used in both directions for "
-            f"{listed(names)}."
         )
     flags = model.opt.enableflags
     if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:

@@ -250,6 +250,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
             problem.dv1,
             problem.dv2,
             problem.dvn,
+            problem.turn_change,
         )
         row_velocities(graph, rows, 0, nrow, direction, problem.row_du)
         for part in range(2):

@@ -1,0 +1,273 @@
+"""Friction of all kinds: what a problem has of ellipsoidal contacts beside that of the others.
+
+Torsion, rolling and different coefficients along the two tangents make the limit of friction an
+ellipsoid, Σ (f_k/μ_k)² ≤ n². By maximum dissipation its potential is that of one coefficient, μ,
+for the *scaled slip* u = (v_1, s_0 v_2, s_1 ω_1, s_2 ω_2, s_3 ω_n), with the other coefficients over
+μ as scales (docs/equations.md, ‘Friction of all kinds’). With rows e_k of the Jacobian that are
+scaled so, all else stays as it is.
+
+Laws are written for a slip of two components and are isotropic. So they see the plane of the slip
+and its change, in which the slip is (‖u‖, 0), and return impulses and curvatures there:
+
+    γ_u = γ_1 û,   H_uu = h_22 1 + (h_11 − h_22) û ûᵀ,   H_un = h_1n û,   û = u/‖u‖.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, inlined
+
+__all__ = [
+    "add_turn_impulse",
+    "ellipsoid_hessian",
+    "fill_turns",
+    "move_turns",
+    "scaled_slip",
+    "slip_square",
+    "spread_response",
+    "turn_impulse_in_world",
+]
+
+Six = tuple[float, float, float, float, float, float]
+Nine = tuple[float, float, float, float, float, float, float, float, float]
+
+
+@compiled
+def fill_turns(
+    graph: Table,
+    contacts: Table,
+    first: int,
+    last: int,
+    vector: np.ndarray,
+    v2: np.ndarray,
+    turn: np.ndarray,
+) -> None:
+    """Scale the second slips of ellipsoidal contacts and fill their turning, 0 of the others."""
+    frame = contacts.frame
+    for i in range(first, last):
+        for k in range(3):
+            turn[i, k] = 0.0
+        if graph.ellipsoidal[i] == 0:
+            continue
+        c = graph.contact[i]
+        scale = contacts.slip_scale[c]
+        v2[i] *= scale[0]
+        for a in range(3):
+            w = 0.0
+            if graph.base_b[i] >= 0:
+                w += vector[graph.base_b[i] + a]
+            if graph.base_a[i] >= 0:
+                w -= vector[graph.base_a[i] + a]
+            for k in range(3):
+                turn[i, k] += scale[1 + k] * frame[c, 3 * k + a] * w
+
+
+@inlined
+def slip_square(problem: Table, i: int, alpha: float) -> float:
+    """‖u‖² at ``v + α Δv``, with α = 0 now."""
+    x = problem.v1[i]
+    y = problem.v2[i]
+    if alpha != 0.0:
+        x += alpha * problem.dv1[i]
+        y += alpha * problem.dv2[i]
+    square = x * x + y * y
+    if problem.graph.ellipsoids != 0:
+        for k in range(3):
+            z = problem.turn[i, k] + alpha * problem.turn_change[i, k]
+            square += z * z
+    return square
+
+
+@compiled
+def scaled_slip(problem: Table, i: int, alpha: float) -> tuple[float, float, float]:
+    """‖u‖ at ``v + α Δv``, and the parts of Δu along u there and across."""
+    dx = problem.dv1[i]
+    dy = problem.dv2[i]
+    x = problem.v1[i] + alpha * dx
+    y = problem.v2[i] + alpha * dy
+    square = x * x + y * y
+    along = x * dx + y * dy
+    change = dx * dx + dy * dy
+    for k in range(3):
+        dz = problem.turn_change[i, k]
+        z = problem.turn[i, k] + alpha * dz
+        square += z * z
+        along += z * dz
+        change += dz * dz
+    slip = np.sqrt(square)
+    if slip == 0.0:
+        return 0.0, np.sqrt(change), 0.0
+    along /= slip
+    return slip, along, np.sqrt(max(change - along * along, 0.0))
+
+
+@compiled
+def spread_response(
+    problem: Table, i: int, slip: float, impulse: float, along: float, across: float, normal: float
+) -> None:
+    """Fill an ellipsoidal contact's impulses and curvatures from those in the plane of its slip."""
+    inverse = 1.0 / slip if slip > 0.0 else 0.0
+    u = problem.slip_direction[i]
+    u[0] = problem.v1[i] * inverse
+    u[1] = problem.v2[i] * inverse
+    problem.g1[i] = impulse * u[0]
+    problem.g2[i] = impulse * u[1]
+    for k in range(3):
+        u[2 + k] = problem.turn[i, k] * inverse
+        problem.turn_impulse[i, k] = impulse * u[2 + k]
+    more = along - across
+    problem.slip_curvature[i, 0] = across
+    problem.slip_curvature[i, 1] = more
+    problem.slip_curvature[i, 2] = normal
+    problem.h11[i] = across + more * u[0] * u[0]
+    problem.h12[i] = more * u[0] * u[1]
+    problem.h22[i] = across + more * u[1] * u[1]
+    problem.h1n[i] = normal * u[0]
+    problem.h2n[i] = normal * u[1]
+
+
+@compiled
+def move_turns(problem: Table, first: int, last: int, alpha: float) -> None:
+    """Let the turning follow a step α along the prepared direction."""
+    for i in range(first, last):
+        for k in range(3):
+            problem.turn[i, k] += alpha * problem.turn_change[i, k]
+
+
+@compiled
+def turn_impulse_in_world(
+    problem: Table, contacts: Table, i: int, sign: float
+) -> tuple[float, float, float]:
+    """The impulse of torsion and rolling on B in world axes [N m s], times a sign."""
+    c = problem.graph.contact[i]
+    frame = contacts.frame
+    scale = contacts.slip_scale
+    r = sign * scale[c, 1] * problem.turn_impulse[i, 0]
+    s = sign * scale[c, 2] * problem.turn_impulse[i, 1]
+    t = sign * scale[c, 3] * problem.turn_impulse[i, 2]
+    return (
+        frame[c, 0] * r + frame[c, 3] * s + frame[c, 6] * t,
+        frame[c, 1] * r + frame[c, 4] * s + frame[c, 7] * t,
+        frame[c, 2] * r + frame[c, 5] * s + frame[c, 8] * t,
+    )
+
+
+@compiled
+def add_turn_impulse(problem: Table, contacts: Table, i: int, out: np.ndarray, sign: float) -> None:
+    """Add the impulse of torsion and rolling to the forces on both sides."""
+    graph = problem.graph
+    x, y, z = turn_impulse_in_world(problem, contacts, i, sign)
+    if graph.base_b[i] >= 0:
+        base = graph.base_b[i]
+        out[base] += x
+        out[base + 1] += y
+        out[base + 2] += z
+    if graph.base_a[i] >= 0:
+        base = graph.base_a[i]
+        out[base] -= x
+        out[base + 1] -= y
+        out[base + 2] -= z
+
+
+@compiled
+def contact_row(contacts: Table, c: int, arm: np.ndarray, k: int) -> Six:
+    """Row e_k of a side's Jacobian (rotation, translation): five of the slip, then the normal."""
+    frame = contacts.frame
+    scale = contacts.slip_scale
+    if 2 <= k < 5:
+        s = scale[c, k - 1]
+        at = 3 * (k - 2)
+        return (s * frame[c, at], s * frame[c, at + 1], s * frame[c, at + 2], 0.0, 0.0, 0.0)
+    s = scale[c, 0] if k == 1 else 1.0
+    at = 6 if k == 5 else 3 * k
+    x = s * frame[c, at]
+    y = s * frame[c, at + 1]
+    z = s * frame[c, at + 2]
+    return (
+        arm[c, 1] * z - arm[c, 2] * y,
+        arm[c, 2] * x - arm[c, 0] * z,
+        arm[c, 0] * y - arm[c, 1] * x,
+        x,
+        y,
+        z,
+    )
+
+
+@compiled
+def slip_row(problem: Table, contacts: Table, i: int, arm: np.ndarray) -> Six:
+    """The row of a side's Jacobian along the slip, Σ û_k e_k."""
+    c = problem.graph.contact[i]
+    s = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    for k in range(5):
+        u = problem.slip_direction[i, k]
+        e = contact_row(contacts, c, arm, k)
+        s = (
+            s[0] + u * e[0],
+            s[1] + u * e[1],
+            s[2] + u * e[2],
+            s[3] + u * e[3],
+            s[4] + u * e[4],
+            s[5] + u * e[5],
+        )
+    return s
+
+
+@compiled
+def _add_product(
+    h: tuple[Six, Nine, Six], w: float, a: Six, b: Six
+) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
+    """Add ½ w (a bᵀ + b aᵀ) to (G, Q, P)."""
+    g, q, p = h
+    v = 0.5 * w
+    return (
+        (
+            g[0] + w * a[3] * b[3],
+            g[1] + v * (a[3] * b[4] + a[4] * b[3]),
+            g[2] + v * (a[3] * b[5] + a[5] * b[3]),
+            g[3] + w * a[4] * b[4],
+            g[4] + v * (a[4] * b[5] + a[5] * b[4]),
+            g[5] + w * a[5] * b[5],
+        ),
+        (
+            q[0] + v * (a[0] * b[3] + b[0] * a[3]),
+            q[1] + v * (a[0] * b[4] + b[0] * a[4]),
+            q[2] + v * (a[0] * b[5] + b[0] * a[5]),
+            q[3] + v * (a[1] * b[3] + b[1] * a[3]),
+            q[4] + v * (a[1] * b[4] + b[1] * a[4]),
+            q[5] + v * (a[1] * b[5] + b[1] * a[5]),
+            q[6] + v * (a[2] * b[3] + b[2] * a[3]),
+            q[7] + v * (a[2] * b[4] + b[2] * a[4]),
+            q[8] + v * (a[2] * b[5] + b[2] * a[5]),
+        ),
+        (
+            p[0] + w * a[0] * b[0],
+            p[1] + v * (a[0] * b[1] + a[1] * b[0]),
+            p[2] + v * (a[0] * b[2] + a[2] * b[0]),
+            p[3] + w * a[1] * b[1],
+            p[4] + v * (a[1] * b[2] + a[2] * b[1]),
+            p[5] + w * a[2] * b[2],
+        ),
+    )
+
+
+@compiled
+def ellipsoid_hessian(
+    problem: Table, contacts: Table, i: int, arm: np.ndarray
+) -> tuple[Six, Nine, Six]:
+    """`asperity.convex.spatial_hessian.spatial_hessian` of an ellipsoidal contact: (G, Q, P)."""
+    c = problem.graph.contact[i]
+    across = problem.slip_curvature[i, 0]
+    h = (
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+        (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
+    )
+    for k in range(5):
+        e = contact_row(contacts, c, arm, k)
+        h = _add_product(h, across, e, e)
+    s = slip_row(problem, contacts, i, arm)
+    n = contact_row(contacts, c, arm, 5)
+    h = _add_product(h, problem.slip_curvature[i, 1], s, s)
+    h = _add_product(h, 2.0 * problem.slip_curvature[i, 2], s, n)
+    return _add_product(h, problem.hnn[i], n, n)
