@@ -2,7 +2,7 @@
 
 Torsion, rolling and different coefficients along the two tangents make the limit of friction an
 ellipsoid, Σ (f_k/μ_k)² ≤ n². By maximum dissipation its potential is that of one coefficient, μ,
-for the *scaled slip* u = (v_1, s_0 v_2, s_1 ω_1, s_2 ω_2, s_3 ω_n), with the other coefficients over
+for the *scaled slip* u = (v_1, s_0 v_2, s_1 ω_1, s_2 ω_2, s_3 ω_n), with further coefficients over
 μ as scales (docs/equations.md, ‘Friction of all kinds’). With rows e_k of the Jacobian that are
 scaled so, all else stays as it is.
 
