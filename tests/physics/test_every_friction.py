@@ -119,6 +119,59 @@ def test_two_coefficients_of_sliding(integrator: asp.Integrator) -> None:
     assert 1.0 - state[3:5] == pytest.approx(1.0 - exact, rel=0.02)
 
 
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("dimension", [3, 4])
+def test_a_pinched_box_sags_unless_torsion_holds_it(
+    dimension: int, integrator: asp.Integrator
+) -> None:
+    """Its weight turns it by m g a = 0.039 N m about the fingertips, which hold 2 μ_t F = 0.4 N m.
+
+    Without torsion it swings like a pendulum that begins level.
+    """
+    friction = f'condim="{dimension}" friction="1 {2 * TORSION} 0"'
+    finger = f'<geom size=".02" mass=".2" {friction}/></body>'
+    slide = 'type="slide" axis="0 1 0" damping="5"'
+    model = mujoco.MjModel.from_xml_string(
+        f"""
+        <mujoco><option gravity="0 0 -{GRAVITY}"/><worldbody>
+          <body pos="0 -.06 0"><joint name="left" {slide}/>{finger}
+          <body pos="0 .06 0"><joint name="right" {slide}/>{finger}
+          <body pos=".02 0 0"><freejoint/>
+            <geom type="box" size=".1 .04 .02" mass=".2" {friction}/></body></worldbody>
+        <actuator><motor joint="left"/><motor joint="right" gear="-1"/></actuator></mujoco>"""
+    )
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.data.ctrl[:] = 10.0
+    assert sim.advance_to(0.2).success
+    turned = 2.0 * np.arcsin(abs(sim.data.qpos[-2]))
+    if dimension == 3:
+        assert turned > 0.5
+    else:
+        assert turned < 1e-3
+
+
+def test_mujoco_reads_the_torques() -> None:
+    """A rolling and spinning ball feels μ_t N and μ_r N in the share of its scaled slip."""
+    model = mujoco.MjModel.from_xml_string(
+        f"""
+        <mujoco><option gravity="0 0 -{GRAVITY}" cone="elliptic"/><worldbody>
+          <geom name="floor" type="plane" size="9 9 1"/>
+          <body pos="0 0 {RADIUS}"><freejoint/><geom name="ball" size="{RADIUS}" mass="1"/></body>
+        </worldbody><contact><pair geom1="floor" geom2="ball" condim="6"
+          friction="1 1 {TORSION} {ROLLING} {ROLLING}"/></contact></mujoco>"""
+    )
+    for velocity, kind, bound in (
+        ([0.0, 0, 0, 0, 0, 50], 3, TORSION),
+        ([1.0, 0, 0, 0, 1.0 / RADIUS, 0], 4, ROLLING),
+    ):
+        sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3))
+        sim.data.qvel[:] = velocity
+        assert sim.advance_to(0.5).success
+        force = np.zeros(6)
+        mujoco.mj_contactForce(model, sim.data, 0, force)
+        assert abs(force[kind]) == pytest.approx(bound * GRAVITY, rel=1e-3)
+
+
 def test_derivatives_refuse_it_by_name() -> None:
     model = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .1'>"
