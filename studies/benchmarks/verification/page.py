@@ -20,32 +20,34 @@ NEAR = 5.0
 INTRODUCTION = """\
 # Verification
 
-Cases whose outcome is known, from textbooks, from published tests or from converged solutions, and
-what every method makes of them. The ones that go wrong are left in. `python -m
-studies verify` makes this page; `studies/benchmarks/verification/` has the cases,
+This page compares all methods on cases whose outcome is known: from textbooks, from published
+tests or from converged solutions. Cases that go wrong are included. `python -m studies verify`
+makes this page. `studies/benchmarks/verification/` has the cases,
 `studies/benchmarks/results/verification.json` all numbers.
 
-**How to read the tables.** A plain number is within the tolerance that the case states, an *italic*
-one within five times that, a **bold** one is wrong. “–” means that the method cannot take part: its
-steps are fixed, it knows one coefficient of friction, or the model has what the engine or our
-translation for it lacks. “>N s”: not finished after so much wall time. “stopped”: it gave up.
+**How to read the tables.** A plain number is within the tolerance that the case states. An *italic*
+number is within five times that tolerance, a **bold** number is wrong. “–” means that the method
+cannot take part: its steps are fixed, it knows one coefficient of friction, or the engine or our
+translation lacks something that the model has. “>N s” was not finished after so much wall time.
+“stopped” gave up.
 
-**Methods.** Numbers after a name are accuracies or time steps, everything else is as it comes, but
-that `midas` may move touching bodies apart at the start (`overlaps="separate"`), and that the
+**Methods.** Numbers after a name are accuracies or time steps. All other options are defaults, with
+two exceptions: `midas` may move touching bodies apart at the start (`overlaps="separate"`), and the
 accuracy of the classical methods bounds velocities as well (`error_norm="state"`). Contact is the
-same for all: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb friction. Two laws differ on
-purpose: the dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart.
-`mujoco` is MuJoCo with its defaults (Euler, 2 ms, pyramidal cones, its own soft contact),
-`mujoco:careful` the better of two careful settings (RK4 or implicit, 0.5 ms, elliptic cones,
-`impratio` 100), chosen anew for every case by who comes nearest to the truth; where a case is about
-an elastic impact, both get `solref` for it. Drake reads the same models; boxes get points of
-contact in their corners, since Drake finds one point between two flat things.
+same for all methods: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb friction. Two laws
+differ on purpose: the dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre
+apart. `mujoco` is MuJoCo with its defaults (Euler, 2 ms, pyramidal cones, its own soft contact).
+`mujoco:careful` is the better of two careful settings (RK4 or implicit, 0.5 ms, elliptic cones,
+`impratio` 100), chosen for every case by which comes nearest to the truth. Both get a `solref` of
+their own where a case is about an elastic impact. Drake reads the same models. Its boxes get points
+of contact in their corners, since Drake finds one point between two flat faces.
 
-**What is not a fault.** Positions move with the velocities of steps' ends, so what slides to rest
-from v in fixed steps comes vδt/2 short: a centimetre from 2 m/s with 10 ms (`slide-to-rest`,
-`landing-slide`), whatever the method. And one number says little where runs scatter: fifteen
-accuracies around 1e-3, up to 1.4 times larger or smaller, turn the tippe top by 168.5° to 176.5°,
-in the median 170.2°, and around 1e-4 by 170.3° to 173.2°, in the median 172.5°.
+**What is not a fault.** Positions move with the velocity at the end of a step. A body that slides
+to rest from v in fixed steps therefore stops vδt/2 short, whatever the method: a centimetre from
+2 m/s with 10 ms (`slide-to-rest`, `landing-slide`). One number also says little where runs scatter.
+Fifteen accuracies around 1e-3, up to 1.4 times larger or smaller, turn the tippe top by 168.5° to
+176.5°, with a median of 170.2°. Around 1e-4 they turn it by 170.3° to 173.2°, with a median of
+172.5°.
 
 **Pressure fields.** `+fields` is the same with a field in every geom and a rigid floor. Their
 modulus is a hundred times the stiffness per metre (10⁷ Pa for 10⁵ N/m), and bodies that overlap are
