@@ -31,7 +31,14 @@ from asperity.derivatives.tangent_space import (
     rotation_dofs,
 )
 from asperity.integrators.methods.extrapolation import Extrapolation
-from asperity.integrators.methods.swings import THIRD_ORDER
+from asperity.integrators.methods.swings import (
+    ALPHA,
+    BETA,
+    DELTA,
+    GAMMA,
+    LARGEST_SWING,
+    THIRD_ORDER,
+)
 from asperity.simulator import Simulator
 
 __all__ = ["Decisions", "DoubledStep"]
@@ -199,53 +206,52 @@ class DoubledStep:
         travel = np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)
         speed = np.where(smooth, slower[0], 0.0), np.where(smooth[:, None], slower[1], 0.0)
         if decided.swings is not None:
-            slowed, back = self._taken_back(points[1], slower, decided.swings)
+            begin = points[0][0].qvel, points[0][1][nv : 2 * nv]
+            kick = whole.qvel - begin[0], whole_changes[nv : 2 * nv] - begin[1]
+            slowed, back = self._taken_back(points[1], slower, kick, decided.swings)
             travel = travel[0] - step * back[0], travel[1] - step * back[1]
             speed = speed[0] - 2.0 * slowed[0], speed[1] - 2.0 * slowed[1]
         return self._moved(end, travel, speed)
 
     def _taken_back(
-        self, half: _Point, change: _Change, swings: tuple[np.ndarray, np.ndarray, np.ndarray]
+        self,
+        half: _Point,
+        slower: _Change,
+        kick: _Change,
+        swings: tuple[np.ndarray, np.ndarray, np.ndarray],
     ) -> tuple[_Change, _Change]:
         """σ d and π d of `asperity.integrators.methods.swings`, each with its changes."""
         matrix, turning, floats = swings
         nv = len(turning)
-        v, dv = half[0].qvel, half[1][nv : 2 * nv]
-        d, dd = matrix @ change[0], matrix @ change[1]
+        v = half[0].qvel, half[1][nv : 2 * nv]
+        d = matrix @ slower[0], matrix @ slower[1]
         mass = self._mass(half[0], floats)
-        tree = self._trees
 
-        def product(
-            one: np.ndarray, ones: np.ndarray, two: np.ndarray, twos: np.ndarray
-        ) -> tuple[np.ndarray, np.ndarray]:
-            """One vector's product with M times another of every tree, for every dof."""
-            value = tree @ (one * (mass @ two))
-            return value, tree @ (ones * (mass @ two)[:, None] + twos * (mass @ one)[:, None])
+        def product(one: _Change, two: _Change) -> _Change:
+            """One vector's product with M times another, of the tree of every dof."""
+            value = self._trees @ (one[0] * (mass @ two[0]))
+            change = one[1] * (mass @ two[0])[:, None] + two[1] * (mass @ one[0])[:, None]
+            return value, self._trees @ change
 
-        opposed, more_opposed = product(-d, -dd, v, dv)
-        square, more_square = product(d, dd, d, dd)
-        energy, more_energy = product(v, dv, v, dv)
-        found = (opposed > 0.0) & (square > 0.0) & (energy > 0.0)
-        opposed, square, energy = (np.where(found, one, 1.0) for one in (opposed, square, energy))
-        cosine = np.where(found, opposed**2 / (square * energy), 0.0)
-        by_cosine = cosine[:, None] * (
-            2.0 * more_opposed / opposed[:, None]
-            - more_square / square[:, None]
-            - more_energy / energy[:, None]
-        )
-        ratio = opposed / (energy + opposed)
-        by_ratio = (more_opposed - ratio[:, None] * (more_energy + more_opposed)) / (
-            energy + opposed
-        )[:, None]
-        slowed = turning * cosine * ratio
-        by_slowed = turning[:, None] * (
-            by_cosine * ratio[:, None] + cosine[:, None] * np.where(found[:, None], by_ratio, 0.0)
-        )
-        back = slowed + turning * THIRD_ORDER * (1.0 - cosine)
-        by_back = by_slowed - (turning * THIRD_ORDER)[:, None] * by_cosine
+        opposed, square, energy = product(d, v), product(d, d), product(v, v)
+        found = (opposed[0] < 0.0) & (square[0] > 0.0) & (energy[0] > 0.0)
+        square = np.where(found, square[0], 1.0), square[1]
+        energy = np.where(found, energy[0], 1.0), energy[1]
+        opposed = np.where(found, -opposed[0], 0.0), np.where(found[:, None], -opposed[1], 0.0)
+        ratio = _quotient(product(d, kick), square)
+        s = _quotient(opposed, energy)
+        resolved = s[0] < LARGEST_SWING
+        s = np.minimum(s[0], LARGEST_SWING), np.where(resolved[:, None], s[1], 0.0)
+        cosine = _product(_quotient(opposed, square), _quotient(opposed, energy))
+        slow = [-0.5 * one for one in _product(_series(BETA, s), ratio)]
+        slow = [one - 0.5 * two for one, two in zip(slow, _series(ALPHA, s), strict=True)]
+        back = [-one for one in _product(_series(DELTA, s), ratio)]
+        back = [one - two for one, two in zip(back, _series(GAMMA, s), strict=True)]
+        slowed = _product(cosine, (1.0 + slow[0], slow[1]))
+        moved = _product(cosine, (1.0 - THIRD_ORDER + back[0], back[1]))
         return (
-            (slowed * d, by_slowed * d[:, None] + slowed[:, None] * dd),
-            (back * d, by_back * d[:, None] + back[:, None] * dd),
+            _product((turning * slowed[0], turning[:, None] * slowed[1]), d),
+            _product((turning * (THIRD_ORDER + moved[0]), turning[:, None] * moved[1]), d),
         )
 
     def _mass(self, state: StepState, floats: np.ndarray) -> np.ndarray:
@@ -355,7 +361,24 @@ class DoubledStep:
 _Point = tuple[StepState, np.ndarray]
 """A state, and what it changes by with whatever is varied."""
 _Change = tuple[np.ndarray, np.ndarray]
-"""A difference of velocities, and what it changes by."""
+"""Numbers of every dof, and what they change by."""
+
+
+def _product(one: _Change, two: _Change) -> _Change:
+    """The product of two numbers of every dof, with its changes."""
+    return one[0] * two[0], one[1] * two[0][:, None] + one[0][:, None] * two[1]
+
+
+def _quotient(one: _Change, two: _Change) -> _Change:
+    """Their quotient, with its changes."""
+    value = one[0] / two[0]
+    return value, (one[1] - value[:, None] * two[1]) / two[0][:, None]
+
+
+def _series(terms: tuple[float, ...], s: _Change) -> _Change:
+    """A power series, with its changes."""
+    series = np.polynomial.Polynomial(terms)
+    return series(s[0]), series.deriv()(s[0])[:, None] * s[1]
 
 
 def _matrix(tangent: Tangent) -> np.ndarray:

@@ -111,11 +111,13 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
 
 
 @compiled
-def _extrapolate(world: Table, half: Table, full: Table, target: Table, step: float) -> None:
+def _extrapolate(
+    world: Table, source: Table, half: Table, full: Table, target: Table, step: float
+) -> None:
     """Extrapolate the islands that are smooth."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
-    find_swings(world, half, full, target, step)
+    find_swings(world, source, half, full, target, step)
     for i in range(target.qvel.size):
         tree = plant.dof_tree[i]
         if memory.rough[memory.island[tree]] == 0:
@@ -206,7 +208,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         world.guess[i] = target.qvel[i]
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
-    _extrapolate(world, half, full, target, step)
+    _extrapolate(world, source, half, full, target, step)
     balance_doubled_step(
         world, (source, half, full, target), world.guess, memory.smooth, memory.corrected, step
     )

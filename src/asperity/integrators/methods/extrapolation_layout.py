@@ -32,12 +32,14 @@ EXTRAPOLATION = Layout(
     middle_force="f8[dofs]",  # and what these forces change by
     # Of what swings (`asperity.integrators.methods.swings`): of every tree whether it may, what
     # is left of its correction for how far it turns, and the shares σ of velocities and π of
-    # positions; the change d of velocities without what is solved for, M v_1, an entry point.
+    # positions; the change d of velocities without what is solved for, M v_1, v̂ − v_0, an entry
+    # point.
     undamps="i8[trees]",
     turning="f8[trees]",
     slowed_share="f8[trees]",
     moved_share="f8[trees]",
     tangent="f8[dofs]",
     momentum="f8[dofs]",
+    kick="f8[dofs]",
     velocity_response="i8",
 )

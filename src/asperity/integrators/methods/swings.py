@@ -1,26 +1,35 @@
-"""What swings keeps its energy in extrapolated steps.
+"""What swings keeps its energy and time in extrapolated steps.
 
 With the velocities v̂ of a whole step, v_1 and v_2 of the two half steps, extrapolation ends with
 the velocity 2 v_2 − v̂ and the position q_0 ⊕ δt (v_1 + v_2 − v̂), at no further solve also with
 
     v = 2 v_2 − v̂ − 2 σ d,      q = q_0 ⊕ δt (v_1 + (1 − π) d),      d = v_2 − v̂
 
-of second order for all σ and π that go to zero as δt² does, or π of any size.
+of second order for all σ that go to zero as δt² does, and for all π.
 
 **One swing.** Of forces that a step takes at its beginning, as it takes gravity, slow springs and
 the directions of contacts of what rolls, d = −s v_1 with s = (ω δt)²/4 of an oscillator of
-frequency ω. With σ = π = s/(1 + s) the step is one of the implicit midpoint rule, which keeps the
-energy exactly, whatever the sizes of steps. Extrapolation alone, σ = π = 0, loses (ω δt)⁴/16 of an
-amplitude per step, and the leapfrog method, π = 1, feeds it where steps follow the motion. s is
-known without solving for frequencies: s = −dᵀM v_1 / v_1ᵀM v_1.
+frequency ω. Its solution is known, a sine: with z = ω δt and the change v̂ − v_0 of velocities
+
+    v = v_1 cos z + (v̂ − v_0) (sin z / z − ½ cos z)
+    q = q_0 ⊕ δt (v_1 sin z / z + (v̂ − v_0) ((1 − cos z)/z² − ½ sin z / z))
+
+so that steps of any sizes keep its energy and its time. As v̂ − v_0 is parallel to d, that is
+
+    2 − 2 σ = α + β r,      1 − π = γ + δ r,      r = dᵀM (v̂ − v_0) / dᵀM d
+
+with four functions of s alone. Extrapolation, σ = π = 0, loses (ω δt)⁴/16 of an amplitude per step;
+the leapfrog method, σ = 0 and π = 1, feeds it where steps follow the motion. s is known without
+solving for frequencies: s = −dᵀM v_1 / v_1ᵀM v_1.
 
 **Other motion.** Where a tree also does something else, as a rattleback that rocks while it spins,
 that quotient is no frequency. The square of the cosine between d and v_1 in the metric of the mass,
 
     c = (dᵀM v_1)² / (dᵀM d · v_1ᵀM v_1)
 
-is one of a single swing. So σ is c s/(1 + s), and π that and (1 − c)/3 more: 1/3 is what
-Taylor's series of the position has at third order. Nothing is a swing if dᵀM v_1 is not negative.
+is one of a single swing. So σ and π are c times those above, and π is (1 − c)/3 more: a third is
+what Taylor's series of the position has at third order. Nothing is a swing if dᵀM v_1 is not
+negative, and s counts up to 1/4, a step of one radian.
 
 **What is solved for** must not get that: extrapolation of contacts, constraints, servos and dampers
 is L-stable, and of a displacement that a stiff one takes back in a step, −π would be left instead
@@ -48,6 +57,16 @@ __all__ = ["THIRD_ORDER", "find_swings", "tangent_matrix"]
 
 THIRD_ORDER = 1.0 / 3.0
 """π of motion that is no swing."""
+
+LARGEST_SWING = 0.25
+"""s up to which a step resolves a swing."""
+
+ALPHA = (2.0, -2.0 / 3.0, 4.0 / 45.0, -2.0 / 315.0)
+BETA = (0.0, 1.0 / 3.0, -1.0 / 5.0, 2.0 / 63.0, -1.0 / 405.0)
+GAMMA = (2.0 / 3.0, -2.0 / 15.0, 4.0 / 315.0, -2.0 / 2835.0)
+DELTA = (0.0, 1.0 / 6.0, -2.0 / 45.0, 1.0 / 210.0)
+"""Series of four functions in s: (1 − cos z)/s, sin z / z − ½ (1 + cos z), (1 − sin z / z)/s and
+(1 − cos z)/z² − ½ sin z / z, with z² = 4 s."""
 
 # φ_0 [rad], without which a tippe top at 1e-2 falls that should not.
 _ANGLE = 0.2
@@ -104,6 +123,16 @@ def _set_matrix(world: Table, half: Table, step: float) -> None:
 
 
 @inlined
+def _series(terms: tuple[float, ...], s: float) -> float:
+    value = 0.0
+    power = 1.0
+    for term in terms:
+        value += term * power
+        power *= s
+    return value
+
+
+@inlined
 def _linear_part(plant: Table, memory: Table, tree: int) -> int:
     """Where the linear part of a floating tree's momentum is; −1 if it hangs or something holds it.
 
@@ -131,25 +160,35 @@ def _fill_shares(world: Table, half: Table) -> None:
         opposed = 0.0
         square = 0.0
         energy = 0.0
+        kick = 0.0
         for i in range(graph.tree_start[tree], graph.tree_start[tree] + graph.tree_size[tree]):
             opposed -= momentum[i] * half.velocity[i]
             square += momentum[i] * change[i]
+            kick += momentum[i] * memory.kick[i]
             energy += memory.momentum[i] * half.velocity[i]
         at = _linear_part(plant, memory, tree)
         if at >= 0:
-            # MuJoCo's order has translations first, free bodies' own order last.
-            mass = half.mass[graph.block_start[tree] + (21 if graph.tree_spatial[tree] else 0)]
+            n = graph.tree_size[tree]
             for i in range(at, at + 3):
+                row = graph.block_start[tree] + (i - graph.tree_start[tree]) * n
+                mass = half.mass[row + i - graph.tree_start[tree]]
+                gained = 0.0
+                for j in range(n):
+                    gained += half.mass[row + j] * memory.kick[graph.tree_start[tree] + j]
                 opposed += momentum[i] * memory.momentum[i] / mass
                 square -= momentum[i] * momentum[i] / mass
+                kick -= momentum[i] * gained / mass
                 energy -= memory.momentum[i] * memory.momentum[i] / mass
-        swings = 0.0
         memory.slowed_share[tree] = 0.0
+        memory.moved_share[tree] = turning * THIRD_ORDER
         if opposed > 0.0 and square > 0.0 and energy > 0.0:
+            s = min(opposed / energy, LARGEST_SWING)
             swings = opposed * opposed / (square * energy)
-            memory.slowed_share[tree] = turning * swings * opposed / (energy + opposed)
-        memory.moved_share[tree] = turning * THIRD_ORDER * (1.0 - swings)
-        memory.moved_share[tree] += memory.slowed_share[tree]
+            ratio = kick / square
+            slowed = 1.0 - 0.5 * (_series(ALPHA, s) + _series(BETA, s) * ratio)
+            moved = 1.0 - _series(GAMMA, s) - _series(DELTA, s) * ratio
+            memory.slowed_share[tree] = turning * swings * slowed
+            memory.moved_share[tree] += turning * swings * (moved - THIRD_ORDER)
 
 
 @compiled
@@ -178,7 +217,9 @@ def _project(world: Table, half: Table, step: float, change: np.ndarray) -> None
 
 
 @compiled
-def find_swings(world: Table, half: Table, full: Table, target: Table, step: float) -> None:
+def find_swings(
+    world: Table, source: Table, half: Table, full: Table, target: Table, step: float
+) -> None:
     """Fill d without what is solved for, and the shares of it that are taken back.
 
     Needs the solution of the second half step in the problem, and velocities that are not yet
@@ -206,6 +247,9 @@ def find_swings(world: Table, half: Table, full: Table, target: Table, step: flo
         # Modes have been looked for at another velocity.
         velocities_at(problem, half, problem.velocity)
         _project(world, half, step, change)
+        for i in range(change.size):
+            change[i] = full.qvel[i] - source.qvel[i]
+        velocity_to_solver(plant, half.cdof, change, memory.kick)
         _fill_shares(world, half)
 
 
