@@ -100,7 +100,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "swings",
-        "What swings ends a step as by the midpoint rule, which keeps its energy.",
+        "What swings ends a step on its sine, which keeps its energy and its time.",
         "Extrapolation alone, which damps it.",
         ("cenic",),
         (

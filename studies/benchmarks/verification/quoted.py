@@ -30,9 +30,13 @@ DOCUMENTS = tuple(
         "README.md",
         "docs/index.md",
         "docs/inside.md",
+        "docs/integrators/cenic.md",
         "docs/integrators/classical.md",
+        "docs/integrators/icf.md",
         "docs/integrators/index.md",
         "docs/integrators/midas.md",
+        "docs/integrators/sap.md",
+        "docs/integrators/tamsi.md",
     )
 )
 """Those that quote verification."""
@@ -142,39 +146,101 @@ def _methods(results: Results) -> str:
     return _lines(head, rows)
 
 
-_CLASSICAL = {
-    "`ImplicitEuler`": "implicit-euler@1e-3",
-    "`Sdirk2`": "sdirk2@1e-3",
-    "`Rosenbrock2`": "rosenbrock2@1e-3",
-    "`RungeKutta3`": "runge-kutta3@1e-3",
+_TITLES = {
+    "impact-friction": "friction of an impact, Δvₓ/Δv_z",
+    "slide-to-rest": "block slides to rest [m]",
+    "backspin": "ball with backspin, speed after 1.5 s [m/s]",
+    "slip-to-roll": "ball that slips, then rolls, speed [m/s]",
+    "groove": "ball rolls in a groove, speed [m/s]",
+    "turntable": "ball on a turntable, way back after a circle [m]",
+    "drilling": "spin on three feet after 0.5 s [rad/s]",
+    "belt": "breaking loose on a belt [m]",
+    "belt-oscillator": "block on a spring and a belt, amplitude [m]",
+    "held": "gripped box, how far it sinks in 10 s [mm]",
+    "slipping": "slips in the grip, speed [m/s]",
+    "lift": "box lifted by servos, slip [mm]",
+    "shaken-mug": "mug shaken at the limit of friction, slip [mm]",
+    "dominoes": "domino wave [m/s]",
+    "toppling-slope": "toppling slope, tangent",
+    "thin-wall": "thin wall, passed by how many of five balls",
+    "box-at-rest": "box at rest for 2 s, steps",
+    "elastic-bounce": "one elastic bounce, E/E₀",
+    "restitution": "rebound by Hunt–Crossley dissipation [m/s]",
+    "newtons-cradle": "Newton's cradle, speed of the last ball [m/s]",
+    "pendulum-energy": "pendulum, E/E₀ after 20 s",
+    "small-swing": "pendulum that swings by 2°, E/E₀ after 20 s",
+    "rocking-ball": "ball that rocks, E/E₀",
+    "spring-energy": "free spring, E/E₀ after 10 s",
+    "four-bar-energy": "four-bar linkage, energy after 20 s [J]",
+    "gyroscope-energy": "gyroscope of 200 rad/s, E/E₀ after 1 s",
+    "gyroscope-precession": "gyroscope's precession [°]",
+    "rattleback+": "rattleback that goes on spinning [rad/s]",
+    "rattleback-": "rattleback that turns round [rad/s]",
+    "tippe-top-upright": "tippe top, largest tilt [°]",
+    "trot": "quadruped trots [m]",
 }
-_CLASSICAL_CASES = {
-    "one elastic bounce, E/E₀": "elastic-bounce",
-    "rebound by Hunt–Crossley dissipation [m/s]": "restitution",
-    "Newton's cradle [m/s]": "newtons-cradle",
-    "gyroscope's precession [°]": "gyroscope-precession",
-    "rattleback that turns round [rad/s]": "rattleback-",
-    "pendulum, E/E₀ after 20 s": "pendulum-energy",
-    "dominoes [m/s]": "dominoes",
-    "box at rest for 2 s, steps": "box-at-rest",
-    "breaking loose on a belt [m]": "belt",
+
+_FIXED = {"10 ms": "{}@1e-2", "1 ms": "{}@1e-3"}
+_CONTROLLED = {"1e-2": "{}@1e-2", "1e-3": "{}@1e-3", "1e-4": "{}@1e-4"}
+
+
+def _of(method: str, columns: Mapping[str, str]) -> dict[str, str]:
+    return {title: name.format(method) for title, name in columns.items()}
+
+
+_PAGES: dict[str, tuple[Mapping[str, str], str]] = {
+    "classical methods": (
+        {
+            "`ImplicitEuler`": "implicit-euler@1e-3",
+            "`Sdirk2`": "sdirk2@1e-3",
+            "`Rosenbrock2`": "rosenbrock2@1e-3",
+            "`RungeKutta3`": "runge-kutta3@1e-3",
+        },
+        "elastic-bounce restitution newtons-cradle gyroscope-precession rattleback- "
+        "pendulum-energy dominoes box-at-rest belt",
+    ),
+    "cases of cenic": (
+        _of("cenic", _CONTROLLED),
+        "impact-friction slide-to-rest dominoes elastic-bounce restitution pendulum-energy "
+        "small-swing spring-energy belt-oscillator rocking-ball four-bar-energy "
+        "gyroscope-precession rattleback- shaken-mug trot",
+    ),
+    "cases of icf": (
+        _of("icf", _FIXED),
+        "impact-friction slide-to-rest dominoes elastic-bounce thin-wall trot spring-energy "
+        "gyroscope-energy tippe-top-upright",
+    ),
+    "cases of sap": (
+        _of("sap", _FIXED),
+        "slide-to-rest held slipping dominoes backspin elastic-bounce thin-wall spring-energy trot",
+    ),
+    "cases of tamsi": (
+        {**_of("tamsi", _FIXED), "error control, 1e-3": "tamsi-controlled@1e-3"},
+        "impact-friction slide-to-rest dominoes shaken-mug elastic-bounce thin-wall "
+        "pendulum-energy trot",
+    ),
+    "cases of midas": (
+        {"`Midas`, 10 ms": "midas@1e-2"},
+        "thin-wall impact-friction dominoes toppling-slope lift slip-to-roll groove turntable "
+        "rattleback+ rattleback- drilling gyroscope-precession four-bar-energy spring-energy "
+        "elastic-bounce restitution newtons-cradle pendulum-energy",
+    ),
 }
 
 
-def _classical(results: Results) -> str:
-    methods = list(_CLASSICAL.values())
-    rows = [
-        _case_row(results, title, CASES[name], methods) for title, name in _CLASSICAL_CASES.items()
-    ]
-    times = [f"{_score(results, method).seconds:.0f}" for method in methods]
-    rows.append(["wall time of all cases [s]", "", *times])
-    return _lines(["case", "truth", *_CLASSICAL], rows)
+def _page(name: str, results: Results) -> str:
+    columns, cases = _PAGES[name]
+    methods = list(columns.values())
+    rows = [_case_row(results, _TITLES[case], CASES[case], methods) for case in cases.split()]
+    if name == "classical methods":
+        times = [f"{_score(results, method).seconds:.0f}" for method in methods]
+        rows.append(["wall time of all cases [s]", "", *times])
+    return _lines(["case", "truth", *columns], rows)
 
 
 _TABLES: dict[str, Callable[[Results], str]] = {
     "beside MuJoCo and Drake": _readme,
     "methods": _methods,
-    "classical methods": _classical,
 }
 
 
@@ -182,6 +248,8 @@ def _text(name: str, results: Results) -> str:
     """What stands between the marks of a name."""
     if name in _TABLES:
         return _TABLES[name](results)
+    if name in _PAGES:
+        return _page(name, results)
     if name == "cases":
         return str(len(CASES))
     what, _, method = name.partition(" ")

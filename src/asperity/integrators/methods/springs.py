@@ -8,8 +8,8 @@ L-stable, of those that are fast:
 
     κ = s²/(16 + s²),      s = δt² Σ k_i (M⁻¹)_ii ≥ (ω δt)²
 
-On average over its phases an oscillator then loses half a millionth of its amplitude in a step of
-ω δt = 0.3, and 0.7 % of it at ω δt = 1. M⁻¹ is that of the initial pose.
+On average over its phases an oscillator then loses a third of a millionth of its amplitude in a
+step of ω δt = 0.3, and 0.4 % of it at ω δt = 1. M⁻¹ is that of the initial pose.
 """
 
 from __future__ import annotations
