@@ -113,6 +113,8 @@ class World:
         Inside of ``<default>`` and after ``<worldbody>``.
     document
         A whole model instead, which must say what ``contact`` and ``gravity`` say.
+    every_friction
+        Whether the outcome is that of torsional, rolling or anisotropic friction.
     """
 
     bodies: str
@@ -121,6 +123,7 @@ class World:
     defaults: str = ""
     sections: str = ""
     document: str = ""
+    every_friction: bool = False
 
     @property
     def xml(self) -> str:

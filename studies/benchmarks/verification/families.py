@@ -12,6 +12,7 @@ from studies.benchmarks.verification import (
     rolling,
     smooth,
     tops,
+    torsion,
 )
 from studies.benchmarks.verification.case import Case
 
@@ -21,6 +22,7 @@ FAMILIES: dict[str, tuple[Case, ...]] = {
     "Impacts": impacts.CASES,
     "Sliding, sticking, gripping": friction.CASES,
     "Rolling": rolling.CASES,
+    "Friction of all kinds": torsion.CASES,
     "Tops": tops.CASES,
     "Rest and toppling": rest.CASES,
     "Smooth motion": smooth.CASES,

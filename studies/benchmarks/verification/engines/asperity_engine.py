@@ -78,6 +78,8 @@ class AsperitySimulate:
     ) -> Record:
         if world.contact.dynamic_friction is not None and isinstance(self.integrator, ONE_FRICTION):
             raise NotApplicable("one coefficient of friction")
+        if world.every_friction and (self.fields or not self.integrator.takes_every_friction):
+            raise NotApplicable("no friction but that of sliding")
 
         model = world.model()
         contact = asp.ContactParameters()

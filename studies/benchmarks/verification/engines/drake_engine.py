@@ -54,6 +54,8 @@ class DrakeSimulate:
     ) -> Record:
         if world.contact.dynamic_friction is not None and self.time_step is not None:
             raise NotApplicable("one coefficient of friction")
+        if world.every_friction:
+            raise NotApplicable("no friction but that of sliding")
         model = world.model()
         try:
             made = DrakeModel(
