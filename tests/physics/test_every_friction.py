@@ -172,10 +172,32 @@ def test_mujoco_reads_the_torques() -> None:
         assert abs(force[kind]) == pytest.approx(bound * GRAVITY, rel=1e-3)
 
 
-def test_derivatives_refuse_it_by_name() -> None:
-    model = mujoco.MjModel.from_xml_string(
-        "<mujoco><worldbody><geom name='floor' type='plane' size='1 1 1'/><body pos='0 0 .1'>"
-        "<freejoint/><geom name='b' size='.1' condim='6'/></body></worldbody></mujoco>"
+@pytest.mark.parametrize("integrator", INTEGRATORS[:2])
+def test_derivatives_follow_the_ellipse(integrator: asp.Integrator) -> None:
+    """Of a puck that slips over two coefficients, against those of its equation of motion."""
+    friction = np.array([0.2, 0.6])
+    interval = 0.02
+
+    def end(start: NDArray[np.float64]) -> NDArray[np.float64]:
+        def rate(_time: float, v: NDArray[np.float64]) -> NDArray[np.float64]:
+            return -GRAVITY * friction**2 * v / np.linalg.norm(friction * v)
+
+        return solve_ivp(rate, (0.0, interval), start, rtol=1e-11, atol=1e-12).y[:, -1]
+
+    size = 1e-5
+    exact = np.column_stack(
+        [(end(np.ones(2) + one) - end(np.ones(2) - one)) / (2 * size) for one in size * np.eye(2)]
     )
-    with pytest.raises(asp.ModelError, match=r"derivatives of steps do not know .*'b'"):
-        asp.linearize(model, mujoco.MjData(model), integrator=asp.Icf(time_step=2e-3))
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><option gravity="0 0 -{GRAVITY}"/><worldbody>
+        <geom name="floor" type="plane" size="9 9 1"/>
+        <body pos="0 0 {RADIUS - GRAVITY / 1e5}"><freejoint/>
+          <inertial pos="0 0 0" mass="1" diaginertia="1e3 1e3 1e3"/>
+          <geom name="ball" size="{RADIUS}"/></body></worldbody>
+        <contact><pair geom1="floor" geom2="ball" condim="3" friction="0.6 0.2 0 0 0"/></contact>
+        </mujoco>"""
+    )
+    data = mujoco.MjData(model)
+    data.qvel[:2] = 1.0
+    found = asp.linearize(model, data, integrator=integrator, step=interval).A[6:8, 6:8]
+    np.testing.assert_allclose(found, exact, atol=5e-4)

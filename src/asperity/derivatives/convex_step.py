@@ -55,7 +55,6 @@ from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK
 from asperity.plant import native
 from asperity.plant.evaluate import evaluate_smooth
-from asperity.plant.model.support import refuse_every_friction
 
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep", "table_of_inputs"]
 
@@ -77,8 +76,6 @@ class ConvexStep(HoldsAddresses):
 
     def __init__(self, world: World, method: IcfMethod | ThetaMethod | TamsiMethod) -> None:
         model = world.plant.model
-        if world.current.table.every_friction != 0:
-            refuse_every_friction(model, "derivatives of steps")
         self._world = world
         self._model = model
         self._numbers: object = None

@@ -24,6 +24,7 @@ from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
+from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 from asperity.systems import ExternalSystem
 
@@ -66,7 +67,9 @@ class StepDerivative:
         self.convex: ConvexStep | None = None
         whole = StepDifferences(simulator)
         self.steps: _Steps = whole
-        if isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
+        # Closed forms of contact laws are those of slips of two components.
+        plain = isinstance(base, TamsiMethod) or not has_every_friction(simulator.model)
+        if plain and isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
             compile_kernels(DERIVATIVE_KERNELS, "derivatives")
             self.convex = ConvexStep(simulator.world, base)
             if method is base or isinstance(method, Substeps):

@@ -11,7 +11,7 @@ from asperity.errors import ModelError
 from asperity.plant.model.finite import check_finite
 from asperity.plant.model.names import element, listed
 
-__all__ = ["check_supported", "refuse_every_friction"]
+__all__ = ["check_supported", "has_every_friction"]
 
 _OBJ = mujoco.mjtObj
 # As integers, because the elements of a model's arrays are not hashed like enumeration members.
@@ -198,21 +198,9 @@ def _named_friction(model: mujoco.MjModel) -> list[str]:
     return names + [element(model, _OBJ.mjOBJ_PAIR, i) for i in pairs]
 
 
-def refuse_every_friction(model: mujoco.MjModel, what: str) -> None:
-    """Raise a `ModelError` if contacts may have more than one coefficient of friction.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-    what : str
-        What does not know them.
-    """
-    names = _named_friction(model)
-    if names:
-        raise ModelError(
-            f"{what} do not know torsional, rolling or anisotropic friction; set condim=3 and "
-            f"equal coefficients of sliding for {listed(names)}."
-        )
+def has_every_friction(model: mujoco.MjModel) -> bool:
+    """Whether contacts may have more than one coefficient of friction."""
+    return bool(_named_friction(model))
 
 
 def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
