@@ -99,20 +99,20 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
-        "swings",
-        "What swings ends a step on its sine, which keeps its energy and its time.",
-        "Extrapolation alone, which damps it.",
+        "undamped-positions",
+        "Extrapolated positions are moved back so far that small swings keep their energy.",
+        "Positions of second order.",
         ("cenic",),
         (
             Body(
-                f"{_METHODS}.swings",
-                "find_swings",
+                f"{_METHODS}.undamped",
+                "displace_undamped",
                 """
                 memory = EXTRAPOLATION.at(world.memory)
                 for tree in range(world.problem.graph.ntree):
                     memory.undamps[tree] = 0
-                for i in range(memory.tangent.size):
-                    memory.tangent[i] = 0.0
+                for i in range(memory.displacement.size):
+                    memory.displacement[i] = 0.0
                 """,
             ),
         ),
@@ -156,7 +156,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "spring-share",
-        "Springs that are slow against the step are explicit, and keep their energy as swings do.",
+        "Springs that are slow against the step are implicit by a quarter, which damps them less.",
         "Wholly implicit springs.",
         ("cenic",),
         (Body(f"{_METHODS}.springs", "implicit_share", "return 1.0"),),

@@ -7,8 +7,8 @@ stability function
 
     R(z) = 2/(1 − z/2)² − 1/(1 − z)
 
-that of an L-stable method: stiff contact is damped as implicit Euler damps it. What
-swings keeps its energy (`asperity.integrators.methods.swings`).
+that of an L-stable method: stiff contact is damped as implicit Euler damps it. Positions are moved
+from there so far that what swings is not (`asperity.integrators.methods.undamped`).
 
 Where a contact opens, closes, breaks loose or comes to rest, or a limit, a servo or dry friction
 reaches its bound, the difference is no term of a Taylor series, and 2 x_half − x_full may throw
@@ -46,7 +46,7 @@ from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tr
 from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.methods.step_balance import balance_doubled_step
 from asperity.integrators.methods.step_doubling import StepDoubling
-from asperity.integrators.methods.swings import find_swings, tangent_matrix
+from asperity.integrators.methods.undamped import displace_undamped, undamping_matrix
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
 
@@ -111,21 +111,15 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
 
 
 @compiled
-def _extrapolate(
-    world: Table, source: Table, half: Table, full: Table, target: Table, step: float
-) -> None:
+def _extrapolate(world: Table, half: Table, full: Table, target: Table, step: float) -> None:
     """Extrapolate the islands that are smooth."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
-    find_swings(world, source, half, full, target, step)
+    displace_undamped(world, half, full, target, step)
     for i in range(target.qvel.size):
-        tree = plant.dof_tree[i]
-        if memory.rough[memory.island[tree]] == 0:
-            change = memory.tangent[i]
-            slowed = 2.0 * memory.slowed_share[tree] * change
-            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i] - slowed
-            moved = step * memory.moved_share[tree] * change
-            world.scratch[i] = world.result.error[i] - moved
+        if memory.rough[memory.island[plant.dof_tree[i]]] == 0:
+            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i]
+            world.scratch[i] = world.result.error[i] - memory.displacement[i]
         else:
             world.scratch[i] = 0.0
     call_pppd(
@@ -208,7 +202,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         world.guess[i] = target.qvel[i]
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
-    _extrapolate(world, source, half, full, target, step)
+    _extrapolate(world, half, full, target, step)
     balance_doubled_step(
         world, (source, half, full, target), world.guess, memory.smooth, memory.corrected, step
     )
@@ -249,23 +243,18 @@ class Extrapolation(StepDoubling):
         response_matrix.call(world.table.address, step, response)
         return smooth[dof_tree], (self._table.corrected[dof_tree], response)
 
-    def swings(self, world: World, step: float) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Of the last step, of that size: what `.swings` took back a part of, if of anything.
+    def undamping(self, world: World, step: float) -> np.ndarray | None:
+        """Of the last step, of that size: what moves its positions back, if anything does.
 
-        That is the matrix, shape (nv, nv), that takes v_2 − v̂ without what is solved for; how much
-        of its share every degree of freedom gets in spite of turning, shape (nv,); and whether its
-        tree floats freely, so that its energy is that about its centre of mass, shape (nv,).
+        It is the matrix of `asperity.integrators.methods.undamped` by which a change of v_2 − v̂
+        does, shape (nv, nv).
         """
         assert self._table is not None
         if not np.any(self._table.undamps):
             return None
-        plant = world.plant.table
         matrix = np.empty((world.plant.model.nv,) * 2)
-        tangent_matrix.call(world.table.address, step, matrix)
-        floats = (plant.tree_floats + plant.tree_spatial > 0) & (
-            self._table.held[self._table.island] == 0
-        )
-        return matrix, self._table.turning[plant.dof_tree], floats[plant.dof_tree]
+        undamping_matrix.call(world.table.address, step, matrix)
+        return matrix
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
