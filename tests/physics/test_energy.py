@@ -25,16 +25,17 @@ def test_a_spring_never_gains_energy(accuracy: float) -> None:
     run = states(spring_mass(), 10.0, asp.Cenic(accuracy=accuracy), qpos=[AMPLITUDE])
     energy = _spring_energy(run)
     assert energy[0] == pytest.approx(0.5, rel=1e-14)
-    # Every step dissipates, whatever the phase (`asperity.integrators.methods.springs`); what a
-    # convex solve may leave is a velocity error of its tolerance, which changes the energy by at most √(2E) ε + ε²/2.
+    # No step gains, whatever the phase (`asperity.integrators.methods.springs`), but 3e-10 by the
+    # truncation of series; what a convex solve may leave is a velocity error of its tolerance, which
+    # changes the energy by at most √(2E) ε + ε²/2.
     tolerance = max(1e-3 * accuracy, 1e-8)
     slack = 2 * (np.sqrt(2 * energy[:-1]) * tolerance + 0.5 * tolerance**2)
     assert np.all(np.diff(energy) <= slack)
-    assert energy.max() == energy[0]
+    assert energy.max() <= energy[0] * (1.0 + 1e-8)
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "lost", "late"), [(1e-3, 0.2, 0.1), (1e-4, 0.01, 0.025), (1e-5, 1e-3, 3e-3)]
+    ("accuracy", "lost", "late"), [(1e-3, 1e-5, 1e-3), (1e-4, 1e-6, 1e-3), (1e-5, 1e-6, 1e-3)]
 )
 def test_a_resolved_spring_keeps_energy_and_time(accuracy: float, lost: float, late: float) -> None:
     """Implicit springs lose 0.52, 0.027 and 0.0013 in 16 periods, and run ahead by 0.9, 0.1, 0.012."""

@@ -69,7 +69,7 @@ def test_every_mechanism_is_there_to_be_switched_off(mechanism: Mechanism) -> No
 
 
 def test_a_variant_leaves_the_package_as_it_is(tmp_path: Path) -> None:
-    edit = Body("integrators.methods.springs", "implicit_share", "return 1.0")
+    edit = Body("integrators.methods.springs", "has_fast_springs", "return True")
     original = (PACKAGE / "integrators" / "methods" / "springs.py").read_text(encoding="utf-8")
     folder = make_variant([edit], tmp_path / "copy")
     copy = folder / PACKAGE.name / "integrators" / "methods" / "springs.py"

@@ -290,9 +290,10 @@ class ConvexStep(HoldsAddresses):
             if left > 0:
                 self._go_on(step, parameters)
 
-    def share_springs(self, step: float) -> None:
+    def share_springs(self, step: float, shares: np.ndarray) -> None:
         """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""
         self._world.table.doubled_step = step
+        self._world.table.spring_share[:] = shares
 
     # -- what compiled code needs ------------------------------------------------------------------
 

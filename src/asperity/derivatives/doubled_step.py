@@ -3,9 +3,10 @@
 With the ends x̂ of the whole step and x of the halves, an extrapolated step's end is x ⊕ (x ⊖ x̂) and
 2 v − v̂ in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrapolation’);
 without extrapolation it is x everywhere. Each solve has its derivative
-(`asperity.derivatives.convex_step`). That positions fall back by B (v − v̂) is differentiated with
-the matrix B of the step, which changes with the directions of contacts: what that leaves out is of
-the fourth order in the step. So is the response R f of the second half step's velocities to the
+(`asperity.derivatives.convex_step`). What swings (`asperity.integrators.methods.swings`)
+is differentiated with the matrix of the step that takes v − v̂ without what is solved for, and the
+mass matrix half way, which change with the pose: what that leaves out is of the fourth order in the
+step. So is the response R f of the second half step's velocities to the
 difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are
 differences of `mj_rne`.
 """
@@ -30,6 +31,14 @@ from asperity.derivatives.tangent_space import (
     rotation_dofs,
 )
 from asperity.integrators.methods.extrapolation import Extrapolation
+from asperity.integrators.methods.swings import (
+    ALPHA,
+    BETA,
+    DELTA,
+    GAMMA,
+    LARGEST_SWING,
+    THIRD_ORDER,
+)
 from asperity.simulator import Simulator
 
 __all__ = ["Decisions", "DoubledStep"]
@@ -48,13 +57,17 @@ class Decisions(NamedTuple):
     corrected : tuple of numpy.ndarray or None
         The shares s, shape (nv,), and the response R, shape (nv, nv), if the second half step
         has other gyroscopic forces.
-    undamping : numpy.ndarray or None
-        B, by which changes of v − v̂ move positions back, shape (nv, nv), if they do.
+    swings : tuple of numpy.ndarray or None
+        As of `Extrapolation.swings`.
+    springs : numpy.ndarray or None
+        How implicit the spring of every degree of freedom is, shape (nv,), if the step is
+        extrapolated.
     """
 
     smooth: np.ndarray
     corrected: tuple[np.ndarray, np.ndarray] | None = None
-    undamping: np.ndarray | None = None
+    swings: tuple[np.ndarray, ...] | None = None
+    springs: np.ndarray | None = None
 
 
 class DoubledStep:
@@ -88,7 +101,8 @@ class DoubledStep:
         if not isinstance(method, Extrapolation):
             return Decisions(np.zeros(self._model.nv, bool))
         self._whole.end(state, step)
-        return Decisions(*method.last_step(world, step), method.undamping(world, step))
+        springs = world.table.spring_share.copy()
+        return Decisions(*method.last_step(world, step), method.swings(world, step), springs)
 
     def at(
         self,
@@ -115,7 +129,8 @@ class DoubledStep:
         """
         convex = self._convex
         decided = self.decide(state, step) if decisions is None else decisions
-        self._share_springs(step)
+        if decided.springs is not None:
+            self._convex.share_springs(step, decided.springs)
         half = convex.at(state, 0.5 * step, parameters, ahead=ahead)
         second = convex.at(half.end, 0.5 * step, parameters, ahead=False)
         solves = [half, second]
@@ -152,17 +167,14 @@ class DoubledStep:
         """The end of a step, and its changes along changes of the state, as `ConvexStep.along`."""
         convex = self._convex
         decided = self.decide(state, step)
-        self._share_springs(step)
+        if decided.springs is not None:
+            self._convex.share_springs(step, decided.springs)
         half = convex.along(state, 0.5 * step, directions, parameters)
         second = convex.along(half[0], 0.5 * step, half[1], parameters)
         full = None
         if np.any(decided.smooth):
             full = convex.along(state, step, directions, parameters)
         return self._join(((state, directions), half, second), full, step, decided, parameters)
-
-    def _share_springs(self, step: float) -> None:
-        if isinstance(self._simulator.method, Extrapolation):
-            self._convex.share_springs(step)
 
     def _join(
         self,
@@ -192,13 +204,78 @@ class DoubledStep:
             moved[part] = np.linalg.solve(right_jacobian(ahead[part]), changes[part])
             moved[part] -= np.linalg.solve(left_jacobian(ahead[part]), whole_changes[part])
         slower = state.qvel - whole.qvel, changes[nv : 2 * nv] - whole_changes[nv : 2 * nv]
-        travel = [np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)]
-        if decided.undamping is not None:
-            travel = [
-                one - decided.undamping @ two for one, two in zip(travel, slower, strict=True)
-            ]
+        travel = np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)
         speed = np.where(smooth, slower[0], 0.0), np.where(smooth[:, None], slower[1], 0.0)
-        return self._moved(end, (travel[0], travel[1]), speed)
+        if decided.swings is not None:
+            begin = points[0][0].qvel, points[0][1][nv : 2 * nv]
+            kick = whole.qvel - begin[0], whole_changes[nv : 2 * nv] - begin[1]
+            slowed, back = self._taken_back(points[1], slower, kick, decided.swings)
+            travel = travel[0] - step * back[0], travel[1] - step * back[1]
+            speed = speed[0] - 2.0 * slowed[0], speed[1] - 2.0 * slowed[1]
+        return self._moved(end, travel, speed)
+
+    def _taken_back(
+        self,
+        half: _Point,
+        slower: _Change,
+        kick: _Change,
+        swings: tuple[np.ndarray, ...],
+    ) -> tuple[_Change, _Change]:
+        """σ d and π d of `asperity.integrators.methods.swings`, each with its changes."""
+        matrix, island, turning, floats = swings
+        nv = len(turning)
+        same = (island[:, None] == island).astype(float)
+        v = half[0].qvel, half[1][nv : 2 * nv]
+        d = matrix @ slower[0], matrix @ slower[1]
+        mass = self._mass(half[0], same * floats)
+
+        def product(one: _Change, two: _Change) -> _Change:
+            """One vector's product with M times another, of the island of every dof."""
+            value = same @ (one[0] * (mass @ two[0]))
+            change = one[1] * (mass @ two[0])[:, None] + two[1] * (mass @ one[0])[:, None]
+            return value, same @ change
+
+        opposed, square, energy = product(d, v), product(d, d), product(v, v)
+        found = (opposed[0] < 0.0) & (square[0] > 0.0) & (energy[0] > 0.0)
+        square = np.where(found, square[0], 1.0), square[1]
+        energy = np.where(found, energy[0], 1.0), energy[1]
+        opposed = np.where(found, -opposed[0], 0.0), np.where(found[:, None], -opposed[1], 0.0)
+        ratio = _quotient(product(d, kick), square)
+        s = _quotient(opposed, energy)
+        resolved = s[0] < LARGEST_SWING
+        s = np.minimum(s[0], LARGEST_SWING), np.where(resolved[:, None], s[1], 0.0)
+        cosine = _product(_quotient(opposed, square), _quotient(opposed, energy))
+        slow = [-0.5 * one for one in _product(_series(BETA, s), ratio)]
+        slow = [one - 0.5 * two for one, two in zip(slow, _series(ALPHA, s), strict=True)]
+        back = [-one for one in _product(_series(DELTA, s), ratio)]
+        back = [one - two for one, two in zip(back, _series(GAMMA, s), strict=True)]
+        slowed = _product(cosine, (1.0 + slow[0], slow[1]))
+        moved = _product(cosine, (1.0 - THIRD_ORDER + back[0], back[1]))
+        return (
+            _product((turning * slowed[0], turning[:, None] * slowed[1]), d),
+            _product((turning * (THIRD_ORDER + moved[0]), turning[:, None] * moved[1]), d),
+        )
+
+    def _mass(self, state: StepState, together: np.ndarray) -> np.ndarray:
+        """The mass matrix in a state, shape (nv, nv), without the momenta of islands that float.
+
+        Of every degree of freedom the others of its island are 1 in ``together`` if that floats.
+        """
+        model, data = self._model, self._data
+        data.qpos[:] = state.qpos
+        mujoco.mj_kinematics(model, data)
+        mujoco.mj_comPos(model, data)
+        mujoco.mj_makeM(model, data)
+        mass = np.empty((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, mass)
+        bases = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
+        linear = model.jnt_dofadr[bases][:, None] + np.arange(3)
+        for island in np.unique(together[linear[:, 0]], axis=0):
+            ours = linear[island[linear[:, 0]] > 0.0]
+            if len(ours):
+                momentum = mass[ours].sum(axis=0)
+                mass -= momentum.T @ momentum / momentum[0, ours[:, 0]].sum()
+        return mass
 
     def _moved(
         self,
@@ -292,6 +369,25 @@ class DoubledStep:
 
 _Point = tuple[StepState, np.ndarray]
 """A state, and what it changes by with whatever is varied."""
+_Change = tuple[np.ndarray, np.ndarray]
+"""Numbers of every dof, and what they change by."""
+
+
+def _product(one: _Change, two: _Change) -> _Change:
+    """The product of two numbers of every dof, with its changes."""
+    return one[0] * two[0], one[1] * two[0][:, None] + one[0][:, None] * two[1]
+
+
+def _quotient(one: _Change, two: _Change) -> _Change:
+    """Their quotient, with its changes."""
+    value = one[0] / two[0]
+    return value, (one[1] - value[:, None] * two[1]) / two[0][:, None]
+
+
+def _series(terms: tuple[float, ...], s: _Change) -> _Change:
+    """A power series, with its changes."""
+    series = np.polynomial.Polynomial(terms)
+    return series(s[0]), series.deriv()(s[0])[:, None] * s[1]
 
 
 def _matrix(tangent: Tangent) -> np.ndarray:

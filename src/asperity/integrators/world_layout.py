@@ -98,8 +98,10 @@ WORLD = Layout(
     has_centered_forces="i8",  # 1: there were such forces in the last step
     balances_steps="i8",  # 1: trees that turn far get the energy and momentum that they should have
     # size of the extrapolated step of which this one is a half, or the whole [s]; 0: of none. Then
-    # springs are implicit in part, and drift of equalities is not taken back at once.
+    # springs are implicit in part, every degree of freedom's by its share, and drift of equalities
+    # is not taken back at once.
     doubled_step="f8",
+    spring_share="f8[nv]",
     current=STATE,
     following=STATE,
     half=STATE,

@@ -99,20 +99,20 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
-        "undamped-positions",
-        "Extrapolated positions are moved back so far that small swings keep their energy.",
-        "Positions of second order.",
+        "swings",
+        "What swings ends a step on its sine, which keeps its energy and its time.",
+        "Extrapolation alone, which damps it.",
         ("cenic",),
         (
             Body(
-                f"{_METHODS}.undamped",
-                "displace_undamped",
+                f"{_METHODS}.swings",
+                "find_swings",
                 """
                 memory = EXTRAPOLATION.at(world.memory)
                 for tree in range(world.problem.graph.ntree):
                     memory.undamps[tree] = 0
-                for i in range(memory.displacement.size):
-                    memory.displacement[i] = 0.0
+                for i in range(memory.tangent.size):
+                    memory.tangent[i] = 0.0
                 """,
             ),
         ),
@@ -156,10 +156,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "spring-share",
-        "Springs that are slow against the step are implicit by a quarter, which damps them less.",
+        "Springs that are slow against the step are explicit, and keep their energy as swings do.",
         "Wholly implicit springs.",
         ("cenic",),
-        (Body(f"{_METHODS}.springs", "implicit_share", "return 1.0"),),
+        (
+            Body(
+                f"{_METHODS}.springs", "fill_spring_shares", "implicit[:] = 1.0\nexplicit[:] = 0.0"
+            ),
+        ),
     ),
     Mechanism(
         "energy-balance",

@@ -29,18 +29,10 @@ _NUMBERS = 6
 
 
 @compiled
-def _springs_know_mass(world: Table) -> bool:
-    """Whether masses decide how implicit springs are."""
-    if world.doubled_step == 0.0:
-        return False
-    return bool(np.any(world.plant.dof_stiffness != 0.0))
-
-
-@compiled
-def is_direct(world: Table, work: Table, index: int) -> bool:
+def is_direct(work: Table, index: int) -> bool:
     """Whether a parameter's column is known without another evaluation, after `state_columns`.
 
-    That of an inertia is not where limits, laws of contacts or springs know masses, too.
+    That of an inertia is not where limits or laws of contacts know masses, too.
     """
     parameters = work.parameters
     sets = work.sets
@@ -54,7 +46,6 @@ def is_direct(world: Table, work: Table, index: int) -> bool:
         and work.is_closed_form == 1
         and sets.rows == 0
         and laws.uses_mass == 0
-        and not _springs_know_mass(world)
     )
 
 

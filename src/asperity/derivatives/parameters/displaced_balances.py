@@ -55,6 +55,8 @@ def _balance(
     restore(solved.start, inputs, state)
     state.valid = 0
     world.doubled_step = at_world.doubled_step
+    for i in range(world.spring_share.size):
+        world.spring_share[i] = at_world.spring_share[i]
     code = call_pp_status(world.evaluate, world.plant, state)
     if code != OK:
         return code
@@ -84,7 +86,7 @@ def displaced_balances(at_world: Table, solved: Table, step: float, first_column
     for index in range(sizes.size):
         for side in range(_SIDES):
             codes[index, side] = _OTHER_SETS
-            if addresses[index, 2 * side] == 0 or is_direct(at_world, solved, index):
+            if addresses[index, 2 * side] == 0 or is_direct(solved, index):
                 continue
             codes[index, side] = _balance(
                 WORLD.at(addresses[index, 2 * side]),
@@ -100,7 +102,7 @@ def displaced_balances(at_world: Table, solved: Table, step: float, first_column
     base = solved.sides[0]
     for index in range(sizes.size):
         column = solved.columns[first_column + index]
-        if is_direct(at_world, solved, index):
+        if is_direct(solved, index):
             add_direct_column(at_world, solved, step, index, column)
             continue
         one_sided = codes[index, 0] != OK or codes[index, 1] != OK

@@ -7,8 +7,8 @@ stability function
 
     R(z) = 2/(1 − z/2)² − 1/(1 − z)
 
-that of an L-stable method: stiff contact is damped as implicit Euler damps it. Positions are moved
-from there so far that what swings is not (`asperity.integrators.methods.undamped`).
+that of an L-stable method: stiff contact is damped as implicit Euler damps it. What
+swings keeps its energy (`asperity.integrators.methods.swings`).
 
 Where a contact opens, closes, breaks loose or comes to rest, or a limit, a servo or dry friction
 reaches its bound, the difference is no term of a Taylor series, and 2 x_half − x_full may throw
@@ -43,10 +43,11 @@ from asperity.integrators.methods.guesses import (
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
-from asperity.integrators.methods.motion import position_difference
+from asperity.integrators.methods.motion import ensure_evaluated, position_difference
+from asperity.integrators.methods.springs import fill_spring_shares
 from asperity.integrators.methods.step_balance import balance_doubled_step
 from asperity.integrators.methods.step_doubling import StepDoubling
-from asperity.integrators.methods.undamped import displace_undamped, undamping_matrix
+from asperity.integrators.methods.swings import find_swings, tangent_matrix
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
 
@@ -111,15 +112,21 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
 
 
 @compiled
-def _extrapolate(world: Table, half: Table, full: Table, target: Table, step: float) -> None:
+def _extrapolate(
+    world: Table, source: Table, half: Table, full: Table, target: Table, step: float
+) -> None:
     """Extrapolate the islands that are smooth."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
-    displace_undamped(world, half, full, target, step)
+    find_swings(world, source, half, full, target, step)
     for i in range(target.qvel.size):
-        if memory.rough[memory.island[plant.dof_tree[i]]] == 0:
-            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i]
-            world.scratch[i] = world.result.error[i] - memory.displacement[i]
+        island = memory.island[plant.dof_tree[i]]
+        if memory.rough[island] == 0:
+            change = memory.tangent[i]
+            slowed = 2.0 * memory.slowed_share[island] * change
+            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i] - slowed
+            moved = step * memory.moved_share[island] * change
+            world.scratch[i] = world.result.error[i] - moved
         else:
             world.scratch[i] = 0.0
     call_pppd(
@@ -165,6 +172,26 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
 
 
 @compiled
+def _begin_springs(world: Table, source: Table, step: float) -> int:
+    """Find how implicit springs are in all solves of the step."""
+    world.doubled_step = step
+    source.step = step
+    code = ensure_evaluated(world, source)
+    if code == OK:
+        memory = EXTRAPOLATION.at(world.memory)
+        fill_spring_shares(
+            world.plant,
+            source,
+            step,
+            world.spring_share,
+            memory.explicit,
+            memory.factor,
+            memory.factor_row,
+        )
+    return code
+
+
+@compiled
 def _second_half(world: Table, half: Table, target: Table, interval: float) -> int:
     """Do the second half step, and find out which islands are smooth."""
     code = call_method(world.base_method, world, half, target, interval)
@@ -180,7 +207,9 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     half = world.half
     full = world.full
     guess_whole(world, source, step)
-    world.doubled_step = step
+    code = _begin_springs(world, source, step)
+    if code != OK:
+        return code
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
@@ -202,7 +231,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         world.guess[i] = target.qvel[i]
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
-    _extrapolate(world, half, full, target, step)
+    _extrapolate(world, source, half, full, target, step)
     balance_doubled_step(
         world, (source, half, full, target), world.guess, memory.smooth, memory.corrected, step
     )
@@ -243,27 +272,32 @@ class Extrapolation(StepDoubling):
         response_matrix.call(world.table.address, step, response)
         return smooth[dof_tree], (self._table.corrected[dof_tree], response)
 
-    def undamping(self, world: World, step: float) -> np.ndarray | None:
-        """Of the last step, of that size: what moves its positions back, if anything does.
+    def swings(self, world: World, step: float) -> tuple[np.ndarray, ...] | None:
+        """Of the last step, of that size: what `.swings` took back a part of, if of anything.
 
-        It is the matrix of `asperity.integrators.methods.undamped` by which a change of v_2 − v̂
-        does, shape (nv, nv).
+        That is the matrix, shape (nv, nv), that takes v_2 − v̂ without what is solved for; and of
+        every degree of freedom, shape (nv,), its island, how much of the share it gets in spite of
+        turning, and whether the island floats, so that its energy is that about its centre of mass.
         """
         assert self._table is not None
-        if not np.any(self._table.undamps):
+        if not np.any(self._table.swings):
             return None
         matrix = np.empty((world.plant.model.nv,) * 2)
-        undamping_matrix.call(world.table.address, step, matrix)
-        return matrix
+        tangent_matrix.call(world.table.address, step, matrix)
+        island = self._table.island[world.plant.table.dof_tree]
+        return matrix, island, self._table.turning[island], self._table.floating[island] == 1
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
         if self._table is None:
-            model = world.plant.model
+            plant = world.plant
+            largest = int(np.max(plant.table.tree_size, initial=0))
             self._table = Table(
                 EXTRAPOLATION,
-                trees=world.plant.table.ntree,
-                dofs=model.nv,
+                trees=plant.table.ntree,
+                dofs=plant.model.nv,
+                square=largest * largest,
+                twice=2 * largest,
                 velocity_response=velocity_response.address,
             )
         world.table.memory = self._table.address

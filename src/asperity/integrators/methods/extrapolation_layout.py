@@ -30,11 +30,23 @@ EXTRAPOLATION = Layout(
     changed="f8[trees]",
     fastest="f8[trees]",
     middle_force="f8[dofs]",  # and what these forces change by
-    # Of the positions (`asperity.integrators.methods.undamped`): of every tree whether, and what
-    # share of the damping of extrapolation they are to lack, the displacement that takes it away,
-    # and a compiled entry point.
-    undamps="i8[trees]",
-    undamped_share="f8[trees]",
-    displacement="f8[dofs]",
+    # Of springs (`asperity.integrators.methods.springs`): the share of every tree that is explicit,
+    # room for the factor of a tree's mass matrix, and for twice its size.
+    explicit="f8[trees]",
+    factor="f8[square]",
+    factor_row="f8[twice]",
+    # Of what swings (`asperity.integrators.methods.swings`): of every island whether it may and
+    # whether it floats, what is left of its correction for how far it turns, sums, and the shares σ
+    # of velocities and π of positions; the change d of velocities without what is solved for,
+    # M v_1, v̂ − v_0, an entry point.
+    swings="i8[trees]",
+    floating="i8[trees]",
+    turning="f8[trees]",
+    sums="f8[trees, 14]",
+    slowed_share="f8[trees]",
+    moved_share="f8[trees]",
+    tangent="f8[dofs]",
+    momentum="f8[dofs]",
+    kick="f8[dofs]",
     velocity_response="i8",
 )

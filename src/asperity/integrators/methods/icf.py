@@ -30,7 +30,6 @@ from asperity.integrators.methods.motion import (
     move_by_solution,
     move_trees,
 )
-from asperity.integrators.methods.springs import implicit_share
 from asperity.integrators.methods.step_balance import balance_step
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
@@ -88,10 +87,8 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
             problem.mass_diagonal[start + i] = state.mass_diagonal[start + i]
             problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not graph.tree_spatial[tree]:
-            share = 1.0
-            if world.doubled_step > 0.0:
-                share = implicit_share(plant, tree, world.doubled_step)
             for i in range(n):
+                share = world.spring_share[start + i] if world.doubled_step > 0.0 else 1.0
                 problem.matrix[block + i * n + i] += step * (
                     plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
                 )

@@ -188,7 +188,7 @@ def response_matrix(address: int, step: float, out: np.ndarray) -> None:
     world = WORLD.at(address)
     half = world.half
     force = EXTRAPOLATION.at(world.memory).middle_force
-    # Positions that were moved have another matrix A (`asperity.integrators.methods.undamped`).
+    # Positions that were moved have another matrix A (`asperity.integrators.methods.swings`).
     smooth_terms(world, half, 0.5 * step, 0, world.plant.ntree)
     unit = np.zeros(force.size)
     change = np.zeros(force.size)

@@ -1,56 +1,98 @@
 """How implicit the springs of joints are.
 
 Implicit springs, with δt² K in a step's matrix, are stable in steps of any length, and lose energy
-in all of them; explicit ones, without, are unstable from ω δt = 2 on. With κ δt² K, of both the
-whole step and its halves, extrapolation (docs/equations.md, ‘Extrapolation’) multiplies the
-amplitude of an oscillator of frequency ω by
+in all of them; explicit ones, without, are unstable from ω δt = 2 on. Of a spring that a step
+resolves the motion is a sine, whose energy and time an extrapolated step keeps if the spring is
+explicit (`asperity.integrators.methods.swings`). With κ δt² K, of both the whole step and its
+halves, and a share w of that correction,
 
-    1 − (1 − 2 κ + 5 κ²) (ω δt)⁴/16
+    w = 1 up to s = 1/2, 0 from s = 3/2, smooth between       s = δt² tr(M⁻¹ K) ≥ (ω δt)²
+    κ = (1 − w)(1/4 + s)/(1 + s)
 
-in a step and lets it run ahead by (3 κ − 1) (ω δt)³/12: for κ = 1 by (ω δt)³/6, with 1 − (ω δt)⁴/4;
-for κ = 1/4 it lags by an eighth of that, and loses a fifth. So κ is 1/4 of springs that are slow
-against the step, and goes to 1, which is L-stable, of those that are fast:
-
-    κ = (1/4 + s)/(1 + s),      s = δt² Σ k_i (M⁻¹)_ii ≥ (ω δt)²
-
-Then every step, however long, takes energy from the oscillator, whatever its phase, so that steps
-which follow its motion cannot feed it. M⁻¹ is that of the initial pose, and may be thirty times as
-large elsewhere without changing this.
+κ goes to 1, which is L-stable. Then no step, however long, gives energy to an oscillator, whatever
+its phase: the energy after a step over that before is at most 1 + 3·10⁻¹⁰, and less than 1 where
+springs are implicit at all. M is that at the beginning of the step.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import Table, compiled
+from asperity.convex.block_cholesky import cholesky
 
-__all__ = ["has_fast_springs", "implicit_share"]
+__all__ = ["fill_spring_shares", "has_fast_springs"]
 
-_SHARE = 0.25
-"""κ of springs that are slow against the step."""
-
-
-@compiled
-def _fastness(plant: Table, tree: int, step: float) -> float:
-    """Squares of the frequencies of a tree's springs, times δt², summed.
-
-    That is the trace of δt² M⁻¹ K, of which MuJoCo knows the diagonal of M⁻¹ in the initial pose.
-    """
-    total = 0.0
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
-        total += plant.dof_stiffness[i] * plant.dof_inverse_weight[i]
-    return step * step * total
+# s up to which springs are explicit, and from which they are L-stable.
+_RESOLVED = 0.5
+_FAST = 1.5
 
 
 @compiled
 def has_fast_springs(plant: Table, tree: int, step: float) -> bool:
     """Whether explicit springs of a tree's joints might gain energy.
 
-    Symplectic Euler is stable up to 4/δt² of the largest square of a frequency.
+    Symplectic Euler is stable up to 4/δt² of the largest square of a frequency. M is that of the
+    initial pose, of whose inverse MuJoCo knows the diagonal.
     """
-    return _fastness(plant, tree, step) > 1.0
+    total = 0.0
+    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        total += plant.dof_stiffness[i] * plant.dof_inverse_weight[i]
+    return step * step * total > 1.0
 
 
 @compiled
-def implicit_share(plant: Table, tree: int, step: float) -> float:
-    """κ of a tree, in a step that is to be extrapolated."""
-    fastness = _fastness(plant, tree, step)
-    return (_SHARE + fastness) / (1.0 + fastness)
+def _fastness(plant: Table, state: Table, tree: int, factor: np.ndarray, row: np.ndarray) -> float:
+    """tr(M⁻¹ K) of a tree: squares of the frequencies of its springs, summed [1/s²]."""
+    start = plant.tree_start[tree]
+    n = plant.tree_size[tree]
+    springs = 0.0
+    for i in range(n):
+        springs += plant.dof_stiffness[start + i]
+    if plant.tree_spatial[tree] or springs == 0.0:
+        return 0.0
+    block = plant.block_start[tree]
+    for i in range(n * n):
+        factor[i] = state.mass[block + i]
+    if not cholesky(factor, 0, n, row, 0):
+        return np.inf
+    total = 0.0
+    for dof in range(n):
+        if plant.dof_stiffness[start + dof] > 0.0:
+            # L y = e, of which the first elements are zero.
+            square = 0.0
+            for i in range(dof, n):
+                value = 1.0 if i == dof else 0.0
+                for k in range(dof, i):
+                    value -= factor[i * n + k] * row[n + k]
+                row[n + i] = value * row[i]
+                square += row[n + i] * row[n + i]
+            total += plant.dof_stiffness[start + dof] * square
+    return total
+
+
+@compiled
+def fill_spring_shares(
+    plant: Table,
+    state: Table,
+    step: float,
+    implicit: np.ndarray,
+    explicit: np.ndarray,
+    factor: np.ndarray,
+    row: np.ndarray,
+) -> None:
+    """Fill κ of every degree of freedom and w of every tree, in a step that is to be extrapolated.
+
+    Needs the mass matrix of the state at the step's beginning, and room for the factor of a tree's
+    and for twice its size.
+    """
+    for tree in range(plant.ntree):
+        fastness = step * step * _fastness(plant, state, tree, factor, row)
+        between = min(max((fastness - _RESOLVED) / (_FAST - _RESOLVED), 0.0), 1.0)
+        share = between * between * (3.0 - 2.0 * between)
+        explicit[tree] = 1.0 - share
+        if fastness < np.inf:
+            share *= (0.25 + fastness) / (1.0 + fastness)
+        start = plant.tree_start[tree]
+        for i in range(start, start + plant.tree_size[tree]):
+            implicit[i] = share

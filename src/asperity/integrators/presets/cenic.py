@@ -52,8 +52,8 @@ class Cenic(Integrator):
         bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
     scheme : {"extrapolation", "step-doubling", "trapezoid"}
         ``"extrapolation"``: step doubling whose two solutions are combined to one of second order
-        wherever no contact, limit, servo or dry friction changes its mode within the step, with
-        positions of third order where nothing implicit is in the way.
+        wherever no contact, limit, servo or dry friction changes its mode within the step; what
+        swings keeps its energy.
         ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
         which conserves energy, for free motion and contacts that a step resolves (sections V-B,
         VII-A); elsewhere it rings, and extrapolation takes its place. With ``friction="lagged"`` it
@@ -92,8 +92,7 @@ class Cenic(Integrator):
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-3: a
-    rattleback that is to turn round, a free spring and a four-bar linkage (energy), and an
-    oscillator on a belt. At 1e-4 none.
+    rattleback that is to turn round, and the energy of a four-bar linkage. At 1e-4 none.
     """
 
     takes_every_friction = True

@@ -1,0 +1,297 @@
+"""What swings keeps its energy and time in extrapolated steps.
+
+With the velocities v̂ of a whole step, v_1 and v_2 of the two half steps, extrapolation ends with
+the velocity 2 v_2 − v̂ and the position q_0 ⊕ δt (v_1 + v_2 − v̂), at no further solve also with
+
+    v = 2 v_2 − v̂ − 2 σ d,      q = q_0 ⊕ δt (v_1 + (1 − π) d),      d = v_2 − v̂
+
+of second order for all σ that go to zero as δt² does, and for all π.
+
+**One swing.** Of forces that a step takes at its beginning, as it takes gravity, slow springs and
+the directions of contacts of what rolls, d = −s v_1 with s = (ω δt)²/4 of an oscillator of
+frequency ω. Its solution is known, a sine: with z = ω δt and the change v̂ − v_0 of velocities
+
+    v = v_1 cos z + (v̂ − v_0) (sin z / z − ½ cos z)
+    q = q_0 ⊕ δt (v_1 sin z / z + (v̂ − v_0) ((1 − cos z)/z² − ½ sin z / z))
+
+so that steps of any sizes keep its energy and its time. As v̂ − v_0 is parallel to d, that is
+
+    2 − 2 σ = α + β r,      1 − π = γ + δ r,      r = dᵀM (v̂ − v_0) / dᵀM d
+
+with four functions of s alone. Extrapolation, σ = π = 0, loses (ω δt)⁴/16 of an amplitude per step;
+the leapfrog method, σ = 0 and π = 1, feeds it where steps follow the motion. s is known without
+solving for frequencies: s = −dᵀM v_1 / v_1ᵀM v_1.
+
+**Other motion.** All of this is of whole islands, so that what touches keeps its momentum. Where
+an island also does something else, as a rattleback that rocks while it spins,
+that quotient is no frequency. The square of the cosine between d and v_1 in the metric of the mass,
+
+    c = (dᵀM v_1)² / (dᵀM d · v_1ᵀM v_1)
+
+is one of a single swing. So σ and π are c times those above, and π is (1 − c)/3 more: a third is
+what Taylor's series of the position has at third order. Nothing is a swing if dᵀM v_1 is not
+negative, and s counts up to 1/4, a step of one radian.
+
+**What is solved for** must not get that: extrapolation of contacts, constraints, servos and dampers
+is L-stable, and of a displacement that a stiff one takes back in a step, −π would be left instead
+of nothing. So d is taken without what they oppose (`asperity.convex.response`). Of what turns far
+in a step, whose velocities turn with it, all this says little: both shares are divided by
+1 + (φ/φ_0)⁴, with the angle φ by which the fastest body of an island turns. They are 0 on patches
+of pressure fields, whose points come and go.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, compiled_loop, inlined
+from asperity.compiled.calls import call_pppn_status
+from asperity.convex.matrix import multiply
+from asperity.convex.response import STIFFENED
+from asperity.integrators.methods.convex_step import velocities_at
+from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
+from asperity.integrators.world_layout import WORLD
+from asperity.plant.trees import velocity_from_solver, velocity_to_solver
+
+__all__ = ["THIRD_ORDER", "find_swings", "tangent_matrix"]
+
+THIRD_ORDER = 1.0 / 3.0
+"""π of motion that is no swing."""
+
+LARGEST_SWING = 0.25
+"""s up to which a step resolves a swing."""
+
+ALPHA = (2.0, -2.0 / 3.0, 4.0 / 45.0, -2.0 / 315.0, 4.0 / 14175.0)
+BETA = (0.0, 1.0 / 3.0, -1.0 / 5.0, 2.0 / 63.0, -1.0 / 405.0, 2.0 / 17325.0)
+GAMMA = (2.0 / 3.0, -2.0 / 15.0, 4.0 / 315.0, -2.0 / 2835.0, 4.0 / 155925.0)
+DELTA = (0.0, 1.0 / 6.0, -2.0 / 45.0, 1.0 / 210.0, -4.0 / 14175.0)
+"""Series of four functions in s: (1 − cos z)/s, sin z / z − ½ (1 + cos z), (1 − sin z / z)/s and
+(1 − cos z)/z² − ½ sin z / z, with z² = 4 s."""
+
+# φ_0 [rad], without which a tippe top at 1e-2 falls that should not.
+_ANGLE = 0.2
+# What is summed of every island: −dᵀM v_1, dᵀM d, dᵀM (v̂ − v_0), v_1ᵀM v_1, and if it floats its
+# mass and the momenta of d, v_1 and v̂ − v_0.
+OPPOSED, SQUARE, KICK, ENERGY, MASS, MOMENTA = range(6)
+# Share of the accuracy that d must move something by to be worth a factorization.
+_NEGLIGIBLE = 1e-3
+
+
+@compiled
+def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None:
+    """Fill what is left of every island's correction for how far its fastest body turns."""
+    turning = memory.turning
+    for tree in range(plant.ntree):
+        turning[tree] = 0.0
+    for tree in range(plant.ntree):
+        if plant.tree_spatial[tree]:
+            square = 0.0
+            start = plant.tree_start[tree]
+            for i in range(start, start + 3):
+                square += half.velocity[i] * half.velocity[i]
+            island = memory.island[tree]
+            turning[island] = max(turning[island], square)
+    if not plant.only_free_bodies:
+        for body in range(1, plant.nbody):
+            tree = plant.body_tree[body]
+            if tree >= 0 and not plant.tree_spatial[tree]:
+                v = half.mj_cvel[body]
+                square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
+                island = memory.island[tree]
+                turning[island] = max(turning[island], square)
+    for island in range(plant.ntree):
+        turned = turning[island] * (step / _ANGLE) ** 2
+        turning[island] = 1.0 / (1.0 + turned * turned)
+    contacts = half.contacts
+    for c in range(contacts.count):
+        if contacts.patch[c] >= 0:
+            for side in range(2):
+                link = contacts.link[c, side]
+                if link >= 0:
+                    turning[memory.island[contacts.link_tree[link]]] = 0.0
+
+
+@compiled
+def _set_matrix(world: Table, half: Table, step: float) -> None:
+    """Let A be M, and what dampers add to it in a step of that size, and springs so far as solved.
+
+    In place of a share w of d where springs are implicit in part, what they add leaves w of it.
+    """
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    memory = EXTRAPOLATION.at(world.memory)
+    for tree in range(graph.ntree):
+        if graph.tree_spatial[tree]:
+            continue
+        start = plant.tree_start[tree]
+        n = plant.tree_size[tree]
+        held = min(1.0 / max(memory.explicit[tree], 1.0 / STIFFENED) - 1.0, STIFFENED)
+        for i in range(n):
+            at = graph.block_start[tree] + i * n + i
+            problem.matrix[at] = half.mass[at] + step * plant.dof_damping[start + i]
+            if step > 0.0 and plant.dof_stiffness[start + i] > 0.0:
+                problem.matrix[at] += held * half.mass[at]
+
+
+@inlined
+def _series(terms: tuple[float, ...], s: float) -> float:
+    value = 0.0
+    power = 1.0
+    for term in terms:
+        value += term * power
+        power *= s
+    return value
+
+
+@compiled
+def _find_floating_islands(plant: Table, memory: Table) -> None:
+    """Find the islands that nothing holds and all of whose trees float.
+
+    What they swing with is measured about their centre of mass, so that they do the same on a
+    train.
+    """
+    for tree in range(plant.ntree):
+        memory.floating[tree] = 1 - memory.held[tree]
+    for tree in range(plant.ntree):
+        if not plant.tree_spatial[tree] and not plant.tree_floats[tree]:
+            memory.floating[memory.island[tree]] = 0
+
+
+@compiled
+def _sum_products(world: Table, half: Table) -> None:
+    """Fill the sums of every island; needs d in the problem's direction, and M in its matrix."""
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    memory = EXTRAPOLATION.at(world.memory)
+    change = problem.direction
+    impulse = problem.direction_product
+    multiply(problem, 0, graph.ntree, change, impulse)
+    _find_floating_islands(plant, memory)
+    memory.sums[:] = 0.0
+    for tree in range(graph.ntree):
+        sums = memory.sums[memory.island[tree]]
+        start = graph.tree_start[tree]
+        n = graph.tree_size[tree]
+        for i in range(start, start + n):
+            sums[OPPOSED] -= impulse[i] * half.velocity[i]
+            sums[SQUARE] += impulse[i] * change[i]
+            sums[KICK] += impulse[i] * memory.kick[i]
+            sums[ENERGY] += memory.momentum[i] * half.velocity[i]
+        if memory.floating[memory.island[tree]] == 1:
+            linear = 3 if plant.tree_spatial[tree] else 0
+            row = graph.block_start[tree] + linear * n
+            sums[MASS] += half.mass[row + linear]
+            for i in range(3):
+                sums[MOMENTA + i] += impulse[start + linear + i]
+                sums[MOMENTA + 3 + i] += memory.momentum[start + linear + i]
+                for j in range(n):
+                    sums[MOMENTA + 6 + i] += half.mass[row + i * n + j] * memory.kick[start + j]
+
+
+@compiled
+def _fill_shares(plant: Table, memory: Table) -> None:
+    """Fill σ and π of every island."""
+    for island in range(plant.ntree):
+        sums = memory.sums[island]
+        if sums[MASS] > 0.0:
+            for i in range(MOMENTA, MOMENTA + 3):
+                sums[OPPOSED] += sums[i] * sums[i + 3] / sums[MASS]
+                sums[SQUARE] -= sums[i] * sums[i] / sums[MASS]
+                sums[KICK] -= sums[i] * sums[i + 6] / sums[MASS]
+                sums[ENERGY] -= sums[i + 3] * sums[i + 3] / sums[MASS]
+        turning = memory.turning[island]
+        memory.slowed_share[island] = 0.0
+        memory.moved_share[island] = turning * THIRD_ORDER
+        opposed = sums[OPPOSED]
+        if opposed > 0.0 and sums[SQUARE] > 0.0 and sums[ENERGY] > 0.0:
+            s = min(opposed / sums[ENERGY], LARGEST_SWING)
+            swings = turning * opposed * opposed / (sums[SQUARE] * sums[ENERGY])
+            ratio = sums[KICK] / sums[SQUARE]
+            slowed = 1.0 - 0.5 * (_series(ALPHA, s) + _series(BETA, s) * ratio)
+            moved = 1.0 - _series(GAMMA, s) - _series(DELTA, s) * ratio
+            memory.slowed_share[island] = swings * slowed
+            memory.moved_share[island] += swings * (moved - THIRD_ORDER)
+
+
+@compiled
+def _project(world: Table, half: Table, step: float, change: np.ndarray) -> None:
+    """Fill the tangent part of a change of generalized velocities."""
+    plant = world.plant
+    problem = world.problem
+    graph = problem.graph
+    memory = EXTRAPOLATION.at(world.memory)
+    along = problem.direction
+    _set_matrix(world, half, 0.0)
+    multiply(problem, 0, graph.ntree, half.velocity, memory.momentum)
+    velocity_to_solver(plant, half.cdof, change, along)
+    multiply(problem, 0, graph.ntree, along, problem.direction_product)
+    for i in range(change.size):
+        along[i] = problem.direction_product[i]
+    for tree in range(graph.ntree):
+        problem.tree_marked[tree] = memory.swings[memory.island[tree]]
+    _set_matrix(world, half, step)
+    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
+    _set_matrix(world, half, 0.0)
+    velocity_from_solver(plant, half.cdof, along, memory.tangent)
+    for i in range(change.size):
+        if memory.rough[memory.island[plant.dof_tree[i]]] == 1:
+            memory.tangent[i] = 0.0
+
+
+@compiled
+def find_swings(
+    world: Table, source: Table, half: Table, full: Table, target: Table, step: float
+) -> None:
+    """Fill d without what is solved for, and the shares of it that are taken back.
+
+    Needs the solution of the second half step in the problem, and velocities that are not yet
+    extrapolated.
+    """
+    plant = world.plant
+    problem = world.problem
+    memory = EXTRAPOLATION.at(world.memory)
+    change = world.scratch
+    _fill_turning(plant, memory, half, step)
+    for island in range(problem.graph.ntree):
+        memory.swings[island] = 0
+    matters = False
+    for i in range(change.size):
+        island = memory.island[plant.dof_tree[i]]
+        change[i] = 0.0
+        memory.tangent[i] = 0.0
+        if memory.rough[island] == 0:
+            change[i] = target.qvel[i] - full.qvel[i]
+            moved = memory.turning[island] * step * abs(change[i])
+            if moved * plant.error_weight[i] > _NEGLIGIBLE * world.accuracy:
+                memory.swings[island] = 1
+                matters = True
+    if matters:
+        # Modes have been looked for at another velocity.
+        velocities_at(problem, half, problem.velocity)
+        _project(world, half, step, change)
+        for i in range(change.size):
+            change[i] = full.qvel[i] - source.qvel[i]
+        velocity_to_solver(plant, half.cdof, change, memory.kick)
+        _sum_products(world, half)
+        _fill_shares(plant, memory)
+
+
+@compiled_loop(types.void(types.int64, types.float64, types.float64[:, ::1]))
+def tangent_matrix(address: int, step: float, out: np.ndarray) -> None:
+    """Fill the matrix of the last step, of that size, that takes d without what is solved for.
+
+    Its modes and directions of contacts stay as they are.
+    """
+    world = WORLD.at(address)
+    memory = EXTRAPOLATION.at(world.memory)
+    change = world.scratch
+    for i in range(change.size):
+        for k in range(change.size):
+            change[k] = 0.0
+        change[i] = 1.0
+        _project(world, world.half, step, change)
+        for k in range(change.size):
+            out[k, i] = memory.tangent[k]
