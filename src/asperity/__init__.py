@@ -19,8 +19,10 @@ from asperity.shown import Shown as _Shown
 if TYPE_CHECKING:
     from asperity.derivatives import Linearization, linearize
     from asperity.errors import (
+        ArgumentError,
         AsperityError,
         AsperityWarning,
+        MissingExtra,
         ModelError,
         SimulationError,
         Status,
@@ -54,6 +56,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentError",
     "AsperityError",
     "AsperityWarning",
     "Batch",
@@ -65,6 +68,7 @@ __all__ = [
     "Linearization",
     "Material",
     "Midas",
+    "MissingExtra",
     "ModelError",
     "PdController",
     "PidController",
@@ -91,8 +95,10 @@ __all__ += _presets
 _ROOMS = {
     "asperity.derivatives": ("Linearization", "linearize"),
     "asperity.errors": (
+        "ArgumentError",
         "AsperityError",
         "AsperityWarning",
+        "MissingExtra",
         "ModelError",
         "SimulationError",
         "Status",

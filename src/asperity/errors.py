@@ -7,8 +7,10 @@ import sys
 import warnings
 
 __all__ = [
+    "ArgumentError",
     "AsperityError",
     "AsperityWarning",
+    "MissingExtra",
     "ModelError",
     "SimulationError",
     "Status",
@@ -20,8 +22,16 @@ class AsperityError(Exception):
     """Base class of every error that Asperity raises on purpose."""
 
 
+class ArgumentError(AsperityError, ValueError):
+    """An argument, an option or what was written into an array cannot be used; it is named."""
+
+
 class ModelError(AsperityError, ValueError):
-    """A model, or a parameter of one, cannot be used; the message names the offending element."""
+    """A model cannot be used as it is: its file, or an element, which the message names."""
+
+
+class MissingExtra(AsperityError, ImportError):
+    """An optional package is not installed; the message has the command that installs it."""
 
 
 class SimulationError(AsperityError, RuntimeError):

@@ -72,7 +72,7 @@ def iiwa_and_bottle() -> mujoco.MjModel:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the extra ``assets`` is not installed.
     """
     spec = _robot()

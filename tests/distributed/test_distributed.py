@@ -149,5 +149,5 @@ def test_what_goes_wrong_is_said(cluster: Any) -> None:
         (lambda: distributed.sweep("f", []), "function"),
         (lambda: distributed.sweep(max, [3]), r"cases\[0\]"),
     ):
-        with pytest.raises(asp.ModelError, match=message):
+        with pytest.raises(asp.ArgumentError, match=message):
             call()

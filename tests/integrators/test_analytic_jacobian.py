@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -105,5 +105,7 @@ def test_solutions_are_the_same_and_cost_fewer_evaluations(method) -> None:
 
 
 def test_unknown_jacobians_are_refused() -> None:
-    with pytest.raises(ModelError, match="jacobian 'exact' is unknown; use one of analytic, fin"):
+    with pytest.raises(
+        ArgumentError, match="jacobian 'exact' is unknown; use one of analytic, fin"
+    ):
         asp.Sdirk2(jacobian="exact")

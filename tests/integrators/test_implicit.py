@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 
 Array = np.ndarray
 Implicit = asp.ImplicitEuler | asp.Sdirk2 | asp.Rosenbrock2
@@ -249,7 +249,7 @@ def test_failure_is_a_status() -> None:
 
 
 def test_refused_options() -> None:
-    with pytest.raises(ModelError, match="newton"):
+    with pytest.raises(ArgumentError, match="newton"):
         asp.ImplicitEuler(newton="none")
-    with pytest.raises(ModelError, match="time_step"):
+    with pytest.raises(ArgumentError, match="time_step"):
         asp.Sdirk2(time_step=1e-3, accuracy=1e-3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 
 Array = np.ndarray
 
@@ -147,6 +147,6 @@ def test_unstable_step_ends_with_a_status() -> None:
     ],
 )
 def test_refused_options(options: dict[str, float | str]) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         asp.RungeKutta3(**options)
     assert any(name in str(caught.value) for name in options)

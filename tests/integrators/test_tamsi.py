@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 
 Array = np.ndarray
 
@@ -317,5 +317,5 @@ def test_error_control_masters_a_pile() -> None:
     ],
 )
 def test_refused_options(options: dict[str, float | str]) -> None:
-    with pytest.raises(ModelError, match=next(iter(options))):
+    with pytest.raises(ArgumentError, match=next(iter(options))):
         asp.Tamsi(**options)

@@ -211,5 +211,5 @@ def test_a_failed_start_leaves_everything_as_it_was():
     [("time_step", 0.0), ("scheme", "rk4"), ("segments", 10), ("activation_distance", -1.0)],
 )
 def test_bad_options_are_named(option, value):
-    with pytest.raises(asp.ModelError, match=option):
+    with pytest.raises(asp.ArgumentError, match=option):
         asp.Midas(**{option: value})

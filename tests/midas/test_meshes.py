@@ -67,7 +67,7 @@ def test_heavy_meshes_are_simplified_and_rest_where_they_did():
 
 
 def test_a_negative_tolerance_is_refused():
-    with pytest.raises(asp.ModelError, match="mesh_tolerance"):
+    with pytest.raises(asp.ArgumentError, match="mesh_tolerance"):
         asp.Midas(mesh_tolerance=-1e-3)
 
 
@@ -140,5 +140,5 @@ def test_what_is_no_solid_is_named_or_replaced(mesh, words):
 
 
 def test_an_unknown_repair_is_refused():
-    with pytest.raises(asp.ModelError, match="mesh_repair"):
+    with pytest.raises(asp.ArgumentError, match="mesh_repair"):
         asp.Midas(mesh_repair="glue")

@@ -11,7 +11,7 @@ import pytest
 from same_bits import state_bits, work_counts
 
 import asperity as asp
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 from asperity.midas.energy.contact_schedule import SCHEDULE_SIZE, meeting_fields
 from asperity.midas.midas_method import MidasMethod
 from studies.benchmarks.settling import bin_model, write_shapes
@@ -205,6 +205,6 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
 
 def test_threads_are_refused_where_they_have_no_work(monkeypatch) -> None:
     monkeypatch.setattr(MidasMethod, "shares_steps", False)
-    with pytest.raises(ModelError, match="Midas takes one thread"):
+    with pytest.raises(ArgumentError, match="Midas takes one thread"):
         asp.Simulator(_columns(), integrator=asp.Midas(), threads=2)
     assert asp.Simulator(_columns(), integrator=asp.Midas(), threads=None).threads == 1

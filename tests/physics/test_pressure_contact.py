@@ -403,7 +403,7 @@ RIGID = asp.Material(surface="rigid")
     ],
 )
 def test_bad_parameters_are_named(worldbody: str, contact: dict[str, object], message: str) -> None:
-    with pytest.raises(asp.ModelError, match=message):
+    with pytest.raises(asp.ArgumentError, match=message):
         simulator(worldbody, contact=asp.ContactParameters(**contact))  # type: ignore[arg-type]
 
 
@@ -458,7 +458,7 @@ def test_rigid_pairs_fall_back_with_a_note_or_are_refused() -> None:
     contact = asp.ContactParameters(surface="compliant", geoms=materials)
     sim = simulator(PLATES + ball, contact=contact)
     assert any("Geom 'a' and Geom 'body' are both rigid" in n for n in sim.load_report.notes)
-    with pytest.raises(asp.ModelError, match="Geom 'a' and Geom 'body' are both rigid"):
+    with pytest.raises(asp.ArgumentError, match="Geom 'a' and Geom 'body' are both rigid"):
         simulator(
             PLATES + ball,
             contact=asp.ContactParameters(surface="compliant", fallback="error", geoms=materials),

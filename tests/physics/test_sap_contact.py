@@ -8,7 +8,7 @@ import pytest
 from physics_models import GRAVITY, compile_mjcf, on_plane, states
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 RIGID = asp.ContactParameters(stiffness=1e12)
 SCHEMES = ("symplectic-euler", "midpoint", "implicit-euler")
@@ -290,12 +290,12 @@ def test_pile_with_both_line_searches(search: str) -> None:
     ],
 )
 def test_bad_options(option: dict, match: str) -> None:
-    with pytest.raises(ModelError, match=match):
+    with pytest.raises(ArgumentError, match=match):
         asp.Sap(**option)
 
 
 def test_bad_law() -> None:
-    with pytest.raises(ModelError, match="friction 'sap' is unknown; use one of delivered,"):
+    with pytest.raises(ArgumentError, match="friction 'sap' is unknown; use one of delivered,"):
         asp.Icf(friction="sap")
 
 

@@ -63,16 +63,17 @@ def effect_of(change: str, text: str, integrator: Integrator) -> str:
     ALL[change](model)
     try:
         new = made_of(sim)
-    except asp.ModelError as refusal:
+    except (asp.ArgumentError, asp.ModelError) as refusal:
         before = state(sim)
-        with pytest.raises(asp.ModelError, match=re.escape(str(refusal))):
+        with pytest.raises(type(refusal), match=re.escape(str(refusal))):
             sim.advance_to(0.02)
         np.testing.assert_array_equal(state(sim), before)
         return "refused"
     try:
         assert new.advance_to(0.02).success
-    except asp.ModelError as refusal:  # as of a state that the model does not allow any more
-        with pytest.raises(asp.ModelError, match=re.escape(str(refusal))):
+    # As of a state that the model does not allow any more.
+    except (asp.ArgumentError, asp.ModelError) as refusal:
+        with pytest.raises(type(refusal), match=re.escape(str(refusal))):
             sim.advance_to(0.02)
         return "refused"
     assert sim.advance_to(0.02).success

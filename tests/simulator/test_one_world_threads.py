@@ -15,7 +15,7 @@ import pytest
 from same_bits import state_bits, work_counts
 
 import asperity as asp
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 
 NUMBERS = (1, 2, 3)
 
@@ -398,7 +398,7 @@ def test_a_process_ends_while_its_threads_wait() -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
 def test_numbers_that_are_none_are_refused(threads) -> None:
-    with pytest.raises(ModelError, match="threads must be"):
+    with pytest.raises(ArgumentError, match="threads must be"):
         asp.Simulator(_pile(4), threads=threads)
 
 

@@ -76,7 +76,7 @@ def test_input_that_is_not_finite_is_named_and_changes_nothing(
     target = getattr(sim.data, name)
     old = float(target[index])
     target[index] = value
-    with pytest.raises(asp.ModelError) as caught:
+    with pytest.raises(asp.ArgumentError) as caught:
         sim.advance_to(0.2)
     assert words in str(caught.value)
     assert str(value) in str(caught.value)
@@ -95,7 +95,7 @@ def test_a_time_in_the_past_or_not_finite_is_refused(model: mujoco.MjModel, time
     sim = asp.Simulator(model)
     sim.advance_to(0.1)
     before = _state(sim)
-    with pytest.raises(asp.ModelError, match=str(time)):
+    with pytest.raises(asp.ArgumentError, match=str(time)):
         sim.advance_to(time)
     np.testing.assert_array_equal(_state(sim), before)
 
@@ -103,13 +103,13 @@ def test_a_time_in_the_past_or_not_finite_is_refused(model: mujoco.MjModel, time
 def test_a_data_time_that_is_not_finite_is_refused(model: mujoco.MjModel) -> None:
     sim = asp.Simulator(model)
     sim.data.time = math.nan
-    with pytest.raises(asp.ModelError, match="time"):
+    with pytest.raises(asp.ArgumentError, match="time"):
         sim.advance_to(1.0)
 
 
 @pytest.mark.parametrize("argument", ["qpos", "qvel", "ctrl"])
 def test_wrong_shapes_are_refused(model: mujoco.MjModel, argument: str) -> None:
-    with pytest.raises(asp.ModelError, match=rf"{argument} must have shape"):
+    with pytest.raises(asp.ArgumentError, match=rf"{argument} must have shape"):
         asp.simulate(model, (0, 1), **{argument: [1.0, 2.0, 3.0]})
 
 
@@ -134,7 +134,7 @@ def test_wrong_shapes_are_refused(model: mujoco.MjModel, argument: str) -> None:
 def test_arguments_that_make_no_sense_are_refused(
     model: mujoco.MjModel, make: Callable[[mujoco.MjModel], object]
 ) -> None:
-    with pytest.raises(asp.ModelError) as caught:
+    with pytest.raises(asp.ArgumentError) as caught:
         make(model)
     assert str(caught.value).endswith(".")
 
@@ -195,7 +195,7 @@ def test_a_controller_that_returns_nan_is_named(
         data.ctrl[0] = math.nan if data.time > 0.05 else 0.1
 
     sim = asp.Simulator(model, integrator=integrator, control=control, control_period=0.01)
-    with pytest.raises(asp.ModelError, match="actuator 'm'"):
+    with pytest.raises(asp.ArgumentError, match="actuator 'm'"):
         sim.advance_to(1.0)
     assert np.all(np.isfinite(_state(sim)))
     assert sim.time == pytest.approx(0.06, abs=0.011)
@@ -285,7 +285,7 @@ def test_control_is_called_at_multiples_of_its_period(
 def test_controls_beyond_mujoco_s_largest_number_are_refused(model: mujoco.MjModel) -> None:
     sim = asp.Simulator(model)
     sim.data.ctrl[0] = 1e11
-    with pytest.raises(asp.ModelError, match="actuator 'm'"):
+    with pytest.raises(asp.ArgumentError, match="actuator 'm'"):
         sim.advance_to(0.1)
 
 
@@ -499,7 +499,7 @@ def test_a_step_refused_at_the_smallest_size_ends_the_simulation() -> None:
     # The ball falls freely; on the floor it needs shorter steps.
     assert report.time == pytest.approx(np.sqrt(2 * 0.2 / 9.81), abs=5e-3)
     assert sim.data.qpos[2] == pytest.approx(0.1, abs=2e-3)
-    with pytest.raises(asp.ModelError, match="min_step"):
+    with pytest.raises(asp.ArgumentError, match="min_step"):
         asp.Cenic(min_step=0.1, max_step=0.1)
 
 

@@ -135,7 +135,7 @@ def test_dense_output_does_not_overshoot_an_impact() -> None:
 def test_times_outside_the_trajectory_are_refused() -> None:
     run = asp.simulate(BALL, (0.5, 1.0))
     for time in (0.4, 1.1):
-        with pytest.raises(asp.ModelError, match="within the trajectory"):
+        with pytest.raises(asp.ArgumentError, match="within the trajectory"):
             run.at(time)
 
 
@@ -176,7 +176,7 @@ def test_saving_and_reading_back(tmp_path: Path) -> None:
             np.testing.assert_array_equal(
                 file["contact_geom"][start[k] : start[k + 1]], contacts.geom
             )
-    with pytest.raises(asp.ModelError, match="npz"):
+    with pytest.raises(asp.ArgumentError, match="npz"):
         run.save(tmp_path / "run.csv")
 
 

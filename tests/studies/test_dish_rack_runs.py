@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from studies.experiments.dish_rack_runs import CONTROL_PERIOD, fields, watch
 from studies.experiments.paper import paper_cenic
 from studies.scenes import dish_rack as scene
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.assets
 def task() -> scene.DishRack:
     try:
         return scene.DishRack(scene.dish_rack())
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
 
 

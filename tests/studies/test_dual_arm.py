@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from studies.experiments.dual_arm_runs import DualArm, open_and_pour
 from studies.experiments.sap_solvers import Case
 from studies.scenes.dual_arm import (
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.assets
 def model() -> mujoco.MjModel:
     try:
         return dual_arm()
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
 
 

@@ -199,7 +199,7 @@ def test_figure_12_needs_another_solver(tmp_path, monkeypatch) -> None:
     from studies.experiments import sap_solver_figures as figures
 
     monkeypatch.setattr(figures, "available_solvers", lambda: ("SAP", "geodesic"))
-    with pytest.raises(asp.ModelError, match="reference"):
+    with pytest.raises(asp.MissingExtra, match="reference"):
         figures.EXPERIMENTS[1].run(tmp_path)
 
 

@@ -196,19 +196,21 @@ def test_bad_controllers_are_refused() -> None:
         ("kd must be finite", {"joints": joints(2), "kp": 1.0, "kd": np.nan}),
         ("target must be a number", {"joints": joints(2), "kp": 1.0, "target": "up"}),
     ):
-        with pytest.raises(asp.ModelError, match=message):
+        with pytest.raises(asp.ArgumentError, match=message):
             asp.PidController(**arguments)
-    with pytest.raises(asp.ModelError, match="no ki"):
+    with pytest.raises(asp.ArgumentError, match="no ki"):
         asp.PdController(joints(2), kp=1.0, ki=1.0)
-    with pytest.raises(asp.ModelError, match="joint 'elbow' does not exist; the model has 'j0'"):
+    with pytest.raises(asp.ArgumentError, match="joint 'elbow' does not exist; the model has 'j0'"):
         asp.Simulator(arm(), systems=[asp.PdController("elbow", kp=1.0)])
     ball = mujoco.MjModel.from_xml_string(
         "<mujoco><worldbody><body><joint name='b' type='ball'/><geom size='0.1'/></body>"
         "</worldbody></mujoco>"
     )
-    with pytest.raises(asp.ModelError, match="'b' is not a hinge or slide"):
+    with pytest.raises(asp.ArgumentError, match="'b' is not a hinge or slide"):
         asp.Simulator(ball, systems=[asp.PdController("b", kp=1.0)])
-    with pytest.raises(asp.ModelError, match="'j2' of the control model is not in the simulated"):
+    with pytest.raises(
+        asp.ArgumentError, match="'j2' of the control model is not in the simulated"
+    ):
         asp.Simulator(
             arm(2), systems=[asp.InverseDynamicsController(joints(2), kp=1.0, model=arm(3))]
         )

@@ -101,16 +101,16 @@ def test_a_gripper_of_six_cups_lifts_a_box() -> None:
 
 
 def test_suction_that_cannot_be_is_refused() -> None:
-    with pytest.raises(asp.ModelError, match="reach must be positive and finite, got -1"):
+    with pytest.raises(asp.ArgumentError, match="reach must be positive and finite, got -1"):
         asp.Suction("cup", force=1.0, reach=-1.0)
-    with pytest.raises(asp.ModelError, match="at least one source"):
+    with pytest.raises(asp.ArgumentError, match="at least one source"):
         asp.Suction([], force=1.0, reach=1.0)
-    with pytest.raises(asp.ModelError, match="geom 'lip' does not exist; the model has 'cup'"):
+    with pytest.raises(asp.ArgumentError, match="geom 'lip' does not exist; the model has 'cup'"):
         asp.Simulator(_ball(0.3), systems=[asp.Suction("lip", force=1.0, reach=1.0)])
-    with pytest.raises(asp.ModelError, match="nothing to pull"):
+    with pytest.raises(asp.ArgumentError, match="nothing to pull"):
         asp.Simulator(_ball(0.3), systems=[asp.Suction("ball", force=1.0, reach=1.0)])
     model = compile_mjcf(
         "<geom name='pad' type='box' size='.1 .1 .1'/>" + BALL.format(z=1.0),
     )
-    with pytest.raises(asp.ModelError, match="source 'pad' must be a sphere"):
+    with pytest.raises(asp.ArgumentError, match="source 'pad' must be a sphere"):
         asp.Simulator(model, systems=[asp.Suction("pad", force=1.0, reach=1.0)])

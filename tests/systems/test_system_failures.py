@@ -101,7 +101,7 @@ def test_a_sampled_output_that_is_not_finite_is_refused() -> None:
     system = Failing()
     system.value, system.sample_time = np.nan, 0.01
     sim = asp.Simulator(slider(), systems=[system])
-    with pytest.raises(asp.ModelError, match=r"'Failing': output 0 is nan at 0\.\d+ s"):
+    with pytest.raises(asp.ArgumentError, match=r"'Failing': output 0 is nan at 0\.\d+ s"):
         sim.advance_to(2.0)
 
 
@@ -109,7 +109,7 @@ def test_a_written_state_that_is_not_finite_is_refused() -> None:
     pid = asp.PidController("x", kp=1.0, ki=1.0)
     sim = asp.Simulator(slider(), systems=[pid])
     sim.system_state(pid)[:] = np.nan
-    with pytest.raises(asp.ModelError, match="'PidController': state 0 is nan"):
+    with pytest.raises(asp.ArgumentError, match="'PidController': state 0 is nan"):
         sim.advance_to(1.0)
     assert sim.time == 0.0
 
@@ -134,29 +134,29 @@ def _ones(z, x):
 )
 def test_systems_that_do_not_fit_the_model_are_refused(options: dict, message: str) -> None:
     model = arm(sections="<actuator><motor name='a' joint='j0'/></actuator>")
-    with pytest.raises(asp.ModelError, match=message):
+    with pytest.raises(asp.ArgumentError, match=message):
         asp.Simulator(model, systems=[asp.FunctionSystem(_ones, name="mine", **options)])
 
 
 def test_systems_that_cannot_be_are_refused() -> None:
-    with pytest.raises(asp.ModelError, match="no option 'joint'; there are name, joints"):
+    with pytest.raises(asp.ArgumentError, match="no option 'joint'; there are name, joints"):
         asp.FunctionSystem(_ones, joint=["x"])
-    with pytest.raises(asp.ModelError, match="output must be a function"):
+    with pytest.raises(asp.ArgumentError, match="output must be a function"):
         asp.FunctionSystem(None)  # type: ignore[arg-type]
-    with pytest.raises(asp.ModelError, match="needs a derivative"):
+    with pytest.raises(asp.ArgumentError, match="needs a derivative"):
         asp.FunctionSystem(_ones, initial_state=[0.0])
-    with pytest.raises(asp.ModelError, match="needs an initial_state"):
+    with pytest.raises(asp.ArgumentError, match="needs an initial_state"):
         asp.FunctionSystem(_ones, _ones)
-    with pytest.raises(asp.ModelError, match=r"systems\[0\] must be an asperity.ExternalSystem"):
+    with pytest.raises(asp.ArgumentError, match=r"systems\[0\] must be an asperity.ExternalSystem"):
         asp.Simulator(slider(), systems=[_ones])  # type: ignore[list-item]
     pd = asp.PdController("x", kp=1.0)
-    with pytest.raises(asp.ModelError, match="listed twice"):
+    with pytest.raises(asp.ArgumentError, match="listed twice"):
         asp.Simulator(slider(), systems=[pd, pd])
-    with pytest.raises(asp.ModelError, match="not among the systems"):
+    with pytest.raises(asp.ArgumentError, match="not among the systems"):
         asp.Simulator(slider()).system_state(pd)
     compiled = numba.njit(_ones)
     mixed = asp.FunctionSystem(compiled, lambda z, x: z, joints=joints(2), initial_state=[0.0])
-    with pytest.raises(asp.ModelError, match="compile both or neither"):
+    with pytest.raises(asp.ArgumentError, match="compile both or neither"):
         asp.Simulator(arm(), systems=[mixed])
     with pytest.raises(NotImplementedError, match=r"must define output\(z, x\)"):
         asp.Simulator(slider(), systems=[asp.ExternalSystem()])
@@ -168,5 +168,5 @@ def test_a_joint_that_limits_several_actuators_is_named() -> None:
         sections="<actuator><motor name='m' joint='x'/><motor name='n' joint='x'/></actuator>",
     )
     system = asp.FunctionSystem(lambda z, x: 1.0, actuators=["n"])
-    with pytest.raises(asp.ModelError, match="joint 'x' limits the sum of several actuators"):
+    with pytest.raises(asp.ArgumentError, match="joint 'x' limits the sum of several actuators"):
         asp.Simulator(model, systems=[system])

@@ -173,5 +173,5 @@ def test_a_step_of_the_drop_in_takes_systems() -> None:
 def test_methods_without_systems_say_which_have_them() -> None:
     pd = asp.PdController("x", kp=1.0)
     for integrator in (asp.Cenic(scheme="trapezoid"), asp.Midas()):
-        with pytest.raises(asp.ModelError, match="scheme='step-doubling'"):
+        with pytest.raises(asp.ArgumentError, match="scheme='step-doubling'"):
             asp.Simulator(slider(), integrator=integrator, systems=[pd])

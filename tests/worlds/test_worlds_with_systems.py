@@ -301,11 +301,11 @@ def test_what_cannot_be_is_refused() -> None:
         ([Uncopied(["a"], kp=1.0)], r"Uncopied.*cannot be copied \(not twice\)"),
         ([asp.PdController(["c"], kp=1.0)], "joint 'c' does not exist"),
     ):
-        with pytest.raises(asp.ModelError, match=message):
+        with pytest.raises(asp.ArgumentError, match=message):
             asp.Batch(model(), 2, systems=systems)
-    with pytest.raises(asp.ModelError, match="does not take external systems"):
+    with pytest.raises(asp.ArgumentError, match="does not take external systems"):
         asp.Batch(model(), 2, integrator=asp.Midas(), systems=[controller])
     for batch in (asp.Batch(model(), 2), asp.Batch(model(), 2, systems=[controller])):
-        with pytest.raises(asp.ModelError, match="there is no external system 1"):
+        with pytest.raises(asp.ArgumentError, match="there is no external system 1"):
             batch.system_state(1)
     assert asp.Batch(model(), 2).systems == ((), ())

@@ -14,7 +14,7 @@ from asperity.arguments import as_number
 from asperity.derivatives.sensors import sensor_derivatives
 from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
 from asperity.derivatives.tangent import Tangent
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator import Simulator
@@ -144,7 +144,7 @@ def linearize(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If model, state or controls cannot be simulated.
     SimulationError
         If a step of the transition has no solution, or its derivative is not finite.
@@ -164,19 +164,19 @@ def linearize(
     """
     refuse_systems(systems)
     if not isinstance(model, mujoco.MjModel):
-        raise ModelError(
+        raise ArgumentError(
             f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
             "makes one of a file."
         )
     if not isinstance(data, mujoco.MjData):
-        raise ModelError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
+        raise ArgumentError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
     if len(data.qpos) != model.nq or len(data.ctrl) != model.nu:
-        raise ModelError("data belongs to another model; make it with mujoco.MjData(model).")
+        raise ArgumentError("data belongs to another model; make it with mujoco.MjData(model).")
     integrator = _DEFAULT if integrator is None else integrator
     if step is not None:
         step = as_number("step", step)
         if not (math.isfinite(step) and step > 0.0):
-            raise ModelError(f"step must be positive and finite, got {step}.")
+            raise ArgumentError(f"step must be positive and finite, got {step}.")
     kept = _kept(model)
     with kept.running:
         derivative = kept.derivative_for(integrator, contact)

@@ -15,7 +15,7 @@ from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.displaced_steps import DisplacedSteps
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.step_doubling import StepDoubling
@@ -34,9 +34,9 @@ _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
 
 
 def refuse_systems(systems: Sequence[ExternalSystem]) -> None:
-    """Raise a `ModelError` if there are external systems, which have no derivatives."""
+    """Raise a `ArgumentError` if there are external systems, which have no derivatives."""
     if len(systems) > 0:
-        raise ModelError(
+        raise ArgumentError(
             f"external systems ({type(systems[0]).__name__}) have no derivatives; linearise the "
             "model without systems=, and add theirs."
         )

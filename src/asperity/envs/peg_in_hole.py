@@ -16,7 +16,7 @@ from asperity.envs.actions import checked
 from asperity.envs.peg_task import PegTask
 from asperity.envs.peg_variation import PegVariation, VariedPegs
 from asperity.envs.pictures import Pictures
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 
@@ -57,13 +57,13 @@ def varied_pegs(variation: PegVariation | None, task: PegTask) -> VariedPegs | N
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If it is none, or a margin of it is not possible.
     """
     if variation is None:
         return None
     if not isinstance(variation, PegVariation):
-        raise ModelError(f"variation must be a PegVariation, got {variation!r}.")
+        raise ArgumentError(f"variation must be a PegVariation, got {variation!r}.")
     return VariedPegs(variation, task.scene)
 
 
@@ -177,7 +177,7 @@ class PegInHoleEnv(PegEnv):
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If an option is not possible.
     """
 

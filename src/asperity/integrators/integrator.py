@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from asperity.arguments import is_count, is_flag, is_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.steppings.stepping import ERROR_NORMS, ErrorControl, Fixed, Stepping
 
 if TYPE_CHECKING:
@@ -36,13 +36,13 @@ __all__ = [
 def require_positive(name: str, value: float) -> None:
     """Refuse an option that is not a positive number."""
     if not (is_number(value) and math.isfinite(value) and value > 0):
-        raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
+        raise ArgumentError(f"{name} must be a positive, finite number, got {value!r}.")
 
 
 def require_count(name: str, value: float) -> None:
     """Refuse an option that is not a positive whole number."""
     if not (is_count(value) and value > 0):
-        raise ModelError(f"{name} must be a positive whole number, got {value!r}.")
+        raise ArgumentError(f"{name} must be a positive whole number, got {value!r}.")
 
 
 def require_flags(options: Any) -> None:
@@ -50,19 +50,19 @@ def require_flags(options: Any) -> None:
     for one in fields(options):
         value = getattr(options, one.name)
         if one.type in (bool, "bool") and not is_flag(value):
-            raise ModelError(f"{one.name} must be True or False, got {value!r}.")
+            raise ArgumentError(f"{one.name} must be True or False, got {value!r}.")
 
 
 def require_one_of(name: str, value: str, known: Iterable[str]) -> None:
     """Refuse an option that is not among the known ones."""
     if not isinstance(value, str) or value not in known:
-        raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
+        raise ArgumentError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
 
 
 def require_non_negative(name: str, value: float) -> None:
     """Refuse an option that is negative or not finite."""
     if not (is_number(value) and math.isfinite(value) and value >= 0):
-        raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
+        raise ArgumentError(f"{name} must be non-negative and finite, got {value!r}.")
 
 
 PRESSURE_FIELDS = frozenset({"surface", "hydroelastic_modulus", "resolution"})
@@ -144,7 +144,7 @@ class SteppedIntegrator(Integrator):
     def __post_init__(self) -> None:
         require_flags(self)
         if self.time_step is not None and self.accuracy is not None:
-            raise ModelError(
+            raise ArgumentError(
                 "time_step asks for fixed steps and accuracy for error control; give one of them."
             )
         if self.time_step is None and self.accuracy is None:
@@ -159,7 +159,7 @@ class SteppedIntegrator(Integrator):
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
-            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
+            raise ArgumentError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_one_of("error_norm", self.error_norm, ERROR_NORMS)
         require_non_negative("velocity_weight", self.velocity_weight)
 
@@ -169,7 +169,7 @@ class SteppedIntegrator(Integrator):
             return
         for name in ("max_step", "min_step", "error_norm", "velocity_weight"):
             if getattr(self, name) != getattr(type(self), name):
-                raise ModelError(
+                raise ArgumentError(
                     f"{name} belongs to error control, and steps of {self.time_step} s are fixed; "
                     "omit it, or give an accuracy instead of a time_step."
                 )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asperity.arguments import is_count
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
     require_count,
@@ -187,7 +187,9 @@ class Midas(Integrator):
         require_one_of("mesh_repair", self.mesh_repair, _REPAIRS)
         require_one_of("overlaps", self.overlaps, _OVERLAPS)
         if not is_count(self.segments) or self.segments < 8 or self.segments % 4:
-            raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
+            raise ArgumentError(
+                f"segments must be a multiple of 4, at least 8, got {self.segments}."
+            )
 
     @property
     def stepping(self) -> Fixed:

@@ -14,7 +14,7 @@ from typing import Any
 import mujoco
 
 from asperity.arguments import is_count
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator.claim import Claim
@@ -114,7 +114,7 @@ def step(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If model, state or controls cannot be simulated; nothing has then changed.
     SimulationError
         If the step fails; ``data`` then holds the last accepted state. Or if another thread is
@@ -128,16 +128,16 @@ def step(
     state then leads to the same bits, whatever was before.
     """
     if not isinstance(model, mujoco.MjModel):
-        raise ModelError(
+        raise ArgumentError(
             f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
             "makes one of a file."
         )
     if data is None:
-        raise ModelError("data must be a mujoco.MjData, got None.")
+        raise ArgumentError("data must be a mujoco.MjData, got None.")
     if not is_count(nstep) or nstep < 0:
-        raise ModelError(f"nstep must be a whole number of steps, got {nstep!r}.")
+        raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
     if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
-        raise ModelError(f"systems must be a list of external systems, got {systems!r}.")
+        raise ArgumentError(f"systems must be a list of external systems, got {systems!r}.")
     stepped = _stepped(data)
     with stepped.claim:
         try:

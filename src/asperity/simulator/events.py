@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from asperity.arguments import is_count, is_flag, is_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.simulator.interpolation import interpolate
 from asperity.simulator.simulator import Simulator
 from asperity.simulator.state_vector import INPUT_BITS
@@ -35,24 +35,24 @@ def check_events(events: Any) -> tuple[Event, ...]:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If one is no function, or has attributes that mean nothing.
     """
     found = (events,) if callable(events) else events
     if not isinstance(found, Sequence) or isinstance(found, str):
-        raise ModelError(f"events must be functions of the simulator, got {events!r}.")
+        raise ArgumentError(f"events must be functions of the simulator, got {events!r}.")
     for event in found:
         if not callable(event):
-            raise ModelError(f"events must be functions of the simulator, got {event!r}.")
+            raise ArgumentError(f"events must be functions of the simulator, got {event!r}.")
         terminal = getattr(event, "terminal", False)
         if not (is_flag(terminal) or (is_count(terminal) and terminal >= 0)):
-            raise ModelError(
+            raise ArgumentError(
                 f"terminal of event {_name(event)} must be True, False or a number of times, got "
                 f"{terminal!r}."
             )
         direction = getattr(event, "direction", 0.0)
         if not (is_number(direction) and np.isfinite(direction)):
-            raise ModelError(
+            raise ArgumentError(
                 f"direction of event {_name(event)} must be a number, got {direction!r}."
             )
     return tuple(found)
@@ -98,7 +98,7 @@ class EventFinder:
         ------
         EventReached
             If one of them ends the simulation; ``end`` tells where.
-        ModelError
+        ArgumentError
             If a function is not finite.
         """
         if current.time <= self._last[0]:
@@ -156,7 +156,9 @@ class EventFinder:
         values = [float(event(probe)) for event in self._events]
         for event, value in zip(self._events, values, strict=True):
             if not np.isfinite(value):
-                raise ModelError(f"event {_name(event)} is {value} at {time} s; it must be finite.")
+                raise ArgumentError(
+                    f"event {_name(event)} is {value} at {time} s; it must be finite."
+                )
         return values
 
 

@@ -10,7 +10,7 @@ import mujoco
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array, as_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.loading import load_model
 from asperity.plant.model.contact_parameters import ContactParameters
@@ -65,11 +65,11 @@ def new_session(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         Which names the argument that cannot be used, or what the model has that is not supported.
     """
     if publish not in ("eager", "lazy"):
-        raise ModelError(f"publish must be 'eager' or 'lazy', got {publish!r}.")
+        raise ArgumentError(f"publish must be 'eager' or 'lazy', got {publish!r}.")
     integrator = check_integrator(integrator)
     model, report = load_model(model)
     check_arguments(model, data, control, systems)
@@ -86,7 +86,7 @@ def new_session(
     joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance)
     method = integrator.make_method()
     if systems and not method.takes_systems:
-        raise ModelError(
+        raise ArgumentError(
             f"{integrator!r} does not take external systems; use any other integrator, such as "
             "Cenic with scheme='step-doubling', or a control callback."
         )
@@ -167,7 +167,7 @@ def _write_initial_state(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If the keyframe does not exist or an array has another shape. Nothing has then changed.
     """
     key = None if keyframe is None else find_keyframe(model, keyframe)
@@ -175,7 +175,7 @@ def _write_initial_state(
     for name, array in given.items():
         shape = getattr(data, name).shape
         if array.shape != shape:
-            raise ModelError(f"{name} must have shape {shape}, got {array.shape}.")
+            raise ArgumentError(f"{name} must have shape {shape}, got {array.shape}.")
     if key is not None:
         mujoco.mj_resetDataKeyframe(model, data, key)
     for name, array in given.items():

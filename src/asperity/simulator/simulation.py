@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator.current_contacts import Contacts
@@ -81,15 +81,15 @@ def simulate(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model or an argument cannot be used.
     """
     span = as_array("t_span", t_span)
     if span.shape != (2,):
-        raise ModelError(f"t_span must be (begin, end) [s], got {t_span!r}.")
+        raise ArgumentError(f"t_span must be (begin, end) [s], got {t_span!r}.")
     begin, end = float(span[0]), float(span[1])
     if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
-        raise ModelError(f"t_span {t_span} must be finite and not decreasing.")
+        raise ArgumentError(f"t_span {t_span} must be finite and not decreasing.")
     times = None if save_at is None else as_array("save_at", save_at).ravel()
     if times is not None and (
         len(times) == 0
@@ -98,9 +98,9 @@ def simulate(
         or times[0] < begin
         or times[-1] > end
     ):
-        raise ModelError("save_at must be finite, increasing and within t_span.")
+        raise ArgumentError("save_at must be finite, increasing and within t_span.")
     if contact_forces and times is None:
-        raise ModelError("contact_forces needs save_at, the times at which to record them.")
+        raise ArgumentError("contact_forces needs save_at, the times at which to record them.")
     looked_for = check_events(events)
     simulator = Recorder(
         model,

@@ -89,7 +89,7 @@ class Simulator(Shown):
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model cannot be loaded or has an element that is not supported.
 
     Notes
@@ -316,7 +316,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError, ModelError
             If the time, the state or a control is not finite, or the time is in the past, or the
             model was changed into one that cannot be simulated. Nothing has then changed.
         SimulationError
@@ -340,7 +340,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError, ModelError
             If the keyframe does not exist, or the model was changed into one that cannot be
             simulated.
         SimulationError
@@ -375,7 +375,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If it is of another kind, or goes from fixed steps to error control or back. Nothing has
             then changed.
         SimulationError
@@ -420,7 +420,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the control callback or an external system cannot be pickled.
         SimulationError
             If the simulator is running.
@@ -437,7 +437,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If it is not one, is damaged, or belongs to another version of MuJoCo.
         """
         return load_simulator(path, Simulator)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import mujoco
 
-from asperity.errors import ModelError, SimulationError, Status
+from asperity.errors import ArgumentError, SimulationError, Status
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Simulator, Statistics
 from asperity.study.local_error import History, LocalErrors, StateRecorder, local_errors
@@ -149,7 +149,7 @@ def work_precision(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a method is unknown or a number is not positive and finite.
     SimulationError
         If a reference fails.
@@ -157,20 +157,22 @@ def work_precision(
     known_methods = study_methods()
     for name in methods:
         if name not in known_methods:
-            raise ModelError(f"method {name!r} is unknown; there are {', '.join(known_methods)}.")
+            raise ArgumentError(
+                f"method {name!r} is unknown; there are {', '.join(known_methods)}."
+            )
     numbers = {"duration": duration, "window": window, "reference_step": reference_step}
     for name, value in (*numbers.items(), ("target", target)):
         if not (math.isfinite(value) and value > 0):
-            raise ModelError(f"{name} must be positive and finite, got {value}.")
+            raise ArgumentError(f"{name} must be positive and finite, got {value}.")
     if windows < 1:
-        raise ModelError(f"windows must be at least 1, got {windows}.")
+        raise ArgumentError(f"windows must be at least 1, got {windows}.")
     plan = [
         (name, float(parameter))
         for name in dict.fromkeys(methods)
         for parameter in _parameters(known_methods[name], accuracies, time_steps)
     ]
     if not plan:
-        raise ModelError("there is nothing to try: name methods, accuracies and time steps.")
+        raise ArgumentError("there is nothing to try: name methods, accuracies and time steps.")
     report = progress or (lambda share: None)
     references: dict[Callable[[float], object], Simulator] = {}
     known: dict[Callable[[float], object], LocalErrors] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
     require_count,
@@ -120,7 +120,7 @@ class Cenic(Integrator):
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
-            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
+            raise ArgumentError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_positive("tolerance_ratio", self.tolerance_ratio)
         require_count("max_iterations", self.max_iterations)
         require_count("friction_passes", self.friction_passes)

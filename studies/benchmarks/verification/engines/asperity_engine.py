@@ -107,7 +107,7 @@ class AsperitySimulate:
                     control=None if drive is None else control,
                     control_period=period,
                 )
-        except asp.ModelError as refusal:
+        except (asp.ArgumentError, asp.ModelError) as refusal:
             raise NotApplicable(str(refusal)) from refusal
         data = simulator.data
         if qpos is not None:
@@ -121,7 +121,7 @@ class AsperitySimulate:
         simulator.start_record()
         try:
             report = simulator.advance_to(duration, progress=lambda _: self.deadline.check())
-        except asp.ModelError as refusal:  # what an engine cannot start from
+        except (asp.ArgumentError, asp.ModelError) as refusal:  # what an engine cannot start from
             raise NotApplicable(str(refusal)) from refusal
         finally:
             self.work.update(vars(simulator.stats))
