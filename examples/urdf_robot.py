@@ -114,9 +114,7 @@ def run(accuracy: float = 1e-3) -> Outcome:
         follow.target[:] = path(time)
         follow.target_velocity[:] = path(time, 1)
         follow.target_acceleration[:] = path(time, 2)
-        report = sim.advance_to(time + 1.0 / RATE)
-        if not report.success:
-            raise asp.SimulationError(report.message)
+        sim.advance_to(time + 1.0 / RATE)
         angles = np.array([joint.qpos[0] for joint in joints])
         error = max(error, float(np.abs(angles - path(sim.time)).max()))
         torque = max(torque, float(abs(sim.system_output(follow)[0])))

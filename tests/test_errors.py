@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import mujoco
+import numpy as np
 import pytest
 
 import asperity as asp
@@ -63,3 +65,55 @@ def test_a_name_in_a_model_is_a_fault_of_the_model() -> None:
         asp.Simulator(BALL.replace("<worldbody>", text))
     with pytest.raises(asp.ArgumentError, match="no geom is named 'cup'"):
         asp.Simulator(BALL, contact=asp.ContactParameters(geoms={"cup": asp.Material(friction=1)}))
+
+
+# One iteration is too few for it.
+PILE = """
+<mujoco><worldbody><geom type='plane' size='1 1 1'/>
+  <body pos='0 0 .05'><freejoint/><geom type='box' size='.05 .05 .05'/></body>
+  <body pos='.01 0 .15'><freejoint/><geom type='box' size='.05 .05 .05'/></body>
+</worldbody></mujoco>
+"""
+HASTY = asp.Icf(time_step=0.01, max_iterations=1)
+
+
+def test_a_simulation_that_stops_raises_unless_it_is_told_to_return() -> None:
+    sim, other = asp.Simulator(PILE, integrator=HASTY), asp.Simulator(PILE, integrator=HASTY)
+    report = other.advance_to(0.5, on_failure="return")
+    assert report.status == asp.Status.NOT_CONVERGED
+    with pytest.raises(
+        asp.SimulationError, match=r"stopped at .* s .NOT_CONVERGED.*time step"
+    ) as it:
+        sim.advance_to(0.5)
+    assert (it.value.status, it.value.time) == (report.status, report.time)
+    np.testing.assert_array_equal(sim.data.qpos, other.data.qpos)
+    with pytest.raises(asp.SimulationError):
+        sim.step()
+    assert sim.step(on_failure="return").status == report.status
+
+
+def test_simulate_keeps_the_trajectory_of_a_failure() -> None:
+    run = asp.simulate(PILE, (0.0, 0.5), integrator=HASTY, on_failure="return")
+    with pytest.raises(asp.SimulationError) as caught:
+        asp.simulate(PILE, (0.0, 0.5), integrator=HASTY)
+    np.testing.assert_array_equal(caught.value.trajectory.qpos, run.qpos)
+    assert run.status == caught.value.status == asp.Status.NOT_CONVERGED
+
+
+def test_the_drop_in_step_raises_or_returns_the_status() -> None:
+    model, _ = asp.load_model(PILE)
+    model.opt.timestep = 0.01
+    data = mujoco.MjData(model)
+    with pytest.raises(asp.SimulationError):
+        asp.step(model, data, 50, integrator=HASTY)
+    status = asp.step(model, data, 50, integrator=HASTY, on_failure="return")
+    assert status == asp.Status.NOT_CONVERGED
+    model.opt.gravity[:] = 0.0
+    assert asp.step(model, mujoco.MjData(model), integrator=asp.Icf(time_step=0.01)) == 0
+
+
+@pytest.mark.parametrize("wrong", ["ignore", None, True])
+def test_on_failure_is_one_of_two_words(wrong: object) -> None:
+    sim = asp.Simulator(BALL)
+    with pytest.raises(asp.ArgumentError, match="on_failure must be 'raise' or 'return'"):
+        sim.advance_to(0.1, on_failure=wrong)  # type: ignore[arg-type]

@@ -96,7 +96,7 @@ def simulate(scene: Scene, integrator: asp.Cenic, *, count: bool = False) -> tup
     for begin, end in pairwise(stops):
         if scene.drive is not None:
             sim.data.ctrl[:] = scene.drive(begin)
-        report = sim.advance_to(end)
+        report = sim.advance_to(end, on_failure="return")
         if not report.success:
             status = report.status.name.lower()
             break

@@ -168,7 +168,7 @@ def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
             _columns(), integrator=asp.Midas(time_step=STEP, max_iterations=1), threads=threads
         )
         simulator.data.qvel[2] = -20.0
-        report = simulator.advance_to(1.0)
+        report = simulator.advance_to(1.0, on_failure="return")
         assert report.status == Status.NOT_CONVERGED
         engine = simulator.method.engine
         assert np.array_equal(engine.table.qpos, simulator.data.qpos)

@@ -187,7 +187,7 @@ def test_advances_are_logged(caplog):
     sim = asp.Simulator(SCENE, integrator=asp.Cenic(accuracy=1e-8, min_step=0.02))
     with caplog.at_level(logging.INFO, logger="asperity"):
         sim.data.qvel[3:6] = 300.0
-        assert not sim.advance_to(1.0).success
+        assert not sim.advance_to(1.0, on_failure="return").success
     assert "stopped at" in caplog.text
     caplog.clear()
     with caplog.at_level(logging.DEBUG, logger="asperity"):

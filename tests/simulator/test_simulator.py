@@ -159,7 +159,7 @@ def test_a_fixed_step_that_would_not_be_finite_is_not_taken(model: mujoco.MjMode
     sim.data.qfrc_applied[6] = 1e308
     sim.data.qvel[6] = 1e308
     changed = _state(sim)
-    report = sim.advance_to(0.2)
+    report = sim.advance_to(0.2, on_failure="return")
     assert report.status == asp.Status.NON_FINITE
     assert not report.success
     assert "finite" in report.message
@@ -179,7 +179,7 @@ def test_a_controller_that_explodes_ends_with_a_status_and_a_finite_state(
         data.qfrc_applied[0] = 1e308 if data.time > 0.5 else 0.0
 
     sim = asp.Simulator(model, integrator=integrator, control=control, control_period=2e-3)
-    report = sim.advance_to(1.0)
+    report = sim.advance_to(1.0, on_failure="return")
     assert not report.success
     assert 0.0 < report.time < 1.0
     assert np.all(np.isfinite(_state(sim)))
@@ -216,7 +216,7 @@ def test_a_solve_that_does_not_converge_is_a_status() -> None:
     # Overlapping boxes burst apart: not a matter of one iteration.
     sim = asp.Simulator(PILE, integrator=asp.Icf(time_step=0.01, max_iterations=1))
     before = _state(sim)
-    report = sim.advance_to(0.1)
+    report = sim.advance_to(0.1, on_failure="return")
     assert report.status == asp.Status.NOT_CONVERGED
     assert report.residual > 1e-8
     assert "residual" in report.message
@@ -226,7 +226,7 @@ def test_a_solve_that_does_not_converge_is_a_status() -> None:
 
 def test_under_error_control_a_solve_that_does_not_converge_is_tried_smaller() -> None:
     sim = asp.Simulator(PILE, integrator=asp.Cenic(accuracy=1e-3, max_iterations=2))
-    report = sim.advance_to(0.02)
+    report = sim.advance_to(0.02, on_failure="return")
     plain = asp.Simulator(PILE, integrator=asp.Cenic(accuracy=1e-3))
     assert plain.advance_to(0.02).success
     if report.success:
@@ -494,7 +494,7 @@ def test_a_step_refused_at_the_smallest_size_ends_the_simulation() -> None:
     text = """<mujoco><worldbody><geom type="plane" size="0 0 1"/>
       <body pos="0 0 0.3"><freejoint/><geom size="0.1" mass="2"/></body></worldbody></mujoco>"""
     sim = asp.Simulator(text, integrator=asp.Cenic(accuracy=1e-4, min_step=5e-3))
-    report = sim.advance_to(1.0)
+    report = sim.advance_to(1.0, on_failure="return")
     assert report.status == asp.Status.STEP_TOO_SMALL
     # The ball falls freely; on the floor it needs shorter steps.
     assert report.time == pytest.approx(np.sqrt(2 * 0.2 / 9.81), abs=5e-3)

@@ -218,7 +218,7 @@ def test_a_failure_returns_what_was_computed() -> None:
     whole = asp.simulate(text, (0.0, 0.11), save_at=times[:12], **options)
     # Times 0.01 s / 1 g, this is beyond the largest number, and the step that begins at 0.11 s fails.
     force = 1e308
-    run = asp.simulate(text, (0.0, 1.0), save_at=times, **options)
+    run = asp.simulate(text, (0.0, 1.0), save_at=times, **options, on_failure="return")
     assert run.status == asp.Status.NON_FINITE
     assert not run.success
     assert "NaN or infinite" in run.message

@@ -90,7 +90,7 @@ def test_values_that_are_not_finite_make_the_step_fail(
     system = Failing()
     system.value = value
     sim = asp.Simulator(slider(), integrator=integrator, systems=[system])
-    report = sim.advance_to(2.0)
+    report = sim.advance_to(2.0, on_failure="return")
     assert report.status == asp.Status.NON_FINITE
     assert f"'Failing': output 0 is {value}" in report.message
     assert np.all(np.isfinite(sim.data.qpos))

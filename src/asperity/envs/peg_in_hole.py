@@ -46,7 +46,7 @@ def gripped_state(simulator: Simulator, task: PegTask) -> Floats:
         If the simulation fails.
     """
     simulator.data.ctrl[:] = task.scene.grip()
-    report = simulator.advance_to(simulator.time + CLOSING)
+    report = simulator.advance_to(simulator.time + CLOSING, on_failure="return")
     if not report.success:
         raise SimulationError(f"the jaws did not close: {report.message}")
     return np.array(simulator.data.qpos)
@@ -217,7 +217,8 @@ class PegInHoleEnv(PegEnv):
     def advance(self, control: Floats) -> str:
         simulator = self.simulator
         simulator.data.ctrl[:] = control
-        report = simulator.advance_to(simulator.time + self.task.control_period)
+        end = simulator.time + self.task.control_period
+        report = simulator.advance_to(end, on_failure="return")
         return "" if report.success else report.message
 
     def position(self) -> Floats:

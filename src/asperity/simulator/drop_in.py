@@ -14,7 +14,7 @@ from typing import Any
 import mujoco
 
 from asperity.arguments import is_count
-from asperity.errors import ArgumentError, SimulationError
+from asperity.errors import ArgumentError, OnFailure, Status, check_on_failure
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator.claim import Claim
@@ -93,7 +93,8 @@ def step(
     integrator: Integrator | None = None,
     contact: ContactParameters | None = None,
     systems: Sequence[ExternalSystem] = (),
-) -> None:
+    on_failure: OnFailure = "raise",
+) -> Status:
     """Advance ``data`` by ``nstep`` times the model's ``timestep``, as ``mujoco.mj_step`` does.
 
     Parameters
@@ -111,14 +112,20 @@ def step(
     systems : sequence of ExternalSystem
         As for `Simulator`. The same ones in every call: their states live as long as the calls name
         them, and begin anew when ``data.time`` has gone back.
+    on_failure : str
+        ``"return"`` returns the status of a step that fails.
+
+    Returns
+    -------
+    Status
 
     Raises
     ------
     ArgumentError, ModelError
         If model, state or controls cannot be simulated; nothing has then changed.
     SimulationError
-        If the step fails; ``data`` then holds the last accepted state. Or if another thread is
-        stepping the same ``data``.
+        If a step fails, with ``on_failure="raise"``; ``data`` then holds the last accepted state.
+        Or if another thread is stepping the same ``data``.
 
     Notes
     -----
@@ -138,6 +145,7 @@ def step(
         raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
     if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
         raise ArgumentError(f"systems must be a list of external systems, got {systems!r}.")
+    check_on_failure(on_failure)
     stepped = _stepped(data)
     with stepped.claim:
         try:
@@ -147,9 +155,11 @@ def step(
             for left in reversed(range(int(nstep))):
                 # Nobody can read what would be published in between.
                 be_lazy(simulator.session, left > 0)
-                report = simulator.advance_to(simulator.time + model.opt.timestep)
-                if not report.success:
-                    raise SimulationError(report.message)
+                end = simulator.time + model.opt.timestep
+                report = simulator.advance_to(end, on_failure=on_failure)
+                if report.status:
+                    return report.status
+            return Status.SUCCESS
         finally:
             if stepped.simulator is not None:
                 be_lazy(stepped.simulator.session, False)

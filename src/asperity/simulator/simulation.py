@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array
-from asperity.errors import ArgumentError, Status
+from asperity.errors import ArgumentError, OnFailure, Status, check_on_failure, failure
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator.current_contacts import Contacts
@@ -46,6 +46,7 @@ def simulate(
     publish: str = "eager",
     threads: int | None = 1,
     progress: Progress = None,
+    on_failure: OnFailure = "raise",
 ) -> Trajectory:
     """Simulate a model over a time span.
 
@@ -72,18 +73,24 @@ def simulate(
         muscles and external systems it has those of the step's end.
     progress : bool or callable, optional
         See `Simulator.advance_to`.
+    on_failure : str
+        ``"return"`` returns a trajectory up to a failure, whose status says what it was.
 
     Returns
     -------
     Trajectory
-        Up to the end, a terminal event (``Status.EVENT``), a failure (see its status) or an
-        interrupt (``Status.INTERRUPTED``).
+        Up to the end, a terminal event (``Status.EVENT``) or an interrupt
+        (``Status.INTERRUPTED``).
 
     Raises
     ------
     ArgumentError, ModelError
         If the model or an argument cannot be used.
+    SimulationError
+        If the simulation stops before the end, with ``on_failure="raise"``. Its ``trajectory`` is
+        the one until then.
     """
+    check_on_failure(on_failure)
     span = as_array("t_span", t_span)
     if span.shape != (2,):
         raise ArgumentError(f"t_span must be (begin, end) [s], got {t_span!r}.")
@@ -122,7 +129,7 @@ def simulate(
     simulator.session.start_clocks(begin)
     simulator.start_record()
     if looked_for:
-        simulator.advance_to(begin)
+        simulator.advance_to(begin, on_failure="return")
         simulator.events = EventFinder(simulator, looked_for)
     stops = [end] if times is None or not contact_forces else [float(time) for time in times]
     with shown(progress, end) as each:
@@ -138,8 +145,15 @@ def simulate(
         trajectory.qpos, trajectory.qvel = trajectory.at(reached)
         trajectory.time = reached
     trajectory.ctrl = simulator.controls_at(trajectory.time)
+    if on_failure == "raise" and status not in _ENDS:
+        error = failure(status, simulator.time, message)
+        error.trajectory = trajectory
+        raise error
     return trajectory
 
+
+# Of a simulation that has not failed.
+_ENDS = (Status.SUCCESS, Status.EVENT, Status.INTERRUPTED)
 
 _Steps = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -155,13 +169,13 @@ def _advance(
     contacts: list[Contacts] = []
     try:
         for stop in stops:
-            report = simulator.advance_to(stop, progress=progress)
+            report = simulator.advance_to(stop, progress=progress, on_failure="return")
             if not report.success:
                 break
             if contact_forces:
                 contacts.append(simulator.contacts)
         if report.success and simulator.time < end:
-            report = simulator.advance_to(end, progress=progress)
+            report = simulator.advance_to(end, progress=progress, on_failure="return")
         return report.status, report.message, contacts
     except KeyboardInterrupt:
         return Status.INTERRUPTED, Status.INTERRUPTED.message, contacts

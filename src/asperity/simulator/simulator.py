@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
 from asperity.contact.delivered import NOTHING
+from asperity.errors import OnFailure, check_on_failure, failure
 from asperity.integrators import Integrator
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
@@ -291,14 +292,19 @@ class Simulator(Shown):
         elastic = 0.5 * float(np.sum(contacts.stiffness[:count] * depth**2))
         return float(data.energy[1]), float(data.energy[0]) + elastic
 
-    def step(self) -> Report:
-        """Advance by one step: the integrator's fixed one, or the model's ``timestep``."""
+    def step(self, *, on_failure: OnFailure = "raise") -> Report:
+        """Advance by one step: the integrator's fixed one, or the model's ``timestep``.
+
+        A failure is that of `advance_to`.
+        """
         session = self.session
         step = session.integrator.time_step
         step = session.model.opt.timestep if step is None else step
-        return self.advance_to(session.reference().time + step)
+        return self.advance_to(session.reference().time + step, on_failure=on_failure)
 
-    def advance_to(self, time: float, *, progress: Progress = None) -> Report:
+    def advance_to(
+        self, time: float, *, progress: Progress = None, on_failure: OnFailure = "raise"
+    ) -> Report:
         """Advance to a time.
 
         Parameters
@@ -308,11 +314,13 @@ class Simulator(Shown):
         progress : bool or callable, optional
             True shows a bar. A function is called with the simulator about every 50 ms of wall
             time; ``data`` is then published.
+        on_failure : str
+            ``"return"`` returns the report of an advance that stopped early, in which
+            ``status`` is not ``Status.SUCCESS``. The state is that of the last accepted step.
 
         Returns
         -------
         Report
-            Anything but ``Status.SUCCESS`` means that the state is that of the last accepted step.
 
         Raises
         ------
@@ -320,20 +328,28 @@ class Simulator(Shown):
             If the time, the state or a control is not finite, or the time is in the past, or the
             model was changed into one that cannot be simulated. Nothing has then changed.
         SimulationError
-            If the simulator is running already, in another thread or below this call.
+            If the simulation stops before the time, with ``on_failure="raise"``. The state is that
+            of the last accepted step. Or if the simulator is running already, in another thread or
+            below this call.
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
         if type(time) is not float:
             time = as_number("time", time)
+        if on_failure != "raise":
+            check_on_failure(on_failure)
         session = self.session
         with session.claim:
             if progress is None:
-                return advance(session, time, None)
-            with shown(progress, time) as each:
-                return advance(
-                    session, time, None if each is None else functools.partial(each, self)
-                )
+                report = advance(session, time, None)
+            else:
+                with shown(progress, time) as each:
+                    report = advance(
+                        session, time, None if each is None else functools.partial(each, self)
+                    )
+        if report.status and on_failure == "raise":
+            raise failure(report.status, report.time, report.message)
+        return report
 
     def reset(self, keyframe: int | str | None = None) -> None:
         """Return to the model's initial state, or to a keyframe, and clear the statistics.

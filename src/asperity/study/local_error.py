@@ -144,7 +144,7 @@ def local_errors(
         data.qpos[:] = history.qpos[begin]
         data.qvel[:] = history.qvel[begin]
         data.act[:] = history.act[begin]
-        report = reference.advance_to(float(history.time[end]))
+        report = reference.advance_to(float(history.time[end]), on_failure="return")
         if not report.success:
             raise SimulationError(f"the reference failed: {report.message}")
         mujoco.mj_differentiatePos(model, difference, 1.0, data.qpos, history.qpos[end])

@@ -234,7 +234,7 @@ def _simulate(
     for _ in range(_REPEATS):
         simulator.reset(keyframe)
         simulator.start_record()
-        outcome = simulator.advance_to(simulator.time + duration)
+        outcome = simulator.advance_to(simulator.time + duration, on_failure="return")
         if best is None or outcome.stats.wall_time < best.wall_time:
             best = outcome.stats
         if not outcome.success:
@@ -262,7 +262,7 @@ def _reference_error(
         coarse.data.act[:] = history.act[begin]
         coarse.advance_to(coarse.time)
         coarse.start_record()
-        if not coarse.advance_to(coarse.time + window).success:
+        if not coarse.advance_to(coarse.time + window, on_failure="return").success:
             raise SimulationError("the reference failed at twice its step; make it smaller.")
         own = coarse.history()
         ends = History(own.time[[0, -1]], own.qpos[[0, -1]], own.qvel[[0, -1]], own.act[[0, -1]])

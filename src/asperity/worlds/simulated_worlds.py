@@ -221,12 +221,12 @@ class SimulatedWorlds(HoldsAddresses):
         data = sim.session.data
         status = Status.SUCCESS
         if substeps == 0:
-            status = sim.advance_to(sim.time).status
+            status = sim.advance_to(sim.time, on_failure="return").status
         for substep in range(substeps):
             if status == Status.SUCCESS and rollout is not None:
                 status = _take_inputs(sim.model, data, rollout, place, substep)
             if status == Status.SUCCESS:
-                status = sim.advance_to(sim.time + step).status
+                status = sim.advance_to(sim.time + step, on_failure="return").status
             if rollout is not None:
                 _record(sim.model, sim.data if publishes else data, rollout, place, substep)
             elif status != Status.SUCCESS:

@@ -120,7 +120,9 @@ class AsperitySimulate:
             data.body(name).xfrc_applied[:] = force
         simulator.start_record()
         try:
-            report = simulator.advance_to(duration, progress=lambda _: self.deadline.check())
+            report = simulator.advance_to(
+                duration, progress=lambda _: self.deadline.check(), on_failure="return"
+            )
         except (asp.ArgumentError, asp.ModelError) as refusal:  # what an engine cannot start from
             raise NotApplicable(str(refusal)) from refusal
         finally:
