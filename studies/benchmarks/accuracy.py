@@ -283,8 +283,8 @@ def write(rows: Sequence[Row], results: Path) -> None:
         "of the walk; of a slip's course, its root mean square, of the mugs), and in brackets "
         "the mean number of attempted steps and of Newton iterations; the exponent of accuracy "
         "with which the median falls from 1e-2 on; and the share of bodies' and robots' steps that "
-        'were extrapolated. `paper` is `Cenic(friction="lagged", scheme="step-doubling", '
-        "resolve_impacts=False)`. "
+        'were extrapolated. `paper` is `Cenic(friction_bound="lagged", '
+        'error_estimate="step-doubling", resolve_impacts=False)`. '
         "`velocity 1` is `Cenic(velocity_weight=1)`. "
         f"Chaotic scenes show work only. `docs/accuracy.md` says what follows.\n\n{machine()}\n\n"
     )

@@ -155,12 +155,12 @@ def main() -> None:
     parser.add_argument("--bodies", type=int, default=BODIES)
     parser.add_argument("--duration", type=float, default=4.0)
     parser.add_argument("--time-step", type=float, default=0.01)
-    parser.add_argument("--scheme", default="bdf2")
+    parser.add_argument("--time-scheme", default="bdf2")
     parser.add_argument("--shapes", type=Path, nargs="*")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         shapes = options.shapes or write_shapes(Path(folder))
-        integrator = asp.Midas(time_step=options.time_step, scheme=options.scheme)
+        integrator = asp.Midas(time_step=options.time_step, time_scheme=options.time_scheme)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", asp.AsperityWarning)
             sim = asp.Simulator(

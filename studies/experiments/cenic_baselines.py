@@ -46,7 +46,7 @@ METHODS: dict[str, Callable[..., Integrator]] = {
 }
 _SCHEMES: dict[str, Callable[..., Integrator]] = {
     "step doubling": paper_cenic,
-    "trapezoid": partial(paper_cenic, scheme="trapezoid"),
+    "trapezoid": partial(paper_cenic, error_estimate="trapezoid"),
 }
 
 

@@ -85,7 +85,7 @@ def run_midas(
         data.ctrl[:] = task.control(data.time + 0.01)
 
     integrator = Midas(
-        scheme="implicit-euler",
+        time_scheme="implicit-euler",
         activation_distance=activation_distance,
         verify=has_ipctk(),
     )

@@ -60,7 +60,7 @@ def assemble(clearance: float, progress: Progress = lambda share: None) -> Assem
     model, control = panda_beam(clearance), PandaBeam(clearance)
     integrator = Midas(
         time_step=_STEP,
-        scheme="implicit-euler",
+        time_scheme="implicit-euler",
         activation_distance=beam_activation(clearance),
         verify=has_ipctk(),
     )

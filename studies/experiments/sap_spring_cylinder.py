@@ -64,7 +64,7 @@ def oscillate(
         simulate(
             scene.spring_cylinder(friction),
             (0.0, duration),
-            integrator=Sap(time_step=time_step, scheme=scheme, tolerance=1e-10),
+            integrator=Sap(time_step=time_step, theta_scheme=scheme, tolerance=1e-10),
             keyframe="start",
             progress=lambda simulator: progress(simulator.time / duration),
         )

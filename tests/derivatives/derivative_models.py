@@ -108,12 +108,12 @@ MODELS = {
 
 INTEGRATORS = {
     "icf": asp.Icf(time_step=1e-3),
-    "lagged": asp.Icf(time_step=1e-3, friction="lagged"),
-    "similar": asp.Icf(time_step=1e-3, friction="similar"),
+    "lagged": asp.Icf(time_step=1e-3, friction_bound="lagged"),
+    "similar": asp.Icf(time_step=1e-3, friction_bound="similar"),
     "sap": asp.Sap(time_step=2e-3),
-    "midpoint": asp.Sap(time_step=2e-3, scheme="midpoint"),
-    "implicit": asp.Sap(time_step=2e-3, scheme="implicit-euler"),
-    "explicit": asp.Sap(time_step=1e-3, scheme="explicit-euler"),
+    "midpoint": asp.Sap(time_step=2e-3, theta_scheme="midpoint"),
+    "implicit": asp.Sap(time_step=2e-3, theta_scheme="implicit-euler"),
+    "explicit": asp.Sap(time_step=1e-3, theta_scheme="explicit-euler"),
     "tamsi": asp.Tamsi(time_step=1e-3),
     "parabolic": asp.Tamsi(time_step=1e-3, friction_law="parabolic"),
     "one-way": asp.Tamsi(time_step=1e-4, coupling="one-way"),

@@ -23,7 +23,7 @@ _METHODS: dict[str, Any] = {
     "icf": asp.Icf(time_step=_STEP),
     "tamsi": asp.Tamsi(time_step=_STEP),
     "sap": asp.Sap(time_step=_STEP),
-    "midpoint": asp.Sap(time_step=_STEP, scheme="midpoint"),
+    "midpoint": asp.Sap(time_step=_STEP, theta_scheme="midpoint"),
 }
 # How long contacts look ahead: those of SAP relax within a step by default.
 _REACH = {"icf": _STEP, "tamsi": _STEP, "sap": 2.0 * _STEP, "midpoint": 2.0 * _STEP}

@@ -37,8 +37,8 @@ CART = f"""<mujoco><option timestep=".001"/><worldbody>{models.FLOOR}
 
 _CONTROLLED = {
     "cenic": asp.Cenic(),
-    "lagged": asp.Cenic(friction="lagged"),
-    "doubling": asp.Cenic(scheme="step-doubling"),
+    "lagged": asp.Cenic(friction_bound="lagged"),
+    "doubling": asp.Cenic(error_estimate="step-doubling"),
     "icf": asp.Icf(accuracy=1e-3),
     "sap": asp.Sap(accuracy=1e-3),
     "tamsi": asp.Tamsi(accuracy=1e-3),
@@ -211,7 +211,7 @@ def test_they_converge_as_the_accuracy_tightens(key: str) -> None:
 @pytest.mark.parametrize(
     "integrator",
     [
-        asp.Cenic(scheme="trapezoid"),
+        asp.Cenic(error_estimate="trapezoid"),
         asp.Midas(time_step=0.01),
         asp.RungeKutta3(time_step=1e-4),
         asp.ImplicitEuler(time_step=1e-3),

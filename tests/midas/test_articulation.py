@@ -61,7 +61,7 @@ def test_mechanisms_converge_to_the_exact_motion(name, scheme, order, largest):
     errors = []
     for step in (0.01, 0.005, 0.0025):
         # Of usual links, strain would be as large as the smallest of errors.
-        sim = midas(xml, time_step=step, scheme=scheme, tolerance=1e-8, rigidity=1e10)
+        sim = midas(xml, time_step=step, time_scheme=scheme, tolerance=1e-8, rigidity=1e10)
         sim.data.qvel[:] = qvel
         errors.append(0.0)
         for time, qpos in zip(times, exact, strict=True):
@@ -80,7 +80,7 @@ def test_mechanisms_converge_to_the_exact_motion(name, scheme, order, largest):
 @pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 def test_pendulum_swings_as_its_differential_equation_says():
     xml = scene(f'<body pos="0 0 1"><joint axis="0 1 0"/>{ROD}</body>')
-    sim = midas(xml, time_step=1e-3, scheme="bdf2", tolerance=1e-8)
+    sim = midas(xml, time_step=1e-3, time_scheme="bdf2", tolerance=1e-8)
     model = sim.model
     arm = model.body_ipos[1, 0]
     inertia = model.body_inertia[1].max() + arm**2

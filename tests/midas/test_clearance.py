@@ -208,7 +208,7 @@ def test_a_failed_start_leaves_everything_as_it_was():
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("time_step", 0.0), ("scheme", "rk4"), ("segments", 10), ("activation_distance", -1.0)],
+    [("time_step", 0.0), ("time_scheme", "rk4"), ("segments", 10), ("activation_distance", -1.0)],
 )
 def test_bad_options_are_named(option, value):
     with pytest.raises(asp.ArgumentError, match=option):

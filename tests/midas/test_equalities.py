@@ -80,7 +80,7 @@ def test_slider_crank_moves_as_its_differential_equation_says(scheme, order, lar
     exact = slider_crank(0.0, speed, times)
     errors = []
     for step in (0.004, 0.002, 0.001):
-        sim = midas(SLIDER_CRANK, time_step=step, scheme=scheme, tolerance=1e-8, rigidity=1e10)
+        sim = midas(SLIDER_CRANK, time_step=step, time_scheme=scheme, tolerance=1e-8, rigidity=1e10)
         # With the crank stretched out the slider stands, and the rod turns back.
         sim.data.qvel[:] = (speed, -speed * (1 + CRANK / ROD), 0.0)
         errors.append(0.0)
@@ -96,7 +96,7 @@ def test_what_poses_see_of_a_loop_is_the_elasticity_of_its_links():
     """Links are affine; the hundredfold rigidity leaves a hundredth of the gap in ``data``."""
     seen = []
     for rigidity in (1e8, 1e10):
-        sim = midas(SLIDER_CRANK, scheme="implicit-euler", time_step=0.002, rigidity=rigidity)
+        sim = midas(SLIDER_CRANK, time_scheme="implicit-euler", time_step=0.002, rigidity=rigidity)
         sim.data.qvel[:] = (12.0, -16.0, 0.0)
         largest = 0.0
         for _ in range(100):
@@ -123,7 +123,7 @@ FOUR_BAR = f"""
 
 def test_parallelogram_swings_like_its_pendulum():
     """A closed four-bar with equal sides: a point mass for the coupler, which never turns."""
-    sim = midas(FOUR_BAR, time_step=1e-3, scheme="bdf2", tolerance=1e-8, rigidity=1e10)
+    sim = midas(FOUR_BAR, time_step=1e-3, time_scheme="bdf2", tolerance=1e-8, rigidity=1e10)
     start = 0.7
     sim.data.qpos[:] = (start, -start, start)
     bar = 0.4 * (LENGTH**2 + 0.02**2) / 12 + 0.4 * LENGTH**2 / 4
@@ -287,7 +287,7 @@ def test_coupling_by_a_polynomial_obeys_its_equation_of_motion():
     )
     errors = []
     for step in (2e-3, 1e-3):
-        sim = midas(xml, time_step=step, scheme="bdf2", tolerance=1e-9)
+        sim = midas(xml, time_step=step, time_scheme="bdf2", tolerance=1e-9)
         sim.data.qpos[:] = (0.5, 1.75)
         assert sim.advance_to(0.5).success
         x, y = sim.data.qpos

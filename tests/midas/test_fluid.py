@@ -29,7 +29,7 @@ def test_a_swimmer_swims_as_in_mujoco():
       <body pos=".5 0 0"><joint name="tail" axis="0 0 1" damping=".1"/>
        <geom type="capsule" fromto="0 0 0 .5 0 0" size=".05"/></body></body></worldbody>
       <actuator><motor joint="tail" gear="20"/></actuator></mujoco>"""
-    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, scheme="bdf2"))
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, time_scheme="bdf2"))
     model = mujoco.MjModel.from_xml_string(xml)
     model.opt.timestep = 1e-3
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4

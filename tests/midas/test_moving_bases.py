@@ -135,7 +135,7 @@ def test_pendulum_on_a_shaken_base_obeys_its_equation_of_motion():
     shake, rate = 0.1, 6.0
     errors = []
     for step in (0.004, 0.002):
-        sim = midas(xml, scheme="bdf2", time_step=step, tolerance=1e-8)
+        sim = midas(xml, time_scheme="bdf2", time_step=step, tolerance=1e-8)
         arm = sim.model.body_ipos[2, 0]
         inertia = sim.model.body_inertia[2].max() + arm**2
 

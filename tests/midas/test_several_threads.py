@@ -109,7 +109,7 @@ def _run(model: mujoco.MjModel, threads: int, **options) -> tuple[list[list[byte
 @pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 @pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
 def test_results_have_the_same_bits_for_any_number_of_threads(model, scheme) -> None:
-    found = [_run(model, threads, scheme=scheme) for threads in NUMBERS]
+    found = [_run(model, threads, time_scheme=scheme) for threads in NUMBERS]
     assert found[0][1]["iterations"] > 0
     for states, counts in found[1:]:
         assert states == found[0][0]

@@ -25,7 +25,7 @@ def _fixed(step: float, scheme: str = "extrapolation") -> asp.Cenic:
     return asp.Cenic(
         accuracy=1e3,
         max_step=step,
-        scheme=scheme,
+        error_estimate=scheme,
         tolerance_ratio=1e-11,
         friction_tolerance=1e-8,
     )

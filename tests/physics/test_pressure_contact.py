@@ -161,7 +161,7 @@ def test_a_ball_bounces_on_its_field_without_losing_energy() -> None:
     "integrator",
     [
         asp.Cenic(accuracy=1e-3),
-        asp.Cenic(accuracy=1e-3, scheme="trapezoid"),
+        asp.Cenic(accuracy=1e-3, error_estimate="trapezoid"),
         asp.Icf(time_step=2e-3),
         asp.Sap(time_step=2e-3),
         asp.Tamsi(time_step=1e-3),

@@ -38,11 +38,11 @@ DEPTH = math.sqrt(GRAVITY / (math.pi * MODULUS))
 METHODS = (
     asp.Icf(time_step=1e-2),
     asp.Icf(time_step=1e-3),
-    asp.Icf(time_step=1e-2, friction="similar"),
+    asp.Icf(time_step=1e-2, friction_bound="similar"),
     asp.Sap(time_step=1e-2),
     asp.Tamsi(time_step=1e-2),
     asp.Cenic(accuracy=1e-3),
-    asp.Cenic(accuracy=1e-3, scheme="trapezoid"),
+    asp.Cenic(accuracy=1e-3, error_estimate="trapezoid"),
     asp.ImplicitEuler(accuracy=1e-5),
 )
 

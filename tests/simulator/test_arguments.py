@@ -136,7 +136,7 @@ INTEGRATORS: list[tuple[type, dict[str, Any], str]] = [
     (asp.Cenic, {"max_iterations": 1.5}, "max_iterations must be a positive whole number, got 1.5"),
     (asp.Cenic, {"accuracy": True}, "accuracy must be a positive, finite number, got True"),
     (asp.Cenic, {"hessian_reuse": "no"}, "hessian_reuse must be True or False, got 'no'"),
-    (asp.Cenic, {"scheme": ["trapezoid"]}, "scheme ['trapezoid'] is unknown"),
+    (asp.Cenic, {"error_estimate": ["trapezoid"]}, "error_estimate ['trapezoid'] is unknown"),
     (asp.Icf, {"max_iterations": "3"}, "max_iterations must be a positive whole number, got '3'"),
     (asp.Sap, {"relaxation_time": "x"}, "relaxation_time must be non-negative and finite"),
     (asp.Sap, {"max_iterations": 2.5}, "max_iterations must be a positive whole number"),

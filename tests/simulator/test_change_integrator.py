@@ -75,7 +75,7 @@ def test_systems_and_their_states_stay():
     sim.advance_to(0.2)
     np.testing.assert_allclose(sim.system_state(spring), 0.2)
     with pytest.raises(asp.ArgumentError, match="external systems"):
-        sim.change_integrator(asp.Cenic(scheme="trapezoid"))
+        sim.change_integrator(asp.Cenic(error_estimate="trapezoid"))
     sim.advance_to(0.21)
 
 

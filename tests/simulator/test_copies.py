@@ -63,7 +63,7 @@ def in_motion(integrator: Integrator, **options: Any) -> asp.Simulator:
 
 EVERY = INTEGRATORS | {
     "Icf, reuse": asp.Icf(time_step=2e-3, hessian_reuse=True),
-    "Midas, BDF2": asp.Midas(time_step=5e-3, scheme="bdf2"),
+    "Midas, BDF2": asp.Midas(time_step=5e-3, time_scheme="bdf2"),
 }
 
 

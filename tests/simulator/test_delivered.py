@@ -39,7 +39,7 @@ ARM = """
 
 EXACT = [
     asp.Icf(time_step=2e-3, tolerance=1e-15),
-    asp.Icf(time_step=2e-3, tolerance=1e-15, friction="similar"),
+    asp.Icf(time_step=2e-3, tolerance=1e-15, friction_bound="similar"),
     asp.Sap(time_step=2e-3, tolerance=1e-15),
     asp.Tamsi(time_step=2e-3, tolerance=1e-10),
 ]

@@ -219,8 +219,8 @@ SOME = (
     "integrator",
     [
         asp.Cenic(),
-        asp.Cenic(scheme="trapezoid"),
-        asp.Sap(time_step=2e-3, scheme="midpoint"),
+        asp.Cenic(error_estimate="trapezoid"),
+        asp.Sap(time_step=2e-3, theta_scheme="midpoint"),
         asp.Tamsi(time_step=2e-3),
         asp.ImplicitEuler(time_step=2e-3, jacobian="analytic"),
         asp.Sdirk2(time_step=2e-3),

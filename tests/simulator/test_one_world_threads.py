@@ -120,7 +120,7 @@ MODELS = {
 }
 INTEGRATORS = {
     "Icf": asp.Icf(time_step=4e-3),
-    "Icf, similar": asp.Icf(time_step=4e-3, friction="similar"),
+    "Icf, similar": asp.Icf(time_step=4e-3, friction_bound="similar"),
     "Cenic": asp.Cenic(accuracy=1e-2),
     "Sap": asp.Sap(time_step=4e-3),
     "Tamsi": asp.Tamsi(time_step=2e-3),

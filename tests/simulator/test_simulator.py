@@ -33,7 +33,7 @@ SCENE = """
 
 INTEGRATORS = [
     asp.Cenic(accuracy=1e-3),
-    asp.Cenic(accuracy=1e-3, scheme="trapezoid"),
+    asp.Cenic(accuracy=1e-3, error_estimate="trapezoid"),
     asp.Icf(time_step=2e-3),
 ]
 EACH = pytest.mark.parametrize("integrator", INTEGRATORS, ids=["cenic", "trapezoid", "icf"])
@@ -127,7 +127,7 @@ def test_wrong_shapes_are_refused(model: mujoco.MjModel, argument: str) -> None:
         lambda m: asp.simulate(m, (0.0, 1.0), save_at=[0.5, 2.0]),
         lambda m: asp.simulate(m, (0.0, 1.0), contact_forces=True),
         lambda m: asp.Cenic(accuracy=0.0),
-        lambda m: asp.Cenic(scheme="leapfrog"),
+        lambda m: asp.Cenic(error_estimate="leapfrog"),
         lambda m: asp.Icf(time_step=-1.0),
     ],
 )

@@ -35,7 +35,9 @@ def test_error_control_has_no_artefact_and_long_steps_have(task: scene.DishRack)
     assert 0.0 < found.artefacts.depth < 1.5e-3
     # Steps are longer than those of fixed steps that work.
     assert found.time[-1] / found.steps > 5e-3
-    long = watch(model, task, asp.Icf(time_step=0.5 * CONTROL_PERIOD, friction="lagged"), fields())
+    long = watch(
+        model, task, asp.Icf(time_step=0.5 * CONTROL_PERIOD, friction_bound="lagged"), fields()
+    )
     # Which of them hangs on rounding.
     assert long.artefacts.dropped
     assert long.artefacts.crossed

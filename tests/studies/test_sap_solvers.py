@@ -95,7 +95,7 @@ def test_equalities_limits_and_springs(scheme: str) -> None:
       <geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0" contype="0" conaffinity="0"/></body>
     </worldbody><equality><joint joint1="c" joint2="a"/></equality></mujoco>
     """
-    sap = asp.Sap(time_step=STEP, scheme=scheme, tolerance=1e-10)
+    sap = asp.Sap(time_step=STEP, theta_scheme=scheme, tolerance=1e-10)
     simulator = asp.Simulator(model, integrator=sap)
     limits = 0
     for _ in range(80):

@@ -172,6 +172,6 @@ def test_a_step_of_the_drop_in_takes_systems() -> None:
 
 def test_methods_without_systems_say_which_have_them() -> None:
     pd = asp.PdController("x", kp=1.0)
-    for integrator in (asp.Cenic(scheme="trapezoid"), asp.Midas()):
-        with pytest.raises(asp.ArgumentError, match="scheme='step-doubling'"):
+    for integrator in (asp.Cenic(error_estimate="trapezoid"), asp.Midas()):
+        with pytest.raises(asp.ArgumentError, match="error_estimate='step-doubling'"):
             asp.Simulator(slider(), integrator=integrator, systems=[pd])

@@ -167,9 +167,9 @@ class PegInHoleEnv(PegEnv):
     render_mode : {None, "rgb_array"}
         Pictures need the extra ``viz``.
     integrator : Integrator, optional
-        ``Midas(time_step=0.01, scheme="implicit-euler", activation_distance=0.1 * margin)``, the
-        paper's scheme, by default, for which the scene
-        is made: others take meshes for their convex hulls, which close the hole.
+        ``Midas(time_step=0.01, time_scheme="implicit-euler", activation_distance=0.1 * margin)``,
+        the paper's scheme, by default, for which the scene is made: others take meshes for their
+        convex hulls, which close the hole.
     variation : PegVariation, optional
         What differs from episode to episode; ``info`` of `reset` has the episode's numbers.
     **options

@@ -117,7 +117,7 @@ class PegTask:
         """
         margins = (self.margin, *((variation and variation.margin) or ()))
         distance = 0.1 * min(margins)
-        return Midas(time_step=0.01, scheme="implicit-euler", activation_distance=distance)
+        return Midas(time_step=0.01, time_scheme="implicit-euler", activation_distance=distance)
 
     def addresses(self, model: mujoco.MjModel) -> tuple[int, NDArray[np.int64]]:
         """Where the peg's and the hand's positions are in ``qpos``."""

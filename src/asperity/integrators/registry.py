@@ -22,6 +22,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, TypeVar, get_type_hints
 
 from asperity.integrators.integrator import Integrator
+from asperity.renamed import refuse_old_options
 
 __all__ = ["Option", "Registration", "Variant", "options_of", "register", "registered"]
 
@@ -102,7 +103,7 @@ def register(
         _REGISTERED[name] = Registration(
             name, preset, (usual,) if variants is None else variants, reference
         )
-        return preset
+        return refuse_old_options(preset)
 
     return keep
 

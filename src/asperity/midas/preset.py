@@ -51,7 +51,7 @@ class Midas(Integrator):
     ----------
     time_step : float
         Step size [s].
-    scheme : {"bdf2", "implicit-euler"}
+    time_scheme : {"bdf2", "implicit-euler"}
         BDF2, blended with BDF3 where nothing touches, is of second order and keeps what swings;
         through impacts, to which it would add, steps are those of implicit Euler. Implicit
         Euler all the time is the paper's scheme. In both, free bodies keep their spin exactly, and
@@ -145,7 +145,7 @@ class Midas(Integrator):
     """
 
     time_step: float = 0.01
-    scheme: str = "bdf2"
+    time_scheme: str = "bdf2"
     activation_distance: float | None = None
     barrier_stiffness: float = 1e7
     stiction_tolerance: float | None = None
@@ -183,7 +183,7 @@ class Midas(Integrator):
             require_positive("stiction_tolerance", self.stiction_tolerance)
         if self.activation_distance is not None:
             require_positive("activation_distance", self.activation_distance)
-        require_one_of("scheme", self.scheme, _SCHEMES)
+        require_one_of("time_scheme", self.time_scheme, _SCHEMES)
         require_one_of("mesh_repair", self.mesh_repair, _REPAIRS)
         require_one_of("overlaps", self.overlaps, _OVERLAPS)
         if not is_count(self.segments) or self.segments < 8 or self.segments % 4:
@@ -208,7 +208,7 @@ class Midas(Integrator):
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             friction_solves=int(self.friction_solves),
-            second_order=self.scheme == "bdf2",
+            second_order=self.time_scheme == "bdf2",
             segments=int(self.segments),
             subdivisions=int(self.subdivisions),
             hulls=self.convex_meshes,

@@ -88,7 +88,7 @@ def new_session(
     if systems and not method.takes_systems:
         raise ArgumentError(
             f"{integrator!r} does not take external systems; use any other integrator, such as "
-            "Cenic with scheme='step-doubling', or a control callback."
+            "Cenic with error_estimate='step-doubling', or a control callback."
         )
     coupling = Coupling(model, systems, evaluated=method.base.evaluates_systems)
     shared = method.base.evaluates_plant or method.base.shares_steps

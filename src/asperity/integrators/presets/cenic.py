@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cenic"]
 
-_SCHEMES = ("extrapolation", "step-doubling", "trapezoid")
-_FRICTION = ("delivered", "lagged")
+_ESTIMATES = ("extrapolation", "step-doubling", "trapezoid")
+_BOUNDS = ("delivered", "lagged")
 
 # Of the convex solver, however rough the accuracy (CENIC VI-B).
 _TIGHTEST_TOLERANCE = 1e-8
@@ -34,7 +34,8 @@ _LOOSEST_FRICTION_TOLERANCE = 1e-2
 
 
 @register(
-    "cenic", variants=(Variant("accuracy"), Variant("accuracy", "trapezoid", scheme="trapezoid"))
+    "cenic",
+    variants=(Variant("accuracy"), Variant("accuracy", "trapezoid", error_estimate="trapezoid")),
 )
 @dataclass(frozen=True, kw_only=True)
 class Cenic(Integrator):
@@ -50,15 +51,16 @@ class Cenic(Integrator):
     min_step : float
         Smallest step [s]. A step of this size that is still refused, as forces that grow without
         bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
-    scheme : {"extrapolation", "step-doubling", "trapezoid"}
+    error_estimate : {"extrapolation", "step-doubling", "trapezoid"}
         ``"extrapolation"``: step doubling whose two solutions are combined to one of second order
         wherever no contact, limit, servo or dry friction changes its mode within the step, with
         positions of third order where nothing implicit is in the way.
         ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
         which conserves energy, for free motion and contacts that a step resolves (sections V-B,
-        VII-A); elsewhere it rings, and extrapolation takes its place. With ``friction="lagged"`` it
-        is the paper's everywhere: at 1e-3 a stack at rest then rises, and what slides creeps.
-    friction : {"delivered", "lagged"}
+        VII-A); elsewhere it rings, and extrapolation takes its place. With
+        ``friction_bound="lagged"`` it is the paper's everywhere: at 1e-3 a stack at rest then
+        rises, and what slides creeps.
+    friction_bound : {"delivered", "lagged"}
         Whether friction is limited by the normal impulse that a step delivers, with the coefficient
         at the slip that results, or by what the state before the step predicts of both (the paper's
         law, sections IV-B and V-D: in a short impact wrong by a multiple, and breaking loose comes
@@ -80,7 +82,7 @@ class Cenic(Integrator):
         which they then differ from those of the solution by more than a tenth is refused.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
-        (``friction="delivered"``). By default ten times the accuracy, but at most 1e-2.
+        (``friction_bound="delivered"``). By default ten times the accuracy, but at most 1e-2.
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
         Off by default: the block factorization costs no more than the extra iterations.
@@ -101,8 +103,8 @@ class Cenic(Integrator):
     accuracy: float = 1e-3
     max_step: float = 0.1
     min_step: float = 1e-9
-    scheme: str = "extrapolation"
-    friction: str = "delivered"
+    error_estimate: str = "extrapolation"
+    friction_bound: str = "delivered"
     error_norm: str = "position"
     velocity_weight: float = 0.0
     tolerance_ratio: float = 1e-3
@@ -127,8 +129,8 @@ class Cenic(Integrator):
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
-        require_one_of("scheme", self.scheme, _SCHEMES)
-        require_one_of("friction", self.friction, _FRICTION)
+        require_one_of("error_estimate", self.error_estimate, _ESTIMATES)
+        require_one_of("friction_bound", self.friction_bound, _BOUNDS)
         require_one_of("error_norm", self.error_norm, ERROR_NORMS)
 
     @property
@@ -152,7 +154,7 @@ class Cenic(Integrator):
         if tolerance is None:
             tolerance = min(_FRICTION_TOLERANCE * self.accuracy, _LOOSEST_FRICTION_TOLERANCE)
         method = IcfMethod(
-            law=ICF_LAWS[self.friction],
+            law=ICF_LAWS[self.friction_bound],
             tolerance=max(self.tolerance_ratio * self.accuracy, _TIGHTEST_TOLERANCE),
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
@@ -161,9 +163,9 @@ class Cenic(Integrator):
             refuse_unsettled=True,
             center_gyroscopic=False,
         )
-        schemes: dict[str, type[WrappingMethod]] = {
+        estimates: dict[str, type[WrappingMethod]] = {
             "extrapolation": Extrapolation,
             "step-doubling": StepDoubling,
-            "trapezoid": Trapezoid if self.friction == "lagged" else DampedTrapezoid,
+            "trapezoid": Trapezoid if self.friction_bound == "lagged" else DampedTrapezoid,
         }
-        return schemes[self.scheme](method)
+        return estimates[self.error_estimate](method)

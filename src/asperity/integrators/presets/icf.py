@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Icf"]
 
-_FRICTION = ("delivered", "lagged", "similar")
+_BOUNDS = ("delivered", "lagged", "similar")
 
 
 @register("icf")
@@ -37,7 +37,7 @@ class Icf(SteppedIntegrator):
         Step size [s], 1e-3 if there is no ``accuracy``.
     accuracy, max_step, min_step, error_norm, velocity_weight
         Of error control, as in `Cenic`.
-    friction : {"delivered", "lagged", "similar"}
+    friction_bound : {"delivered", "lagged", "similar"}
         What friction is limited by. ``"delivered"``: the normal impulse that the step delivers, and
         the coefficient at the slip that results. ``"lagged"``: what the state before the step
         predicts of both, as in CENIC, which in a short impact can be wrong by a multiple. In
@@ -55,7 +55,7 @@ class Icf(SteppedIntegrator):
         many bodies, ``Statistics.fallbacks`` counts.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
-        (``friction="delivered"``).
+        (``friction_bound="delivered"``).
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
 
@@ -73,7 +73,7 @@ class Icf(SteppedIntegrator):
 
     takes_every_friction = True
 
-    friction: str = "delivered"
+    friction_bound: str = "delivered"
     tolerance: float = 1e-8
     max_iterations: int = 500
     friction_passes: int | None = None
@@ -86,7 +86,7 @@ class Icf(SteppedIntegrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_one_of("friction", self.friction, _FRICTION)
+        require_one_of("friction_bound", self.friction_bound, _BOUNDS)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
         if self.friction_passes is not None:
@@ -101,7 +101,7 @@ class Icf(SteppedIntegrator):
         from asperity.integrators.methods.icf import ICF_LAWS, IcfMethod
 
         return IcfMethod(
-            law=ICF_LAWS[self.friction],
+            law=ICF_LAWS[self.friction_bound],
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,

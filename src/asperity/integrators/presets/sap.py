@@ -47,7 +47,7 @@ def _reference(step: float) -> Sap:
     "sap",
     variants=(
         Variant("time_step", relaxation_time=_RELAXATION_TIME),
-        Variant("time_step", "midpoint", scheme="midpoint", relaxation_time=_RELAXATION_TIME),
+        Variant("time_step", "midpoint", theta_scheme="midpoint", relaxation_time=_RELAXATION_TIME),
         Variant("accuracy", "controlled", relaxation_time=_RELAXATION_TIME),
     ),
     reference=_reference,
@@ -69,7 +69,7 @@ class Sap(SteppedIntegrator):
     accuracy, max_step, min_step, error_norm, velocity_weight
         Of error control by step doubling, as in `Cenic`. Near-rigid contact, and what sticks, then
         follow the steps that it takes.
-    scheme : {"symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"}
+    theta_scheme : {"symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"}
         The θ-method (section II-C). Symplectic Euler, the default, costs least and lets things come
         to rest; dampers of joints, and springs faster than the step, are implicit in it, as the
         paper's explicit ones gain energy without bound. The midpoint rule is of second order and
@@ -108,7 +108,7 @@ class Sap(SteppedIntegrator):
 
     takes_every_friction = True
 
-    scheme: str = "symplectic-euler"
+    theta_scheme: str = "symplectic-euler"
     near_rigid: float = 1.0
     slip_regularization: float = 1e-3
     relaxation_time: float | None = None
@@ -132,14 +132,14 @@ class Sap(SteppedIntegrator):
         require_count("max_iterations", self.max_iterations)
         if self.relaxation_time is not None:
             require_non_negative("relaxation_time", self.relaxation_time)
-        require_one_of("scheme", self.scheme, _THETA)
+        require_one_of("theta_scheme", self.theta_scheme, _THETA)
         require_one_of("scaling", self.scaling, _SCALINGS)
         require_one_of("line_search", self.line_search, _LINE_SEARCHES)
 
     def make_base_method(self) -> ThetaMethod:
         from asperity.integrators.methods.theta import ThetaMethod
 
-        theta, theta_vq = _THETA[self.scheme]
+        theta, theta_vq = _THETA[self.theta_scheme]
         time = self.relaxation_time
         if time is None and self.time_step is None:
             time = _RELAXATION_TIME

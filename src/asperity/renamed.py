@@ -1,0 +1,61 @@
+"""Spellings from before version 1.0, refused with those of today.
+
+These tables serve one release; `docs/changes.md` has all changes with their reasons.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from asperity.errors import ArgumentError
+
+__all__ = ["COMMAND_OPTIONS", "refuse_old_options", "with_new_spelling"]
+
+_Kind = TypeVar("_Kind", bound=type)
+
+_OPTIONS = {
+    "Cenic": {"scheme": "error_estimate=", "friction": "friction_bound="},
+    "Icf": {"friction": "friction_bound="},
+    "Sap": {"scheme": "theta_scheme="},
+    "Midas": {"scheme": "time_scheme="},
+}
+"""Of classes and functions by name: options and what to write instead."""
+
+COMMAND_OPTIONS = {
+    "--scheme": "--error-estimate (cenic), --theta-scheme (sap) or --time-scheme (midas)",
+    "--integrator-friction": "--friction-bound",
+}
+"""Of the command line."""
+
+
+def _refuse(name: str, given: Iterable[str]) -> None:
+    for option in given:
+        new = _OPTIONS[name].get(option)
+        if new is not None:
+            raise ArgumentError(f"{name}({option}=...) has another name now: write {new}...")
+
+
+def refuse_old_options(kind: _Kind) -> _Kind:
+    """Decorate a class whose options were renamed: old ones are refused with the new name."""
+    if kind.__name__ not in _OPTIONS:
+        return kind
+    class_: Any = kind
+    initialize = class_.__init__
+
+    @functools.wraps(initialize)
+    def checked(self: Any, *args: Any, **options: Any) -> None:
+        _refuse(kind.__name__, options)
+        initialize(self, *args, **options)
+
+    class_.__init__ = checked
+    return kind
+
+
+def with_new_spelling(message: str) -> str:
+    """A complaint of the command line, with the new name of an option that it does not know."""
+    for old, new in COMMAND_OPTIONS.items():
+        if f"No such option: {old}" in message:
+            return f"{old} has another name now: write {new}."
+    return message

@@ -1,0 +1,43 @@
+"""Spellings from before version 1.0 are refused with those of today."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+import pytest
+
+import asperity as asp
+from asperity.cli import main
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: asp.Cenic(scheme="trapezoid"), r"Cenic\(scheme=.*write error_estimate="),
+        (lambda: asp.Cenic(friction="lagged"), r"Cenic\(friction=.*write friction_bound="),
+        (lambda: asp.Icf(friction="lagged"), r"Icf\(friction=.*write friction_bound="),
+        (lambda: asp.Sap(scheme="midpoint"), r"Sap\(scheme=.*write theta_scheme="),
+        (lambda: asp.Midas(scheme="bdf2"), r"Midas\(scheme=.*write time_scheme="),
+    ],
+)
+def test_old_options_are_refused_with_the_new_ones(
+    make: Callable[[], object], message: str
+) -> None:
+    with pytest.raises(asp.ArgumentError, match=message):
+        make()
+
+
+def test_editors_see_the_options_of_today() -> None:
+    names = inspect.signature(asp.Cenic).parameters
+    assert "error_estimate" in names
+    assert "scheme" not in names
+
+
+@pytest.mark.parametrize("option", ["--scheme", "--integrator-friction"])
+def test_old_options_of_commands_are_refused_with_the_new_ones(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", "scene.xml", option, "lagged"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"{option} has another name now" in said
