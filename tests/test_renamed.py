@@ -17,6 +17,7 @@ from asperity.cli import main
         (lambda: asp.Cenic(scheme="trapezoid"), r"Cenic\(scheme=.*write error_estimate="),
         (lambda: asp.Cenic(friction="lagged"), r"Cenic\(friction=.*write friction_bound="),
         (lambda: asp.Icf(friction="lagged"), r"Icf\(friction=.*write friction_bound="),
+        (lambda: asp.Icf(accuracy=1e-3), r"Icf\(accuracy=.*write Cenic\(accuracy="),
         (lambda: asp.Sap(scheme="midpoint"), r"Sap\(scheme=.*write theta_scheme="),
         (lambda: asp.Midas(scheme="bdf2"), r"Midas\(scheme=.*write time_scheme="),
     ],
@@ -40,4 +41,4 @@ def test_old_options_of_commands_are_refused_with_the_new_ones(
 ) -> None:
     assert main(["simulate", "scene.xml", option, "lagged"]) == 2
     said = " ".join(capsys.readouterr().err.split())
-    assert f"{option} has another name now" in said
+    assert f"{option} is no more" in said

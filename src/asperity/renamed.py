@@ -16,10 +16,17 @@ __all__ = ["COMMAND_OPTIONS", "refuse_old_options", "with_new_spelling"]
 _Kind = TypeVar("_Kind", bound=type)
 
 _OPTIONS = {
-    "Cenic": {"scheme": "error_estimate=", "friction": "friction_bound="},
-    "Icf": {"friction": "friction_bound="},
-    "Sap": {"scheme": "theta_scheme="},
-    "Midas": {"scheme": "time_scheme="},
+    "Cenic": {"scheme": "error_estimate=...", "friction": "friction_bound=..."},
+    "Icf": {
+        "friction": "friction_bound=...",
+        "accuracy": "Cenic(accuracy=...), which is Icf under error control",
+        "max_step": "Cenic(max_step=...), which is Icf under error control",
+        "min_step": "Cenic(min_step=...), which is Icf under error control",
+        "error_norm": "Cenic(error_norm=...), which is Icf under error control",
+        "velocity_weight": "Cenic(velocity_weight=...), which is Icf under error control",
+    },
+    "Sap": {"scheme": "theta_scheme=..."},
+    "Midas": {"scheme": "time_scheme=..."},
 }
 """Of classes and functions by name: options and what to write instead."""
 
@@ -34,7 +41,7 @@ def _refuse(name: str, given: Iterable[str]) -> None:
     for option in given:
         new = _OPTIONS[name].get(option)
         if new is not None:
-            raise ArgumentError(f"{name}({option}=...) has another name now: write {new}...")
+            raise ArgumentError(f"{name}({option}=...) is no more: write {new}.")
 
 
 def refuse_old_options(kind: _Kind) -> _Kind:
@@ -57,5 +64,5 @@ def with_new_spelling(message: str) -> str:
     """A complaint of the command line, with the new name of an option that it does not know."""
     for old, new in COMMAND_OPTIONS.items():
         if f"No such option: {old}" in message:
-            return f"{old} has another name now: write {new}."
+            return f"{old} is no more: write {new}."
     return message

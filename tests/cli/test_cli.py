@@ -88,8 +88,8 @@ def test_units_survive_markup(capsys):
         [
             "--integrator",
             "icf",
-            "--accuracy",
-            "1e-2",
+            "--time-step",
+            "2e-3",
             "--friction-bound",
             "similar",
             "--hessian-reuse",

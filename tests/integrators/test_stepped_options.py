@@ -9,7 +9,6 @@ import pytest
 import asperity as asp
 
 PRESETS = (
-    asp.Icf,
     asp.Sap,
     asp.Tamsi,
     asp.ImplicitEuler,

@@ -108,7 +108,6 @@ def test_schemes_of_first_order_resolve_impacts_too() -> None:
     for setting in (
         asp.Cenic(accuracy=1e-3, error_estimate="step-doubling"),
         asp.Tamsi(accuracy=1e-3),
-        asp.Icf(accuracy=1e-3),
     ):
         np.testing.assert_allclose(_speeds(setting, 0.4), _rebound(1.0, 0.4), rtol=0.03)
 
