@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
 from numpy.typing import ArrayLike
@@ -41,7 +41,7 @@ def new_session(
     control_period: float | None,
     joint_stiction_tolerance: float,
     systems: Sequence[ExternalSystem],
-    publish: str,
+    publish: Literal["eager", "lazy"],
     threads: int | None,
     data: mujoco.MjData | None,
     keyframe: int | str | None = None,

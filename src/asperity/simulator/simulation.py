@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import mujoco
 import numpy as np
@@ -43,7 +44,7 @@ def simulate(
     events: Event | Sequence[Event] = (),
     joint_stiction_tolerance: float = 1e-3,
     systems: Sequence[ExternalSystem] = (),
-    publish: str = "eager",
+    publish: Literal["eager", "lazy"] = "eager",
     threads: int | None = 1,
     progress: Progress = None,
     on_failure: OnFailure = "raise",

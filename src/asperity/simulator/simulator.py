@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import Any, Literal, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -142,7 +142,7 @@ class Simulator(Shown):
         data: mujoco.MjData | None = None,
         joint_stiction_tolerance: float = 1e-3,
         systems: Sequence[ExternalSystem] = (),
-        publish: str = "eager",
+        publish: Literal["eager", "lazy"] = "eager",
         threads: int | None = 1,
     ) -> None:
         self.session: Session = new_session(

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
+    require_choices,
     require_count,
-    require_flags,
     require_non_negative,
-    require_one_of,
     require_positive,
 )
 from asperity.integrators.registry import Variant, register
-from asperity.integrators.steppings.stepping import ERROR_NORMS, ErrorControl
+from asperity.integrators.steppings.stepping import ErrorControl, ErrorNorm
 
 if TYPE_CHECKING:
     from asperity.integrators.methods.method import Method, WrappingMethod
 
 __all__ = ["Cenic"]
 
-_ESTIMATES = ("extrapolation", "step-doubling", "trapezoid")
-_BOUNDS = ("delivered", "lagged")
 
 # Of the convex solver, however rough the accuracy (CENIC VI-B).
 _TIGHTEST_TOLERANCE = 1e-8
@@ -103,9 +100,9 @@ class Cenic(Integrator):
     accuracy: float = 1e-3
     max_step: float = 0.1
     min_step: float = 1e-9
-    error_estimate: str = "extrapolation"
-    friction_bound: str = "delivered"
-    error_norm: str = "position"
+    error_estimate: Literal["extrapolation", "step-doubling", "trapezoid"] = "extrapolation"
+    friction_bound: Literal["delivered", "lagged"] = "delivered"
+    error_norm: ErrorNorm = "position"
     velocity_weight: float = 0.0
     tolerance_ratio: float = 1e-3
     max_iterations: int = 100
@@ -117,7 +114,7 @@ class Cenic(Integrator):
     time_step = None
 
     def __post_init__(self) -> None:
-        require_flags(self)
+        require_choices(self)
         require_positive("accuracy", self.accuracy)
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
@@ -129,9 +126,6 @@ class Cenic(Integrator):
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
-        require_one_of("error_estimate", self.error_estimate, _ESTIMATES)
-        require_one_of("friction_bound", self.friction_bound, _BOUNDS)
-        require_one_of("error_norm", self.error_norm, ERROR_NORMS)
 
     @property
     def stepping(self) -> ErrorControl:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from asperity.integrators.integrator import (
     Integrator,
+    require_choices,
     require_count,
-    require_flags,
-    require_one_of,
     require_positive,
 )
 from asperity.integrators.registry import register
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from asperity.integrators.methods.icf import IcfMethod
 
 __all__ = ["Icf"]
-
-_BOUNDS = ("delivered", "lagged", "similar")
 
 
 @register("icf")
@@ -67,7 +64,7 @@ class Icf(Integrator):
     takes_every_friction = True
 
     time_step: float = 1e-3
-    friction_bound: str = "delivered"
+    friction_bound: Literal["delivered", "lagged", "similar"] = "delivered"
     tolerance: float = 1e-8
     max_iterations: int = 500
     friction_passes: int | None = None
@@ -76,9 +73,8 @@ class Icf(Integrator):
     resolve_impacts: bool = True
 
     def __post_init__(self) -> None:
-        require_flags(self)
+        require_choices(self)
         require_positive("time_step", self.time_step)
-        require_one_of("friction_bound", self.friction_bound, _BOUNDS)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
         if self.friction_passes is not None:
