@@ -101,7 +101,7 @@ def run(accuracy: float = 1e-3) -> Outcome:
         box.add_freejoint()
         box.add_geom(type=mujoco.mjtGeom.mjGEOM_BOX, size=[0.05, 0.05, 0.05], mass=0.5)
         model = spec.compile()
-    follow = asp.InverseDynamicsController(
+    follow = asp.systems.InverseDynamicsController(
         NAMES, kp=STIFFNESS, kd=DAMPING, effort_limit=[40.0, 20.0]
     )
     path = CubicHermiteSpline(TIMES, POSITIONS, VELOCITIES)

@@ -9,6 +9,7 @@ import pytest
 
 import asperity as asp
 from asperity.cli import main
+from asperity.renamed import MOVED
 
 
 @pytest.mark.parametrize(
@@ -42,3 +43,15 @@ def test_old_options_of_commands_are_refused_with_the_new_ones(
     assert main(["simulate", "scene.xml", option, "lagged"]) == 2
     said = " ".join(capsys.readouterr().err.split())
     assert f"{option} is no more" in said
+
+
+def test_names_that_moved_say_where_they_are() -> None:
+    for name, room in MOVED.items():
+        with pytest.raises(AttributeError, match=rf"asperity\.{room}\.{name} now"):
+            getattr(asp, name)
+        assert name in getattr(asp, room).__all__
+
+
+def test_the_root_has_about_thirty_names() -> None:
+    assert len(asp.__all__) <= 34
+    assert {"Integrator", "LoadReport"} <= set(asp.__all__)

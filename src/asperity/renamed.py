@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from asperity.errors import ArgumentError
 
-__all__ = ["COMMAND_OPTIONS", "refuse_old_options", "with_new_spelling"]
+__all__ = ["COMMAND_OPTIONS", "MOVED", "refuse_old_options", "with_new_spelling"]
 
 _Kind = TypeVar("_Kind", bound=type)
 
@@ -29,6 +29,19 @@ _OPTIONS = {
     "Midas": {"scheme": "time_scheme=..."},
 }
 """Of classes and functions by name: options and what to write instead."""
+
+MOVED = {
+    "ExternalSystem": "systems",
+    "FunctionSystem": "systems",
+    "InverseDynamicsController": "systems",
+    "Linearization": "derivatives",
+    "PdController": "systems",
+    "PidController": "systems",
+    "Suction": "systems",
+    "SystemInput": "systems",
+    "linearize": "derivatives",
+}
+"""Of the package's own names: the module that has them now."""
 
 COMMAND_OPTIONS = {
     "--scheme": "--error-estimate (cenic), --theta-scheme (sap) or --time-scheme (midas)",

@@ -59,7 +59,7 @@ def _errors(
     contact: asp.ContactParameters = _POINTS,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of every column of A and B against forward and backward differences."""
-    lin = asp.linearize(model, data, integrator=integrator, contact=contact)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=contact)
     ours = np.concatenate([lin.A, lin.B], axis=1)
     assert np.all(np.isfinite(ours))
     sides = models.Differences(model, integrator, contact=contact).sides(data, size)
@@ -134,7 +134,7 @@ def test_directions_are_followed_as_they_are(method: str) -> None:
         moved = differences.end(data, size * direction)
         wanted = differences.difference(base, moved) / size
         np.testing.assert_allclose(ours[:, number], wanted, atol=1e-3 * np.abs(wanted).max())
-    lin = asp.linearize(model, data, integrator=_METHODS[method], contact=_POINTS)
+    lin = asp.derivatives.linearize(model, data, integrator=_METHODS[method], contact=_POINTS)
     assert np.abs(lin.A @ directions - ours).max() > 1e-2 * np.abs(ours).max()
 
 
@@ -169,7 +169,7 @@ def test_a_contact_of_sap_between_sticking_and_sliding(shape: str, off: float) -
 
     def sticking(speed: float) -> float:
         data.qvel[0] = speed
-        lin = asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+        lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
         return float(lin.A[6, 6])
 
     first = sticking(1e-6)
@@ -225,7 +225,9 @@ def test_a_kink_on_the_way_is_that_of_one_side() -> None:
         return not np.any(ends(np.zeros(12))[1])
 
     data.qvel[2] = _first_speed(leaves, 0.0, 0.1)
-    lin = asp.linearize(model, data, integrator=integrator, contact=_POINTS, step=2 * _STEP)
+    lin = asp.derivatives.linearize(
+        model, data, integrator=integrator, contact=_POINTS, step=2 * _STEP
+    )
     base, _ = ends(np.zeros(12))
     errors = np.zeros((2, 12))
     for number, size in enumerate((1e-8, -1e-8)):
@@ -245,12 +247,12 @@ def test_the_result_repeats_and_the_end_is_that_of_the_step() -> None:
     data.qpos[2] = 0.1 - _DEPTH
     data.qvel[2] = _DEPTH / _STEP
     integrator = _METHODS["icf"]
-    first = asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+    first = asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
     assert first.qvel[2] == pytest.approx(data.qvel[2], abs=1e-12)
     assert first.qpos[2] == pytest.approx(0.1, abs=1e-12)
     data.qpos[2] -= 1e-3
-    asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+    asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
     data.qpos[2] = 0.1 - _DEPTH
-    second = asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+    second = asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
     np.testing.assert_array_equal(first.A, second.A)
     np.testing.assert_array_equal(first.qvel, second.qvel)

@@ -61,6 +61,6 @@ def test_external_systems_are_refused_by_name() -> None:
     model = mujoco.MjModel.from_xml_string(MODEL)
     spring = object()
     with pytest.raises(asp.ArgumentError, match=r"object.*no derivatives"):
-        asp.linearize(model, mujoco.MjData(model), systems=[spring])  # type: ignore[list-item]
+        asp.derivatives.linearize(model, mujoco.MjData(model), systems=[spring])  # type: ignore[list-item]
     with pytest.raises(asp.ArgumentError, match=r"object.*no derivatives"):
         Transition(model, systems=[spring])  # type: ignore[list-item]

@@ -152,7 +152,7 @@ def test_error_controlled_trajectories() -> None:
     transition = Transition(model, integrator=asp.Cenic(), step=0.01)
     start = transition.state_of(data)
     states = transition.sensitivities(start, np.zeros((5, 0)), by_state=True)
-    lin = asp.linearize(model, data, integrator=asp.Cenic(), step=0.01)
+    lin = asp.derivatives.linearize(model, data, integrator=asp.Cenic(), step=0.01)
     np.testing.assert_allclose(states.by_state[1], lin.A, rtol=1e-6, atol=1e-7)
 
 

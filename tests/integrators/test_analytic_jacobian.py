@@ -85,7 +85,7 @@ def test_joints_servos_limits_and_equalities() -> None:
 def test_external_systems_within_their_limits() -> None:
     plain = JOINTS.replace("<equality>", "<!--").replace("</equality>", "-->")
     for limit in (None, 1e-3):
-        systems = [asp.FunctionSystem(_force, joints=["a", "b"], effort_limit=limit)]
+        systems = [asp.systems.FunctionSystem(_force, joints=["a", "b"], effort_limit=limit)]
         qpos = np.array([1e-3, 2e-3])
         _compare(plain, (1e-5, 1e-2), [3e-3, -5e-3], qpos=qpos, systems=systems)
 

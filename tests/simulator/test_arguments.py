@@ -159,20 +159,20 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert ContactParameters(friction=np.float64(0.5)).friction == 0.5
 
 
-def system(**options: Any) -> asp.FunctionSystem:
-    return asp.FunctionSystem(lambda z, x: [0.0], **{"joints": ["up"], **options})
+def system(**options: Any) -> asp.systems.FunctionSystem:
+    return asp.systems.FunctionSystem(lambda z, x: [0.0], **{"joints": ["up"], **options})
 
 
-def bound(make: Callable[[], asp.ExternalSystem]) -> Callable[[], Any]:
+def bound(make: Callable[[], asp.systems.ExternalSystem]) -> Callable[[], Any]:
     return lambda: asp.Simulator(MODEL, systems=[make()])
 
 
 SYSTEMS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: asp.PidController(3, kp=1.0), "joints must be a list of names, got 3"),  # type: ignore[arg-type]
-    (lambda: asp.Suction(3, force=1, reach=1), "sources must be a list of names, got 3"),  # type: ignore[arg-type]
-    (lambda: asp.Suction("g", force="x", reach=1), "force must be a number, got 'x'"),  # type: ignore[arg-type]
+    (lambda: asp.systems.PidController(3, kp=1.0), "joints must be a list of names, got 3"),  # type: ignore[arg-type]
+    (lambda: asp.systems.Suction(3, force=1, reach=1), "sources must be a list of names, got 3"),  # type: ignore[arg-type]
+    (lambda: asp.systems.Suction("g", force="x", reach=1), "force must be a number, got 'x'"),  # type: ignore[arg-type]
     (
-        lambda: asp.InverseDynamicsController("up", kp=1, model=3),  # type: ignore[arg-type]
+        lambda: asp.systems.InverseDynamicsController("up", kp=1, model=3),  # type: ignore[arg-type]
         "model must be a mujoco.MjModel, got int",
     ),
     (lambda: system(parameters="x"), "parameters must be numbers, got 'x'"),

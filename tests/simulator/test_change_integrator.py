@@ -62,7 +62,7 @@ def test_a_tighter_accuracy_comes_closer():
 
 
 def test_systems_and_their_states_stay():
-    spring = asp.FunctionSystem(
+    spring = asp.systems.FunctionSystem(
         joints=("a",),
         initial_state=[0.0],
         output=lambda z, x: -5.0 * x.qpos[7:8] + z,

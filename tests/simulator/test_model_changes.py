@@ -424,7 +424,7 @@ def test_the_published_state_follows_the_model() -> None:
 def test_external_systems_hear_it_too() -> None:
     """Armature and limits of efforts, of which they keep copies."""
     model = mujoco.MjModel.from_xml_string(SIMPLE.replace("polycoef", "active='false' polycoef"))
-    controller = asp.InverseDynamicsController(["slide"], kp=100.0, kd=20.0, target=1.0)
+    controller = asp.systems.InverseDynamicsController(["slide"], kp=100.0, kd=20.0, target=1.0)
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3), systems=[controller])
     assert sim.advance_to(0.02).success
     joint = model.joint("slide").id

@@ -73,8 +73,8 @@ def test_marbles_are_in_the_closed_jar(model: mujoco.MjModel) -> None:
 
 def test_hands_begin_beside_jar_and_lid(model: mujoco.MjModel) -> None:
     robots = dual_arm_robots()
-    arms = asp.InverseDynamicsController(arm_joints(), kp=1.0, model=robots)
-    hands = asp.PdController(hand_joints(), kp=1.0)
+    arms = asp.systems.InverseDynamicsController(arm_joints(), kp=1.0, model=robots)
+    hands = asp.systems.PdController(hand_joints(), kp=1.0)
     task = JarTask(model, arms, hands)
     assert task.residual < 1e-6
     data = mujoco.MjData(model)

@@ -224,7 +224,7 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
         '<geom size=".02" pos=".3 0 0"/></body>'
         '<body pos=".3 0 .041"><freejoint/><geom size=".02"/></body></worldbody></mujoco>'
     )
-    control = asp.PdController(("a", "b"), kp=50.0, kd=2.0, target=(0.5, -0.2))
+    control = asp.systems.PdController(("a", "b"), kp=50.0, kd=2.0, target=(0.5, -0.2))
     simulator = asp.Simulator(
         model, integrator=asp.Sap(time_step=STEP, tolerance=1e-10), systems=[control]
     )

@@ -1,4 +1,4 @@
-"""``asperity.linearize``: the derivative of a step, in the place of `mujoco.mjd_transitionFD`."""
+"""The derivative of a step, in the place of `mujoco.mjd_transitionFD`."""
 
 from __future__ import annotations
 

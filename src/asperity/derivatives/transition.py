@@ -32,7 +32,7 @@ class Transition:
     """The map x⁺ = f(x, u, θ) over a time step, with its derivatives.
 
     States are vectors x = (qpos, qvel, act); derivatives are with respect to changes (position,
-    velocity, activation) in tangent spaces, as in `asperity.linearize`.
+    velocity, activation) in tangent spaces, as in `asperity.derivatives.linearize`.
 
     Parameters
     ----------

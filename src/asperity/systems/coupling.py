@@ -57,7 +57,7 @@ class Coupling(HoldsAddresses):
         for number, system in enumerate(self.systems):
             if not isinstance(system, ExternalSystem):
                 raise ArgumentError(
-                    f"systems[{number}] must be an asperity.ExternalSystem, got {system!r}."
+                    f"systems[{number}] must be an asperity.systems.ExternalSystem, got {system!r}."
                 )
             if system in self.systems[:number]:
                 raise ArgumentError(f"{system.label} is listed twice; make another one.")
