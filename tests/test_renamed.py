@@ -55,3 +55,13 @@ def test_names_that_moved_say_where_they_are() -> None:
 def test_the_root_has_about_thirty_names() -> None:
     assert len(asp.__all__) <= 34
     assert {"Integrator", "LoadReport"} <= set(asp.__all__)
+
+
+@pytest.mark.parametrize("name", ["world", "plant", "method", "coupling"])
+def test_what_a_simulator_is_made_of_is_internal(name: str) -> None:
+    body = "<body><freejoint/><geom size='.1'/></body>"
+    sim = asp.Simulator(f"<mujoco><worldbody>{body}<geom size='.1'/></worldbody></mujoco>")
+    with pytest.raises(AttributeError, match=rf"it is session\.{name} \(internal\) now"):
+        getattr(sim, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'wrold'$"):
+        sim.wrold  # type: ignore[attr-defined]  # noqa: B018

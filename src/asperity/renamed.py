@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from asperity.errors import ArgumentError
 
-__all__ = ["COMMAND_OPTIONS", "MOVED", "refuse_old_options", "with_new_spelling"]
+__all__ = ["COMMAND_OPTIONS", "MOVED", "attribute_error", "refuse_old_options", "with_new_spelling"]
 
 _Kind = TypeVar("_Kind", bound=type)
 
@@ -48,6 +48,22 @@ COMMAND_OPTIONS = {
     "--integrator-friction": "--friction-bound",
 }
 """Of the command line."""
+
+
+_ATTRIBUTES = {
+    "Simulator": dict.fromkeys(("coupling", "method", "plant", "world"), "session.{} (internal)"),
+}
+"""Of objects by class: attributes and what to read instead."""
+
+
+def attribute_error(owner: object, name: str) -> str:
+    """What is said of an attribute that an object does not have."""
+    said = f"{type(owner).__name__!r} object has no attribute {name!r}"
+    for kind in type(owner).__mro__:
+        new = _ATTRIBUTES.get(kind.__name__, {}).get(name)
+        if new is not None:
+            return f"{said}; it is {new.format(name)} now"
+    return said
 
 
 def _refuse(name: str, given: Iterable[str]) -> None:

@@ -77,9 +77,9 @@ class _Counting(Recorder):
         return 1
 
     def after_steps(self) -> None:
-        assert isinstance(self.method, Extrapolation)
+        assert isinstance(self.session.method, Extrapolation)
         if self.stats.steps > self.steps:
-            memory = self.method._table
+            memory = self.session.method._table
             assert memory is not None
             self.extrapolated += float(np.mean(memory.rough[memory.island] == 0))
 

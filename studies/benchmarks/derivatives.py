@@ -114,10 +114,10 @@ def _error(model: mujoco.MjModel, integrator: asp.Icf, data: mujoco.MjData) -> f
     """Of A against central differences of steps that are solved to round-off."""
     lin = asp.derivatives.linearize(model, data, integrator=integrator)
     simulator = asp.Simulator(model, integrator=integrator)
-    method = simulator.method.base
+    method = simulator.session.method.base
     assert isinstance(method, IcfMethod)
-    convex = ConvexStep(simulator.world, method)
-    for state in simulator.world.evaluated_states:
+    convex = ConvexStep(simulator.session.world, method)
+    for state in simulator.session.world.evaluated_states:
         state.data.ctrl[:] = data.ctrl
     nv = model.nv
     errors = []

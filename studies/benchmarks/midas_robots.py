@@ -161,7 +161,7 @@ def parts(path: str) -> Iterator[dict[str, Any]]:
     start = time.process_time()
     try:
         sim = asp.Simulator(model, integrator=asp.Midas(time_step=STEP))
-        engine = sim.method.engine
+        engine = sim.session.method.engine
         test = IntersectionTest(engine)
         sim.advance_to(STEP)
         yield {
@@ -220,7 +220,7 @@ def rates(path: str) -> Iterator[dict[str, Any]]:
         allow(QUIET_LIMIT + MOVING_LIMIT)
         sim = asp.Simulator(model, integrator=asp.Midas(time_step=RATE_STEP))
         sim.advance_to(RATE_STEP)
-        yield {"triangles": len(sim.method.engine.table.face)}
+        yield {"triangles": len(sim.session.method.engine.table.face)}
         yield {"quiet": measure_rate(sim, RATE_QUIET, None)}
         moving = measure_rate(sim, RATE_MOVING, np.random.default_rng(0))
         yield {"class": "runs", "moving": moving}

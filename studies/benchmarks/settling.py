@@ -129,7 +129,7 @@ def settle(sim: asp.Simulator, duration: float, every: float = 0.5) -> Iterator[
     SimulationError
         If a step does not converge.
     """
-    test = IntersectionTest(sim.method.engine)
+    test = IntersectionTest(sim.session.method.engine)
     model, data = sim.model, sim.data
     for moment in np.arange(every, duration + 1e-9, every):
         sim.advance_to(float(moment))
@@ -167,7 +167,7 @@ def main() -> None:
                 _written(bin_model(shapes, options.bodies), Path(folder)),
                 integrator=integrator,
             )
-        triangles = len(sim.method.engine.table.face)
+        triangles = len(sim.session.method.engine.table.face)
         print(f"{options.bodies} bodies, {sim.model.ngeom} geoms, {triangles} triangles")
         start = time.process_time()
         for now in settle(sim, options.duration):

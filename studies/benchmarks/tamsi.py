@@ -133,7 +133,7 @@ class DrakeMug:
     @staticmethod
     def _properties(origin: asp.Simulator) -> ProximityProperties:
         """Two surfaces in series have the stiffness of Asperity's pairs; the rest is a mean."""
-        contacts = origin.world.current.contacts
+        contacts = origin.session.world.current.contacts
         properties = ProximityProperties()
         friction = float(contacts.dynamic_friction[0])
         AddContactMaterial(

@@ -190,7 +190,7 @@ def compare_along(
             # Hands what was written to the world, as the step itself would.
             simulator.advance_to(simulator.time)
         if cases and step % every == 0:
-            tables = prepare_problem(simulator.world, step_size)
+            tables = prepare_problem(simulator.session.world, step_size)
             problem = read_problem(tables)
             times.append(simulator.time)
             contacts.append(problem.ncontact)

@@ -52,7 +52,7 @@ def _jacobians(text: str, jacobian: str, qvel, friction_law: str = "smooth", qpo
     if qpos is not None:
         sim.data.qpos[:] = qpos
     assert sim.step().success
-    table, nv = sim.method.base.table, sim.model.nv
+    table, nv = sim.session.method.base.table, sim.model.nv
     return [m.reshape(nv, nv).copy() for m in (table.velocity_jacobian, table.position_jacobian)]
 
 

@@ -206,8 +206,8 @@ def test_transition_awareness_spares_divided_steps(newton: str) -> None:
         # A Jacobian of the stiction region serves badly where the box breaks loose.
         assert aware.stats.substeps < 0.5 * plain.stats.substeps
     assert aware.stats.evaluations < plain.stats.evaluations
-    assert aware.method.base.table is not None
-    assert aware.method.base.table.limited >= 2
+    assert aware.session.method.base.table is not None
+    assert aware.session.method.base.table.limited >= 2
     assert aware.data.qpos[0] == pytest.approx(plain.data.qpos[0], abs=2e-3)
 
 

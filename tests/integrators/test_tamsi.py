@@ -138,9 +138,9 @@ def test_clutter_at_ten_milliseconds_survives() -> None:
     sim = pile(asp.Tamsi(time_step=1e-2))
     report = sim.advance_to(3.0)
     assert report.success, report.message
-    assert sim.method.base.table is not None
+    assert sim.session.method.base.table is not None
     # Stiction is entered hundreds of times.
-    assert sim.method.base.table.limited > 50
+    assert sim.session.method.base.table.limited > 50
     assert report.stats.longest_iterations < 10 * report.stats.solves
     assert report.stats.solves < 1.1 * report.stats.steps
     heights = sim.data.qpos.reshape(-1, 7)[:, 2]

@@ -62,7 +62,7 @@ def run(name: str, seed: int, steps: int) -> Findings:
     sim = asp.Simulator(
         xml, integrator=asp.Midas(time_step=0.01, activation_distance=distance, overlaps="separate")
     )
-    model, data, engine = sim.model, sim.data, sim.method.engine
+    model, data, engine = sim.model, sim.data, sim.session.method.engine
     rng = np.random.default_rng(seed)
     free = model.jnt_type == 0
     for dof in model.jnt_dofadr[free]:

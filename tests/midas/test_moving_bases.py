@@ -20,7 +20,7 @@ def midas(xml: str, **options) -> asp.Simulator:
 
 def pose_error(sim: asp.Simulator) -> float:
     """How far the first mocap body's points may be from where they were told to be [m]."""
-    engine = sim.method.engine
+    engine = sim.session.method.engine
     body = int(np.flatnonzero(sim.model.body_mocapid == 0)[0])
     q = engine.table.q[engine.links.body_link[body]]
     data = sim.data

@@ -121,7 +121,7 @@ def test_work_is_divided() -> None:
         _columns(), integrator=asp.Midas(time_step=STEP, subdivisions=3), threads=2
     )
     simulator.advance_to(0.3)
-    table = simulator.method.engine.table
+    table = simulator.session.method.engine.table
     assert table.team != 0
     assert table.islands > 1
     assert np.count_nonzero(np.diff(table.run_schedule)) > 1
@@ -153,7 +153,7 @@ def test_lists_that_grow_grow_alike() -> None:
             _columns(), integrator=asp.Midas(time_step=STEP, subdivisions=4), threads=threads
         )
         simulator.advance_to(0.1)
-        table = simulator.method.engine.table
+        table = simulator.session.method.engine.table
         assert len(table.candidate_kind) > 1024
         ends.append(
             (len(table.candidate_kind), table.candidates, table.rebuilds, state_bits(simulator))
@@ -170,7 +170,7 @@ def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
         simulator.data.qvel[2] = -20.0
         report = simulator.advance_to(1.0, on_failure="return")
         assert report.status == Status.NOT_CONVERGED
-        engine = simulator.method.engine
+        engine = simulator.session.method.engine
         assert np.array_equal(engine.table.qpos, simulator.data.qpos)
         ends.append((report.time, *state_bits(simulator)))
     assert ends[1:] == ends[:-1]
@@ -197,7 +197,10 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
     simulator.advance_to(0.1)
     other = duplicate(simulator)
     assert other.threads == 2
-    assert other.method.engine.table.team not in (0, simulator.method.engine.table.team)
+    assert other.session.method.engine.table.team not in (
+        0,
+        simulator.session.method.engine.table.team,
+    )
     for one in (simulator, other):
         one.advance_to(0.3)
     assert state_bits(simulator) == state_bits(other)

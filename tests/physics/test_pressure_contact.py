@@ -338,7 +338,7 @@ def test_dissipation_of_the_softer_side_counts() -> None:
     )
     sim = simulator(FLOOR + CUBE, asp.Icf(time_step=1e-3), contact)
     sim.advance_to(0.1)
-    contacts = sim.world.current.contacts
+    contacts = sim.session.world.current.contacts
     assert contacts.dissipation[: contacts.count] == pytest.approx(3.0)
 
 
@@ -437,7 +437,7 @@ def test_what_begins_to_collide_has_a_field() -> None:
     sim = simulator(FLOOR + CUBE)
     sim.model.geom_contype[1] = sim.model.geom_conaffinity[1] = 0
     sim.advance_to(0.01)
-    assert sim.plant.fields.any == 0
+    assert sim.session.plant.fields.any == 0
     sim.model.geom_contype[1] = sim.model.geom_conaffinity[1] = 1
     sim.advance_to(0.5)
     assert np.all(sim.contacts.patch == 0)

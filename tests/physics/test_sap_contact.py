@@ -251,7 +251,7 @@ def test_scaling_of_the_stopping_criterion() -> None:
         )
         sim.data.ctrl[0] = 0.6
         assert sim.advance_to(0.5).success
-        problem = sim.world.problem
+        problem = sim.session.world.problem
         at = problem.graph.block_start[0] + np.arange(3) * 4
         diagonal = problem.matrix[at] if scaling == "system" else sim.data.M[[0, 2, 5]]
         np.testing.assert_allclose(problem.mass_diagonal[:3], diagonal, rtol=1e-2)
@@ -298,7 +298,9 @@ def test_bad_options(option: dict, match: str) -> None:
 
 
 def test_bad_law() -> None:
-    with pytest.raises(ArgumentError, match="friction_bound 'sap' is unknown; use one of delivered,"):
+    with pytest.raises(
+        ArgumentError, match="friction_bound 'sap' is unknown; use one of delivered,"
+    ):
         asp.Icf(friction_bound="sap")
 
 

@@ -226,8 +226,20 @@ def test_parts_of_a_simulator_are_refused(make: _Copy) -> None:
     sim = in_motion(asp.Cenic())
     midas = in_motion(asp.Midas(time_step=5e-3))
     parts = (
-        *(sim.world, sim.plant, sim.coupling, sim.method, sim.method.base, sim.world.table),
-        *(sim.world.current, sim.world.problem, midas.method.engine, midas.method),
+        *(
+            sim.session.world,
+            sim.session.plant,
+            sim.session.coupling,
+            sim.session.method,
+            sim.session.method.base,
+            sim.session.world.table,
+        ),
+        *(
+            sim.session.world.current,
+            sim.session.world.problem,
+            midas.session.method.engine,
+            midas.session.method,
+        ),
     )
     for part in parts:
         with pytest.raises(TypeError, match=r"holds addresses .* copy or pickle its Simulator\.$"):
@@ -287,7 +299,7 @@ def test_threads_that_get_in_each_other_s_way_do_no_harm() -> None:
     refused = 0
     thread = threading.Thread(target=sim.advance_to, args=(0.2,))
     thread.start()
-    while sim.world.table.steps == 0:
+    while sim.session.world.table.steps == 0:
         time.sleep(1e-4)
     while thread.is_alive():
         try:

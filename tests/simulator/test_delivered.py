@@ -86,7 +86,7 @@ def test_delivered_impulses_are_the_change_of_momentum(integrator: asp.Integrato
 def test_doubled_steps_deliver_their_second_half() -> None:
     """m a = f + m g over the half step, whose beginning error control does not publish."""
     sim = asp.Simulator(TUMBLING, integrator=asp.Cenic(accuracy=1e-3, max_step=5e-3))
-    sim.world.problem.options.tolerance = 1e-15
+    sim.session.world.problem.options.tolerance = 1e-15
     sim.data.qvel[:] = [1.5, -0.4, -1.0, 3.0, -4.0, 2.0]
     touched = 0
     for _ in range(300):

@@ -141,7 +141,7 @@ def test_contact_parameters_are_the_simulator_s(walker: mujoco.MjModel) -> None:
     # A mapping that is changed between calls is heard.
     materials["torso"] = asp.Material(stiffness=1e5)
     asp.step(walker, data, contact=contact)
-    assert drop_in._STEPPED[id(data)].simulator.plant.materials.geoms[1, 0] == 1e5
+    assert drop_in._STEPPED[id(data)].simulator.session.plant.materials.geoms[1, 0] == 1e5
 
 
 def test_a_change_of_the_model_is_heard() -> None:

@@ -50,7 +50,7 @@ Between = Callable[[asp.Simulator], None]
 
 
 def _evaluate_again(sim: asp.Simulator) -> None:
-    sim.world.current.table.valid = 0
+    sim.session.world.current.table.valid = 0
 
 
 def _look_elsewhere(sim: asp.Simulator) -> None:

@@ -40,7 +40,7 @@ def made_of(sim: asp.Simulator) -> asp.Simulator:
     mujoco.mj_setState(model, data, state, kind)
     new = asp.Simulator(model, integrator=sim.integrator, data=data)
     # What error control has learned of the motion so far is not what this is about.
-    new.world.table.next_step = sim.world.table.next_step
+    new.session.world.table.next_step = sim.session.world.table.next_step
     return new
 
 
@@ -161,12 +161,12 @@ def test_midas_hears_of_meshes() -> None:
     model = mujoco.MjModel.from_xml_string(text)
     sim = asp.Simulator(model, integrator=asp.Midas(time_step=0.01))
     assert sim.advance_to(0.01).success
-    before = sim.method.base.engine.table.vertex_now.copy()
+    before = sim.session.method.base.engine.table.vertex_now.copy()
     model.mesh_vert[:] *= 0.5
     counted = sim.stats.solves
     assert sim.advance_to(0.02).success
     assert sim.stats.solves > counted
-    size = np.ptp(sim.method.base.engine.table.vertex_now, axis=0)
+    size = np.ptp(sim.session.method.base.engine.table.vertex_now, axis=0)
     np.testing.assert_allclose(size, 0.5 * np.ptp(before, axis=0), rtol=1e-3)
 
 

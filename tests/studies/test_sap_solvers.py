@@ -46,7 +46,7 @@ def test_preparing_a_step_does_not_take_it() -> None:
     other = asp.Simulator(pile(), integrator=SAP)
     for _ in range(60):
         before = (one.data.qpos.copy(), one.data.qvel.copy(), one.time, one.stats.steps)
-        tables = prepare_problem(one.world, STEP)
+        tables = prepare_problem(one.session.world, STEP)
         problem = read_problem(tables)
         solution = solve_newton(problem, tables)
         solve_geodesic(problem, tables)
@@ -54,7 +54,7 @@ def test_preparing_a_step_does_not_take_it() -> None:
         np.testing.assert_array_equal(one.data.qvel, before[1])
         assert (one.time, one.stats.steps) == before[2:]
         predicted = np.zeros(one.model.nv)
-        plant, current = one.world.plant.table, one.world.current.table
+        plant, current = one.session.world.plant.table, one.session.world.current.table
         velocity = np.concatenate([solution.velocity, np.zeros(6 * (one.model.nbody + 1))])
         velocity_from_solver(plant, current.cdof, velocity, predicted)
         one.step()
@@ -71,13 +71,13 @@ def test_preparing_a_step_does_not_take_it() -> None:
 def test_step_size_of_a_preparation(step: float) -> None:
     simulator = asp.Simulator(pile(1), integrator=SAP)
     with pytest.raises(ValueError, match="step"):
-        prepare_problem(simulator.world, step)
+        prepare_problem(simulator.session.world, step)
 
 
 def test_only_the_problem_of_sap_is_read() -> None:
     simulator = asp.Simulator(pile(1), integrator=asp.Icf(time_step=STEP))
     with pytest.raises(ValueError, match=r"Sap\(\)"):
-        read_problem(prepare_problem(simulator.world, STEP))
+        read_problem(prepare_problem(simulator.session.world, STEP))
 
 
 @pytest.mark.parametrize("scheme", ["symplectic-euler", "midpoint", "implicit-euler"])
@@ -99,7 +99,7 @@ def test_equalities_limits_and_springs(scheme: str) -> None:
     simulator = asp.Simulator(model, integrator=sap)
     limits = 0
     for _ in range(80):
-        tables = prepare_problem(simulator.world, STEP)
+        tables = prepare_problem(simulator.session.world, STEP)
         problem = read_problem(tables)
         expected = solve_newton(problem, tables)
         found = solve_geodesic(problem, tables, complementarity=1e-13)
@@ -230,7 +230,7 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
     )
     touched = 0
     for _ in range(80):
-        tables = prepare_problem(simulator.world, STEP)
+        tables = prepare_problem(simulator.session.world, STEP)
         problem = read_problem(tables)
         solution = solve_newton(problem, tables)
         geodesic = solve_geodesic(problem, tables, complementarity=1e-12)
@@ -240,7 +240,7 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
         assert errors_of(problem, solution).momentum < 1e-9
         np.testing.assert_allclose(geodesic.velocity, solution.velocity, atol=1e-5)
         predicted = np.zeros(model.nv)
-        plant, current = simulator.world.plant.table, simulator.world.current.table
+        plant, current = simulator.session.world.plant.table, simulator.session.world.current.table
         velocity = np.concatenate([solution.velocity, np.zeros(6 * (model.nbody + 1))])
         velocity_from_solver(plant, current.cdof, velocity, predicted)
         # The solution, before what turns far in a step gets its energy.
@@ -254,7 +254,7 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
 def test_newton_with_another_tolerance() -> None:
     simulator = asp.Simulator(pile(), integrator=SAP)
     simulator.advance_to(0.3)
-    tables = prepare_problem(simulator.world, STEP)
+    tables = prepare_problem(simulator.session.world, STEP)
     problem = read_problem(tables)
     loose = solve_newton(problem, tables, tolerance=0.1)
     tight = solve_newton(problem, tables)

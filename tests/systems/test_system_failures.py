@@ -54,7 +54,7 @@ def test_an_exception_surfaces_as_itself(integrator: Integrator, failure: BaseEx
         sim.advance_to(2.0)
     assert caught.value is failure
     assert 0.3 < sim.time < 0.7
-    assert sim.time == sim.world.current.table.time
+    assert sim.time == sim.session.world.current.table.time
     assert 0.0 < sim.data.qpos[0] < 0.11
     # Mended, the simulation goes on from there.
     system.failure = None

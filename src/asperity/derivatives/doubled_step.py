@@ -84,7 +84,7 @@ class DoubledStep:
 
     def decide(self, state: StepState, step: float) -> Decisions:
         """What a step from this state decides."""
-        method, world = self._simulator.method, self._simulator.world
+        method, world = self._simulator.session.method, self._simulator.session.world
         if not isinstance(method, Extrapolation):
             return Decisions(np.zeros(self._model.nv, bool))
         self._whole.end(state, step)
@@ -161,7 +161,7 @@ class DoubledStep:
         return self._join(((state, directions), half, second), full, step, decided, parameters)
 
     def _share_springs(self, step: float) -> None:
-        if isinstance(self._simulator.method, Extrapolation):
+        if isinstance(self._simulator.session.method, Extrapolation):
             self._convex.share_springs(step)
 
     def _join(

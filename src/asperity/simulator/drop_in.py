@@ -63,9 +63,9 @@ class _Stepped:
             )
             simulator.session.reference.release()
             self.simulator, self.options = simulator, options
-        elif systems and data.time < simulator.world.current.table.time:
+        elif systems and data.time < simulator.session.world.current.table.time:
             # Reset: there is no other way to the states of external systems.
-            simulator.coupling.reset()
+            simulator.session.coupling.reset()
         return simulator
 
 

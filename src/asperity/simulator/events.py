@@ -87,7 +87,7 @@ class EventFinder:
         self._probe = copy.copy(simulator)
         # The functions look, and do nothing.
         self._probe.control = None
-        current = simulator.world.current.table
+        current = simulator.session.world.current.table
         self._last = self._state(current)
         self._values = self._evaluate(*self._last)
 
@@ -149,7 +149,7 @@ class EventFinder:
         mujoco.mj_copyState(probe.model, source, data, INPUT_BITS)
         data.time = time
         data.qpos[:], data.qvel[:] = qpos, qvel
-        data.act[:] = self._simulator.world.current.table.act
+        data.act[:] = self._simulator.session.world.current.table.act
         for one, other in zip(self._simulator.systems, probe.systems, strict=True):
             probe.system_state(other)[:] = self._simulator.system_state(one)
         probe.advance_to(time)

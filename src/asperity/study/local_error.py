@@ -68,11 +68,11 @@ class StateRecorder(Recorder):
         """See `Recorder`."""
         super().start_record()
         self._activations: list[np.ndarray] = []
-        self.world.table.record_act[0] = self.data.act
+        self.session.world.table.record_act[0] = self.data.act
 
     def keep_record(self) -> None:
         """See `Recorder`."""
-        table = self.world.table
+        table = self.session.world.table
         self._activations.append(table.record_act[: int(table.records)].copy())
         super().keep_record()
 

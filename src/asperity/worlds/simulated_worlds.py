@@ -100,7 +100,7 @@ class SimulatedWorlds(HoldsAddresses):
     def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:
         """Let the next call of worlds begin anew, and external systems in their initial states."""
         for w in worlds:
-            self._simulators[w].coupling.reset()
+            self._simulators[w].session.coupling.reset()
             self._simulators[w].session.inputs.forget()
         self._put_states(worlds)
 
