@@ -55,12 +55,3 @@ def test_what_is_no_smoothing_is_refused() -> None:
             parameters=[contact_parameter("stiffness", 1e4)],
             smoothing=Smoothing(stiffness=1e3),
         )
-
-
-def test_external_systems_are_refused_by_name() -> None:
-    model = mujoco.MjModel.from_xml_string(MODEL)
-    spring = object()
-    with pytest.raises(asp.ArgumentError, match=r"object.*no derivatives"):
-        asp.derivatives.linearize(model, mujoco.MjData(model), systems=[spring])  # type: ignore[list-item]
-    with pytest.raises(asp.ArgumentError, match=r"object.*no derivatives"):
-        Transition(model, systems=[spring])  # type: ignore[list-item]

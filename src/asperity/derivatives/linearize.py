@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -12,13 +11,12 @@ import numpy as np
 
 from asperity.arguments import as_number
 from asperity.derivatives.sensors import sensor_derivatives
-from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
+from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import Tangent
 from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator import Simulator
-from asperity.systems import ExternalSystem
 
 __all__ = ["Linearization", "linearize"]
 
@@ -116,7 +114,6 @@ def linearize(
     contact: ContactParameters | None = None,
     step: float | None = None,
     sensors: bool = True,
-    systems: Sequence[ExternalSystem] = (),
 ) -> Linearization:
     """Linearise the transition over a time step, as `mujoco.mjd_transitionFD` does.
 
@@ -135,8 +132,6 @@ def linearize(
     sensors : bool
         Whether C and D are wanted, of models with sensors: they take a step for every displacement
         of the state. Without them they have no rows.
-    systems : sequence of ExternalSystem
-        None: external systems have no derivatives, and are refused.
 
     Returns
     -------
@@ -162,7 +157,6 @@ def linearize(
     the derivative of the state's own side; at the kink itself every column is the derivative ahead,
     along its own coordinate. See docs/derivatives.md for what derivatives through contact mean.
     """
-    refuse_systems(systems)
     if not isinstance(model, mujoco.MjModel):
         raise ArgumentError(
             f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "

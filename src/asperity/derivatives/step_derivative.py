@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import mujoco
 import numpy as np
 
@@ -15,7 +13,7 @@ from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.displaced_steps import DisplacedSteps
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
-from asperity.errors import ArgumentError, SimulationError
+from asperity.errors import SimulationError
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.step_doubling import StepDoubling
@@ -26,20 +24,10 @@ from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
-from asperity.systems import ExternalSystem
 
-__all__ = ["StepDerivative", "refuse_systems"]
+__all__ = ["StepDerivative"]
 
 _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
-
-
-def refuse_systems(systems: Sequence[ExternalSystem]) -> None:
-    """Raise a `ArgumentError` if there are external systems, which have no derivatives."""
-    if len(systems) > 0:
-        raise ArgumentError(
-            f"external systems ({type(systems[0]).__name__}) have no derivatives; linearise the "
-            "model without systems=, and add theirs."
-        )
 
 
 _Steps = ConvexStep | DoubledStep | StepDifferences

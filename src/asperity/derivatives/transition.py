@@ -14,13 +14,12 @@ from asperity.derivatives.balance.smoothing import Smoothing
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.parameterized_step import ParameterizedStep
 from asperity.derivatives.parameters.parameters import Parameter, refuse_simple_bodies
-from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
+from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState, Tangent
 from asperity.derivatives.trajectory_results import Gradient, Sensitivities
 from asperity.errors import ArgumentError
 from asperity.integrators import Icf, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.systems import ExternalSystem
 
 __all__ = ["Transition"]
 
@@ -52,13 +51,11 @@ class Transition:
 
     smoothing : Smoothing, optional
         Of contact; none by default.
-    systems : sequence of ExternalSystem
-        None: external systems have no derivatives, and are refused.
 
     Raises
     ------
     ArgumentError, ModelError
-        If there are external systems, or something else cannot be simulated.
+        If the model or an argument cannot be used.
 
     Notes
     -----
@@ -75,9 +72,7 @@ class Transition:
         step: float | None = None,
         data: mujoco.MjData | None = None,
         smoothing: Smoothing | None = None,
-        systems: Sequence[ExternalSystem] = (),
     ) -> None:
-        refuse_systems(systems)
         if not isinstance(model, mujoco.MjModel):
             raise ArgumentError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
         if integrator is not None and not isinstance(integrator, Integrator):
