@@ -16,17 +16,17 @@ __all__ = ["COMMAND_OPTIONS", "MOVED", "attribute_error", "refuse_old_options", 
 _Kind = TypeVar("_Kind", bound=type)
 
 _OPTIONS = {
-    "Cenic": {"scheme": "error_estimate=...", "friction": "friction_bound=..."},
+    "Cenic": {"scheme": "error_estimate=", "friction": "friction_bound="},
     "Icf": {
-        "friction": "friction_bound=...",
-        "accuracy": "Cenic(accuracy=...), which is Icf under error control",
-        "max_step": "Cenic(max_step=...), which is Icf under error control",
-        "min_step": "Cenic(min_step=...), which is Icf under error control",
-        "error_norm": "Cenic(error_norm=...), which is Icf under error control",
-        "velocity_weight": "Cenic(velocity_weight=...), which is Icf under error control",
+        "friction": "friction_bound=",
+        "accuracy": "Cenic(accuracy=...), which is Icf under error control,",
+        "max_step": "Cenic(max_step=...), which is Icf under error control,",
+        "min_step": "Cenic(min_step=...), which is Icf under error control,",
+        "error_norm": "Cenic(error_norm=...), which is Icf under error control,",
+        "velocity_weight": "Cenic(velocity_weight=...), which is Icf under error control,",
     },
-    "Sap": {"scheme": "theta_scheme=..."},
-    "Midas": {"scheme": "time_scheme=..."},
+    "Sap": {"scheme": "theta_scheme="},
+    "Midas": {"scheme": "time_scheme="},
 }
 """Of classes and functions by name: options and what to write instead."""
 
@@ -70,7 +70,7 @@ def _refuse(name: str, given: Iterable[str]) -> None:
     for option in given:
         new = _OPTIONS[name].get(option)
         if new is not None:
-            raise ArgumentError(f"{name}({option}=...) is no more: write {new}.")
+            raise ArgumentError(f"{name}({option}=...) is no more: write {new} instead.")
 
 
 def refuse_old_options(kind: _Kind) -> _Kind:
