@@ -117,3 +117,10 @@ def test_on_failure_is_one_of_two_words(wrong: object) -> None:
     sim = asp.Simulator(BALL)
     with pytest.raises(asp.ArgumentError, match="on_failure must be 'raise' or 'return'"):
         sim.advance_to(0.1, on_failure=wrong)  # type: ignore[arg-type]
+
+
+def test_success_means_the_same_for_all() -> None:
+    assert [status for status in asp.Status if status.success] == [
+        asp.Status.SUCCESS,
+        asp.Status.EVENT,
+    ]

@@ -88,6 +88,11 @@ class Status(enum.IntEnum):
     EVENT = 7
 
     @property
+    def success(self) -> bool:
+        """Whether it ended as was asked: at the requested time, or at a terminal event."""
+        return self in (Status.SUCCESS, Status.EVENT)
+
+    @property
     def message(self) -> str:
         """A sentence for the user."""
         return _MESSAGES[self]

@@ -146,15 +146,12 @@ def simulate(
         trajectory.qpos, trajectory.qvel = trajectory.at(reached)
         trajectory.time = reached
     trajectory.ctrl = simulator.controls_at(trajectory.time)
-    if on_failure == "raise" and status not in _ENDS:
+    if on_failure == "raise" and not status.success and status != Status.INTERRUPTED:
         error = failure(status, simulator.time, message)
         error.trajectory = trajectory
         raise error
     return trajectory
 
-
-# Of a simulation that has not failed.
-_ENDS = (Status.SUCCESS, Status.EVENT, Status.INTERRUPTED)
 
 _Steps = tuple[np.ndarray, np.ndarray, np.ndarray]
 

@@ -56,8 +56,8 @@ class Trajectory(Shown):
 
     @property
     def success(self) -> bool:
-        """Whether the end of the time span was reached, or an event that ends the simulation."""
-        return self.status in (Status.SUCCESS, Status.EVENT)
+        """`Status.success` of its status: whether it ended as was asked."""
+        return self.status.success
 
     def at(self, times: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Interpolate between samples (dense output).
