@@ -55,7 +55,7 @@ class Shuffleboard(gymnasium.Env[np.ndarray, np.ndarray]):
 
     def step(self, action: np.ndarray) -> tuple[np.ndarray, float, bool, bool, dict[str, Any]]:
         self.sim.data.qvel[0] = float(action[0])
-        report = self.sim.advance_to(3.0)
+        report = self.sim.advance_to(3.0, on_failure="return")
         error = float(self.sim.data.qpos[0] - self.task[0])
         return self.task.copy(), -abs(error), True, not report.success, {"error": error}
 

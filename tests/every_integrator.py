@@ -26,14 +26,14 @@ SCENE = """
 
 INTEGRATORS = {
     "Cenic": asp.Cenic(),
-    "Cenic, trapezoid": asp.Cenic(scheme="trapezoid"),
+    "Cenic, trapezoid": asp.Cenic(error_estimate="trapezoid"),
     "Icf": asp.Icf(time_step=2e-3),
-    "Icf, similar": asp.Icf(time_step=2e-3, friction="similar"),
+    "Icf, similar": asp.Icf(time_step=2e-3, friction_bound="similar"),
     **{
-        f"Sap, {scheme}": asp.Sap(time_step=2e-3, scheme=scheme)
+        f"Sap, {scheme}": asp.Sap(time_step=2e-3, theta_scheme=scheme)
         for scheme in ("symplectic-euler", "implicit-euler", "explicit-euler", "midpoint")
     },
-    "Sap, controlled": asp.Sap(accuracy=1e-3, scheme="midpoint"),
+    "Sap, controlled": asp.Sap(accuracy=1e-3, theta_scheme="midpoint"),
     "Tamsi": asp.Tamsi(time_step=1e-3),
     "Tamsi, controlled": asp.Tamsi(accuracy=1e-3),
     "ImplicitEuler": asp.ImplicitEuler(time_step=1e-3),

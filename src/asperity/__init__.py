@@ -14,19 +14,24 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from asperity.integrators.presets import __all__ as _presets
+from asperity.renamed import MOVED as _MOVED
 from asperity.shown import Shown as _Shown
 
 if TYPE_CHECKING:
-    from asperity.derivatives import Linearization, linearize
+    from asperity import derivatives as derivatives
+    from asperity import systems as systems
     from asperity.errors import (
+        ArgumentError,
         AsperityError,
         AsperityWarning,
+        MissingExtra,
         ModelError,
         SimulationError,
         Status,
     )
+    from asperity.integrators.integrator import Integrator
     from asperity.integrators.presets import *  # noqa: F403
-    from asperity.loading import load_model, load_spec
+    from asperity.loading import LoadReport, load_model, load_spec
     from asperity.midas import Midas
     from asperity.plant.model.contact_parameters import ContactParameters
     from asperity.plant.model.material import Material
@@ -39,45 +44,31 @@ if TYPE_CHECKING:
         simulate,
         step,
     )
-    from asperity.systems import (
-        ExternalSystem,
-        FunctionSystem,
-        InverseDynamicsController,
-        PdController,
-        PidController,
-        Suction,
-        SystemInput,
-    )
     from asperity.viewer import View, view
     from asperity.worlds import Batch, rollout
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ArgumentError",
     "AsperityError",
     "AsperityWarning",
     "Batch",
     "ContactParameters",
     "Contacts",
-    "ExternalSystem",
-    "FunctionSystem",
-    "InverseDynamicsController",
-    "Linearization",
+    "Integrator",
+    "LoadReport",
     "Material",
     "Midas",
+    "MissingExtra",
     "ModelError",
-    "PdController",
-    "PidController",
     "Report",
     "SimulationError",
     "Simulator",
     "Statistics",
     "Status",
-    "Suction",
-    "SystemInput",
     "Trajectory",
     "View",
-    "linearize",
     "load_model",
     "load_spec",
     "rollout",
@@ -89,10 +80,11 @@ __all__ += _presets
 
 # Imported on first use: Numba takes a second that the help of the command line need not wait for.
 _ROOMS = {
-    "asperity.derivatives": ("Linearization", "linearize"),
     "asperity.errors": (
+        "ArgumentError",
         "AsperityError",
         "AsperityWarning",
+        "MissingExtra",
         "ModelError",
         "SimulationError",
         "Status",
@@ -100,7 +92,8 @@ _ROOMS = {
     # Presets import no compiled code.
     "asperity.integrators.presets": tuple(_presets),
     "asperity.midas": ("Midas",),
-    "asperity.loading": ("load_model", "load_spec"),
+    "asperity.integrators.integrator": ("Integrator",),
+    "asperity.loading": ("LoadReport", "load_model", "load_spec"),
     "asperity.plant.model.contact_parameters": ("ContactParameters",),
     "asperity.plant.model.material": ("Material",),
     "asperity.simulator": (
@@ -112,24 +105,22 @@ _ROOMS = {
         "simulate",
         "step",
     ),
-    "asperity.systems": (
-        "ExternalSystem",
-        "FunctionSystem",
-        "InverseDynamicsController",
-        "PdController",
-        "PidController",
-        "Suction",
-        "SystemInput",
-    ),
     "asperity.worlds": ("Batch", "rollout"),
     "asperity.viewer": ("View", "view"),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
 
 
+# Rooms with a surface of their own that need no extra, as attributes.
+_MODULES = ("derivatives", "systems")
+
+
 def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return importlib.import_module(f"asperity.{name}")
     if name not in _HOMES:
-        raise AttributeError(f"module 'asperity' has no attribute {name!r}")
+        hint = f"; it is asperity.{_MOVED[name]}.{name} now" if name in _MOVED else ""
+        raise AttributeError(f"module 'asperity' has no attribute {name!r}{hint}")
     room = importlib.import_module(_HOMES[name])
     value = getattr(room, name)
     globals()[name] = value

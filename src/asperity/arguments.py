@@ -6,7 +6,7 @@ import numbers
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,7 +34,7 @@ def as_number(name: str, value: Any) -> float:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If it is anything else, such as a text, a truth value or a list.
     """
     if is_number(value):
@@ -42,7 +42,7 @@ def as_number(name: str, value: Any) -> float:
     # An array without dimensions is one, too.
     if getattr(value, "shape", None) == () and value.dtype.kind in "iuf":
         return float(value)
-    raise ModelError(f"{name} must be a number, got {value!r}.")
+    raise ArgumentError(f"{name} must be a number, got {value!r}.")
 
 
 def as_array(name: str, values: Any) -> np.ndarray:
@@ -50,7 +50,7 @@ def as_array(name: str, values: Any) -> np.ndarray:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If they are no numbers, or not as many in every row.
     """
     import numpy as np  # the command line lists options without it
@@ -58,7 +58,7 @@ def as_array(name: str, values: Any) -> np.ndarray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ModelError(f"{name} must be numbers, got {values!r}.") from None
+        raise ArgumentError(f"{name} must be numbers, got {values!r}.") from None
 
 
 def as_names(name: str, values: Any) -> list[str]:
@@ -66,7 +66,7 @@ def as_names(name: str, values: Any) -> list[str]:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If there is anything but strings.
     """
     given = [values] if isinstance(values, str) else values
@@ -74,4 +74,4 @@ def as_names(name: str, values: Any) -> list[str]:
         listed = list(given)
         if all(isinstance(one, str) for one in listed):
             return listed
-    raise ModelError(f"{name} must be a list of names, got {values!r}.")
+    raise ArgumentError(f"{name} must be a list of names, got {values!r}.")

@@ -5,13 +5,19 @@ from __future__ import annotations
 import enum
 import sys
 import warnings
+from typing import Any, Literal
 
 __all__ = [
+    "ArgumentError",
     "AsperityError",
     "AsperityWarning",
+    "MissingExtra",
     "ModelError",
+    "OnFailure",
     "SimulationError",
     "Status",
+    "check_on_failure",
+    "failure",
     "warn_user",
 ]
 
@@ -20,12 +26,37 @@ class AsperityError(Exception):
     """Base class of every error that Asperity raises on purpose."""
 
 
+class ArgumentError(AsperityError, ValueError):
+    """An argument, an option or what was written into an array cannot be used; it is named."""
+
+
 class ModelError(AsperityError, ValueError):
-    """A model, or a parameter of one, cannot be used; the message names the offending element."""
+    """A model cannot be used as it is: its file, or an element, which the message names."""
+
+
+class MissingExtra(AsperityError, ImportError):
+    """An optional package is not installed; the message has the command that installs it."""
 
 
 class SimulationError(AsperityError, RuntimeError):
-    """A simulation cannot go on (raised only where a status was not asked for)."""
+    """A simulation cannot go on; the state is that of the last accepted step.
+
+    Attributes
+    ----------
+    status : Status or None
+        What has stopped it; None if it has not begun.
+    time : float or None
+        When [s].
+    trajectory : Trajectory or None
+        Of `asperity.simulate`, what was simulated until then.
+    """
+
+    def __init__(
+        self, message: str, *, status: Status | None = None, time: float | None = None
+    ) -> None:
+        super().__init__(message)
+        self.status, self.time = status, time
+        self.trajectory: Any = None
 
 
 class AsperityWarning(UserWarning):
@@ -57,6 +88,11 @@ class Status(enum.IntEnum):
     EVENT = 7
 
     @property
+    def success(self) -> bool:
+        """Whether it ended as was asked: at the requested time, or at a terminal event."""
+        return self in (Status.SUCCESS, Status.EVENT)
+
+    @property
     def message(self) -> str:
         """A sentence for the user."""
         return _MESSAGES[self]
@@ -67,9 +103,9 @@ _MESSAGES = {
     Status.NOT_CONVERGED: "The contact solver did not reach its tolerance within the iteration "
     "limit; see the residual in the report, and use a smaller time step or error control.",
     Status.STEP_TOO_SMALL: "Error control reached the smallest step without meeting the accuracy; "
-    "the model may have a discontinuity or an unstable controller.",
+    "the model may have a discontinuity or an unstable controller; mend it, or ask for less.",
     Status.NON_FINITE: "The next state would have been NaN or infinite; the last finite state was "
-    "kept.",
+    "kept. Look for what explodes, and use a smaller time step or error control.",
     Status.CAPACITY: "The model produced more contacts or constraints than MuJoCo's memory holds; "
     'enlarge it with <size memory="..."/>.',
     Status.INTERRUPTED: "The simulation was interrupted; everything up to the last accepted step "
@@ -78,3 +114,23 @@ _MESSAGES = {
     "not finite, or a control is beyond 1e10; nothing has moved.",
     Status.EVENT: "A terminal event ended the simulation.",
 }
+
+
+OnFailure = Literal["raise", "return"]
+"""What a call does if a simulation stops early: raise a `SimulationError`, or return its status."""
+
+
+def check_on_failure(on_failure: str) -> None:
+    """Refuse what is neither ``"raise"`` nor ``"return"``."""
+    if on_failure not in ("raise", "return"):
+        raise ArgumentError(f"on_failure must be 'raise' or 'return', got {on_failure!r}.")
+
+
+def failure(status: Status, time: float, message: str) -> SimulationError:
+    """The error of a simulation that has stopped at a time [s]."""
+    return SimulationError(
+        f"the simulation stopped at {time:.6g} s ({status.name}): {message} With "
+        "on_failure='return' the call returns this status instead.",
+        status=status,
+        time=time,
+    )

@@ -77,9 +77,9 @@ class _Counting(Recorder):
         return 1
 
     def after_steps(self) -> None:
-        assert isinstance(self.method, Extrapolation)
+        assert isinstance(self.session.method, Extrapolation)
         if self.stats.steps > self.steps:
-            memory = self.method._table
+            memory = self.session.method._table
             assert memory is not None
             self.extrapolated += float(np.mean(memory.rough[memory.island] == 0))
 
@@ -96,7 +96,7 @@ def simulate(scene: Scene, integrator: asp.Cenic, *, count: bool = False) -> tup
     for begin, end in pairwise(stops):
         if scene.drive is not None:
             sim.data.ctrl[:] = scene.drive(begin)
-        report = sim.advance_to(end)
+        report = sim.advance_to(end, on_failure="return")
         if not report.success:
             status = report.status.name.lower()
             break
@@ -283,8 +283,8 @@ def write(rows: Sequence[Row], results: Path) -> None:
         "of the walk; of a slip's course, its root mean square, of the mugs), and in brackets "
         "the mean number of attempted steps and of Newton iterations; the exponent of accuracy "
         "with which the median falls from 1e-2 on; and the share of bodies' and robots' steps that "
-        'were extrapolated. `paper` is `Cenic(friction="lagged", scheme="step-doubling", '
-        "resolve_impacts=False)`. "
+        'were extrapolated. `paper` is `Cenic(friction_bound="lagged", '
+        'error_estimate="step-doubling", resolve_impacts=False)`. '
         "`velocity 1` is `Cenic(velocity_weight=1)`. "
         f"Chaotic scenes show work only. `docs/accuracy.md` says what follows.\n\n{machine()}\n\n"
     )

@@ -1,7 +1,7 @@
-"""Cost and errors of `asperity.linearize`: ``python -m studies benchmark derivatives``.
+"""Cost and errors of `asperity.derivatives.linearize`: ``python -m studies benchmark derivatives``.
 
-In one run and interleaved, at the same states: `asperity.linearize` with `Icf`, central differences
-of Asperity's own steps, these steps as those of one `Batch` on one thread (the least that finite
+In one run and interleaved, at the same states: `linearize` with `Icf`, central differences of
+Asperity's own steps, these steps as those of one `Batch` on one thread (the least that finite
 differences can cost), and `mujoco.mjd_transitionFD`, centred and forward, of the same models. In
 a round each of them takes all states one after the other, as those of a trajectory are: a single
 call of a fraction of a millisecond would mostly be about what others have left in the caches. The
@@ -112,12 +112,12 @@ def _timed(function: Callable[[], object]) -> float:
 
 def _error(model: mujoco.MjModel, integrator: asp.Icf, data: mujoco.MjData) -> float:
     """Of A against central differences of steps that are solved to round-off."""
-    lin = asp.linearize(model, data, integrator=integrator)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator)
     simulator = asp.Simulator(model, integrator=integrator)
-    method = simulator.method.base
+    method = simulator.session.method.base
     assert isinstance(method, IcfMethod)
-    convex = ConvexStep(simulator.world, method)
-    for state in simulator.world.evaluated_states:
+    convex = ConvexStep(simulator.session.world, method)
+    for state in simulator.session.world.evaluated_states:
         state.data.ctrl[:] = data.ctrl
     nv = model.nv
     errors = []
@@ -192,7 +192,11 @@ def measure(name: str, rounds: int, count: int) -> str:
         for data in states:
             mujoco.mj_forward(model, data)
         one = [
-            _timed(lambda: [asp.linearize(model, data, integrator=integrator) for data in states]),
+            _timed(
+                lambda: [
+                    asp.derivatives.linearize(model, data, integrator=integrator) for data in states
+                ]
+            ),
             _timed(lambda: [differences.at(start, _STEP) for start in starts]),
             _timed(batch.step),
             _timed(lambda: [transition(data, True) for data in states]),

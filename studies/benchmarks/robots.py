@@ -61,7 +61,7 @@ class Pair:
         self.model = model
         self.sim = asp.Simulator(model, integrator=integrator, publish=publish)
         if search:
-            self.sim.plant.table.list_pairs = 0
+            self.sim.session.plant.table.list_pairs = 0
         self.data = mujoco.MjData(model)
         self.random = np.random.default_rng(_SEED)
         self.step = float(model.opt.timestep)

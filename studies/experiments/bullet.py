@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra, ModelError
 from studies.experiments.bullet_shapes import BulletShapes, bullet_quaternion, collision_geoms
 
 __all__ = ["BulletWorld"]
@@ -66,7 +66,7 @@ class BulletWorld:
 
     Raises
     ------
-    ModelError
+    ModelError, MissingExtra
         If PyBullet is not installed or the model has something that is not translated.
     """
 
@@ -83,7 +83,7 @@ class BulletWorld:
             import pybullet
             from pybullet_utils.bullet_client import BulletClient
         except ImportError:
-            raise ModelError(
+            raise MissingExtra(
                 "The comparison with Bullet needs PyBullet, which is not installed; "
                 "pip install 'asperity[peers]'."
             ) from None

@@ -46,7 +46,7 @@ METHODS: dict[str, Callable[..., Integrator]] = {
 }
 _SCHEMES: dict[str, Callable[..., Integrator]] = {
     "step doubling": paper_cenic,
-    "trapezoid": partial(paper_cenic, scheme="trapezoid"),
+    "trapezoid": partial(paper_cenic, error_estimate="trapezoid"),
 }
 
 
@@ -88,7 +88,7 @@ def cost_of(case: str, integrator: Integrator, *, duration: float, budget: float
             raise _OutOfTime
 
     try:
-        status = simulator.advance_to(duration, progress=check).status
+        status = simulator.advance_to(duration, progress=check, on_failure="return").status
         end = "finished" if status == Status.SUCCESS else status.name
     except _OutOfTime:
         end = "timeout"

@@ -51,9 +51,9 @@ def fixed_steps(scheme: str, step: float) -> Integrator:
         Step size [s]; with step doubling that of the two halves together.
     """
     if scheme == "icf":
-        return Icf(time_step=step, friction="lagged")
+        return Icf(time_step=step, friction_bound="lagged")
     # The solver's tolerance is then its smallest, 1e-8.
-    return paper_cenic(accuracy=1e3, max_step=step, scheme=scheme, tolerance_ratio=1e-13)
+    return paper_cenic(accuracy=1e3, max_step=step, error_estimate=scheme, tolerance_ratio=1e-13)
 
 
 def energy_error(

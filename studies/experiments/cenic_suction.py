@@ -27,8 +27,11 @@ BELLOWS_HEIGHT = 0.015
 
 _METHODS: dict[str, tuple[Integrator, bool]] = {
     "CENIC, accuracy 1e-3": (paper_cenic(accuracy=1e-3), True),
-    "ICF, 10 ms, suction explicit": (Icf(time_step=TIME_STEP, friction="lagged"), False),
-    "SAP, 10 ms, suction explicit": (Sap(time_step=TIME_STEP, scheme="implicit-euler"), False),
+    "ICF, 10 ms, suction explicit": (Icf(time_step=TIME_STEP, friction_bound="lagged"), False),
+    "SAP, 10 ms, suction explicit": (
+        Sap(time_step=TIME_STEP, theta_scheme="implicit-euler"),
+        False,
+    ),
 }
 
 

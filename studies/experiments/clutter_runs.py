@@ -97,7 +97,7 @@ def cost_history(simulator: Simulator) -> np.ndarray:
     SimulationError
         If the solver ends without meeting its criterion.
     """
-    world = simulator.world
+    world = simulator.session.world
     options = world.problem.options
     assert simulator.integrator.time_step is not None
     before = int(options.max_iterations)
@@ -123,7 +123,7 @@ def hessian(simulator: Simulator) -> np.ndarray:
     ndarray, shape (nv, nv)
         In solver velocities: those of a free body's centre of mass in world axes.
     """
-    world = simulator.world
+    world = simulator.session.world
     problem, contacts, rows = world.problem, world.current.contacts, world.current.rows
     graph = problem.graph
     assert simulator.integrator.time_step is not None

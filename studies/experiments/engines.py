@@ -85,7 +85,7 @@ def run_midas(
         data.ctrl[:] = task.control(data.time + 0.01)
 
     integrator = Midas(
-        scheme="implicit-euler",
+        time_scheme="implicit-euler",
         activation_distance=activation_distance,
         verify=has_ipctk(),
     )
@@ -96,7 +96,7 @@ def run_midas(
     recorder.add(0.0, simulator.data.xpos, simulator.data.xmat)
     for mark in _samples(task):
         before = time.process_time()
-        report = simulator.advance_to(float(mark))
+        report = simulator.advance_to(float(mark), on_failure="return")
         cpu += time.process_time() - before
         if not report.success:
             return recorder.run(cpu, report.message)

@@ -168,7 +168,7 @@ class EntryTimes:
     def install(self) -> None:
         """Put the entries that are timed into their tables, from which a reset removes them."""
         simulator = self._simulator
-        plant, world = simulator.plant.table, simulator.world
+        plant, world = simulator.session.plant.table, simulator.session.world
         law = world.problem.law
         for field, name in _PLANT.items():
             self._wrap(plant, field, name, "whole")

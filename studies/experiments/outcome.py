@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.study.figures import Curve, Panel, PlotError, draw
+from asperity.study.figures import Curve, Panel, draw
 
-__all__ = ["Curve", "Film", "Finding", "Outcome", "Panel", "PlotError", "draw", "write_csv"]
+__all__ = ["Curve", "Film", "Finding", "Outcome", "Panel", "draw", "write_csv"]
 
 
 @dataclass(frozen=True)

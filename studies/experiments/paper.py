@@ -17,7 +17,11 @@ def paper_cenic(**options: Any) -> Cenic:
     Parameters
     ----------
     **options
-        Of `Cenic`; ``scheme="trapezoid"`` is the paper's, too.
+        Of `Cenic`; ``error_estimate="trapezoid"`` is the paper's, too.
     """
-    paper = {"friction": "lagged", "scheme": "step-doubling", "resolve_impacts": False}
+    paper = {
+        "friction_bound": "lagged",
+        "error_estimate": "step-doubling",
+        "resolve_impacts": False,
+    }
     return Cenic(**{**paper, **options})

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from asperity.scenes.peg_in_hole import PegScene, container, peg
 
 __all__ = ["PegCheck"]
@@ -28,7 +28,7 @@ class PegCheck:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If ``ipctk`` is not installed.
     """
 
@@ -36,7 +36,7 @@ class PegCheck:
         try:
             import ipctk
         except ImportError:
-            raise ModelError(
+            raise MissingExtra(
                 "Intersections are found by ipctk, which is not installed; "
                 "pip install 'asperity[midas]'."
             ) from None

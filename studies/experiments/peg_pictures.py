@@ -9,8 +9,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.errors import MissingExtra
 from asperity.scenes.peg_in_hole import PegScene
-from studies.experiments.outcome import PlotError
 from studies.experiments.peg_runs import Ending
 
 __all__ = ["contact_sheet"]
@@ -26,7 +26,7 @@ def contact_sheet(scene: PegScene, rows: Sequence[Sequence[Ending]]) -> bytes:
 
     Raises
     ------
-    MediaError, PlotError
+    MediaError, MissingExtra
         If OpenGL or Matplotlib is missing.
     """
     from asperity.media.offscreen import OffscreenRenderer
@@ -34,7 +34,7 @@ def contact_sheet(scene: PegScene, rows: Sequence[Sequence[Ending]]) -> bytes:
     try:
         from matplotlib.image import imsave
     except ImportError:
-        raise PlotError(
+        raise MissingExtra(
             "Pictures need the Python package matplotlib; install it with "
             "'pip install \"asperity[reproduce]\"'."
         ) from None

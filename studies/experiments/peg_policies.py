@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from asperity.envs import PegTask
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, MissingExtra
 from studies.experiments.engines import MIDAS
 from studies.experiments.peg_runs import BULLET, SOURCES, usable, worlds
 from studies.experiments.peg_training import SETTINGS, Training, train
@@ -71,7 +71,7 @@ def make_plan(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a pattern finds no engine, or what it finds is not installed.
     """
     bullets = [name for name in SOURCES if name.startswith("Bullet")] if full else [BULLET]
@@ -89,9 +89,9 @@ def make_plan(
 def _found(pattern: str) -> list[str]:
     found = [name for name in SOURCES if fnmatch.fnmatchcase(name.lower(), pattern.lower())]
     if not found:
-        raise ModelError(f"no engine is called {pattern!r}; there are {'; '.join(SOURCES)}.")
+        raise ArgumentError(f"no engine is called {pattern!r}; there are {'; '.join(SOURCES)}.")
     if not usable(found):
-        raise ModelError(f"{found[0]} needs PyBullet; pip install 'asperity[peers]'.")
+        raise MissingExtra(f"{found[0]} needs PyBullet; pip install 'asperity[peers]'.")
     return usable(found)
 
 
@@ -114,7 +114,7 @@ def trained(engine: str, margin: float, seed: int, plan: Plan, progress: Progres
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If sb3-contrib is not installed, or a file of the folder is none of a training.
     """
     key = (engine, margin, seed, plan.iterations)
@@ -158,4 +158,4 @@ def _read(path: Path) -> Training:
         with np.load(path) as file:
             return Training(file["reward"], file["success"], file["policy"].tobytes())
     except (OSError, ValueError, KeyError) as error:
-        raise ModelError(f"{path} holds no training ({error}); remove it.") from None
+        raise ArgumentError(f"{path} holds no training ({error}); remove it.") from None

@@ -16,7 +16,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv, VectorEnv
 from numpy.typing import NDArray
 
 from asperity.envs.peg_in_hole import PegEnv
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, MissingExtra
 from studies.experiments.registry import Progress
 
 __all__ = ["Episodes", "MakeEnv", "Training", "load", "run_episodes", "train", "vector_of"]
@@ -97,7 +97,7 @@ def train(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If sb3-contrib is not installed.
     """
     TRPO, torch = _trpo()
@@ -152,7 +152,7 @@ def load(policy: bytes) -> Any:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If sb3-contrib is not installed.
     """
     TRPO, _ = _trpo()
@@ -173,7 +173,7 @@ def run_episodes(agent: Any, env: VectorEnv[Any, Any, Any], seeds: Sequence[int]
     """
     count = env.num_envs
     if len(seeds) != count:
-        raise ModelError(f"there are {len(seeds)} seeds for {count} worlds.")
+        raise ArgumentError(f"there are {len(seeds)} seeds for {count} worlds.")
     numbers: Any = list(seeds)  # of every world, which Gymnasium's types leave out
     observation, _ = env.reset(seed=numbers)
     reward, success = np.zeros(count), np.zeros(count, bool)
@@ -195,7 +195,7 @@ def _trpo() -> tuple[Any, Any]:
         import torch
         from sb3_contrib import TRPO
     except ImportError:
-        raise ModelError(
+        raise MissingExtra(
             "Training needs sb3-contrib and PyTorch, which are not installed; "
             "pip install 'asperity[train]'."
         ) from None

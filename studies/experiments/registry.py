@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from asperity.errors import ModelError
-from studies.experiments.outcome import Outcome, PlotError, draw, write_csv
+from asperity.errors import ArgumentError, MissingExtra
+from studies.experiments.outcome import Outcome, draw, write_csv
 
 __all__ = ["Experiment", "Progress", "experiments", "select"]
 
@@ -106,7 +106,7 @@ class Experiment:
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the experiment has no such setting; nothing has then been done.
         SimulationError
             If a simulation failed.
@@ -127,7 +127,7 @@ class Experiment:
         try:
             draw(plot, outcome.panels, f"{self.source}: {self.description}")
             files.append(plot)
-        except PlotError as error:
+        except MissingExtra as error:
             failures.append(str(error))
         if video:
             from asperity.media import MediaError
@@ -143,13 +143,13 @@ class Experiment:
 
         Raises
         ------
-        ModelError
+        ArgumentError
             Naming the first of them, and the experiments that have it.
         """
         for name in settings:
             if name not in self.settings:
                 others = [e.name for e in experiments() if name in e.settings]
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.name} has no {name} to choose"
                     + (f"; {', '.join(others)} have." if others else ".")
                 )
@@ -183,7 +183,7 @@ def select(patterns: Sequence[str]) -> tuple[Experiment, ...]:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a pattern finds nothing; the message lists the names.
     """
     known = experiments()
@@ -192,6 +192,6 @@ def select(patterns: Sequence[str]) -> tuple[Experiment, ...]:
         found = [e for e in known if e.group == pattern or fnmatch.fnmatchcase(e.name, pattern)]
         if not found:
             names = ", ".join(e.name for e in known)
-            raise ModelError(f"no experiment is called {pattern!r}; there are {names}.")
+            raise ArgumentError(f"no experiment is called {pattern!r}; there are {names}.")
         chosen.extend(e for e in found if e not in chosen)
     return tuple(chosen)

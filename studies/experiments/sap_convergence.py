@@ -36,12 +36,12 @@ def convergence(simulator: Simulator) -> tuple[int, np.ndarray]:
         left; ℓ* is the least cost met by going on as far as that.
     """
     iterations = len(cost_history(simulator)) - 1
-    before = float(simulator.world.problem.options.tolerance)
+    before = float(simulator.session.world.problem.options.tolerance)
     try:
-        simulator.world.problem.options.tolerance = _TIGHT
+        simulator.session.world.problem.options.tolerance = _TIGHT
         costs = cost_history(simulator)
     finally:
-        simulator.world.problem.options.tolerance = before
+        simulator.session.world.problem.options.tolerance = before
     excess = costs - costs.min()
     # What is left of a difference of large numbers.
     floor = 100.0 * np.finfo(float).eps * np.abs(costs).max()

@@ -12,7 +12,7 @@ import warnings
 
 import numpy as np
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from asperity.integrators import Sap
 from studies.experiments.clutter_runs import BODIES_PER_COLUMN, DURATION, TIME_STEP, TOLERANCE
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
@@ -142,7 +142,7 @@ def _figure_12(full: bool, progress: Progress) -> Outcome:
     sizes = _sizes(full)
     others = [name for name in ("Clarabel", "Gurobi") if name in available_solvers()]
     if not others:
-        raise ModelError(
+        raise MissingExtra(
             "figure 12 compares with Clarabel; install it with: pip install 'asperity[reference]'"
         )
     findings: list[Finding] = []

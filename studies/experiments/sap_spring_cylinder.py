@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from asperity.integrators import Sap
+from asperity.integrators.presets.sap import ThetaScheme
 from asperity.simulator import Trajectory, simulate
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.registry import Experiment, Progress
@@ -64,7 +66,9 @@ def oscillate(
         simulate(
             scene.spring_cylinder(friction),
             (0.0, duration),
-            integrator=Sap(time_step=time_step, scheme=scheme, tolerance=1e-10),
+            integrator=Sap(
+                time_step=time_step, theta_scheme=cast(ThetaScheme, scheme), tolerance=1e-10
+            ),
             keyframe="start",
             progress=lambda simulator: progress(simulator.time / duration),
         )

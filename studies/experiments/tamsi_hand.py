@@ -94,7 +94,7 @@ def handle(
     count = round(duration * SAMPLES)
     for i in range(count):
         started = clock.process_time()
-        report = simulator.advance_to((i + 1) / SAMPLES)
+        report = simulator.advance_to((i + 1) / SAMPLES, on_failure="return")
         spent += clock.process_time() - started
         if not report.success:
             ending = f"{report.status.name} at {report.time:.2f} s"

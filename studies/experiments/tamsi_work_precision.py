@@ -128,7 +128,7 @@ def simulate(
     force = FunctionSystem(_force, joints=["x"])
     simulator = Recorder(_MODEL, integrator=integrator, systems=[force])
     simulator.start_record()
-    report = simulator.advance_to(duration)
+    report = simulator.advance_to(duration, on_failure="return")
     if report.status != Status.SUCCESS:
         return None
     time, _, qvel = simulator.record()

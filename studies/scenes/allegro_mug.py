@@ -59,7 +59,7 @@ def allegro_mug(contact: str = "points") -> mujoco.MjModel:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the extra ``assets`` is not installed.
     """
     spec, _ = load_spec(example_robot(_FILE), floating_base=False, exclude_overlaps=True)

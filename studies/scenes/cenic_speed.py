@@ -81,7 +81,7 @@ def quadruped() -> mujoco.MjModel:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the package example-robot-data is not installed.
     """
     spec, _ = load_spec(

@@ -88,7 +88,7 @@ def dish_rack() -> mujoco.MjModel:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the extra ``assets`` is not installed.
     """
     spec, _ = load_spec(example_robot(_ROBOT), floating_base=False, exclude_overlaps=True)

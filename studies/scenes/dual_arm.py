@@ -89,7 +89,7 @@ def dual_arm() -> mujoco.MjModel:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the extra ``assets`` is not installed.
     """
     spec = _robots()

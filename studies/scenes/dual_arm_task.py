@@ -54,9 +54,9 @@ class JarTask:
     ----------
     model : mujoco.MjModel
         Of `dual_arm`.
-    arms : asperity.InverseDynamicsController
+    arms : asperity.systems.InverseDynamicsController
         Of the joints ``right_joint_a1`` to ``left_joint_a7``.
-    hands : asperity.PdController
+    hands : asperity.systems.PdController
         Of the 32 joints of the hands, the right one's first.
 
     Attributes

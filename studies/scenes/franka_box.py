@@ -48,7 +48,7 @@ def franka_and_box(contact: str = "fields", *, effort_limits: bool = False) -> m
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the extra ``assets`` is not installed.
     """
     others = {"resolution": 0.01} if contact == "fields" else {}

@@ -72,7 +72,7 @@ def iiwa_and_bottle() -> mujoco.MjModel:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the extra ``assets`` is not installed.
     """
     spec = _robot()
@@ -185,14 +185,14 @@ class _Targets(Protocol):
 class ShakeAndPlace:
     """The motion, as a control callback: planned joints, regulated grasp force, felt placement.
 
-    The targets are those of an `asperity.InverseDynamicsController` for `JOINTS`; the motor of the
+    The targets are those of an `InverseDynamicsController` for `JOINTS`; the motor of the
     fingers is commanded in ``data.ctrl``.
 
     Parameters
     ----------
     model : mujoco.MjModel
         Of `iiwa_and_bottle`.
-    controller : asperity.InverseDynamicsController
+    controller : asperity.systems.InverseDynamicsController
         Its ``target``, ``target_velocity`` and ``target_acceleration`` are written.
 
     Attributes

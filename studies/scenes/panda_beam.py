@@ -55,7 +55,7 @@ def panda_beam(clearance: float) -> mujoco.MjModel:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the extra ``assets`` is not installed.
     """
     spec, _ = load_spec(example_robot(_ROBOT), floating_base=False, exclude_overlaps=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 
 __all__ = ["example_robot", "iiwa_file"]
 
@@ -22,7 +22,7 @@ def example_robot(path: str) -> Path:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the package is not installed, or has no such file.
     """
     spec = importlib.util.find_spec("cmeel")
@@ -30,7 +30,7 @@ def example_robot(path: str) -> Path:
         root = Path(spec.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots"
         if (root / path).is_file():
             return root / path
-    raise ModelError(
+    raise MissingExtra(
         f"robot file {path} needs the Python package example-robot-data; install it with "
         "'pip install \"asperity[assets]\"'."
     )
@@ -41,7 +41,7 @@ def iiwa_file() -> Path:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If the package is not installed.
     """
     spec = importlib.util.find_spec("rtbdata")
@@ -49,7 +49,7 @@ def iiwa_file() -> Path:
         path = Path(spec.origin).parent / _IIWA
         if path.is_file():
             return path
-    raise ModelError(
+    raise MissingExtra(
         f"robot file {_IIWA} needs the Python package rtb-data; install it with "
         "'pip install \"asperity[assets]\"'."
     )

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.scenes import pick_from_clutter as scene
 
 Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
@@ -134,5 +134,5 @@ def test_another_model_is_refused():
 def test_a_plate_out_of_reach_is_refused(model):
     spec = mujoco.MjSpec.from_file(str(scene.model_path()))
     spec.body("plate").pos = [0.9, -0.4, 0.0]
-    with pytest.raises(ModelError, match="'carry' leads out of the arm's reach"):
+    with pytest.raises(ArgumentError, match="'carry' leads out of the arm's reach"):
         scene.controller(spec.compile())

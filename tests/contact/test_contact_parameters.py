@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from asperity.contact.combination import PARAMETERS, STATIC_FRICTION, UNSET, combine
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, AsperityError, ModelError
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.material import Material
 from asperity.plant.model.resolved_materials import resolve_materials
@@ -232,8 +232,13 @@ def test_python_wins_over_the_model() -> None:
     assert pair_values(built, given, "finger_left", "wall")["friction"] == 0.8
 
 
-def refused(words: tuple[str, ...], built: mujoco.MjModel, given: ContactParameters) -> None:
-    with pytest.raises(ModelError) as caught:
+def refused(
+    error: type[AsperityError],
+    words: tuple[str, ...],
+    built: mujoco.MjModel,
+    given: ContactParameters,
+) -> None:
+    with pytest.raises(error) as caught:
         resolve_materials(built, given)
     for word in words:
         assert word in str(caught.value)
@@ -254,7 +259,7 @@ SOFT = Material(stiffness=1.0)
     ],
 )
 def test_names_that_match_nothing(given: ContactParameters, words: tuple[str, ...]) -> None:
-    refused(words, model(), given)
+    refused(ArgumentError, words, model(), given)
 
 
 @pytest.mark.parametrize(
@@ -278,14 +283,14 @@ def test_names_that_match_nothing(given: ContactParameters, words: tuple[str, ..
     ],
 )
 def test_texts_that_mean_nothing(name: str, data: str, words: tuple[str, ...]) -> None:
-    refused(words, model((name, data)), ContactParameters())
+    refused(ModelError, words, model((name, data)), ContactParameters())
 
 
 @pytest.mark.parametrize("kind", [Material, ContactParameters])
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("value", [-1.0, math.nan, math.inf, "soft"])
 def test_values_that_make_no_sense(kind: type, name: str, value: object) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         kind(**{name: value})
     assert kind.__name__ in str(caught.value)
     assert name in str(caught.value)
@@ -294,7 +299,7 @@ def test_values_that_make_no_sense(kind: type, name: str, value: object) -> None
 
 @pytest.mark.parametrize("name", ["stiffness", "stiction_tolerance"])
 def test_zero_where_it_would_divide(name: str) -> None:
-    with pytest.raises(ModelError, match="positive"):
+    with pytest.raises(ArgumentError, match="positive"):
         Material(**{name: 0.0})
 
 
@@ -304,10 +309,10 @@ def test_zero_friction_and_dissipation_are_allowed() -> None:
 
 
 def test_dynamic_friction_above_static_friction() -> None:
-    with pytest.raises(ModelError, match=r"dynamic_friction 0\.9 must not exceed friction 0\.5"):
+    with pytest.raises(ArgumentError, match=r"dynamic_friction 0\.9 must not exceed friction 0\.5"):
         Material(friction=0.5, dynamic_friction=0.9)
 
 
 def test_something_else_than_contact_parameters() -> None:
-    with pytest.raises(ModelError, match="dict"):
+    with pytest.raises(ArgumentError, match="dict"):
         resolve_materials(model(), {"stiffness": 1.0})  # type: ignore[arg-type]

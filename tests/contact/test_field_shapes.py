@@ -21,7 +21,7 @@ from asperity.contact.hydroelastic.shapes import (
     default_resolution,
     ellipsoid_mesh,
 )
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.geometry.primitives import convex_hull
 from asperity.geometry.surfaces import Surface, is_closed
 
@@ -215,15 +215,15 @@ def test_flat_hulls_and_bad_sizes_are_refused() -> None:
     square = np.array([[0, 0, 0], [1, 0, 0], [1, 1, 0], [0, 1, 0]], dtype=np.float64)
     with pytest.raises(ModelError, match="flat"):
         convex_mesh(square, np.array([[0, 1, 2], [0, 2, 3], [0, 2, 1], [0, 3, 2]]))
-    with pytest.raises(ModelError, match="half lengths"):
+    with pytest.raises(ArgumentError, match="half lengths"):
         box_mesh((0.1, 0.0, 0.1))
-    with pytest.raises(ModelError, match="semi-axes"):
+    with pytest.raises(ArgumentError, match="semi-axes"):
         ellipsoid_mesh((0.1, np.nan, 0.1), 0.01)
-    with pytest.raises(ModelError, match="resolution"):
+    with pytest.raises(ArgumentError, match="resolution"):
         capsule_mesh(0.1, 0.1, -0.01)
-    with pytest.raises(ModelError, match="coarser"):
+    with pytest.raises(ArgumentError, match="coarser"):
         capsule_mesh(0.1, 0.1, 1e-5)
-    with pytest.raises(ModelError, match="coarser"):
+    with pytest.raises(ArgumentError, match="coarser"):
         ellipsoid_mesh((0.1, 0.1, 0.1), 1e-6)
 
 

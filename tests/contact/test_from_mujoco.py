@@ -170,10 +170,10 @@ def test_pairs_names_and_what_has_none() -> None:
 
 @pytest.mark.parametrize("speed", [0.0, -1.0, np.nan, np.inf])
 def test_speeds_that_are_none_are_refused(speed: float) -> None:
-    with pytest.raises(asp.ModelError, match="impact_speed must be positive"):
+    with pytest.raises(asp.ArgumentError, match="impact_speed must be positive"):
         asp.ContactParameters.from_mujoco(_ball("0.02 1", _SOLIMPS[0]), impact_speed=speed)
 
 
 def test_what_is_no_model_is_refused() -> None:
-    with pytest.raises(asp.ModelError, match=r"must be a mujoco\.MjModel, got str"):
+    with pytest.raises(asp.ArgumentError, match=r"must be a mujoco\.MjModel, got str"):
         asp.ContactParameters.from_mujoco("scene.xml")  # type: ignore[arg-type]

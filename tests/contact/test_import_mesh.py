@@ -10,7 +10,7 @@ from contact_shells import mug
 from asperity.contact.hydroelastic.distance_field import distance_field
 from asperity.contact.hydroelastic.import_mesh import read_field_mesh, write_field_mesh
 from asperity.contact.hydroelastic.shapes import capsule_mesh, ellipsoid_mesh
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra, ModelError
 
 
 def test_what_was_written_is_read_to_the_last_bit(tmp_path: Path) -> None:
@@ -91,5 +91,5 @@ def test_files_that_are_no_field_meshes_are_named(
     vtk = tmp_path / "ball.vtk"
     vtk.write_text("")
     monkeypatch.setitem(sys.modules, "meshio", None)
-    with pytest.raises(ModelError, match=r"meshio.*asperity\[hydroelastic\]"):
+    with pytest.raises(MissingExtra, match=r"meshio.*asperity\[hydroelastic\]"):
         read_field_mesh(vtk)

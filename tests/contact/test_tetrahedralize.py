@@ -11,7 +11,7 @@ from asperity.contact.hydroelastic import tetrahedralize as module
 from asperity.contact.hydroelastic.field_mesh import gradients, verify, volumes
 from asperity.contact.hydroelastic.shapes import box_mesh
 from asperity.contact.hydroelastic.tetrahedralize import tetrahedralize
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, MissingExtra, ModelError
 from asperity.geometry.primitives import box, revolve
 from asperity.geometry.surfaces import Surface, volume_integrals
 
@@ -116,18 +116,18 @@ def test_open_and_empty_surfaces_are_named() -> None:
 
 
 def test_resolutions_that_make_a_million_tetrahedra_are_refused() -> None:
-    with pytest.raises(ModelError, match="coarser"):
+    with pytest.raises(ArgumentError, match="coarser"):
         tetrahedralize(BOWL, resolution=1e-4)
-    with pytest.raises(ModelError, match="coarser"):
+    with pytest.raises(ArgumentError, match="coarser"):
         tetrahedralize(box(np.ones(3)), resolution=0.01)
-    with pytest.raises(ModelError, match="resolution must be positive"):
+    with pytest.raises(ArgumentError, match="resolution must be positive"):
         tetrahedralize(BOWL, resolution=-0.01)
 
 
 def test_without_the_extra_the_alternatives_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pytetwild", None)
     with pytest.raises(
-        ModelError, match=r"asperity\[hydroelastic\].*tetrahedralize MESH.*hull.*rigid"
+        MissingExtra, match=r"asperity\[hydroelastic\].*tetrahedralize MESH.*hull.*rigid"
     ):
         tetrahedralize(BOWL, name="geom 'bowl'")
 

@@ -14,7 +14,7 @@ from asperity.contact.hydroelastic.field_mesh import (
 )
 from asperity.contact.hydroelastic.shapes import box_mesh, ellipsoid_mesh
 from asperity.contact.hydroelastic.splitting import split_thin_walls
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.geometry.primitives import box, ellipsoid
 from asperity.geometry.surfaces import Surface
 
@@ -93,7 +93,7 @@ def test_a_chosen_depth_scales_the_field_and_cuts_it_off_at_one() -> None:
     shallow = distance_field(vertices, tetrahedra, depth=0.001)
     assert shallow.depth == 0.001
     assert shallow.extent.max() == 1.0
-    with pytest.raises(ModelError, match="depth"):
+    with pytest.raises(ArgumentError, match="depth"):
         distance_field(vertices, tetrahedra, depth=0.0)
 
 

@@ -46,7 +46,7 @@ def _minimum_degree(coupled: np.ndarray, trees: list[int]) -> tuple[list[int], n
 @pytest.mark.parametrize(("together", "apart"), [(60, 8), (12, 140), (3, 0), (77, 0)])
 def test_trees_are_eliminated_by_minimum_degree(together: int, apart: int) -> None:
     simulator = asp.Simulator(_scene(together, apart), integrator=asp.Icf(time_step=1e-3))
-    state, problem = simulator.world.current.table, simulator.world.problem
+    state, problem = simulator.session.world.current.table, simulator.session.world.problem
     problem.graph.components = -1
     assert call(build_graph, problem, state.contacts, state.rows) == 1
     count = together + apart

@@ -108,12 +108,12 @@ MODELS = {
 
 INTEGRATORS = {
     "icf": asp.Icf(time_step=1e-3),
-    "lagged": asp.Icf(time_step=1e-3, friction="lagged"),
-    "similar": asp.Icf(time_step=1e-3, friction="similar"),
+    "lagged": asp.Icf(time_step=1e-3, friction_bound="lagged"),
+    "similar": asp.Icf(time_step=1e-3, friction_bound="similar"),
     "sap": asp.Sap(time_step=2e-3),
-    "midpoint": asp.Sap(time_step=2e-3, scheme="midpoint"),
-    "implicit": asp.Sap(time_step=2e-3, scheme="implicit-euler"),
-    "explicit": asp.Sap(time_step=1e-3, scheme="explicit-euler"),
+    "midpoint": asp.Sap(time_step=2e-3, theta_scheme="midpoint"),
+    "implicit": asp.Sap(time_step=2e-3, theta_scheme="implicit-euler"),
+    "explicit": asp.Sap(time_step=1e-3, theta_scheme="explicit-euler"),
     "tamsi": asp.Tamsi(time_step=1e-3),
     "parabolic": asp.Tamsi(time_step=1e-3, friction_law="parabolic"),
     "one-way": asp.Tamsi(time_step=1e-4, coupling="one-way"),
@@ -147,9 +147,9 @@ class Differences:
     ) -> None:
         self.model = model
         self.simulator = asp.Simulator(model, integrator=integrator, contact=contact)
-        method = self.simulator.method.base
+        method = self.simulator.session.method.base
         assert isinstance(method, IcfMethod | ThetaMethod | TamsiMethod)
-        self.convex = ConvexStep(self.simulator.world, method)
+        self.convex = ConvexStep(self.simulator.session.world, method)
         self.step = integrator.time_step
 
     def end(self, data: mujoco.MjData, change: np.ndarray) -> Any:
@@ -158,7 +158,7 @@ class Differences:
         nv, na = model.nv, model.na
         qpos = data.qpos.copy()
         mujoco.mj_integratePos(model, qpos, change[:nv].copy(), 1.0)
-        for state in self.simulator.world.evaluated_states:
+        for state in self.simulator.session.world.evaluated_states:
             state.data.ctrl[:] = data.ctrl + change[2 * nv + na :]
         end = self.convex.end(
             StepState(

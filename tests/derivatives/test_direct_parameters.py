@@ -23,7 +23,7 @@ _NAMES = [
 _INTEGRATORS = {
     "icf": asp.Icf(time_step=1e-3),
     "spinning": asp.Icf(time_step=1e-2),
-    "lagged": asp.Icf(time_step=1e-3, friction="lagged"),
+    "lagged": asp.Icf(time_step=1e-3, friction_bound="lagged"),
     "tamsi": asp.Tamsi(time_step=1e-3),
 }
 

@@ -27,7 +27,7 @@ def _compare(name: str, key: str, count: int, seed: int) -> list[float]:
     differences = models.Differences(model, integrator)
     errors = []
     for data in models.states(model, count, seed):
-        lin = asp.linearize(model, data, integrator=integrator)
+        lin = asp.derivatives.linearize(model, data, integrator=integrator)
         assert lin.method == "implicit"
         ours = np.concatenate([lin.A, lin.B], axis=1)
         found = []
@@ -71,7 +71,7 @@ def test_the_step_is_the_simulator_s(name: str) -> None:
     integrator = asp.Icf(tolerance=1e-12, friction_tolerance=1e-10, friction_passes=200)
     differences = models.Differences(model, integrator)
     for data in models.states(model, 3, seed=1):
-        lin = asp.linearize(model, data, integrator=integrator)
+        lin = asp.derivatives.linearize(model, data, integrator=integrator)
         qpos, qvel, _ = differences.simulated(data)
         np.testing.assert_allclose(lin.qpos, qpos, atol=1e-10)
         np.testing.assert_allclose(lin.qvel, qvel, atol=1e-7)
@@ -95,7 +95,7 @@ def test_without_contact_it_is_mujoco_s() -> None:
     size = 2 * model.nv
     by_state, by_control = np.zeros((size, size)), np.zeros((size, model.nu))
     mujoco.mjd_transitionFD(model, data, 1e-6, True, by_state, by_control, None, None)
-    lin = asp.linearize(model, data, integrator=asp.Icf(time_step=0.002))
+    lin = asp.derivatives.linearize(model, data, integrator=asp.Icf(time_step=0.002))
     np.testing.assert_allclose(lin.A, by_state, atol=2e-8)
     np.testing.assert_allclose(lin.B, by_control, atol=2e-8)
 
@@ -104,12 +104,12 @@ def test_several_steps_are_the_product() -> None:
     model = models.load("double pendulum on the floor")
     data = next(models.states(model, 1, seed=2))
     integrator = asp.Icf()
-    three = asp.linearize(model, data, integrator=integrator, step=3e-3)
+    three = asp.derivatives.linearize(model, data, integrator=integrator, step=3e-3)
     product = np.eye(2 * model.nv)
     control = np.zeros((2 * model.nv, model.nu))
     one = copy.copy(data)
     for _ in range(3):
-        lin = asp.linearize(model, one, integrator=integrator)
+        lin = asp.derivatives.linearize(model, one, integrator=integrator)
         product = lin.A @ product
         control = lin.A @ control + lin.B
         one.qpos[:], one.qvel[:] = lin.qpos, lin.qvel
@@ -124,9 +124,9 @@ def test_the_data_stay_as_they_are_and_the_result_repeats() -> None:
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_INTEGRATION)
     before, after = np.empty(size), np.empty(size)
     mujoco.mj_getState(model, data, before, mujoco.mjtState.mjSTATE_INTEGRATION)
-    first = asp.linearize(model, data, integrator=asp.Icf())
-    asp.linearize(model, mujoco.MjData(model), integrator=asp.Icf())
-    second = asp.linearize(model, data, integrator=asp.Icf())
+    first = asp.derivatives.linearize(model, data, integrator=asp.Icf())
+    asp.derivatives.linearize(model, mujoco.MjData(model), integrator=asp.Icf())
+    second = asp.derivatives.linearize(model, data, integrator=asp.Icf())
     mujoco.mj_getState(model, data, after, mujoco.mjtState.mjSTATE_INTEGRATION)
     np.testing.assert_array_equal(before, after)
     np.testing.assert_array_equal(first.A, second.A)
@@ -141,7 +141,7 @@ def test_at_the_edge_of_contact_it_is_the_one_sided_derivative(above: float, spe
     data = mujoco.MjData(model)
     data.qpos[2] = 0.1 + above
     data.qvel[2] = speed
-    lin = asp.linearize(model, data, integrator=asp.Icf(time_step=1e-3))
+    lin = asp.derivatives.linearize(model, data, integrator=asp.Icf(time_step=1e-3))
     differences = models.Differences(model, asp.Icf(time_step=1e-3))
     # A tenth of the distance to the edge: nothing crosses it that was not there.
     forward, backward = differences.sides(data, 1e-10)
@@ -157,9 +157,9 @@ def test_a_change_of_the_model_is_heard() -> None:
     model = models.load("sliding box")
     data = mujoco.MjData(model)
     data.qvel[0] = 1.0
-    before = asp.linearize(model, data, integrator=asp.Icf())
+    before = asp.derivatives.linearize(model, data, integrator=asp.Icf())
     model.geom_friction[:, 0] = 0.1
-    after = asp.linearize(model, data, integrator=asp.Icf())
+    after = asp.derivatives.linearize(model, data, integrator=asp.Icf())
     assert before.qvel[0] < after.qvel[0] - 1e-3
 
 
@@ -172,9 +172,9 @@ def test_other_integrators_say_that_they_are_differenced(integrator: Any) -> Non
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
     data.qvel[:] = 0.1, -0.2
-    lin = asp.linearize(model, data, integrator=integrator)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator)
     assert lin.method == "differences"
-    exact = asp.linearize(
+    exact = asp.derivatives.linearize(
         model, data, integrator=asp.Icf(time_step=1e-4), step=integrator.time_step
     )
     # All of them are first-order approximations, at least, of the same motion in the air.
@@ -185,12 +185,12 @@ def test_other_integrators_say_that_they_are_differenced(integrator: Any) -> Non
 def test_what_cannot_be_linearised_is_refused() -> None:
     model = models.load("ball")
     data = mujoco.MjData(model)
-    with pytest.raises(asp.ModelError, match="step must be positive"):
-        asp.linearize(model, data, step=-1.0)
-    with pytest.raises(asp.ModelError, match="another model"):
-        asp.linearize(model, mujoco.MjData(models.load("quadruped")))
-    with pytest.raises(asp.ModelError, match=r"mujoco\.MjModel"):
-        asp.linearize("ball.xml", data)  # type: ignore[arg-type]
+    with pytest.raises(asp.ArgumentError, match="step must be positive"):
+        asp.derivatives.linearize(model, data, step=-1.0)
+    with pytest.raises(asp.ArgumentError, match="another model"):
+        asp.derivatives.linearize(model, mujoco.MjData(models.load("quadruped")))
+    with pytest.raises(asp.ArgumentError, match=r"mujoco\.MjModel"):
+        asp.derivatives.linearize("ball.xml", data)  # type: ignore[arg-type]
     data.qvel[0] = np.nan
-    with pytest.raises(asp.ModelError, match="qvel"):
-        asp.linearize(model, data)
+    with pytest.raises(asp.ArgumentError, match="qvel"):
+        asp.derivatives.linearize(model, data)

@@ -28,7 +28,7 @@ def test_extrapolated_steps_agree_with_differences(name: str) -> None:
     nv = model.nv
     derivative = StepDerivative(asp.Simulator(model, integrator=asp.Cenic()))
     for data, interval in zip(models.states(model, 3, seed=11), (0.05, 0.03, 0.015), strict=True):
-        lin = asp.linearize(model, data, integrator=asp.Cenic(), step=interval)
+        lin = asp.derivatives.linearize(model, data, integrator=asp.Cenic(), step=interval)
         assert lin.method == "implicit"
         assert sum(lin.steps) == pytest.approx(interval)
         start = state_of(data)
@@ -58,7 +58,7 @@ def test_extrapolated_steps_agree_with_differences(name: str) -> None:
 def test_the_steps_are_the_simulator_s(name: str) -> None:
     model = models.load(name)
     for data in models.states(model, 2, seed=11):
-        lin = asp.linearize(model, data, integrator=_TIGHT, step=0.02)
+        lin = asp.derivatives.linearize(model, data, integrator=_TIGHT, step=0.02)
         simulator = asp.Simulator(model, integrator=_TIGHT)
         for field in ("qpos", "qvel", "act", "ctrl", "time"):
             value = getattr(data, field)
@@ -77,9 +77,9 @@ def test_step_doubling_is_the_product_of_its_halves() -> None:
     model = models.load("two boxes")
     data = next(models.states(model, 1, seed=5))
     # The first step is a tenth of the largest.
-    doubled = asp.Cenic(scheme="step-doubling", max_step=1e-2)
-    lin = asp.linearize(model, data, integrator=doubled, step=1e-3)
-    halves = asp.linearize(
+    doubled = asp.Cenic(error_estimate="step-doubling", max_step=1e-2)
+    lin = asp.derivatives.linearize(model, data, integrator=doubled, step=1e-3)
+    halves = asp.derivatives.linearize(
         model,
         data,
         integrator=asp.Icf(time_step=5e-4),
@@ -93,7 +93,9 @@ def test_the_trapezoid_says_that_it_is_differenced() -> None:
     model = models.load("ball")
     data = mujoco.MjData(model)
     data.qpos[2] = 0.5
-    lin = asp.linearize(model, data, integrator=asp.Cenic(scheme="trapezoid"), step=0.01)
+    lin = asp.derivatives.linearize(
+        model, data, integrator=asp.Cenic(error_estimate="trapezoid"), step=0.01
+    )
     assert lin.method == "differences"
     exact = np.eye(12)
     exact[:6, 6:] = 0.01 * np.eye(6)
@@ -112,11 +114,11 @@ def test_contacts_that_cease_to_push_in_the_first_half_are_followed_ahead(
         <body><freejoint/><geom type="{shape}" size="{size}" mass="1"/></body></worldbody></mujoco>"""
     )
     contact = asp.ContactParameters(stiffness=1e4, dissipation=0.0, stiction_tolerance=1e-4)
-    integrator = asp.Cenic(scheme=scheme, accuracy=0.1, max_step=1e-2)
+    integrator = asp.Cenic(error_estimate=scheme, accuracy=0.1, max_step=1e-2)
     data = mujoco.MjData(model)
     # The first step is a tenth of the largest; its half ends where nothing overlaps any more.
     data.qpos[2], data.qvel[2] = 0.1 - 1e-4, 1e-4 / 5e-4
-    lin = asp.linearize(model, data, integrator=integrator, contact=contact, step=1e-3)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=contact, step=1e-3)
     np.testing.assert_array_equal(lin.steps, [1e-3])
     derivative = StepDerivative(asp.Simulator(model, integrator=integrator, contact=contact))
     take_over(derivative, data)

@@ -28,10 +28,12 @@ def test_sensors_are_mujoco_s_where_there_is_no_contact() -> None:
     by_state = np.zeros((model.nsensordata, 2 * model.nv))
     by_control = np.zeros((model.nsensordata, model.nu))
     mujoco.mjd_transitionFD(model, data, 1e-6, True, None, None, by_state, by_control)
-    lin = asp.linearize(model, data, integrator=asp.Icf(time_step=0.002))
+    lin = asp.derivatives.linearize(model, data, integrator=asp.Icf(time_step=0.002))
     np.testing.assert_allclose(lin.C, by_state, atol=1e-6)
     np.testing.assert_allclose(lin.D, by_control, atol=1e-6)
-    without = asp.linearize(model, data, integrator=asp.Icf(time_step=0.002), sensors=False)
+    without = asp.derivatives.linearize(
+        model, data, integrator=asp.Icf(time_step=0.002), sensors=False
+    )
     assert without.C.shape == (0, 2 * model.nv)
     np.testing.assert_array_equal(without.A, lin.A)
 
@@ -46,7 +48,7 @@ def test_a_ball_on_a_pressure_field() -> None:
     data = mujoco.MjData(model)
     data.qpos[2] = 0.095
     data.qvel[0], data.qvel[4] = 0.3, 1.0
-    lin = asp.linearize(model, data, integrator=integrator, contact=contact)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=contact)
     assert lin.method == "implicit"
     simulator = asp.Simulator(
         model,
@@ -82,10 +84,13 @@ def test_the_derivative_converges_as_accuracy_tightens() -> None:
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:] = (-0.9, 0.4), (1.0, -2.0)
     span = 0.1
-    exact = asp.linearize(model, data, integrator=asp.Cenic(accuracy=1e-8), step=span).A
+    exact = asp.derivatives.linearize(model, data, integrator=asp.Cenic(accuracy=1e-8), step=span).A
     errors = [
         np.linalg.norm(
-            asp.linearize(model, data, integrator=asp.Cenic(accuracy=accuracy), step=span).A - exact
+            asp.derivatives.linearize(
+                model, data, integrator=asp.Cenic(accuracy=accuracy), step=span
+            ).A
+            - exact
         )
         for accuracy in (1e-3, 1e-4, 1e-5, 1e-6)
     ]
@@ -102,7 +107,7 @@ def test_it_is_always_finite(name: str) -> None:
         data = mujoco.MjData(model)
         data.qvel[:] = 3.0 * random.normal(size=model.nv)
         for _ in range(25):
-            lin = asp.linearize(model, data, integrator=integrator)
+            lin = asp.derivatives.linearize(model, data, integrator=integrator)
             assert np.all(np.isfinite(lin.A))
             assert np.all(np.isfinite(lin.B))
             data.ctrl[:] = random.normal(size=model.nu)

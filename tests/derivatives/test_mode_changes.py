@@ -42,7 +42,7 @@ def _sides(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A with B of `linearize`, and forward and backward differences."""
     differences = models.Differences(model, integrator, contact=_CONTACT)
-    lin = asp.linearize(model, data, integrator=integrator, contact=_CONTACT)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=_CONTACT)
     ours = np.concatenate([lin.A, lin.B], axis=1)
     return ours, *differences.sides(data, size)
 
@@ -90,7 +90,7 @@ def test_a_ball_that_touches_the_floor_is_in_contact_or_in_the_air(
     model = mujoco.MjModel.from_xml_string(BALL)
     data = mujoco.MjData(model)
     data.qpos[2], data.qvel[2] = 0.1 + off, speed
-    lin = asp.linearize(model, data, integrator=_METHODS[method], contact=_CONTACT)
+    lin = asp.derivatives.linearize(model, data, integrator=_METHODS[method], contact=_CONTACT)
     pushes = off < 0.0 or (off == 0.0 and speed < 0.0)
     compliant = _STEP * _STEP * _STIFFNESS if pushes else 0.0
     slowed = 1.0 / (1.0 + compliant)
@@ -115,7 +115,7 @@ def test_a_contact_between_sticking_and_slipping(method: str, off: float) -> Non
     arm = 0.1 - 0.5 * depth
     data.qvel[0] = 0.1
     for _ in range(3):
-        end = asp.linearize(model, data, integrator=integrator, contact=_CONTACT).qvel
+        end = asp.derivatives.linearize(model, data, integrator=integrator, contact=_CONTACT).qvel
         data.qvel[0] += tolerance - (end[0] - arm * end[4])
     data.qvel[0] += off
     # Friction bends within the tolerance: one-sided differences are off by their share of it.
@@ -138,7 +138,7 @@ def test_a_joint_that_reaches_its_limit(method: str, off: float) -> None:
     low, high = 0.0, 2.0 * gap / _STEP
     for _ in range(60):
         data.qvel[0] = 0.5 * (low + high)
-        end = asp.linearize(model, data, integrator=integrator).qvel[0]
+        end = asp.derivatives.linearize(model, data, integrator=integrator).qvel[0]
         low, high = (data.qvel[0], high) if end == data.qvel[0] else (low, data.qvel[0])
     data.qvel[0] = low + off
     kinks = _assert_one_of_both(*_sides(model, integrator, data))
@@ -172,7 +172,7 @@ def test_a_cylinder_that_stands_flat_turns_alike_about_every_axis() -> None:
     data = mujoco.MjData(model)
     integrator = _METHODS["icf"]
     asp.step(model, data, 300, integrator=integrator, contact=_CONTACT)
-    lin = asp.linearize(model, data, integrator=integrator, contact=_CONTACT)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=_CONTACT)
     assert lin.unmatched > 0
     tilt = lin.A[9:11, 3:5]
     np.testing.assert_allclose(tilt, tilt[0, 0] * np.eye(2), atol=1e-4 * abs(tilt[0, 0]))

@@ -23,7 +23,7 @@ _METHODS: dict[str, Any] = {
     "icf": asp.Icf(time_step=_STEP),
     "tamsi": asp.Tamsi(time_step=_STEP),
     "sap": asp.Sap(time_step=_STEP),
-    "midpoint": asp.Sap(time_step=_STEP, scheme="midpoint"),
+    "midpoint": asp.Sap(time_step=_STEP, theta_scheme="midpoint"),
 }
 # How long contacts look ahead: those of SAP relax within a step by default.
 _REACH = {"icf": _STEP, "tamsi": _STEP, "sap": 2.0 * _STEP, "midpoint": 2.0 * _STEP}
@@ -59,7 +59,7 @@ def _errors(
     contact: asp.ContactParameters = _POINTS,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Of every column of A and B against forward and backward differences."""
-    lin = asp.linearize(model, data, integrator=integrator, contact=contact)
+    lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=contact)
     ours = np.concatenate([lin.A, lin.B], axis=1)
     assert np.all(np.isfinite(ours))
     sides = models.Differences(model, integrator, contact=contact).sides(data, size)
@@ -134,7 +134,7 @@ def test_directions_are_followed_as_they_are(method: str) -> None:
         moved = differences.end(data, size * direction)
         wanted = differences.difference(base, moved) / size
         np.testing.assert_allclose(ours[:, number], wanted, atol=1e-3 * np.abs(wanted).max())
-    lin = asp.linearize(model, data, integrator=_METHODS[method], contact=_POINTS)
+    lin = asp.derivatives.linearize(model, data, integrator=_METHODS[method], contact=_POINTS)
     assert np.abs(lin.A @ directions - ours).max() > 1e-2 * np.abs(ours).max()
 
 
@@ -150,7 +150,7 @@ def test_pressure_fields_are_followed_ahead(method: str, shape: str) -> None:
     def leaves(speed: float) -> bool:
         data.qvel[2] = speed
         differences.end(data, np.zeros(12))
-        world = differences.simulator.world
+        world = differences.simulator.session.world
         return not np.any(world.problem.gn[: world.current.contacts.count])
 
     data.qvel[2] = _first_speed(leaves, 0.0, 30.0)
@@ -169,7 +169,7 @@ def test_a_contact_of_sap_between_sticking_and_sliding(shape: str, off: float) -
 
     def sticking(speed: float) -> float:
         data.qvel[0] = speed
-        lin = asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+        lin = asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
         return float(lin.A[6, 6])
 
     first = sticking(1e-6)
@@ -217,7 +217,7 @@ def test_a_kink_on_the_way_is_that_of_one_side() -> None:
         middle = mujoco.MjData(model)
         middle.qpos[:], middle.qvel[:] = first[0], first[1]
         last = differences.end(middle, np.zeros(12))
-        world = differences.simulator.world
+        world = differences.simulator.session.world
         return last, world.problem.gn[: world.current.contacts.count].copy()
 
     def leaves(speed: float) -> bool:
@@ -225,7 +225,9 @@ def test_a_kink_on_the_way_is_that_of_one_side() -> None:
         return not np.any(ends(np.zeros(12))[1])
 
     data.qvel[2] = _first_speed(leaves, 0.0, 0.1)
-    lin = asp.linearize(model, data, integrator=integrator, contact=_POINTS, step=2 * _STEP)
+    lin = asp.derivatives.linearize(
+        model, data, integrator=integrator, contact=_POINTS, step=2 * _STEP
+    )
     base, _ = ends(np.zeros(12))
     errors = np.zeros((2, 12))
     for number, size in enumerate((1e-8, -1e-8)):
@@ -245,12 +247,12 @@ def test_the_result_repeats_and_the_end_is_that_of_the_step() -> None:
     data.qpos[2] = 0.1 - _DEPTH
     data.qvel[2] = _DEPTH / _STEP
     integrator = _METHODS["icf"]
-    first = asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+    first = asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
     assert first.qvel[2] == pytest.approx(data.qvel[2], abs=1e-12)
     assert first.qpos[2] == pytest.approx(0.1, abs=1e-12)
     data.qpos[2] -= 1e-3
-    asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+    asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
     data.qpos[2] = 0.1 - _DEPTH
-    second = asp.linearize(model, data, integrator=integrator, contact=_POINTS)
+    second = asp.derivatives.linearize(model, data, integrator=integrator, contact=_POINTS)
     np.testing.assert_array_equal(first.A, second.A)
     np.testing.assert_array_equal(first.qvel, second.qvel)

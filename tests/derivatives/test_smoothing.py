@@ -47,20 +47,11 @@ _SLIDES = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>'
 
 def test_what_is_no_smoothing_is_refused() -> None:
     model = mujoco.MjModel.from_xml_string(MODEL)
-    with pytest.raises(asp.ModelError, match="stiffness must be positive"):
+    with pytest.raises(asp.ArgumentError, match="stiffness must be positive"):
         Smoothing(stiffness=-1.0)
-    with pytest.raises(asp.ModelError, match="'stiffness' is what smoothing bounds"):
+    with pytest.raises(asp.ArgumentError, match="'stiffness' is what smoothing bounds"):
         Transition(
             model,
             parameters=[contact_parameter("stiffness", 1e4)],
             smoothing=Smoothing(stiffness=1e3),
         )
-
-
-def test_external_systems_are_refused_by_name() -> None:
-    model = mujoco.MjModel.from_xml_string(MODEL)
-    spring = object()
-    with pytest.raises(asp.ModelError, match=r"object.*no derivatives"):
-        asp.linearize(model, mujoco.MjData(model), systems=[spring])  # type: ignore[list-item]
-    with pytest.raises(asp.ModelError, match=r"object.*no derivatives"):
-        Transition(model, systems=[spring])  # type: ignore[list-item]

@@ -110,7 +110,7 @@ def test_worlds_are_rolled_out_as_transitions_and_share_gradients() -> None:
     ):
         for a, b in zip(one, other, strict=True):
             np.testing.assert_array_equal(a, b)
-    with pytest.raises(asp.ModelError, match="not finite"):
+    with pytest.raises(asp.ArgumentError, match="not finite"):
         worlds.trajectories(np.full((2, 4), np.nan), controls[:2])
 
 
@@ -130,7 +130,7 @@ def test_torch_batches_and_parameters() -> None:
     speed = torch.linalg.vector_norm(states[:, -1, 7:9], dim=1).sum()
     speed.backward()
     assert float(theta.grad[0]) == pytest.approx(-2 * 9.81 * 0.1, rel=5e-3)
-    with pytest.raises(asp.ModelError, match="same batch"):
+    with pytest.raises(asp.ArgumentError, match="same batch"):
         rollout(transition, state, torch.zeros((3, 100, 0)))
 
 

@@ -84,8 +84,10 @@ def test_external_systems_go_along(cluster: Any) -> None:
     """Functions that no worker can import, too."""
     model, states, controls = inputs(6, 20)
     systems = [
-        asp.PidController(["a"], kp=5.0, kd=0.5, ki=1.0, target=0.4),
-        asp.FunctionSystem(lambda z, x: [-x.parameters[0]], actuators=["motor"], parameters=[0.1]),
+        asp.systems.PidController(["a"], kp=5.0, kd=0.5, ki=1.0, target=0.4),
+        asp.systems.FunctionSystem(
+            lambda z, x: [-x.parameters[0]], actuators=["motor"], parameters=[0.1]
+        ),
     ]
     integrator = asp.Icf(time_step=2e-3)
     options: dict[str, Any] = {"integrator": integrator, "systems": systems}
@@ -149,5 +151,5 @@ def test_what_goes_wrong_is_said(cluster: Any) -> None:
         (lambda: distributed.sweep("f", []), "function"),
         (lambda: distributed.sweep(max, [3]), r"cases\[0\]"),
     ):
-        with pytest.raises(asp.ModelError, match=message):
+        with pytest.raises(asp.ArgumentError, match=message):
             call()

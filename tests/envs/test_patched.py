@@ -160,7 +160,9 @@ def test_vectors_of_environments() -> None:
     try:
         wrapped.reset(seed=4)
         np.testing.assert_array_equal(wrapped.step(actions)[0], found)
-        with pytest.raises(asp.ModelError, match="AsyncVectorEnv are out of reach; give wrappers"):
+        with pytest.raises(
+            asp.ArgumentError, match="AsyncVectorEnv are out of reach; give wrappers"
+        ):
             with_asperity(wrapped)
     finally:
         wrapped.close()
@@ -175,18 +177,18 @@ def ant() -> Iterator[Any]:
 
 def test_a_step_that_was_replaced_already(ant: Any) -> None:
     ant.unwrapped._step_mujoco_simulation = lambda ctrl, frames: None
-    with pytest.raises(asp.ModelError, match="_step_mujoco_simulation of AntEnv was replaced"):
+    with pytest.raises(asp.ArgumentError, match="_step_mujoco_simulation of AntEnv was replaced"):
         with_asperity(ant)
     del ant.unwrapped._step_mujoco_simulation
     with_asperity(ant)
-    with pytest.raises(asp.ModelError, match="AntEnv steps with Asperity already"):
+    with pytest.raises(asp.ArgumentError, match="AntEnv steps with Asperity already"):
         with_asperity(ant)
-    with pytest.raises(asp.ModelError, match="steps with Asperity already"):
+    with pytest.raises(asp.ArgumentError, match="steps with Asperity already"):
         with_asperity(copy.deepcopy(ant))
 
     hand = gym.make("HandReach-v3")
     hand.unwrapped._mujoco = types.SimpleNamespace()
-    with pytest.raises(asp.ModelError, match="'mujoco' of MujocoHandReachEnv was replaced"):
+    with pytest.raises(asp.ArgumentError, match="'mujoco' of MujocoHandReachEnv was replaced"):
         with_asperity(hand)
     assert isinstance(hand.unwrapped, MujocoRobotEnv)
 
@@ -195,16 +197,18 @@ def test_a_class_with_its_own_step(tmp_path) -> None:
     class Own(Slider):
         def _step_mujoco_simulation(self, ctrl: np.ndarray, n_frames: int) -> None: ...
 
-    with pytest.raises(asp.ModelError, match="of Own was replaced already; it has a step of its"):
+    with pytest.raises(
+        asp.ArgumentError, match="of Own was replaced already; it has a step of its"
+    ):
         with_asperity(Own(str(tmp_path / "cart.xml")))
 
 
 def test_what_cannot_be_stepped(tmp_path, ant: Any) -> None:
-    with pytest.raises(asp.ModelError, match="CartPoleEnv is neither"):
+    with pytest.raises(asp.ArgumentError, match="CartPoleEnv is neither"):
         with_asperity(gym.make("CartPole-v1"))
-    with pytest.raises(asp.ModelError, match="must be an environment of gymnasium, got str"):
+    with pytest.raises(asp.ArgumentError, match="must be an environment of gymnasium, got str"):
         with_asperity("Ant-v5")  # type: ignore[type-var]
-    with pytest.raises(asp.ModelError, match="integrator must be"):
+    with pytest.raises(asp.ArgumentError, match="integrator must be"):
         with_asperity(ant, integrator="cenic")  # type: ignore[arg-type]
     # Nothing has changed: it steps as before.
     plain = observed(gym.make("Ant-v5"))

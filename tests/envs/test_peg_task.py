@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("gymnasium", reason="needs gymnasium, of the [rl] or [assets] extra")
 
 from asperity.envs.peg_task import PegTask
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.geometry.surfaces import is_closed, volume_integrals
 from asperity.scenes.peg_in_hole import PegScene, container, peg
 
@@ -156,5 +156,5 @@ def _volume(model: mujoco.MjModel, mesh: int) -> float:
     ],
 )
 def test_impossible_tasks(options: dict[str, float], said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ArgumentError, match=said):
         PegTask(**options)  # type: ignore[arg-type]

@@ -13,7 +13,7 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 
 from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv, PegTask, PegVariation
 from asperity.envs.peg_variation import turned
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 ALL = PegVariation(friction=(0.05, 0.2), mass=(0.5, 2.0), margin=(1e-4, 5e-4), tilt=(-0.02, 0.02))
 # Short episodes, as in the tests of vectors of environments.
@@ -118,12 +118,12 @@ def test_turns() -> None:
     ],
 )
 def test_impossible_variations(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(ModelError, match=said):
+    with pytest.raises(ArgumentError, match=said):
         PegVariation(**options)
 
 
 def test_what_is_no_variation() -> None:
-    with pytest.raises(ModelError, match="variation must be a PegVariation, got 3"):
+    with pytest.raises(ArgumentError, match="variation must be a PegVariation, got 3"):
         PegInHoleEnv(variation=3)  # type: ignore[arg-type]
-    with pytest.raises(ModelError, match="segments must be larger"):
+    with pytest.raises(ArgumentError, match="segments must be larger"):
         PegInHoleEnv(variation=PegVariation(margin=(1e-6, 1e-4)))

@@ -97,23 +97,23 @@ def test_made_by_name() -> None:
 
 def test_wrong_calls() -> None:
     env = PegInHoleVectorEnv(2, autoreset_mode="Disabled", max_steps=1)
-    with pytest.raises(asp.ModelError, match="world 0 is over or has not begun"):
+    with pytest.raises(asp.ArgumentError, match="world 0 is over or has not begun"):
         env.step(np.zeros((2, 3), np.float32))
     env.reset(seed=0)
-    with pytest.raises(asp.ModelError, match=r"shape \(2, 3\), got \(3,\)"):
+    with pytest.raises(asp.ArgumentError, match=r"shape \(2, 3\), got \(3,\)"):
         env.step(np.zeros(3, np.float32))
     bad = np.zeros((2, 3), np.float32)
     bad[1, 2] = np.inf
     time = env.batch.time.copy()
-    with pytest.raises(asp.ModelError, match=r"must be finite, got inf at \[1, 2\]"):
+    with pytest.raises(asp.ArgumentError, match=r"must be finite, got inf at \[1, 2\]"):
         env.step(bad)
     np.testing.assert_array_equal(env.batch.time, time)
     env.step(np.zeros((2, 3), np.float32))
     env.reset(options={"reset_mask": np.array([True, False])})
-    with pytest.raises(asp.ModelError, match="world 1 is over"):
+    with pytest.raises(asp.ArgumentError, match="world 1 is over"):
         env.step(np.zeros((2, 3), np.float32))
-    with pytest.raises(asp.ModelError, match="must be 2 seeds"):
+    with pytest.raises(asp.ArgumentError, match="must be 2 seeds"):
         env.reset(seed=[1])
     for mask in (np.zeros(2, bool), np.ones(3, bool), np.ones(2)):
-        with pytest.raises(asp.ModelError, match="reset_mask must be truth values"):
+        with pytest.raises(asp.ArgumentError, match="reset_mask must be truth values"):
             env.reset(options={"reset_mask": mask})

@@ -60,7 +60,7 @@ def test_attributes_and_methods() -> None:
     assert not native.has_attr("colour")
     native.set_attr("note", 7)
     assert native.get_attr("note") == [7, 7]
-    with pytest.raises(asp.ModelError, match="the same in all worlds"):
+    with pytest.raises(asp.ArgumentError, match="the same in all worlds"):
         native.set_attr("note", 8, indices=[0])
     assert native.env_is_wrapped(Monitor) == [True, True]
     assert native.env_is_wrapped(gym.wrappers.TimeLimit, indices=[1]) == [False]
@@ -73,14 +73,16 @@ def test_attributes_and_methods() -> None:
 
 
 def test_what_does_not_fit() -> None:
-    with pytest.raises(asp.ModelError, match="reset in the step in which"):
+    with pytest.raises(asp.ArgumentError, match="reset in the step in which"):
         Sb3VecEnv(gym.make_vec("CartPole-v1", 2, "sync"))
-    with pytest.raises(asp.ModelError, match="a name or a gymnasium VectorEnv, got PegInHoleEnv"):
+    with pytest.raises(
+        asp.ArgumentError, match="a name or a gymnasium VectorEnv, got PegInHoleEnv"
+    ):
         Sb3VecEnv(PegInHoleEnv())  # type: ignore[arg-type]
     carts = gym.make_vec(
         "CartPole-v1", 2, "sync", vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP}
     )
-    with pytest.raises(asp.ModelError, match="for environments that are given by name"):
+    with pytest.raises(asp.ArgumentError, match="for environments that are given by name"):
         Sb3VecEnv(carts, margin=1e-4)
     assert Sb3VecEnv(carts).num_envs == 2
     assert Sb3VecEnv("CartPole-v1", 3).reset().shape == (3, 4)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -52,7 +52,7 @@ def _jacobians(text: str, jacobian: str, qvel, friction_law: str = "smooth", qpo
     if qpos is not None:
         sim.data.qpos[:] = qpos
     assert sim.step().success
-    table, nv = sim.method.base.table, sim.model.nv
+    table, nv = sim.session.method.base.table, sim.model.nv
     return [m.reshape(nv, nv).copy() for m in (table.velocity_jacobian, table.position_jacobian)]
 
 
@@ -85,7 +85,7 @@ def test_joints_servos_limits_and_equalities() -> None:
 def test_external_systems_within_their_limits() -> None:
     plain = JOINTS.replace("<equality>", "<!--").replace("</equality>", "-->")
     for limit in (None, 1e-3):
-        systems = [asp.FunctionSystem(_force, joints=["a", "b"], effort_limit=limit)]
+        systems = [asp.systems.FunctionSystem(_force, joints=["a", "b"], effort_limit=limit)]
         qpos = np.array([1e-3, 2e-3])
         _compare(plain, (1e-5, 1e-2), [3e-3, -5e-3], qpos=qpos, systems=systems)
 
@@ -105,5 +105,7 @@ def test_solutions_are_the_same_and_cost_fewer_evaluations(method) -> None:
 
 
 def test_unknown_jacobians_are_refused() -> None:
-    with pytest.raises(ModelError, match="jacobian 'exact' is unknown; use one of analytic, fin"):
+    with pytest.raises(
+        ArgumentError, match="jacobian 'exact' is unknown; use one of analytic, fin"
+    ):
         asp.Sdirk2(jacobian="exact")

@@ -74,9 +74,14 @@ def everything(integrator: asp.RungeKutta3) -> asp.Simulator:
 
 def evaluate_dynamics(sim: asp.Simulator) -> None:
     """Fill the problem with the forces of the current state."""
-    assert sim.method.base.table is not None
+    assert sim.session.method.base.table is not None
     world, state, classical = (
-        table.address for table in (sim.world.table, sim.world.current.table, sim.method.base.table)
+        table.address
+        for table in (
+            sim.session.world.table,
+            sim.session.world.current.table,
+            sim.session.method.base.table,
+        )
     )
     kind = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * 3)
     assert kind(dynamics.address)(world, state, classical) == 0
@@ -110,7 +115,7 @@ def test_potentials_converge_to_the_laws() -> None:
     sliding at any step.
     """
     sim = everything(asp.RungeKutta3(time_step=1.0))
-    world = sim.world
+    world = sim.session.world
     problem, state = world.problem, world.current
     contacts, rows = state.contacts.count, state.rows.count
     assert contacts >= 3

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import importlib
 import math
+import re
 from types import ModuleType
 
 import mujoco
@@ -133,6 +134,9 @@ def test_every_option_is_explained() -> None:
             assert option.help.endswith("."), (name, option.name)
             if option.kind is str:
                 assert option.default in option.choices, (name, option.name)
+                listed = re.search(rf"^ +{option.name} : \{{(.*)\}}", entry.preset.__doc__, re.M)
+                if listed is not None:
+                    assert set(re.findall(r'"([^"]+)"', listed[1])) == set(option.choices)
             for choice in option.choices:
                 # Of error control, where there are fixed steps by default.
                 controlled = {"accuracy": 1e-3} if option.name == "error_norm" else {}

@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from asperity.errors import ModelError
+from asperity.errors import AsperityError, ModelError
 from asperity.loading import LoadReport, load_model
 
 BALL = "<mujoco><worldbody><geom type='plane' size='1 1 1'/><body name='ball'><freejoint/>"
@@ -59,9 +59,11 @@ def has(report: LoadReport, *words: str) -> bool:
     return any(all(word in note for word in words) for note in report.notes)
 
 
-def refused(source: object, *words: str, **options: object) -> None:
+def refused(
+    source: object, *words: str, error: type[AsperityError] = ModelError, **options: object
+) -> None:
     """Loading fails with one line that holds all the words and ends like a sentence."""
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(error) as caught:
         load_model(source, **options)  # type: ignore[arg-type]
     message = str(caught.value)
     assert "\n" not in message

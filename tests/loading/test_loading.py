@@ -18,7 +18,7 @@ from loading_texts import (
     write_stl,
 )
 
-from asperity.errors import AsperityWarning, ModelError
+from asperity.errors import ArgumentError, AsperityWarning
 from asperity.loading import LoadReport, load_model, load_spec
 from asperity.simulator import Simulator, simulate
 
@@ -64,7 +64,7 @@ def test_urdf_in_a_file_named_xml(tmp_path: Path) -> None:
 
 def test_bad_sources(tmp_path: Path) -> None:
     refused(tmp_path / "none.xml", "none.xml", "does not exist")
-    refused("", "empty")
+    refused("", "empty", error=ArgumentError)
     (tmp_path / "scene.xml").write_text(BALL)
     refused(tmp_path, str(tmp_path), "folder", "scene.xml")
     (tmp_path / "empty.xml").write_text(" \n")
@@ -74,15 +74,15 @@ def test_bad_sources(tmp_path: Path) -> None:
     refused("<sdf version='1.6'/>", "<sdf>", "URDF or MJCF")
     refused("<mujocoinclude/>", "<mujocoinclude>", "includes it")
     refused("<html/>", "<html>", "<mujoco>", "<robot>")
-    refused(3, "int", "MjSpec")
+    refused(3, "int", "MjSpec", error=ArgumentError)
 
 
 def test_options_that_do_not_apply() -> None:
-    refused(BALL, "floating_base", "MJCF", floating_base=True)
-    refused(BALL, "package_paths", package_paths=["a"])
-    refused(BALL, "exclude_overlaps", exclude_overlaps=True)
+    refused(BALL, "floating_base", "MJCF", error=ArgumentError, floating_base=True)
+    refused(BALL, "package_paths", error=ArgumentError, package_paths=["a"])
+    refused(BALL, "exclude_overlaps", error=ArgumentError, exclude_overlaps=True)
     model = mujoco.MjModel.from_xml_string(BALL)
-    refused(model, "discard_visual", "MjModel", discard_visual=True)
+    refused(model, "discard_visual", "MjModel", error=ArgumentError, discard_visual=True)
 
 
 # --- MuJoCo's complaints ---------------------------------------------------------------------
@@ -200,7 +200,7 @@ def test_specs_of_other_sources() -> None:
     assert copy is not given
     assert copy.compiler.fusestatic
     assert load_spec(BALL)[0].compile().ngeom == load_model(BALL)[0].ngeom
-    with pytest.raises(ModelError, match="floating_base"):
+    with pytest.raises(ArgumentError, match="floating_base"):
         load_spec(BALL, floating_base=True)
-    with pytest.raises(ModelError, match="MjModel"):
+    with pytest.raises(ArgumentError, match="MjModel"):
         load_spec(given.compile())  # type: ignore[arg-type]

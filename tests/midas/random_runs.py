@@ -62,7 +62,7 @@ def run(name: str, seed: int, steps: int) -> Findings:
     sim = asp.Simulator(
         xml, integrator=asp.Midas(time_step=0.01, activation_distance=distance, overlaps="separate")
     )
-    model, data, engine = sim.model, sim.data, sim.method.engine
+    model, data, engine = sim.model, sim.data, sim.session.method.engine
     rng = np.random.default_rng(seed)
     free = model.jnt_type == 0
     for dof in model.jnt_dofadr[free]:
@@ -81,7 +81,7 @@ def run(name: str, seed: int, steps: int) -> Findings:
             data.xfrc_applied[:] = 0
             for body in pushed[rng.uniform(size=len(pushed)) < 0.1]:
                 data.xfrc_applied[body, :3] = 50 * model.body_mass[body] * rng.normal(size=3)
-        report = sim.step()
+        report = sim.step(on_failure="return")
         drift = largest_gap(engine)
         qpos = data.qpos[address]
         for i in np.flatnonzero(ball):

@@ -41,7 +41,7 @@ def simulator(xml: str, qvel=None, **options) -> asp.Simulator:
 
 def distances(sim: asp.Simulator) -> dict[frozenset[str], float]:
     """Activation distances by the names of geoms [m]."""
-    engine = sim.method.engine
+    engine = sim.session.method.engine
     names = [sim.model.geom(geom).name for geom in range(sim.model.ngeom)]
     return {
         frozenset(names[geom] for geom in engine.pair_geoms(pair)): float(distance)
@@ -137,7 +137,7 @@ def test_a_load_rests_at_the_same_share_of_either_distance():
     found = distances(sim)
     assert found[frozenset({"near", "floor"})] < 0.1 * found[frozenset({"far", "floor"})]
     advance(sim, 1.0)
-    table, contacts = sim.method.engine.table, sim.contacts
+    table, contacts = sim.session.method.engine.table, sim.contacts
     for name in ("near", "far"):
         own = np.any(contacts.geom == sim.model.geom(name).id, axis=1)
         assert contacts.normal_force[own].sum() == pytest.approx(2 * G, rel=1e-6)

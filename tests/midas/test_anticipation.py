@@ -33,7 +33,7 @@ def test_the_ratio_of_a_force_is_where_the_barrier_has_it(ratio):
 @pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
 def test_a_tower_that_lands_takes_few_iterations_and_stands(scheme):
     """One contact after the other is met within the first steps; 5.8 iterations if none is seen."""
-    sim = asp.Simulator(tower(20), integrator=asp.Midas(time_step=0.01, scheme=scheme))
+    sim = asp.Simulator(tower(20), integrator=asp.Midas(time_step=0.01, time_scheme=scheme))
     stats = sim.advance_to(0.3).stats
     assert stats.iterations <= 3 * stats.steps
     assert stats.fallbacks == 0
@@ -50,13 +50,13 @@ def test_a_tower_that_lands_takes_few_iterations_and_stands(scheme):
 def test_contact_lists_serve_while_bodies_rest():
     sim = asp.Simulator(tower(3), integrator=asp.Midas(time_step=0.01))
     sim.advance_to(0.5)
-    before = int(sim.method.engine.table.rebuilds)
+    before = int(sim.session.method.engine.table.rebuilds)
     sim.advance_to(1.0)
-    assert int(sim.method.engine.table.rebuilds) == before
+    assert int(sim.session.method.engine.table.rebuilds) == before
     # A push that takes the top off needs new ones, and is not missed.
     sim.data.xfrc_applied[3, 0] = 30.0
     sim.advance_to(1.5)
-    assert int(sim.method.engine.table.rebuilds) > before
+    assert int(sim.session.method.engine.table.rebuilds) > before
     assert sim.data.qpos[14] > 0.2
     assert sim.clearance > 0.0
 

@@ -61,7 +61,7 @@ def test_mechanisms_converge_to_the_exact_motion(name, scheme, order, largest):
     errors = []
     for step in (0.01, 0.005, 0.0025):
         # Of usual links, strain would be as large as the smallest of errors.
-        sim = midas(xml, time_step=step, scheme=scheme, tolerance=1e-8, rigidity=1e10)
+        sim = midas(xml, time_step=step, time_scheme=scheme, tolerance=1e-8, rigidity=1e10)
         sim.data.qvel[:] = qvel
         errors.append(0.0)
         for time, qpos in zip(times, exact, strict=True):
@@ -80,7 +80,7 @@ def test_mechanisms_converge_to_the_exact_motion(name, scheme, order, largest):
 @pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 def test_pendulum_swings_as_its_differential_equation_says():
     xml = scene(f'<body pos="0 0 1"><joint axis="0 1 0"/>{ROD}</body>')
-    sim = midas(xml, time_step=1e-3, scheme="bdf2", tolerance=1e-8)
+    sim = midas(xml, time_step=1e-3, time_scheme="bdf2", tolerance=1e-8)
     model = sim.model
     arm = model.body_ipos[1, 0]
     inertia = model.body_inertia[1].max() + arm**2
@@ -105,7 +105,7 @@ def test_joints_do_not_drift(name):
     sim.data.qvel[:] = 5 * np.sin(1 + np.arange(sim.model.nv))
     for _ in range(200):
         assert sim.step().success
-        assert largest_gap(sim.method.engine) < 1e-10
+        assert largest_gap(sim.session.method.engine) < 1e-10
 
 
 LIMITED = '<body pos="0 0 1"><joint name="j" axis="0 1 0" range="-30 60" {more}/>' + ROD + "</body>"
@@ -245,7 +245,7 @@ def test_pairs_of_joined_bodies_do_not_touch_but_grandchildren_do():
         '<body pos="0 0 1">', '<body name="body3" pos="0 0 1">'
     )
     sim = midas(xml)
-    engine = sim.method.engine
+    engine = sim.session.method.engine
     names = {
         tuple(sorted(sim.model.geom(g).name for g in engine.pair_geoms(p)))
         for p in range(len(engine.table.pair_shape))
@@ -280,7 +280,7 @@ def test_urdf_joints_allow_what_they_should_and_nothing_else(kind, freedoms):
     place = data.xmat[arm].reshape(3, 3).T @ (data.xpos[tool] - data.xpos[arm])
     for _ in range(60):
         assert sim.step().success
-        assert largest_gap(sim.method.engine) < 1e-10
+        assert largest_gap(sim.session.method.engine) < 1e-10
     turn = data.xmat[arm].reshape(3, 3)
     axis = turn.T @ data.xmat[tool].reshape(3, 3) @ [0.6, 0, 0.8]
     move = turn.T @ (data.xpos[tool] - data.xpos[arm]) - place
@@ -330,7 +330,7 @@ def test_light_links_that_carry_heavy_ones_stay_rigid():
     sim = midas(xml)
     sim.data.qvel[:] = [3.0, 2.0, 1.0]
     assert sim.advance_to(0.5).success
-    q = sim.method.engine.table.q[:-1, 1:]
+    q = sim.session.method.engine.table.q[:-1, 1:]
     strain = np.einsum("nij,nkj->nik", q, q) - np.eye(3)
     assert np.abs(strain).max() < 1e-2
     assert sim.stats.iterations < 15 * sim.stats.steps
@@ -368,7 +368,7 @@ def test_massless_links_are_as_stiff_in_centimetres_and_grams():
         {"length": 2.0, "radius": 0.2, "density": 1},
     ):
         sim = asp.Simulator(arm.format(**units), integrator=asp.Midas())
-        shoulder, elbow, upper_arm = sim.method.engine.table.rigidity
+        shoulder, elbow, upper_arm = sim.session.method.engine.table.rigidity
         assert shoulder == elbow == pytest.approx(upper_arm, rel=0.1)
 
 

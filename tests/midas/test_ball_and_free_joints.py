@@ -99,7 +99,7 @@ def test_ball_spring_swings_as_its_differential_equation_says(start):
         'stiffness="2" damping=".05"',
         'gravity="0 0 0"',
         time_step=1e-3,
-        scheme="bdf2",
+        time_scheme="bdf2",
         tolerance=1e-8,
     )
     sim.data.qpos[:] = (np.cos(start / 2), 0, 0, np.sin(start / 2))
@@ -162,7 +162,8 @@ def test_free_joint_on_its_spring_swings_and_settles():
     <body pos="0 0 1"><joint type="free" stiffness="50" damping="{damping}"/>
     <geom type="box" size=".1 .1 .1" mass="2"/></body></worldbody></mujoco>"""
     sim = asp.Simulator(
-        xml.format(damping=0), integrator=asp.Midas(time_step=1e-3, scheme="bdf2", tolerance=1e-8)
+        xml.format(damping=0),
+        integrator=asp.Midas(time_step=1e-3, time_scheme="bdf2", tolerance=1e-8),
     )
     for time in (0.2, 0.5, 1.0):
         assert sim.advance_to(time).success
@@ -177,7 +178,7 @@ def test_free_joint_on_its_spring_swings_and_settles():
 def test_free_damper_slows_down_as_implicit_euler_does():
     xml = """<mujoco><option gravity="0 0 0"/><worldbody>
     <body><joint type="free" damping=".3"/><geom type="sphere" size=".1" mass="2"/></body></worldbody></mujoco>"""
-    sim = asp.Simulator(xml, integrator=asp.Midas(scheme="implicit-euler", tolerance=1e-9))
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_scheme="implicit-euler", tolerance=1e-9))
     sim.data.qvel[:] = (1, 0, 0, 0, 0.02, 0)
     assert sim.advance_to(0.5).success
     inertia = sim.model.body_inertia[1, 0]

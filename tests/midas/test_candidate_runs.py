@@ -30,7 +30,7 @@ def engine(request):
         HEAP.format(BODIES), integrator=asp.Midas(time_step=0.01, max_iterations=60)
     )
     assert sim.advance_to(request.param).success
-    table = sim.method.engine.table
+    table = sim.session.method.engine.table
     reach = 1.5 * table.activation
     for _ in range(30):
         least = table.run_least[: table.runs]

@@ -24,7 +24,7 @@ def test_fall_loses_what_implicit_euler_must():
     """½ m g² h² in every step: velocities are those of the steps' ends."""
     sim = midas(
         '<mujoco><worldbody><body><freejoint/><geom size=".1" mass="2"/></body></worldbody></mujoco>',
-        scheme="implicit-euler",
+        time_scheme="implicit-euler",
     )
     sim.data.qvel[:3] = (1, 2, 3)
     before = sum(sim.energy())
@@ -36,7 +36,7 @@ def test_fall_loses_what_implicit_euler_must():
 
 def test_oscillator_decays_as_implicit_euler_does():
     """Its energy falls by the factor 1 + ω²h² in every step."""
-    sim = midas(OSCILLATOR, scheme="implicit-euler", tolerance=1e-10)
+    sim = midas(OSCILLATOR, time_scheme="implicit-euler", tolerance=1e-10)
     sim.data.qpos[0], sim.data.qvel[0] = 0.05, 0.3
     energy = sum(sim.energy())
     for _ in range(50):
@@ -50,7 +50,7 @@ def test_oscillator_decays_as_bdf2_blended_with_bdf3_does():
 
     With a = 3/2 + β/3 and β = 0.48.
     """
-    sim = midas(OSCILLATOR, scheme="bdf2", tolerance=1e-10)
+    sim = midas(OSCILLATOR, time_scheme="bdf2", tolerance=1e-10)
     sim.data.qpos[0] = 0.05
     leading = 1.5 + 0.48 / 3.0
     roots = [np.roots([leading - s * 10j * 0.01, -2.48, 0.98, -0.16]) for s in (1, -1)]
@@ -71,7 +71,7 @@ def test_free_spin_keeps_momentum_and_energy(scheme, step):
     """Of any scheme and step, unlike that of chords, which lost a fifth of it in 0.4 s."""
     xml = """<mujoco><option gravity="0 0 0"/><worldbody><body><freejoint/>
     <geom type="box" size=".1 .06 .03" mass="2"/></body></worldbody></mujoco>"""
-    sim = midas(xml, scheme=scheme, time_step=step, tolerance=1e-9)
+    sim = midas(xml, time_scheme=scheme, time_step=step, tolerance=1e-9)
     sim.data.qvel[3:] = (3.0, -40.0, 5.0)
 
     def kept():
@@ -92,7 +92,7 @@ def test_a_tumbling_body_follows_eulers_equations(scheme):
     xml = """<mujoco><option gravity="0 0 0"/><worldbody><body><freejoint/>
     <inertial pos=".03 0 0" mass="1" diaginertia="1 2 2.5"/><geom size=".1"/></body>
     </worldbody></mujoco>"""
-    sim = midas(xml, scheme=scheme)
+    sim = midas(xml, time_scheme=scheme)
     start = np.array([0.1, 8.0, 0.2])  # about the middle axis, which it leaves
     sim.data.qvel[3:] = start
     assert sim.advance_to(1.0).success
@@ -109,7 +109,7 @@ def test_rolling_and_slipping_keep_the_momentum_about_the_floor(scheme):
     sim = midas(
         """<mujoco><worldbody><geom type="plane" size="9 9 1"/><body pos="0 0 .1005"><freejoint/>
         <geom size=".1" mass="1" friction=".3"/></body></worldbody></mujoco>""",
-        scheme=scheme,
+        time_scheme=scheme,
     )
     sim.data.qvel[:] = (1.0, 0, 0, 0, -50.0, 0)
     for _ in range(15):

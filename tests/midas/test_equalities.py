@@ -20,7 +20,7 @@ def midas(xml: str, **options) -> asp.Simulator:
 
 def gaps(sim: asp.Simulator) -> np.ndarray:
     """Distances between tied points, where the engine's affine links have them [m]."""
-    table = sim.method.engine.table
+    table = sim.session.method.engine.table
     ends = [
         np.einsum("ti,tik->tk", table.tie_side[:, side], table.q[table.tie_link[:, side]])
         for side in (0, 1)
@@ -80,7 +80,7 @@ def test_slider_crank_moves_as_its_differential_equation_says(scheme, order, lar
     exact = slider_crank(0.0, speed, times)
     errors = []
     for step in (0.004, 0.002, 0.001):
-        sim = midas(SLIDER_CRANK, time_step=step, scheme=scheme, tolerance=1e-8, rigidity=1e10)
+        sim = midas(SLIDER_CRANK, time_step=step, time_scheme=scheme, tolerance=1e-8, rigidity=1e10)
         # With the crank stretched out the slider stands, and the rod turns back.
         sim.data.qvel[:] = (speed, -speed * (1 + CRANK / ROD), 0.0)
         errors.append(0.0)
@@ -96,7 +96,7 @@ def test_what_poses_see_of_a_loop_is_the_elasticity_of_its_links():
     """Links are affine; the hundredfold rigidity leaves a hundredth of the gap in ``data``."""
     seen = []
     for rigidity in (1e8, 1e10):
-        sim = midas(SLIDER_CRANK, scheme="implicit-euler", time_step=0.002, rigidity=rigidity)
+        sim = midas(SLIDER_CRANK, time_scheme="implicit-euler", time_step=0.002, rigidity=rigidity)
         sim.data.qvel[:] = (12.0, -16.0, 0.0)
         largest = 0.0
         for _ in range(100):
@@ -123,7 +123,7 @@ FOUR_BAR = f"""
 
 def test_parallelogram_swings_like_its_pendulum():
     """A closed four-bar with equal sides: a point mass for the coupler, which never turns."""
-    sim = midas(FOUR_BAR, time_step=1e-3, scheme="bdf2", tolerance=1e-8, rigidity=1e10)
+    sim = midas(FOUR_BAR, time_step=1e-3, time_scheme="bdf2", tolerance=1e-8, rigidity=1e10)
     start = 0.7
     sim.data.qpos[:] = (start, -start, start)
     bar = 0.4 * (LENGTH**2 + 0.02**2) / 12 + 0.4 * LENGTH**2 / 4
@@ -287,7 +287,7 @@ def test_coupling_by_a_polynomial_obeys_its_equation_of_motion():
     )
     errors = []
     for step in (2e-3, 1e-3):
-        sim = midas(xml, time_step=step, scheme="bdf2", tolerance=1e-9)
+        sim = midas(xml, time_step=step, time_scheme="bdf2", tolerance=1e-9)
         sim.data.qpos[:] = (0.5, 1.75)
         assert sim.advance_to(0.5).success
         x, y = sim.data.qpos
@@ -316,9 +316,9 @@ def test_a_step_that_fails_leaves_constraints_as_they_were():
     sim = midas(SLIDER_CRANK, max_iterations=1, time_step=0.01)
     sim.data.qvel[:] = (100.0, -400 / 3, 0.0)
     before = sim.data.qpos.copy()
-    assert not sim.step().success
+    assert not sim.step(on_failure="return").success
     np.testing.assert_array_equal(sim.data.qpos, before)
-    assert not np.any(sim.method.engine.table.tie_force_start)
+    assert not np.any(sim.session.method.engine.table.tie_force_start)
 
 
 def test_a_follower_that_its_own_range_contradicts_obeys_its_leader():

@@ -89,7 +89,7 @@ def test_lists_of_links_that_move_together_miss_nothing(joint, speed, most):
     rng = np.random.default_rng(0)
     sim.data.qvel[1 if joint else 0] = speed
     sim.data.qvel[-6:] = rng.normal(size=6)
-    engine = sim.method.engine
+    engine = sim.session.method.engine
     check = IntersectionTest(engine)
     seen = relative = 0
     for _ in range(20):
@@ -119,7 +119,7 @@ def test_large_meshes_touch_where_small_ones_do():
             "<geom type='box' size='.05 .04 .05'/></body></worldbody></mujoco>",
             integrator=asp.Midas(subdivisions=subdivisions, activation_distance=1e-3),
         )
-        engine = sim.method.engine
+        engine = sim.session.method.engine
         table = engine.table
         near = nearest(engine)
         rest = np.asarray(table.vertex_rest)

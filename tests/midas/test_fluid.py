@@ -29,7 +29,7 @@ def test_a_swimmer_swims_as_in_mujoco():
       <body pos=".5 0 0"><joint name="tail" axis="0 0 1" damping=".1"/>
        <geom type="capsule" fromto="0 0 0 .5 0 0" size=".05"/></body></body></worldbody>
       <actuator><motor joint="tail" gear="20"/></actuator></mujoco>"""
-    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, scheme="bdf2"))
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, time_scheme="bdf2"))
     model = mujoco.MjModel.from_xml_string(xml)
     model.opt.timestep = 1e-3
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
@@ -65,7 +65,7 @@ def test_forces_of_drag_resist_what_they_say():
       <geom type="box" pos=".2 0 0" size=".2 .02 .05"/></body></body></worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(xml)
     sim = asp.Simulator(model, integrator=asp.Midas())
-    fluid = sim.method.engine.fluid
+    fluid = sim.session.method.engine.fluid
     qpos, qvel = np.array([0.3, -0.5]), np.array([2.0, -3.0])
 
     _, drag, _ = fluid.at(qpos, qvel)

@@ -76,7 +76,7 @@ def test_contact_forces_carry_the_weight_and_the_friction():
 def test_free_motion_keeps_momentum_and_falls_as_implicit_euler_does():
     xml = """<mujoco><worldbody><body><freejoint/>
       <geom type="box" size=".1 .05 .02" mass="2" pos=".1 .2 0" euler="10 20 30"/></body></worldbody></mujoco>"""
-    sim = simulator(xml, qvel=[1, 2, 3, 0.5, -0.4, 0.3], scheme="implicit-euler")
+    sim = simulator(xml, qvel=[1, 2, 3, 0.5, -0.4, 0.3], time_scheme="implicit-euler")
     body = sim.model.body(1).ipos
     mujoco.mj_forward(sim.model, sim.data)
     start = sim.data.xipos[1].copy()

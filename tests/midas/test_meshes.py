@@ -38,9 +38,9 @@ def test_vertices_of_no_triangle_hold_nothing_up():
     assert model.mesh_vertnum[0] == 9
     sim = asp.Simulator(model, integrator=asp.Midas(verify=True))
     assert sim.advance_to(0.5).success
-    lowest = sim.method.engine.positions[:, 2].min()
+    lowest = sim.session.method.engine.positions[:, 2].min()
     assert 0.0 < lowest < 1e-3
-    assert len(sim.method.engine.table.vertex_now) == 8
+    assert len(sim.session.method.engine.table.vertex_now) == 8
     assert np.abs(sim.data.qvel).max() < 1e-4
 
 
@@ -60,14 +60,14 @@ def test_heavy_meshes_are_simplified_and_rest_where_they_did():
         sim = asp.Simulator(xml, integrator=asp.Midas(mesh_tolerance=tolerance, verify=True))
         simplified = any("Meshes were simplified" in note for note in sim.load_report.notes)
         assert simplified == (tolerance is None)
-        assert (len(sim.method.engine.table.face) < 0.7 * len(surface.faces)) == simplified
+        assert (len(sim.session.method.engine.table.face) < 0.7 * len(surface.faces)) == simplified
         assert sim.advance_to(0.2).success
         heights.append(sim.data.qpos[2])
     assert heights[0] == pytest.approx(heights[1], abs=6e-4)
 
 
 def test_a_negative_tolerance_is_refused():
-    with pytest.raises(asp.ModelError, match="mesh_tolerance"):
+    with pytest.raises(asp.ArgumentError, match="mesh_tolerance"):
         asp.Midas(mesh_tolerance=-1e-3)
 
 
@@ -131,14 +131,14 @@ def test_what_is_no_solid_is_named_or_replaced(mesh, words):
     sim = asp.Simulator(xml, integrator=asp.Midas(mesh_repair="hull"))
     assert any("convex hulls" in note and "Mesh 'm'" in note for note in sim.load_report.notes)
     assert not any(words in note for note in sim.load_report.notes)
-    hull = sim.method.engine.shapes.surface[0]
+    hull = sim.session.method.engine.shapes.surface[0]
     assert find_defects(hull).is_solid
     sim = asp.Simulator(xml, integrator=asp.Midas(mesh_repair="close"))
-    mended = sim.method.engine.shapes.surface[0]
+    mended = sim.session.method.engine.shapes.surface[0]
     assert find_defects(mended).is_solid
     assert volume_integrals(mended)[0] <= volume_integrals(hull)[0] * (1 + 1e-9)
 
 
 def test_an_unknown_repair_is_refused():
-    with pytest.raises(asp.ModelError, match="mesh_repair"):
+    with pytest.raises(asp.ArgumentError, match="mesh_repair"):
         asp.Midas(mesh_repair="glue")

@@ -20,7 +20,7 @@ def midas(xml: str, **options) -> asp.Simulator:
 
 def pose_error(sim: asp.Simulator) -> float:
     """How far the first mocap body's points may be from where they were told to be [m]."""
-    engine = sim.method.engine
+    engine = sim.session.method.engine
     body = int(np.flatnonzero(sim.model.body_mocapid == 0)[0])
     q = engine.table.q[engine.links.body_link[body]]
     data = sim.data
@@ -112,7 +112,7 @@ def test_body_that_cannot_give_way_stops_the_simulation_and_not_the_guarantee():
     for _ in range(20):
         before = sim.data.qpos.copy()
         sim.data.mocap_pos[0, 2] -= 0.01
-        report = sim.step()
+        report = sim.step(on_failure="return")
         if not report.success:
             break
     assert report.status == asp.Status.NOT_CONVERGED
@@ -135,7 +135,7 @@ def test_pendulum_on_a_shaken_base_obeys_its_equation_of_motion():
     shake, rate = 0.1, 6.0
     errors = []
     for step in (0.004, 0.002):
-        sim = midas(xml, scheme="bdf2", time_step=step, tolerance=1e-8)
+        sim = midas(xml, time_scheme="bdf2", time_step=step, tolerance=1e-8)
         arm = sim.model.body_ipos[2, 0]
         inertia = sim.model.body_inertia[2].max() + arm**2
 

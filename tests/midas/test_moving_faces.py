@@ -265,7 +265,7 @@ def test_cans_between_boxes_come_to_rest_in_few_iterations():
     sim = simulator(bodies)
     for _ in range(50):
         assert sim.step().success
-    assert sim.method.engine.table.iterations < 60
+    assert sim.session.method.engine.table.iterations < 60
     assert np.all(np.abs(sim.data.qvel) < 1e-5)
     heights = sim.data.qpos.reshape(-1, 7)[:, 2]
     assert np.all(np.diff(heights.reshape(4, 3), axis=1) > 0.1)

@@ -36,7 +36,7 @@ LOPSIDED = """<mujoco><option gravity="0 0 {gravity}"/><worldbody><body pos=".1 
 def test_without_forces_energy_stays(joint, speed, scheme):
     """Up to a radian and a half a step, about a joint that is not at the centre of mass."""
     xml = LOPSIDED.format(gravity=0, joint=joint)
-    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.01, scheme=scheme))
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.01, time_scheme=scheme))
     sim.data.qvel[:] = speed * np.array([1.0] if joint == "hinge" else [0.6, -0.5, 0.8])
     before = energy(sim)
     report = sim.advance_to(1.0)

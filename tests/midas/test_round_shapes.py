@@ -99,7 +99,7 @@ def test_what_slips_then_rolls_keeps_rolling(kind, floor):
     """v = v₀/(1 + k), by the angular momentum about the line of contact, and no slower later."""
     assets = _tiles() if floor == TILES else ""
     xml = ON.format(assets=assets, gx=0, gz=-9.81, floor=floor, kind=ROLLERS[kind], mu=0.3)
-    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, scheme="bdf2", verify=True))
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2e-3, time_scheme="bdf2", verify=True))
     sim.data.qvel[0] = 1.0
     assert sim.advance_to(0.5).success
     rolling = sim.data.qvel[0]
@@ -121,7 +121,7 @@ def test_what_rolls_down_a_slope_accelerates_as_it_should(kind):
         kind=ROLLERS[kind],
         mu=0.8,
     )
-    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=5e-3, scheme="bdf2"))
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=5e-3, time_scheme="bdf2"))
     assert sim.advance_to(0.5).success
     expected = 9.81 * np.sin(slope) / (1.0 + ratio(sim)) * 0.5
     assert sim.data.qvel[0] == pytest.approx(expected, rel=0.01)

@@ -56,7 +56,7 @@ def test_a_ball_that_slips_rolls_with_five_sevenths_of_its_speed():
 def test_flight_is_one_of_bdf2_and_impact_one_of_implicit_euler():
     """Whose forces act over two thirds of a step, or less in flight, and over all of it."""
     sim = asp.Simulator(BALL.format(height=0.5), integrator=asp.Midas())
-    table = sim.method.engine.table
+    table = sim.session.method.engine.table
     steps = []
     while sim.contacts.normal_force.sum() == 0.0:
         assert sim.step().success

@@ -11,7 +11,7 @@ import pytest
 from same_bits import state_bits, work_counts
 
 import asperity as asp
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 from asperity.midas.energy.contact_schedule import SCHEDULE_SIZE, meeting_fields
 from asperity.midas.midas_method import MidasMethod
 from studies.benchmarks.settling import bin_model, write_shapes
@@ -109,7 +109,7 @@ def _run(model: mujoco.MjModel, threads: int, **options) -> tuple[list[list[byte
 @pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 @pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
 def test_results_have_the_same_bits_for_any_number_of_threads(model, scheme) -> None:
-    found = [_run(model, threads, scheme=scheme) for threads in NUMBERS]
+    found = [_run(model, threads, time_scheme=scheme) for threads in NUMBERS]
     assert found[0][1]["iterations"] > 0
     for states, counts in found[1:]:
         assert states == found[0][0]
@@ -121,7 +121,7 @@ def test_work_is_divided() -> None:
         _columns(), integrator=asp.Midas(time_step=STEP, subdivisions=3), threads=2
     )
     simulator.advance_to(0.3)
-    table = simulator.method.engine.table
+    table = simulator.session.method.engine.table
     assert table.team != 0
     assert table.islands > 1
     assert np.count_nonzero(np.diff(table.run_schedule)) > 1
@@ -153,7 +153,7 @@ def test_lists_that_grow_grow_alike() -> None:
             _columns(), integrator=asp.Midas(time_step=STEP, subdivisions=4), threads=threads
         )
         simulator.advance_to(0.1)
-        table = simulator.method.engine.table
+        table = simulator.session.method.engine.table
         assert len(table.candidate_kind) > 1024
         ends.append(
             (len(table.candidate_kind), table.candidates, table.rebuilds, state_bits(simulator))
@@ -168,9 +168,9 @@ def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
             _columns(), integrator=asp.Midas(time_step=STEP, max_iterations=1), threads=threads
         )
         simulator.data.qvel[2] = -20.0
-        report = simulator.advance_to(1.0)
+        report = simulator.advance_to(1.0, on_failure="return")
         assert report.status == Status.NOT_CONVERGED
-        engine = simulator.method.engine
+        engine = simulator.session.method.engine
         assert np.array_equal(engine.table.qpos, simulator.data.qpos)
         ends.append((report.time, *state_bits(simulator)))
     assert ends[1:] == ends[:-1]
@@ -197,7 +197,10 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
     simulator.advance_to(0.1)
     other = duplicate(simulator)
     assert other.threads == 2
-    assert other.method.engine.table.team not in (0, simulator.method.engine.table.team)
+    assert other.session.method.engine.table.team not in (
+        0,
+        simulator.session.method.engine.table.team,
+    )
     for one in (simulator, other):
         one.advance_to(0.3)
     assert state_bits(simulator) == state_bits(other)
@@ -205,6 +208,6 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
 
 def test_threads_are_refused_where_they_have_no_work(monkeypatch) -> None:
     monkeypatch.setattr(MidasMethod, "shares_steps", False)
-    with pytest.raises(ModelError, match="Midas takes one thread"):
+    with pytest.raises(ArgumentError, match="Midas takes one thread"):
         asp.Simulator(_columns(), integrator=asp.Midas(), threads=2)
     assert asp.Simulator(_columns(), integrator=asp.Midas(), threads=None).threads == 1

@@ -28,7 +28,7 @@ def two(tendon: str = "", more: str = "", a: str = "", **options) -> asp.Simulat
 
 def test_a_spring_swings_at_its_frequency():
     """L = 2a − b with 1/m = 4/2 + 1/3: L(t) = L₀ cos ωt, ω² = k (4/2 + 1/3)."""
-    sim = two('stiffness="30" springlength="0"', time_step=1e-3, scheme="bdf2")
+    sim = two('stiffness="30" springlength="0"', time_step=1e-3, time_scheme="bdf2")
     sim.data.qpos[:] = (0.1, 0.05)
     assert sim.advance_to(0.5).success
     length = 2.0 * sim.data.qpos[0] - sim.data.qpos[1]
@@ -38,7 +38,7 @@ def test_a_spring_swings_at_its_frequency():
 
 
 def test_damping_lets_lengths_decay():
-    sim = two('damping="3"', time_step=1e-3, scheme="bdf2")
+    sim = two('damping="3"', time_step=1e-3, time_scheme="bdf2")
     sim.data.qvel[:] = (0.5, 0.0)
     assert sim.advance_to(0.2).success
     rate = 2.0 * sim.data.qvel[0] - sim.data.qvel[1]
@@ -116,7 +116,7 @@ def test_lengths_are_coupled_as_in_a_differential():
       <tendon><fixed name="s"><joint joint="p" coef="1"/><joint joint="m" coef="2"/></fixed>
        <fixed name="u"><joint joint="q" coef="1"/></fixed></tendon>
       <equality><tendon tendon1="s" tendon2="u" polycoef="0 -1 .3 0 0"/></equality></mujoco>"""
-    sim = midas(xml, time_step=2e-3, scheme="bdf2")
+    sim = midas(xml, time_step=2e-3, time_scheme="bdf2")
     for _ in range(50):
         assert sim.step().success
         p, m, q = sim.data.qpos

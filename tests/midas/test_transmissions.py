@@ -41,7 +41,7 @@ def converged(xml: str, ctrl, duration: float, qvel=None) -> mujoco.MjData:
 
 def compare(xml: str, ctrl, duration: float = 0.3, qvel=None, tolerance: float = 2e-3) -> None:
     """Bodies are where MuJoCo has them."""
-    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2.5e-4, scheme="bdf2"))
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=2.5e-4, time_scheme="bdf2"))
     if qvel is not None:
         sim.data.qvel[:] = qvel
     sim.data.ctrl[:] = ctrl
@@ -94,7 +94,7 @@ def test_servos_to_a_site_tend_to_mujocos_motion_at_first_order():
     expected = converged(xml, ctrl, 0.2).qpos
     found = []
     for step in (1e-3, 5e-4):
-        sim = asp.Simulator(xml, integrator=asp.Midas(time_step=step, scheme="bdf2"))
+        sim = asp.Simulator(xml, integrator=asp.Midas(time_step=step, time_scheme="bdf2"))
         sim.data.ctrl[:] = ctrl
         assert sim.advance_to(0.2).success
         found.append(sim.data.qpos.copy())

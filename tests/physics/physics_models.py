@@ -96,7 +96,7 @@ def fixed(scheme: str, step: float) -> asp.Cenic | asp.Icf:
     if scheme == "icf":
         return asp.Icf(time_step=step)
     # The tolerance of the convex solver is then 1e-8; only the first two steps are shorter.
-    return asp.Cenic(accuracy=1e3, max_step=step, scheme=scheme, tolerance_ratio=1e-13)
+    return asp.Cenic(accuracy=1e3, max_step=step, error_estimate=scheme, tolerance_ratio=1e-13)
 
 
 def observed_orders(steps: ArrayLike, errors: ArrayLike) -> Array:

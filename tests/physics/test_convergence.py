@@ -101,8 +101,10 @@ def test_a_step_s_result_does_not_depend_on_the_guess(scene: str) -> None:
             sim.data.qpos, sim.data.qvel = start.qpos[-1], start.qvel[-1]
             sim.advance_to(0.0)
             if trial:
-                sim.world.table.guess[:] = random.normal(size=model.nv) * 10.0 ** (trial - 1)
-                sim.world.table.guess_kind = 1
+                sim.session.world.table.guess[:] = random.normal(size=model.nv) * 10.0 ** (
+                    trial - 1
+                )
+                sim.session.world.table.guess_kind = 1
             assert sim.step().success
             results.append(sim.data.qvel.copy())
         compared += len(results[0])

@@ -63,7 +63,7 @@ def test_springs_that_steps_do_not_resolve_calm_down(stiffness: float, folded: f
 def test_step_doubling_dissipates_what_implicit_euler_does(accuracy: float) -> None:
     # |1/(1 − iωh)|² = 1/(1 + ω²h²) per implicit Euler step, two of h/2 per accepted step. A
     # solver's tolerance of 1e-8 is the only other error: below 1e-9 J it would show.
-    integrator = asp.Cenic(accuracy=accuracy, scheme="step-doubling", tolerance_ratio=1e-12)
+    integrator = asp.Cenic(accuracy=accuracy, error_estimate="step-doubling", tolerance_ratio=1e-12)
     run = states(spring_mass(), 1.0, integrator, qpos=[AMPLITUDE])
     energy = _spring_energy(run)
     half = 0.5 * FREQUENCY * np.diff(run.time)
@@ -77,7 +77,7 @@ def test_the_spring_loses_energy_in_proportion_to_the_step() -> None:
     accuracies = np.array([1e-5, 1e-6, 1e-7, 1e-8])
     rates = []
     for accuracy in accuracies:
-        integrator = asp.Cenic(accuracy=accuracy, scheme="step-doubling", max_step=1e-2)
+        integrator = asp.Cenic(accuracy=accuracy, error_estimate="step-doubling", max_step=1e-2)
         run = states(spring_mass(), 0.3, integrator, qpos=[AMPLITUDE])
         energy = _spring_energy(run)
         rates.append(math.log(energy[0] / energy[-1]))
@@ -87,7 +87,7 @@ def test_the_spring_loses_energy_in_proportion_to_the_step() -> None:
 
 @pytest.mark.parametrize("accuracy", ACCURACIES)
 def test_the_trapezoid_conserves_a_spring_to_round_off(accuracy: float) -> None:
-    integrator = asp.Cenic(accuracy=accuracy, scheme="trapezoid")
+    integrator = asp.Cenic(accuracy=accuracy, error_estimate="trapezoid")
     run = states(spring_mass(), 10.0, integrator, qpos=[AMPLITUDE])
     # Round-off of a few thousand steps.
     np.testing.assert_allclose(_spring_energy(run), 0.5, rtol=1e-12)

@@ -199,5 +199,5 @@ def test_derivatives_follow_the_ellipse(integrator: asp.Integrator) -> None:
     )
     data = mujoco.MjData(model)
     data.qvel[:2] = 1.0
-    found = asp.linearize(model, data, integrator=integrator, step=interval).A[6:8, 6:8]
+    found = asp.derivatives.linearize(model, data, integrator=integrator, step=interval).A[6:8, 6:8]
     np.testing.assert_allclose(found, exact, atol=5e-4)

@@ -25,7 +25,7 @@ def _fixed(step: float, scheme: str = "extrapolation") -> asp.Cenic:
     return asp.Cenic(
         accuracy=1e3,
         max_step=step,
-        scheme=scheme,
+        error_estimate=scheme,
         tolerance_ratio=1e-11,
         friction_tolerance=1e-8,
     )
@@ -119,10 +119,10 @@ class _Watched(Watcher, asp.Simulator):
 
     def after_steps(self) -> None:
         if self.stats.steps > self.steps and hasattr(self, "seen"):
-            assert isinstance(self.method, Extrapolation)
-            memory = self.method._table
+            assert isinstance(self.session.method, Extrapolation)
+            memory = self.session.method._table
             assert memory is not None
-            half = self.world.half.table  # in which the last half step begins
+            half = self.session.world.half.table  # in which the last half step begins
             pushes = bool(np.any(half.contacts.impulse[: half.contacts.count, 2] > 0.0))
             stops = bool(np.any(half.rows.impulse[: half.rows.count] != 0.0))
             self.seen.append((pushes, stops, not np.any(memory.rough)))
@@ -254,7 +254,7 @@ def test_islands_keep_their_momentum(accuracy: float) -> None:
         option="gravity='0 0 0'",
     )
     sim = _Watched(model, integrator=asp.Cenic(accuracy=accuracy))
-    sim.world.problem.options.tolerance = 1e-15
+    sim.session.world.problem.options.tolerance = 1e-15
     sim.data.qvel[:] = [1.0, 0.3, 0.1, 0, 0, 0, 0, 0, 0, 0, 0, 0]
     sim.data.body("a").xfrc_applied[0] = 50.0
     sim.data.body("b").xfrc_applied[0] = -50.0

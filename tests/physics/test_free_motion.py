@@ -260,7 +260,7 @@ def _momenta(sim: asp.Simulator) -> tuple[np.ndarray, np.ndarray]:
     return data.subtree_linvel[0].copy(), data.subtree_angmom[0].copy()
 
 
-_DOUBLED = (asp.Tamsi(accuracy=1e-2), asp.Cenic(accuracy=1e-2, scheme="step-doubling"))
+_DOUBLED = (asp.Tamsi(accuracy=1e-2), asp.Cenic(accuracy=1e-2, error_estimate="step-doubling"))
 _FLAILING = (
     [
         (integrator(time_step=step), speed)

@@ -42,10 +42,10 @@ EXACT = GRAVITY * (np.sin(SLOPE) - FRICTION * np.cos(SLOPE))
 @pytest.mark.parametrize("step", [1e-2, 1e-3])
 @pytest.mark.parametrize("law", ["sap", "midpoint", "similar"])
 def test_friction_on_an_incline_is_steady(law: str, step: float) -> None:
-    integrator: asp.Integrator = asp.Icf(time_step=step, friction="similar")
+    integrator: asp.Integrator = asp.Icf(time_step=step, friction_bound="similar")
     if law != "similar":
         scheme = "midpoint" if law == "midpoint" else "symplectic-euler"
-        integrator = asp.Sap(time_step=step, scheme=scheme)
+        integrator = asp.Sap(time_step=step, theta_scheme=scheme)
     np.testing.assert_allclose(_accelerations(integrator), EXACT, rtol=0.01)
 
 

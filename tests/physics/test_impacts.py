@@ -296,7 +296,7 @@ def test_the_trapezoid_does_not_launch_a_box(accuracy: float) -> None:
         "<geom type='plane' size='0 0 1'/><body pos='0 0 0.11'><freejoint/>"
         "<geom type='box' size='0.1 0.1 0.1' mass='2'/></body>"
     )
-    run = states(model, 10.0, asp.Cenic(accuracy=accuracy, scheme="trapezoid"))
+    run = states(model, 10.0, asp.Cenic(accuracy=accuracy, error_estimate="trapezoid"))
     assert run.qpos[:, 2].max() < 0.12
     assert run.qpos[-1, 2] == pytest.approx(0.1 - 2.0 * 9.81 / 4e5, abs=1e-5)
 
@@ -310,7 +310,7 @@ def test_a_block_slides_to_rest_with_the_trapezoid_and_a_pendulum_beside_it_keep
         "<body pos='0 3 2'><joint axis='0 1 0'/><geom type='capsule' size='0.02' mass='1' "
         "fromto='0 0 0 0.5 0 0'/></body>"
     )
-    integrator = asp.Cenic(accuracy=1e-3, scheme="trapezoid")
+    integrator = asp.Cenic(accuracy=1e-3, error_estimate="trapezoid")
     contact = asp.ContactParameters(friction=0.4)
     sim = asp.Simulator(model, integrator=integrator, contact=contact)
     start = sum(sim.energy())

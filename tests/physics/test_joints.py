@@ -230,7 +230,7 @@ def test_joint_stiction_tolerance_sets_the_creep() -> None:
     expected = np.array([1e-2, 1e-4]) * 0.9 / math.sqrt(1 - 0.81)
     np.testing.assert_allclose(creep, expected, rtol=1e-2)
     for wrong in (0.0, -1.0, math.nan, math.inf):
-        with pytest.raises(asp.ModelError, match="joint_stiction_tolerance"):
+        with pytest.raises(asp.ArgumentError, match="joint_stiction_tolerance"):
             asp.Simulator(_hinge(""), joint_stiction_tolerance=wrong)
 
 

@@ -161,7 +161,7 @@ def test_a_ball_bounces_on_its_field_without_losing_energy() -> None:
     "integrator",
     [
         asp.Cenic(accuracy=1e-3),
-        asp.Cenic(accuracy=1e-3, scheme="trapezoid"),
+        asp.Cenic(accuracy=1e-3, error_estimate="trapezoid"),
         asp.Icf(time_step=2e-3),
         asp.Sap(time_step=2e-3),
         asp.Tamsi(time_step=1e-3),
@@ -338,7 +338,7 @@ def test_dissipation_of_the_softer_side_counts() -> None:
     )
     sim = simulator(FLOOR + CUBE, asp.Icf(time_step=1e-3), contact)
     sim.advance_to(0.1)
-    contacts = sim.world.current.contacts
+    contacts = sim.session.world.current.contacts
     assert contacts.dissipation[: contacts.count] == pytest.approx(3.0)
 
 
@@ -403,7 +403,7 @@ RIGID = asp.Material(surface="rigid")
     ],
 )
 def test_bad_parameters_are_named(worldbody: str, contact: dict[str, object], message: str) -> None:
-    with pytest.raises(asp.ModelError, match=message):
+    with pytest.raises(asp.ArgumentError, match=message):
         simulator(worldbody, contact=asp.ContactParameters(**contact))  # type: ignore[arg-type]
 
 
@@ -437,7 +437,7 @@ def test_what_begins_to_collide_has_a_field() -> None:
     sim = simulator(FLOOR + CUBE)
     sim.model.geom_contype[1] = sim.model.geom_conaffinity[1] = 0
     sim.advance_to(0.01)
-    assert sim.plant.fields.any == 0
+    assert sim.session.plant.fields.any == 0
     sim.model.geom_contype[1] = sim.model.geom_conaffinity[1] = 1
     sim.advance_to(0.5)
     assert np.all(sim.contacts.patch == 0)
@@ -458,7 +458,7 @@ def test_rigid_pairs_fall_back_with_a_note_or_are_refused() -> None:
     contact = asp.ContactParameters(surface="compliant", geoms=materials)
     sim = simulator(PLATES + ball, contact=contact)
     assert any("Geom 'a' and Geom 'body' are both rigid" in n for n in sim.load_report.notes)
-    with pytest.raises(asp.ModelError, match="Geom 'a' and Geom 'body' are both rigid"):
+    with pytest.raises(asp.ArgumentError, match="Geom 'a' and Geom 'body' are both rigid"):
         simulator(
             PLATES + ball,
             contact=asp.ContactParameters(surface="compliant", fallback="error", geoms=materials),

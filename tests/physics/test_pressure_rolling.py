@@ -38,11 +38,11 @@ DEPTH = math.sqrt(GRAVITY / (math.pi * MODULUS))
 METHODS = (
     asp.Icf(time_step=1e-2),
     asp.Icf(time_step=1e-3),
-    asp.Icf(time_step=1e-2, friction="similar"),
+    asp.Icf(time_step=1e-2, friction_bound="similar"),
     asp.Sap(time_step=1e-2),
     asp.Tamsi(time_step=1e-2),
     asp.Cenic(accuracy=1e-3),
-    asp.Cenic(accuracy=1e-3, scheme="trapezoid"),
+    asp.Cenic(accuracy=1e-3, error_estimate="trapezoid"),
     asp.ImplicitEuler(accuracy=1e-5),
 )
 
@@ -132,7 +132,7 @@ def test_the_force_of_a_shape_grows_with_a_power_of_its_depth(name: str) -> None
     body = f"<body pos='0 0 {height - 5e-4}' quat='{turn}'><freejoint/><geom {shape}/></body>"
     sim = fields(GROUND + body, asp.Icf(time_step=1e-9), 0.0, resolution=1e-3)
     sim.advance_to(1e-9)
-    contacts = sim.world.current.contacts
+    contacts = sim.session.world.current.contacts
     found = contacts.growth[: contacts.count]
     assert contacts.count > 0
     assert found == pytest.approx(np.full(contacts.count, power), rel=0.05)

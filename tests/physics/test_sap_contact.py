@@ -8,7 +8,7 @@ import pytest
 from physics_models import GRAVITY, compile_mjcf, on_plane, states
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 RIGID = asp.ContactParameters(stiffness=1e12)
 SCHEMES = ("symplectic-euler", "midpoint", "implicit-euler")
@@ -35,7 +35,7 @@ def test_near_rigid_penetration(beta: float, step: float, mass: float) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 @pytest.mark.parametrize("relaxation", [0.02, 0.05])
 def test_compliant_penetration(scheme: str, relaxation: float) -> None:
-    integrator = asp.Sap(time_step=5e-3, scheme=scheme, tolerance=1e-10)
+    integrator = asp.Sap(time_step=5e-3, theta_scheme=scheme, tolerance=1e-10)
     contact = asp.ContactParameters(stiffness=1e4, relaxation_time=relaxation)
     depth = -states(point_mass(), 2.0, integrator, contact=contact).qpos[-1, 2]
     assert depth == pytest.approx(GRAVITY / 1e4, rel=1e-6)
@@ -90,7 +90,7 @@ def test_box_at_rest_and_pushed(scheme: str) -> None:
     mass, friction, step = 2.0, 0.5, 0.01
     sim = asp.Simulator(
         on_plane(f"type='box' size='0.1 0.1 0.05' mass='{mass}'", position="0 0 0.05"),
-        integrator=asp.Sap(time_step=step, scheme=scheme, relaxation_time=3 * step),
+        integrator=asp.Sap(time_step=step, theta_scheme=scheme, relaxation_time=3 * step),
         contact=asp.ContactParameters(stiffness=1e12, friction=friction),
     )
     assert sim.advance_to(1.0).success
@@ -120,7 +120,7 @@ def test_midpoint_chatters_on_stiff_ground_only_below_its_relaxation_time() -> N
     model = on_plane("type='box' size='0.1 0.1 0.05' mass='2'", position="0 0 0.051")
     speeds = []
     for ratio in (1.0, 2.2):
-        integrator = asp.Sap(scheme="midpoint", relaxation_time=ratio * 0.01)
+        integrator = asp.Sap(theta_scheme="midpoint", relaxation_time=ratio * 0.01)
         run = states(model, 4.0, integrator, contact=RIGID)
         speeds.append(np.abs(run.qvel[-50:, 2]).max())
     assert speeds[0] > 1e-2
@@ -148,9 +148,9 @@ def test_gliding(step: float, relaxation: float) -> None:
 
 def test_the_similar_law_glides_and_the_lagged_one_does_not() -> None:
     step = 0.005
-    height, speed = sliding(asp.Icf(time_step=step, friction="similar"))
+    height, speed = sliding(asp.Icf(time_step=step, friction_bound="similar"))
     assert height == pytest.approx(step * 0.3 * speed, rel=0.03)
-    height, lagged_speed = sliding(asp.Icf(time_step=step, friction="lagged"))
+    height, lagged_speed = sliding(asp.Icf(time_step=step, friction_bound="lagged"))
     assert -1e-4 < height < 0.0
     # There is no normal force yet that could limit friction in the first step.
     assert lagged_speed == pytest.approx(3.0 - 0.3 * GRAVITY * (0.4 - step), rel=1e-5)
@@ -160,7 +160,7 @@ def test_the_similar_law_glides_and_the_lagged_one_does_not() -> None:
 def test_icf_laws_at_rest_and_pushed(law: str) -> None:
     sim = asp.Simulator(
         on_plane("type='box' size='0.1 0.1 0.05' mass='2'", position="0 0 0.05"),
-        integrator=asp.Icf(time_step=0.002, friction=law),
+        integrator=asp.Icf(time_step=0.002, friction_bound=law),
         contact=asp.ContactParameters(friction=0.5),
     )
     sim.data.qfrc_applied[0] = 0.9 * 0.5 * 2 * GRAVITY
@@ -179,7 +179,7 @@ def test_momentum_in_an_impact() -> None:
     model = compile_mjcf(spheres, option="gravity='0 0 0'")
     velocity = [2.0, 0, 0, 0, 0, 30.0, 0, 0, 0, 0, 0, 0]
     for scheme in SCHEMES:
-        run = states(model, 0.5, asp.Sap(time_step=2e-3, scheme=scheme), qvel=velocity)
+        run = states(model, 0.5, asp.Sap(time_step=2e-3, theta_scheme=scheme), qvel=velocity)
         momentum = run.qvel[:, :3] + 2.0 * run.qvel[:, 6:9]
         np.testing.assert_allclose(momentum, np.tile([2.0, 0, 0], (len(momentum), 1)), atol=1e-11)
         assert run.qvel[-1, 6] > 0.3  # they met
@@ -214,7 +214,7 @@ ROBOT = """
 
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_robot_with_limits_equalities_and_servos(scheme: str) -> None:
-    sim = asp.Simulator(ROBOT, integrator=asp.Sap(time_step=5e-3, scheme=scheme))
+    sim = asp.Simulator(ROBOT, integrator=asp.Sap(time_step=5e-3, theta_scheme=scheme))
     sim.data.ctrl[0] = 0.6
     report = sim.advance_to(3.0)
     assert report.success
@@ -247,11 +247,11 @@ def test_scaling_of_the_stopping_criterion() -> None:
     for scaling in ("mass", "system"):
         sim = asp.Simulator(
             ROBOT.replace("stiffness='2'", "stiffness='2e4'"),
-            integrator=asp.Sap(time_step=5e-3, scheme="implicit-euler", scaling=scaling),
+            integrator=asp.Sap(time_step=5e-3, theta_scheme="implicit-euler", scaling=scaling),
         )
         sim.data.ctrl[0] = 0.6
         assert sim.advance_to(0.5).success
-        problem = sim.world.problem
+        problem = sim.session.world.problem
         at = problem.graph.block_start[0] + np.arange(3) * 4
         diagonal = problem.matrix[at] if scaling == "system" else sim.data.M[[0, 2, 5]]
         np.testing.assert_allclose(problem.mass_diagonal[:3], diagonal, rtol=1e-2)
@@ -278,7 +278,10 @@ def test_pile_with_both_line_searches(search: str) -> None:
 @pytest.mark.parametrize(
     ("option", "match"),
     [
-        ({"scheme": "trapezoid"}, "scheme 'trapezoid' is unknown; use one of explicit-euler"),
+        (
+            {"theta_scheme": "trapezoid"},
+            "theta_scheme 'trapezoid' is unknown; use one of explicit-euler",
+        ),
         ({"line_search": "golden"}, "line_search 'golden'"),
         ({"scaling": "A"}, "scaling 'A' is unknown; use one of mass, system"),
         ({"near_rigid": 0.0}, "near_rigid must be a positive"),
@@ -290,13 +293,15 @@ def test_pile_with_both_line_searches(search: str) -> None:
     ],
 )
 def test_bad_options(option: dict, match: str) -> None:
-    with pytest.raises(ModelError, match=match):
+    with pytest.raises(ArgumentError, match=match):
         asp.Sap(**option)
 
 
 def test_bad_law() -> None:
-    with pytest.raises(ModelError, match="friction 'sap' is unknown; use one of delivered,"):
-        asp.Icf(friction="sap")
+    with pytest.raises(
+        ArgumentError, match="friction_bound 'sap' is unknown; use one of delivered,"
+    ):
+        asp.Icf(friction_bound="sap")
 
 
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4])

@@ -77,7 +77,7 @@ def test_sap_under_error_control_does_not_miss_what_it_meets(scheme: str) -> Non
     ball = """<mujoco><worldbody><geom type="box" size="1 1 0.005"/>
       <body pos="0 0 0.5"><freejoint/><geom type="sphere" size="0.04" mass="0.1"/></body>
     </worldbody></mujoco>"""
-    sim = asp.Simulator(ball, integrator=asp.Sap(accuracy=1e-3, scheme=scheme))
+    sim = asp.Simulator(ball, integrator=asp.Sap(accuracy=1e-3, theta_scheme=scheme))
     sim.data.qvel[2] = -100.0
     assert sim.advance_to(0.05).success
     assert sim.data.qpos[2] > 0.0

@@ -31,8 +31,8 @@ def test_what_is_left_out_has_not_gone_through(bodies: int) -> None:
         body.add_freejoint()
         body.add_geom(type=kinds[number % 2], size=[0.02 + 0.001 * number, 0.02, 0.1])
     sim = asp.Simulator(spec.compile(), integrator=asp.Icf(time_step=0.01))
-    plant = sim.plant.table
-    state, contacts = sim.world.current.table, sim.world.current.table.contacts
+    plant = sim.session.plant.table
+    state, contacts = sim.session.world.current.table, sim.session.world.current.table.contacts
     contacts.count = 0
     data = mujoco.MjData(sim.model)
     # From one sample to the next, as in a simulation: its order is the last one's.

@@ -102,7 +102,7 @@ def test_a_rattleback_that_does_not_turn_round_keeps_its_spin() -> None:
 def test_only_what_rolls_swings() -> None:
     """Of a ball that rolls three of six directions are free: a projection, in the mass's metric."""
     simulator = _rocker()
-    model, method, world = simulator.model, simulator.method, simulator.world
+    model, method, world = simulator.model, simulator.session.method, simulator.session.world
     assert isinstance(method, Extrapolation)
     _rock(simulator, 0.3)
     assert simulator.advance_to(0.1).success

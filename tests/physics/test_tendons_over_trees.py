@@ -170,7 +170,9 @@ def test_many_worlds_and_derivatives() -> None:
     expected = 0.1 * (GRAVITY + COEFFICIENTS * 5.0 / MASSES)
     np.testing.assert_allclose(batch.qvel[1], expected, rtol=1e-9)
     simulator = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
-    derivative = asp.linearize(model, simulator.data, integrator=asp.Icf(time_step=1e-3))
+    derivative = asp.derivatives.linearize(
+        model, simulator.data, integrator=asp.Icf(time_step=1e-3)
+    )
     np.testing.assert_allclose(derivative.B[3:, 0], 1e-3 * COEFFICIENTS / MASSES, rtol=1e-6)
 
 

@@ -30,7 +30,7 @@ def spring_energy(trajectory: asp.Trajectory) -> Array:
 
 
 def oscillation(scheme: str, end: float = 4.0) -> asp.Trajectory:
-    integrator = asp.Sap(time_step=STEP, scheme=scheme)
+    integrator = asp.Sap(time_step=STEP, theta_scheme=scheme)
     return states(spring_mass(OMEGA**2), end, integrator, qpos=[0.1], qvel=[0.3])
 
 
@@ -75,7 +75,7 @@ def test_damper(scheme: str, damping: float) -> None:
     run = states(
         spring_mass(0.0, damping=damping),
         1.0 if damping < 1e3 else 5 * STEP,
-        asp.Sap(time_step=STEP, scheme=scheme),
+        asp.Sap(time_step=STEP, theta_scheme=scheme),
         qvel=[1.0],
     )
     np.testing.assert_allclose(run.qvel[1:, 0] / run.qvel[:-1, 0], factor, rtol=1e-11)
@@ -130,7 +130,8 @@ def orders(
 ) -> Array:
     errors = [
         np.linalg.norm(
-            states(model, 1.0, asp.Sap(time_step=h, scheme=scheme), **start).qpos[-1] - reference
+            states(model, 1.0, asp.Sap(time_step=h, theta_scheme=scheme), **start).qpos[-1]
+            - reference
         )
         for h in steps
     ]
@@ -144,7 +145,7 @@ def test_orders_of_accuracy(system: str) -> None:
     else:
         # The joint is not at the centre of mass: its lever arm turns with the body.
         model, start = TUMBLING, {"qvel": [1.0, 0.0, 0.0, 3.0, 5.0, -2.0]}
-    fine = asp.Cenic(accuracy=1e-12, scheme="trapezoid", max_step=1e-3)
+    fine = asp.Cenic(accuracy=1e-12, error_estimate="trapezoid", max_step=1e-3)
     reference = states(model, 1.0, fine, **start).qpos[-1]
     steps = [2.5e-3, 1.25e-3, 6.25e-4]
     for scheme in SCHEMES:
@@ -159,7 +160,7 @@ def test_midpoint_conserves_the_rotation_of_a_free_body(spin: float) -> None:
     # 200 rad/s a step turns the body by two radians.
     model = free_body("type='box' size='0.1 0.2 0.3' mass='2'")
     velocity = [0.1, 0.2, 0.3, *(spin * np.array([0.3, 0.9, -0.31]))]
-    run = states(model, 1.0, asp.Sap(scheme="midpoint"), qvel=velocity)
+    run = states(model, 1.0, asp.Sap(theta_scheme="midpoint"), qvel=velocity)
     inertia = model.body_inertia[1]
     frame = np.zeros(9)
     mujoco.mju_quat2Mat(frame, model.body_iquat[1])
@@ -174,7 +175,7 @@ def test_midpoint_conserves_the_rotation_of_a_free_body(spin: float) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_free_fall(scheme: str) -> None:
     model = free_body("type='sphere' size='0.1' mass='2'", gravity="0 0 -9.81")
-    run = states(model, 0.5, asp.Sap(scheme=scheme), qvel=[1.0, 0, 2.0, 0, 0, 0])
+    run = states(model, 0.5, asp.Sap(theta_scheme=scheme), qvel=[1.0, 0, 2.0, 0, 0, 0])
     t = run.time
     np.testing.assert_allclose(run.qvel[:, 2], 2.0 - GRAVITY * t, atol=1e-12)
     shift = {"midpoint": 0.0, "explicit-euler": 0.5}.get(scheme, -0.5)
@@ -198,7 +199,7 @@ def rolling(step: float, scheme: str, end: float, friction: float) -> tuple[Arra
     run = states(
         model,
         end,
-        asp.Sap(time_step=step, scheme=scheme, relaxation_time=0.02),
+        asp.Sap(time_step=step, theta_scheme=scheme, relaxation_time=0.02),
         qpos=[0.1, -depth, 0.0],
         contact=asp.ContactParameters(stiffness=contact_stiffness, friction=friction),
     )

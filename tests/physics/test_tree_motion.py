@@ -83,8 +83,8 @@ def test_energy_of_trees(seed: int) -> None:
         marked[tree] = 1
         data = _random_state(model, rng)
         data.qvel[model.dof_treeid != tree] = 0.0
-        state = sim.world.current.table
-        motion_of_trees(sim.plant.table, state, marked, data.qpos, data.qvel, found)
+        state = sim.session.world.current.table
+        motion_of_trees(sim.session.plant.table, state, marked, data.qpos, data.qvel, found)
         mujoco.mj_energyVel(model, data)
         assert 0.5 * found[tree, 0] == pytest.approx(data.energy[1], rel=1e-12)
         assert np.all(found[tree + 1 :] == 0.0)
@@ -99,8 +99,8 @@ def test_momentum_and_inertia_of_a_tree_that_floats(seed: int) -> None:
     data = _random_state(model, rng)
     found = np.zeros((model.ntree, MOTION_SIZE))
     marked = np.array([1] + [0] * (model.ntree - 1))
-    state = sim.world.current.table
-    motion_of_trees(sim.plant.table, state, marked, data.qpos, data.qvel, found)
+    state = sim.session.world.current.table
+    motion_of_trees(sim.session.plant.table, state, marked, data.qpos, data.qvel, found)
     mass, arm = model.body_subtreemass[1], data.subtree_com[1] - data.xpos[1]
     momentum = mass * data.subtree_linvel[1]
     np.testing.assert_allclose(found[0, MOMENTUM:][:3], momentum, rtol=1e-12, atol=1e-12)
@@ -126,8 +126,8 @@ def test_centre_of_mass_of_trees_that_hang_on_something_turned() -> None:
     for _ in range(2):
         data = _random_state(model, rng)
         found = np.zeros((model.ntree, MOTION_SIZE))
-        state = sim.world.current.table
-        motion_of_trees(sim.plant.table, state, marked, data.qpos, data.qvel, found)
+        state = sim.session.world.current.table
+        motion_of_trees(sim.session.plant.table, state, marked, data.qpos, data.qvel, found)
         weights = model.body_mass[:, None] * data.xipos
         moments.append(
             [

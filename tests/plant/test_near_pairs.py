@@ -70,7 +70,7 @@ def _model(*, option: str = "", default: str = "", end: str = "", trees: int = 8
 
 def _listed(sim: asp.Simulator) -> mujoco.MjData:
     """Contacts of the simulator's own state, found between listed pairs."""
-    plant, state = sim.plant.table, sim.world.current
+    plant, state = sim.session.plant.table, sim.session.world.current
     assert plant.list_pairs != 0
     address = ctypes.c_int64
     pairs = ctypes.CFUNCTYPE(address, address, address)(plant.list_pairs)
@@ -82,7 +82,7 @@ def _listed(sim: asp.Simulator) -> mujoco.MjData:
 
 def _agree(sim: asp.Simulator, random: np.random.Generator, states: int = 40) -> int:
     """Compare contacts in random states; returns how many there were."""
-    model, own = sim.model, sim.world.current.data
+    model, own = sim.model, sim.session.world.current.data
     data = mujoco.MjData(model)
     found = 0
     for _ in range(states):
@@ -155,8 +155,8 @@ def test_changes_of_the_model_are_heard() -> None:
 def test_trajectories_are_the_same_to_the_bit() -> None:
     model = _model(trees=5)
     quick, plain = (asp.Simulator(model, integrator=asp.Icf(time_step=0.004)) for _ in range(2))
-    assert plain.plant.table.list_pairs != 0
-    plain.plant.table.list_pairs = 0
+    assert plain.session.plant.table.list_pairs != 0
+    plain.session.plant.table.list_pairs = 0
     contacts = 0
     for i in range(1, 11):
         for sim in (quick, plain):
@@ -169,7 +169,7 @@ def test_trajectories_are_the_same_to_the_bit() -> None:
 def test_mujoco_searches_where_there_is_no_room() -> None:
     model = _model()
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.01))
-    near = sim.world.current.table.near_pairs
+    near = sim.session.world.current.table.near_pairs
     near.key = np.empty(2, np.int64)
     sim.advance_to(0.01)
     assert near.count == -1
@@ -190,7 +190,7 @@ def test_what_mujoco_does_otherwise_is_left_to_it() -> None:
     touched = _model()
     touched.geom_contype[0] = touched.geom_conaffinity[0] = 2
     sim = asp.Simulator(touched, integrator=asp.Icf(time_step=0.01))
-    assert sim.plant.table.list_pairs == 0
+    assert sim.session.plant.table.list_pairs == 0
     sleep = '<option><flag sleep="enable"/></option>'
     assert not can_list_pairs(mujoco.MjModel.from_xml_string(f"<mujoco>{sleep}{world}</mujoco>"))
 
@@ -199,7 +199,7 @@ def test_long_chains_are_left_to_mujoco() -> None:
     chain = '<body pos="0 0 .05"><joint axis="1 0 0"/><geom size=".02"/>' * 300 + "</body>" * 300
     text = f"<mujoco><worldbody>{chain}</worldbody></mujoco>"
     sim = asp.Simulator(mujoco.MjModel.from_xml_string(text), integrator=asp.Icf(time_step=0.01))
-    assert sim.plant.table.list_pairs == 0
+    assert sim.session.plant.table.list_pairs == 0
 
 
 def test_friction_that_is_a_parameter_is_heard() -> None:

@@ -12,6 +12,7 @@ import pytest
 
 import asperity as asp
 from asperity import ContactParameters, Material, ModelError
+from asperity.errors import ArgumentError
 
 XML = """
 <mujoco>
@@ -57,7 +58,7 @@ CONTACT: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "message"), CONTACT)
 def test_contact_parameters(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         ContactParameters(**given)
     assert message in str(caught.value)
 
@@ -74,7 +75,7 @@ SIMULATOR: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "message"), SIMULATOR)
 def test_simulator(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         asp.Simulator(MODEL, **given)
     assert message in str(caught.value)
 
@@ -92,7 +93,7 @@ SIMULATE: list[tuple[dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("given", "message"), SIMULATE)
 def test_simulate(given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         asp.simulate(MODEL, **{"t_span": (0.0, 0.01), **given})
     assert message in str(caught.value)
 
@@ -112,7 +113,7 @@ def test_nothing_changes(
     sim: asp.Simulator, call: Callable[[asp.Simulator], Any], message: str
 ) -> None:
     sim.data.qpos[0] = 0.25
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         call(sim)
     assert message in str(caught.value)
     assert sim.data.qpos[0] == 0.25
@@ -126,7 +127,7 @@ def test_keyframes_are_listed() -> None:
         ('<key name="home"/><key/>', "the model has 2 keyframes, 0 ('home'), 1"),
     ):
         model = mujoco.MjModel.from_xml_string(f"<mujoco><keyframe>{keys}</keyframe></mujoco>")
-        with pytest.raises(ModelError) as caught:
+        with pytest.raises(ArgumentError) as caught:
             asp.simulate(model, (0.0, 0.1), keyframe="start")
         assert str(caught.value) == f"keyframe 'start' does not exist; {words}."
 
@@ -135,7 +136,7 @@ INTEGRATORS: list[tuple[type, dict[str, Any], str]] = [
     (asp.Cenic, {"max_iterations": 1.5}, "max_iterations must be a positive whole number, got 1.5"),
     (asp.Cenic, {"accuracy": True}, "accuracy must be a positive, finite number, got True"),
     (asp.Cenic, {"hessian_reuse": "no"}, "hessian_reuse must be True or False, got 'no'"),
-    (asp.Cenic, {"scheme": ["trapezoid"]}, "scheme ['trapezoid'] is unknown"),
+    (asp.Cenic, {"error_estimate": ["trapezoid"]}, "error_estimate ['trapezoid'] is unknown"),
     (asp.Icf, {"max_iterations": "3"}, "max_iterations must be a positive whole number, got '3'"),
     (asp.Sap, {"relaxation_time": "x"}, "relaxation_time must be non-negative and finite"),
     (asp.Sap, {"max_iterations": 2.5}, "max_iterations must be a positive whole number"),
@@ -148,7 +149,7 @@ INTEGRATORS: list[tuple[type, dict[str, Any], str]] = [
 
 @pytest.mark.parametrize(("kind", "given", "message"), INTEGRATORS)
 def test_integrators(kind: type, given: dict[str, Any], message: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         kind(**given)
     assert message in str(caught.value)
 
@@ -158,20 +159,20 @@ def test_numbers_of_numpy_are_numbers() -> None:
     assert ContactParameters(friction=np.float64(0.5)).friction == 0.5
 
 
-def system(**options: Any) -> asp.FunctionSystem:
-    return asp.FunctionSystem(lambda z, x: [0.0], **{"joints": ["up"], **options})
+def system(**options: Any) -> asp.systems.FunctionSystem:
+    return asp.systems.FunctionSystem(lambda z, x: [0.0], **{"joints": ["up"], **options})
 
 
-def bound(make: Callable[[], asp.ExternalSystem]) -> Callable[[], Any]:
+def bound(make: Callable[[], asp.systems.ExternalSystem]) -> Callable[[], Any]:
     return lambda: asp.Simulator(MODEL, systems=[make()])
 
 
 SYSTEMS: list[tuple[Callable[[], Any], str]] = [
-    (lambda: asp.PidController(3, kp=1.0), "joints must be a list of names, got 3"),  # type: ignore[arg-type]
-    (lambda: asp.Suction(3, force=1, reach=1), "sources must be a list of names, got 3"),  # type: ignore[arg-type]
-    (lambda: asp.Suction("g", force="x", reach=1), "force must be a number, got 'x'"),  # type: ignore[arg-type]
+    (lambda: asp.systems.PidController(3, kp=1.0), "joints must be a list of names, got 3"),  # type: ignore[arg-type]
+    (lambda: asp.systems.Suction(3, force=1, reach=1), "sources must be a list of names, got 3"),  # type: ignore[arg-type]
+    (lambda: asp.systems.Suction("g", force="x", reach=1), "force must be a number, got 'x'"),  # type: ignore[arg-type]
     (
-        lambda: asp.InverseDynamicsController("up", kp=1, model=3),  # type: ignore[arg-type]
+        lambda: asp.systems.InverseDynamicsController("up", kp=1, model=3),  # type: ignore[arg-type]
         "model must be a mujoco.MjModel, got int",
     ),
     (lambda: system(parameters="x"), "parameters must be numbers, got 'x'"),
@@ -184,16 +185,16 @@ SYSTEMS: list[tuple[Callable[[], Any], str]] = [
 
 @pytest.mark.parametrize(("make", "message"), SYSTEMS)
 def test_external_systems(make: Callable[[], Any], message: str) -> None:
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         make()
     assert message in str(caught.value)
 
 
 def test_trajectories_refuse_times_that_are_none() -> None:
     run = asp.simulate(MODEL, (0.0, 0.01))
-    with pytest.raises(ModelError, match="times must be numbers, got 'x'"):
+    with pytest.raises(ArgumentError, match="times must be numbers, got 'x'"):
         run.at("x")
-    with pytest.raises(ModelError, match="times must lie within the trajectory"):
+    with pytest.raises(ArgumentError, match="times must lie within the trajectory"):
         run.at(np.nan)
 
 
@@ -228,9 +229,9 @@ def test_definitions_of_document_types() -> None:
 
 def test_options_of_loading() -> None:
     robot = '<robot name="x"><link name="a"/></robot>'
-    with pytest.raises(ModelError, match="package_paths must be a list of folders, got 'abc'"):
+    with pytest.raises(ArgumentError, match="package_paths must be a list of folders, got 'abc'"):
         asp.load_model(robot, package_paths="abc")
-    with pytest.raises(ModelError, match="floating_base must be True or False, got 'yes'"):
+    with pytest.raises(ArgumentError, match="floating_base must be True or False, got 'yes'"):
         asp.load_model(robot, floating_base="yes")  # type: ignore[arg-type]
 
 
@@ -247,6 +248,6 @@ def test_arguments_of_the_drop_in_step(case: str) -> None:
     message, wrong = STEPPED[case]
     model = mujoco.MjModel.from_xml_string("<mujoco/>")
     arguments = {"model": model, "data": mujoco.MjData(model), **wrong}
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ArgumentError) as caught:
         asp.step(**arguments)
     assert message in str(caught.value)

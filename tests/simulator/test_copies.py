@@ -63,7 +63,7 @@ def in_motion(integrator: Integrator, **options: Any) -> asp.Simulator:
 
 EVERY = INTEGRATORS | {
     "Icf, reuse": asp.Icf(time_step=2e-3, hessian_reuse=True),
-    "Midas, BDF2": asp.Midas(time_step=5e-3, scheme="bdf2"),
+    "Midas, BDF2": asp.Midas(time_step=5e-3, time_scheme="bdf2"),
 }
 
 
@@ -135,11 +135,11 @@ def test_a_deep_copy_has_a_controller_of_its_own() -> None:
     assert (sim.control.calls, other.control.calls) == (4, 8)
 
 
-def lag(z: np.ndarray, x: asp.SystemInput) -> np.ndarray:
+def lag(z: np.ndarray, x: asp.systems.SystemInput) -> np.ndarray:
     return (x.qpos[-4:-3] - z) / 0.02
 
 
-def pull(z: np.ndarray, x: asp.SystemInput) -> np.ndarray:
+def pull(z: np.ndarray, x: asp.systems.SystemInput) -> np.ndarray:
     return -30.0 * z
 
 
@@ -148,13 +148,13 @@ def test_systems_are_copied_with_their_states(integrator: Integrator) -> None:
     text = SIMPLE.replace("</worldbody>", '<body pos="2.6 0 .5"><freejoint/><geom name="cup" '
     'size=".05"/></body></worldbody>')  # fmt: skip
     systems = [
-        asp.PidController(["shoulder"], kp=20.0, kd=1.0, ki=30.0, target=0.2),
-        asp.InverseDynamicsController(["slide"], kp=30.0, kd=9.0, target=0.1),
-        asp.PidController(["slide too"], kp=9.0, ki=2.0, target=0.1, sample_time=0.008),
-        asp.FunctionSystem(pull, lag, joints=["shoulder"], initial_state=[0.1]),
-        asp.Suction(["box"], force=1.0, reach=3.0, targets=["cup"])
+        asp.systems.PidController(["shoulder"], kp=20.0, kd=1.0, ki=30.0, target=0.2),
+        asp.systems.InverseDynamicsController(["slide"], kp=30.0, kd=9.0, target=0.1),
+        asp.systems.PidController(["slide too"], kp=9.0, ki=2.0, target=0.1, sample_time=0.008),
+        asp.systems.FunctionSystem(pull, lag, joints=["shoulder"], initial_state=[0.1]),
+        asp.systems.Suction(["box"], force=1.0, reach=3.0, targets=["cup"])
         if not isinstance(integrator, asp.Rosenbrock2)
-        else asp.PdController(["slide"], kp=1.0),
+        else asp.systems.PdController(["slide"], kp=1.0),
     ]
     text = text.replace('name="box" type="box" size=".1 .1 .1"', 'name="box" size=".1"')
     model = mujoco.MjModel.from_xml_string(text)
@@ -226,8 +226,20 @@ def test_parts_of_a_simulator_are_refused(make: _Copy) -> None:
     sim = in_motion(asp.Cenic())
     midas = in_motion(asp.Midas(time_step=5e-3))
     parts = (
-        *(sim.world, sim.plant, sim.coupling, sim.method, sim.method.base, sim.world.table),
-        *(sim.world.current, sim.world.problem, midas.method.engine, midas.method),
+        *(
+            sim.session.world,
+            sim.session.plant,
+            sim.session.coupling,
+            sim.session.method,
+            sim.session.method.base,
+            sim.session.world.table,
+        ),
+        *(
+            sim.session.world.current,
+            sim.session.world.problem,
+            midas.session.method.engine,
+            midas.session.method,
+        ),
     )
     for part in parts:
         with pytest.raises(TypeError, match=r"holds addresses .* copy or pickle its Simulator\.$"):
@@ -287,7 +299,7 @@ def test_threads_that_get_in_each_other_s_way_do_no_harm() -> None:
     refused = 0
     thread = threading.Thread(target=sim.advance_to, args=(0.2,))
     thread.start()
-    while sim.world.table.steps == 0:
+    while sim.session.world.table.steps == 0:
         time.sleep(1e-4)
     while thread.is_alive():
         try:

@@ -39,7 +39,7 @@ ARM = """
 
 EXACT = [
     asp.Icf(time_step=2e-3, tolerance=1e-15),
-    asp.Icf(time_step=2e-3, tolerance=1e-15, friction="similar"),
+    asp.Icf(time_step=2e-3, tolerance=1e-15, friction_bound="similar"),
     asp.Sap(time_step=2e-3, tolerance=1e-15),
     asp.Tamsi(time_step=2e-3, tolerance=1e-10),
 ]
@@ -86,7 +86,7 @@ def test_delivered_impulses_are_the_change_of_momentum(integrator: asp.Integrato
 def test_doubled_steps_deliver_their_second_half() -> None:
     """m a = f + m g over the half step, whose beginning error control does not publish."""
     sim = asp.Simulator(TUMBLING, integrator=asp.Cenic(accuracy=1e-3, max_step=5e-3))
-    sim.world.problem.options.tolerance = 1e-15
+    sim.session.world.problem.options.tolerance = 1e-15
     sim.data.qvel[:] = [1.5, -0.4, -1.0, 3.0, -4.0, 2.0]
     touched = 0
     for _ in range(300):
@@ -180,7 +180,7 @@ def test_a_step_that_fails_leaves_what_is_published(integrator: asp.Integrator) 
     before = _published(sim)
     assert before[4].any()
     sim.data.qfrc_applied[:] = 1e308
-    report = sim.advance_to(0.3)
+    report = sim.advance_to(0.3, on_failure="return")
     assert not report.success
     assert report.time == 0.1
     sim.data.qfrc_applied[:] = 0.0
@@ -201,7 +201,7 @@ def test_a_failure_in_the_middle_publishes_the_last_accepted_step() -> None:
     model = mujoco.MjModel.from_xml_string(STACK.format(cone="elliptic"))
     icf = asp.Icf(time_step=2e-3)
     sim = asp.Simulator(model, integrator=icf, control=control, control_period=2e-3)
-    assert not sim.advance_to(0.2).success
+    assert not sim.advance_to(0.2, on_failure="return").success
     other = asp.Simulator(model, integrator=icf)
     while other.time < sim.time - 1e-9:
         other.step()

@@ -299,5 +299,5 @@ def test_a_step_that_fails_raises() -> None:
     assert data.time == 0.0
     assert np.all(np.isfinite(data.qpos))
     data.qvel[6] = math.nan
-    with pytest.raises(asp.ModelError, match=r"qvel\[6\]"):
+    with pytest.raises(asp.ArgumentError, match=r"qvel\[6\]"):
         asp.step(model, data)

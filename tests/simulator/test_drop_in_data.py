@@ -120,7 +120,7 @@ def test_the_data_of_a_simulator_may_be_reset_by_mujoco(walker: mujoco.MjModel) 
 
 
 def test_states_of_systems_begin_anew_with_the_time(walker: mujoco.MjModel) -> None:
-    pid = asp.PidController(["a", "b"], kp=50.0, kd=2.0, ki=40.0, target=0.3)
+    pid = asp.systems.PidController(["a", "b"], kp=50.0, kd=2.0, ki=40.0, target=0.3)
     data = mujoco.MjData(walker)
     first = episode(walker, data, 1, systems=[pid])
     assert episode(walker, data, 1, systems=[pid]) == first
@@ -141,7 +141,7 @@ def test_contact_parameters_are_the_simulator_s(walker: mujoco.MjModel) -> None:
     # A mapping that is changed between calls is heard.
     materials["torso"] = asp.Material(stiffness=1e5)
     asp.step(walker, data, contact=contact)
-    assert drop_in._STEPPED[id(data)].simulator.plant.materials.geoms[1, 0] == 1e5
+    assert drop_in._STEPPED[id(data)].simulator.session.plant.materials.geoms[1, 0] == 1e5
 
 
 def test_a_change_of_the_model_is_heard() -> None:
@@ -198,12 +198,12 @@ def test_a_thread_that_steps_the_same_data_is_refused(walker: mujoco.MjModel) ->
     data = mujoco.MjData(walker)
     inside, leave = threading.Event(), threading.Event()
 
-    def wait(z: np.ndarray, x: asp.SystemInput) -> np.ndarray:
+    def wait(z: np.ndarray, x: asp.systems.SystemInput) -> np.ndarray:
         inside.set()
         leave.wait(10)
         return np.zeros(1)
 
-    systems = [asp.FunctionSystem(wait, joints=["a"])]
+    systems = [asp.systems.FunctionSystem(wait, joints=["a"])]
     thread = threading.Thread(target=asp.step, args=(walker, data), kwargs={"systems": systems})
     thread.start()
     assert inside.wait(60)

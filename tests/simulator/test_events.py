@@ -161,7 +161,7 @@ def test_times_are_kept_in_files(tmp_path):
 
 
 def test_systems_are_seen_in_the_state_that_they_have():
-    rate = asp.FunctionSystem(
+    rate = asp.systems.FunctionSystem(
         joints=("hinge",),
         initial_state=[0.0],
         output=lambda z, x: np.zeros(1),
@@ -190,7 +190,7 @@ def test_systems_are_seen_in_the_state_that_they_have():
     ],
 )
 def test_what_cannot_be_looked_for_is_named(events, words):
-    with pytest.raises(asp.ModelError, match=words):
+    with pytest.raises(asp.ArgumentError, match=words):
         asp.simulate(FALLING, (0.0, 0.1), events=events)
 
 

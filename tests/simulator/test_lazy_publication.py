@@ -174,7 +174,7 @@ def test_copies_are_lazy_too() -> None:
 
 
 def test_other_words_are_refused() -> None:
-    with pytest.raises(asp.ModelError, match="publish must be 'eager' or 'lazy', got 'never'"):
+    with pytest.raises(asp.ArgumentError, match="publish must be 'eager' or 'lazy', got 'never'"):
         asp.Simulator(ARM, publish="never")
 
 
@@ -183,10 +183,10 @@ def test_a_bad_control_is_refused_and_nothing_has_changed() -> None:
     sim.advance_to(0.05)
     before = _state(sim)
     sim.data.ctrl[1] = np.nan
-    with pytest.raises(asp.ModelError, match=r"ctrl\[1\]"):
+    with pytest.raises(asp.ArgumentError, match=r"ctrl\[1\]"):
         sim.advance_to(0.1)
     _same(_state(sim), before)
-    with pytest.raises(asp.ModelError, match="not before"):
+    with pytest.raises(asp.ArgumentError, match="not before"):
         sim.advance_to(0.01)
 
 

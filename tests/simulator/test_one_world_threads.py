@@ -15,7 +15,7 @@ import pytest
 from same_bits import state_bits, work_counts
 
 import asperity as asp
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 
 NUMBERS = (1, 2, 3)
 
@@ -120,7 +120,7 @@ MODELS = {
 }
 INTEGRATORS = {
     "Icf": asp.Icf(time_step=4e-3),
-    "Icf, similar": asp.Icf(time_step=4e-3, friction="similar"),
+    "Icf, similar": asp.Icf(time_step=4e-3, friction_bound="similar"),
     "Cenic": asp.Cenic(accuracy=1e-2),
     "Sap": asp.Sap(time_step=4e-3),
     "Tamsi": asp.Tamsi(time_step=2e-3),
@@ -142,7 +142,7 @@ def test_results_have_the_same_bits_for_any_number_of_threads(make, integrator) 
 def test_large_islands_are_divided() -> None:
     simulator = asp.Simulator(_heap(144), integrator=asp.Icf(time_step=4e-3), threads=2)
     simulator.advance_to(0.2)
-    problem = simulator.world.problem
+    problem = simulator.session.world.problem
     sizes = np.diff(problem.graph.island_start[: problem.graph.islands + 1])
     parts = np.diff(problem.graph.island_part_start[: problem.graph.islands + 1])
     np.testing.assert_array_equal(parts > 0, sizes >= 100)
@@ -156,7 +156,7 @@ def test_large_islands_are_divided() -> None:
 def test_islands_are_shared_out(make) -> None:
     simulator = asp.Simulator(make(), integrator=asp.Icf(time_step=4e-3), threads=2)
     simulator.advance_to(0.36)
-    shared = simulator.world._shared_islands
+    shared = simulator.session.world._shared_islands
     assert shared is not None
     assert np.count_nonzero(shared.table.last) > 1
 
@@ -166,7 +166,7 @@ def test_contacts_are_shared_out_and_in_the_order_of_mujoco() -> None:
     simulators = [asp.Simulator(model, threads=threads) for threads in NUMBERS]
     for simulator in simulators:
         simulator.advance_to(0.3)
-    states = [simulator.world.current.table for simulator in simulators]
+    states = [simulator.session.world.current.table for simulator in simulators]
     assert [state.detect_shared != 0 for state in states] == [False, True, True]
     data = mujoco.MjData(model)
     data.qpos[:] = simulators[0].data.qpos
@@ -214,7 +214,7 @@ def test_positions_are_shared_out_and_those_of_mujoco() -> None:
         simulator.data.mocap_pos[:, 2] += 0.1
         simulator.data.mocap_quat[:, 1] = 0.2
         simulator.advance_to(0.1)
-    states = [simulator.world.current.table for simulator in simulators]
+    states = [simulator.session.world.current.table for simulator in simulators]
     assert [state.find_positions != 0 for state in states] == [False, True, True]
     expected = mujoco.MjData(model)
     for name in ("qpos", "mocap_pos", "mocap_quat"):
@@ -232,9 +232,11 @@ def test_positions_are_shared_out_and_those_of_mujoco() -> None:
 
 def test_slabs_are_cut_where_nothing_reaches_across() -> None:
     simulator = asp.Simulator(_pile(96), threads=2)
-    simulator.plant.table.list_pairs = 0
+    simulator.session.plant.table.list_pairs = 0
     simulator.advance_to(0.01)
-    shared = simulator.world._shared_detection[int(simulator.world.current.table.data)].table
+    shared = simulator.session.world._shared_detection[
+        int(simulator.session.world.current.table.data)
+    ].table
     slabs = [
         np.count_nonzero((shared.lower < end) & (shared.upper >= begin))
         for begin, end in zip([-np.inf, *shared.cut], shared.cut, strict=False)
@@ -251,7 +253,7 @@ def test_slabs_find_what_lists_do(name: str) -> None:
     for threads in NUMBERS:
         for listed in (True, False):
             simulator = asp.Simulator(model, integrator=INTEGRATORS["Icf"], threads=threads)
-            plant = simulator.plant.table
+            plant = simulator.session.plant.table
             assert plant.list_pairs != 0
             plant.list_pairs = plant.list_pairs if listed else 0
             simulator.advance_to(0.4)
@@ -278,7 +280,7 @@ def test_materials_of_pairs_and_contacts_that_do_not_count() -> None:
             model, integrator=asp.Icf(time_step=4e-3), contact=contact, threads=threads
         )
         simulator.advance_to(0.3)
-        assert simulator.world.current.table.contacts.count > 400
+        assert simulator.session.world.current.table.contacts.count > 400
         ends.append((state_bits(simulator), work_counts(simulator)))
     assert ends[1:] == ends[:-1]
 
@@ -313,7 +315,7 @@ def test_a_step_that_is_refused_leaves_the_state_as_it_was() -> None:
         simulator = asp.Simulator(
             model, integrator=asp.Icf(time_step=4e-3, max_iterations=2), threads=threads
         )
-        report = simulator.advance_to(1.0)
+        report = simulator.advance_to(1.0, on_failure="return")
         assert report.status == Status.NOT_CONVERGED
         ends.append((report.time, report.residual, simulator.data.qpos.tobytes()))
     assert ends[0][0] > 0.0
@@ -326,7 +328,7 @@ def test_numbers_that_are_not_finite_are_reported_alike() -> None:
     for threads in NUMBERS:
         simulator = asp.Simulator(model, integrator=asp.Icf(time_step=4e-3), threads=threads)
         simulator.data.qvel[3] = 1e200
-        report = simulator.advance_to(0.1)
+        report = simulator.advance_to(0.1, on_failure="return")
         assert report.status in (Status.NON_FINITE, Status.NOT_CONVERGED)
         ends.append((report.status, report.time, simulator.data.qpos.tobytes()))
     assert ends[1:] == ends[:-1]
@@ -398,7 +400,7 @@ def test_a_process_ends_while_its_threads_wait() -> None:
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, True, "two"])
 def test_numbers_that_are_none_are_refused(threads) -> None:
-    with pytest.raises(ModelError, match="threads must be"):
+    with pytest.raises(ArgumentError, match="threads must be"):
         asp.Simulator(_pile(4), threads=threads)
 
 

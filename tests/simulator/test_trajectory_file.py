@@ -101,13 +101,13 @@ def test_another_model_serves_where_that_of_the_file_does_not(
 ) -> None:
     path = run.save(tmp_path / "run.npz")
     monkeypatch.setattr(mujoco, "__version__", "9.9.9")
-    with pytest.raises(asp.ModelError, match=r"MuJoCo 9\.9\.9 cannot read; pass the model"):
+    with pytest.raises(asp.ArgumentError, match=r"MuJoCo 9\.9\.9 cannot read; pass the model"):
         asp.Trajectory.load(path)
     assert asp.Trajectory.load(path, model=run.model).model is run.model
     other = mujoco.MjModel.from_xml_string("<mujoco/>")
-    with pytest.raises(asp.ModelError, match="belongs to another model: it has 1 positions"):
+    with pytest.raises(asp.ArgumentError, match="belongs to another model: it has 1 positions"):
         asp.Trajectory.load(path, model=other)
-    with pytest.raises(asp.ModelError, match=r"must be a mujoco\.MjModel, got str"):
+    with pytest.raises(asp.ArgumentError, match=r"must be a mujoco\.MjModel, got str"):
         asp.Trajectory.load(path, model=BALL)  # type: ignore[arg-type]
 
 
@@ -116,12 +116,12 @@ def test_what_is_no_trajectory_is_refused(run: asp.Trajectory, tmp_path: Path) -
     text.write_text("no archive")
     np.savez(other, x=np.zeros(3))
     cut.write_bytes(run.save(tmp_path / "run.npz").read_bytes()[:-200])
-    with pytest.raises(asp.ModelError, match=r"0\.npz cannot be read \(No such file"):
+    with pytest.raises(asp.ArgumentError, match=r"0\.npz cannot be read \(No such file"):
         asp.Trajectory.load(missing)
     for path in (text, cut):
-        with pytest.raises(asp.ModelError, match=r"is no trajectory that Trajectory\.save"):
+        with pytest.raises(asp.ArgumentError, match=r"is no trajectory that Trajectory\.save"):
             asp.Trajectory.load(path)
-    with pytest.raises(asp.ModelError, match="it has no 'time'"):
+    with pytest.raises(asp.ArgumentError, match="it has no 'time'"):
         asp.Trajectory.load(other)
 
 

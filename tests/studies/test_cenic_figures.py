@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, MissingExtra
 from asperity.integrators import Cenic, ImplicitEuler, RungeKutta3
 from asperity.simulator import Simulator
 from studies.experiments.cenic_baselines import cost_of
@@ -113,7 +113,7 @@ def test_full_state_norm_of_cenic_follows_velocities() -> None:
         assert sim.advance_to(0.5).success
         steps[norm] = sim.stats.steps
     assert steps["state"] > 2 * steps["position"]
-    with pytest.raises(ModelError, match="error_norm 'energy' is unknown"):
+    with pytest.raises(ArgumentError, match="error_norm 'energy' is unknown"):
         Cenic(error_norm="energy")
 
 
@@ -156,7 +156,7 @@ def test_panda_is_the_same_with_its_controller_in_the_dynamics() -> None:
             CASES["panda points"].make(integrator)
             for integrator in (Cenic(accuracy=1e-4), ImplicitEuler(accuracy=1e-4))
         ]
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
     for sim in sims:
         assert sim.advance_to(0.4).success

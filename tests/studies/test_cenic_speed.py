@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from asperity.integrators import Cenic
 from studies.experiments import cenic_speed
 from studies.scenes.cenic_speed import (
@@ -42,7 +42,7 @@ def test_a_bunny_lands_without_sinking_in() -> None:
 def test_a_quadruped_without_motors_collapses_onto_the_ground() -> None:
     try:
         model = quadruped()
-    except ModelError as missing:
+    except MissingExtra as missing:
         pytest.skip(str(missing))
     assert model.nu == 0
     ours = cenic_speed.run_asperity(Cenic(accuracy=1e-3), 1.0, model)

@@ -61,7 +61,7 @@ def test_costs_fall_to_that_of_the_step(falling) -> None:
 
 def test_hessian_is_that_of_the_dense_formula(falling) -> None:
     found = hessian(falling)
-    world = falling.world
+    world = falling.session.world
     expected = Case(world.problem, world.current.contacts, world.current.rows).dense_hessian()
     scale = np.sqrt(np.diag(expected))
     scaled = np.outer(scale, scale)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from studies.experiments.cenic_controller_gain import (
     DIAGONAL,
     EXPLICIT,
@@ -23,7 +23,7 @@ def _quiet(share: float) -> None:
 def _robot() -> None:
     try:
         franka()
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
 
 
@@ -73,5 +73,5 @@ def test_without_the_package_the_message_says_what_to_install(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(ModelError, match=r'pip install "asperity\[assets\]"'):
+    with pytest.raises(MissingExtra, match=r'pip install "asperity\[assets\]"'):
         franka()

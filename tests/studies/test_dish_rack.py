@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from asperity import Cenic, ContactParameters, Simulator
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra, ModelError
 from studies.scenes import dish_rack as scene
 from studies.scenes.tableware import FIELD_MESHES
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.assets
 def model() -> mujoco.MjModel:
     try:
         return scene.dish_rack()
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
 
 

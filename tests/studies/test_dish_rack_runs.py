@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from studies.experiments.dish_rack_runs import CONTROL_PERIOD, fields, watch
 from studies.experiments.paper import paper_cenic
 from studies.scenes import dish_rack as scene
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.assets
 def task() -> scene.DishRack:
     try:
         return scene.DishRack(scene.dish_rack())
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
 
 
@@ -35,7 +35,9 @@ def test_error_control_has_no_artefact_and_long_steps_have(task: scene.DishRack)
     assert 0.0 < found.artefacts.depth < 1.5e-3
     # Steps are longer than those of fixed steps that work.
     assert found.time[-1] / found.steps > 5e-3
-    long = watch(model, task, asp.Icf(time_step=0.5 * CONTROL_PERIOD, friction="lagged"), fields())
+    long = watch(
+        model, task, asp.Icf(time_step=0.5 * CONTROL_PERIOD, friction_bound="lagged"), fields()
+    )
     # Which of them hangs on rounding.
     assert long.artefacts.dropped
     assert long.artefacts.crossed

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from studies.experiments.dual_arm_runs import DualArm, open_and_pour
 from studies.experiments.sap_solvers import Case
 from studies.scenes.dual_arm import (
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.assets
 def model() -> mujoco.MjModel:
     try:
         return dual_arm()
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
 
 
@@ -73,8 +73,8 @@ def test_marbles_are_in_the_closed_jar(model: mujoco.MjModel) -> None:
 
 def test_hands_begin_beside_jar_and_lid(model: mujoco.MjModel) -> None:
     robots = dual_arm_robots()
-    arms = asp.InverseDynamicsController(arm_joints(), kp=1.0, model=robots)
-    hands = asp.PdController(hand_joints(), kp=1.0)
+    arms = asp.systems.InverseDynamicsController(arm_joints(), kp=1.0, model=robots)
+    hands = asp.systems.PdController(hand_joints(), kp=1.0)
     task = JarTask(model, arms, hands)
     assert task.residual < 1e-6
     data = mujoco.MjData(model)

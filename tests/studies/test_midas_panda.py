@@ -6,14 +6,14 @@ import mujoco
 import numpy as np
 import pytest
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from asperity.scenes.gripper_tasks import BEAM_DROP
 from studies.experiments.midas_panda import assemble
 from studies.scenes.panda_beam import PandaBeam, panda_beam
 
 try:
     panda_beam(1e-3)
-except ModelError:
+except MissingExtra:
     pytest.skip("needs example-robot-data", allow_module_level=True)
 
 

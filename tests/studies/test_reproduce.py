@@ -17,7 +17,7 @@ import studies.experiments
 from asperity import ContactParameters
 from asperity.cli import main
 from asperity.cli.progress import shown_progress
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from studies.experiments import (
     Curve,
     Experiment,
@@ -55,7 +55,7 @@ def test_selection() -> None:
         "sap-figure-7",
         "sap-figure-5",
     ]
-    with pytest.raises(ModelError, match="'sap-figure-99'; there are cenic-dish-rack"):
+    with pytest.raises(ArgumentError, match="'sap-figure-99'; there are cenic-dish-rack"):
         select(["sap-figure-5", "sap-figure-99"])
 
 

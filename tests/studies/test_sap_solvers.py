@@ -46,7 +46,7 @@ def test_preparing_a_step_does_not_take_it() -> None:
     other = asp.Simulator(pile(), integrator=SAP)
     for _ in range(60):
         before = (one.data.qpos.copy(), one.data.qvel.copy(), one.time, one.stats.steps)
-        tables = prepare_problem(one.world, STEP)
+        tables = prepare_problem(one.session.world, STEP)
         problem = read_problem(tables)
         solution = solve_newton(problem, tables)
         solve_geodesic(problem, tables)
@@ -54,7 +54,7 @@ def test_preparing_a_step_does_not_take_it() -> None:
         np.testing.assert_array_equal(one.data.qvel, before[1])
         assert (one.time, one.stats.steps) == before[2:]
         predicted = np.zeros(one.model.nv)
-        plant, current = one.world.plant.table, one.world.current.table
+        plant, current = one.session.world.plant.table, one.session.world.current.table
         velocity = np.concatenate([solution.velocity, np.zeros(6 * (one.model.nbody + 1))])
         velocity_from_solver(plant, current.cdof, velocity, predicted)
         one.step()
@@ -71,13 +71,13 @@ def test_preparing_a_step_does_not_take_it() -> None:
 def test_step_size_of_a_preparation(step: float) -> None:
     simulator = asp.Simulator(pile(1), integrator=SAP)
     with pytest.raises(ValueError, match="step"):
-        prepare_problem(simulator.world, step)
+        prepare_problem(simulator.session.world, step)
 
 
 def test_only_the_problem_of_sap_is_read() -> None:
     simulator = asp.Simulator(pile(1), integrator=asp.Icf(time_step=STEP))
     with pytest.raises(ValueError, match=r"Sap\(\)"):
-        read_problem(prepare_problem(simulator.world, STEP))
+        read_problem(prepare_problem(simulator.session.world, STEP))
 
 
 @pytest.mark.parametrize("scheme", ["symplectic-euler", "midpoint", "implicit-euler"])
@@ -95,11 +95,11 @@ def test_equalities_limits_and_springs(scheme: str) -> None:
       <geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0" contype="0" conaffinity="0"/></body>
     </worldbody><equality><joint joint1="c" joint2="a"/></equality></mujoco>
     """
-    sap = asp.Sap(time_step=STEP, scheme=scheme, tolerance=1e-10)
+    sap = asp.Sap(time_step=STEP, theta_scheme=scheme, tolerance=1e-10)
     simulator = asp.Simulator(model, integrator=sap)
     limits = 0
     for _ in range(80):
-        tables = prepare_problem(simulator.world, STEP)
+        tables = prepare_problem(simulator.session.world, STEP)
         problem = read_problem(tables)
         expected = solve_newton(problem, tables)
         found = solve_geodesic(problem, tables, complementarity=1e-13)
@@ -199,7 +199,7 @@ def test_figure_12_needs_another_solver(tmp_path, monkeypatch) -> None:
     from studies.experiments import sap_solver_figures as figures
 
     monkeypatch.setattr(figures, "available_solvers", lambda: ("SAP", "geodesic"))
-    with pytest.raises(asp.ModelError, match="reference"):
+    with pytest.raises(asp.MissingExtra, match="reference"):
         figures.EXPERIMENTS[1].run(tmp_path)
 
 
@@ -224,13 +224,13 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
         '<geom size=".02" pos=".3 0 0"/></body>'
         '<body pos=".3 0 .041"><freejoint/><geom size=".02"/></body></worldbody></mujoco>'
     )
-    control = asp.PdController(("a", "b"), kp=50.0, kd=2.0, target=(0.5, -0.2))
+    control = asp.systems.PdController(("a", "b"), kp=50.0, kd=2.0, target=(0.5, -0.2))
     simulator = asp.Simulator(
         model, integrator=asp.Sap(time_step=STEP, tolerance=1e-10), systems=[control]
     )
     touched = 0
     for _ in range(80):
-        tables = prepare_problem(simulator.world, STEP)
+        tables = prepare_problem(simulator.session.world, STEP)
         problem = read_problem(tables)
         solution = solve_newton(problem, tables)
         geodesic = solve_geodesic(problem, tables, complementarity=1e-12)
@@ -240,7 +240,7 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
         assert errors_of(problem, solution).momentum < 1e-9
         np.testing.assert_allclose(geodesic.velocity, solution.velocity, atol=1e-5)
         predicted = np.zeros(model.nv)
-        plant, current = simulator.world.plant.table, simulator.world.current.table
+        plant, current = simulator.session.world.plant.table, simulator.session.world.current.table
         velocity = np.concatenate([solution.velocity, np.zeros(6 * (model.nbody + 1))])
         velocity_from_solver(plant, current.cdof, velocity, predicted)
         # The solution, before what turns far in a step gets its energy.
@@ -254,7 +254,7 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
 def test_newton_with_another_tolerance() -> None:
     simulator = asp.Simulator(pile(), integrator=SAP)
     simulator.advance_to(0.3)
-    tables = prepare_problem(simulator.world, STEP)
+    tables = prepare_problem(simulator.session.world, STEP)
     problem = read_problem(tables)
     loose = solve_newton(problem, tables, tolerance=0.1)
     tight = solve_newton(problem, tables)

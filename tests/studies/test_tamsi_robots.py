@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 from studies.experiments.tamsi_bottle import shake_and_place
 from studies.experiments.tamsi_hand import SETTLED, handle
 from studies.scenes.allegro_mug import HOLD, MUG, allegro_mug, posture
@@ -26,7 +26,7 @@ pytestmark = pytest.mark.assets
 def _robots() -> None:
     try:
         allegro_mug(), iiwa_and_bottle()
-    except ModelError as error:
+    except MissingExtra as error:
         pytest.skip(str(error))
 
 

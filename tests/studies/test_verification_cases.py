@@ -56,7 +56,7 @@ def test_the_scene_loads_and_starts_from_a_finite_state(case: Case) -> None:
         assert duration > 0
         assert np.all(np.isfinite(sim.data.qpos))
         # The model carries the contact that the case states.
-        contacts = sim.world.current.contacts
+        contacts = sim.session.world.current.contacts
         sim.advance_to(0.0)
         stiffness = contacts.stiffness[: contacts.count]
         np.testing.assert_allclose(stiffness, world.contact.stiffness)

@@ -203,7 +203,7 @@ def test_bad_arguments_are_refused() -> None:
         ("windows must be at least 1", {"windows": 0}),
         ("nothing to try", {"methods": []}),
     ):
-        with pytest.raises(asp.ModelError, match=message):
+        with pytest.raises(asp.ArgumentError, match=message):
             work_precision(model, **arguments)
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 EXACT = {"tolerance": 1e-14}
 
 
-class VanDerPol(asp.ExternalSystem):
+class VanDerPol(asp.systems.ExternalSystem):
     """A nonlinear oscillator with two states that pulls a slider, and is pulled back."""
 
     joints = ("x",)
@@ -45,22 +45,22 @@ def _continuous(end: float) -> np.ndarray:
     system = VanDerPol()
 
     def rate(t, y):
-        x = asp.SystemInput(t, y[:1], y[1:2], np.zeros(0))
+        x = asp.systems.SystemInput(t, y[:1], y[1:2], np.zeros(0))
         return [y[1], system.output(y[2:], x) / 2.0, *system.derivative(y[2:], x)]
 
     solution = solve_ivp(rate, (0, end), [0.2, 0.0, 1.0, 0.5], rtol=1e-11, atol=1e-12)
     return solution.y[:, -1]
 
 
-def _van_der_pol(kind: str) -> asp.ExternalSystem:
+def _van_der_pol(kind: str) -> asp.systems.ExternalSystem:
     if kind == "python":
         return VanDerPol()
-    return asp.FunctionSystem(
+    return asp.systems.FunctionSystem(
         _van_der_pol_force, _van_der_pol_rate, joints=["x"], initial_state=[1.0, 0.5]
     )
 
 
-def _outcome(system: asp.ExternalSystem, integrator: asp.Icf | asp.Cenic) -> np.ndarray:
+def _outcome(system: asp.systems.ExternalSystem, integrator: asp.Icf | asp.Cenic) -> np.ndarray:
     sim = asp.Simulator(slider(), integrator=integrator, systems=[system])
     sim.data.qpos[0] = 0.2
     assert sim.advance_to(1.5).success
@@ -92,7 +92,7 @@ def test_python_and_numba_are_the_same_system() -> None:
 
 def test_a_stiff_state_is_implicit() -> None:
     # ż = −10⁶ (z − q): z follows q, and the force −k z is a spring, at any step size.
-    lag = asp.FunctionSystem(
+    lag = asp.systems.FunctionSystem(
         lambda z, x: -50.0 * z,
         lambda z, x: -1e6 * (z - x.qpos),
         joints=["x"],
@@ -109,7 +109,7 @@ def test_a_stiff_state_is_implicit() -> None:
         assert sim.data.qpos[0] == pytest.approx(q, abs=3e-6)
 
 
-class Counting(asp.ExternalSystem):
+class Counting(asp.systems.ExternalSystem):
     """Two outputs and three states that count their evaluations."""
 
     joints = ("j0", "j1")
@@ -147,7 +147,7 @@ def test_a_system_is_linearised_once_a_step_whatever_the_number_of_attempts() ->
 
 @pytest.mark.parametrize("integrator", [asp.Cenic(accuracy=1e-1), asp.Icf(time_step=0.01)])
 def test_a_saturated_system_accelerates_as_its_limit_says(integrator: asp.Icf | asp.Cenic) -> None:
-    class Spring(asp.ExternalSystem):
+    class Spring(asp.systems.ExternalSystem):
         joints = ("x",)
         effort_limit = ((-5.0, 4.0),)
         goal = 100.0
@@ -168,7 +168,7 @@ def test_a_saturated_system_accelerates_as_its_limit_says(integrator: asp.Icf | 
 
 def test_limits_of_coupled_efforts_are_exact() -> None:
     limit = np.array([20.0, 6.0, 2.0])
-    control = asp.InverseDynamicsController(
+    control = asp.systems.InverseDynamicsController(
         joints(3), kp=5e3, kd=1e3, target=[0.8, -0.5, 0.4], effort_limit=limit
     )
     model = arm(3)
@@ -200,12 +200,12 @@ def test_the_model_s_own_limits_hold_too() -> None:
         joint="actuatorfrclimited='true' actuatorfrcrange='-3 7'",
         sections="<actuator><motor name='m' joint='x' forcerange='-20 2' gear='0.5'/></actuator>",
     )
-    by_joint = asp.FunctionSystem(lambda z, x: 100.0, joints=["x"], effort_limit=5.0)
+    by_joint = asp.systems.FunctionSystem(lambda z, x: 100.0, joints=["x"], effort_limit=5.0)
     sim = asp.Simulator(model, integrator=asp.Icf(), systems=[by_joint])
     assert sim.system_output(by_joint)[0] == 5.0
     by_joint.effort_limit = 50.0
     assert asp.Simulator(model, systems=[by_joint]).data.qfrc_actuator[0] == 7.0
-    by_actuator = asp.FunctionSystem(lambda z, x: 100.0, actuators=["m"])
+    by_actuator = asp.systems.FunctionSystem(lambda z, x: 100.0, actuators=["m"])
     sim = asp.Simulator(model, integrator=asp.Icf(), systems=[by_actuator])
     assert sim.data.actuator_force[0] == 2.0
     sim.advance_to(1.0)
@@ -218,7 +218,7 @@ def test_a_commanded_actuator_exerts_the_system_s_force_and_no_other() -> None:
         "<motor name='motor' joint='j1' gear='-3'/></actuator>"
     )
     command = np.array([1.5, 0.4])
-    system = asp.FunctionSystem(lambda z, x: command, actuators=["servo", "motor"])
+    system = asp.systems.FunctionSystem(lambda z, x: command, actuators=["servo", "motor"])
     sim = asp.Simulator(arm(sections=sections), integrator=asp.Icf(), systems=[system])
     sim.data.ctrl[:] = 0.7, 0.0
     plain = asp.Simulator(arm(), integrator=asp.Icf())
@@ -237,7 +237,7 @@ TWO_BODIES = (
 )
 
 
-class Spring(asp.ExternalSystem):
+class Spring(asp.systems.ExternalSystem):
     """A stiff spring between the centres of two free bodies."""
 
     joints = ("a", "b")
@@ -295,7 +295,7 @@ def test_a_free_body_under_a_damper_slows_down_as_one_derives_by_hand() -> None:
     mass = np.zeros((6, 6))
     mujoco.mj_fullM(model, data, mass)
     gains = 0.8 * mass + np.diag([300.0, 2.0, 5.0, 0.1, 30.0, 1.0])
-    damper = asp.FunctionSystem(lambda z, x: -gains @ x.qvel, joints=["f"], linear=True)
+    damper = asp.systems.FunctionSystem(lambda z, x: -gains @ x.qvel, joints=["f"], linear=True)
     h = 1e-2
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=h, **EXACT), systems=[damper])
     start = 1e-5 * np.array([1.0, -2.0, 3.0, 1.5, 0.5, -1.0])
@@ -325,7 +325,9 @@ def test_a_sampled_controller_is_a_control_callback_with_a_state() -> None:
             arm(sections=sections), integrator=integrator, control=control, control_period=period
         )
         by_hand.advance_to(1.0)
-        digital = asp.PidController(joints(2), kp=40, kd=2, ki=20, target=goal, sample_time=period)
+        digital = asp.systems.PidController(
+            joints(2), kp=40, kd=2, ki=20, target=goal, sample_time=period
+        )
         sim = asp.Simulator(arm(), integrator=integrator, systems=[digital])
         for time in (0.3, 0.3005, 1.0):
             sim.advance_to(time)
@@ -337,7 +339,7 @@ def test_a_sampled_controller_is_a_control_callback_with_a_state() -> None:
 def test_a_state_in_the_error_norm_is_as_accurate_as_asked_for() -> None:
     def run(weight: float) -> tuple[int, float]:
         # A state that turns fast and moves nothing.
-        clock = asp.FunctionSystem(
+        clock = asp.systems.FunctionSystem(
             lambda z, x: 0.0 * x.qpos,
             lambda z, x: np.array([9.0 * z[1], -9.0 * z[0]]),
             joints=["x"],
@@ -357,7 +359,7 @@ def test_a_state_in_the_error_norm_is_as_accurate_as_asked_for() -> None:
 
 
 def test_reset_and_restored_states_continue_identically() -> None:
-    pid = asp.PidController(joints(2), kp=60, kd=4, ki=30, target=[1.0, -0.5])
+    pid = asp.systems.PidController(joints(2), kp=60, kd=4, ki=30, target=[1.0, -0.5])
     sim = asp.Simulator(arm(), systems=[pid])
     sim.advance_to(0.5)
     qpos, qvel, state = sim.data.qpos.copy(), sim.data.qvel.copy(), sim.system_state(pid).copy()
@@ -385,8 +387,8 @@ def test_a_state_that_is_published_again_has_the_efforts_once() -> None:
     body = """<body><joint name="a" axis="0 1 0"/><geom size="0.1" mass="1"/>
       <body pos="0.5 0 0"><joint name="b" axis="0 1 0"/><geom size="0.1" mass="1"/></body></body>"""
     motor = '<actuator><motor name="m" joint="b" gear="3"/></actuator>'
-    pd = asp.PdController(["a"], kp=60, kd=4, target=1.0)
-    pull = asp.FunctionSystem(lambda z, x: [-x.qvel[1] - 0.2], actuators=["m"])
+    pd = asp.systems.PdController(["a"], kp=60, kd=4, target=1.0)
+    pull = asp.systems.FunctionSystem(lambda z, x: [-x.qvel[1] - 0.2], actuators=["m"])
     sim = asp.Simulator(compile_mjcf(body, sections=motor), systems=[pd, pull])
     sim.advance_to(0.1)
     force, efforts = sim.data.qfrc_actuator.copy(), sim.data.actuator_force.copy()
@@ -399,7 +401,7 @@ def test_a_state_that_is_published_again_has_the_efforts_once() -> None:
 
 
 def test_simulate_takes_systems() -> None:
-    pd = asp.PdController("x", kp=1e3, kd=90.0, target=0.2)
+    pd = asp.systems.PdController("x", kp=1e3, kd=90.0, target=0.2)
     trajectory = asp.simulate(slider(), (0.0, 2.0), systems=[pd], save_at=[0.0, 1.0, 2.0])
     assert trajectory.success
     assert trajectory.qpos[-1, 0] == pytest.approx(0.2, abs=1e-4)

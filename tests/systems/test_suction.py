@@ -24,7 +24,7 @@ def _ball(z: float, gravity: float = 0.0) -> mujoco.MjModel:
     ("distance", "expected"), [(0.01, 37.5), (0.03, 12.5), (0.041, 0.0), (-0.005, 50.0)]
 )
 def test_the_force_falls_linearly_to_the_end_of_the_reach(distance: float, expected: float) -> None:
-    suction = asp.Suction("cup", force=FORCE, reach=REACH)
+    suction = asp.systems.Suction("cup", force=FORCE, reach=REACH)
     sim = asp.Simulator(_ball(0.4 - distance), systems=[suction])
     np.testing.assert_allclose(
         sim.system_output(suction), [0, 0, expected, 0, 0, 0], rtol=1e-6, atol=1e-9
@@ -35,7 +35,7 @@ def test_the_force_falls_linearly_to_the_end_of_the_reach(distance: float, expec
 
 
 def test_a_pulled_ball_arrives_with_the_energy_of_the_potential() -> None:
-    suction = asp.Suction("cup", force=FORCE, reach=REACH)
+    suction = asp.systems.Suction("cup", force=FORCE, reach=REACH)
     sim = asp.Simulator(
         _ball(0.38, gravity=9.81), integrator=asp.Cenic(accuracy=1e-7), systems=[suction]
     )
@@ -79,8 +79,8 @@ def _gripper() -> mujoco.MjModel:
 
 def test_a_gripper_of_six_cups_lifts_a_box() -> None:
     model = _gripper()
-    suction = asp.Suction([f"source{i}" for i in range(6)], force=10.0, reach=REACH)
-    hold = asp.PdController("lift", kp=2e3, kd=200.0)
+    suction = asp.systems.Suction([f"source{i}" for i in range(6)], force=10.0, reach=REACH)
+    hold = asp.systems.PdController("lift", kp=2e3, kd=200.0)
     sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-3), systems=[suction, hold])
     # Forces between gripper and box cancel.
     efforts = sim.system_output(suction)
@@ -101,16 +101,16 @@ def test_a_gripper_of_six_cups_lifts_a_box() -> None:
 
 
 def test_suction_that_cannot_be_is_refused() -> None:
-    with pytest.raises(asp.ModelError, match="reach must be positive and finite, got -1"):
-        asp.Suction("cup", force=1.0, reach=-1.0)
-    with pytest.raises(asp.ModelError, match="at least one source"):
-        asp.Suction([], force=1.0, reach=1.0)
-    with pytest.raises(asp.ModelError, match="geom 'lip' does not exist; the model has 'cup'"):
-        asp.Simulator(_ball(0.3), systems=[asp.Suction("lip", force=1.0, reach=1.0)])
-    with pytest.raises(asp.ModelError, match="nothing to pull"):
-        asp.Simulator(_ball(0.3), systems=[asp.Suction("ball", force=1.0, reach=1.0)])
+    with pytest.raises(asp.ArgumentError, match="reach must be positive and finite, got -1"):
+        asp.systems.Suction("cup", force=1.0, reach=-1.0)
+    with pytest.raises(asp.ArgumentError, match="at least one source"):
+        asp.systems.Suction([], force=1.0, reach=1.0)
+    with pytest.raises(asp.ArgumentError, match="geom 'lip' does not exist; the model has 'cup'"):
+        asp.Simulator(_ball(0.3), systems=[asp.systems.Suction("lip", force=1.0, reach=1.0)])
+    with pytest.raises(asp.ArgumentError, match="nothing to pull"):
+        asp.Simulator(_ball(0.3), systems=[asp.systems.Suction("ball", force=1.0, reach=1.0)])
     model = compile_mjcf(
         "<geom name='pad' type='box' size='.1 .1 .1'/>" + BALL.format(z=1.0),
     )
-    with pytest.raises(asp.ModelError, match="source 'pad' must be a sphere"):
-        asp.Simulator(model, systems=[asp.Suction("pad", force=1.0, reach=1.0)])
+    with pytest.raises(asp.ArgumentError, match="source 'pad' must be a sphere"):
+        asp.Simulator(model, systems=[asp.systems.Suction("pad", force=1.0, reach=1.0)])

@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
+from asperity.errors import MissingExtra
 from asperity.media import MediaError
 from asperity.viewer.address import browser_is_near, directions
 from asperity.viewer.live_view import View
@@ -223,15 +224,15 @@ def test_a_view_in_a_thread_of_its_own_leaves_the_simulator_behind():
 
 def test_bad_options_are_named(monkeypatch):
     sim = asp.Simulator(SCENE)
-    with pytest.raises(asp.ModelError, match="integrator"):
+    with pytest.raises(asp.ArgumentError, match="integrator"):
         asp.view(sim, integrator=asp.Icf(), port=0)
     for speed in (0.0, -1.0, float("nan"), float("inf")):
-        with pytest.raises(asp.ModelError, match="speed"):
+        with pytest.raises(asp.ArgumentError, match="speed"):
             asp.view(sim, speed=speed, port=0)
     with pytest.raises(MediaError, match="no camera named 'top'"):
         asp.view(sim, camera="top", port=0)
     monkeypatch.setitem(sys.modules, "viser", None)
-    with pytest.raises(MediaError, match=r"asperity\[view\]"):
+    with pytest.raises(MissingExtra, match=r"asperity\[view\]"):
         asp.view(sim, port=0)
 
 

@@ -145,7 +145,7 @@ def test_shapes_are_those_of_mujoco(shape, control, nstep) -> None:
                 one, states, controls, nstep=nstep, integrator=asp.Icf(time_step=4e-3)
             )
         ]
-    except asp.ModelError:
+    except asp.ArgumentError:
         found = "refused"
     assert found == expected
 
@@ -247,5 +247,5 @@ def test_wrong_arguments_are_named() -> None:
         (lambda: asp.rollout(one, states, state=np.zeros((4, 2, 3))), "last axis of state"),
         (lambda: asp.rollout(one, states, "abc"), "control must be numbers"),
     ):
-        with pytest.raises(asp.ModelError, match=message):
+        with pytest.raises(asp.ArgumentError, match=message):
             call()

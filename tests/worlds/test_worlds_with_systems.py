@@ -51,39 +51,39 @@ def compiled_derivative(z, x):
     return np.array([x.parameters[1] - z[0]])
 
 
-def spring(z: np.ndarray, x: asp.SystemInput) -> list[float]:
+def spring(z: np.ndarray, x: asp.systems.SystemInput) -> list[float]:
     return [-x.parameters[0] * x.qpos[0] + z[0]]
 
 
-def rate(z: np.ndarray, x: asp.SystemInput) -> list[float]:
+def rate(z: np.ndarray, x: asp.systems.SystemInput) -> list[float]:
     return [np.sin(7.0 * x.time) - z[0] - x.qvel[0]]
 
 
-MAKE: dict[str, Callable[[], asp.ExternalSystem]] = {
-    "PD": lambda: asp.PdController(["a", "b"], kp=30.0, kd=2.0, target=[0.3, -0.5]),
-    "PID": lambda: asp.PidController(["a"], kp=30.0, kd=2.0, ki=10.0, target=0.2),
-    "inverse dynamics": lambda: asp.InverseDynamicsController(["a", "b"], kp=80.0, kd=15.0),
-    "Python": lambda: asp.FunctionSystem(
+MAKE: dict[str, Callable[[], asp.systems.ExternalSystem]] = {
+    "PD": lambda: asp.systems.PdController(["a", "b"], kp=30.0, kd=2.0, target=[0.3, -0.5]),
+    "PID": lambda: asp.systems.PidController(["a"], kp=30.0, kd=2.0, ki=10.0, target=0.2),
+    "inverse dynamics": lambda: asp.systems.InverseDynamicsController(["a", "b"], kp=80.0, kd=15.0),
+    "Python": lambda: asp.systems.FunctionSystem(
         spring, rate, joints=["a"], initial_state=[0.5], parameters=[20.0], error_weight=1.0
     ),
-    "Numba": lambda: asp.FunctionSystem(
+    "Numba": lambda: asp.systems.FunctionSystem(
         compiled_output, compiled_derivative, joints=["a"], initial_state=[0.1],
         parameters=[25.0, 0.4],
     ),
-    "sampled": lambda: asp.PidController(
+    "sampled": lambda: asp.systems.PidController(
         ["a"], kp=10.0, kd=1.0, ki=4.0, target=0.2, sample_time=0.012
     ),
-    "of an actuator": lambda: asp.FunctionSystem(
+    "of an actuator": lambda: asp.systems.FunctionSystem(
         lambda z, x: [-3.0 * x.qvel[1] - x.parameters[0]], actuators=["m"], parameters=[0.1],
         effort_limit=0.5,
     ),
 }  # fmt: skip
 
 
-def make_different(systems: tuple[asp.ExternalSystem, ...], w: int) -> None:
+def make_different(systems: tuple[asp.systems.ExternalSystem, ...], w: int) -> None:
     """Other numbers for every world."""
     for system in systems:
-        if isinstance(system, asp.PidController):
+        if isinstance(system, asp.systems.PidController):
             system.target[:] += 0.1 * w
         else:
             system.parameters[:] *= 1.0 + 0.1 * w
@@ -163,7 +163,7 @@ def test_states_are_written_between_calls() -> None:
         '<mujoco><option gravity="0 0 0"/><worldbody><body><joint name="j" axis="0 0 1"/>'
         '<geom size="0.1" mass="1"/></body></worldbody></mujoco>'
     )
-    motor = asp.FunctionSystem(
+    motor = asp.systems.FunctionSystem(
         lambda z, x: z, lambda z, x: 0.0 * z, joints=["j"], initial_state=[0.0]
     )
     with pytest.warns(asp.AsperityWarning, match="Nothing can collide"):
@@ -228,7 +228,7 @@ def test_rollouts(name: str) -> None:
 def test_python_systems_share_nothing_between_threads() -> None:
     """A system that counts on its own attributes has those of its world, whoever evaluates it."""
 
-    class Counting(asp.ExternalSystem):
+    class Counting(asp.systems.ExternalSystem):
         joints = ("a",)
         initial_state = (0.0,)
 
@@ -236,7 +236,7 @@ def test_python_systems_share_nothing_between_threads() -> None:
             self.threads: set[int] = set()
             self.busy = False
 
-        def output(self, z: np.ndarray, x: asp.SystemInput) -> list[float]:
+        def output(self, z: np.ndarray, x: asp.systems.SystemInput) -> list[float]:
             assert not self.busy
             self.busy = True
             self.threads.add(threading.get_ident())
@@ -244,7 +244,7 @@ def test_python_systems_share_nothing_between_threads() -> None:
             self.busy = False
             return value
 
-        def derivative(self, z: np.ndarray, x: asp.SystemInput) -> list[float]:
+        def derivative(self, z: np.ndarray, x: asp.systems.SystemInput) -> list[float]:
             return [1.0]
 
     integrator = asp.Icf(time_step=5e-3)
@@ -261,12 +261,12 @@ def test_python_systems_share_nothing_between_threads() -> None:
 
 
 def test_what_a_system_raises_comes_out_with_the_world() -> None:
-    def fails(z: np.ndarray, x: asp.SystemInput) -> list[float]:
+    def fails(z: np.ndarray, x: asp.systems.SystemInput) -> list[float]:
         if x.time > 0.012 and x.parameters[0] > 0.0:
             raise ZeroDivisionError("a bug")
         return [0.0]
 
-    system = asp.FunctionSystem(fails, joints=["a"], parameters=[0.0])
+    system = asp.systems.FunctionSystem(fails, joints=["a"], parameters=[0.0])
     integrator = asp.Icf(time_step=5e-3)
     batch = asp.Batch(model(), 3, integrator=integrator, threads=1, systems=[system])
     batch.systems[1][0].parameters[0] = 1.0
@@ -281,7 +281,7 @@ def test_what_a_system_raises_comes_out_with_the_world() -> None:
 
 
 def test_what_is_not_finite_is_one_worlds_status() -> None:
-    system = asp.FunctionSystem(lambda z, x: x.parameters, joints=["a"], parameters=[0.0])
+    system = asp.systems.FunctionSystem(lambda z, x: x.parameters, joints=["a"], parameters=[0.0])
     batch = asp.Batch(model(), 3, integrator=asp.Icf(time_step=5e-3), systems=[system])
     batch.systems[1][0].parameters[0] = np.inf
     status = batch.step(4)
@@ -290,22 +290,22 @@ def test_what_is_not_finite_is_one_worlds_status() -> None:
 
 
 def test_what_cannot_be_is_refused() -> None:
-    class Uncopied(asp.PdController):
-        def __deepcopy__(self, memo: dict) -> asp.PdController:
+    class Uncopied(asp.systems.PdController):
+        def __deepcopy__(self, memo: dict) -> asp.systems.PdController:
             raise TypeError("not twice")
 
     controller = MAKE["PD"]()
     for systems, message in (
         (controller, "systems must be a list of external systems"),
-        ([3], r"systems\[0\] must be an asperity.ExternalSystem"),
+        ([3], r"systems\[0\] must be an asperity.systems.ExternalSystem"),
         ([Uncopied(["a"], kp=1.0)], r"Uncopied.*cannot be copied \(not twice\)"),
-        ([asp.PdController(["c"], kp=1.0)], "joint 'c' does not exist"),
+        ([asp.systems.PdController(["c"], kp=1.0)], "joint 'c' does not exist"),
     ):
-        with pytest.raises(asp.ModelError, match=message):
+        with pytest.raises(asp.ArgumentError, match=message):
             asp.Batch(model(), 2, systems=systems)
-    with pytest.raises(asp.ModelError, match="does not take external systems"):
+    with pytest.raises(asp.ArgumentError, match="does not take external systems"):
         asp.Batch(model(), 2, integrator=asp.Midas(), systems=[controller])
     for batch in (asp.Batch(model(), 2), asp.Batch(model(), 2, systems=[controller])):
-        with pytest.raises(asp.ModelError, match="there is no external system 1"):
+        with pytest.raises(asp.ArgumentError, match="there is no external system 1"):
             batch.system_state(1)
     assert asp.Batch(model(), 2).systems == ((), ())

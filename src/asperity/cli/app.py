@@ -23,6 +23,7 @@ from asperity.cli.study import study
 from asperity.cli.tetrahedralize import tetrahedralize
 from asperity.cli.view import view
 from asperity.errors import AsperityError, SimulationError
+from asperity.renamed import with_new_spelling
 
 __all__ = ["application", "main"]
 
@@ -106,7 +107,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         # Typer's usage errors; their classes moved between its versions.
         if hasattr(error, "format_message"):
-            return _report(error.format_message() or "no command was given.", BAD_INPUT)
+            said = with_new_spelling(error.format_message())
+            return _report(said or "no command was given.", BAD_INPUT)
         hint = "" if options.traceback_wanted else " (run again with --traceback for details)"
         return _report(f"unexpected {type(error).__name__}: {error}{hint}", FAILED)
 

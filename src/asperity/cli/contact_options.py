@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from asperity.cli.options import numeric_option, option
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["OPTIONS", "fields_of", "surface_of"]
 
@@ -67,7 +67,7 @@ def surface_of(contact: str | None) -> Literal["point", "compliant"] | None:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If there is no such kind of contact.
     """
     kinds: dict[str | None, Literal["point", "compliant"] | None] = {
@@ -76,5 +76,5 @@ def surface_of(contact: str | None) -> Literal["point", "compliant"] | None:
         "hydroelastic": "compliant",
     }
     if contact not in kinds:
-        raise ModelError(f"--contact {contact!r} is unknown; use point or hydroelastic.")
+        raise ArgumentError(f"--contact {contact!r} is unknown; use point or hydroelastic.")
     return kinds[contact]

@@ -116,7 +116,7 @@ def _contacts(simulator: Simulator) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     there, since none has led to the state.
     """
     model, data = simulator.model, simulator.data
-    table = simulator.world.current.contacts
+    table = simulator.session.world.current.contacts
     contacts = simulator.contacts
     count = len(contacts.point)
     velocity = np.zeros((count, 3))

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from asperity.cli.options import numeric_option, option
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 if TYPE_CHECKING:
     import mujoco
@@ -52,14 +52,14 @@ def control_values(model: mujoco.MjModel, text: str, before: np.ndarray) -> np.n
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If there is no such actuator, or not one number for each.
     """
     values = before.copy()
     parts = [part.strip() for part in text.split(",")]
     if not any("=" in part for part in parts):
         if len(parts) != model.nu:
-            raise ModelError(
+            raise ArgumentError(
                 f"--ctrl has {len(parts)} numbers, and the model has {model.nu} actuators; give "
                 "one for each, or NAME=NUMBER."
             )
@@ -70,7 +70,7 @@ def control_values(model: mujoco.MjModel, text: str, before: np.ndarray) -> np.n
         name, sign, number = (piece.strip() for piece in part.partition("="))
         if not sign or name not in names:
             known = ", ".join(name for name in names if name) or "none with a name"
-            raise ModelError(f"--ctrl: {part!r} names no actuator; there are: {known}.")
+            raise ArgumentError(f"--ctrl: {part!r} names no actuator; there are: {known}.")
         values[names.index(name)] = _number(number)
     return values
 
@@ -89,20 +89,20 @@ def control_function(text: str | None, period: float | None) -> Any:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If there is no such module or function, or a period without a function.
     """
     if text is None:
         if period is not None:
-            raise ModelError("--control-period is that of --control, which is not given.")
+            raise ArgumentError("--control-period is that of --control, which is not given.")
         return None
     where, _, name = text.rpartition(":")
     if not where or not name:
-        raise ModelError(f"--control {text!r} is not MODULE:FUNCTION, such as mine.py:control.")
+        raise ArgumentError(f"--control {text!r} is not MODULE:FUNCTION, such as mine.py:control.")
     module = _module(where)
     function = getattr(module, name, None)
     if not callable(function):
-        raise ModelError(f"--control {text!r}: {where} has no function {name!r}.")
+        raise ArgumentError(f"--control {text!r}: {where} has no function {name!r}.")
     return function
 
 
@@ -114,7 +114,7 @@ def _module(where: str) -> ModuleType:
             return importlib.import_module(where)
         path = Path(where)
         if not path.is_file():
-            raise ModelError(f"--control: there is no file {where}.")
+            raise ArgumentError(f"--control: there is no file {where}.")
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None
         assert spec.loader is not None
@@ -122,10 +122,10 @@ def _module(where: str) -> ModuleType:
         sys.modules.setdefault(path.stem, module)
         spec.loader.exec_module(module)
         return module
-    except ModelError:
+    except ArgumentError:
         raise
     except Exception as error:
-        raise ModelError(
+        raise ArgumentError(
             f"--control: {where} cannot be imported ({type(error).__name__}: {error})."
         ) from error
 
@@ -136,5 +136,5 @@ def _number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ModelError(f"--ctrl: {text!r} is not a finite number.")
+        raise ArgumentError(f"--ctrl: {text!r} is not a finite number.")
     return value

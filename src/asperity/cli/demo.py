@@ -10,7 +10,7 @@ import typer
 from asperity.cli.exits import FAILED
 from asperity.cli.options import Traceback
 from asperity.cli.simulate import exit_code
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, MissingExtra, Status
 
 __all__ = ["demo"]
 
@@ -53,7 +53,7 @@ def demo(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ModelError(f"--out {out} cannot be made ({error.strerror or error}).") from None
+        raise ArgumentError(f"--out {out} cannot be made ({error.strerror or error}).") from None
     model, notes = load(scene.model_path())
     remarks = list(notes)
     video = html = None
@@ -61,13 +61,13 @@ def demo(
         try:
             check_video_support(model)
             video = out / "asperity-demo.mp4"
-        except MediaError as error:
+        except (MediaError, MissingExtra) as error:
             remarks.append(f"no video: {error}")
     if not no_html:
         try:
             check_web_support()
             html = out / "asperity-demo.html"
-        except MediaError as error:
+        except (MediaError, MissingExtra) as error:
             remarks.append(f"no web playback: {error}")
     outputs = Outputs(video, html, camera=_CAMERA)
     outputs.check(model)

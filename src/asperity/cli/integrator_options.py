@@ -17,7 +17,7 @@ from typing import Annotated, Any
 import typer
 from rich.markup import escape
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.integrator import Integrator, SteppedIntegrator
 from asperity.integrators.registry import Option, options_of, registered
 
@@ -104,12 +104,12 @@ def make_integrator(name: str, given: Mapping[str, Any]) -> tuple[Integrator, di
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If there is no such integrator, an option does not apply to it, or it refuses a value.
     """
     known = registered()
     if name not in known:
-        raise ModelError(f"--integrator {name!r} is unknown; use one of {', '.join(known)}.")
+        raise ArgumentError(f"--integrator {name!r} is unknown; use one of {', '.join(known)}.")
     preset = known[name].preset
     fields = {_key(preset, option.name): option.name for option in options_of(preset)}
     options, contact = {}, {}
@@ -121,7 +121,7 @@ def make_integrator(name: str, given: Mapping[str, Any]) -> tuple[Integrator, di
         elif option in fields:
             options[fields[option]] = value
         else:
-            raise ModelError(
+            raise ArgumentError(
                 f"{flag(option)} does not apply to the integrator {name}; omit it, or choose "
                 f"--integrator {_listed(_applies_to(option), 'or')}."
             )
@@ -144,11 +144,11 @@ def naming_flags(given: Iterable[str], fields: Iterable[str] = ()) -> Iterator[N
     names = {*given, *(name for name in fields if "_" in name)}
     try:
         yield
-    except ModelError as error:
+    except ArgumentError as error:
         text = str(error).removeprefix("ContactParameters: ")
         for name in names:
             text = re.sub(rf"(?<![\w-]){name}(?![\w-])", flag(name), text)
-        raise ModelError(text) from None
+        raise ArgumentError(text) from None
 
 
 def _owners() -> dict[str, dict[str, Option]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import mujoco
 
-from asperity.errors import AsperityWarning, ModelError
+from asperity.errors import ArgumentError, AsperityWarning
 from asperity.loading import load_model, load_spec
 from asperity.plant.model.support import check_supported
 
@@ -70,7 +70,7 @@ def load(
 
 def _add_floor(spec: mujoco.MjSpec, height: float) -> None:
     if not math.isfinite(height):
-        raise ModelError(f"--floor must be finite, got {height}.")
+        raise ArgumentError(f"--floor must be finite, got {height}.")
     taken = any(geom.name == "floor" for geom in spec.geoms)
     spec.worldbody.add_geom(
         name="" if taken else "floor",

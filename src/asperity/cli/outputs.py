@@ -12,7 +12,7 @@ import mujoco
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
-from asperity.errors import AsperityError, ModelError
+from asperity.errors import ArgumentError, AsperityError
 from asperity.media import MediaError, write_video, write_web_playback
 from asperity.media.camera import resolve_camera
 from asperity.media.offscreen import OffscreenRenderer
@@ -50,7 +50,7 @@ class Outputs:
 
         Raises
         ------
-        ModelError, MediaError
+        ArgumentError, MediaError
             The message names the option, the file or the missing library.
         """
         paths = [("--video", self.video, ".mp4"), ("--html", self.html, ".html")]
@@ -151,11 +151,13 @@ def check_web_support() -> None:
 
 def _check_path(option: str, path: Path, suffix: str) -> None:
     if path.suffix.lower() != suffix:
-        raise ModelError(f"{option} {path} does not end in {suffix}; rename it to '*{suffix}'.")
+        raise ArgumentError(f"{option} {path} does not end in {suffix}; rename it to '*{suffix}'.")
     if path.is_dir():
-        raise ModelError(f"{option} {path} is a folder; name a file.")
+        raise ArgumentError(f"{option} {path} is a folder; name a file.")
     if not path.parent.is_dir():
-        raise ModelError(f"{option} {path}: folder {path.parent} does not exist; create it first.")
+        raise ArgumentError(
+            f"{option} {path}: folder {path.parent} does not exist; create it first."
+        )
     try:
         # Permissions alone do not tell: root may do everything except on a read-only disk.
         with tempfile.TemporaryFile(dir=path.parent):
@@ -163,6 +165,6 @@ def _check_path(option: str, path: Path, suffix: str) -> None:
         if path.exists():
             path.open("ab").close()
     except OSError as error:
-        raise ModelError(
+        raise ArgumentError(
             f"{option} {path} cannot be written ({error.strerror or error}); choose another place."
         ) from None

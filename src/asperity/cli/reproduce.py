@@ -11,7 +11,7 @@ import typer
 
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
 from asperity.cli.options import Traceback
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, MissingExtra, SimulationError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,7 +86,7 @@ def reproduce(
 
     output = results()
     if not show_list and not names:
-        raise ModelError("name an experiment; 'asperity reproduce --list' shows them.")
+        raise ArgumentError("name an experiment; 'asperity reproduce --list' shows them.")
 
     from asperity.media.errors import MediaError
 
@@ -105,7 +105,7 @@ def reproduce(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ModelError(f"--out {out} cannot be made ({error.strerror or error}).") from None
+        raise ArgumentError(f"--out {out} cannot be made ({error.strerror or error}).") from None
     failures = []
     for experiment in chosen:
         try:
@@ -113,7 +113,7 @@ def reproduce(
         except KeyboardInterrupt:
             print_error(f"{experiment.name} was interrupted; nothing of it was written.")
             return INTERRUPTED
-        except (SimulationError, MediaError, OSError) as error:
+        except (SimulationError, MediaError, MissingExtra, OSError) as error:
             failures.append(f"{experiment.name} failed: {error}")
             continue
         _print_outcome(output, experiment, outcome, seconds)
@@ -129,7 +129,7 @@ def find_studies() -> None:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If they are neither in the checkout that the package is imported from, nor in the current
         folder when this is Asperity's repository.
     """
@@ -138,7 +138,7 @@ def find_studies() -> None:
             if str(root) not in sys.path:
                 sys.path.insert(0, str(root))
             return
-    raise ModelError(
+    raise ArgumentError(
         "the experiments are not part of the installed package; they are the folder 'studies' of "
         "Asperity's repository: run this command in the root folder of a copy of it."
     )

@@ -12,7 +12,7 @@ import typer
 from asperity.cli.exits import FAILED, SUCCESS
 from asperity.cli.options import ModelPath
 from asperity.cli.setup import Setup
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 
 if TYPE_CHECKING:
     import mujoco
@@ -59,15 +59,15 @@ def rollout(
     worlds, whatever the number of threads.
     """
     if not 0.0 < duration < float("inf"):
-        raise ModelError(f"--duration must be a positive, finite number, got {duration}.")
+        raise ArgumentError(f"--duration must be a positive, finite number, got {duration}.")
     if not 0.0 <= velocity < float("inf"):
-        raise ModelError(f"--velocity must be finite and not negative, got {velocity}.")
+        raise ArgumentError(f"--velocity must be finite and not negative, got {velocity}.")
     if not 0.0 <= control <= 1.0:
-        raise ModelError(f"--control must be between 0 and 1, got {control}.")
+        raise ArgumentError(f"--control must be between 0 and 1, got {control}.")
     if seed < 0:
-        raise ModelError(f"--seed must not be negative, got {seed}.")
+        raise ArgumentError(f"--seed must not be negative, got {seed}.")
     if save is not None and save.suffix != ".npz":
-        raise ModelError(f"--save {save}: rollouts are saved as .npz files.")
+        raise ArgumentError(f"--save {save}: rollouts are saved as .npz files.")
     setup = Setup.read(model, options)
 
     import numpy as np
@@ -167,4 +167,6 @@ def _save(path: Path, batch: Batch, record: dict[str, list[np.ndarray]]) -> None
             arrays: dict[str, Any] = {n: np.stack(parts, axis=1) for n, parts in record.items()}
             np.savez_compressed(file, status=batch.status, **arrays)
     except OSError as error:
-        raise ModelError(f"--save {path} cannot be written ({error.strerror or error}).") from None
+        raise ArgumentError(
+            f"--save {path} cannot be written ({error.strerror or error})."
+        ) from None

@@ -88,7 +88,7 @@ def run(simulator: Recorder, duration: float, console: Console) -> Run:
             interrupt.check()
 
         try:
-            report = simulator.advance_to(begin + duration, progress=progress)
+            report = simulator.advance_to(begin + duration, progress=progress, on_failure="return")
             status, message = report.status, report.message
         except KeyboardInterrupt:
             status, message = Status.INTERRUPTED, Status.INTERRUPTED.message

@@ -74,7 +74,7 @@ class Setup:
 
         Raises
         ------
-        ModelError
+        ArgumentError, ModelError
             If the model cannot be loaded or simulated, or an option cannot be used.
         """
         given = dict(options)

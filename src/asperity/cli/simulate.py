@@ -10,7 +10,7 @@ import typer
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
 from asperity.cli.options import Camera, ModelPath, as_camera
 from asperity.cli.setup import Setup
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 
 __all__ = ["exit_code", "simulate"]
 
@@ -56,7 +56,7 @@ def simulate(
     Ctrl-C or SIGTERM ends the simulation early; what was computed is saved all the same.
     """
     if not 0.0 < duration < float("inf"):
-        raise ModelError(f"--duration must be a positive, finite number, got {duration}.")
+        raise ArgumentError(f"--duration must be a positive, finite number, got {duration}.")
     setup = Setup.read(model, options)
 
     from asperity.cli.console import print_error, results, transient

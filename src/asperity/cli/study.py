@@ -9,7 +9,7 @@ import typer
 
 from asperity.cli.exits import FAILED, INTERRUPTED, SUCCESS
 from asperity.cli.options import FloatingBase, Floor, Keyframe, ModelPath, PackagePaths, Traceback
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, MissingExtra
 
 if TYPE_CHECKING:
     import mujoco
@@ -83,7 +83,7 @@ def study(
     from asperity.cli.console import preparing, print_error, print_notes, results, transient
     from asperity.cli.models import load
     from asperity.simulator.checks import find_keyframe
-    from asperity.study.figures import PlotError, draw
+    from asperity.study.figures import draw
 
     passing, output = transient(), results()
     with preparing(passing):
@@ -94,7 +94,7 @@ def study(
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ModelError(f"--out {out} cannot be made ({error.strerror or error}).") from None
+        raise ArgumentError(f"--out {out} cannot be made ({error.strerror or error}).") from None
     options: dict[str, Any] = {
         "methods": names,
         "duration": duration,
@@ -117,7 +117,7 @@ def study(
     try:
         draw(out / "study.png", _panels(done), f"Work and precision: {model.name}")
         files.append(out / "study.png")
-    except PlotError as error:
+    except MissingExtra as error:
         print_error(str(error))
         code = FAILED
     for path in files:
@@ -131,9 +131,11 @@ def _numbers(option: str, text: str) -> list[float]:
     try:
         values = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:
-        raise ModelError(f"{option} must be numbers with commas between, got {text!r}.") from None
+        raise ArgumentError(
+            f"{option} must be numbers with commas between, got {text!r}."
+        ) from None
     if not all(0.0 < value < float("inf") for value in values):
-        raise ModelError(f"{option} must be positive, finite numbers, got {text!r}.")
+        raise ArgumentError(f"{option} must be positive, finite numbers, got {text!r}.")
     return values
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from asperity.cli.options import Traceback
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["tetrahedralize"]
 
@@ -63,9 +63,11 @@ def tetrahedralize(
 
     target = mesh.with_suffix(".npz") if out is None else out
     if target.suffix.lower() != ".npz":
-        raise ModelError(f"--out {target} does not end in .npz; rename it to '*.npz'.")
+        raise ArgumentError(f"--out {target} does not end in .npz; rename it to '*.npz'.")
     if not target.parent.is_dir():
-        raise ModelError(f"--out {target}: folder {target.parent} does not exist; create it first.")
+        raise ArgumentError(
+            f"--out {target}: folder {target.parent} does not exist; create it first."
+        )
     surface = read_surface(mesh, scale)
     start = time.perf_counter()
     with transient().status("Filling the mesh with tetrahedra …"):
@@ -74,7 +76,9 @@ def tetrahedralize(
     try:
         write_field_mesh(target, field)
     except OSError as error:
-        raise ModelError(f"--out {target} cannot be written ({error.strerror or error}).") from None
+        raise ArgumentError(
+            f"--out {target} cannot be written ({error.strerror or error})."
+        ) from None
     share = volumes(field.vertices, field.tetrahedra).sum() / abs(volume_integrals(surface)[0])
     output = results()
     for line in (

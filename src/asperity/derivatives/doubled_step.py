@@ -97,7 +97,7 @@ class DoubledStep:
 
     def decide(self, state: StepState, step: float) -> Decisions:
         """What a step from this state decides."""
-        method, world = self._simulator.method, self._simulator.world
+        method, world = self._simulator.session.method, self._simulator.session.world
         if not isinstance(method, Extrapolation):
             return Decisions(np.zeros(self._model.nv, bool))
         self._whole.end(state, step)

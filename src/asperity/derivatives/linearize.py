@@ -1,10 +1,9 @@
-"""``asperity.linearize``: the derivative of a step, in the place of `mujoco.mjd_transitionFD`."""
+"""The derivative of a step, in the place of `mujoco.mjd_transitionFD`."""
 
 from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -12,13 +11,12 @@ import numpy as np
 
 from asperity.arguments import as_number
 from asperity.derivatives.sensors import sensor_derivatives
-from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
+from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import Tangent
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator import Simulator
-from asperity.systems import ExternalSystem
 
 __all__ = ["Linearization", "linearize"]
 
@@ -116,7 +114,6 @@ def linearize(
     contact: ContactParameters | None = None,
     step: float | None = None,
     sensors: bool = True,
-    systems: Sequence[ExternalSystem] = (),
 ) -> Linearization:
     """Linearise the transition over a time step, as `mujoco.mjd_transitionFD` does.
 
@@ -135,8 +132,6 @@ def linearize(
     sensors : bool
         Whether C and D are wanted, of models with sensors: they take a step for every displacement
         of the state. Without them they have no rows.
-    systems : sequence of ExternalSystem
-        None: external systems have no derivatives, and are refused.
 
     Returns
     -------
@@ -144,7 +139,7 @@ def linearize(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If model, state or controls cannot be simulated.
     SimulationError
         If a step of the transition has no solution, or its derivative is not finite.
@@ -162,21 +157,20 @@ def linearize(
     the derivative of the state's own side; at the kink itself every column is the derivative ahead,
     along its own coordinate. See docs/derivatives.md for what derivatives through contact mean.
     """
-    refuse_systems(systems)
     if not isinstance(model, mujoco.MjModel):
-        raise ModelError(
+        raise ArgumentError(
             f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
             "makes one of a file."
         )
     if not isinstance(data, mujoco.MjData):
-        raise ModelError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
+        raise ArgumentError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
     if len(data.qpos) != model.nq or len(data.ctrl) != model.nu:
-        raise ModelError("data belongs to another model; make it with mujoco.MjData(model).")
+        raise ArgumentError("data belongs to another model; make it with mujoco.MjData(model).")
     integrator = _DEFAULT if integrator is None else integrator
     if step is not None:
         step = as_number("step", step)
         if not (math.isfinite(step) and step > 0.0):
-            raise ModelError(f"step must be positive and finite, got {step}.")
+            raise ArgumentError(f"step must be positive and finite, got {step}.")
     kept = _kept(model)
     with kept.running:
         derivative = kept.derivative_for(integrator, contact)

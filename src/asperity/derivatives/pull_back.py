@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from asperity.derivatives.transition import Transition
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = [
     "check_shapes",
@@ -101,7 +101,7 @@ def check_shapes(
     batch = state[:-1]
     fits = len(state) > 0 and state[-1] == transition.state_size
     if not (fits and controls[:-2] == batch and controls[-1:] == (nu,)):
-        raise ModelError(
+        raise ArgumentError(
             f"states must have the shape (..., {transition.state_size}) and controls "
             f"(..., n, {nu}), or (..., {nu}) of one step, with the same batch; got {state} and "
             f"{controls}."

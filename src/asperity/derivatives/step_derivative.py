@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import mujoco
 import numpy as np
 
@@ -15,7 +13,7 @@ from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.displaced_steps import DisplacedSteps
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import SimulationError
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.step_doubling import StepDoubling
@@ -26,20 +24,10 @@ from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
-from asperity.systems import ExternalSystem
 
-__all__ = ["StepDerivative", "refuse_systems"]
+__all__ = ["StepDerivative"]
 
 _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
-
-
-def refuse_systems(systems: Sequence[ExternalSystem]) -> None:
-    """Raise a `ModelError` if there are external systems, which have no derivatives."""
-    if len(systems) > 0:
-        raise ModelError(
-            f"external systems ({type(systems[0]).__name__}) have no derivatives; linearise the "
-            "model without systems=, and add theirs."
-        )
 
 
 _Steps = ConvexStep | DoubledStep | StepDifferences
@@ -62,8 +50,8 @@ class StepDerivative:
     def _make_steps(self) -> None:
         """Prepare derivatives of steps in the simulator's present world."""
         simulator = self.simulator
-        method, base = simulator.method, simulator.method.base
-        self._world = simulator.world
+        method, base = simulator.session.method, simulator.session.method.base
+        self._world = simulator.session.world
         self.convex: ConvexStep | None = None
         whole = StepDifferences(simulator)
         self.steps: _Steps = whole
@@ -71,7 +59,7 @@ class StepDerivative:
         plain = isinstance(base, TamsiMethod) or not has_every_friction(simulator.model)
         if plain and isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
             compile_kernels(DERIVATIVE_KERNELS, "derivatives")
-            self.convex = ConvexStep(simulator.world, base)
+            self.convex = ConvexStep(simulator.session.world, base)
             if method is base or isinstance(method, Substeps):
                 self.steps = self.convex
             elif type(method) is StepDoubling or isinstance(method, Extrapolation):
@@ -97,7 +85,7 @@ class StepDerivative:
         simulator = self.simulator
         mujoco.mj_setState(simulator.model, simulator.data, state, _INPUTS)
         simulator.take_over()
-        if simulator.world is not self._world:
+        if simulator.session.world is not self._world:
             # The model's number of free bodies has changed.
             self._make_steps()
 
@@ -180,7 +168,7 @@ class StepDerivative:
         found = []
         before = start.time
         while current.time < end:
-            code = stepping.advance(world, simulator.method, end, 1)
+            code = stepping.advance(world, simulator.session.method, end, 1)
             if code not in (OK, BUDGET_USED) and not world.grow(code):
                 raise SimulationError(f"a step could not be taken (code {code}).")
             if current.time > before:
@@ -191,5 +179,5 @@ class StepDerivative:
 
 def read_state(simulator: Simulator) -> StepState:
     """The current state of a simulator's world."""
-    table = simulator.world.current.table
+    table = simulator.session.world.current.table
     return StepState(float(table.time), table.qpos.copy(), table.qvel.copy(), table.act.copy())

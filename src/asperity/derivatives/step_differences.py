@@ -44,7 +44,7 @@ class StepDifferences:
         ahead: bool = True,
     ) -> Tangent:
         """Take a step of this size from a state, with its derivatives."""
-        model, data = self._simulator.model, self._simulator.world.current.data
+        model, data = self._simulator.model, self._simulator.session.world.current.data
         inner = 2 * model.nv + model.na
         ctrl = data.ctrl.copy()
         end = self.end(state, step, ctrl)
@@ -86,7 +86,7 @@ class StepDifferences:
         Not by error control, and with the controls that there are, unless others are given.
         """
         simulator = self._simulator
-        world = simulator.world
+        world = simulator.session.world
         current = world.current.table
         current.time = state.time
         for name in ("qpos", "qvel", "act"):
@@ -97,9 +97,9 @@ class StepDifferences:
         world.forget_solutions()
         stepping = Fixed(step)
         while True:
-            simulator.method.base.begin(world)
-            code = stepping.advance(world, simulator.method, state.time + step, 1)
-            simulator.method.base.end(world)
+            simulator.session.method.base.begin(world)
+            code = stepping.advance(world, simulator.session.method, state.time + step, 1)
+            simulator.session.method.base.end(world)
             if code == OK or not world.grow(code):
                 break
         if code != OK:
@@ -109,5 +109,5 @@ class StepDifferences:
         )
 
     def _write_controls(self, ctrl: np.ndarray) -> None:
-        for one in self._simulator.world.evaluated_states:
+        for one in self._simulator.session.world.evaluated_states:
             one.data.ctrl[:] = ctrl

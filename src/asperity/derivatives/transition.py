@@ -14,13 +14,12 @@ from asperity.derivatives.balance.smoothing import Smoothing
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.parameterized_step import ParameterizedStep
 from asperity.derivatives.parameters.parameters import Parameter, refuse_simple_bodies
-from asperity.derivatives.step_derivative import StepDerivative, refuse_systems
+from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState, Tangent
 from asperity.derivatives.trajectory_results import Gradient, Sensitivities
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Icf, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.systems import ExternalSystem
 
 __all__ = ["Transition"]
 
@@ -32,7 +31,7 @@ class Transition:
     """The map x⁺ = f(x, u, θ) over a time step, with its derivatives.
 
     States are vectors x = (qpos, qvel, act); derivatives are with respect to changes (position,
-    velocity, activation) in tangent spaces, as in `asperity.linearize`.
+    velocity, activation) in tangent spaces, as in `asperity.derivatives.linearize`.
 
     Parameters
     ----------
@@ -52,13 +51,11 @@ class Transition:
 
     smoothing : Smoothing, optional
         Of contact; none by default.
-    systems : sequence of ExternalSystem
-        None: external systems have no derivatives, and are refused.
 
     Raises
     ------
-    ModelError
-        If there are external systems, or something else cannot be simulated.
+    ArgumentError, ModelError
+        If the model or an argument cannot be used.
 
     Notes
     -----
@@ -75,13 +72,11 @@ class Transition:
         step: float | None = None,
         data: mujoco.MjData | None = None,
         smoothing: Smoothing | None = None,
-        systems: Sequence[ExternalSystem] = (),
     ) -> None:
-        refuse_systems(systems)
         if not isinstance(model, mujoco.MjModel):
-            raise ModelError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
+            raise ArgumentError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
         if integrator is not None and not isinstance(integrator, Integrator):
-            raise ModelError(
+            raise ArgumentError(
                 f"integrator must be an asperity integrator such as Icf(), got {integrator!r}."
             )
         self.model = copy.copy(model)
@@ -89,20 +84,20 @@ class Transition:
         self.parameters = tuple(parameters)
         names = [one.name for one in self.parameters]
         if len(set(names)) < len(names):
-            raise ModelError(f"two parameters have the same name: {', '.join(sorted(names))}.")
+            raise ArgumentError(f"two parameters have the same name: {', '.join(sorted(names))}.")
         refuse_simple_bodies(model, self.parameters)
         self._contact = ContactParameters() if contact is None else contact
         if smoothing is not None:
             for one in self.parameters:
                 if one.contact_field in ("stiffness", "stiction_tolerance"):
-                    raise ModelError(
+                    raise ArgumentError(
                         f"parameter {one.name!r} is what smoothing bounds; leave one of them out."
                     )
             self._contact = smoothing.of(model, self._contact)
         default = self.integrator.time_step or float(model.opt.timestep)
         self.step_size = default if step is None else as_number("step", step)
         if not (math.isfinite(self.step_size) and self.step_size > 0.0):
-            raise ModelError(f"step must be positive and finite, got {step}.")
+            raise ArgumentError(f"step must be positive and finite, got {step}.")
         self._inputs = np.empty(mujoco.mj_stateSize(model, _INPUTS))
         mujoco.mj_getState(
             model, mujoco.MjData(model) if data is None else data, self._inputs, _INPUTS
@@ -125,7 +120,7 @@ class Transition:
         """Let the parameters have other values; this takes some milliseconds for each."""
         values = np.array(values, dtype=np.float64).reshape(-1)
         if values.shape != self._step.values.shape or not np.all(np.isfinite(values)):
-            raise ModelError(
+            raise ArgumentError(
                 f"{len(self.parameters)} finite values of parameters are needed, got {values}."
             )
         self._step.set_values(values)
@@ -201,9 +196,9 @@ class Transition:
             ("control", control, model.nu),
         ):
             if one.shape != (size,):
-                raise ModelError(f"the {name} must have the shape ({size},), got {one.shape}.")
+                raise ArgumentError(f"the {name} must have the shape ({size},), got {one.shape}.")
             if not np.all(np.isfinite(one)):
-                raise ModelError(f"the {name} has numbers that are not finite.")
+                raise ArgumentError(f"the {name} has numbers that are not finite.")
         self._derivative.write_controls(control)
         qpos, qvel, act = np.split(state, [model.nq, model.nq + model.nv])
         mujoco.mj_normalizeQuat(model, qpos)
@@ -323,12 +318,14 @@ class Transition:
             are computed again on the way back. A state is small: 1, none, is nearly always best.
         """
         if not (is_count(checkpoint_every) and checkpoint_every > 0):
-            raise ModelError(f"checkpoint_every must be a positive count, got {checkpoint_every}.")
+            raise ArgumentError(
+                f"checkpoint_every must be a positive count, got {checkpoint_every}."
+            )
         controls = self._controls(controls)
         count = len(controls)
         by_states = np.asarray(by_states, dtype=np.float64)
         if by_states.shape != (count + 1, self.tangent_size):
-            raise ModelError(
+            raise ArgumentError(
                 f"by_states must have the shape {(count + 1, self.tangent_size)}, got "
                 f"{by_states.shape}."
             )
@@ -364,9 +361,9 @@ class Transition:
     def _controls(self, controls: np.ndarray) -> np.ndarray:
         controls = np.ascontiguousarray(controls, dtype=np.float64)
         if controls.ndim != 2 or controls.shape[1] != self.model.nu:
-            raise ModelError(
+            raise ArgumentError(
                 f"controls must have the shape (n, {self.model.nu}), got {controls.shape}."
             )
         if not np.all(np.isfinite(controls)):
-            raise ModelError("the controls have numbers that are not finite.")
+            raise ArgumentError("the controls have numbers that are not finite.")
         return controls

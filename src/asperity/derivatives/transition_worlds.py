@@ -16,12 +16,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.compiled.team import available_threads
 from asperity.derivatives.parameters.parameters import apply_parameters
 from asperity.derivatives.pull_back import pull_back_trajectory
 from asperity.derivatives.transition import Transition
-from asperity.errors import ModelError, SimulationError, Status
+from asperity.errors import ArgumentError, SimulationError, Status
 from asperity.integrators import Integrator
+from asperity.simulator.checks import check_threads
 from asperity.worlds.rollout_arrays import resolve_arrays
 from asperity.worlds.rollouts import run_rollouts
 
@@ -61,10 +61,8 @@ class TransitionWorlds:
     """
 
     def __init__(self, transition: Transition, threads: int | None = None) -> None:
-        if threads is not None and threads < 1:
-            raise ModelError(f"threads must be a positive number, got {threads}.")
         self.transition = transition
-        self.threads = available_threads() if threads is None else int(threads)
+        self.threads = check_threads(threads, "a batch", shared=True)
         self._copies: list[Transition] = [transition]
         self._model: mujoco.MjModel | None = None
         self._values: np.ndarray | None = None
@@ -94,7 +92,7 @@ class TransitionWorlds:
         controls = np.asarray(controls, np.float64)
         for name, one in (("states", states), ("controls", controls)):
             if not np.all(np.isfinite(one)):
-                raise ModelError(f"the {name} have numbers that are not finite.")
+                raise ArgumentError(f"the {name} have numbers that are not finite.")
         if transition.steps_are_rolled_out and len(states) > 1:
             return self._rolled_out(states, controls)
         runs = self._share(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import is_count
 from asperity.distributed.shares import Progress, cluster_cpus, do_shares, keep
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.systems import ExternalSystem
@@ -66,7 +66,7 @@ def rollout(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError, MissingExtra
         As by `asperity.rollout`, or if Ray is not installed.
     SimulationError
         If a share was lost with six workers, one after the other. Till then it is done again.
@@ -79,7 +79,7 @@ def rollout(
     models = as_models(model)
     arrays = resolve_arrays(models, initial_state, control, int(control_spec), nstep, None, None)
     if share is not None and not (is_count(share) and share >= 1):
-        raise ModelError(f"share must be a positive whole number of worlds, got {share!r}.")
+        raise ArgumentError(f"share must be a positive whole number of worlds, got {share!r}.")
     count = arrays.worlds
     if share is None:
         share = max(1, -(-count * int(threads) // (_PER_PROCESSOR * cluster_cpus())))

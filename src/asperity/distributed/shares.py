@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from asperity.arguments import is_count
-from asperity.errors import AsperityError, ModelError, SimulationError
+from asperity.errors import ArgumentError, AsperityError, MissingExtra, SimulationError
 
 __all__ = ["Progress", "cluster_cpus", "do_shares", "keep"]
 
@@ -24,7 +24,7 @@ def _connected() -> Any:
     try:
         import ray
     except ImportError:
-        raise ModelError(
+        raise MissingExtra(
             "asperity.distributed needs Ray; install it with 'pip install \"asperity[ray]\"'."
         ) from None
     if not ray.is_initialized():
@@ -71,7 +71,7 @@ def do_shares(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a share needs more processors than any machine of the cluster has.
     SimulationError
         If a share could not be done, however often it was tried.
@@ -79,11 +79,11 @@ def do_shares(
         What ``work`` has raised.
     """
     if not (is_count(cpus) and cpus >= 1):
-        raise ModelError(f"threads must be a positive whole number, got {cpus!r}.")
+        raise ArgumentError(f"threads must be a positive whole number, got {cpus!r}.")
     ray = _connected()
     largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
     if cpus > largest:
-        raise ModelError(
+        raise ArgumentError(
             f"threads={cpus} is more than any machine of the cluster has processors, {largest:g}."
         )
     remote = ray.remote(num_cpus=int(cpus), max_retries=_MOST_LOSSES)(work)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from asperity.distributed.shares import Progress, do_shares
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["grid", "sweep"]
 
@@ -52,7 +52,7 @@ def sweep(
 
     Raises
     ------
-    ModelError
+    ArgumentError, MissingExtra
         If an argument is none, or Ray is not installed.
     SimulationError
         If a case was lost with six workers, one after the other.
@@ -60,10 +60,10 @@ def sweep(
         What the function has raised.
     """
     if not callable(function):
-        raise ModelError(f"function must be a function, got {function!r}.")
+        raise ArgumentError(f"function must be a function, got {function!r}.")
     for number, case in enumerate(cases):
         if not isinstance(case, Mapping):
-            raise ModelError(f"cases[{number}] must be arguments by name, got {case!r}.")
+            raise ArgumentError(f"cases[{number}] must be arguments by name, got {case!r}.")
     results: list[Any] = [None] * len(cases)
     shares = [(function, dict(case)) for case in cases]
     for number, result in do_shares(_call, shares, cpus=threads, progress=progress, what="Cases"):

@@ -8,12 +8,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 
 try:
     import gymnasium
 except ImportError:
-    raise ModelError(
+    raise MissingExtra(
         "asperity.envs needs gymnasium, which is not installed; pip install 'asperity[rl]'."
     ) from None
 

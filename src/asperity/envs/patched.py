@@ -15,7 +15,7 @@ import mujoco
 from gymnasium.envs.mujoco import MujocoEnv
 from numpy.typing import ArrayLike
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import step
@@ -56,7 +56,7 @@ def with_asperity(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the environment does not step a MuJoCo model in one of these ways, if somebody else has
         replaced its step already, or if its model cannot be simulated. Nothing has then changed.
 
@@ -82,13 +82,13 @@ def _worlds(env: Any) -> list[Any]:
     if isinstance(env, gymnasium.vector.VectorEnv):
         vector = env.unwrapped
         if not isinstance(vector, gymnasium.vector.SyncVectorEnv):
-            raise ModelError(
+            raise ArgumentError(
                 f"the environments of {type(vector).__name__} are out of reach; give "
                 "wrappers=[with_asperity] to gymnasium.make_vec instead."
             )
         return [world for one in vector.envs for world in _worlds(one)]
     if not isinstance(env, gymnasium.Env):
-        raise ModelError(f"env must be an environment of gymnasium, got {type(env).__name__}.")
+        raise ArgumentError(f"env must be an environment of gymnasium, got {type(env).__name__}.")
     return [env.unwrapped]
 
 
@@ -103,22 +103,24 @@ def _require_original(world: Any) -> None:
     """Raise if the step of an environment is not the one that its base class has."""
     name, robot = type(world).__name__, _robot_class()
     if _OPTIONS in vars(world):
-        raise ModelError(f"{name} steps with Asperity already; make another one.")
+        raise ArgumentError(f"{name} steps with Asperity already; make another one.")
     if isinstance(world, MujocoEnv):
         methods: tuple[str, ...] = ("_step_mujoco_simulation", "do_simulation")
         base: type = MujocoEnv
     elif robot is not None and isinstance(world, robot):
         methods, base = ("_mujoco_step",), robot
         if vars(world).get("_mujoco") is not mujoco:
-            raise ModelError(f"the module 'mujoco' of {name} was replaced already.")
+            raise ArgumentError(f"the module 'mujoco' of {name} was replaced already.")
     else:
-        raise ModelError(
+        raise ArgumentError(
             f"{name} is neither a gymnasium.envs.mujoco.MujocoEnv nor a MujocoRobotEnv of "
             "gymnasium_robotics; call asperity.step where it calls mujoco.mj_step."
         )
     for method in methods:
         if method in vars(world) or getattr(type(world), method) is not getattr(base, method):
-            raise ModelError(f"{method} of {name} was replaced already; it has a step of its own.")
+            raise ArgumentError(
+                f"{method} of {name} was replaced already; it has a step of its own."
+            )
 
 
 def _patch(world: Any, integrator: Integrator | None, contact: ContactParameters | None) -> None:

@@ -16,7 +16,7 @@ from asperity.envs.actions import checked
 from asperity.envs.peg_task import PegTask
 from asperity.envs.peg_variation import PegVariation, VariedPegs
 from asperity.envs.pictures import Pictures
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 
@@ -46,7 +46,7 @@ def gripped_state(simulator: Simulator, task: PegTask) -> Floats:
         If the simulation fails.
     """
     simulator.data.ctrl[:] = task.scene.grip()
-    report = simulator.advance_to(simulator.time + CLOSING)
+    report = simulator.advance_to(simulator.time + CLOSING, on_failure="return")
     if not report.success:
         raise SimulationError(f"the jaws did not close: {report.message}")
     return np.array(simulator.data.qpos)
@@ -57,13 +57,13 @@ def varied_pegs(variation: PegVariation | None, task: PegTask) -> VariedPegs | N
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If it is none, or a margin of it is not possible.
     """
     if variation is None:
         return None
     if not isinstance(variation, PegVariation):
-        raise ModelError(f"variation must be a PegVariation, got {variation!r}.")
+        raise ArgumentError(f"variation must be a PegVariation, got {variation!r}.")
     return VariedPegs(variation, task.scene)
 
 
@@ -167,9 +167,9 @@ class PegInHoleEnv(PegEnv):
     render_mode : {None, "rgb_array"}
         Pictures need the extra ``viz``.
     integrator : Integrator, optional
-        ``Midas(time_step=0.01, scheme="implicit-euler", activation_distance=0.1 * margin)``, the
-        paper's scheme, by default, for which the scene
-        is made: others take meshes for their convex hulls, which close the hole.
+        ``Midas(time_step=0.01, time_scheme="implicit-euler", activation_distance=0.1 * margin)``,
+        the paper's scheme, by default, for which the scene is made: others take meshes for their
+        convex hulls, which close the hole.
     variation : PegVariation, optional
         What differs from episode to episode; ``info`` of `reset` has the episode's numbers.
     **options
@@ -177,7 +177,7 @@ class PegInHoleEnv(PegEnv):
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If an option is not possible.
     """
 
@@ -217,7 +217,8 @@ class PegInHoleEnv(PegEnv):
     def advance(self, control: Floats) -> str:
         simulator = self.simulator
         simulator.data.ctrl[:] = control
-        report = simulator.advance_to(simulator.time + self.task.control_period)
+        end = simulator.time + self.task.control_period
+        report = simulator.advance_to(end, on_failure="return")
         return "" if report.success else report.message
 
     def position(self) -> Floats:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from asperity.arguments import is_count
 from asperity.envs.peg_variation import PegVariation, turned
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.midas.preset import Midas
 from asperity.scenes.peg_in_hole import PegScene
 
@@ -85,18 +85,22 @@ class PegTask:
         for name in _POSITIVE:
             value = getattr(self, name)
             if not (math.isfinite(value) and value > 0.0):
-                raise ModelError(f"{name} must be positive, got {value}.")
+                raise ArgumentError(f"{name} must be positive, got {value}.")
         if not is_count(self.max_steps) or self.max_steps < 1:
-            raise ModelError(f"max_steps must be a positive whole number, got {self.max_steps!r}.")
+            raise ArgumentError(
+                f"max_steps must be a positive whole number, got {self.max_steps!r}."
+            )
         if not 0.0 < self.lowest <= self.highest:
-            raise ModelError(
+            raise ArgumentError(
                 f"lowest and highest must be positive and in this order, got {self.lowest} and "
                 f"{self.highest}."
             )
         if not self.spread >= 0.0:
-            raise ModelError(f"spread must not be negative, got {self.spread}.")
+            raise ArgumentError(f"spread must not be negative, got {self.spread}.")
         if self.depth > self.scene.hole_depth:
-            raise ModelError(f"depth {self.depth} is more than the hole's {self.scene.hole_depth}.")
+            raise ArgumentError(
+                f"depth {self.depth} is more than the hole's {self.scene.hole_depth}."
+            )
         scene = replace(
             self.scene,
             radius=self.scene.hole_radius - self.margin,
@@ -113,7 +117,7 @@ class PegTask:
         """
         margins = (self.margin, *((variation and variation.margin) or ()))
         distance = 0.1 * min(margins)
-        return Midas(time_step=0.01, scheme="implicit-euler", activation_distance=distance)
+        return Midas(time_step=0.01, time_scheme="implicit-euler", activation_distance=distance)
 
     def addresses(self, model: mujoco.MjModel) -> tuple[int, NDArray[np.int64]]:
         """Where the peg's and the hand's positions are in ``qpos``."""

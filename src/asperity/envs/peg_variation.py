@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.scenes.peg_in_hole import PegScene
 
 __all__ = ["PegVariation", "VariedPegs", "turned"]
@@ -45,7 +45,7 @@ class PegVariation:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a range is none.
     """
 
@@ -58,11 +58,11 @@ class PegVariation:
         for name, pair in self.ranges.items():
             numbers = np.asarray(pair, np.float64)
             if numbers.shape != (2,) or not np.all(np.isfinite(numbers)) or np.diff(numbers) < 0.0:
-                raise ModelError(
+                raise ArgumentError(
                     f"{name} of a variation must be two finite numbers in order, got {pair!r}."
                 )
             if name != "tilt" and numbers[0] <= 0.0:
-                raise ModelError(f"{name} of a variation must be positive, got {pair!r}.")
+                raise ArgumentError(f"{name} of a variation must be positive, got {pair!r}.")
 
     @property
     def ranges(self) -> dict[str, Range]:

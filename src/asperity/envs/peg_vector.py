@@ -16,7 +16,7 @@ from asperity.envs.peg_in_hole import PegInHoleEnv, gripped_state, make_spaces, 
 from asperity.envs.peg_task import PegTask
 from asperity.envs.peg_variation import PegVariation
 from asperity.envs.pictures import Pictures
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 from asperity.worlds import Batch
@@ -56,7 +56,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If an option is not possible.
     """
 
@@ -143,7 +143,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the number of seeds or the mask does not fit.
         """
         count = self.num_envs
@@ -154,10 +154,10 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         else:
             seeds = list(seed)
         if len(seeds) != count:
-            raise ModelError(f"there must be {count} seeds, one per world, got {len(seeds)}.")
+            raise ArgumentError(f"there must be {count} seeds, one per world, got {len(seeds)}.")
         mask = np.asarray((options or {}).get("reset_mask", np.ones(count, bool)))
         if mask.shape != (count,) or mask.dtype != np.bool_ or not mask.any():
-            raise ModelError(
+            raise ArgumentError(
                 f"reset_mask must be truth values of shape ({count},), one of them true at least, "
                 f"got {mask!r}."
             )
@@ -173,7 +173,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If actions have another shape or are not finite, or an episode is over that has not
             begun anew. Nothing has then moved.
         """
@@ -181,7 +181,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         action = checked(actions, (self.num_envs, 3))
         fresh = self._over.copy()
         if np.any(fresh) and self.autoreset_mode != AutoresetMode.NEXT_STEP:
-            raise ModelError(
+            raise ArgumentError(
                 f"the episode of world {int(np.argmax(fresh))} is over or has not begun; call "
                 "reset first, for some with options={'reset_mask': ...}."
             )

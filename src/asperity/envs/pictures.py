@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 if TYPE_CHECKING:
     from asperity.media.offscreen import OffscreenRenderer
@@ -27,13 +27,13 @@ class Pictures:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         For any other mode.
     """
 
     def __init__(self, render_mode: str | None) -> None:
         if render_mode not in (None, "rgb_array"):
-            raise ModelError(f"render_mode must be None or 'rgb_array', got {render_mode!r}.")
+            raise ArgumentError(f"render_mode must be None or 'rgb_array', got {render_mode!r}.")
         self._mode = render_mode
         self._renderer: OffscreenRenderer | None = None
 

@@ -8,7 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra
 
 __all__ = ["mend_robotics"]
 
@@ -33,13 +33,13 @@ def mend_robotics() -> None:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If gymnasium-robotics is not installed.
     """
     try:
         from gymnasium_robotics.utils import mujoco_utils
     except ImportError:
-        raise ModelError(
+        raise MissingExtra(
             "gymnasium-robotics is not installed; pip install gymnasium-robotics."
         ) from None
     kind = mujoco.mjtJoint.mjJNT_HINGE

@@ -10,12 +10,12 @@ import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, MissingExtra
 
 try:
     from stable_baselines3.common.vec_env import VecEnv
 except ImportError:
-    raise ModelError(
+    raise MissingExtra(
         "Sb3VecEnv needs stable-baselines3, which is not installed; pip install 'asperity[train]'."
     ) from None
 
@@ -42,7 +42,7 @@ class Sb3VecEnv(VecEnv):
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If the environment does not fit, or options are given beside a vector environment.
     """
 
@@ -50,13 +50,13 @@ class Sb3VecEnv(VecEnv):
         if isinstance(env, str):
             env = _made(env, num_envs, options)
         elif not isinstance(env, VectorEnv):
-            raise ModelError(
+            raise ArgumentError(
                 f"env must be a name or a gymnasium VectorEnv, got {type(env).__name__}."
             )
         elif options or num_envs not in (1, env.num_envs):
-            raise ModelError("num_envs and options are for environments that are given by name.")
+            raise ArgumentError("num_envs and options are for environments that are given by name.")
         if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
-            raise ModelError(
+            raise ArgumentError(
                 "stable-baselines3 needs environments that are reset in the step in which an "
                 "episode ends; make them with autoreset_mode=AutoresetMode.SAME_STEP."
             )
@@ -70,7 +70,7 @@ class Sb3VecEnv(VecEnv):
         """Begin an episode in all worlds, with the seeds and options given by `seed` and so on."""
         given = [options for options in self._options if options]
         if given and any(options != given[0] for options in self._options):
-            raise ModelError("options of a reset must be the same for all worlds.")
+            raise ArgumentError("options of a reset must be the same for all worlds.")
         seeds: Any = list(self._seeds)  # of every world, which Gymnasium's types leave out
         observations, infos = self.env.reset(seed=seeds, options=dict(given[0]) if given else None)
         self.reset_infos = [self._info(infos, i) for i in range(self.num_envs)]
@@ -132,7 +132,7 @@ class Sb3VecEnv(VecEnv):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If they have none of their own and not all are meant.
         """
         chosen = list(self._get_indices(indices))
@@ -144,7 +144,7 @@ class Sb3VecEnv(VecEnv):
         elif len(chosen) == self.num_envs:
             setattr(self.env, attr_name, value)
         else:
-            raise ModelError(f"{attr_name} is the same in all worlds and cannot be set in some.")
+            raise ArgumentError(f"{attr_name} is the same in all worlds and cannot be set in some.")
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any

@@ -8,14 +8,14 @@ line can list them quickly; methods are imported when they are made.
 from __future__ import annotations
 
 import abc
+import functools
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
 from asperity.arguments import is_count, is_flag, is_number
-from asperity.errors import ModelError
-from asperity.integrators.steppings.stepping import ERROR_NORMS, ErrorControl, Fixed, Stepping
+from asperity.errors import ArgumentError
+from asperity.integrators.steppings.stepping import ErrorControl, ErrorNorm, Fixed, Stepping
 
 if TYPE_CHECKING:
     from asperity.compiled import Kernel
@@ -25,10 +25,9 @@ __all__ = [
     "PRESSURE_FIELDS",
     "Integrator",
     "SteppedIntegrator",
+    "require_choices",
     "require_count",
-    "require_flags",
     "require_non_negative",
-    "require_one_of",
     "require_positive",
 ]
 
@@ -36,33 +35,42 @@ __all__ = [
 def require_positive(name: str, value: float) -> None:
     """Refuse an option that is not a positive number."""
     if not (is_number(value) and math.isfinite(value) and value > 0):
-        raise ModelError(f"{name} must be a positive, finite number, got {value!r}.")
+        raise ArgumentError(f"{name} must be a positive, finite number, got {value!r}.")
 
 
 def require_count(name: str, value: float) -> None:
     """Refuse an option that is not a positive whole number."""
     if not (is_count(value) and value > 0):
-        raise ModelError(f"{name} must be a positive whole number, got {value!r}.")
+        raise ArgumentError(f"{name} must be a positive whole number, got {value!r}.")
 
 
-def require_flags(options: Any) -> None:
-    """Refuse truth values of a dataclass that are none: ``"no"`` would count as true."""
-    for one in fields(options):
-        value = getattr(options, one.name)
-        if one.type in (bool, "bool") and not is_flag(value):
-            raise ModelError(f"{one.name} must be True or False, got {value!r}.")
+@functools.cache
+def _kinds(options: Any) -> dict[str, Any]:
+    """Types of a dataclass's fields."""
+    hints = get_type_hints(options)
+    return {one.name: hints[one.name] for one in fields(options)}
 
 
-def require_one_of(name: str, value: str, known: Iterable[str]) -> None:
-    """Refuse an option that is not among the known ones."""
-    if not isinstance(value, str) or value not in known:
-        raise ModelError(f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}.")
+def require_choices(options: Any) -> None:
+    """Refuse what is neither True nor False where a field is a flag, or none of a field's words.
+
+    ``"no"`` would count as true.
+    """
+    owner: Any = type(options)
+    for name, kind in _kinds(owner).items():
+        value = getattr(options, name)
+        if kind is bool and not is_flag(value):
+            raise ArgumentError(f"{name} must be True or False, got {value!r}.")
+        if get_origin(kind) is Literal and value not in (known := get_args(kind)):
+            raise ArgumentError(
+                f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}."
+            )
 
 
 def require_non_negative(name: str, value: float) -> None:
     """Refuse an option that is negative or not finite."""
     if not (is_number(value) and math.isfinite(value) and value >= 0):
-        raise ModelError(f"{name} must be non-negative and finite, got {value!r}.")
+        raise ArgumentError(f"{name} must be non-negative and finite, got {value!r}.")
 
 
 PRESSURE_FIELDS = frozenset({"surface", "hydroelastic_modulus", "resolution"})
@@ -134,7 +142,7 @@ class SteppedIntegrator(Integrator):
     accuracy: float | None = None
     max_step: float = 0.1
     min_step: float = 1e-9
-    error_norm: str = "position"
+    error_norm: ErrorNorm = "position"
     velocity_weight: float = 0.0
 
     default_time_step: ClassVar[float | None] = None
@@ -142,9 +150,9 @@ class SteppedIntegrator(Integrator):
     default_accuracy: ClassVar[float] = 1e-3
 
     def __post_init__(self) -> None:
-        require_flags(self)
+        require_choices(self)
         if self.time_step is not None and self.accuracy is not None:
-            raise ModelError(
+            raise ArgumentError(
                 "time_step asks for fixed steps and accuracy for error control; give one of them."
             )
         if self.time_step is None and self.accuracy is None:
@@ -159,8 +167,7 @@ class SteppedIntegrator(Integrator):
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
-            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
-        require_one_of("error_norm", self.error_norm, ERROR_NORMS)
+            raise ArgumentError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_non_negative("velocity_weight", self.velocity_weight)
 
     def _refuse_options_of_error_control(self) -> None:
@@ -169,7 +176,7 @@ class SteppedIntegrator(Integrator):
             return
         for name in ("max_step", "min_step", "error_norm", "velocity_weight"):
             if getattr(self, name) != getattr(type(self), name):
-                raise ModelError(
+                raise ArgumentError(
                     f"{name} belongs to error control, and steps of {self.time_step} s are fixed; "
                     "omit it, or give an accuracy instead of a time_step."
                 )

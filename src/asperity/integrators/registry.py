@@ -19,9 +19,10 @@ import importlib
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar, get_type_hints
+from typing import Any, Literal, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 from asperity.integrators.integrator import Integrator
+from asperity.renamed import refuse_old_options
 
 __all__ = ["Option", "Registration", "Variant", "options_of", "register", "registered"]
 
@@ -102,7 +103,7 @@ def register(
         _REGISTERED[name] = Registration(
             name, preset, (usual,) if variants is None else variants, reference
         )
-        return preset
+        return refuse_old_options(preset)
 
     return keep
 
@@ -124,7 +125,7 @@ class Option(NamedTuple):
     default: Any
     """What the preset has if nothing is given."""
     choices: tuple[str, ...]
-    """The strings that it may be, if the docstring lists them; the preset itself checks."""
+    """The words of a ``Literal``; the preset itself checks."""
     help: str
     """What the preset's docstring says about it."""
 
@@ -140,11 +141,14 @@ def options_of(preset: type[Any]) -> tuple[Option, ...]:
     usual = preset if inspect.isabstract(preset) else preset()
     options = []
     for field in dataclasses.fields(preset):
-        kinds = [kind for kind in (float, int, bool, str) if _allows(hints[field.name], kind)]
-        if kinds:
-            choices, text = _documented(preset, field.name)
+        hint = hints[field.name]
+        choices = get_args(hint) if get_origin(hint) is Literal else ()
+        kinds = [kind for kind in (float, int, bool, str) if _allows(hint, kind)]
+        if choices or kinds:
+            kind = str if choices else kinds[0]
             default = getattr(usual, field.name)
-            options.append(Option(field.name, kinds[0], default, choices, text))
+            text = _documented(preset, field.name)
+            options.append(Option(field.name, kind, default, choices, text))
     return tuple(options)
 
 
@@ -163,24 +167,20 @@ def _allows(hint: Any, kind: type) -> bool:
 
 
 # A line of names and perhaps a type, and indented text.
-_ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : ([^\n]*))?\n((?:    [^\n]*\n|\n)+)", re.MULTILINE)
+_ENTRY = re.compile(r"^(\w+(?:, \w+)*)(?: : [^\n]*)?\n((?:    [^\n]*\n|\n)+)", re.MULTILINE)
 
 
-def _documented(preset: type, name: str) -> tuple[tuple[str, ...], str]:
-    """Choices and text that docstrings of a class and its bases have for a parameter."""
+def _documented(preset: type, name: str) -> str:
+    """What docstrings of a class and its bases say about a parameter."""
     entries = [entry for owner in preset.__mro__ for entry in _entries(owner) if name in entry[0]]
     entries.sort(key=lambda entry: len(entry[0]) > 1)
-    return entries[0][1:] if entries else ((), "")
+    return entries[0][1] if entries else ""
 
 
 @functools.cache
-def _entries(owner: type) -> list[tuple[list[str], tuple[str, ...], str]]:
-    """Parameters in a class's own docstring: names, choices and text."""
+def _entries(owner: type) -> list[tuple[list[str], str]]:
+    """Parameters in a class's own docstring: names and text."""
     return [
-        (
-            entry[1].split(", "),
-            tuple(re.findall(r'"([^"]+)"', entry[2] or "")),
-            " ".join(entry[3].split()),
-        )
+        (entry[1].split(", "), " ".join(entry[2].split()))
         for entry in _ENTRY.finditer(inspect.cleandoc(owner.__doc__ or "") + "\n")
     ]

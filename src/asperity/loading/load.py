@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import mujoco
 
-from asperity.errors import ModelError, warn_user
+from asperity.errors import ArgumentError, warn_user
 from asperity.loading.compiler_errors import explained
 from asperity.loading.element_names import check_names
 from asperity.loading.load_report import LoadReport, report_on
@@ -63,7 +63,7 @@ def load_model(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model cannot be read or compiled; the message names the file and the element.
 
     Warns
@@ -120,7 +120,7 @@ def load_spec(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model cannot be read, or a URDF cannot be compiled.
 
     Warns
@@ -190,17 +190,17 @@ def _open(
 
 def _check_options(package_paths: object, *choices: object) -> None:
     if isinstance(package_paths, str | os.PathLike) or not isinstance(package_paths, Iterable):
-        raise ModelError(f"package_paths must be a list of folders, got {package_paths!r}.")
+        raise ArgumentError(f"package_paths must be a list of folders, got {package_paths!r}.")
     names = ("floating_base", "discard_visual", "fuse_static", "exclude_overlaps")
     for name, value in zip(names, choices, strict=True):
         if value is not None and not isinstance(value, bool):
-            raise ModelError(f"{name} must be True or False, got {value!r}.")
+            raise ArgumentError(f"{name} must be True or False, got {value!r}.")
 
 
 def _refuse(options: dict[str, object], kind: str) -> None:
     for name, value in options.items():
         if value is not None:
-            raise ModelError(f"Option {name} does not apply to {kind}; omit it.")
+            raise ArgumentError(f"Option {name} does not apply to {kind}; omit it.")
 
 
 def _with_choices(

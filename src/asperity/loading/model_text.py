@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 
 __all__ = ["read_text", "unknown_root"]
 
@@ -15,12 +15,12 @@ def read_text(source: object) -> tuple[str, Path | None]:
     if isinstance(source, str) and source.removeprefix("\ufeff").lstrip().startswith("<"):
         return source, None
     if not isinstance(source, (str, os.PathLike)):
-        raise ModelError(
+        raise ArgumentError(
             f"A model cannot be loaded from an object of type {type(source).__name__}; pass a "
             "path, an XML string, an MjSpec or an MjModel."
         )
     if not os.fspath(source):
-        raise ModelError("The model's path is empty; pass a path or an XML string.")
+        raise ArgumentError("The model's path is empty; pass a path or an XML string.")
     path = Path(os.fspath(source)).expanduser()
     if path.is_dir():
         inside = sorted(p.name for p in path.iterdir() if p.suffix in (".xml", ".urdf", ".mjcf"))

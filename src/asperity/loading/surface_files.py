@@ -7,7 +7,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.geometry.surfaces import Surface
 from asperity.loading.mesh_files import READABLE
 
@@ -39,7 +39,7 @@ def read_surface(path: Path, scale: float = 1.0) -> Surface:
     if path.suffix.lower() not in READABLE:
         raise ModelError(f"mesh {str(path)!r} is none of {', '.join(READABLE)}.")
     if not (np.isfinite(scale) and scale > 0.0):
-        raise ModelError(f"the scale of mesh {str(path)!r} must be positive, got {scale!r}.")
+        raise ArgumentError(f"the scale of mesh {str(path)!r} must be positive, got {scale!r}.")
     spec = mujoco.MjSpec()
     # By name MuJoCo would take a file that it has read before, though it was written anew since.
     spec.assets = {path.name: path.read_bytes()}

@@ -8,4 +8,4 @@ __all__ = ["MediaError"]
 
 
 class MediaError(AsperityError, ValueError):
-    """A video or playback cannot be made: the message names the argument or the missing library."""
+    """A video or playback cannot be made: the message names the argument or the library."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from asperity.errors import MissingExtra
 from asperity.media.errors import MediaError
 from asperity.media.web import write_web_playback
 from asperity.simulator import Report, Simulator, Statistics, Trajectory
@@ -90,7 +91,7 @@ def _playback(trajectory: Trajectory) -> str | None:
         path = Path(folder) / "playback.html"
         try:
             write_web_playback(path, trajectory.model, time, trajectory.qpos, fps=fps)
-        except MediaError:
+        except (MediaError, MissingExtra):
             return None
         return path.read_text(encoding="utf-8")
 

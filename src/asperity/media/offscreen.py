@@ -19,6 +19,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.errors import MissingExtra
 from asperity.media.errors import MediaError
 
 __all__ = ["OffscreenRenderer"]
@@ -49,7 +50,7 @@ class OffscreenRenderer:
 
     Raises
     ------
-    MediaError
+    MediaError, MissingExtra
         If no OpenGL is available; the message has the command that installs it.
     """
 
@@ -63,7 +64,7 @@ class OffscreenRenderer:
             self._context = _context_class(backend)(width, height)
             self._context.make_current()
             self.software = _draws_in_software()
-        except MediaError:
+        except (MediaError, MissingExtra):
             raise
         except Exception as error:  # each backend fails in its own way
             raise MediaError(_missing(backend, error)) from error
@@ -225,7 +226,7 @@ def _context_class(backend: str) -> Any:
     except ImportError as error:
         package = "glfw" if backend == "glfw" else "PyOpenGL"
         command = "pip install glfw" if backend == "glfw" else _INSTALL_EXTRA
-        raise MediaError(
+        raise MissingExtra(
             f"Drawing needs the Python package {package}; install it with '{command}'."
         ) from error
     return importlib.import_module(f"mujoco.{backend}").GLContext

@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from asperity.errors import MissingExtra
 from asperity.media.camera import resolve_camera
 from asperity.media.errors import MediaError
 from asperity.media.offscreen import OffscreenRenderer
@@ -137,7 +138,7 @@ def _imageio_ffmpeg() -> Any:
     try:
         import imageio_ffmpeg
     except ImportError as error:
-        raise MediaError(
+        raise MissingExtra(
             "Writing a video needs the Python package imageio-ffmpeg; install it with "
             "'pip install \"asperity[viz]\"'."
         ) from error

@@ -11,9 +11,9 @@ import mujoco
 import numpy as np
 import rich
 
+from asperity.errors import MissingExtra
 from asperity.media.bodies import MovingBody, display_nodes
 from asperity.media.camera import viewpoint
-from asperity.media.errors import MediaError
 from asperity.media.patches import PatchTriangles, pressure_colors
 from asperity.media.recording import Recording
 from asperity.media.tendons import Tendons, has_tendons
@@ -247,13 +247,13 @@ def import_viser(purpose: str, extra: str) -> Any:
 
     Raises
     ------
-    MediaError
+    MissingExtra
         If it is missing; the message has the command that installs it.
     """
     try:
         import viser
     except ImportError as error:
-        raise MediaError(
+        raise MissingExtra(
             f"{purpose} needs the Python package viser; install it with "
             f"'pip install \"asperity[{extra}]\"'."
         ) from error

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from asperity.arguments import is_count
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
+    require_choices,
     require_count,
-    require_flags,
     require_non_negative,
-    require_one_of,
     require_positive,
 )
 from asperity.integrators.registry import register
@@ -23,9 +22,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Midas"]
 
-_SCHEMES = ("implicit-euler", "bdf2")
-_REPAIRS = ("keep", "close", "hull")
-_OVERLAPS = ("exclude", "refuse", "separate")
 _ACTIVATION = 1e-3
 
 
@@ -51,7 +47,7 @@ class Midas(Integrator):
     ----------
     time_step : float
         Step size [s].
-    scheme : {"bdf2", "implicit-euler"}
+    time_scheme : {"bdf2", "implicit-euler"}
         BDF2, blended with BDF3 where nothing touches, is of second order and keeps what swings;
         through impacts, to which it would add, steps are those of implicit Euler. Implicit
         Euler all the time is the paper's scheme. In both, free bodies keep their spin exactly, and
@@ -145,7 +141,7 @@ class Midas(Integrator):
     """
 
     time_step: float = 0.01
-    scheme: str = "bdf2"
+    time_scheme: Literal["bdf2", "implicit-euler"] = "bdf2"
     activation_distance: float | None = None
     barrier_stiffness: float = 1e7
     stiction_tolerance: float | None = None
@@ -157,8 +153,8 @@ class Midas(Integrator):
     subdivisions: int = 1
     convex_meshes: bool = False
     mesh_tolerance: float | None = None
-    mesh_repair: str = "keep"
-    overlaps: str = "exclude"
+    mesh_repair: Literal["keep", "close", "hull"] = "keep"
+    overlaps: Literal["exclude", "refuse", "separate"] = "exclude"
     verify: bool = False
 
     # A hundred times the velocity to which a step is solved.
@@ -176,18 +172,17 @@ class Midas(Integrator):
             require_positive(name, getattr(self, name))
         for name in ("max_iterations", "friction_solves", "subdivisions"):
             require_count(name, getattr(self, name))
-        require_flags(self)
+        require_choices(self)
         if self.mesh_tolerance is not None:
             require_non_negative("mesh_tolerance", self.mesh_tolerance)
         if self.stiction_tolerance is not None:
             require_positive("stiction_tolerance", self.stiction_tolerance)
         if self.activation_distance is not None:
             require_positive("activation_distance", self.activation_distance)
-        require_one_of("scheme", self.scheme, _SCHEMES)
-        require_one_of("mesh_repair", self.mesh_repair, _REPAIRS)
-        require_one_of("overlaps", self.overlaps, _OVERLAPS)
         if not is_count(self.segments) or self.segments < 8 or self.segments % 4:
-            raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
+            raise ArgumentError(
+                f"segments must be a multiple of 4, at least 8, got {self.segments}."
+            )
 
     @property
     def stepping(self) -> Fixed:
@@ -206,7 +201,7 @@ class Midas(Integrator):
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             friction_solves=int(self.friction_solves),
-            second_order=self.scheme == "bdf2",
+            second_order=self.time_scheme == "bdf2",
             segments=int(self.segments),
             subdivisions=int(self.subdivisions),
             hulls=self.convex_meshes,

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import MissingExtra, SimulationError
 from asperity.midas.engine import Engine
 
 __all__ = ["IntersectionTest", "verify_no_intersections"]
@@ -17,7 +17,7 @@ class IntersectionTest:
 
     Raises
     ------
-    ModelError
+    MissingExtra
         If ``ipctk`` is not installed.
     """
 
@@ -25,7 +25,7 @@ class IntersectionTest:
         try:
             import ipctk
         except ImportError:
-            raise ModelError(
+            raise MissingExtra(
                 "verify=True needs ipctk, which is not installed; pip install 'asperity[midas]'."
             ) from None
         self._ipctk = ipctk

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.scenes.inverse_kinematics import InverseKinematics
 
 __all__ = ["GripPath", "Leg", "plan"]
@@ -87,7 +87,7 @@ def plan(solver: InverseKinematics, start: Leg, legs: Sequence[Leg], period: flo
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a leg leads out of the arm's reach.
     """
     position, yaw, opening = start.position, start.yaw, start.opening
@@ -121,7 +121,7 @@ def plan(solver: InverseKinematics, start: Leg, legs: Sequence[Leg], period: flo
 
 def _check_reach(leg: Leg, residual: float) -> None:
     if residual > LARGEST_RESIDUAL:
-        raise ModelError(
+        raise ArgumentError(
             f"The leg '{leg.name}' leads out of the arm's reach (the grip misses it by "
             f"{1000 * residual:.1f} mm); move its goal closer."
         )

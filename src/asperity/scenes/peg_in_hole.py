@@ -15,7 +15,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.geometry.surfaces import Surface
 from asperity.scenes.solids import Solid
 
@@ -86,16 +86,18 @@ class PegScene:
 
     def __post_init__(self) -> None:
         if not 0.0 < self.radius < self.hole_radius < self.funnel_radius < self.outer_radius:
-            raise ModelError(
+            raise ArgumentError(
                 "radius, hole_radius, funnel_radius and outer_radius must be positive and grow in "
                 f"this order, got {self.radius}, {self.hole_radius}, {self.funnel_radius} and "
                 f"{self.outer_radius}."
             )
         if self.segments < 8 or self.segments % 4:
-            raise ModelError(f"segments must be a multiple of 4, at least 8, got {self.segments}.")
+            raise ArgumentError(
+                f"segments must be a multiple of 4, at least 8, got {self.segments}."
+            )
         widest = self.radius / math.cos(math.pi / self.segments)
         if widest >= self.hole_radius * math.cos(math.pi / self.segments):
-            raise ModelError(
+            raise ArgumentError(
                 f"a prism of {self.segments} sides around a radius of {self.radius} does not fit "
                 f"into one within {self.hole_radius}; segments must be larger."
             )

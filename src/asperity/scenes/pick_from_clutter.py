@@ -109,7 +109,7 @@ class PickFromClutter:
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model lacks a part of the scene, or a waypoint is out of reach.
     """
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from asperity.errors import ModelError, SimulationError, Status
+from asperity.errors import ArgumentError, SimulationError, Status
 from asperity.integrators import world_layout as codes
 from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL
 from asperity.simulator.compiled_call import PUBLISHED, STATUSES, UNUSUAL, run_call
@@ -55,7 +55,7 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the time, the state, a control or the model cannot be simulated; nothing has changed.
     """
     if session.team is not None:
@@ -66,7 +66,7 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
             return report
     now = session.data.time
     if not math.isfinite(time) or time < now:
-        raise ModelError(f"time {time} must be finite and not before {now}.")
+        raise ArgumentError(f"time {time} must be finite and not before {now}.")
     if session.stale and session.control is not None:
         catch_up(session)
     follow_time_step(session)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import mujoco
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.simulator.atomic_files import replaced
 
 __all__ = ["load_simulator", "save_simulator"]
@@ -26,7 +26,7 @@ def save_simulator(simulator: Any, path: str | os.PathLike[str]) -> Path:
     try:
         content = pickle.dumps(simulator)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ModelError(
+        raise ArgumentError(
             f"the simulator cannot be saved ({error}); functions of control and external systems "
             "must be defined in a module, not within other functions."
         ) from error
@@ -41,23 +41,23 @@ def load_simulator(path: str | os.PathLike[str], kind: type[_Kind]) -> _Kind:
     try:
         raw = Path(path).read_bytes()
     except OSError as error:
-        raise ModelError(f"{path} cannot be read ({error.strerror or error}).") from None
+        raise ArgumentError(f"{path} cannot be read ({error.strerror or error}).") from None
     header, _, content = raw.removeprefix(_MAGIC).partition(b"\n")
     if not raw.startswith(_MAGIC) or not content:
-        raise ModelError(f"{path} is no simulator that Simulator.save has written.")
+        raise ArgumentError(f"{path} is no simulator that Simulator.save has written.")
     version = json.loads(header)["mujoco"]
     if version != mujoco.__version__:
-        raise ModelError(
+        raise ArgumentError(
             f"{path} holds a model of MuJoCo {version}, which MuJoCo {mujoco.__version__} cannot "
             "read."
         )
     try:
         loaded = pickle.loads(content)
     except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError) as error:
-        raise ModelError(
+        raise ArgumentError(
             f"{path} cannot be read ({error}): it is damaged, of another version, or needs a "
             "module that is not there."
         ) from error
     if not isinstance(loaded, kind):
-        raise ModelError(f"{path} is no simulator that Simulator.save has written.")
+        raise ArgumentError(f"{path} is no simulator that Simulator.save has written.")
     return loaded

@@ -10,7 +10,7 @@ import mujoco
 
 from asperity.arguments import as_number, is_count
 from asperity.compiled.team import available_threads
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Cenic, Integrator
 from asperity.systems import ExternalSystem
 
@@ -49,24 +49,24 @@ def check_arguments(model: mujoco.MjModel, data: Any, control: Any, systems: Any
 
     Raises
     ------
-    ModelError
+    ArgumentError
         Which names the argument.
     """
     if control is not None and not callable(control):
-        raise ModelError(
+        raise ArgumentError(
             f"control must be a function of (model, data), got {control!r}; constant controls are "
             "written to data.ctrl, or passed to simulate as ctrl."
         )
     if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
-        raise ModelError(f"systems must be a list of external systems, got {systems!r}.")
+        raise ArgumentError(f"systems must be a list of external systems, got {systems!r}.")
     if data is None:
         return
     if not isinstance(data, mujoco.MjData):
-        raise ModelError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
+        raise ArgumentError(f"data must be a mujoco.MjData, got {type(data).__name__}.")
     for name, size in _SIZES.items():
         rows, wanted = len(getattr(data, name)), int(getattr(model, size))
         if rows != wanted:
-            raise ModelError(
+            raise ArgumentError(
                 f"data belongs to another model: data.{name} has {rows} rows and the model needs "
                 f"{wanted}; make it with mujoco.MjData(model)."
             )
@@ -76,7 +76,7 @@ def check_integrator(integrator: Any) -> Integrator:
     """An integrator as users give it; ``Cenic()`` for None, and anything else is refused."""
     integrator = Cenic() if integrator is None else integrator
     if not isinstance(integrator, Integrator):
-        raise ModelError(
+        raise ArgumentError(
             f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
         )
     return integrator
@@ -86,14 +86,14 @@ def check_stiction_tolerance(tolerance: Any) -> float:
     """A ``joint_stiction_tolerance``, refused unless it is positive."""
     value = as_number("joint_stiction_tolerance", tolerance)
     if not (math.isfinite(value) and value > 0):
-        raise ModelError(f"joint_stiction_tolerance must be positive, got {value}.")
+        raise ArgumentError(f"joint_stiction_tolerance must be positive, got {value}.")
     return value
 
 
 def check_count(name: str, value: Any) -> int:
     """A positive whole number, by the name of the argument."""
     if not (is_count(value) and value >= 1):
-        raise ModelError(f"{name} must be a positive whole number, got {value!r}.")
+        raise ArgumentError(f"{name} must be a positive whole number, got {value!r}.")
     return int(value)
 
 
@@ -111,15 +111,15 @@ def check_threads(threads: int | None, kind: str, *, shared: bool) -> int:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If it is no positive whole number, or more than one where there is no work for others.
     """
     if threads is None:
         return available_threads() if shared else 1
     if not (is_count(threads) and threads > 0):
-        raise ModelError(f"threads must be a positive whole number or None, got {threads!r}.")
+        raise ArgumentError(f"threads must be a positive whole number or None, got {threads!r}.")
     if threads > 1 and not shared:
-        raise ModelError(f"{kind} takes one thread, and threads is {threads}; omit it.")
+        raise ArgumentError(f"{kind} takes one thread, and threads is {threads}; omit it.")
     return int(threads)
 
 
@@ -136,19 +136,19 @@ def find_keyframe(model: mujoco.MjModel, keyframe: int | str) -> int:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If it does not exist.
     """
     if isinstance(keyframe, str) and not (keyframe.isascii() and keyframe.isdigit()):
         index = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_KEY, keyframe)
         if index < 0:
-            raise ModelError(f"keyframe {keyframe!r} does not exist; {_keyframes(model)}.")
+            raise ArgumentError(f"keyframe {keyframe!r} does not exist; {_keyframes(model)}.")
         return index
     if not isinstance(keyframe, str) and not is_count(keyframe):
-        raise ModelError(f"keyframe must be a name or a number, got {keyframe!r}.")
+        raise ArgumentError(f"keyframe must be a name or a number, got {keyframe!r}.")
     index = int(keyframe)
     if not 0 <= index < model.nkey:
-        raise ModelError(f"keyframe {index} does not exist; {_keyframes(model)}.")
+        raise ArgumentError(f"keyframe {index} does not exist; {_keyframes(model)}.")
     return index
 
 

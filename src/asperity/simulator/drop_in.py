@@ -14,7 +14,7 @@ from typing import Any
 import mujoco
 
 from asperity.arguments import is_count
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, OnFailure, Status, check_on_failure
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator.claim import Claim
@@ -63,9 +63,9 @@ class _Stepped:
             )
             simulator.session.reference.release()
             self.simulator, self.options = simulator, options
-        elif systems and data.time < simulator.world.current.table.time:
+        elif systems and data.time < simulator.session.world.current.table.time:
             # Reset: there is no other way to the states of external systems.
-            simulator.coupling.reset()
+            simulator.session.coupling.reset()
         return simulator
 
 
@@ -93,7 +93,8 @@ def step(
     integrator: Integrator | None = None,
     contact: ContactParameters | None = None,
     systems: Sequence[ExternalSystem] = (),
-) -> None:
+    on_failure: OnFailure = "raise",
+) -> Status:
     """Advance ``data`` by ``nstep`` times the model's ``timestep``, as ``mujoco.mj_step`` does.
 
     Parameters
@@ -111,14 +112,20 @@ def step(
     systems : sequence of ExternalSystem
         As for `Simulator`. The same ones in every call: their states live as long as the calls name
         them, and begin anew when ``data.time`` has gone back.
+    on_failure : str
+        ``"return"`` returns the status of a step that fails.
+
+    Returns
+    -------
+    Status
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If model, state or controls cannot be simulated; nothing has then changed.
     SimulationError
-        If the step fails; ``data`` then holds the last accepted state. Or if another thread is
-        stepping the same ``data``.
+        If a step fails, with ``on_failure="raise"``; ``data`` then holds the last accepted state.
+        Or if another thread is stepping the same ``data``.
 
     Notes
     -----
@@ -128,16 +135,17 @@ def step(
     state then leads to the same bits, whatever was before.
     """
     if not isinstance(model, mujoco.MjModel):
-        raise ModelError(
+        raise ArgumentError(
             f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
             "makes one of a file."
         )
     if data is None:
-        raise ModelError("data must be a mujoco.MjData, got None.")
+        raise ArgumentError("data must be a mujoco.MjData, got None.")
     if not is_count(nstep) or nstep < 0:
-        raise ModelError(f"nstep must be a whole number of steps, got {nstep!r}.")
+        raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
     if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
-        raise ModelError(f"systems must be a list of external systems, got {systems!r}.")
+        raise ArgumentError(f"systems must be a list of external systems, got {systems!r}.")
+    check_on_failure(on_failure)
     stepped = _stepped(data)
     with stepped.claim:
         try:
@@ -147,9 +155,11 @@ def step(
             for left in reversed(range(int(nstep))):
                 # Nobody can read what would be published in between.
                 be_lazy(simulator.session, left > 0)
-                report = simulator.advance_to(simulator.time + model.opt.timestep)
-                if not report.success:
-                    raise SimulationError(report.message)
+                end = simulator.time + model.opt.timestep
+                report = simulator.advance_to(end, on_failure=on_failure)
+                if report.status:
+                    return report.status
+            return Status.SUCCESS
         finally:
             if stepped.simulator is not None:
                 be_lazy(stepped.simulator.session, False)

@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from asperity.arguments import is_count, is_flag, is_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.simulator.interpolation import interpolate
 from asperity.simulator.simulator import Simulator
 from asperity.simulator.state_vector import INPUT_BITS
@@ -35,24 +35,24 @@ def check_events(events: Any) -> tuple[Event, ...]:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If one is no function, or has attributes that mean nothing.
     """
     found = (events,) if callable(events) else events
     if not isinstance(found, Sequence) or isinstance(found, str):
-        raise ModelError(f"events must be functions of the simulator, got {events!r}.")
+        raise ArgumentError(f"events must be functions of the simulator, got {events!r}.")
     for event in found:
         if not callable(event):
-            raise ModelError(f"events must be functions of the simulator, got {event!r}.")
+            raise ArgumentError(f"events must be functions of the simulator, got {event!r}.")
         terminal = getattr(event, "terminal", False)
         if not (is_flag(terminal) or (is_count(terminal) and terminal >= 0)):
-            raise ModelError(
+            raise ArgumentError(
                 f"terminal of event {_name(event)} must be True, False or a number of times, got "
                 f"{terminal!r}."
             )
         direction = getattr(event, "direction", 0.0)
         if not (is_number(direction) and np.isfinite(direction)):
-            raise ModelError(
+            raise ArgumentError(
                 f"direction of event {_name(event)} must be a number, got {direction!r}."
             )
     return tuple(found)
@@ -87,7 +87,7 @@ class EventFinder:
         self._probe = copy.copy(simulator)
         # The functions look, and do nothing.
         self._probe.control = None
-        current = simulator.world.current.table
+        current = simulator.session.world.current.table
         self._last = self._state(current)
         self._values = self._evaluate(*self._last)
 
@@ -98,7 +98,7 @@ class EventFinder:
         ------
         EventReached
             If one of them ends the simulation; ``end`` tells where.
-        ModelError
+        ArgumentError
             If a function is not finite.
         """
         if current.time <= self._last[0]:
@@ -149,14 +149,16 @@ class EventFinder:
         mujoco.mj_copyState(probe.model, source, data, INPUT_BITS)
         data.time = time
         data.qpos[:], data.qvel[:] = qpos, qvel
-        data.act[:] = self._simulator.world.current.table.act
+        data.act[:] = self._simulator.session.world.current.table.act
         for one, other in zip(self._simulator.systems, probe.systems, strict=True):
             probe.system_state(other)[:] = self._simulator.system_state(one)
         probe.advance_to(time)
         values = [float(event(probe)) for event in self._events]
         for event, value in zip(self._events, values, strict=True):
             if not np.isfinite(value):
-                raise ModelError(f"event {_name(event)} is {value} at {time} s; it must be finite.")
+                raise ArgumentError(
+                    f"event {_name(event)} is {value} at {time} s; it must be finite."
+                )
         return values
 
 

@@ -41,7 +41,7 @@ def take_over(session: Session) -> None:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         Which names what is refused; nothing has then changed.
     """
     other_world = session.watch.changed() and take_over_model(session)

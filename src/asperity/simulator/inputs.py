@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.compiled import HoldsAddresses
 from asperity.contact.delivered import OUTDATED, SOLVED
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.world import World
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.sleep import wake
@@ -98,7 +98,7 @@ class Inputs(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If a number is not finite, or a control too large.
         """
         found = look.call(self.table.address)
@@ -152,8 +152,8 @@ class Inputs(HoldsAddresses):
             if name == "ctrl" and model.nu == len(model.actuator_gaintype):
                 label = model.actuator(int(bad[0])).name
                 owner = f" (actuator {label!r})" if label else ""
-            raise ModelError(
+            raise ArgumentError(
                 f"data.{name}[{index}]{owner} is {vector[part][bad[0]]}; it must be finite"
                 + (f" and at most {mujoco.mjMAXVAL:g}." if name == "ctrl" else ".")
             )
-        raise ModelError(f"data.time is {data.time}; it must be finite.")
+        raise ArgumentError(f"data.time is {data.time}; it must be finite.")

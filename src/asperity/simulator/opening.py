@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import mujoco
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array, as_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.loading import load_model
 from asperity.plant.model.contact_parameters import ContactParameters
@@ -41,7 +41,7 @@ def new_session(
     control_period: float | None,
     joint_stiction_tolerance: float,
     systems: Sequence[ExternalSystem],
-    publish: str,
+    publish: Literal["eager", "lazy"],
     threads: int | None,
     data: mujoco.MjData | None,
     keyframe: int | str | None = None,
@@ -65,11 +65,11 @@ def new_session(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         Which names the argument that cannot be used, or what the model has that is not supported.
     """
     if publish not in ("eager", "lazy"):
-        raise ModelError(f"publish must be 'eager' or 'lazy', got {publish!r}.")
+        raise ArgumentError(f"publish must be 'eager' or 'lazy', got {publish!r}.")
     integrator = check_integrator(integrator)
     model, report = load_model(model)
     check_arguments(model, data, control, systems)
@@ -86,9 +86,9 @@ def new_session(
     joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance)
     method = integrator.make_method()
     if systems and not method.takes_systems:
-        raise ModelError(
+        raise ArgumentError(
             f"{integrator!r} does not take external systems; use any other integrator, such as "
-            "Cenic with scheme='step-doubling', or a control callback."
+            "Cenic with error_estimate='step-doubling', or a control callback."
         )
     coupling = Coupling(model, systems, evaluated=method.base.evaluates_systems)
     shared = method.base.evaluates_plant or method.base.shares_steps
@@ -167,7 +167,7 @@ def _write_initial_state(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If the keyframe does not exist or an array has another shape. Nothing has then changed.
     """
     key = None if keyframe is None else find_keyframe(model, keyframe)
@@ -175,7 +175,7 @@ def _write_initial_state(
     for name, array in given.items():
         shape = getattr(data, name).shape
         if array.shape != shape:
-            raise ModelError(f"{name} must have shape {shape}, got {array.shape}.")
+            raise ArgumentError(f"{name} must have shape {shape}, got {array.shape}.")
     if key is not None:
         mujoco.mj_resetDataKeyframe(model, data, key)
     for name, array in given.items():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.simulator.exchange import publish_session
 from asperity.simulator.session import Session
@@ -20,24 +20,24 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If it is another integrator, or fixed steps were asked for in place of error control or the
         reverse. Nothing has then changed.
     """
     before = session.integrator
     if type(integrator) is not type(before):
-        raise ModelError(
+        raise ArgumentError(
             f"the simulator runs with {type(before).__name__}, and {integrator!r} is not another "
             "set of its options; make a simulator of its own for it."
         )
     if (integrator.time_step is None) != (before.time_step is None):
-        raise ModelError(
+        raise ArgumentError(
             "fixed steps and error control cannot take each other's place in one simulator; make "
             "another one."
         )
     method = integrator.make_method()
     if session.has_systems and not method.takes_systems:
-        raise ModelError(
+        raise ArgumentError(
             f"{integrator!r} does not take the external systems that the simulator has."
         )
     compile_kernels((*method.kernels, *integrator.stepping.kernels), type(integrator).__name__)

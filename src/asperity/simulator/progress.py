@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TypeVar
 
 from asperity.arguments import is_flag
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["check_progress", "shown"]
 
@@ -25,7 +25,9 @@ _Shown = TypeVar("_Shown", bound=_Timed)
 def check_progress(progress: Any) -> None:
     """Refuse what is neither a function nor a truth value."""
     if progress is not None and not is_flag(progress) and not callable(progress):
-        raise ModelError(f"progress must be True or a function of the simulator, got {progress!r}.")
+        raise ArgumentError(
+            f"progress must be True or a function of the simulator, got {progress!r}."
+        )
 
 
 @contextlib.contextmanager

@@ -24,7 +24,7 @@ class Recorder(Watcher, Simulator):
         """Forget what was kept, and keep the present state and every accepted step from here."""
         self._held = [(float(self.data.time), self.data.ctrl.copy())]
         self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
-        table = self.world.table
+        table = self.session.world.table
         table.records = 1
         table.record_time[0] = self.data.time
         table.record_qpos[0] = self.data.qpos
@@ -32,7 +32,7 @@ class Recorder(Watcher, Simulator):
 
     def keep_record(self) -> None:
         """See `Watcher`."""
-        table = self.world.table
+        table = self.session.world.table
         n = int(table.records)
         self._parts.append(
             (
@@ -55,7 +55,7 @@ class Recorder(Watcher, Simulator):
     def after_steps(self) -> None:
         """See `Watcher`."""
         if self.events is not None:
-            self.events.look(self.world.current.table)
+            self.events.look(self.session.world.current.table)
 
     def controls_at(self, times: np.ndarray) -> np.ndarray:
         """Controls from each time on, shape (n, nu); those of the last are what led there."""

@@ -120,8 +120,8 @@ class Report(Shown):
 
     @property
     def success(self) -> bool:
-        """Whether the requested time was reached."""
-        return self.status == Status.SUCCESS
+        """`Status.success` of its status: whether the requested time was reached."""
+        return self.status.success
 
     @property
     def message(self) -> str:

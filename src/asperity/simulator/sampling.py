@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["SamplingClock"]
 
@@ -19,13 +19,13 @@ class SamplingClock:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If the period is not positive and finite.
     """
 
     def __init__(self, period: float) -> None:
         if not (math.isfinite(period) and period > 0):
-            raise ModelError(f"control_period must be positive, got {period}.")
+            raise ArgumentError(f"control_period must be positive, got {period}.")
         self.period = period
         self.start(0.0)
 

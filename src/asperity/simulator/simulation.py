@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from typing import Literal
 
 import mujoco
 import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, OnFailure, Status, check_on_failure, failure
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator.current_contacts import Contacts
@@ -43,9 +44,10 @@ def simulate(
     events: Event | Sequence[Event] = (),
     joint_stiction_tolerance: float = 1e-3,
     systems: Sequence[ExternalSystem] = (),
-    publish: str = "eager",
+    publish: Literal["eager", "lazy"] = "eager",
     threads: int | None = 1,
     progress: Progress = None,
+    on_failure: OnFailure = "raise",
 ) -> Trajectory:
     """Simulate a model over a time span.
 
@@ -72,24 +74,30 @@ def simulate(
         muscles and external systems it has those of the step's end.
     progress : bool or callable, optional
         See `Simulator.advance_to`.
+    on_failure : str
+        ``"return"`` returns a trajectory up to a failure, whose status says what it was.
 
     Returns
     -------
     Trajectory
-        Up to the end, a terminal event (``Status.EVENT``), a failure (see its status) or an
-        interrupt (``Status.INTERRUPTED``).
+        Up to the end, a terminal event (``Status.EVENT``) or an interrupt
+        (``Status.INTERRUPTED``).
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model or an argument cannot be used.
+    SimulationError
+        If the simulation stops before the end, with ``on_failure="raise"``. Its ``trajectory`` is
+        the one until then.
     """
+    check_on_failure(on_failure)
     span = as_array("t_span", t_span)
     if span.shape != (2,):
-        raise ModelError(f"t_span must be (begin, end) [s], got {t_span!r}.")
+        raise ArgumentError(f"t_span must be (begin, end) [s], got {t_span!r}.")
     begin, end = float(span[0]), float(span[1])
     if not (np.isfinite(begin) and np.isfinite(end) and end >= begin):
-        raise ModelError(f"t_span {t_span} must be finite and not decreasing.")
+        raise ArgumentError(f"t_span {t_span} must be finite and not decreasing.")
     times = None if save_at is None else as_array("save_at", save_at).ravel()
     if times is not None and (
         len(times) == 0
@@ -98,9 +106,9 @@ def simulate(
         or times[0] < begin
         or times[-1] > end
     ):
-        raise ModelError("save_at must be finite, increasing and within t_span.")
+        raise ArgumentError("save_at must be finite, increasing and within t_span.")
     if contact_forces and times is None:
-        raise ModelError("contact_forces needs save_at, the times at which to record them.")
+        raise ArgumentError("contact_forces needs save_at, the times at which to record them.")
     looked_for = check_events(events)
     simulator = Recorder(
         model,
@@ -122,7 +130,7 @@ def simulate(
     simulator.session.start_clocks(begin)
     simulator.start_record()
     if looked_for:
-        simulator.advance_to(begin)
+        simulator.advance_to(begin, on_failure="return")
         simulator.events = EventFinder(simulator, looked_for)
     stops = [end] if times is None or not contact_forces else [float(time) for time in times]
     with shown(progress, end) as each:
@@ -138,6 +146,10 @@ def simulate(
         trajectory.qpos, trajectory.qvel = trajectory.at(reached)
         trajectory.time = reached
     trajectory.ctrl = simulator.controls_at(trajectory.time)
+    if on_failure == "raise" and not status.success and status != Status.INTERRUPTED:
+        error = failure(status, simulator.time, message)
+        error.trajectory = trajectory
+        raise error
     return trajectory
 
 
@@ -155,13 +167,13 @@ def _advance(
     contacts: list[Contacts] = []
     try:
         for stop in stops:
-            report = simulator.advance_to(stop, progress=progress)
+            report = simulator.advance_to(stop, progress=progress, on_failure="return")
             if not report.success:
                 break
             if contact_forces:
                 contacts.append(simulator.contacts)
         if report.success and simulator.time < end:
-            report = simulator.advance_to(end, progress=progress)
+            report = simulator.advance_to(end, progress=progress, on_failure="return")
         return report.status, report.message, contacts
     except KeyboardInterrupt:
         return Status.INTERRUPTED, Status.INTERRUPTED.message, contacts

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -14,13 +14,12 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
 from asperity.contact.delivered import NOTHING
+from asperity.errors import OnFailure, check_on_failure, failure
 from asperity.integrators import Integrator
-from asperity.integrators.methods.method import Method
-from asperity.integrators.world import World
 from asperity.loading import LoadReport
 from asperity.plant.detection.patch_polygons import PolygonFinder, Polygons
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.plant.plant import Plant
+from asperity.renamed import attribute_error
 from asperity.shown import Shown
 from asperity.simulator.advance import advance
 from asperity.simulator.checkpoint import load_simulator, save_simulator
@@ -36,7 +35,7 @@ from asperity.simulator.progress import shown
 from asperity.simulator.report import Report, Statistics
 from asperity.simulator.session import Control, Session
 from asperity.simulator.watcher import Watcher
-from asperity.systems import Coupling, ExternalSystem
+from asperity.systems import ExternalSystem
 
 __all__ = ["Progress", "Simulator"]
 
@@ -89,7 +88,7 @@ class Simulator(Shown):
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model cannot be loaded or has an element that is not supported.
 
     Notes
@@ -141,7 +140,7 @@ class Simulator(Shown):
         data: mujoco.MjData | None = None,
         joint_stiction_tolerance: float = 1e-3,
         systems: Sequence[ExternalSystem] = (),
-        publish: str = "eager",
+        publish: Literal["eager", "lazy"] = "eager",
         threads: int | None = 1,
     ) -> None:
         self.session: Session = new_session(
@@ -192,26 +191,6 @@ class Simulator(Shown):
         return self.session.threads
 
     @property
-    def plant(self) -> Plant:
-        """What the model is made of, in tables."""
-        return self.session.plant
-
-    @property
-    def world(self) -> World:
-        """States, and the memory in which steps are taken."""
-        return self.session.world
-
-    @property
-    def method(self) -> Method:
-        """What takes one step."""
-        return self.session.method
-
-    @property
-    def coupling(self) -> Coupling:
-        """The external systems and their states."""
-        return self.session.coupling
-
-    @property
     def data(self) -> mujoco.MjData:
         """Where the state is, with all that follows from it."""
         return up_to_date(self.session)
@@ -219,7 +198,7 @@ class Simulator(Shown):
     @property
     def systems(self) -> tuple[ExternalSystem, ...]:
         """The external systems; in a copy, their copies."""
-        return self.coupling.systems
+        return self.session.coupling.systems
 
     @property
     def time(self) -> float:
@@ -241,7 +220,7 @@ class Simulator(Shown):
         """The step size [s]: the fixed one, or the one that error control will try next."""
         if self.integrator.time_step is not None:
             return self.integrator.time_step
-        return float(self.world.table.next_step)
+        return float(self.session.world.table.next_step)
 
     @property
     def contacts(self) -> Contacts:
@@ -253,11 +232,11 @@ class Simulator(Shown):
     def patches(self) -> Patches:
         """Patches of pressure fields in the last step; the contacts are their points."""
         find_forces(self.session)
-        return read_patches(self.session.results.delivered, self.plant.fields)
+        return read_patches(self.session.results.delivered, self.session.plant.fields)
 
     def polygons(self) -> Polygons:
         """Contact polygons of pressure fields at the published state, with their pressures."""
-        finder = PolygonFinder(self.model, self.plant.fields)
+        finder = PolygonFinder(self.model, self.session.plant.fields)
         patches = self.patches
         return finder.of_pairs(
             patches.geom, patches.normal, self.data.geom_xpos, self.data.geom_xmat
@@ -266,16 +245,16 @@ class Simulator(Shown):
     @property
     def clearance(self) -> float | None:
         """Smallest distance of surfaces over all steps [m], of `Midas`, which keeps them apart."""
-        return self.session.base.clearance(self.world)
+        return self.session.base.clearance(self.session.world)
 
     def system_state(self, system: ExternalSystem) -> np.ndarray:
         """State z of an external system; a view that may be written between advances."""
-        return self.coupling.state(system)
+        return self.session.coupling.state(system)
 
     def system_output(self, system: ExternalSystem) -> np.ndarray:
         """What an external system exerts at the published state [N, Nm], within its limits."""
         _ = self.data
-        return self.coupling.output(system)
+        return self.session.coupling.output(system)
 
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy of the published state [J].
@@ -285,20 +264,25 @@ class Simulator(Shown):
         data = self.data
         mujoco.mj_energyPos(self.model, data)
         mujoco.mj_energyVel(self.model, data)
-        contacts = self.world.current.contacts
+        contacts = self.session.world.current.contacts
         count = contacts.count
         depth = np.maximum(-contacts.signed_distance[:count], 0.0)
         elastic = 0.5 * float(np.sum(contacts.stiffness[:count] * depth**2))
         return float(data.energy[1]), float(data.energy[0]) + elastic
 
-    def step(self) -> Report:
-        """Advance by one step: the integrator's fixed one, or the model's ``timestep``."""
+    def step(self, *, on_failure: OnFailure = "raise") -> Report:
+        """Advance by one step: the integrator's fixed one, or the model's ``timestep``.
+
+        A failure is that of `advance_to`.
+        """
         session = self.session
         step = session.integrator.time_step
         step = session.model.opt.timestep if step is None else step
-        return self.advance_to(session.reference().time + step)
+        return self.advance_to(session.reference().time + step, on_failure=on_failure)
 
-    def advance_to(self, time: float, *, progress: Progress = None) -> Report:
+    def advance_to(
+        self, time: float, *, progress: Progress = None, on_failure: OnFailure = "raise"
+    ) -> Report:
         """Advance to a time.
 
         Parameters
@@ -308,39 +292,49 @@ class Simulator(Shown):
         progress : bool or callable, optional
             True shows a bar. A function is called with the simulator about every 50 ms of wall
             time; ``data`` is then published.
+        on_failure : str
+            ``"return"`` returns the report of an advance that stopped early, in which
+            ``status`` is not ``Status.SUCCESS``. The state is that of the last accepted step.
 
         Returns
         -------
         Report
-            Anything but ``Status.SUCCESS`` means that the state is that of the last accepted step.
 
         Raises
         ------
-        ModelError
+        ArgumentError, ModelError
             If the time, the state or a control is not finite, or the time is in the past, or the
             model was changed into one that cannot be simulated. Nothing has then changed.
         SimulationError
-            If the simulator is running already, in another thread or below this call.
+            If the simulation stops before the time, with ``on_failure="raise"``. The state is that
+            of the last accepted step. Or if the simulator is running already, in another thread or
+            below this call.
         KeyboardInterrupt
             Passed on; the state is that of the last accepted step.
         """
         if type(time) is not float:
             time = as_number("time", time)
+        if on_failure != "raise":
+            check_on_failure(on_failure)
         session = self.session
         with session.claim:
             if progress is None:
-                return advance(session, time, None)
-            with shown(progress, time) as each:
-                return advance(
-                    session, time, None if each is None else functools.partial(each, self)
-                )
+                report = advance(session, time, None)
+            else:
+                with shown(progress, time) as each:
+                    report = advance(
+                        session, time, None if each is None else functools.partial(each, self)
+                    )
+        if report.status and on_failure == "raise":
+            raise failure(report.status, report.time, report.message)
+        return report
 
     def reset(self, keyframe: int | str | None = None) -> None:
         """Return to the model's initial state, or to a keyframe, and clear the statistics.
 
         Raises
         ------
-        ModelError
+        ArgumentError, ModelError
             If the keyframe does not exist, or the model was changed into one that cannot be
             simulated.
         SimulationError
@@ -375,7 +369,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If it is of another kind, or goes from fixed steps to error control or back. Nothing has
             then changed.
         SimulationError
@@ -395,9 +389,14 @@ class Simulator(Shown):
             If it cannot be simulated; nothing has then changed.
         """
         with self.session.claim:
-            self.world.forget_history()
+            self.session.world.forget_history()
             self.session.inputs.forget()
             take_over(self.session)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            raise AttributeError(attribute_error(self, name))
 
     # -- copies ------------------------------------------------------------------------------
 
@@ -420,7 +419,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the control callback or an external system cannot be pickled.
         SimulationError
             If the simulator is running.
@@ -437,7 +436,7 @@ class Simulator(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If it is not one, is damaged, or belongs to another version of MuJoCo.
         """
         return load_simulator(path, Simulator)

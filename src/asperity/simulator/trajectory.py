@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 from asperity.shown import Shown
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.interpolation import interpolate
@@ -56,8 +56,8 @@ class Trajectory(Shown):
 
     @property
     def success(self) -> bool:
-        """Whether the end of the time span was reached, or an event that ends the simulation."""
-        return self.status in (Status.SUCCESS, Status.EVENT)
+        """`Status.success` of its status: whether it ended as was asked."""
+        return self.status.success
 
     def at(self, times: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
         """Interpolate between samples (dense output).
@@ -77,7 +77,7 @@ class Trajectory(Shown):
         times = np.atleast_1d(as_array("times", times))
         slack = 1e-9 * max(1.0, abs(self.time[-1]))
         if not np.all((times >= self.time[0] - slack) & (times <= self.time[-1] + slack)):
-            raise ModelError(
+            raise ArgumentError(
                 f"times must lie within the trajectory, {self.time[0]} to {self.time[-1]} s."
             )
         return interpolate(self.model, self.time, self.qpos, self.qvel, times)
@@ -91,14 +91,14 @@ class Trajectory(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the name does not end in ``.npz``.
         OSError
             If the file cannot be written; one that was there has not changed.
         """
         path = Path(path)
         if path.suffix != ".npz":
-            raise ModelError(f"{path}: trajectories are saved as .npz files.")
+            raise ArgumentError(f"{path}: trajectories are saved as .npz files.")
         write_fields(**{**vars(self), "path": path})
         return path
 
@@ -117,7 +117,7 @@ class Trajectory(Shown):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the file is not one of a trajectory, or its model cannot be read here.
         """
         return cls(**read_fields(path, model))

@@ -17,7 +17,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, Status
 from asperity.simulator.atomic_files import replaced
 from asperity.simulator.current_contacts import Contacts
 from asperity.simulator.report import Statistics
@@ -59,30 +59,30 @@ def read_fields(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If the file cannot be read, is none of a trajectory, or its model cannot be used here.
     """
     if model is not None and not isinstance(model, mujoco.MjModel):
-        raise ModelError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
+        raise ArgumentError(f"model must be a mujoco.MjModel, got {type(model).__name__}.")
     path = Path(path)
     try:
         with np.load(path, allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
     except OSError as error:
-        raise ModelError(f"{path} cannot be read ({error.strerror or error}).") from None
+        raise ArgumentError(f"{path} cannot be read ({error.strerror or error}).") from None
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
-        raise ModelError(
+        raise ArgumentError(
             f"{path} is no trajectory that Trajectory.save has written, or is damaged: {error}"
         ) from None
     missing = [name for name in ("time", "qpos", "qvel", "status") if name not in stored]
     if missing:
-        raise ModelError(
+        raise ArgumentError(
             f"{path} is no trajectory that Trajectory.save has written: it has no {missing[0]!r}."
         )
     if model is None:
         model = _model(path, stored)
     if stored["qpos"].shape[1:] != (model.nq,) or stored["qvel"].shape[1:] != (model.nv,):
-        raise ModelError(
+        raise ArgumentError(
             f"{path} belongs to another model: it has {stored['qpos'].shape[1]} positions and "
             f"{stored['qvel'].shape[1]} velocities, the model {model.nq} and {model.nv}."
         )
@@ -129,10 +129,10 @@ def _contacts(stored: dict[str, np.ndarray]) -> list[Contacts]:
 def _model(path: str | os.PathLike[str], stored: dict[str, np.ndarray]) -> mujoco.MjModel:
     advice = "pass the model: Trajectory.load(path, model=...)"
     if "model" not in stored:
-        raise ModelError(f"{path} holds no model; {advice}.")
+        raise ArgumentError(f"{path} holds no model; {advice}.")
     version = str(stored["mujoco_version"])
     if version != mujoco.__version__:
-        raise ModelError(
+        raise ArgumentError(
             f"{path} holds a model of MuJoCo {version}, which MuJoCo {mujoco.__version__} cannot "
             f"read; {advice}."
         )
@@ -140,4 +140,4 @@ def _model(path: str | os.PathLike[str], stored: dict[str, np.ndarray]) -> mujoc
     try:
         return mujoco.MjModel.from_binary_path(name, {name: stored["model"].tobytes()})
     except ValueError as error:
-        raise ModelError(f"{path}: its model cannot be read ({error}); {advice}.") from None
+        raise ArgumentError(f"{path}: its model cannot be read ({error}); {advice}.") from None

@@ -9,13 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from asperity.errors import AsperityError
+from asperity.errors import MissingExtra
 
-__all__ = ["Curve", "Panel", "PlotError", "draw"]
-
-
-class PlotError(AsperityError, ValueError):
-    """A plot cannot be drawn: the message names the missing library."""
+__all__ = ["Curve", "Panel", "draw"]
 
 
 @dataclass(frozen=True)
@@ -71,14 +67,14 @@ def draw(path: Path, panels: Sequence[Panel], title: str) -> None:
 
     Raises
     ------
-    PlotError
+    MissingExtra
         If Matplotlib is missing.
     """
     try:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
     except ImportError:
-        raise PlotError(
+        raise MissingExtra(
             "Drawing plots needs the Python package matplotlib; install it with "
             "'pip install \"asperity[reproduce]\"'."
         ) from None

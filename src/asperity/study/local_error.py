@@ -68,11 +68,11 @@ class StateRecorder(Recorder):
         """See `Recorder`."""
         super().start_record()
         self._activations: list[np.ndarray] = []
-        self.world.table.record_act[0] = self.data.act
+        self.session.world.table.record_act[0] = self.data.act
 
     def keep_record(self) -> None:
         """See `Recorder`."""
-        table = self.world.table
+        table = self.session.world.table
         self._activations.append(table.record_act[: int(table.records)].copy())
         super().keep_record()
 
@@ -144,7 +144,7 @@ def local_errors(
         data.qpos[:] = history.qpos[begin]
         data.qvel[:] = history.qvel[begin]
         data.act[:] = history.act[begin]
-        report = reference.advance_to(float(history.time[end]))
+        report = reference.advance_to(float(history.time[end]), on_failure="return")
         if not report.success:
             raise SimulationError(f"the reference failed: {report.message}")
         mujoco.mj_differentiatePos(model, difference, 1.0, data.qpos, history.qpos[end])

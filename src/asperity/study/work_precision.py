@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import mujoco
 
-from asperity.errors import ModelError, SimulationError, Status
+from asperity.errors import ArgumentError, SimulationError, Status
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Simulator, Statistics
 from asperity.study.local_error import History, LocalErrors, StateRecorder, local_errors
@@ -149,7 +149,7 @@ def work_precision(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a method is unknown or a number is not positive and finite.
     SimulationError
         If a reference fails.
@@ -157,20 +157,22 @@ def work_precision(
     known_methods = study_methods()
     for name in methods:
         if name not in known_methods:
-            raise ModelError(f"method {name!r} is unknown; there are {', '.join(known_methods)}.")
+            raise ArgumentError(
+                f"method {name!r} is unknown; there are {', '.join(known_methods)}."
+            )
     numbers = {"duration": duration, "window": window, "reference_step": reference_step}
     for name, value in (*numbers.items(), ("target", target)):
         if not (math.isfinite(value) and value > 0):
-            raise ModelError(f"{name} must be positive and finite, got {value}.")
+            raise ArgumentError(f"{name} must be positive and finite, got {value}.")
     if windows < 1:
-        raise ModelError(f"windows must be at least 1, got {windows}.")
+        raise ArgumentError(f"windows must be at least 1, got {windows}.")
     plan = [
         (name, float(parameter))
         for name in dict.fromkeys(methods)
         for parameter in _parameters(known_methods[name], accuracies, time_steps)
     ]
     if not plan:
-        raise ModelError("there is nothing to try: name methods, accuracies and time steps.")
+        raise ArgumentError("there is nothing to try: name methods, accuracies and time steps.")
     report = progress or (lambda share: None)
     references: dict[Callable[[float], object], Simulator] = {}
     known: dict[Callable[[float], object], LocalErrors] = {}
@@ -232,7 +234,7 @@ def _simulate(
     for _ in range(_REPEATS):
         simulator.reset(keyframe)
         simulator.start_record()
-        outcome = simulator.advance_to(simulator.time + duration)
+        outcome = simulator.advance_to(simulator.time + duration, on_failure="return")
         if best is None or outcome.stats.wall_time < best.wall_time:
             best = outcome.stats
         if not outcome.success:
@@ -260,7 +262,7 @@ def _reference_error(
         coarse.data.act[:] = history.act[begin]
         coarse.advance_to(coarse.time)
         coarse.start_record()
-        if not coarse.advance_to(coarse.time + window).success:
+        if not coarse.advance_to(coarse.time + window, on_failure="return").success:
             raise SimulationError("the reference failed at twice its step; make it smaller.")
         own = coarse.history()
         ends = History(own.time[[0, -1]], own.qpos[[0, -1]], own.qvel[[0, -1]], own.act[[0, -1]])

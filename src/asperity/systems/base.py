@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from asperity.arguments import as_array, as_names
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 if TYPE_CHECKING:
     from asperity.compiled import EntryPoint, Table
@@ -188,11 +188,11 @@ class FunctionSystem(ExternalSystem):
     ) -> None:
         for name, function in (("output", output), ("derivative", derivative)):
             if not callable(function) and not (function is None and name == "derivative"):
-                raise ModelError(f"{name} must be a function of (z, x), got {function!r}.")
+                raise ArgumentError(f"{name} must be a function of (z, x), got {function!r}.")
         for name, value in options.items():
             if name not in _OPTIONS:
                 known = ", ".join(_OPTIONS)
-                raise ModelError(f"external systems have no option {name!r}; there are {known}.")
+                raise ArgumentError(f"external systems have no option {name!r}; there are {known}.")
             setattr(self, name, value)
         self.parameters = as_array("parameters", parameters).flatten()
         self.initial_state = np.atleast_1d(as_array("initial_state", self.initial_state))
@@ -201,9 +201,9 @@ class FunctionSystem(ExternalSystem):
         if not self.name:
             self.name = getattr(output, "__name__", "")
         if len(self.initial_state) and derivative is None:
-            raise ModelError(f"{self.label} has a state and needs a derivative.")
+            raise ArgumentError(f"{self.label} has a state and needs a derivative.")
         if derivative is not None and not len(self.initial_state):
-            raise ModelError(f"{self.label} has a derivative and needs an initial_state.")
+            raise ArgumentError(f"{self.label} has a derivative and needs an initial_state.")
 
     def functions(self) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
         """The two functions."""
@@ -216,5 +216,5 @@ def _find(model: mujoco.MjModel, kind: Any, what: str, name: str, owner: str) ->
         count = model.njnt if what == "joint" else len(model.actuator_gaintype)
         names = [mujoco.mj_id2name(model, kind, i) for i in range(count)]
         known = ", ".join(repr(n) for n in names if n) or "none with a name"
-        raise ModelError(f"{owner}: {what} {name!r} does not exist; the model has {known}.")
+        raise ArgumentError(f"{owner}: {what} {name!r} does not exist; the model has {known}.")
     return index

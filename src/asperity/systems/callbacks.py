@@ -16,7 +16,7 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from asperity.compiled import HoldsAddresses, Table
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.systems.base import ExternalSystem, SystemInput
 
@@ -75,7 +75,7 @@ class SystemFunction(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If a function returns anything but as many numbers as there are outputs or states.
         """
         if self.system.kernel() is not None:
@@ -107,9 +107,11 @@ class SystemFunction(HoldsAddresses):
         try:
             values = np.asarray(result, dtype=np.float64)
         except (TypeError, ValueError):
-            raise ModelError(f"{self._owner(name)} must return numbers, got {result!r}.") from None
+            raise ArgumentError(
+                f"{self._owner(name)} must return numbers, got {result!r}."
+            ) from None
         if values.shape != target.shape and not (values.ndim == 0 and target.shape == (1,)):
-            raise ModelError(
+            raise ArgumentError(
                 f"{self._owner(name)} must return an array of shape {target.shape}, got one of "
                 f"shape {values.shape}."
             )
@@ -122,7 +124,7 @@ class SystemFunction(HoldsAddresses):
         """Make a C function of functions that Numba compiles."""
         output, derivative = self._output, self._derivative
         if derivative is not None and not isinstance(derivative, Dispatcher):
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.system.label}: output is compiled by Numba and derivative is not; compile "
                 "both or neither."
             )

@@ -11,7 +11,7 @@ import numpy as np
 
 from asperity.arguments import as_array, is_flag, is_number
 from asperity.compiled import HoldsAddresses, Kernel, Table
-from asperity.errors import ModelError, SimulationError
+from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators.external.feedback import (
     SYSTEM_KERNELS,
     advance_systems,
@@ -40,7 +40,7 @@ class Coupling(HoldsAddresses):
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a system cannot be used with the model.
     """
 
@@ -56,11 +56,11 @@ class Coupling(HoldsAddresses):
         self.systems = tuple(systems)
         for number, system in enumerate(self.systems):
             if not isinstance(system, ExternalSystem):
-                raise ModelError(
-                    f"systems[{number}] must be an asperity.ExternalSystem, got {system!r}."
+                raise ArgumentError(
+                    f"systems[{number}] must be an asperity.systems.ExternalSystem, got {system!r}."
                 )
             if system in self.systems[:number]:
-                raise ModelError(f"{system.label} is listed twice; make another one.")
+                raise ArgumentError(f"{system.label} is listed twice; make another one.")
             system.bind(model)
             _check(system)
         self.efforts, self._effort_start = resolve_efforts(
@@ -119,7 +119,7 @@ class Coupling(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If a system cannot be used with the model any more.
         """
         for system in self.systems:
@@ -174,7 +174,7 @@ class Coupling(HoldsAddresses):
         for system in self.systems:
             bad = np.flatnonzero(~np.isfinite(self.state(system)))
             if len(bad):
-                raise ModelError(
+                raise ArgumentError(
                     f"{system.label}: state {bad[0]} is {self.state(system)[bad[0]]}; it must be "
                     "finite."
                 )
@@ -195,7 +195,7 @@ class Coupling(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If an output or rate is not finite. The state is then as it was.
         """
         assert self._world is not None
@@ -215,7 +215,7 @@ class Coupling(HoldsAddresses):
             for what, values in (("output", table.output), ("rate", table.rate)):
                 bad = np.flatnonzero(~np.isfinite(values))
                 if len(bad):
-                    raise ModelError(
+                    raise ArgumentError(
                         f"{system.label}: {what} {bad[0]} is {values[bad[0]]} at {time:.6g} s."
                     )
             table.output_now[:] = table.output
@@ -281,7 +281,7 @@ class Coupling(HoldsAddresses):
         for number, own in enumerate(self.systems):
             if own is system:
                 return number
-        raise ModelError(f"{system!r} is not among the systems of this simulator.")
+        raise ArgumentError(f"{system!r} is not among the systems of this simulator.")
 
     def _slice(self, number: int) -> slice:
         return slice(int(self._state_start[number]), int(self._state_start[number + 1]))
@@ -300,7 +300,7 @@ class Coupling(HoldsAddresses):
         treatment = HELD if system.sample_time else (IMPLICIT if implicit else EXPLICIT)
         parameters = system.parameters
         if not (isinstance(parameters, np.ndarray) and parameters.dtype == np.float64):
-            raise ModelError(f"{system.label}: parameters must be a float64 array.")
+            raise ArgumentError(f"{system.label}: parameters must be a float64 array.")
         table = Table(
             SYSTEM,
             call=0,
@@ -348,18 +348,20 @@ def _check(system: ExternalSystem) -> None:
     for name in ("implicit", "coupled", "linear"):
         value = getattr(system, name)
         if not is_flag(value):
-            raise ModelError(f"{system.label}: {name} must be True or False, got {value!r}.")
+            raise ArgumentError(f"{system.label}: {name} must be True or False, got {value!r}.")
     state = as_array(f"{system.label}: initial_state", system.initial_state)
     if state.ndim != 1 or not np.all(np.isfinite(state)):
-        raise ModelError(
+        raise ArgumentError(
             f"{system.label}: initial_state must be a vector of finite numbers, got "
             f"{system.initial_state!r}."
         )
     time = system.sample_time
     if time is not None and not (is_number(time) and math.isfinite(time) and time > 0):
-        raise ModelError(f"{system.label}: sample_time must be positive and finite, got {time!r}.")
+        raise ArgumentError(
+            f"{system.label}: sample_time must be positive and finite, got {time!r}."
+        )
     weight = system.error_weight
     if not (is_number(weight) and math.isfinite(weight) and weight >= 0):
-        raise ModelError(
+        raise ArgumentError(
             f"{system.label}: error_weight must be non-negative and finite, got {weight!r}."
         )

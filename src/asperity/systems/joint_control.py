@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from asperity.arguments import as_names
 from asperity.compiled import EntryPoint, Layout, Table, entry_point
 from asperity.compiled.calls import call_pp, call_ppip
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.plant import native
 from asperity.plant.model.sleep import wake
@@ -137,7 +137,7 @@ class PidController(ExternalSystem):
         self.implicit = implicit
         self.error_weight = error_weight
         if not self.joints:
-            raise ModelError(f"{self.label} needs at least one joint.")
+            raise ArgumentError(f"{self.label} needs at least one joint.")
         self.kp = self._numbers("kp", kp)
         self.kd = self._numbers("kd", kd)
         self.ki = self._numbers("ki", 0.0 if ki is None else ki)
@@ -150,11 +150,11 @@ class PidController(ExternalSystem):
         try:
             array = np.array(np.broadcast_to(np.asarray(values, dtype=np.float64), count))
         except (TypeError, ValueError):
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.label}: {name} must be a number or {count} numbers, got {values!r}."
             ) from None
         if not np.all(np.isfinite(array)):
-            raise ModelError(f"{self.label}: {name} must be finite, got {values!r}.")
+            raise ArgumentError(f"{self.label}: {name} must be finite, got {values!r}.")
         return array
 
     def bind(self, model: mujoco.MjModel) -> None:
@@ -180,7 +180,7 @@ class PidController(ExternalSystem):
         for dof in self.dofs(model):
             joint = int(model.dof_jntid[dof])
             if int(model.jnt_type[joint]) < int(mujoco.mjtJoint.mjJNT_SLIDE):
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.label}: joint {model.joint(joint).name!r} is not a hinge or slide."
                 )
             found.append(int(addresses[joint]))
@@ -194,7 +194,7 @@ class PdController(PidController):
         self, joints: Sequence[str], *, kp: ArrayLike, kd: ArrayLike = 0.0, **options: Any
     ) -> None:
         if "ki" in options:
-            raise ModelError("PdController has no ki; use PidController.")
+            raise ArgumentError("PdController has no ki; use PidController.")
         super().__init__(joints, kp=kp, kd=kd, **options)
 
 
@@ -231,7 +231,7 @@ class InverseDynamicsController(PidController):
         super().__init__(joints, kp=kp, kd=kd, **options)
         self.target_acceleration = self._numbers("target_acceleration", target_acceleration)
         if model is not None and not isinstance(model, mujoco.MjModel):
-            raise ModelError(
+            raise ArgumentError(
                 f"{self.label}: model must be a mujoco.MjModel, got {type(model).__name__}."
             )
         self._control_model = model
@@ -279,7 +279,7 @@ class InverseDynamicsController(PidController):
             name = control.joint(j).name
             other = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, name) if name else -1
             if other < 0 or model.jnt_type[other] != control.jnt_type[j]:
-                raise ModelError(
+                raise ArgumentError(
                     f"{self.label}: joint {name!r} of the control model is not in the simulated "
                     "one; control a model with the same names."
                 )

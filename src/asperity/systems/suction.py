@@ -9,7 +9,7 @@ import mujoco
 import numpy as np
 
 from asperity.arguments import as_names, as_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.plant.model.sleep import wake
 from asperity.systems.base import ExternalSystem, SystemInput
 
@@ -62,14 +62,16 @@ class Suction(ExternalSystem):
         for what, value in (("force", force), ("reach", reach)):
             value = as_number(f"{self.label}: {what}", value)
             if not (math.isfinite(value) and value > 0):
-                raise ModelError(f"{self.label}: {what} must be positive and finite, got {value}.")
+                raise ArgumentError(
+                    f"{self.label}: {what} must be positive and finite, got {value}."
+                )
         self.sources = as_names(f"{self.label}: sources", sources)
         self.targets = None if targets is None else as_names(f"{self.label}: targets", targets)
         self.force = float(force)
         self.reach = float(reach)
         self.strength = 1.0
         if not self.sources:
-            raise ModelError(f"{self.label} needs at least one source.")
+            raise ArgumentError(f"{self.label} needs at least one source.")
 
     def bind(self, model: mujoco.MjModel) -> None:
         """Find sources and targets."""
@@ -79,7 +81,7 @@ class Suction(ExternalSystem):
         self._source_ids = [self._geom(model, name) for name in self.sources]
         for geom, name in zip(self._source_ids, self.sources, strict=True):
             if int(model.geom_type[geom]) != int(mujoco.mjtGeom.mjGEOM_SPHERE):
-                raise ModelError(f"{self.label}: source {name!r} must be a sphere.")
+                raise ArgumentError(f"{self.label}: source {name!r} must be a sphere.")
         trees = {self._tree(model, geom) for geom in self._source_ids}
         if self.targets is None:
             self._target_ids = [
@@ -92,7 +94,7 @@ class Suction(ExternalSystem):
         else:
             self._target_ids = [self._geom(model, name) for name in self.targets]
         if not self._target_ids:
-            raise ModelError(f"{self.label} has nothing to pull: no geom moves freely of it.")
+            raise ArgumentError(f"{self.label} has nothing to pull: no geom moves freely of it.")
         trees |= {self._tree(model, geom) for geom in self._target_ids}
         self._dofs = [dof for dof in range(model.nv) if int(model.dof_treeid[dof]) in trees]
 
@@ -146,5 +148,7 @@ class Suction(ExternalSystem):
         if geom < 0:
             names = [model.geom(g).name for g in range(model.ngeom)]
             known = ", ".join(repr(n) for n in names if n) or "none with a name"
-            raise ModelError(f"{self.label}: geom {name!r} does not exist; the model has {known}.")
+            raise ArgumentError(
+                f"{self.label}: geom {name!r} does not exist; the model has {known}."
+            )
         return geom

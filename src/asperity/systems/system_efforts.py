@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.plant.efforts import Efforts
 from asperity.plant.model.servos import force_limits, joint_of
 from asperity.systems.base import ExternalSystem
@@ -26,7 +26,7 @@ def resolve_efforts(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a joint or actuator does not exist or cannot be commanded, or a limit is unusable.
     """
     dofs: list[int] = []
@@ -42,7 +42,7 @@ def resolve_efforts(
             _check_actuator(model, system, i)
             if i in commanded:
                 name = model.actuator(i).name
-                raise ModelError(
+                raise ArgumentError(
                     f"{system.label}: actuator {name!r} is already commanded by {commanded[i]}; "
                     "an actuator takes one command."
                 )
@@ -72,12 +72,14 @@ def _joint_limits(model: mujoco.MjModel, dof: int) -> tuple[float, float]:
 def _check_actuator(model: mujoco.MjModel, system: ExternalSystem, i: int) -> None:
     name = model.actuator(i).name
     if model.actuator_outnum[i] != 1:
-        raise ModelError(f"{system.label}: actuator {name!r} has several outputs; command joints.")
+        raise ArgumentError(
+            f"{system.label}: actuator {name!r} has several outputs; command joints."
+        )
     joint = joint_of(model, i)
     if joint >= 0 and model.jnt_actfrclimited[joint]:
         others = [j for j in range(len(model.actuator_gaintype)) if joint_of(model, j) == joint]
         if len(others) > 1:
-            raise ModelError(
+            raise ArgumentError(
                 f"{system.label}: joint {model.joint(joint).name!r} limits the sum of several "
                 f"actuators, one of which is {name!r}; remove actuatorfrcrange or the others."
             )
@@ -96,12 +98,12 @@ def _narrowed(
             own = np.stack([-size, size], axis=1)
         own = np.broadcast_to(own, (len(limits), 2))
     except ValueError:
-        raise ModelError(
+        raise ArgumentError(
             f"{system.label}: effort_limit must be a number, {len(limits)} numbers or as many "
             f"pairs, got {system.effort_limit!r}."
         ) from None
     if np.any(np.isnan(own)) or np.any(own[:, 0] > own[:, 1]):
-        raise ModelError(
+        raise ArgumentError(
             f"{system.label}: effort_limit {system.effort_limit!r} must be non-negative numbers or "
             "pairs (least, largest)."
         )
@@ -111,7 +113,7 @@ def _narrowed(
     ]
     for k, (low, high) in enumerate(both):
         if low > high:
-            raise ModelError(
+            raise ArgumentError(
                 f"{system.label}: effort_limit of output {k} and the model's limit exclude each "
                 "other."
             )

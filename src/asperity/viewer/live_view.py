@@ -12,7 +12,7 @@ from typing import Any
 import mujoco
 
 from asperity.arguments import as_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.media.web_scene import import_viser, silent
 from asperity.simulator import Simulator
 from asperity.viewer.address import browser_is_near, directions, open_browser
@@ -48,7 +48,7 @@ class View:
     ) -> None:
         speed = as_number("speed", speed)
         if not (math.isfinite(speed) and speed > 0.0):
-            raise ModelError(f"speed must be positive and finite, got {speed}.")
+            raise ArgumentError(f"speed must be positive and finite, got {speed}.")
         viser = import_viser("A live view", "view")
         self.session = Session(simulator, speed=speed)
         with silent():
@@ -198,14 +198,14 @@ def view(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model or an option cannot be used.
     MediaError
         If the package viser is missing (extra ``view``).
     """
     if isinstance(model, Simulator):
         if options:
-            raise ModelError(
+            raise ArgumentError(
                 f"{', '.join(options)}: options of a simulator, which has its own already; give "
                 "them to it."
             )

@@ -69,8 +69,10 @@ class Picture:
         set_view(server, recording, resolve_camera(recording, camera, TYPICAL_ASPECT))
         self._nodes = add_nodes(server, recording)
         self._nodes.update(data)
-        self.has_patches = bool(simulator.plant.surfaces.any_compliant)
-        self._finder = PolygonFinder(model, simulator.plant.fields) if self.has_patches else None
+        self.has_patches = bool(simulator.session.plant.surfaces.any_compliant)
+        self._finder = (
+            PolygonFinder(model, simulator.session.plant.fields) if self.has_patches else None
+        )
         self._largest = 1.0
         self._patches: Any = None
         self._patches_drawn = -np.inf

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["HOLD", "Pull", "take_hold"]
 
@@ -39,7 +39,7 @@ class Pull:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If nothing can move the point.
     """
 
@@ -106,7 +106,7 @@ def take_hold(model: mujoco.MjModel, data: mujoco.MjData, body: int, grip: Float
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If nothing can move the point.
     """
     kind = Carry if model.body_mocapid[body] >= 0 else Pull
@@ -132,5 +132,7 @@ def _felt_inertia(
         mujoco.mj_solveM(model, scratch, response, jacobian)
         mobilities.append(float(np.sum(jacobian * response)) / 3.0)
     if not mobilities[0] > 0.0:
-        raise ModelError(f"body {model.body(body).name!r} cannot move; nothing pulls it anywhere.")
+        raise ArgumentError(
+            f"body {model.body(body).name!r} cannot move; nothing pulls it anywhere."
+        )
     return 1.0 / mobilities[0], 1.0 / mobilities[1] if mobilities[1] > 0.0 else 0.0

@@ -217,7 +217,9 @@ class Session:
                     # No splinter of a step at the end.
                     if simulator.time + 1.5 * hold < end:
                         stop = simulator.time + hold
-                report = simulator.advance_to(stop, progress=self._look_at_the_clock)
+                report = simulator.advance_to(
+                    stop, progress=self._look_at_the_clock, on_failure="return"
+                )
                 if not report.success:
                     self._fail(report.message)
                     return False

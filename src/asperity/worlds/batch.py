@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from asperity.arguments import as_array, as_number, is_count
 from asperity.compiled import HoldsAddresses
 from asperity.compiled.team import available_threads
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.loading import load_model
 from asperity.plant.model.contact_parameters import ContactParameters
@@ -69,7 +69,7 @@ class Batch(HoldsAddresses):
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the model cannot be loaded or simulated, or an argument is none.
 
     Notes
@@ -179,12 +179,12 @@ class Batch(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If there is no such system.
         """
         states = self._worlds.system_states
         if not is_count(number) or not 0 <= number < len(states):
-            raise ModelError(f"there is no external system {number!r}; there are {len(states)}.")
+            raise ArgumentError(f"there is no external system {number!r}; there are {len(states)}.")
         return states[int(number)]
 
     @property
@@ -206,12 +206,12 @@ class Batch(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError, ModelError
             If the number of steps is none, or the model was changed into one that cannot be
             simulated. Nothing has then changed.
         """
         if not is_count(nstep) or nstep < 0:
-            raise ModelError(f"nstep must be a whole number of steps, got {nstep!r}.")
+            raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
         return self._advance(self._every, int(nstep), self._step)
 
     def advance(self, duration: float) -> np.ndarray:
@@ -224,12 +224,12 @@ class Batch(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError, ModelError
             If the duration is negative or not finite, or as for `step`.
         """
         duration = as_number("duration", duration)
         if not (math.isfinite(duration) and duration >= 0.0):
-            raise ModelError(f"duration must be finite and not negative, got {duration}.")
+            raise ArgumentError(f"duration must be finite and not negative, got {duration}.")
         return self._advance(self._every, 1, duration)
 
     def forward(self) -> np.ndarray:
@@ -259,7 +259,7 @@ class Batch(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If an argument has another shape or is not finite, or there is no such keyframe.
             Nothing has then changed.
         """
@@ -293,7 +293,7 @@ class Batch(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If there is no such world, or what was written into its arrays is not finite.
         """
         number = self._number(world)
@@ -324,7 +324,7 @@ class Batch(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If there is no such field, or it cannot vary. Later calls refuse values that cannot be
             simulated, naming the world.
         """
@@ -380,7 +380,7 @@ class Batch(HoldsAddresses):
 
     def _number(self, world: Any) -> int:
         if not is_count(world) or not -self.count <= world < self.count:
-            raise ModelError(f"there is no world {world}; the batch has {self.count}.")
+            raise ArgumentError(f"there is no world {world}; the batch has {self.count}.")
         return int(world) % self.count
 
     def _chosen(self, mask: ArrayLike | None) -> np.ndarray:
@@ -390,7 +390,7 @@ class Batch(HoldsAddresses):
         chosen = np.asarray(mask)
         if chosen.dtype == np.bool_:
             if chosen.shape != (self.count,):
-                raise ModelError(
+                raise ArgumentError(
                     f"mask must have shape ({self.count},), one truth value per world, got "
                     f"{chosen.shape}."
                 )
@@ -398,7 +398,7 @@ class Batch(HoldsAddresses):
         if chosen.size == 0:
             return self._every[:0]
         if chosen.ndim > 1 or chosen.dtype.kind not in "iu":
-            raise ModelError(f"mask must be truth values or numbers of worlds, got {mask!r}.")
+            raise ArgumentError(f"mask must be truth values or numbers of worlds, got {mask!r}.")
         numbers = [self._number(one) for one in np.atleast_1d(chosen)]
         return np.unique(np.array(numbers, np.int64))
 
@@ -406,12 +406,12 @@ class Batch(HoldsAddresses):
         array = as_array(name, values)
         size = self._rows.arrays[name].shape[1]
         if array.shape not in ((size,), (len(worlds), size)):
-            raise ModelError(
+            raise ArgumentError(
                 f"{name} must have shape ({size},) or ({len(worlds)}, {size}), one row for each "
                 f"world that is reset, got {array.shape}."
             )
         if not np.all(np.isfinite(array)):
-            raise ModelError(f"{name} must be finite.")
+            raise ArgumentError(f"{name} must be finite.")
         return array
 
 

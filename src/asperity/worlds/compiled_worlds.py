@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
 from asperity.compiled.compilation import compile_kernels
-from asperity.errors import ModelError, Status
+from asperity.errors import ArgumentError, ModelError, Status
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
@@ -154,8 +154,8 @@ class CompiledWorlds(HoldsAddresses):
                 plant = self.plant.variant(address, None if in_place else model)
                 plant.model = model
                 detection = self._lanes[0].detection_for(plant)
-            except ModelError as error:
-                raise ModelError(f"world {w}: {error}") from None
+            except (ArgumentError, ModelError) as error:
+                raise type(error)(f"world {w}: {error}") from None
             plant.model = self._model
             rows.set_variant(w, plant, detection)
             variations.remember(w)
@@ -212,7 +212,7 @@ class CompiledWorlds(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If something was written into its row that cannot be simulated.
         """
         status = rows.table.status
@@ -221,7 +221,7 @@ class CompiledWorlds(HoldsAddresses):
         found = int(status[w])
         status[w] = before
         if found == Status.INVALID_INPUT:
-            raise ModelError(f"world {w}: {Status.INVALID_INPUT.message}")
+            raise ArgumentError(f"world {w}: {Status.INVALID_INPUT.message}")
         return copy.copy(self._lanes[0].data)
 
 

@@ -32,7 +32,7 @@ def make_worlds(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If the systems are no list of external systems, or cannot be used with the model.
     """
     check_arguments(model, None, None, systems)

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.arguments import as_array, is_count
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 
 __all__ = ["RolloutArrays", "resolve_arrays"]
 
@@ -56,19 +56,19 @@ def resolve_arrays(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         Which names the argument.
     """
     if control_spec & ~_USER:
-        raise ModelError(
+        raise ArgumentError(
             f"control_spec {control_spec} has other bits than those of mjSTATE_USER, {_USER}."
         )
     if nstep is not None and not (is_count(nstep) and nstep >= 0):
-        raise ModelError(f"nstep must be a whole number of steps, got {nstep!r}.")
+        raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
     sizes = [_sizes(model, control_spec) for model in models]
     for number, one in enumerate(sizes):
         if one != sizes[0]:
-            raise ModelError(
+            raise ArgumentError(
                 f"model[{number}] has other sizes of state, controls or sensors than model[0], "
                 f"{one} and {sizes[0]}."
             )
@@ -89,7 +89,7 @@ def resolve_arrays(
     length = _length(1, None if nstep is None else int(nstep), steps, "steps")
     inputs, start = given["control"], given["initial_state"]
     if start is None:
-        raise ModelError("initial_state must be given, one for each world or one for all.")
+        raise ArgumentError("initial_state must be given, one for each world or one for all.")
     return RolloutArrays(
         count,
         length,
@@ -116,10 +116,10 @@ def _with_axes(name: str, values: Any, ndim: int, last: int) -> np.ndarray | Non
         return None
     array = as_array(name, values)
     if array.ndim > ndim:
-        raise ModelError(f"{name} may have {ndim} axes at most, got shape {array.shape}.")
+        raise ArgumentError(f"{name} may have {ndim} axes at most, got shape {array.shape}.")
     array = np.ascontiguousarray(array.reshape((1,) * (ndim - array.ndim) + array.shape))
     if array.shape[-1] != last:
-        raise ModelError(f"the last axis of {name} must be {last} long, got {array.shape[-1]}.")
+        raise ArgumentError(f"the last axis of {name} must be {last} long, got {array.shape[-1]}.")
     return array
 
 
@@ -130,7 +130,7 @@ def _length(axis: int, known: int | None, given: dict[str, np.ndarray | None], w
         if array is None or array.shape[axis] == 1:
             continue
         if wanted is not None and array.shape[axis] != wanted:
-            raise ModelError(
+            raise ArgumentError(
                 f"{name} is for {array.shape[axis]} {what}, and what was given besides for "
                 f"{wanted}."
             )
@@ -142,9 +142,9 @@ def _result(name: str, given: Any, shape: tuple[int, ...]) -> np.ndarray:
     if given is None:
         return np.empty(shape)
     if not isinstance(given, np.ndarray) or given.dtype != np.float64:
-        raise ModelError(f"{name} must be an array of float64, got {type(given).__name__}.")
+        raise ArgumentError(f"{name} must be an array of float64, got {type(given).__name__}.")
     if given.shape != shape or not given.flags.c_contiguous or not given.flags.writeable:
-        raise ModelError(
+        raise ArgumentError(
             f"{name} must be a C-contiguous, writeable array of shape {shape}, got {given.shape}."
         )
     return given

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.compiled.team import available_threads
-from asperity.errors import ModelError, Status, warn_user
+from asperity.errors import ArgumentError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.plant.model.support import check_supported
@@ -82,7 +82,7 @@ def rollout(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If an array has a wrong shape, or a model cannot be simulated. It is a ``ValueError``.
 
     Warns
@@ -126,7 +126,7 @@ def run_rollouts(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         As by `rollout`.
     """
     integrator = check_integrator(integrator)
@@ -157,10 +157,14 @@ def as_models(model: Any) -> list[mujoco.MjModel]:
     """Models of rollouts as a list; refuses anything else."""
     models = [model] if isinstance(model, mujoco.MjModel) else model
     if not isinstance(models, Sequence) or isinstance(models, str) or len(models) == 0:
-        raise ModelError(f"model must be a mujoco.MjModel, or a sequence of them, got {model!r}.")
+        raise ArgumentError(
+            f"model must be a mujoco.MjModel, or a sequence of them, got {model!r}."
+        )
     for number, one in enumerate(models):
         if not isinstance(one, mujoco.MjModel):
-            raise ModelError(f"model[{number}] must be a mujoco.MjModel, got {type(one).__name__}.")
+            raise ArgumentError(
+                f"model[{number}] must be a mujoco.MjModel, got {type(one).__name__}."
+            )
     return list(models)
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.arguments import as_array
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["row_view"]
 
@@ -26,7 +26,7 @@ def row_view(name: str, meaning: str) -> property:
         try:
             target[...] = array
         except ValueError:
-            raise ModelError(
+            raise ArgumentError(
                 f"{name} must have shape {target.shape}, or one that NumPy repeats to it, got "
                 f"{array.shape}."
             ) from None

@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses
-from asperity.errors import AsperityWarning, ModelError, Status, warn_user
+from asperity.errors import ArgumentError, AsperityWarning, ModelError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant import native
 from asperity.plant.model.contact_parameters import ContactParameters
@@ -100,7 +100,7 @@ class SimulatedWorlds(HoldsAddresses):
     def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:
         """Let the next call of worlds begin anew, and external systems in their initial states."""
         for w in worlds:
-            self._simulators[w].coupling.reset()
+            self._simulators[w].session.coupling.reset()
             self._simulators[w].session.inputs.forget()
         self._put_states(worlds)
 
@@ -164,7 +164,7 @@ class SimulatedWorlds(HoldsAddresses):
             w = int(worlds[place])
             try:
                 status = self._advance_one(rows, w, substeps, step, place, publishes, rollout)
-            except ModelError as error:
+            except (ArgumentError, ModelError) as error:
                 status = Status.INVALID_INPUT
                 complaints[w] = str(error)
             rows.table.status[w] = int(status)
@@ -179,8 +179,8 @@ class SimulatedWorlds(HoldsAddresses):
         """See `asperity.worlds.compiled_worlds.CompiledWorlds.data`."""
         try:
             self._advance_one(rows, w, 0, 0.0, 0, True, None)
-        except ModelError as error:
-            raise ModelError(f"world {w}: {error}") from None
+        except (ArgumentError, ModelError) as error:
+            raise type(error)(f"world {w}: {error}") from None
         return copy.copy(self._simulators[w].data)
 
     # -- inside --------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class SimulatedWorlds(HoldsAddresses):
         try:
             return self._run_one(w, substeps, step, place, publishes, rollout)
         except Exception as error:
-            if sim.systems and not isinstance(error, ModelError):
+            if sim.systems and not isinstance(error, ArgumentError | ModelError):
                 error.add_note(f"in world {w}")
             raise
         finally:
@@ -221,12 +221,12 @@ class SimulatedWorlds(HoldsAddresses):
         data = sim.session.data
         status = Status.SUCCESS
         if substeps == 0:
-            status = sim.advance_to(sim.time).status
+            status = sim.advance_to(sim.time, on_failure="return").status
         for substep in range(substeps):
             if status == Status.SUCCESS and rollout is not None:
                 status = _take_inputs(sim.model, data, rollout, place, substep)
             if status == Status.SUCCESS:
-                status = sim.advance_to(sim.time + step).status
+                status = sim.advance_to(sim.time + step, on_failure="return").status
             if rollout is not None:
                 _record(sim.model, sim.data if publishes else data, rollout, place, substep)
             elif status != Status.SUCCESS:
@@ -255,7 +255,7 @@ def _copies(systems: tuple[ExternalSystem, ...]) -> tuple[ExternalSystem, ...]:
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If one cannot be copied.
     """
     found = []
@@ -266,7 +266,7 @@ def _copies(systems: tuple[ExternalSystem, ...]) -> tuple[ExternalSystem, ...]:
             found.append(copy.deepcopy(system, shared))
         except Exception as error:
             label = getattr(system, "label", repr(system))
-            raise ModelError(
+            raise ArgumentError(
                 f"{label} cannot be copied ({error}), and every world needs a copy of its own; "
                 "give it a __deepcopy__."
             ) from error

@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.plant import native
 from asperity.plant.model.model_watch import is_watched
 from asperity.plant.model.support import check_supported
@@ -71,7 +71,7 @@ class Variations(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the model has no such field, or its numbers do not enter the motion.
         """
         if name not in self._values:
@@ -85,7 +85,7 @@ class Variations(HoldsAddresses):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If one of them is not finite.
         """
         differs = np.zeros(self._count, bool)
@@ -97,7 +97,7 @@ class Variations(HoldsAddresses):
         for w in worlds:
             for name, values in self._values.items():
                 if not np.all(np.isfinite(values[w])):
-                    raise ModelError(f"{name} of world {w} has a value that is not finite.")
+                    raise ArgumentError(f"{name} of world {w} has a value that is not finite.")
         return worlds
 
     def varied(self) -> np.ndarray:

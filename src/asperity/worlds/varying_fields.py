@@ -10,7 +10,7 @@ import difflib
 import mujoco
 import numpy as np
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.plant.model.model_watch import is_watched
 
 __all__ = ["OPTION", "field_values", "template_of", "write_field"]
@@ -79,7 +79,7 @@ def template_of(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If there is no such field, or it cannot vary.
     """
     if isinstance(name, str) and name.startswith(OPTION):
@@ -87,7 +87,7 @@ def template_of(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray
         return field_values(model, name)
     if name == "mesh_vert":
         if not meshes:
-            raise ModelError(
+            raise ArgumentError(
                 "MjModel.mesh_vert cannot vary from world to world, since what MuJoCo's compiler "
                 "derives from meshes is shared; with Midas, which looks at vertices alone, it can."
             )
@@ -102,12 +102,14 @@ def template_of(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray
     if name in fields:
         return np.asarray(getattr(model, name))
     if name == "opt":
-        raise ModelError(f"options vary one by one, such as 'opt.gravity'; there are {_known()}.")
+        raise ArgumentError(
+            f"options vary one by one, such as 'opt.gravity'; there are {_known()}."
+        )
     if not isinstance(name, str) or not hasattr(model, name):
         near = difflib.get_close_matches(str(name), sorted(fields), 1)
         hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise ModelError(f"MjModel has no field {name!r}{hint}")
-    raise ModelError(
+        raise ArgumentError(f"MjModel has no field {name!r}{hint}")
+    raise ArgumentError(
         f"MjModel.{name} cannot vary from world to world: it is not an array of real numbers that "
         "enter the motion."
     )
@@ -120,9 +122,9 @@ def _check_option(model: mujoco.MjModel, name: str) -> None:
     if not option or option.startswith("_") or not hasattr(model.opt, option):
         near = difflib.get_close_matches(option, sorted(_OPTIONS), 1)
         hint = f"; did you mean {OPTION + near[0]!r}?" if near else f"; there are {_known()}."
-        raise ModelError(f"MjModel.opt has no option {option!r}{hint}")
+        raise ArgumentError(f"MjModel.opt has no option {option!r}{hint}")
     reason = _REASONS.get(option, _MUJOCO_SOLVER)
-    raise ModelError(f"MjModel.{name} cannot vary from world to world: {reason}.")
+    raise ArgumentError(f"MjModel.{name} cannot vary from world to world: {reason}.")
 
 
 def _known() -> str:

@@ -56,7 +56,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Two half steps and a whole one are combined to a solution of second order.",
         "The two half steps, of first order (the paper's scheme).",
         ("cenic",),
-        (Value(_CENIC, "Cenic.scheme", '"step-doubling"'),),
+        (Value(_CENIC, "Cenic.error_estimate", '"step-doubling"'),),
     ),
     Mechanism(
         "mode-test",
@@ -209,8 +209,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "The paper's law: the normal impulse that the state before the step predicts.",
         ("cenic", "icf"),
         (
-            Value(_CENIC, "Cenic.friction", '"lagged"'),
-            Value(_ICF, "Icf.friction", '"lagged"'),
+            Value(_CENIC, "Cenic.friction_bound", '"lagged"'),
+            Value(_ICF, "Icf.friction_bound", '"lagged"'),
         ),
     ),
     Mechanism(
@@ -232,7 +232,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Steps are of second order (BDF2) where motion is smooth.",
         "Implicit Euler.",
         ("midas",),
-        (Value("midas.preset", "Midas.scheme", '"implicit-euler"'),),
+        (Value("midas.preset", "Midas.time_scheme", '"implicit-euler"'),),
     ),
     Mechanism(
         "rebounds",

@@ -106,7 +106,7 @@ def _run_clutter(scene: str, seed: int, method: str, number: float) -> Trial:
     assert isinstance(simulate, AsperitySimulate)
     model = build_mjcf(scene_from_name(scene, seed))
     simulator = asp.Simulator(model, integrator=simulate.integrator)
-    done = simulator.advance_to(_CLUTTER_TIME).success
+    done = simulator.advance_to(_CLUTTER_TIME, on_failure="return").success
     work = vars(simulator.stats)
     return Trial(
         scene,

@@ -42,7 +42,7 @@ class Body:
 
 @dataclass(frozen=True)
 class Value:
-    """Another value for a constant of a module, or for the default of a field: ``Cenic.scheme``."""
+    """Another value for a constant of a module, or for a field's default: ``Cenic.accuracy``."""
 
     module: str
     name: str

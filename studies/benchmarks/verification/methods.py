@@ -95,7 +95,7 @@ def _asperity(name: str, number: float) -> Make | None:
 
     makers = {
         "cenic": lambda: asp.Cenic(accuracy=number),
-        "trapezoid": lambda: asp.Cenic(accuracy=number, scheme="trapezoid"),
+        "trapezoid": lambda: asp.Cenic(accuracy=number, error_estimate="trapezoid"),
         "icf": lambda: asp.Icf(time_step=number),
         "sap": lambda: asp.Sap(time_step=number),
         "tamsi": lambda: asp.Tamsi(time_step=number),

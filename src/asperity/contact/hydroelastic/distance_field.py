@@ -14,7 +14,7 @@ from asperity.contact.hydroelastic.field_mesh import (
     volumes,
 )
 from asperity.contact.hydroelastic.splitting import split_thin_walls
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.geometry.surfaces import Surface
 
 __all__ = ["distance_field", "project_into_hull"]
@@ -53,11 +53,11 @@ def distance_field(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If the depth is not positive, or the tetrahedra are no closed solid (`verify`).
     """
     if depth is not None and not (np.isfinite(depth) and depth > 0.0):
-        raise ModelError(f"{name}: the depth of its field must be positive, got {depth!r} m.")
+        raise ArgumentError(f"{name}: the depth of its field must be positive, got {depth!r} m.")
     used, label = np.unique(tetrahedra, return_inverse=True)
     points = np.asarray(vertices, dtype=np.float64)[used]
     cells = oriented(points, label.reshape(-1, 4))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from asperity.contact.hydroelastic.distance_field import distance_field, project_into_hull
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, verify
-from asperity.errors import ModelError
+from asperity.errors import MissingExtra, ModelError
 
 __all__ = ["in_frame", "read_field_mesh", "write_field_mesh"]
 
@@ -50,7 +50,7 @@ def read_field_mesh(path: str | os.PathLike[str], *, depth: float | None = None)
 
     Raises
     ------
-    ModelError
+    ModelError, MissingExtra
         If the file is missing, holds no tetrahedra or no closed solid of them, or needs a Python
         package that is not installed.
     """
@@ -147,7 +147,7 @@ def _read_foreign(path: Path, name: str) -> tuple[np.ndarray, np.ndarray]:
     try:
         import meshio
     except ImportError:
-        raise ModelError(
+        raise MissingExtra(
             f"{name} needs the Python package meshio; install it with "
             f"'pip install \"asperity[hydroelastic]\"', or convert the mesh to .npz."
         ) from None

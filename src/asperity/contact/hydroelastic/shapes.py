@@ -21,7 +21,7 @@ from asperity.contact.hydroelastic.cells import (
     without_slivers,
 )
 from asperity.contact.hydroelastic.field_mesh import FieldMesh
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.geometry.surfaces import Surface, volume_integrals
 
 __all__ = [
@@ -293,7 +293,7 @@ def _ring(n: int) -> Floats:
 
 def _affordable(tetrahedra: int, resolution: float, shape: str, radius: float) -> None:
     if tetrahedra > _MOST_TETRAHEDRA:
-        raise ModelError(
+        raise ArgumentError(
             f"a resolution of {resolution:g} m would cut {shape} of radius {radius:g} m into "
             f"{tetrahedra} tetrahedra, more than {_MOST_TETRAHEDRA}; take a coarser one."
         )
@@ -302,7 +302,7 @@ def _affordable(tetrahedra: int, resolution: float, shape: str, radius: float) -
 def _positive(name: str, values: Floats | Sequence[float], count: int) -> Floats:
     array = np.asarray(values, dtype=np.float64)
     if array.shape != (count,) or not (np.isfinite(array).all() and array.min() > 0.0):
-        raise ModelError(
+        raise ArgumentError(
             f"the {name} of a field mesh must be {count} positive lengths, got {values!r}."
         )
     return array.copy()

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from asperity.contact.hydroelastic.distance_field import distance_field, project_into_hull
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, oriented
 from asperity.contact.hydroelastic.tetwild_process import SETTINGS
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, MissingExtra, ModelError
 from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
 
 __all__ = ["tetrahedralize"]
@@ -69,7 +69,7 @@ def tetrahedralize(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError, MissingExtra
         If the surface is not closed or encloses nothing, the resolution would make more than a
         million tetrahedra, or pytetwild is not installed.
     """
@@ -77,10 +77,10 @@ def tetrahedralize(
     diagonal = float(np.linalg.norm(np.ptp(solid.vertices, axis=0)))
     edge = _EDGES * diagonal if resolution is None else float(resolution)
     if not (np.isfinite(edge) and edge > 0.0):
-        raise ModelError(f"{name}: the resolution must be positive, got {resolution!r} m.")
+        raise ArgumentError(f"{name}: the resolution must be positive, got {resolution!r} m.")
     estimate = _estimate(solid, edge)
     if estimate > _MOST_TETRAHEDRA:
-        raise ModelError(
+        raise ArgumentError(
             f"{name}: a resolution of {edge:g} m would make about {estimate:.0g} tetrahedra, more "
             f"than {_MOST_TETRAHEDRA}; take a coarser one."
         )
@@ -136,7 +136,7 @@ def _cut(surface: Surface, edge: float, diagonal: float, name: str) -> tuple[Flo
     bear, and cannot be interrupted.
     """
     if importlib.util.find_spec("pytetwild") is None:
-        raise ModelError(
+        raise MissingExtra(
             f"{name} needs the Python package pytetwild to be cut into tetrahedra; install it "
             f"with 'pip install \"asperity[hydroelastic]\"', give a file that 'asperity "
             f"tetrahedralize MESH' has written as field_mesh, or take the convex hull "

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import mujoco
 
 from asperity.arguments import as_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.material import COLUMNS, Material
@@ -50,7 +50,7 @@ class Smoothing:
                 continue
             number = as_number(name, value)
             if not (math.isfinite(number) and number > 0.0):
-                raise ModelError(f"Smoothing: {name} must be positive and finite, got {value}.")
+                raise ArgumentError(f"Smoothing: {name} must be positive and finite, got {value}.")
 
     def of(self, model: mujoco.MjModel, contact: ContactParameters) -> ContactParameters:
         """Contact parameters that are those given, and the model's own, with these bounds."""

@@ -54,7 +54,7 @@ class DirectNumbers:
         self._sizes = sizes
         self.kinds = np.array([_kind(model, one) for one in parameters], np.int64)
         self._plants = np.array(
-            [sides[0].world.plant.table.address for sides in simulators], np.int64
+            [sides[0].session.world.plant.table.address for sides in simulators], np.int64
         )
         self._priority = np.array(model.geom_priority, np.int64)
         self.read(model)

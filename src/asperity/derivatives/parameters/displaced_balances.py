@@ -135,7 +135,7 @@ class DisplacedBalances(DisplacedModels):
         self._inputs: list[Table] = []
         for row, sides in zip(self._addresses, self.simulators, strict=True):
             for side, simulator in enumerate(sides):
-                world = simulator.world
+                world = simulator.session.world
                 world.table.solve_problem = keep_the_guess.address
                 self._inputs.append(table_of_inputs(world))
                 row[2 * side : 2 * side + 2] = world.table.address, self._inputs[-1].address
@@ -161,7 +161,7 @@ class DisplacedBalances(DisplacedModels):
         grown = False
         for sides, codes in zip(self.simulators, self._codes, strict=True):
             for simulator, code in zip(sides, codes, strict=False):
-                grown = (code > OK and simulator.world.grow(int(code))) or grown
+                grown = (code > OK and simulator.session.world.grow(int(code))) or grown
         self._codes[:] = OK
         return grown
 

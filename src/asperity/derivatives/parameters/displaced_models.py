@@ -61,7 +61,11 @@ def take_over_values(
         Whether the model must be looked at again: not if it differs by displacements alone from one
         that has been looked at.
     """
-    world, plant, base = simulator.world, simulator.plant, simulator.method.base
+    world, plant, base = (
+        simulator.session.world,
+        simulator.session.plant,
+        simulator.session.method.base,
+    )
     if any(one.contact_field is not None for one in parameters):
         if not isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
             return False
@@ -76,7 +80,7 @@ def take_over_values(
         return True
     if check or not isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
         simulator.take_over()
-        return simulator.world is world
+        return simulator.session.world is world
     if plant.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
         return False
     plant.read_model(NO_EFFORTS)
@@ -160,7 +164,7 @@ class DisplacedModels:
         """Write inputs but controls and forces, as `mj_getState` returns them, into all of them."""
         for sides in self.simulators:
             for simulator in sides:
-                datas = {id(one.data): one.data for one in simulator.world.evaluated_states}
+                datas = {id(one.data): one.data for one in simulator.session.world.evaluated_states}
                 for data in datas.values():
                     mujoco.mj_setState(simulator.model, data, inputs, kind)
 

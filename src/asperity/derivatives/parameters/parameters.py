@@ -13,7 +13,7 @@ import numpy as np
 
 from asperity.arguments import as_number
 from asperity.derivatives.parameters.same_frames import SAME_FRAMES, tell_frames_apart
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.material import COLUMNS
 from asperity.plant.model.names import element
@@ -66,13 +66,13 @@ class Parameter:
     def __post_init__(self) -> None:
         value = as_number(f"parameter {self.name!r}", self.value)
         if not math.isfinite(value):
-            raise ModelError(f"parameter {self.name!r} must be finite, got {value}.")
+            raise ArgumentError(f"parameter {self.name!r} must be finite, got {value}.")
         if (self.set_in_model is None) == (self.contact_field is None):
-            raise ModelError(
+            raise ArgumentError(
                 f"parameter {self.name!r} needs either set_in_model or contact_field, and not both."
             )
         if self.contact_field is not None and self.contact_field not in COLUMNS:
-            raise ModelError(
+            raise ArgumentError(
                 f"contact_field {self.contact_field!r} is unknown; use one of "
                 f"{', '.join(sorted(COLUMNS))}."
             )
@@ -90,18 +90,18 @@ def model_number(
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If there is no such array of real numbers, or no such entry.
     """
     array = getattr(model, field, None)
     if not isinstance(array, np.ndarray) or array.dtype != np.float64:
-        raise ModelError(f"MjModel has no array {field!r} of real numbers.")
+        raise ArgumentError(f"MjModel has no array {field!r} of real numbers.")
     try:
         value = array[index]
     except IndexError as error:
-        raise ModelError(f"MjModel.{field} has no entry {index}: {error}.") from error
+        raise ArgumentError(f"MjModel.{field} has no entry {index}: {error}.") from error
     if np.ndim(value) != 0:
-        raise ModelError(f"{index} of MjModel.{field} is an array; name one number of it.")
+        raise ArgumentError(f"{index} of MjModel.{field} is an array; name one number of it.")
 
     def write(target: mujoco.MjModel, value: float) -> None:
         getattr(target, field)[index] = value
@@ -115,10 +115,10 @@ def body_mass(model: mujoco.MjModel, body: int | str) -> Parameter:
     try:
         number = int(model.body(body).id)
     except (KeyError, IndexError) as error:
-        raise ModelError(f"the model has no body {body!r}.") from error
+        raise ArgumentError(f"the model has no body {body!r}.") from error
     mass = float(model.body_mass[number])
     if mass <= 0.0:
-        raise ModelError(f"body {body!r} has no mass.")
+        raise ArgumentError(f"body {body!r} has no mass.")
     inertia = np.array(model.body_inertia[number]) / mass
 
     def write(target: mujoco.MjModel, value: float) -> None:

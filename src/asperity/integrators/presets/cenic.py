@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
+    require_choices,
     require_count,
-    require_flags,
     require_non_negative,
-    require_one_of,
     require_positive,
 )
 from asperity.integrators.registry import Variant, register
-from asperity.integrators.steppings.stepping import ERROR_NORMS, ErrorControl
+from asperity.integrators.steppings.stepping import ErrorControl, ErrorNorm
 
 if TYPE_CHECKING:
     from asperity.integrators.methods.method import Method, WrappingMethod
 
 __all__ = ["Cenic"]
 
-_SCHEMES = ("extrapolation", "step-doubling", "trapezoid")
-_FRICTION = ("delivered", "lagged")
 
 # Of the convex solver, however rough the accuracy (CENIC VI-B).
 _TIGHTEST_TOLERANCE = 1e-8
@@ -34,7 +31,8 @@ _LOOSEST_FRICTION_TOLERANCE = 1e-2
 
 
 @register(
-    "cenic", variants=(Variant("accuracy"), Variant("accuracy", "trapezoid", scheme="trapezoid"))
+    "cenic",
+    variants=(Variant("accuracy"), Variant("accuracy", "trapezoid", error_estimate="trapezoid")),
 )
 @dataclass(frozen=True, kw_only=True)
 class Cenic(Integrator):
@@ -50,15 +48,16 @@ class Cenic(Integrator):
     min_step : float
         Smallest step [s]. A step of this size that is still refused, as forces that grow without
         bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
-    scheme : {"extrapolation", "step-doubling", "trapezoid"}
+    error_estimate : {"extrapolation", "step-doubling", "trapezoid"}
         ``"extrapolation"``: step doubling whose two solutions are combined to one of second order
         wherever no contact, limit, servo or dry friction changes its mode within the step; what
         swings keeps its energy.
         ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
         which conserves energy, for free motion and contacts that a step resolves (sections V-B,
-        VII-A); elsewhere it rings, and extrapolation takes its place. With ``friction="lagged"`` it
-        is the paper's everywhere: at 1e-3 a stack at rest then rises, and what slides creeps.
-    friction : {"delivered", "lagged"}
+        VII-A); elsewhere it rings, and extrapolation takes its place. With
+        ``friction_bound="lagged"`` it is the paper's everywhere: at 1e-3 a stack at rest then
+        rises, and what slides creeps.
+    friction_bound : {"delivered", "lagged"}
         Whether friction is limited by the normal impulse that a step delivers, with the coefficient
         at the slip that results, or by what the state before the step predicts of both (the paper's
         law, sections IV-B and V-D: in a short impact wrong by a multiple, and breaking loose comes
@@ -80,7 +79,7 @@ class Cenic(Integrator):
         which they then differ from those of the solution by more than a tenth is refused.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
-        (``friction="delivered"``). By default ten times the accuracy, but at most 1e-2.
+        (``friction_bound="delivered"``). By default ten times the accuracy, but at most 1e-2.
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
         Off by default: the block factorization costs no more than the extra iterations.
@@ -100,9 +99,9 @@ class Cenic(Integrator):
     accuracy: float = 1e-3
     max_step: float = 0.1
     min_step: float = 1e-9
-    scheme: str = "extrapolation"
-    friction: str = "delivered"
-    error_norm: str = "position"
+    error_estimate: Literal["extrapolation", "step-doubling", "trapezoid"] = "extrapolation"
+    friction_bound: Literal["delivered", "lagged"] = "delivered"
+    error_norm: ErrorNorm = "position"
     velocity_weight: float = 0.0
     tolerance_ratio: float = 1e-3
     max_iterations: int = 100
@@ -114,21 +113,18 @@ class Cenic(Integrator):
     time_step = None
 
     def __post_init__(self) -> None:
-        require_flags(self)
+        require_choices(self)
         require_positive("accuracy", self.accuracy)
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
-            raise ModelError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
+            raise ArgumentError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_positive("tolerance_ratio", self.tolerance_ratio)
         require_count("max_iterations", self.max_iterations)
         require_count("friction_passes", self.friction_passes)
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
-        require_one_of("scheme", self.scheme, _SCHEMES)
-        require_one_of("friction", self.friction, _FRICTION)
-        require_one_of("error_norm", self.error_norm, ERROR_NORMS)
 
     @property
     def stepping(self) -> ErrorControl:
@@ -151,7 +147,7 @@ class Cenic(Integrator):
         if tolerance is None:
             tolerance = min(_FRICTION_TOLERANCE * self.accuracy, _LOOSEST_FRICTION_TOLERANCE)
         method = IcfMethod(
-            law=ICF_LAWS[self.friction],
+            law=ICF_LAWS[self.friction_bound],
             tolerance=max(self.tolerance_ratio * self.accuracy, _TIGHTEST_TOLERANCE),
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
@@ -160,9 +156,9 @@ class Cenic(Integrator):
             refuse_unsettled=True,
             center_gyroscopic=False,
         )
-        schemes: dict[str, type[WrappingMethod]] = {
+        estimates: dict[str, type[WrappingMethod]] = {
             "extrapolation": Extrapolation,
             "step-doubling": StepDoubling,
-            "trapezoid": Trapezoid if self.friction == "lagged" else DampedTrapezoid,
+            "trapezoid": Trapezoid if self.friction_bound == "lagged" else DampedTrapezoid,
         }
-        return schemes[self.scheme](method)
+        return estimates[self.error_estimate](method)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from asperity.integrators.integrator import SteppedIntegrator, require_one_of, require_positive
+from asperity.integrators.integrator import SteppedIntegrator, require_positive
 from asperity.integrators.registry import Variant, register
+from asperity.integrators.steppings.stepping import ErrorNorm
 
 if TYPE_CHECKING:
     from asperity.integrators.methods.method import Method
@@ -20,9 +21,6 @@ __all__ = [
     "Sdirk2",
 ]
 
-_FRICTION_LAWS = ("smooth", "linear", "parabolic")
-_JACOBIANS = ("finite-differences", "analytic")
-_NEWTON = ("full", "quasi")
 
 # Limits and equalities of `Icf` get no stiffer in shorter steps
 # (`asperity.contact.constraint_laws.STIFFEST_STEP`).
@@ -67,7 +65,7 @@ class Classical(SteppedIntegrator):
         about a hundredth of it.
     """
 
-    friction_law: str = "smooth"
+    friction_law: Literal["smooth", "linear", "parabolic"] = "smooth"
     constraint_step: float = _CONSTRAINT_STEP
 
     # What sticks has the time constant v_s/(μ g), of 10 µs, which they have to resolve.
@@ -75,7 +73,6 @@ class Classical(SteppedIntegrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
         require_positive("constraint_step", self.constraint_step)
 
     def _options(self) -> dict[str, Any]:
@@ -100,7 +97,7 @@ class RungeKutta3(Classical):
         second.
     """
 
-    error_norm: str = "state"
+    error_norm: ErrorNorm = "state"
 
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.classical.classical_methods import RungeKutta3Method
@@ -121,11 +118,10 @@ class ImplicitClassical(Classical):
         external systems, without those of inertia and geometry.
     """
 
-    jacobian: str = "finite-differences"
+    jacobian: Literal["finite-differences", "analytic"] = "finite-differences"
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_one_of("jacobian", self.jacobian, _JACOBIANS)
 
     def _options(self) -> dict[str, Any]:
         tolerance = _FIXED_NEWTON_TOLERANCE
@@ -153,12 +149,11 @@ class ImplicitEuler(ImplicitClassical):
         orientation, and little else: that is the paper's finding, and what `Tamsi` is for.
     """
 
-    newton: str = "quasi"
+    newton: Literal["full", "quasi"] = "quasi"
     transition_aware: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_one_of("newton", self.newton, _NEWTON)
 
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.classical.classical_methods import ImplicitEulerMethod

@@ -3,46 +3,38 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from asperity.integrators.integrator import (
-    SteppedIntegrator,
+    Integrator,
+    require_choices,
     require_count,
-    require_one_of,
     require_positive,
 )
 from asperity.integrators.registry import register
+from asperity.integrators.steppings.stepping import Fixed
 
 if TYPE_CHECKING:
     from asperity.integrators.methods.icf import IcfMethod
-    from asperity.integrators.methods.method import Method
 
 __all__ = ["Icf"]
-
-_FRICTION = ("delivered", "lagged", "similar")
 
 
 @register("icf")
 @dataclass(frozen=True, kw_only=True)
-class Icf(SteppedIntegrator):
-    """Steps of convex irrotational contact fields (ICF), fixed ones by default.
-
-    With ``accuracy`` instead of ``time_step`` steps are doubled under error control, and
-    extrapolated where motion is smooth; `Cenic` is that with a solver whose tolerance follows the
-    accuracy.
+class Icf(Integrator):
+    """Fixed steps of convex irrotational contact fields (ICF); `Cenic` is ICF under error control.
 
     Parameters
     ----------
-    time_step : float, optional
-        Step size [s], 1e-3 if there is no ``accuracy``.
-    accuracy, max_step, min_step, error_norm, velocity_weight
-        Of error control, as in `Cenic`.
-    friction : {"delivered", "lagged", "similar"}
+    time_step : float
+        Step size [s].
+    friction_bound : {"delivered", "lagged", "similar"}
         What friction is limited by. ``"delivered"``: the normal impulse that the step delivers, and
         the coefficient at the slip that results. ``"lagged"``: what the state before the step
         predicts of both, as in CENIC, which in a short impact can be wrong by a multiple. In
         ``"similar"`` they are coupled in one potential, which makes sliding bodies glide, steadily
-        with a fixed step; under error control every step size has another height.
+        and at a height that grows with the step.
     tolerance : float
         Tolerance of the convex solver, 1e-8 as in the paper (section VI-B).
     max_iterations : int
@@ -55,13 +47,11 @@ class Icf(SteppedIntegrator):
         many bodies, ``Statistics.fallbacks`` counts.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
-        (``friction="delivered"``).
+        (``friction_bound="delivered"``).
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
-
     resolve_impacts : bool
-        Under error control as in `Cenic`; fixed steps count impacts whose rebound they damp, in
-        ``Statistics.damped_impacts``.
+        Whether impacts whose rebound a step damps are counted, in ``Statistics.damped_impacts``.
 
     Notes
     -----
@@ -73,20 +63,18 @@ class Icf(SteppedIntegrator):
 
     takes_every_friction = True
 
-    friction: str = "delivered"
+    time_step: float = 1e-3
+    friction_bound: Literal["delivered", "lagged", "similar"] = "delivered"
     tolerance: float = 1e-8
     max_iterations: int = 500
     friction_passes: int | None = None
     friction_tolerance: float = 1e-2
     hessian_reuse: bool = False
-
     resolve_impacts: bool = True
 
-    default_time_step = 1e-3
-
     def __post_init__(self) -> None:
-        super().__post_init__()
-        require_one_of("friction", self.friction, _FRICTION)
+        require_choices(self)
+        require_positive("time_step", self.time_step)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
         if self.friction_passes is not None:
@@ -94,24 +82,19 @@ class Icf(SteppedIntegrator):
         require_positive("friction_tolerance", self.friction_tolerance)
 
     @property
-    def sees_impacts(self) -> bool:
-        return self.resolve_impacts
+    def stepping(self) -> Fixed:
+        return Fixed(self.time_step, self.resolve_impacts)
 
-    def make_base_method(self) -> IcfMethod:
+    def make_method(self) -> IcfMethod:
         from asperity.integrators.methods.icf import ICF_LAWS, IcfMethod
 
         return IcfMethod(
-            law=ICF_LAWS[self.friction],
+            law=ICF_LAWS[self.friction_bound],
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             hessian_reuse=self.hessian_reuse,
             friction_passes=self.friction_passes,
             friction_tolerance=self.friction_tolerance,
-            refuse_unsettled=self.time_step is None,
-            center_gyroscopic=self.time_step is not None,
+            refuse_unsettled=False,
+            center_gyroscopic=True,
         )
-
-    def doubled(self, method: Method) -> Method:
-        from asperity.integrators.methods.extrapolation import Extrapolation
-
-        return Extrapolation(method)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from asperity.integrators.integrator import (
     PRESSURE_FIELDS,
     SteppedIntegrator,
     require_count,
     require_non_negative,
-    require_one_of,
     require_positive,
 )
 from asperity.integrators.registry import Variant, register
@@ -21,14 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["Sap"]
 
 # θ, θ_vq of the θ-method (SAP II-C).
-_THETA = {
+ThetaScheme = Literal["symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"]
+_THETA: dict[ThetaScheme, tuple[float, float]] = {
     "midpoint": (0.5, 0.5),
     "implicit-euler": (1.0, 1.0),
     "symplectic-euler": (0.0, 1.0),
     "explicit-euler": (0.0, 0.0),
 }
-_SCALINGS = ("mass", "system")
-_LINE_SEARCHES = ("exact", "armijo")
 
 # Under error control steps have no size of their own.
 _RELAXATION_TIME = 0.01
@@ -47,7 +45,7 @@ def _reference(step: float) -> Sap:
     "sap",
     variants=(
         Variant("time_step", relaxation_time=_RELAXATION_TIME),
-        Variant("time_step", "midpoint", scheme="midpoint", relaxation_time=_RELAXATION_TIME),
+        Variant("time_step", "midpoint", theta_scheme="midpoint", relaxation_time=_RELAXATION_TIME),
         Variant("accuracy", "controlled", relaxation_time=_RELAXATION_TIME),
     ),
     reference=_reference,
@@ -69,7 +67,7 @@ class Sap(SteppedIntegrator):
     accuracy, max_step, min_step, error_norm, velocity_weight
         Of error control by step doubling, as in `Cenic`. Near-rigid contact, and what sticks, then
         follow the steps that it takes.
-    scheme : {"symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"}
+    theta_scheme : {"symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"}
         The θ-method (section II-C). Symplectic Euler, the default, costs least and lets things come
         to rest; dampers of joints, and springs faster than the step, are implicit in it, as the
         paper's explicit ones gain energy without bound. The midpoint rule is of second order and
@@ -108,13 +106,15 @@ class Sap(SteppedIntegrator):
 
     takes_every_friction = True
 
-    scheme: str = "symplectic-euler"
+    theta_scheme: Literal["symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"] = (
+        "symplectic-euler"
+    )
     near_rigid: float = 1.0
     slip_regularization: float = 1e-3
     relaxation_time: float | None = None
     tolerance: float = 1e-6
-    scaling: str = "mass"
-    line_search: str = "exact"
+    scaling: Literal["mass", "system"] = "mass"
+    line_search: Literal["exact", "armijo"] = "exact"
     max_iterations: int = 100
 
     default_time_step = 0.01
@@ -132,14 +132,11 @@ class Sap(SteppedIntegrator):
         require_count("max_iterations", self.max_iterations)
         if self.relaxation_time is not None:
             require_non_negative("relaxation_time", self.relaxation_time)
-        require_one_of("scheme", self.scheme, _THETA)
-        require_one_of("scaling", self.scaling, _SCALINGS)
-        require_one_of("line_search", self.line_search, _LINE_SEARCHES)
 
     def make_base_method(self) -> ThetaMethod:
         from asperity.integrators.methods.theta import ThetaMethod
 
-        theta, theta_vq = _THETA[self.scheme]
+        theta, theta_vq = _THETA[self.theta_scheme]
         time = self.relaxation_time
         if time is None and self.time_step is None:
             time = _RELAXATION_TIME

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from asperity.integrators.integrator import (
     SteppedIntegrator,
     require_count,
-    require_one_of,
     require_positive,
 )
 from asperity.integrators.registry import Variant, register
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
     from asperity.integrators.methods.method import Method
 
 __all__ = ["Tamsi"]
-
-_COUPLINGS = ("two-way", "one-way")
-_FRICTION_LAWS = ("linear", "parabolic")
 
 
 def _reference(step: float) -> Tamsi:
@@ -85,8 +81,8 @@ class Tamsi(SteppedIntegrator):
     of friction.
     """
 
-    coupling: str = "two-way"
-    friction_law: str = "linear"
+    coupling: Literal["two-way", "one-way"] = "two-way"
+    friction_law: Literal["linear", "parabolic"] = "linear"
     transition_aware: bool = True
     tolerance: float = 1e-2
     max_iterations: int = 30
@@ -98,8 +94,6 @@ class Tamsi(SteppedIntegrator):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        require_one_of("coupling", self.coupling, _COUPLINGS)
-        require_one_of("friction_law", self.friction_law, _FRICTION_LAWS)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
 

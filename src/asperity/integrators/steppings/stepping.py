@@ -8,16 +8,19 @@ from __future__ import annotations
 import abc
 import functools
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
     from asperity.compiled import EntryPoint, Kernel, Loop
     from asperity.integrators.methods.method import Method
     from asperity.integrators.world import World
 
-__all__ = ["ERROR_NORMS", "ErrorControl", "Fixed", "Stepping"]
+__all__ = ["ErrorControl", "ErrorNorm", "Fixed", "Stepping"]
 
-ERROR_NORMS = {"position": 0.0, "state": 1.0}
+ErrorNorm = Literal["position", "state"]
+"""What an accuracy bounds: positions, or velocities as well."""
+
+_VELOCITY_TIMES = {"position": 0.0, "state": 1.0}
 """Time [s] by which an error of velocity counts as one of position."""
 
 # The first attempt, as a part of the largest step (CENIC V-F).
@@ -147,7 +150,7 @@ class ErrorControl(Stepping):
     accuracy: float
     max_step: float
     min_step: float
-    error_norm: str = "position"
+    error_norm: ErrorNorm = "position"
     velocity_weight: float = 0.0
     resolve_impacts: bool = False
 
@@ -170,6 +173,6 @@ class ErrorControl(Stepping):
         table.next_step = _FIRST_STEP * self.max_step
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
-        table.velocity_time = ERROR_NORMS[self.error_norm]
+        table.velocity_time = _VELOCITY_TIMES[self.error_norm]
         entries = [kernel.address for kernel in _impacts()] if self.resolve_impacts else [0, 0]
         table.known_impacts, table.beginning_impacts = entries

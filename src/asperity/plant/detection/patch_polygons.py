@@ -92,7 +92,7 @@ class PolygonFinder:
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the parameters do not fit the model.
         """
         return cls(model, make_fields(model, resolve_surfaces(model, contact)))

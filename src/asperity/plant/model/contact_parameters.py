@@ -10,7 +10,7 @@ from typing import Any, Literal
 import mujoco
 
 from asperity.arguments import as_number
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.plant.model.material import SURFACE_FIELDS, Material, check_word
 from asperity.plant.model.mujoco_contact import materials_from_mujoco
 
@@ -128,17 +128,17 @@ class ContactParameters(Material):
 
         Raises
         ------
-        ModelError
+        ArgumentError
             If the model is none, or the speed is not positive.
         """
         if not isinstance(model, mujoco.MjModel):
-            raise ModelError(
+            raise ArgumentError(
                 f"model must be a mujoco.MjModel, got {type(model).__name__}; asperity.load_model "
                 "makes one of a file."
             )
         impact_speed = as_number("impact_speed", impact_speed)
         if not (math.isfinite(impact_speed) and impact_speed > 0.0):
-            raise ModelError(f"impact_speed must be positive and finite, got {impact_speed}.")
+            raise ArgumentError(f"impact_speed must be positive and finite, got {impact_speed}.")
         found = materials_from_mujoco(model, impact_speed)
         return cls(**found._asdict())
 
@@ -154,7 +154,7 @@ class ContactParameters(Material):
                 check_word("ContactParameters", name, value, allowed)
         for name in ("depth", "field_mesh"):
             if getattr(self, name) is not None:
-                raise ModelError(
+                raise ArgumentError(
                     f"ContactParameters: {name} cannot be the same for every geom; give it by geom "
                     f"or body, such as geoms={{'cup': Material({name}=...)}}."
                 )
@@ -166,7 +166,7 @@ def _check_overrides(name: str, overrides: Any) -> None:
     """Refuse what is not a mapping of names, or of pairs of names, to materials."""
     where = f"ContactParameters: {name}"
     if not isinstance(overrides, Mapping):
-        raise ModelError(f"{where} must be a dict of materials, got {overrides!r}.")
+        raise ArgumentError(f"{where} must be a dict of materials, got {overrides!r}.")
     for key, material in overrides.items():
         if name == "pairs":
             if not (
@@ -174,14 +174,14 @@ def _check_overrides(name: str, overrides: Any) -> None:
             ):
                 sides = tuple(key.split("|")) if isinstance(key, str) else ()
                 example = sides if len(sides) == 2 else ("finger_*", "cup")
-                raise ModelError(
+                raise ArgumentError(
                     f"{where}: {key!r} is not a pair of two names; write it as {example!r}."
                 )
         elif not isinstance(key, str):
-            raise ModelError(f"{where}: {key!r} is not a name or a glob, which are strings.")
+            raise ArgumentError(f"{where}: {key!r} is not a name or a glob, which are strings.")
         if not isinstance(material, Material) or isinstance(material, ContactParameters):
             given = type(material).__name__
-            raise ModelError(
+            raise ArgumentError(
                 f"{where}[{key!r}] must be a Material, such as Material(friction=0.5), got "
                 f"{given if isinstance(material, Material) else repr(material)}."
             )
@@ -194,7 +194,7 @@ def _check_pair(where: str, material: Material) -> None:
     for name in SURFACE_FIELDS:
         value = getattr(material, name)
         if value is not None and (name, value) != ("surface", "point"):
-            raise ModelError(
+            raise ArgumentError(
                 f"{where}: {name}={value!r} is of a geom, not of a pair, of which only "
                 "surface='point' can be said; give it by geom or body."
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 import mujoco
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, ModelError
 from asperity.plant.model.contact_parameters import MODEL_OPTIONS, ContactParameters
 from asperity.plant.model.material import COLUMNS, SURFACE_FIELDS, Material
 
@@ -40,7 +40,7 @@ def _parse(name: str, text: str) -> dict[str, float | str]:
 def _material(name: str, kind: type[Material], values: dict[str, Any]) -> Any:
     try:
         return kind(**values)
-    except ModelError as error:
+    except ArgumentError as error:
         said = str(error).removeprefix(f"{kind.__name__}: ")
         raise ModelError(f"<text name={name!r}>: {said}") from None
 

@@ -20,7 +20,7 @@ from asperity.contact.combination import (
     STIFFNESS,
     UNSET,
 )
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 
 __all__ = ["COLUMNS", "SURFACE_FIELDS", "Material", "check_word"]
 
@@ -45,7 +45,7 @@ def _check(where: str, name: str, value: Any) -> float:
     positive = name not in ("dissipation", "friction", "dynamic_friction", "relaxation_time")
     if not math.isfinite(value) or value < 0 or (positive and value == 0):
         kind = "positive" if positive else "non-negative"
-        raise ModelError(f"{where}: {name} must be {kind} and finite, got {value}.")
+        raise ArgumentError(f"{where}: {name} must be {kind} and finite, got {value}.")
     return value
 
 
@@ -53,7 +53,7 @@ def check_word(where: str, name: str, value: Any, allowed: tuple[str, ...]) -> N
     """Refuse a value that is none of some words."""
     if value not in allowed:
         words = ", ".join(repr(word) for word in allowed[:-1])
-        raise ModelError(f"{where}: {name} must be {words} or {allowed[-1]!r}, got {value!r}.")
+        raise ArgumentError(f"{where}: {name} must be {words} or {allowed[-1]!r}, got {value!r}.")
 
 
 def _check_surface(where: str, name: str, value: Any) -> None:
@@ -61,7 +61,7 @@ def _check_surface(where: str, name: str, value: Any) -> None:
         check_word(where, name, value, _SURFACES)
     elif name == "field_mesh":
         if not isinstance(value, str | os.PathLike) or not os.fspath(value):
-            raise ModelError(
+            raise ArgumentError(
                 f"{where}: field_mesh must be the path of a file, 'hull', 'surface' or "
                 f"'tetrahedralize', got {value!r}."
             )
@@ -132,7 +132,7 @@ class Material:
             if value is not None:
                 _check_surface(type(self).__name__, name, value)
         if self.friction is not None and (self.dynamic_friction or 0.0) > self.friction:
-            raise ModelError(
+            raise ArgumentError(
                 f"{type(self).__name__}: dynamic_friction {self.dynamic_friction} must not exceed "
                 f"friction {self.friction}."
             )

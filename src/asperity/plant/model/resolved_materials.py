@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 from asperity.contact.combination import DYNAMIC_FRICTION, PARAMETERS, STATIC_FRICTION, UNSET
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, AsperityError, ModelError
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.material import COLUMNS, Material
@@ -35,9 +35,18 @@ def _matching(names: Iterable[str], pattern: str) -> list[int]:
 
 
 class GeomNames:
-    """Which geoms names and globs mean; a name of nothing is a `ModelError`."""
+    """Which geoms names and globs mean; a name of nothing is an error.
 
-    def __init__(self, model: mujoco.MjModel) -> None:
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    error : type
+        Its class: `ArgumentError` of names that are given, `ModelError` of those in a model's
+        texts.
+    """
+
+    def __init__(self, model: mujoco.MjModel, error: type[AsperityError] = ArgumentError) -> None:
+        self._error = error
         self._geoms = [model.geom(i).name for i in range(model.ngeom)]
         self._bodies = [model.body(i).name for i in range(model.nbody)]
         self._body = [int(body) for body in model.geom_bodyid]
@@ -46,14 +55,14 @@ class GeomNames:
         """Geoms of a name or glob."""
         indices = _matching(self._geoms, pattern)
         if not indices:
-            raise ModelError(f"contact parameters: no geom is named {pattern!r}.")
+            raise self._error(f"contact parameters: no geom is named {pattern!r}.")
         return indices
 
     def of_bodies(self, pattern: str) -> list[int]:
         """Geoms of all bodies of a name or glob."""
         bodies = set(_matching(self._bodies, pattern))
         if not bodies:
-            raise ModelError(f"contact parameters: no body is named {pattern!r}.")
+            raise self._error(f"contact parameters: no body is named {pattern!r}.")
         return [geom for geom, body in enumerate(self._body) if body in bodies]
 
     def side(self, pair: tuple[str, str], side: int) -> list[int]:
@@ -63,7 +72,7 @@ class GeomNames:
             geom for geom, body in enumerate(self._body) if body in bodies
         ]
         if not indices:
-            raise ModelError(
+            raise self._error(
                 f"contact parameters of the pair ({pair[0]!r}, {pair[1]!r}): no geom or body is "
                 f"named {pair[side]!r}."
             )
@@ -91,27 +100,27 @@ def resolve_materials(
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If a name or glob matches nothing, or a parameter is negative or not finite.
     """
     if not isinstance(given, ContactParameters):
-        raise ModelError(f"contact must be ContactParameters, got {type(given).__name__}.")
+        raise ArgumentError(f"contact must be ContactParameters, got {type(given).__name__}.")
     inside = parameters_of_model(model)
-    names = GeomNames(model)
+    sources = ((inside, GeomNames(model, ModelError)), (given, GeomNames(model)))
     default = _DEFAULT.row()
     if stiction_tolerance is not None:
         _apply(default[None], [0], Material(stiction_tolerance=stiction_tolerance))
     for source in (inside, given):
         _apply(default[None], [0], Material(**{f: getattr(source, f) for f in COLUMNS}))
     rows = np.full((model.ngeom, PARAMETERS), UNSET)
-    for source in (inside, given):
+    for source, names in sources:
         for pattern, material in source.bodies.items():
             _apply(rows, names.of_bodies(pattern), material)
-    for source in (inside, given):
+    for source, names in sources:
         for pattern, material in source.geoms.items():
             _apply(rows, names.geoms(pattern), material)
     table: dict[int, np.ndarray] = {}
-    for source in (inside, given):
+    for source, names in sources:
         for pair, material in source.pairs.items():
             for a in names.side(pair, 0):
                 for b in names.side(pair, 1):

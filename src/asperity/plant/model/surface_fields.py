@@ -33,7 +33,7 @@ from asperity.contact.hydroelastic.shapes import (
     ellipsoid_mesh,
 )
 from asperity.contact.hydroelastic.tetrahedralize import tetrahedralize
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError, AsperityError, ModelError
 from asperity.geometry.primitives import convex_hull, height_field
 from asperity.geometry.surfaces import Surface
 from asperity.plant.model.names import element
@@ -57,7 +57,7 @@ def make_fields(model: mujoco.MjModel, surfaces: ResolvedSurfaces) -> Table:
 
     Raises
     ------
-    ModelError
+    ArgumentError, ModelError
         If a geom's mesh cannot carry what it was told to.
     """
     ngeom = model.ngeom
@@ -142,8 +142,8 @@ def _field_of(
         x, y, z = (float(value) for value in model.geom_size[index])
         try:
             return _primitive(kind, (x, y, z), geom.resolution, compliant)
-        except ModelError as error:
-            raise ModelError(f"{element(model, _GEOM, index)}: {error}") from None
+        except AsperityError as error:
+            raise type(error)(f"{element(model, _GEOM, index)}: {error}") from None
     data = int(model.geom_dataid[index])
     key = (kind, data, compliant, geom.field_mesh, geom.depth, geom.resolution)
     if key not in made:
@@ -204,7 +204,7 @@ def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
         return rigid_field(vertices, model.mesh_face[first : first + faces].astype(np.int64))
     if geom.field_mesh in (None, "hull"):
         if geom.depth is not None:
-            raise ModelError(
+            raise ArgumentError(
                 f"{name}: depth is of meshes of tetrahedra; that of a hull follows from its shape. "
                 "Say field_mesh='tetrahedralize', or name a file of tetrahedra."
             )
@@ -224,8 +224,8 @@ def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
         return _made(cut, compliant)
     try:
         read = read_field_mesh(geom.field_mesh, depth=geom.depth)
-    except ModelError as error:
-        raise ModelError(f"{name}: {error}") from None
+    except AsperityError as error:
+        raise type(error)(f"{name}: {error}") from None
     turn = np.zeros(9)
     mujoco.mju_quat2Mat(turn, model.mesh_quat[mesh])
     position = np.asarray(model.mesh_pos[mesh], dtype=np.float64)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.errors import ModelError
+from asperity.errors import ArgumentError
 from asperity.plant.detection.sweep import colliding_geoms
 from asperity.plant.model.contact_parameters import MODEL_OPTIONS, ContactParameters
 from asperity.plant.model.contact_texts import parameters_of_model
@@ -79,7 +79,7 @@ def resolve_surfaces(model: mujoco.MjModel, given: ContactParameters) -> Resolve
 
     Raises
     ------
-    ModelError
+    ArgumentError
         If a geom cannot have the surface that it was told to have, or, with
         ``fallback="error"``, if geoms with surfaces may touch that make no patch.
     """
@@ -191,33 +191,33 @@ def _possible(
         return replace(geom, surface="point"), None
     kind = int(model.geom_type[index])
     if geom.field_mesh is not None and kind != int(_KINDS.mjGEOM_MESH):
-        raise ModelError(
+        raise ArgumentError(
             f"{element(model, _GEOM, index)}: field_mesh is of mesh geoms, not of a "
             f"{_type_name(kind)}."
         )
     if kind == int(_KINDS.mjGEOM_PLANE):
         if geom.depth is not None and not (geom.surface == "compliant" and geom.told):
-            raise ModelError(
+            raise ArgumentError(
                 f"{element(model, _GEOM, index)}: a plane is rigid and has no depth unless its own "
                 "material says surface='compliant'."
             )
         if geom.surface == "compliant" and not geom.told:
             return replace(geom, surface="rigid"), None
         if geom.surface == "compliant" and geom.depth is None:
-            raise ModelError(
+            raise ArgumentError(
                 f"{element(model, _GEOM, index)}: a compliant plane needs the depth of its slab, "
                 "such as Material(surface='compliant', depth=0.05)."
             )
     elif kind == int(_KINDS.mjGEOM_HFIELD):
         if geom.surface == "compliant" and geom.told:
-            raise ModelError(
+            raise ArgumentError(
                 f"{element(model, _GEOM, index)}: a height field has no inside to carry a field of "
                 "pressure; say surface='rigid' and let what touches it be compliant."
             )
         return replace(geom, surface="rigid"), None
     elif kind == int(_KINDS.mjGEOM_SDF):
         if geom.told:
-            raise ModelError(
+            raise ArgumentError(
                 f"{element(model, _GEOM, index)}: a signed distance field has no mesh for "
                 f"surface={geom.surface!r}; say surface='point', or use its mesh as a mesh geom."
             )
@@ -225,12 +225,12 @@ def _possible(
             f"{element(model, _GEOM, index)} is a signed distance field and touches in points."
         )
     if geom.depth is not None and kind in (int(primitive) for primitive in _PRIMITIVES):
-        raise ModelError(
+        raise ArgumentError(
             f"{element(model, _GEOM, index)}: depth is of meshes and planes; that of a "
             f"{_type_name(kind)} follows from its shape."
         )
     if geom.field_mesh == "surface" and geom.surface == "compliant":
-        raise ModelError(
+        raise ArgumentError(
             f"{element(model, _GEOM, index)}: field_mesh='surface' is of rigid geoms; a compliant "
             "one needs tetrahedra: 'hull', 'tetrahedralize' or a file."
         )
@@ -263,6 +263,8 @@ def _with_fallbacks(
     more = f" (and {count - 1} more pairs)" if count > 1 else ""
     both = f"{element(model, _GEOM, a)} and {element(model, _GEOM, b)}{more} are both rigid"
     if fallback == "error":
-        raise ModelError(f"{both} and make no patch; make one compliant, or say fallback='point'.")
+        raise ArgumentError(
+            f"{both} and make no patch; make one compliant, or say fallback='point'."
+        )
     note = f"{both} and touch in points."
     return resolved._replace(notes=(*resolved.notes, note))

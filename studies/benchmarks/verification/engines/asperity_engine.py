@@ -107,7 +107,7 @@ class AsperitySimulate:
                     control=None if drive is None else control,
                     control_period=period,
                 )
-        except asp.ModelError as refusal:
+        except (asp.ArgumentError, asp.ModelError) as refusal:
             raise NotApplicable(str(refusal)) from refusal
         data = simulator.data
         if qpos is not None:
@@ -120,8 +120,10 @@ class AsperitySimulate:
             data.body(name).xfrc_applied[:] = force
         simulator.start_record()
         try:
-            report = simulator.advance_to(duration, progress=lambda _: self.deadline.check())
-        except asp.ModelError as refusal:  # what an engine cannot start from
+            report = simulator.advance_to(
+                duration, progress=lambda _: self.deadline.check(), on_failure="return"
+            )
+        except (asp.ArgumentError, asp.ModelError) as refusal:  # what an engine cannot start from
             raise NotApplicable(str(refusal)) from refusal
         finally:
             self.work.update(vars(simulator.stats))
