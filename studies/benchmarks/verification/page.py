@@ -205,7 +205,7 @@ def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
                 f"- **{case.name}.** {case.what} Measured: {case.quantity}. Truth: {case.source}"
             )
             if case.field_truth is not None:
-                lines[-1] += f" Of fields: {number(case, case.field_truth)}. {case.field_source}"
+                lines[-1] += f" With fields: {number(case, case.field_truth)}. {case.field_source}"
         lines.append("")
         for title, methods in COLUMNS.items():
             table = _table(cases, methods, results)
