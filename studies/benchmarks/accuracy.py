@@ -278,15 +278,15 @@ def write(rows: Sequence[Row], results: Path) -> None:
         writer.writeheader()
         writer.writerows(asdict(row) for row in rows)
     head = (
-        "# What an accuracy buys\n\nMedian / largest error of the number named in each heading "
-        f"over {len(FACTORS)} runs with accuracies around the one in the column (of nine gaits, "
-        "of the walk; of a slip's course, its root mean square, of the mugs), and in brackets "
-        "the mean number of attempted steps and of Newton iterations; the exponent of accuracy "
-        "with which the median falls from 1e-2 on; and the share of bodies' and robots' steps that "
-        'were extrapolated. `paper` is `Cenic(friction_bound="lagged", '
-        'error_estimate="step-doubling", resolve_impacts=False)`. '
-        "`velocity 1` is `Cenic(velocity_weight=1)`. "
-        f"Chaotic scenes show work only. `docs/accuracy.md` says what follows.\n\n{machine()}\n\n"
+        "# What an accuracy buys\n\nEvery heading names an error. A cell has its median and its "
+        f"largest value over {len(FACTORS)} runs with accuracies around the one in the column; "
+        "the walk has nine gaits instead, and the mugs the root mean square of their slip over "
+        "time. In brackets are the mean numbers of attempted steps and of Newton iterations. "
+        "`order` is the exponent of accuracy with which the median falls from 1e-2 on. "
+        "`extrapolated` is the share of steps of bodies and robots. `paper` is "
+        '`Cenic(friction_bound="lagged", error_estimate="step-doubling", resolve_impacts=False)`, '
+        "`velocity 1` is `Cenic(velocity_weight=1)`. Chaotic scenes show work only. "
+        f"`docs/accuracy.md` explains the results.\n\n{machine()}\n\n"
     )
     tables = [
         table([r for r in rows if r.scene == n]) for n in dict.fromkeys(r.scene for r in rows)

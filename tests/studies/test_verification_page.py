@@ -181,7 +181,7 @@ def test_pressure_fields_are_graded_by_their_own_truth(tmp_path: Path) -> None:
     text = write(results, tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| slip-to-roll | 1.429 ± 0.01 | **1.268** |" in text
     assert "| slip-to-roll | 1.268 ± 0.01 | 1.268 |" in text
-    assert "Of fields: 1.268." in text
+    assert "With fields: 1.268." in text
 
 
 def test_what_rolls_on_fields_is_told_by_integrals() -> None:

@@ -30,12 +30,12 @@ OPTIONS = [
             ),
             (
                 "resolution",
-                "Length of edges of the fields on round geoms, in m.",
+                "Edge length of the fields of round geoms, in m.",
                 "the model's, else 1/8 of a radius",
             ),
             (
                 "stiffness",
-                "Of every pair of geoms without values of its own, in N/m.",
+                "Stiffness of pairs of geoms without values of their own, in N/m.",
                 "the model's, else 1e5",
             ),
             ("dissipation", "Hunt-Crossley dissipation, in s/m.", "the model's, else 10"),
@@ -43,7 +43,7 @@ OPTIONS = [
             (
                 "stiction_tolerance",
                 "Slip speed below which contacts stick, in m/s.",
-                "the model's, else 1e-4; midas: 0.001",
+                "the model's, else 3e-6; midas and classical: 1e-4",
             ),
             (
                 "relaxation_time",

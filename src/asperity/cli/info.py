@@ -54,10 +54,10 @@ def info(
     floor: Floor = None,
     show_traceback: Traceback = False,
 ) -> int:
-    """Show what a model holds and how it will be simulated.
+    """Show the contents of a model and how it will be simulated.
 
-    Kinematic trees, actuators, constraints, collision and contact parameters, and remarks about
-    what was dropped, ignored or looks wrong.
+    Lists kinematic trees, actuators, constraints, collision, contact parameters,
+    and notes on dropped, ignored or suspicious elements.
     """
     from asperity.cli.console import preparing, print_notes, results, transient
     from asperity.cli.contact_options import surface_of

@@ -70,7 +70,7 @@ Floor = Annotated[
     ),
 ]
 IntegratorName = Annotated[
-    str, typer.Option(metavar="NAME", help="'asperity info --integrators' shows them.")
+    str, typer.Option(metavar="NAME", help="'asperity info --integrators' lists them.")
 ]
 Keyframe = Annotated[
     str | None,

@@ -39,7 +39,7 @@ def reproduce(
         ),
     ] = Path(),
     full: Annotated[
-        bool, typer.Option("--full", help="All sizes and repetitions of what takes long.")
+        bool, typer.Option("--full", help="All sizes and repetitions, which take longer.")
     ] = False,
     video: Annotated[
         bool, typer.Option("--video", help="NAME.mp4 too, of experiments that have a video.")
@@ -77,10 +77,10 @@ def reproduce(
     ] = False,
     show_traceback: Traceback = False,
 ) -> int:
-    """Compute figures of the papers again, and set our results beside theirs.
+    """Compute figures of the papers again, and print our results beside theirs.
 
-    Prints a table for each, and writes NAME.csv and, with the extra 'reproduce', NAME.png; with
-    --video and the extra 'viz', also NAME.mp4.
+    Writes NAME.csv and, with the extra 'reproduce', NAME.png. With --video and
+    the extra 'viz' it also writes NAME.mp4.
     """
     from asperity.cli.console import print_error, results, transient
 

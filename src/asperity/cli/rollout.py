@@ -53,10 +53,10 @@ def rollout(
     ] = None,
     **options: Any,
 ) -> int:
-    """Simulate many worlds of a model at once, and tell how fast that went.
+    """Simulate many worlds of a model at once, and print the speed.
 
-    Every world begins with other velocities and has other controls; the same seed gives the same
-    worlds, whatever the number of threads.
+    Every world has its own velocities and controls. A seed gives the same worlds
+    for any number of threads.
     """
     if not 0.0 < duration < float("inf"):
         raise ArgumentError(f"--duration must be a positive, finite number, got {duration}.")

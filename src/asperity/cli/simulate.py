@@ -51,9 +51,9 @@ def simulate(
     ] = 30.0,
     **options: Any,
 ) -> int:
-    """Simulate an MJCF or URDF model, and tell how well it went.
+    """Simulate an MJCF or URDF model, and print a summary.
 
-    Ctrl-C or SIGTERM ends the simulation early; what was computed is saved all the same.
+    Ctrl-C or SIGTERM ends the simulation early and saves the part that was computed.
     """
     if not 0.0 < duration < float("inf"):
         raise ArgumentError(f"--duration must be a positive, finite number, got {duration}.")

@@ -68,11 +68,12 @@ def study(
     floor: Floor = None,
     show_traceback: Traceback = False,
 ) -> int:
-    """Find out which method and which accuracy or time step a model needs, without control inputs.
+    """Recommend a method and an accuracy or time step; nothing controls the model.
 
-    The error is the localised global error: how far a simulation goes astray within windows of
-    time, in which a reference of tiny steps starts from its own states. Prints a table and a
-    recommendation; writes study.csv and, with the extra 'reproduce', study.png.
+    The error is the localised global error: in every window of time a reference
+    of tiny steps starts from the simulation's own state, and both are compared at
+    the end. Prints a table and a recommendation; writes study.csv and, with the
+    extra 'reproduce', study.png.
     """
     names = [name.strip() for name in methods.split(",") if name.strip()]
     tried = {

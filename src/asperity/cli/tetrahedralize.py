@@ -50,7 +50,7 @@ def tetrahedralize(
 ) -> int:
     """Fill a mesh with tetrahedra for hydroelastic contact, and write them with their field.
 
-    The file is what a geom's field_mesh names. Needs the extra 'hydroelastic'.
+    A geom's field_mesh names the file. Needs the extra 'hydroelastic'.
     """
     import time
 

@@ -22,12 +22,12 @@ def view(
     host: Annotated[
         str,
         typer.Option(
-            help="Address to listen on; 0.0.0.0 lets everybody in, without a password.",
+            help="Address to listen on; 0.0.0.0 lets everybody connect, without a password.",
             rich_help_panel=_OUTPUT,
         ),
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(help="Or the next one that is free.", rich_help_panel=_OUTPUT)
+        int, typer.Option(help="Port, or the next free one.", rich_help_panel=_OUTPUT)
     ] = 8080,
     browser: Annotated[
         bool | None,
@@ -42,8 +42,8 @@ def view(
 ) -> int:
     """Show a simulation of an MJCF or URDF model live in the web browser.
 
-    Play, pause and step; pull bodies with the mouse, set controls, change the accuracy; see
-    contacts, their forces and the step size. Works over ssh. Ctrl-C ends it.
+    Play, pause and step; pull bodies with the mouse; set controls and accuracy;
+    see contacts, forces and step sizes. Works over ssh. Ctrl-C ends it.
     """
     setup = Setup.read(model, options)
 

@@ -205,7 +205,7 @@ class Loop:
         self._dispatcher: Any = _Loop(function, border=True)
         self._arguments = signature.args
         self.call: Any = self._dispatcher
-        """The same as a call of this object, without Python's way there."""
+        """What a call of this object calls, without Python's way there."""
 
     def __call__(self, *arguments: Any) -> Any:
         return self._dispatcher(*arguments)

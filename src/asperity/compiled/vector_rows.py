@@ -54,7 +54,7 @@ def _store(builder: Any, value: Any, address: Any, width: int) -> None:
 
 
 def _spread(builder: Any, number: Any, width: int) -> Any:
-    """The same number in all places."""
+    """Put a number into all places of a vector."""
     if width == 1:
         return number
     undefined = ir.Constant(_kind(width), ir.Undefined)

@@ -156,7 +156,7 @@ def add_impulses(
 def add_row_impulses(
     problem: Table, rows: Table, first: int, last: int, out: np.ndarray, sign: float
 ) -> None:
-    """The same for rows alone."""
+    """``out += sign · Gᵀ λ`` for the impulses of a range of rows."""
     graph = problem.graph
     jacobian = rows.jacobian
     dof = rows.dof

@@ -89,7 +89,7 @@ def share_phase(problem: Table, phase: int, items: int) -> int:
 
 @compiled
 def in_order(problem: Table, phase: int, items: int) -> int:
-    """The same where items are begun one by one, from the first to the last."""
+    """Do a phase whose items are begun one by one, from the first to the last."""
     problem.phase = phase
     problem.phase_items = items
     problem.phase_parts = items

@@ -23,7 +23,7 @@ __all__ = [
 
 @compiled
 def cholesky_6(block: np.ndarray, start: int, inverse: np.ndarray, dof: int) -> bool:
-    """The same for a free body, written out: its loops are too short to be loops.
+    """Factorize a free body's block, written out: its loops are too short to be loops.
 
     It is L D Lᵀ until its end, since each pivot waits for the one before it: with a division alone,
     and all roots are taken at once. Here ``l`` is L with a diagonal of 1, and ``b`` is L D.

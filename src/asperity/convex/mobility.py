@@ -148,7 +148,7 @@ def _add_block(
 def _add_decoupled(
     jacobian: np.ndarray, side: int, factor: np.ndarray, block: int, out: np.ndarray
 ) -> None:
-    """The same for a free body with a diagonal of blocks; the contact's axes are orthonormal."""
+    """Add the side of a free body with a diagonal of blocks; a contact's axes are orthonormal."""
     for i in range(3):
         for k in range(3):
             value = 0.0

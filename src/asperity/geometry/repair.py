@@ -64,7 +64,7 @@ def find_defects(surface: Surface) -> Defects:
 
 
 def turned(surface: Surface) -> Surface:
-    """The same mesh, facing the other way."""
+    """Turn the faces of a mesh to the other side."""
     return Surface(surface.vertices, np.ascontiguousarray(surface.faces[:, ::-1]))
 
 

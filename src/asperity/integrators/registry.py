@@ -55,7 +55,7 @@ class Registration(NamedTuple):
     """A preset and what is to know about it."""
 
     name: str
-    """As on the command line."""
+    """Its name on the command line."""
     preset: type[Integrator]
     variants: tuple[Variant, ...]
     """For studies."""

@@ -127,7 +127,7 @@ def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
 def add_joint_row(
     plant: Table, state: Table, kind: int, source: int, first: int, count: int
 ) -> int:
-    """As `add_row`, of a row that is in ``count`` dofs of one joint of an articulated tree."""
+    """Add a row (`add_row`) over ``count`` dofs of one joint of an articulated tree."""
     rows = state.rows
     row = rows.count
     entry = rows.entry_count

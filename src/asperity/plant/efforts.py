@@ -105,7 +105,7 @@ def effort_jacobian(plant: Table, state: Table, effort: int, out: np.ndarray) ->
 
 @compiled
 def _add_spanning_row(plant: Table, state: Table, effort: int) -> int:
-    """As `add_row`, of a row over the dofs that the effort's group spans."""
+    """Add a row (`add_row`) over the dofs that the effort's group spans."""
     rows = state.rows
     tree = rows.tree
     start = rows.start

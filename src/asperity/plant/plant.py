@@ -173,7 +173,7 @@ class Plant(HoldsAddresses):
         set_activations(table, model)
 
     def variant(self, address: int, model: mujoco.MjModel | None) -> Plant:
-        """The same plant with other numbers, for a world whose model differs in them.
+        """Return this plant with other numbers, for a world whose model differs in them.
 
         Parameters
         ----------

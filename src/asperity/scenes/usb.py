@@ -48,7 +48,7 @@ class Fit:
 
     @classmethod
     def close(cls, gap: float) -> Fit:
-        """The same plug in a port that leaves this gap [m] on every side of shell and tongue."""
+        """Return a fit whose port leaves this gap [m] on every side of shell and tongue."""
         plain = cls()
         width, height = plain.shell
         tongue = (width - 2.0 * plain.wall - 2.0 * gap, plain.slot - 2.0 * gap, plain.tongue[2])

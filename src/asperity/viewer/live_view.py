@@ -182,7 +182,7 @@ def view(
         Address to listen on. By default only this machine can connect; ``"0.0.0.0"`` lets everybody
         in who can reach it, without a password.
     port : int
-        Or the next one that is free.
+        Port of the server, or the next free one.
     browser : bool, optional
         Whether to open a browser; by default if there is a display and no ssh.
     block : bool

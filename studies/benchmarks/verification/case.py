@@ -37,7 +37,7 @@ GRAVITY = 9.81
 FIELDS = "+fields"
 """What names of methods have in them that simulate with pressure fields."""
 
-CONVERGED = "Converged: TAMSI's and ICF's contact, whose friction differs, both in steps of 10 µs,"
+CONVERGED = "converged,"
 """Where a truth comes from that only two independent methods tell, followed by their results."""
 
 Array = NDArray[np.float64]

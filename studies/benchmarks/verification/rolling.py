@@ -190,7 +190,7 @@ def _orbit(simulate: Simulate) -> float:
     return float(np.hypot(run.qpos[-1, 1] - 0.4, run.qpos[-1, 2]))
 
 
-FIELD_BALL = "Their law, integrated over the patch by itself, and the ball's motion by Radau."
+FIELD_BALL = "their law, integrated over the patch."
 
 CASES = (
     Case(
@@ -198,13 +198,13 @@ CASES = (
         "A ball of 10 cm with its centre of mass 5 cm below its own rocks by 0.05 rad (5 mm).",
         "energy of its swing in the last of 10 s, over the first",
         0.988,
-        "Converged: TAMSI's contact in steps of 10 µs and CENIC's at 1e-6 both find 0.988.",
+        "converged: TAMSI's contact in steps of 10 µs and CENIC's at 1e-6 both find 0.988.",
         0.02,
         _rocking,
     ),
     Case(
         "slip-to-roll",
-        "A ball is pushed off at 2 m/s without spin, μ = 0.3: it slips, then rolls.",
+        "A ball starts at 2 m/s without spin, μ = 0.3. It slips, then rolls.",
         "speed after 1 s [m/s]",
         10 / 7,
         "5/7 of the first speed, angular momentum about the floor.",
@@ -217,7 +217,7 @@ CASES = (
     Case(
         "slip-to-roll-distance",
         "The same ball.",
-        "way after 1 s [m]",
+        "distance after 1 s [m]",
         slip_distance(),
         "Coulomb's friction until it rolls, then uniform motion.",
         0.01,
@@ -228,10 +228,10 @@ CASES = (
     ),
     Case(
         "backspin",
-        "The same ball with 1 m/s forwards and a spin of 50 rad/s backwards: it turns back.",
+        "The ball starts forwards at 1 m/s with 50 rad/s of backspin. It comes back.",
         "speed after 1.5 s [m/s]",
         (5 * 1.0 - 2 * 0.1 * 50) / 7,
-        "Angular momentum about the floor, (5 v − 2 r ω)/7.",
+        "angular momentum about the floor, (5 v − 2 r ω)/7.",
         0.01,
         _backspin,
         form=".4g",
@@ -273,10 +273,10 @@ CASES = (
     ),
     Case(
         "turntable",
-        "A ball rolls on a turning table; its way is a circle, once in 7/2 turns.",
+        "A ball rolls on a turning table. Its path is a circle, once in 7/2 turns.",
         "distance from the start after one circle, radius 0.30 m [m]",
         0.0,
-        "Rolling without slip on a turning plane: circles at 2/7 of its speed.",
+        "0: rolling without slip leads around circles at 2/7 of the table's speed.",
         0.02,
         _orbit,
         field_truth=0.2156,

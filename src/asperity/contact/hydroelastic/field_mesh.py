@@ -53,7 +53,7 @@ def volumes(vertices: Floats, tetrahedra: Ints) -> Floats:
 
 
 def oriented(vertices: Floats, tetrahedra: Ints) -> Ints:
-    """The same tetrahedra with two corners exchanged in those of negative volume."""
+    """Exchange two corners of the tetrahedra that have a negative volume."""
     out = np.array(tetrahedra, dtype=np.int64)
     negative = volumes(vertices, out) < 0.0
     out[negative] = out[negative][:, [1, 0, 2, 3]]

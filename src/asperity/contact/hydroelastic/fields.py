@@ -99,7 +99,7 @@ def _convex_corners(vertices: Floats) -> Floats:
 
 
 def _alike(rows: Floats) -> Ints:
-    """The same number for equal rows, of the size of 1; −1 for those that are alone."""
+    """Number groups of equal rows, of the size of 1; −1 for rows that are alone."""
     # What rounds to different numbers nevertheless counts as two, which costs time only.
     rounded = np.round(rows, _DIGITS) + 0.0  # no −0
     _, number, count = np.unique(rounded, axis=0, return_inverse=True, return_counts=True)

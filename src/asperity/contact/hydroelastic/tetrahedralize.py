@@ -95,7 +95,7 @@ def tetrahedralize(
 
 
 def _solid(surface: Surface, name: str) -> Surface:
-    """The same surface with equal vertices merged and its faces outwards, if it is closed."""
+    """Merge equal vertices of a surface and turn its faces outwards, if it is closed."""
     corners = np.asarray(surface.vertices, dtype=np.float64)[surface.faces].reshape(-1, 3)
     if not len(corners) or not np.isfinite(corners).all():
         raise ModelError(f"{name} has no triangles, or coordinates that are not finite.")

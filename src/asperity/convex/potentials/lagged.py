@@ -390,7 +390,7 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
 
 @compiled
 def _update_radial(problem: Table, i: int, alpha: float, before: float) -> None:
-    """The same for the w of an ellipsoidal contact, of which only the part along û is kept."""
+    """Update the w of an ellipsoidal contact, of which only the part along û is kept."""
     law = problem.law
     slip, along, across = scaled_slip(problem, i, -alpha)
     eta = np.sqrt(slip * slip + law.soft_slip_square[i])
@@ -439,4 +439,4 @@ LAGGED_LAW = ContactLaw(
 )
 
 DELIVERED_LAW = LAGGED_LAW._replace(measure=_measure, settle=_settle)
-"""The same, with friction bounded by the normal impulse of the solution, not of its prediction."""
+"""The law whose friction is bounded by the normal impulse of the solution, not a prediction."""

@@ -1,4 +1,4 @@
-"""The same contacts in a displaced state.
+"""Contacts of a state are found again in a displaced state.
 
 Collision detection may return the contacts of a displaced state in another order, with more of
 them, or with fewer: the corners of two faces that lie on each other, for instance, change when one

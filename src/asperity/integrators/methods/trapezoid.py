@@ -353,7 +353,7 @@ class Trapezoid(WrappingMethod):
 
 
 class DampedTrapezoid(Trapezoid):
-    """The same, with step doubling where contacts are stiffer than the step resolves."""
+    """The trapezoid, with step doubling where contacts are stiffer than the step resolves."""
 
     def __init__(self, base: Method) -> None:
         super().__init__(base)

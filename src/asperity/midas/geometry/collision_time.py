@@ -71,7 +71,7 @@ def _round_time(
     c: np.ndarray,
     corner: np.ndarray,
 ) -> float:
-    """The same of a round shape and a half-space at rest: its height is concave along the paths.
+    """Time of impact of a round shape and a half-space at rest, by chords of its concave height.
 
     ``spare`` is the height now, less what must be kept. A chord lies below a concave function, so
     that the time of the chord's end is never too late.

@@ -86,7 +86,7 @@ def _enter_scalar_limits(engine: Engine, qpos: np.ndarray, overlaps: str) -> lis
 
 
 def _enter_ball_limits(engine: Engine, qpos: np.ndarray, overlaps: str) -> list[str]:
-    """The same for ball joints."""
+    """Bring ball joints into their limits, or refuse those that are beyond."""
     table, model = engine.table, engine.model
     names = []
     for term in np.flatnonzero(table.turn_kind == LIMIT):

@@ -209,7 +209,7 @@ def _has_room(engine: Table, run: int, time: float) -> bool:
 
 @compiled
 def _time_of_run(engine: Table, run: int, time: float) -> float:
-    """The same of a run that may be asleep."""
+    """Time of impact of a run that may be asleep."""
     if engine.run_known[run] == 0:
         wake(engine, run)
     return time if _has_room(engine, run, time) else _time_to_touch(engine, run, time)

@@ -68,7 +68,7 @@ def activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, Any
 def _advance_evaluated(
     engine: Table, motor: int, before: np.ndarray, after: np.ndarray, h: float
 ) -> None:
-    """The same of one motor whose rates MuJoCo has said, and their slopes."""
+    """Advance the activations of a motor whose rates and slopes MuJoCo has evaluated."""
     first = engine.motor_activation[motor]
     feed = engine.motor_bias[motor]
     for k in range(engine.motor_states[motor]):

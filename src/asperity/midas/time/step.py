@@ -242,5 +242,5 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
 
 @compiled_method
 def divided_midas_method(world: Table, source: Table, target: Table, h: float) -> int:
-    """The same, in parts if it does not converge."""
+    """Take a step of Midas, in parts if it does not converge."""
     return step_in_parts(world, source, target, h, HALVINGS)

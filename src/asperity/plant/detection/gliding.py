@@ -76,7 +76,7 @@ class GlidingDetection(HoldsAddresses):
         assert not self.table.missing(), self.table.missing()
 
     def of(self, plant: Plant) -> GlidingDetection:
-        """The same detection in another plant."""
+        """Return this detection in another plant."""
         relaxation = float(self.table.default_relaxation)
         return GlidingDetection(
             plant,
