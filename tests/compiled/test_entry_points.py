@@ -229,7 +229,7 @@ def test_stamp_tells_files_and_versions_apart(
     (package / "plant/kernel.py").rename(package / "plant/renamed.py")
     assert stamp(package / "plant/renamed.py") != before
     before = stamp(package / "plant/renamed.py")
-    monkeypatch.setattr(sources, "_mujoco_version", lambda: "9.9")
+    monkeypatch.setattr(sources, "_mujoco_stamp", lambda: b"other structs")
     assert stamp(package / "plant/renamed.py") != before
 
 

@@ -12,13 +12,19 @@ from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, NullCache
+from numba.core.caching import (
+    CompileResultCacheImpl,
+    FunctionCache,
+    IndexDataCacheFile,
+    NullCache,
+)
 from numba.core.environment import Environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from asperity.compiled.contained import ContainedCode, unknown_numba
 from asperity.compiled.index_checks import CHECKS_INDICES
+from asperity.compiled.shipped_code import MACHINE, is_shipping, shipped_file
 from asperity.compiled.sources import source_stamp
 from asperity.errors import warn_user
 
@@ -66,12 +72,30 @@ class _KeptCode(FunctionCache):
             _ = self._cache_file._load_index, self._index_key, self._load_overload
         except AttributeError as error:
             raise unknown_numba(_KEEPS, str(error)) from error
-        stamp = source_stamp(function.__code__.co_filename)
+        source = function.__code__.co_filename
+        stamp = source_stamp(source)
         self._cache_file._source_stamp = (stamp, own_stamp)
+        self._shipped = self._find_shipped(source, stamp)
+
+    def _find_shipped(self, source: str, stamp: str) -> IndexDataCacheFile | None:
+        """Find what a wheel brings; kernels that others contain are not in it."""
+        return None
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """Name an entry; code that checks its indices and code that does not have their own."""
         return (super()._index_key(sig, codegen), CHECKS_INDICES)
+
+    def _shipped_key(self, sig: Any, codegen: Any) -> Any:
+        """Name an entry of what a wheel brings, whatever processor this is."""
+        (sig, (triple, *_), hashes), checks = self._index_key(sig, codegen)
+        return ((sig, (triple, MACHINE), hashes), checks)
+
+    def has(self, sig: Any, codegen: Any) -> bool:
+        """Whether code for this signature, made from the present sources, is on disk."""
+        shipped = self._shipped
+        if shipped is not None and self._shipped_key(sig, codegen) in shipped._load_index():
+            return True
+        return self._index_key(sig, codegen) in self._cache_file._load_index()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load an entry, or return None.
@@ -79,11 +103,23 @@ class _KeptCode(FunctionCache):
         What an entry refers to is Numba's runtime. The rest is made ready where it is missing.
         """
         rtsys.initialize(target_context)
+        found = None
         with self._guard_against_spurious_io_errors():
-            found = self._load_overload(sig, target_context)
+            if self._shipped is not None:
+                found = self._shipped.load(self._shipped_key(sig, target_context.codegen()))
+                if found is not None:
+                    found = self._impl.rebuild(target_context, found)
+            if found is None:
+                found = self._load_overload(sig, target_context)
         if found is None:
             _load_compiler()
         return found
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        super()._save_overload(sig, data)
+        if is_shipping() and self._shipped is not None:
+            key = self._shipped_key(sig, data.codegen)
+            self._shipped.save(key, self._impl.reduce(data))
 
 
 class _WholeCode(CompileResultCacheImpl):
@@ -131,6 +167,9 @@ class _KeptKernel(_KeptCode):
 class _KeptBorder(_KeptCode):
     _impl_class: Any = _WholeCode
 
+    def _find_shipped(self, source: str, stamp: str) -> IndexDataCacheFile | None:
+        return shipped_file(source, self._impl.filename_base, stamp)
+
 
 def keep(target: Any, function: Callable[..., Any], *, border: bool = False) -> None:
     """Keep what is compiled from a function on disk.
@@ -170,6 +209,4 @@ def is_compiled(target: Any, signature: Any) -> bool:
     """Whether code for this signature, made from the present sources, is on disk."""
     if not is_kept(target):
         return False
-    kept = target._cache
-    key = kept._index_key(signature, cpu_target.target_context.codegen())
-    return key in kept._cache_file._load_index()
+    return bool(target._cache.has(signature, cpu_target.target_context.codegen()))

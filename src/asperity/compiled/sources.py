@@ -12,14 +12,15 @@ import contextlib
 import functools
 import glob
 import hashlib
+import importlib.util
 import os
 import re
 from collections.abc import Iterable, Iterator
-from importlib import metadata
 
 __all__ = ["source_stamp"]
 
 _PACKAGE = "asperity"
+_HEADERS = ("mjtype.h", "mjmodel.h", "mjdata.h")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Parsing every file takes ten times as long as parsing its import statements, at every start of
@@ -32,13 +33,18 @@ _PERHAPS = re.compile(r"import\b|from\b[^\n]*\\$", re.MULTILINE)
 
 
 @functools.cache
-def _mujoco_version() -> str:
-    for name in ("mujoco-core", "mujoco"):
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return "unknown"
+def _mujoco_stamp() -> bytes:
+    """Digest of the headers in which MuJoCo defines its structs, enums and constants.
+
+    They are the same in releases that mend errors.
+    """
+    spec = importlib.util.find_spec("mujoco")
+    digest = hashlib.sha256()
+    for folder in spec.submodule_search_locations or () if spec is not None else ():
+        for header in _HEADERS:
+            with open(os.path.join(folder, "include", "mujoco", header), "rb") as source:
+                digest.update(source.read())
+    return digest.digest()
 
 
 @functools.cache
@@ -136,7 +142,7 @@ def _ground() -> frozenset[str]:
 
 @functools.cache
 def source_stamp(file: str) -> str:
-    """Digest of a file, of all that it imports from this package, and of MuJoCo's version."""
+    """Digest of a file, of all that it imports from this package, and of MuJoCo's headers."""
     if os.path.isfile(file):
         waiting = {file, *_ground()}
     else:
@@ -147,7 +153,7 @@ def source_stamp(file: str) -> str:
         one = waiting.pop()
         seen.add(one)
         waiting |= _imports(one) - seen
-    digest = hashlib.sha256(_mujoco_version().encode())
+    digest = hashlib.sha256(_mujoco_stamp())
     for one in sorted(seen):
         digest.update(_digest(one))
     return digest.hexdigest()
