@@ -23,7 +23,6 @@ DEPTH = 9.81 / 4e5  # four springs of 1e5 N/m
 # its errors show.
 ATTEMPTS = {
     "Cenic": 30,
-    "Icf": 30,
     "Tamsi": 30,
     "ImplicitEuler": 35,
     "Sdirk2": 35,

@@ -32,7 +32,7 @@ def test_trajectories_are_the_same_to_the_bit() -> None:
     flags = int(model.opt.disableflags)
     quick = asp.Simulator(model, integrator=asp.Icf(time_step=5e-3))
     plain = asp.Simulator(model, integrator=asp.Icf(time_step=5e-3))
-    table = plain.plant.table
+    table = plain.session.plant.table
     assert table.detection_model != table.model
     table.detection_model = table.model
     contacts = 0
