@@ -69,6 +69,9 @@ def _compile_everything() -> None:
     print(f"{len(kernels)} functions are compiled …", flush=True)
     begin = time.perf_counter()
     compile_kernels(list(kernels.values()), "a wheel")
+    for integrator in INTEGRATORS:
+        # What Python calls with types of its own choice is compiled when it is called.
+        exec(FIRST_STEP.format(integrator=integrator), {})
     print(f"… in {time.perf_counter() - begin:.0f} s")
 
 
