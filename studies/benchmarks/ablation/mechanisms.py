@@ -110,7 +110,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
                 """
                 memory = EXTRAPOLATION.at(world.memory)
                 for tree in range(world.problem.graph.ntree):
-                    memory.undamps[tree] = 0
+                    memory.swings[tree] = 0
                 for i in range(memory.tangent.size):
                     memory.tangent[i] = 0.0
                 """,
