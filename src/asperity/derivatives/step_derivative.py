@@ -24,6 +24,7 @@ from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
+from asperity.plant.model.names import element
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 from asperity.systems import ExternalSystem
@@ -62,6 +63,12 @@ class StepDerivative:
     def _make_steps(self) -> None:
         """Prepare derivatives of steps in the simulator's present world."""
         simulator = self.simulator
+        if simulator.model.nflex > 0:
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, 0)
+            raise ModelError(
+                f"{name} is deformable, and steps of deformable bodies have no derivatives; take "
+                "differences of whole simulations."
+            )
         method, base = simulator.method, simulator.method.base
         self._world = simulator.world
         self.convex: ConvexStep | None = None

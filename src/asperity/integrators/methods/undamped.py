@@ -68,6 +68,10 @@ def _fill_shares(plant: Table, half: Table, step: float, shares: np.ndarray) -> 
         turned = shares[tree] * (step / _ANGLE) ** 2
         shares[tree] = _SHARE / (1.0 + turned * turned)
     contacts = half.contacts
+    if plant.elastic.bonds > 0:
+        # What is implicit of a deformable body is all of it, and what touches it hangs on that.
+        for tree in range(plant.ntree):
+            shares[tree] = 0.0
     for c in range(contacts.count):
         if contacts.patch[c] >= 0:
             for side in range(2):

@@ -132,6 +132,12 @@ class Cenic(Integrator):
         require_one_of("error_norm", self.error_norm, ERROR_NORMS)
 
     @property
+    def no_flexes(self) -> str | None:
+        if self.scheme == "trapezoid":
+            return "Cenic with scheme='trapezoid'"
+        return None
+
+    @property
     def stepping(self) -> ErrorControl:
         return ErrorControl(
             self.accuracy,

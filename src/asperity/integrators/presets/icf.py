@@ -94,6 +94,12 @@ class Icf(SteppedIntegrator):
         require_positive("friction_tolerance", self.friction_tolerance)
 
     @property
+    def no_flexes(self) -> str | None:
+        if self.friction == "similar":
+            return "Icf with friction='similar'"
+        return None
+
+    @property
     def sees_impacts(self) -> bool:
         return self.resolve_impacts
 
