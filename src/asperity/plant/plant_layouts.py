@@ -249,7 +249,10 @@ WORK = Layout(
     gains="f8[trees, inertia]",
     tree_motion="f8[trees, motion]",  # (`asperity.plant.tree_motion`)
     pair_material="f8[parameters]",
-    contact_share="f8[contacts]",  # of a surface, of contacts of flexes
+    # of contacts of flexes, of a surface (`asperity.plant.detection.flex_contacts`)
+    contact_share="f8[contacts]",
+    contact_depth="f8[contacts]",
+    contact_weight="f8[contacts]",
     fields=FIELD_WORK,
 )
 
@@ -286,7 +289,8 @@ SOFT = Layout(
     own="f8[particles, 9]",  # stiffness of a particle with itself [N/m],
     bond="f8[bonds, 9]",  # and of the first one of a bond with the second
     work="f8[3, 24]",
-    work_points="f8[8, 4]",
+    work_points="f8[11, 6]",
+    vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known
 )
 
 STATE = Layout(

@@ -39,4 +39,8 @@ ELASTIC = Layout(
     flex_first_corner="i8[:]",  # of its first tetrahedron in `corner`
     corner="i8[:]",  # vertices of tetrahedra, four by four, as counted within their flex
     flex_edge="f8[:]",  # mean length of edges on the surface [m]
+    flex_radius="f8[:]",  # [m]
+    particle_surface="i8[:]",  # 1 of those on a surface
+    geom_shape="i8[:]",  # type of geoms whose distance is known, −1 of others
+    geom_size="f8[:,:]",
 )

@@ -4,13 +4,22 @@ MuJoCo says of a contact which vertex, or which tetrahedron, is a side of it. Th
 point of the tetrahedron, the mean of its vertices with the contact point's weights, which are cut
 off at zero; force and lever arms are those of that point.
 
-Elements of a flex that lie on the same geom have contacts of their own, as many as MuJoCo finds.
-Each of them stands for a part of the surface: of a contact of depth d_i the stiffness is
+Where a face lies on a face, or on an edge, the points that it finds are anywhere on them, and
+others in every step. So the vertices of elements that touch a sphere, capsule, cylinder or box have
+contacts of their own, at their distance from it, as they have with planes. A contact of an element,
+of depth d_i, only counts where vertices v nearby do not touch, with the weight
 
-    k_i = k d_i/Σ_j (1 − |x_i − x_j|/ℓ) d_j
+    w_i = (1 − max_v c(|x_i − x_v|/ℓ) 1000 d_v/d_i)²,      c(r) = min(1, 4 − 2 r) ≥ 0,
 
-over all contacts j of the two that are nearer than a mean edge ℓ, itself included. It is k of one
-that is alone, and what is new begins with no force, so that it changes nothing else at first.
+which is that of a tip that enters between vertices, ℓ being the mean length of edges.
+
+Each contact stands for a part of the surface. With the stiffness k of one that is alone it has
+
+    k_i = k w_i d_i/(d_i + Σ_j (1 − |x_i − x_j|/ℓ) w_j d_j)
+
+where the sum is over contacts of elements j ≠ i with the same geom that are nearer than ℓ, or over
+vertices, too, if i is of an element, whose own d_i then has the weight w_i. What is new
+begins with no force, so that it changes nothing else at first.
 """
 
 from __future__ import annotations
@@ -20,6 +29,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import load_double, load_int
+from asperity.contact.combination import STIFFNESS
 from asperity.plant.detection.collision import (
     NO_PAIR,
     add_mujoco_contact,
@@ -28,16 +38,21 @@ from asperity.plant.detection.collision import (
     contacts_found,
     counts_as_contact,
     empty_contacts,
+    fill_mujoco_contact,
     follow_pair,
     make_links,
     side_inverse_mass,
 )
+from asperity.plant.detection.geom_distance import point_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = ["read_flex_contacts"]
 
 # Of a depth, in mean edges, so that contacts that just touch share alike.
 _LEAST_DEPTH = 1e-6
+# Of a contact of an element.
+_LEAST_WEIGHT = 1e-3
+_DEEPER = 1000.0
 
 
 @compiled
@@ -146,24 +161,31 @@ def _flex_link(
 
 
 @compiled
-def _set_sides(plant: Table, state: Table, c: int, address: int) -> bool:
+def _read_sides(plant: Table, contacts: Table, c: int, address: int) -> None:
+    """Read which elements or vertices one of MuJoCo's contacts is between."""
+    offsets = plant.offsets
+    for side in range(2):
+        contacts.element[c, side] = -1
+        contacts.vertex[c, side] = -1
+        if load_int(address + offsets.contact_flex + 4 * side) >= 0:
+            contacts.element[c, side] = load_int(address + offsets.contact_elem + 4 * side)
+            contacts.vertex[c, side] = load_int(address + offsets.contact_vert + 4 * side)
+
+
+@compiled
+def _set_sides(plant: Table, state: Table, c: int) -> bool:
     """Give a contact the links of its sides, and their points; False without room."""
     contacts = state.contacts
-    offsets = plant.offsets
     point = state.soft.work_points[7]
     for n in range(3):
         point[n] = contacts.point[c, n]
     contacts.inverse_mass[c] = 0.0
     for side in range(2):
-        contacts.element[c, side] = -1
-        contacts.vertex[c, side] = -1
-        flex = load_int(address + offsets.contact_flex + 4 * side)
+        flex = contacts.geom[c, side] - plant.ngeom
         if flex < 0:
             continue
-        element = load_int(address + offsets.contact_elem + 4 * side)
-        vertex = load_int(address + offsets.contact_vert + 4 * side)
-        contacts.element[c, side] = element
-        contacts.vertex[c, side] = vertex
+        element = contacts.element[c, side]
+        vertex = contacts.vertex[c, side]
         for n in range(3):
             point[n] = contacts.point[c, n]
         link = _flex_link(plant, state, flex, element, vertex, point)
@@ -185,31 +207,70 @@ def _set_sides(plant: Table, state: Table, c: int, address: int) -> bool:
             for n in range(3):
                 arm[c, n] = point[n] - state.mj_subtree_com[root, n]
         contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
-    return contacts.link[c, 0] >= 0 or contacts.link[c, 1] >= 0
+    return True
+
+
+@compiled
+def _of_element(contacts: Table, c: int) -> bool:
+    return contacts.element[c, 0] >= 0 or contacts.element[c, 1] >= 0
+
+
+@compiled
+def _distance(contacts: Table, c: int, d: int) -> float:
+    square = 0.0
+    for n in range(3):
+        square += (contacts.point[c, n] - contacts.point[d, n]) ** 2
+    return np.sqrt(square)
+
+
+@compiled
+def _weight(contacts: Table, c: int, first: int, last: int, edge: float) -> float:
+    """How far a contact of an element is deeper than those of vertices nearby."""
+    depth = max(-contacts.signed_distance[c], 0.0)
+    deepest = 0.0
+    for d in range(first, last):
+        if not _of_element(contacts, d):
+            near = min(4.0 - 2.0 * _distance(contacts, c, d) / edge, 1.0)
+            deepest = max(deepest, -_DEEPER * near * contacts.signed_distance[d])
+    if deepest >= depth:
+        return 1.0 if deepest == 0.0 else 0.0
+    part = 1.0 - deepest / depth
+    return part * part
 
 
 @compiled
 def _share_surface(plant: Table, state: Table, first: int, last: int) -> None:
-    """Let contacts of the elements of a flex with the same geom share its surface."""
+    """Let contacts of a flex with the same geom share its surface."""
     contacts = state.contacts
-    flex = contacts.geom[first, 1] - plant.ngeom
-    if flex < 0:
-        flex = contacts.geom[first, 0] - plant.ngeom
+    flex = max(contacts.geom[first, 0], contacts.geom[first, 1]) - plant.ngeom
     edge = plant.elastic.flex_edge[flex]
     least = _LEAST_DEPTH * edge
+    depth = state.work.contact_depth
     share = state.work.contact_share
+    weights = state.work.contact_weight
     for i in range(first, last):
-        total = 0.0
+        depth[i] = max(-contacts.signed_distance[i], least)
+        share[i] = depth[i]
+    for i in range(first, last):
+        if _of_element(contacts, i):
+            weight = _weight(contacts, i, first, last, edge)
+            weights[i] = weight
+            depth[i] *= weight
+            share[i] *= weight
+    for i in range(first, last):
+        total = depth[i]
         for j in range(first, last):
-            square = 0.0
-            for n in range(3):
-                square += (contacts.point[i, n] - contacts.point[j, n]) ** 2
-            if square < edge * edge:
-                depth = max(-contacts.signed_distance[j], least)
-                total += (1.0 - np.sqrt(square) / edge) * depth
-        share[i] = max(-contacts.signed_distance[i], least) / total
+            if j == i or not (_of_element(contacts, i) or _of_element(contacts, j)):
+                continue
+            total += max(1.0 - _distance(contacts, i, j) / edge, 0.0) * depth[j]
+        share[i] = share[i] / total if total > 0.0 else 0.0
     for i in range(first, last):
         contacts.stiffness[i] *= share[i]
+
+
+@compiled
+def _same_pair(contacts: Table, c: int, d: int) -> bool:
+    return contacts.geom[c, 0] == contacts.geom[d, 0] and contacts.geom[c, 1] == contacts.geom[d, 1]
 
 
 @compiled
@@ -217,19 +278,103 @@ def _share_surfaces(plant: Table, state: Table) -> None:
     contacts = state.contacts
     first = 0
     while first < contacts.count:
-        last = first + 1
-        if contacts.element[first, 0] < 0 and contacts.element[first, 1] < 0:
-            first = last
-            continue
-        while (
-            last < contacts.count
-            and contacts.geom[last, 0] == contacts.geom[first, 0]
-            and contacts.geom[last, 1] == contacts.geom[first, 1]
-            and (contacts.element[last, 0] >= 0 or contacts.element[last, 1] >= 0)
-        ):
+        last = first
+        elements = False
+        while last < contacts.count and _same_pair(contacts, first, last):
+            elements = elements or _of_element(contacts, last)
             last += 1
-        _share_surface(plant, state, first, last)
+        if elements:
+            _share_surface(plant, state, first, last)
         first = last
+
+
+@compiled
+def _add_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
+    """Add contacts of the vertices of an element that touches a geom; False without room."""
+    contacts = state.contacts
+    elastic = plant.elastic
+    soft = state.soft
+    side = 0 if contacts.element[c, 0] >= 0 else 1
+    geom = contacts.geom[c, 1 - side]
+    if geom >= plant.ngeom or elastic.geom_shape[geom] < 0:
+        return True
+    flex = contacts.geom[c, side] - plant.ngeom
+    first = elastic.flex_first_vertex[flex]
+    corner = elastic.flex_first_corner[flex] + 4 * contacts.element[c, side]
+    margin = load_double(address + plant.offsets.contact_margin)
+    point = soft.work_points[8]
+    normal = soft.work_points[9]
+    for a in range(4):
+        vertex = elastic.corner[corner + a]
+        p = first + vertex
+        if soft.vertex_geom[p] == geom + 1 or elastic.particle_surface[p] == 0:
+            continue
+        _vertex_position(plant, state, p, soft.work_points, 8)
+        distance = point_distance(plant, state, geom, point, soft.work_points[10], normal)
+        distance -= elastic.flex_radius[flex]
+        soft.vertex_geom[p] = geom + 1
+        if distance > margin:
+            continue
+        new = contacts.count
+        if new >= contacts.link.shape[0]:
+            return False
+        _copy_contact(contacts, c, new)
+        contacts.signed_distance[new] = distance
+        sign = 1.0 if side == 1 else -1.0
+        _set_frame(contacts, new, sign * normal[0], sign * normal[1], sign * normal[2])
+        contacts.element[new, side] = -1
+        contacts.vertex[new, side] = vertex
+        for n in range(3):
+            contacts.point[new, n] = point[n]
+        state.work.contact_weight[new] = 1.0
+        contacts.count = new + 1
+    return True
+
+
+@compiled
+def _copy_contact(contacts: Table, source: int, target: int) -> None:
+    """Copy the materials of a contact, and what it is between."""
+    for side in range(2):
+        contacts.geom[target, side] = contacts.geom[source, side]
+        contacts.element[target, side] = contacts.element[source, side]
+        contacts.vertex[target, side] = contacts.vertex[source, side]
+        contacts.link[target, side] = contacts.link[source, side]
+        contacts.surface_velocity[target, side] = contacts.surface_velocity[source, side]
+    contacts.source[target] = contacts.source[source]
+    contacts.area[target] = 0.0
+    contacts.patch[target] = -1
+    contacts.growth[target] = 1.0
+    contacts.carried[target] = 0.0
+    contacts.stiffness[target] = contacts.stiffness[source]
+    contacts.dissipation[target] = contacts.dissipation[source]
+    contacts.static_friction[target] = contacts.static_friction[source]
+    contacts.dynamic_friction[target] = contacts.dynamic_friction[source]
+    contacts.stiction_tolerance[target] = contacts.stiction_tolerance[source]
+    contacts.relaxation_time[target] = contacts.relaxation_time[source]
+    contacts.ellipsoidal[target] = contacts.ellipsoidal[source]
+    for k in range(4):
+        contacts.slip_scale[target, k] = contacts.slip_scale[source, k]
+
+
+@compiled
+def _set_frame(contacts: Table, c: int, x: float, y: float, z: float) -> None:
+    """Fill a contact's axes: the normal, and two tangents."""
+    frame = contacts.frame[c]
+    frame[6] = x
+    frame[7] = y
+    frame[8] = z
+    # As MuJoCo chooses them: beside the y axis, or beside the z axis where this is the normal.
+    if abs(y) < 0.5:
+        u, v, w = -x * y, 1.0 - y * y, -z * y
+    else:
+        u, v, w = -x * z, -y * z, 1.0 - z * z
+    scale = 1.0 / np.sqrt(u * u + v * v + w * w)
+    frame[0] = u * scale
+    frame[1] = v * scale
+    frame[2] = w * scale
+    frame[3] = y * frame[2] - z * frame[1]
+    frame[4] = z * frame[0] - x * frame[2]
+    frame[5] = x * frame[1] - y * frame[0]
 
 
 @compiled
@@ -248,16 +393,51 @@ def _add_flex_contact(plant: Table, state: Table, index: int, address: int) -> b
     if make_links(plant, state, a, b) < 0:
         return False
     share = combine_materials(plant, state, a, b, friction)
-    c = state.contacts.count
-    add_mujoco_contact(plant, state, index, address, (a, b), share)
-    if state.contacts.count > c:
-        links = state.contacts.link_count
-        if not _set_sides(plant, state, c, address):
-            if state.contacts.link_count == links:
-                # Nothing of it can move.
-                state.contacts.count = c
-                return state.contacts.link_count + 2 < state.contacts.link_tree.size
-            return False
+    material = state.work.pair_material
+    if material[STIFFNESS] <= 0.0:
+        return True
+    contacts = state.contacts
+    c = contacts.count
+    if c >= contacts.link.shape[0]:
+        return False
+    fill_mujoco_contact(plant, state, c, index, address, (a, b), share, material)
+    _read_sides(plant, contacts, c, address)
+    state.work.contact_weight[c] = 1.0
+    contacts.count = c + 1
+    return not _of_element(contacts, c) or _add_vertices(plant, state, c, address)
+
+
+@compiled
+def _move_contact(contacts: Table, source: int, target: int) -> None:
+    """Let a contact take the place of another one, before it has links of flexes."""
+    _copy_contact(contacts, source, target)
+    contacts.signed_distance[target] = contacts.signed_distance[source]
+    contacts.inverse_mass[target] = contacts.inverse_mass[source]
+    for k in range(9):
+        contacts.frame[target, k] = contacts.frame[source, k]
+    for n in range(3):
+        contacts.point[target, n] = contacts.point[source, n]
+        contacts.arm_a[target, n] = contacts.arm_a[source, n]
+        contacts.arm_b[target, n] = contacts.arm_b[source, n]
+
+
+@compiled
+def _end_contacts(plant: Table, state: Table) -> bool:
+    """Leave out what has no weight or cannot move, and make links of flexes; False without room."""
+    contacts = state.contacts
+    count = 0
+    for c in range(contacts.count):
+        if state.work.contact_weight[c] < _LEAST_WEIGHT:
+            continue
+        if count < c:
+            _move_contact(contacts, c, count)
+        if max(contacts.geom[count, 0], contacts.geom[count, 1]) >= plant.ngeom:
+            if not _set_sides(plant, state, count):
+                return False
+            if contacts.link[count, 0] < 0 and contacts.link[count, 1] < 0:
+                continue
+        count += 1
+    contacts.count = count
     return True
 
 
@@ -270,21 +450,25 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
     if found > contacts.link.shape[0]:
         return CONTACTS_FULL
     pair = NO_PAIR
+    for p in range(plant.elastic.particles):
+        state.soft.vertex_geom[p] = 0
     for index in range(found):
         address = contact_address(plant, state, index)
         if not counts_as_contact(plant, address):
             continue
-        room = True
+        c = contacts.count
         flexes = address + plant.offsets.contact_flex
-        if load_int(flexes) >= 0 or load_int(flexes + 4) >= 0:
+        if c >= contacts.link.shape[0]:
+            room = False
+        elif load_int(flexes) >= 0 or load_int(flexes + 4) >= 0:
             room = _add_flex_contact(plant, state, index, address)
         else:
-            c = contacts.count
             pair = follow_pair(plant, state, address, pair)
             a, b, _, moving, share = pair
             room = moving >= 0
             if moving == 1:
                 add_mujoco_contact(plant, state, index, address, (a, b), share)
+            state.work.contact_weight[c] = 1.0
             for side in range(2):
                 contacts.element[c, side] = -1
                 contacts.vertex[c, side] = -1
@@ -292,4 +476,7 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
             contacts.count = 0
             return CONTACTS_FULL
     _share_surfaces(plant, state)
+    if not _end_contacts(plant, state):
+        contacts.count = 0
+        return CONTACTS_FULL
     return EVALUATED

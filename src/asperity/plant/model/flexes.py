@@ -15,6 +15,7 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.errors import ModelError
+from asperity.plant.detection.geom_distance import SHAPES
 from asperity.plant.model.joints import integers
 from asperity.plant.model.names import element
 from asperity.soft.elements import (
@@ -30,7 +31,10 @@ from asperity.soft.layout import ELASTIC
 
 __all__ = ["FLEX_ARRAYS", "check_flexes", "contact_stiffness", "elastic_table", "flex_notes"]
 
-FLEX_ARRAYS = ("flex_vert", "flex_stiffness", "flex_damping", "body_pos", "body_quat", "qpos0")
+FLEX_ARRAYS = (
+    *("flex_vert", "flex_stiffness", "flex_damping", "flex_radius", "body_pos", "body_quat"),
+    *("qpos0", "geom_type", "geom_size"),
+)
 """Arrays of a model of which the table of its elements is made."""
 
 # Displacement for which forces are found, in units of the mean edge, and how far those of linear
@@ -141,7 +145,12 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
                 )
             continue
         parent = int(model.body_parentid[body])
-        if model.body_weldid[parent] != 0 or model.body_mocapid[model.body_rootid[body]] >= 0:
+        pinned = np.abs(model.flex_vert[vertex]).max() > _TOLERANCE
+        if (
+            pinned
+            or model.body_weldid[parent] != 0
+            or model.body_mocapid[model.body_rootid[body]] >= 0
+        ):
             raise ModelError(
                 f"{name} is part of a body that moves ({label}), and only flexes beside moving "
                 "bodies are simulated; put its flexcomp into the world, and hold it by contact or "
@@ -154,7 +163,6 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
             or not slides.all()
             or np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE
             or np.abs(model.body_quat[body] - [1.0, 0.0, 0.0, 0.0]).max() > _TOLERANCE
-            or np.abs(model.flex_vert[vertex]).max() > _TOLERANCE
         ):
             raise ModelError(
                 f"{name}: its vertex on {label} does not move along three axes of its own; use "
@@ -299,6 +307,11 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.flex_first_vertex = integers(model.flex_vertadr)
     table.flex_first_corner = integers(model.flex_elemdataadr)
     table.corner = integers(model.flex_elem)
+    table.flex_radius = np.array(model.flex_radius, dtype=np.float64)
+    table.particle_surface = _on_surface(model)
+    known = np.isin(model.geom_type, SHAPES)
+    table.geom_shape = np.where(known, model.geom_type, -1).astype(np.int64)
+    table.geom_size = np.array(model.geom_size, dtype=np.float64)
     table.flex_edge = np.array([_mean_edge(model, flex) for flex in range(model.nflex)])
     return table
 
@@ -380,6 +393,10 @@ def _table(elements: list[Element], tree: np.ndarray, ntree: int, damping: np.nd
         flex_first_corner=none,
         corner=none,
         flex_edge=np.zeros(0),
+        flex_radius=np.zeros(0),
+        particle_surface=none,
+        geom_shape=none,
+        geom_size=np.zeros((0, 3)),
     )
 
 
@@ -400,11 +417,24 @@ def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
     return out
 
 
+def _shell(model: mujoco.MjModel, flex: int) -> np.ndarray:
+    """Triangles of the surface of a flex, shape (n, 3)."""
+    first = int(model.flex_shelldataadr[flex])
+    return np.asarray(model.flex_shell[first : first + 3 * int(model.flex_shellnum[flex])]).reshape(
+        -1, 3
+    )
+
+
+def _on_surface(model: mujoco.MjModel) -> np.ndarray:
+    found = np.zeros(model.nflexvert, np.int64)
+    for flex in range(model.nflex):
+        found[model.flex_vertadr[flex] + _shell(model, flex).ravel()] = 1
+    return found
+
+
 def _mean_edge(model: mujoco.MjModel, flex: int) -> float:
     """Mean length of the edges on the surface of a flex [m]."""
-    shell = int(model.flex_shelldataadr[flex])
-    triangles = model.flex_shell[shell : shell + 3 * int(model.flex_shellnum[flex])]
-    corner = _rest_positions(model, flex)[triangles.reshape(-1, 3)]
+    corner = _rest_positions(model, flex)[_shell(model, flex)]
     return float(np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=-1).mean())
 
 

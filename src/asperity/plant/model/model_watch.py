@@ -48,7 +48,7 @@ _UNREAD = frozenset(
 )
 
 # Of flexes: MuJoCo's collision detection reads the others.
-_READ = frozenset({"flex_stiffness", "flex_damping", "flex_vert"})
+_READ = frozenset({"flex_stiffness", "flex_damping", "flex_vert", "flex_radius"})
 
 _STRUCTURE = frozenset((
     "body_parentid", "body_rootid", "body_weldid", "body_mocapid", "body_jntnum", "body_jntadr",
