@@ -153,16 +153,44 @@ def _downdate_by_particle(problem: Table, tree: int, entries: int, end: int) -> 
                 downdate(problem, tree, a, m, b, p, coupling, graph.entry_block[target])
             continue
         downdate_3(coupling, a, a, problem.factor, block)
+        # Stores could be to where these numbers come from, for all that a compiler knows.
+        u0 = coupling[a]
+        u1 = coupling[a + 1]
+        u2 = coupling[a + 2]
+        v0 = coupling[a + 3]
+        v1 = coupling[a + 4]
+        v2 = coupling[a + 5]
+        w0 = coupling[a + 6]
+        w1 = coupling[a + 7]
+        w2 = coupling[a + 8]
         for later in range(entry + 1, end):
             third = graph.entry_tree[later]
             while graph.entry_tree[target] != third:
                 target += 1
             b = graph.entry_block[later]
-            if graph.tree_size[third] == 3:
-                downdate_3(coupling, a, b, coupling, graph.entry_block[target])
-            else:
+            if graph.tree_size[third] != 3:
                 p = graph.tree_size[third]
                 downdate(problem, tree, a, m, b, p, coupling, graph.entry_block[target])
+                continue
+            at = graph.entry_block[target]
+            x0 = coupling[b]
+            x1 = coupling[b + 1]
+            x2 = coupling[b + 2]
+            y0 = coupling[b + 3]
+            y1 = coupling[b + 4]
+            y2 = coupling[b + 5]
+            z0 = coupling[b + 6]
+            z1 = coupling[b + 7]
+            z2 = coupling[b + 8]
+            coupling[at] -= u0 * x0 + v0 * y0 + w0 * z0
+            coupling[at + 1] -= u0 * x1 + v0 * y1 + w0 * z1
+            coupling[at + 2] -= u0 * x2 + v0 * y2 + w0 * z2
+            coupling[at + 3] -= u1 * x0 + v1 * y0 + w1 * z0
+            coupling[at + 4] -= u1 * x1 + v1 * y1 + w1 * z1
+            coupling[at + 5] -= u1 * x2 + v1 * y2 + w1 * z2
+            coupling[at + 6] -= u2 * x0 + v2 * y0 + w2 * z0
+            coupling[at + 7] -= u2 * x1 + v2 * y1 + w2 * z1
+            coupling[at + 8] -= u2 * x2 + v2 * y2 + w2 * z2
 
 
 @compiled

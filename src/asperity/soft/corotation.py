@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 
 __all__ = ["add_elasticity"]
 
@@ -94,21 +94,40 @@ def _rotation(f: np.ndarray, r: np.ndarray) -> None:
             r[6 + c] = cosine * w + sine * (x * v - y * u) + z * dot
 
 
-@compiled
+@inlined
 def _add_pair(
-    matrix: np.ndarray, at: int, stride: int, r: np.ndarray, out: np.ndarray, row: int, swap: int
+    matrix: np.ndarray,
+    at: int,
+    stride: int,
+    r: tuple[float, float, float, float, float, float, float, float, float],
+    out: np.ndarray,
+    row: int,
+    swap: int,
 ) -> None:
     """out[row] += R K Rᵀ, or its transpose, for a 3 × 3 part of a matrix."""
-    for i in range(3):
-        a = r[3 * i]
-        b = r[3 * i + 1]
-        c = r[3 * i + 2]
-        x = a * matrix[at] + b * matrix[at + stride] + c * matrix[at + 2 * stride]
-        y = a * matrix[at + 1] + b * matrix[at + stride + 1] + c * matrix[at + 2 * stride + 1]
-        z = a * matrix[at + 2] + b * matrix[at + stride + 2] + c * matrix[at + 2 * stride + 2]
-        for j in range(3):
-            value = x * r[3 * j] + y * r[3 * j + 1] + z * r[3 * j + 2]
-            out[row, 3 * j + i if swap else 3 * i + j] += value
+    target = out[row]
+    low = at + stride
+    last = low + stride
+    x0 = matrix[at] * r[0] + matrix[at + 1] * r[1] + matrix[at + 2] * r[2]
+    x1 = matrix[at] * r[3] + matrix[at + 1] * r[4] + matrix[at + 2] * r[5]
+    x2 = matrix[at] * r[6] + matrix[at + 1] * r[7] + matrix[at + 2] * r[8]
+    y0 = matrix[low] * r[0] + matrix[low + 1] * r[1] + matrix[low + 2] * r[2]
+    y1 = matrix[low] * r[3] + matrix[low + 1] * r[4] + matrix[low + 2] * r[5]
+    y2 = matrix[low] * r[6] + matrix[low + 1] * r[7] + matrix[low + 2] * r[8]
+    z0 = matrix[last] * r[0] + matrix[last + 1] * r[1] + matrix[last + 2] * r[2]
+    z1 = matrix[last] * r[3] + matrix[last + 1] * r[4] + matrix[last + 2] * r[5]
+    z2 = matrix[last] * r[6] + matrix[last + 1] * r[7] + matrix[last + 2] * r[8]
+    b = 3 if swap else 1
+    a = 1 if swap else 3
+    target[0] += r[0] * x0 + r[1] * y0 + r[2] * z0
+    target[b] += r[0] * x1 + r[1] * y1 + r[2] * z1
+    target[2 * b] += r[0] * x2 + r[1] * y2 + r[2] * z2
+    target[a] += r[3] * x0 + r[4] * y0 + r[5] * z0
+    target[4] += r[3] * x1 + r[4] * y1 + r[5] * z1
+    target[a + 2 * b] += r[3] * x2 + r[4] * y2 + r[5] * z2
+    target[2 * a] += r[6] * x0 + r[7] * y0 + r[8] * z0
+    target[2 * a + b] += r[6] * x1 + r[7] * y1 + r[8] * z1
+    target[8] += r[6] * x2 + r[7] * y2 + r[8] * z2
 
 
 @compiled
@@ -137,7 +156,7 @@ def add_elasticity(
         and with another one.
     """
     energy = 0.0
-    r = work[1]
+    rotation = work[1]
     f = work[2]
     u = work[0]
     for element in range(elastic.elements):
@@ -167,16 +186,27 @@ def add_elasticity(
                 f[j] += dx * g
                 f[3 + j] += dy * g
                 f[6 + j] += dz * g
-        _rotation(f, r)
+        _rotation(f, rotation)
+        r = (
+            rotation[0],
+            rotation[1],
+            rotation[2],
+            rotation[3],
+            rotation[4],
+            rotation[5],
+            rotation[6],
+            rotation[7],
+            rotation[8],
+        )
         for k in range(count):
             p = elastic.place_particle[first + k]
             dx = position[p, 0] - x
             dy = position[p, 1] - y
             dz = position[p, 2] - z
-            for i in range(3):
-                u[3 * k + i] = (
-                    r[i] * dx + r[3 + i] * dy + r[6 + i] * dz - elastic.place_rest[first + k, i]
-                )
+            rest = elastic.place_rest[first + k]
+            u[3 * k] = r[0] * dx + r[3] * dy + r[6] * dz - rest[0]
+            u[3 * k + 1] = r[1] * dx + r[4] * dy + r[7] * dz - rest[1]
+            u[3 * k + 2] = r[2] * dx + r[5] * dy + r[8] * dz - rest[2]
         width = 3 * count
         pair = elastic.element_pair[element]
         for a in range(count):
@@ -191,8 +221,9 @@ def add_elasticity(
                 fz += elastic.matrix[row + 2 * width + b] * value
             energy += 0.5 * (fx * u[3 * a] + fy * u[3 * a + 1] + fz * u[3 * a + 2])
             p = elastic.place_particle[first + a]
-            for i in range(3):
-                force[p, i] -= r[3 * i] * fx + r[3 * i + 1] * fy + r[3 * i + 2] * fz
+            force[p, 0] -= r[0] * fx + r[1] * fy + r[2] * fz
+            force[p, 1] -= r[3] * fx + r[4] * fy + r[5] * fz
+            force[p, 2] -= r[6] * fx + r[7] * fy + r[8] * fz
             for b in range(a):
                 code = elastic.pair_bond[pair]
                 pair += 1
