@@ -46,11 +46,12 @@ def beam(cells: int, *, young: float, poisson: float, mass: float = 1.0) -> mujo
     spacing = 0.1 / cells
     count = f"{10 * cells + 1} {cells + 1} {cells + 1}"
     return compile_soft(
+        "<body name='wall'>"
         f"<flexcomp name='beam' type='grid' dim='3' count='{count}' pos='0.5 0 0' radius='0.001'"
         f" spacing='{spacing} {spacing} {spacing}' mass='{mass}'>"
         f"<pin gridrange='0 0 0 0 {cells} {cells}'/>"
         f"<elasticity young='{young}' poisson='{poisson}'/>"
-        "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp>",
+        "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp></body>",
         gravity=0.0,
     )
 
