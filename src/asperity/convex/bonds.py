@@ -16,8 +16,10 @@ from asperity.convex.couplings import block_of
 __all__ = ["add_bonds", "bond_fields", "multiply_bonds", "place_bonds"]
 
 
-def bond_fields(ntree: int, bond_tree: np.ndarray | None) -> dict[str, Any]:
-    """Fields of the graph for pairs of trees, shape (bonds, 2)."""
+def bond_fields(
+    ntree: int, bond_tree: np.ndarray | None, bond_rank: np.ndarray | None
+) -> dict[str, Any]:
+    """Fields of the graph for pairs of trees, shape (bonds, 2), and their ranks, shape (ntree,)."""
     pairs = np.zeros((0, 2), np.int64) if bond_tree is None else bond_tree.astype(np.int64)
     ends = pairs.ravel()
     root = np.arange(ntree, dtype=np.int64)
@@ -31,7 +33,11 @@ def bond_fields(ntree: int, bond_tree: np.ndarray | None) -> dict[str, Any]:
         _, label = connected_components(graph, directed=False)
         _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
         root = first[inverse].astype(np.int64)
+    rank = np.full(ntree, -1, np.int64)
+    if bond_rank is not None and len(pairs):
+        rank = bond_rank.astype(np.int64)
     return {
+        "bond_rank": rank,
         "bond_tree": pairs,
         "bond_first": np.searchsorted(np.sort(ends), np.arange(ntree + 1)).astype(np.int64),
         "bond_end": np.argsort(ends, kind="stable").astype(np.int64),

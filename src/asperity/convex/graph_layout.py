@@ -61,6 +61,7 @@ GRAPH = Layout(
     bond_first="i8[ntree + 1]",  # a tree's bonds in the list of all ends of bonds,
     bond_end="i8[2 * bonds]",  # each the bond, doubled, and 1 more for its second tree
     bond_root="i8[ntree]",  # the first of all trees that hang together by bonds
+    bond_rank="i8[ntree]",  # its place in the order of elimination, −1 of trees without bonds
     bond_groups="i8",  # number of such groups, single trees included
     # graph of trees
     islands="i8",

@@ -257,6 +257,7 @@ def new_problem(
     rows: int,
     dof_parent: np.ndarray | None = None,
     bond_tree: np.ndarray | None = None,
+    bond_rank: np.ndarray | None = None,
     max_iterations: int = 100,
     reuse_iterations: int = 0,
 ) -> Table:
@@ -264,14 +265,15 @@ def new_problem(
 
     ``dof_parent`` is the degree of freedom before each one in its tree, −1 for the first. Without
     it A is taken for dense within a tree. ``bond_tree`` are pairs of trees of three dofs that A
-    couples, shape (bonds, 2).
+    couples, shape (bonds, 2), and ``bond_rank`` the places of these trees in their order of
+    elimination, −1 of others, shape (ntree,).
     """
     ntree = len(tree_size)
     nv = int(np.sum(tree_size))
     block_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
     largest = int(tree_size.max(initial=6))
     chains = chain_fields(tree_start, tree_size, dof_parent)
-    bonds = bond_fields(ntree, bond_tree)
+    bonds = bond_fields(ntree, bond_tree, bond_rank)
     sizes = {"contacts": contacts, "rows": rows, "links": links, "bonds": len(bonds["bond_tree"])}
     table = Table(
         PROBLEM,

@@ -171,6 +171,7 @@ class World(HoldsAddresses):
                 rows=self.row_capacity,
                 dof_parent=plant.table.dof_parent,
                 bond_tree=plant.table.elastic.bond_tree,
+                bond_rank=plant.table.elastic.tree_rank,
             )
             self.table.problem = self._problem
 

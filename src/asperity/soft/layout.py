@@ -34,6 +34,7 @@ ELASTIC = Layout(
     bond_damping="f8[:]",  # β of Rayleigh's damping β K [s]
     particle_damping="f8[:]",
     tree_particle="i8[:]",  # particle of a tree; −1 of others
+    tree_rank="i8[:]",  # its place in the order of elimination; −1 of others
     # collision: elements of the flexes, as MuJoCo counts them
     flex_first_vertex="i8[:]",
     flex_first_corner="i8[:]",  # of its first tetrahedron in `corner`

@@ -18,6 +18,7 @@ from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
 from asperity.plant.model.joints import integers
 from asperity.plant.model.names import element
+from asperity.soft.dissection import dissection_ranks
 from asperity.soft.elements import (
     Element,
     elasticity,
@@ -299,6 +300,11 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     base -= np.where(moving[:, None], start, 0.0)
     tree = np.where(moving, dof_tree[dof], -1)
     table = _table(elements, tree, int(dof_tree.max()) + 1, model.flex_damping[owner])
+    moves = np.flatnonzero(tree >= 0)
+    place = np.full(len(table.tree_particle), -1, np.int64)
+    place[tree[moves]] = np.arange(len(moves))
+    ranks = dissection_ranks(base[moves], place[table.bond_tree])
+    table.tree_rank[tree[moves]] = ranks
     table.particle_dof = dof
     table.particle_qpos = qpos
     table.particle_base = base
@@ -389,6 +395,7 @@ def _table(elements: list[Element], tree: np.ndarray, ntree: int, damping: np.nd
         bond_damping=damping[trees[:, 0]],
         particle_damping=damping,
         tree_particle=of_tree,
+        tree_rank=np.full(ntree, -1, np.int64),
         flex_first_vertex=none,
         flex_first_corner=none,
         corner=none,

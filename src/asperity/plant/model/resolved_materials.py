@@ -48,6 +48,7 @@ class GeomNames:
     def __init__(self, model: mujoco.MjModel) -> None:
         # Flexes count on from the geoms.
         flexes = [mujoco.mj_id2name(model, _FLEX, i) or "" for i in range(model.nflex)]
+        self._kinds = "geom or flex" if flexes else "geom"
         self._geoms = [*(model.geom(i).name for i in range(model.ngeom)), *flexes]
         self._bodies = [model.body(i).name for i in range(model.nbody)]
         self._body = [int(body) for body in model.geom_bodyid]
@@ -56,7 +57,7 @@ class GeomNames:
         """Geoms of a name or glob."""
         indices = _matching(self._geoms, pattern)
         if not indices:
-            raise ModelError(f"contact parameters: no geom or flex is named {pattern!r}.")
+            raise ModelError(f"contact parameters: no {self._kinds} is named {pattern!r}.")
         return indices
 
     def of_bodies(self, pattern: str) -> list[int]:
