@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
@@ -110,3 +112,30 @@ def test_same_bits() -> None:
         sim.advance_to(0.1)
         runs.append(sim.data.qpos.copy())
     assert np.array_equal(*runs)
+
+
+def test_checkpoints_and_threads_change_nothing(tmp_path: Path) -> None:
+    model = compile_soft("<geom type='plane' size='1 1 0.1'/>" + cube(height=0.03))
+    whole = asp.Simulator(model, integrator=asp.Cenic(), threads=2)
+    whole.advance_to(0.05)
+    again = asp.Simulator.load(whole.save(tmp_path / "half"))
+    for sim in (whole, again):
+        sim.advance_to(0.1)
+    alone = asp.Simulator(model, integrator=asp.Cenic(), threads=1)
+    for time in (0.05, 0.1):
+        alone.advance_to(time)
+    assert np.array_equal(whole.data.qpos, again.data.qpos)
+    assert np.array_equal(whole.data.qpos, alone.data.qpos)
+
+
+def test_a_new_stiffness_is_noticed() -> None:
+    model = beam(1, young=1e6, poisson=0.0)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=100.0))
+    dofs = vertex_dofs(model)
+    tip = int(np.flatnonzero(dofs >= 0)[-1])
+    sim.data.qfrc_applied[dofs[tip] + 2] = 1e-3
+    sim.advance_to(500.0)
+    before = sim.data.qpos[dofs[tip] + 2]
+    model.flex_stiffness[:] *= 2.0
+    sim.advance_to(1000.0)
+    assert sim.data.qpos[dofs[tip] + 2] == pytest.approx(0.5 * before, rel=1e-4)

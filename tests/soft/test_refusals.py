@@ -73,3 +73,18 @@ def test_notes_say_what_is_approximated() -> None:
     report = asp.Simulator(compile_soft(cube()), integrator=asp.Icf()).load_report
     assert any("same mass" in note for note in report.notes)
     assert not any("tetrahedra" in note for note in report.notes)
+
+
+def test_options_without_flexes_are_refused_later_too() -> None:
+    sim = asp.Simulator(compile_soft(cube()), integrator=asp.Icf())
+    with pytest.raises(asp.ModelError, match="Icf with friction='similar' does not simulate"):
+        sim.change_integrator(asp.Icf(friction="similar"))
+
+
+def test_pressure_fields_beside_a_flex() -> None:
+    model = compile_soft("<body name='ball'><freejoint/><geom size='0.1'/></body>" + cube())
+    contact = asp.ContactParameters(
+        bodies={"ball": asp.Material(surface="compliant", hydroelastic_modulus=1e6)}
+    )
+    with pytest.raises(asp.ModelError, match="Pressure fields and deformable bodies"):
+        asp.Simulator(model, integrator=asp.Icf(), contact=contact)
