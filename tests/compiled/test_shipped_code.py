@@ -44,6 +44,7 @@ def test_code_in_the_package_is_used_elsewhere_until_a_source_changes(tmp_path: 
     used = made.rename(tmp_path / "used")
     assert _run(used, USE, "empty") == "True"
     assert not list((tmp_path / "empty").rglob("*.nbc"))
+    assert _run(used, USE, "empty", NUMBA_CPU_NAME="generic") == "False"
     with (used / "asperity" / "compiled" / "tables.py").open("a") as source:
         source.write("# Another line.\n")
     assert _run(used, USE, "empty") == "False"

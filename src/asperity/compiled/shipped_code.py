@@ -14,6 +14,7 @@ import os
 from collections.abc import Mapping
 
 import llvmlite.binding as llvm
+from numba.core import config
 from numba.core.caching import IndexDataCacheFile
 
 __all__ = ["MACHINE", "SHIPPING", "SHIPS_CODE", "can_run", "is_shipping", "shipped_file"]
@@ -53,8 +54,12 @@ def can_run(features: Mapping[str, bool]) -> bool:
 
 @functools.cache
 def _is_used() -> bool:
-    """Whether there is code in the package that this processor can run."""
-    return os.path.isdir(_FOLDER) and can_run(llvm.get_host_cpu_features())
+    """Whether there is code in the package that this processor can run.
+
+    Who tells Numba for which processor to compile gets code for that one.
+    """
+    told = any(vars(config)[name] is not None for name in ("CPU_NAME", "CPU_FEATURES"))
+    return os.path.isdir(_FOLDER) and not told and can_run(llvm.get_host_cpu_features())
 
 
 def shipped_file(source: str, name: str, stamp: str) -> IndexDataCacheFile | None:

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Iterator
 __all__ = ["source_stamp"]
 
 _PACKAGE = "asperity"
-_HEADERS = ("mjtype.h", "mjmodel.h", "mjdata.h")
+_STRUCTS = ("structs.py", "enums.py")
 _ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Parsing every file takes ten times as long as parsing its import statements, at every start of
@@ -34,15 +34,15 @@ _PERHAPS = re.compile(r"import\b|from\b[^\n]*\\$", re.MULTILINE)
 
 @functools.cache
 def _mujoco_stamp() -> bytes:
-    """Digest of the headers in which MuJoCo defines its structs, enums and constants.
+    """Digest of MuJoCo's own descriptions of its structs and enums (``mujoco.introspect``).
 
     They are the same in releases that mend errors.
     """
     spec = importlib.util.find_spec("mujoco")
     digest = hashlib.sha256()
     for folder in spec.submodule_search_locations or () if spec is not None else ():
-        for header in _HEADERS:
-            with open(os.path.join(folder, "include", "mujoco", header), "rb") as source:
+        for name in _STRUCTS:
+            with open(os.path.join(folder, "introspect", name), "rb") as source:
                 digest.update(source.read())
     return digest.digest()
 
@@ -142,7 +142,7 @@ def _ground() -> frozenset[str]:
 
 @functools.cache
 def source_stamp(file: str) -> str:
-    """Digest of a file, of all that it imports from this package, and of MuJoCo's headers."""
+    """Digest of a file, of all that it imports from this package, and of MuJoCo's structs."""
     if os.path.isfile(file):
         waiting = {file, *_ground()}
     else:
