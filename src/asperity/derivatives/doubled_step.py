@@ -9,6 +9,9 @@ mass matrix half way, which change with the pose: what that leaves out is of the
 step. So is the response R f of the second half step's velocities to the
 difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are
 differences of `mj_rne`.
+
+How implicit springs are (`asperity.integrators.methods.springs`) is taken as given. It changes with
+stiffnesses and masses where a step does not resolve a spring: that is left out.
 """
 
 from __future__ import annotations

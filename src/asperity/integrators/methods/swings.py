@@ -23,8 +23,8 @@ the leapfrog method, σ = 0 and π = 1, feeds it where steps follow the motion. 
 solving for frequencies: s = −dᵀM v_1 / v_1ᵀM v_1.
 
 **Other motion.** All of this is of whole islands, so that what touches keeps its momentum. Where
-an island also does something else, as a rattleback that rocks while it spins,
-that quotient is no frequency. The square of the cosine between d and v_1 in the metric of the mass,
+an island also does something else, as a rattleback that rocks while it spins, that quotient is no
+frequency. The square of the cosine between d and v_1 in the metric of the mass,
 
     c = (dᵀM v_1)² / (dᵀM d · v_1ᵀM v_1)
 
@@ -54,7 +54,16 @@ from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.world_layout import WORLD
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
-__all__ = ["THIRD_ORDER", "find_swings", "tangent_matrix"]
+__all__ = [
+    "ALPHA",
+    "BETA",
+    "DELTA",
+    "GAMMA",
+    "LARGEST_SWING",
+    "THIRD_ORDER",
+    "find_swings",
+    "tangent_matrix",
+]
 
 THIRD_ORDER = 1.0 / 3.0
 """π of motion that is no swing."""
@@ -73,7 +82,7 @@ DELTA = (0.0, 1.0 / 6.0, -2.0 / 45.0, 1.0 / 210.0, -4.0 / 14175.0)
 _ANGLE = 0.2
 # What is summed of every island: −dᵀM v_1, dᵀM d, dᵀM (v̂ − v_0), v_1ᵀM v_1, and if it floats its
 # mass and the momenta of d, v_1 and v̂ − v_0.
-OPPOSED, SQUARE, KICK, ENERGY, MASS, MOMENTA = range(6)
+_OPPOSED, _SQUARE, _KICK, _ENERGY, _MASS, _MOMENTA = range(6)
 # Share of the accuracy that d must move something by to be worth a factorization.
 _NEGLIGIBLE = 1e-3
 
@@ -176,19 +185,19 @@ def _sum_products(world: Table, half: Table) -> None:
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
         for i in range(start, start + n):
-            sums[OPPOSED] -= impulse[i] * half.velocity[i]
-            sums[SQUARE] += impulse[i] * change[i]
-            sums[KICK] += impulse[i] * memory.kick[i]
-            sums[ENERGY] += memory.momentum[i] * half.velocity[i]
+            sums[_OPPOSED] -= impulse[i] * half.velocity[i]
+            sums[_SQUARE] += impulse[i] * change[i]
+            sums[_KICK] += impulse[i] * memory.kick[i]
+            sums[_ENERGY] += memory.momentum[i] * half.velocity[i]
         if memory.floating[memory.island[tree]] == 1:
             linear = 3 if plant.tree_spatial[tree] else 0
             row = graph.block_start[tree] + linear * n
-            sums[MASS] += half.mass[row + linear]
+            sums[_MASS] += half.mass[row + linear]
             for i in range(3):
-                sums[MOMENTA + i] += impulse[start + linear + i]
-                sums[MOMENTA + 3 + i] += memory.momentum[start + linear + i]
+                sums[_MOMENTA + i] += impulse[start + linear + i]
+                sums[_MOMENTA + 3 + i] += memory.momentum[start + linear + i]
                 for j in range(n):
-                    sums[MOMENTA + 6 + i] += half.mass[row + i * n + j] * memory.kick[start + j]
+                    sums[_MOMENTA + 6 + i] += half.mass[row + i * n + j] * memory.kick[start + j]
 
 
 @compiled
@@ -196,20 +205,20 @@ def _fill_shares(plant: Table, memory: Table) -> None:
     """Fill σ and π of every island."""
     for island in range(plant.ntree):
         sums = memory.sums[island]
-        if sums[MASS] > 0.0:
-            for i in range(MOMENTA, MOMENTA + 3):
-                sums[OPPOSED] += sums[i] * sums[i + 3] / sums[MASS]
-                sums[SQUARE] -= sums[i] * sums[i] / sums[MASS]
-                sums[KICK] -= sums[i] * sums[i + 6] / sums[MASS]
-                sums[ENERGY] -= sums[i + 3] * sums[i + 3] / sums[MASS]
+        if sums[_MASS] > 0.0:
+            for i in range(_MOMENTA, _MOMENTA + 3):
+                sums[_OPPOSED] += sums[i] * sums[i + 3] / sums[_MASS]
+                sums[_SQUARE] -= sums[i] * sums[i] / sums[_MASS]
+                sums[_KICK] -= sums[i] * sums[i + 6] / sums[_MASS]
+                sums[_ENERGY] -= sums[i + 3] * sums[i + 3] / sums[_MASS]
         turning = memory.turning[island]
         memory.slowed_share[island] = 0.0
         memory.moved_share[island] = turning * THIRD_ORDER
-        opposed = sums[OPPOSED]
-        if opposed > 0.0 and sums[SQUARE] > 0.0 and sums[ENERGY] > 0.0:
-            s = min(opposed / sums[ENERGY], LARGEST_SWING)
-            swings = turning * opposed * opposed / (sums[SQUARE] * sums[ENERGY])
-            ratio = sums[KICK] / sums[SQUARE]
+        opposed = sums[_OPPOSED]
+        if opposed > 0.0 and sums[_SQUARE] > 0.0 and sums[_ENERGY] > 0.0:
+            s = min(opposed / sums[_ENERGY], LARGEST_SWING)
+            swings = turning * opposed * opposed / (sums[_SQUARE] * sums[_ENERGY])
+            ratio = sums[_KICK] / sums[_SQUARE]
             slowed = 1.0 - 0.5 * (_series(ALPHA, s) + _series(BETA, s) * ratio)
             moved = 1.0 - _series(GAMMA, s) - _series(DELTA, s) * ratio
             memory.slowed_share[island] = swings * slowed
