@@ -149,14 +149,17 @@ def test_gradient_is_the_slope_of_the_potential():
             engine.set_state(data.qpos, np.zeros(12))
             while engine.grow(int(survey(engine.table))):
                 pass
-            assert engine.table.pair_plane[0] >= 0
-            z = engine.table.z.copy() + 1e-4 * rng.normal(size=24)
-            engine.table.step = 0.01
-            engine.table.q_target[:] = engine.table.q
+            assert engine.table.pairs.plane[0] >= 0
+            z = engine.table.poses.z.copy() + 1e-4 * rng.normal(size=24)
+            engine.table.time.step = 0.01
+            engine.table.poses.q_target[:] = engine.table.poses.q
             move_to(engine, z)
-            assert np.min(np.asarray(engine.table.candidate_square)[: engine.table.candidates]) > 0
+            assert (
+                np.min(np.asarray(engine.table.candidates.square)[: engine.table.candidates.count])
+                > 0
+            )
             assemble(engine)
-            slope = engine.table.gradient.copy()
+            slope = engine.table.newton.gradient.copy()
             for _ in range(6):
                 direction, step = rng.normal(size=24), 1e-6
                 ends = [potential(engine, z + s * step * direction) for s in (-2, -1, 1, 2)]
@@ -265,7 +268,7 @@ def test_cans_between_boxes_come_to_rest_in_few_iterations():
     sim = simulator(bodies)
     for _ in range(50):
         assert sim.step().success
-    assert sim.session.method.engine.table.iterations < 60
+    assert sim.session.method.engine.table.counts.iterations < 60
     assert np.all(np.abs(sim.data.qvel) < 1e-5)
     heights = sim.data.qpos.reshape(-1, 7)[:, 2]
     assert np.all(np.diff(heights.reshape(4, 3), axis=1) > 0.1)

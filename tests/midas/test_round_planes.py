@@ -43,7 +43,7 @@ def test_heights_are_those_of_the_shapes(name):
     engine = engine_of(scene(KINDS[name], 'pos="0 0 1"'), activation_distance=0.02)
     model, data = engine.model, mujoco.MjData(engine.model)
     rng = np.random.default_rng(3)
-    flat = FLATNESS * float(engine.table.activation)
+    flat = FLATNESS * float(engine.table.options.activation)
     for _ in range(60):
         data.qpos[3:7] = rng.normal(size=4)
         data.qpos[2] = 0.2
@@ -55,9 +55,9 @@ def test_heights_are_those_of_the_shapes(name):
         engine.set_state(data.qpos, np.zeros(6))
         while engine.grow(int(survey(engine.table))):
             pass
-        count = int(engine.table.candidates)
+        count = int(engine.table.candidates.count)
         assert 1 <= count <= 2
-        found = np.sqrt(np.asarray(engine.table.candidate_square[:count]).min())
+        found = np.sqrt(np.asarray(engine.table.candidates.square[:count]).min())
         # Never more than it is, and less by no more than what flat rims are rounded by.
         assert expected - flat - 1e-12 < found < expected + 1e-12
         if name == "ellipsoid":

@@ -15,10 +15,10 @@ __all__ = ["linearized_coordinates"]
 @compiled
 def linearized_coordinates(engine: Table, z: np.ndarray, out: np.ndarray) -> None:
     """Fill the coordinates that are linear over a step."""
-    for i in range(engine.linear_value.size):
-        value = engine.linear_value[i]
-        for m in range(engine.linear_start[i], engine.linear_start[i + 1]):
-            value += engine.linear_slope[m] * (
-                z[engine.linear_variable[m]] - engine.linear_origin[m]
+    for i in range(engine.joints.linear_value.size):
+        value = engine.joints.linear_value[i]
+        for m in range(engine.joints.linear_start[i], engine.joints.linear_start[i + 1]):
+            value += engine.joints.linear_slope[m] * (
+                z[engine.joints.linear_variable[m]] - engine.joints.linear_origin[m]
             )
-        out[out.size - engine.linear_value.size + i] = value
+        out[out.size - engine.joints.linear_value.size + i] = value

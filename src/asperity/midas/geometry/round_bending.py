@@ -26,10 +26,10 @@ __all__ = ["add_bending"]
 @compiled
 def _find_axes(engine: Table, i: int, axes: np.ndarray, alpha: np.ndarray) -> int:
     """Fill y and α of a candidate's half axes; returns how many it has."""
-    vertex = engine.candidate_vertex[i]
-    c = engine.candidate_coefficient[i]
-    rest = engine.vertex_rest
-    is_rim = engine.candidate_kind[i] == RIM_PLANE
+    vertex = engine.candidates.vertex[i]
+    c = engine.candidates.coefficient[i]
+    rest = engine.shapes.vertex_rest
+    is_rim = engine.candidates.kind[i] == RIM_PLANE
     last = vertex[2] if is_rim else vertex[1]
     for k in range(4):
         middle = 0.5 * (rest[vertex[0], k] + rest[last, k])
@@ -54,10 +54,10 @@ def _find_side(
     engine: Table, face: np.ndarray, w0: float, w1: float, w2: float, side: np.ndarray
 ) -> None:
     """Fill minus y of the vector of a face's body that lies along w."""
-    x = engine.vertex_now
+    x = engine.vertices.now
     f0 = face[0]
     one, other = find_foot(x, f0, face[1], face[2], x[f0, 0] + w0, x[f0, 1] + w1, x[f0, 2] + w2)
-    rest = engine.vertex_rest
+    rest = engine.shapes.vertex_rest
     for k in range(4):
         side[k] = one * (rest[f0, k] - rest[face[1], k])
         side[k] += other * (rest[f0, k] - rest[face[2], k])
@@ -69,18 +69,18 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray) -> None:
 
     Positive, since the height is concave in what tilts.
     """
-    axes = engine.round_work[:3]
-    sides = engine.round_work[3:6]
-    alpha = engine.round_work[6]
+    axes = engine.work.round_work[:3]
+    sides = engine.work.round_work[3:6]
+    alpha = engine.work.round_work[6]
     count = _find_axes(engine, i, axes, alpha)
-    kind = engine.candidate_kind[i]
-    own = engine.vertex_link[engine.candidate_vertex[i, 0]]
+    kind = engine.candidates.kind[i]
+    own = engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
     carrier = second_link(engine, i)
-    moves = carrier < engine.link_parent.size
-    face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+    moves = carrier < engine.links.parent.size
+    face = engine.shapes.plane_corner[plane_number(kind, engine.candidates.vertex[i, 3])]
     # s by the heights of the half axes, which the link's present coordinates give.
     square = 0.0
-    link = engine.q_now[own]
+    link = engine.poses.q_now[own]
     for a in range(count):
         w0 = 0.0
         w1 = 0.0
@@ -93,17 +93,17 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray) -> None:
         if moves:
             _find_side(engine, face, w0, w1, w2, sides[a])
     if kind == RIM_PLANE:
-        square += (FLATNESS * engine.pair_activation[engine.candidate_pair[i]]) ** 2
+        square += (FLATNESS * engine.pairs.activation[engine.candidates.pair[i]]) ** 2
     scale = push / math.sqrt(max(square, 1e-300))
     for a in range(count):
         for b in range(count):
             h = scale * ((1.0 if a == b else 0.0) - alpha[a] * alpha[b])
-            _add(engine.link_sums[own], axes[a], axes[b], h, normal)
+            _add(engine.hessian.link_sums[own], axes[a], axes[b], h, normal)
             if not moves:
                 continue
-            _add(engine.link_sums[carrier], sides[a], sides[b], h, normal)
-            block = engine.pair_block[engine.candidate_pair[i]]
-            target = engine.slot_sums[engine.block_slot[block]]
+            _add(engine.hessian.link_sums[carrier], sides[a], sides[b], h, normal)
+            block = engine.pairs.block[engine.candidates.pair[i]]
+            target = engine.hessian.slot_sums[engine.hessian.block_slot[block]]
             if own < carrier:
                 _add(target, axes[a], sides[b], h, normal)
             else:

@@ -60,9 +60,9 @@ def near_times(
 @compiled
 def _place(engine: Table, block: int, vertex: int, x: np.ndarray, p: np.ndarray) -> None:
     """Fill where a vertex of the moving link is, and its path."""
-    rest = engine.vertex_rest[vertex]
-    start = engine.relative_start[block]
-    path = engine.relative_path[block]
+    rest = engine.shapes.vertex_rest[vertex]
+    start = engine.relative.start[block]
+    path = engine.relative.path[block]
     for k in range(3):
         x[k] = start[0, k] + rest[1] * start[1, k] + rest[2] * start[2, k] + rest[3] * start[3, k]
         p[k] = path[0, k] + rest[1] * path[1, k] + rest[2] * path[2, k] + rest[3] * path[3, k]
@@ -72,8 +72,8 @@ def _place(engine: Table, block: int, vertex: int, x: np.ndarray, p: np.ndarray)
 def _corner(engine: Table, kind: int, item: int, corner: int) -> int:
     """A vertex of a primitive."""
     if kind == _EDGE:
-        return engine.edge[item, corner]
-    return engine.face[item, corner] if kind == _FACE else item
+        return engine.shapes.edge[item, corner]
+    return engine.shapes.face[item, corner] if kind == _FACE else item
 
 
 @compiled
@@ -100,15 +100,17 @@ def track_leaf(engine: Table, block: int, tree: int, leaf: int) -> None:
     """Fill the boxes of a leaf's moving primitives, and where their vertices are."""
     begin = leaf_begin(engine, tree, leaf)
     for j in range(leaf_begin(engine, tree, leaf + 1) - begin):
-        item = engine.tree_item[begin + j]
-        _track(engine, block, tree % KINDS, item, engine.leaf_box[j], engine.leaf_corner[j])
+        item = engine.box_trees.item[begin + j]
+        _track(
+            engine, block, tree % KINDS, item, engine.work.leaf_box[j], engine.work.leaf_corner[j]
+        )
 
 
 @compiled
 def still_box(engine: Table, kind: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive that is still."""
     for corner in range(kind + 1):
-        rest = engine.vertex_rest[_corner(engine, kind, item, corner)]
+        rest = engine.shapes.vertex_rest[_corner(engine, kind, item, corner)]
         for k in range(3):
             x = rest[1 + k]
             box[0, k] = x if corner == 0 else min(box[0, k], x)
@@ -166,9 +168,9 @@ def come_near(engine: Table, kind: int, margin: float) -> bool:
 
     The direction that told the last ones apart is tried first.
     """
-    corner = engine.corner
-    path = engine.relative_move
-    normal = engine.relative_normal
+    corner = engine.work.corner
+    path = engine.work.relative_move
+    normal = engine.work.relative_normal
     firsts = 1 if kind == VERTEX_FACE else 2
     reach = margin * math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
     gap, gap_end = _gaps(corner, path, firsts, 1.0, normal)
@@ -191,10 +193,10 @@ def come_near(engine: Table, kind: int, margin: float) -> bool:
             2,
             3,
             corner,
-            engine.plane,
-            engine.plane_corner,
+            engine.shapes.plane,
+            engine.shapes.plane_corner,
             0.0,
-            engine.side_weight[0],
+            engine.work.side_weight[0],
             normal,
         )
         reach = margin * math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
@@ -216,5 +218,7 @@ def come_near(engine: Table, kind: int, margin: float) -> bool:
 def set_corner(engine: Table, i: int, still: int, tracked: np.ndarray, moves: bool) -> None:
     """Fill a corner of a stencil: a vertex that is still, or one that was placed."""
     for k in range(3):
-        engine.corner[i, k] = tracked[0, k] if moves else engine.vertex_rest[still, 1 + k]
-        engine.relative_move[i, k] = tracked[1, k] if moves else 0.0
+        engine.work.corner[i, k] = (
+            tracked[0, k] if moves else engine.shapes.vertex_rest[still, 1 + k]
+        )
+        engine.work.relative_move[i, k] = tracked[1, k] if moves else 0.0

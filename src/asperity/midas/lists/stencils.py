@@ -25,9 +25,9 @@ def sum_of_radii(engine: Table, pair: int, kind: int, first: int, last: int) -> 
     The activation distance of a pair of a round shape and a half-space, as `separation` wants it.
     """
     if kind > VERTEX_PLANE:
-        return engine.pair_activation[pair]
-    radius = engine.vertex_radius[first]
-    return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
+        return engine.pairs.activation[pair]
+    radius = engine.shapes.vertex_radius[first]
+    return radius if kind == VERTEX_PLANE else radius + engine.shapes.vertex_radius[last]
 
 
 @compiled
@@ -58,23 +58,25 @@ def append_stencil(
     engine: Table, count: int, pair: int, kind: int, i0: int, i1: int, i2: int, i3: int
 ) -> int:
     """Add a stencil that is not measured yet; returns the new count, or −1 if the list is full."""
-    vertices = engine.candidate_vertex
-    if count >= engine.candidate_kind.size:
+    vertices = engine.candidates.vertex
+    if count >= engine.candidates.kind.size:
         return -1
-    engine.candidate_anchor[count] = 0.0
-    engine.candidate_kind[count] = kind
-    engine.candidate_pair[count] = pair
+    engine.candidates.anchor[count] = 0.0
+    engine.candidates.kind[count] = kind
+    engine.candidates.pair[count] = pair
     vertices[count, 0] = i0
     vertices[count, 1] = i1
     vertices[count, 2] = i2
     vertices[count, 3] = i3
-    engine.candidate_threshold[count] = 0.0
+    engine.candidates.threshold[count] = 0.0
     # Each of a surface's area counts once: over vertices and edges of both sides (IPC with area
     # weights as in ipctk), or over the vertices alone against a half-space.
     if kind == EDGE_EDGE:
         return count + 1
-    engine.candidate_weight[count] = (
-        engine.vertex_area[i0] if kind == VERTEX_PLANE else 0.25 * engine.vertex_area[i0]
+    engine.candidates.weight[count] = (
+        engine.shapes.vertex_area[i0]
+        if kind == VERTEX_PLANE
+        else 0.25 * engine.shapes.vertex_area[i0]
     )
     return count + 1
 
@@ -93,7 +95,7 @@ def add_stencil(
     margin: float,
 ) -> int:
     """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
-    reach = engine.vertex_reach
+    reach = engine.boxes.reach
     square = separation(
         kind,
         i0,
@@ -101,11 +103,11 @@ def add_stencil(
         i2,
         i3,
         x,
-        engine.plane,
-        engine.plane_corner,
+        engine.shapes.plane,
+        engine.shapes.plane_corner,
         sum_of_radii(engine, pair, kind, i0, i3),
-        engine.candidate_coefficient[count],
-        engine.candidate_arm[count],
+        engine.candidates.coefficient[count],
+        engine.candidates.arm[count],
     )
     if kind == VERTEX_PLANE:
         margin += reach[i0]
@@ -117,7 +119,7 @@ def add_stencil(
         return count
     after = append_stencil(engine, count, pair, kind, i0, i1, i2, i3)
     if after > count:
-        engine.candidate_square[count] = square
+        engine.candidates.square[count] = square
     return after
 
 
@@ -126,8 +128,8 @@ def add_pair_of_edges(
     engine: Table, x: np.ndarray, count: int, pair: int, one: int, other: int, margin: float
 ) -> int:
     """Add the stencil of two edges; as `add_stencil`."""
-    a = engine.edge[one]
-    b = engine.edge[other]
+    a = engine.shapes.edge[one]
+    b = engine.shapes.edge[other]
     after = add_stencil(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
     if after > count:
         weigh_edges(engine, count, one, other)
@@ -137,5 +139,9 @@ def add_pair_of_edges(
 @compiled
 def weigh_edges(engine: Table, i: int, one: int, other: int) -> None:
     """Fill the weight and the mollifier's threshold of a stencil of two edges."""
-    engine.candidate_weight[i] = 0.25 * (engine.edge_area[one] + engine.edge_area[other])
-    engine.candidate_threshold[i] = 1e-3 * engine.edge_square[one] * engine.edge_square[other]
+    engine.candidates.weight[i] = 0.25 * (
+        engine.shapes.edge_area[one] + engine.shapes.edge_area[other]
+    )
+    engine.candidates.threshold[i] = (
+        1e-3 * engine.shapes.edge_square[one] * engine.shapes.edge_square[other]
+    )

@@ -20,15 +20,15 @@ _VERTEX, _EDGE, _FACE = range(KINDS)
 @compiled
 def leaf_begin(engine: Table, tree: int, node: int) -> int:
     """First item of a leaf; that of the next one, or of the next tree, follows its last."""
-    depth = engine.tree_depth[tree]
-    count = engine.tree_first[tree + 1] - engine.tree_first[tree]
-    return engine.tree_first[tree] + (((node - (1 << depth)) * count) >> depth)
+    depth = engine.box_trees.depth[tree]
+    count = engine.box_trees.first[tree + 1] - engine.box_trees.first[tree]
+    return engine.box_trees.first[tree] + (((node - (1 << depth)) * count) >> depth)
 
 
 @compiled
 def _prepare(engine: Table, vertex: int) -> None:
     """See that a vertex has its box."""
-    if atomic_load(engine.vertex_stamp.ctypes.data + 8 * vertex) != engine.list_number:
+    if atomic_load(engine.boxes.stamp.ctypes.data + 8 * vertex) != engine.boxes.list_number:
         box_vertex(engine, vertex)
 
 
@@ -36,17 +36,17 @@ def _prepare(engine: Table, vertex: int) -> None:
 def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive."""
     kind = tree % KINDS
-    radius = engine.shape_radius[tree // KINDS]
-    low = engine.vertex_low
-    high = engine.vertex_high
+    radius = engine.shapes.radius[tree // KINDS]
+    low = engine.boxes.low
+    high = engine.boxes.high
     if kind == _EDGE:
         for corner in range(2):
-            _prepare(engine, engine.edge[item, corner])
-        primitive_box(low, high, engine.edge[item], radius, box)
+            _prepare(engine, engine.shapes.edge[item, corner])
+        primitive_box(low, high, engine.shapes.edge[item], radius, box)
     elif kind == _FACE:
         for corner in range(3):
-            _prepare(engine, engine.face[item, corner])
-        primitive_box(low, high, engine.face[item], radius, box)
+            _prepare(engine, engine.shapes.face[item, corner])
+        primitive_box(low, high, engine.shapes.face[item], radius, box)
     else:
         _prepare(engine, item)
         for k in range(3):
@@ -67,23 +67,23 @@ def _leaves(
     margin: float,
 ) -> int:
     """Add stencils of two leaves' primitives."""
-    boxes = engine.leaf_box
-    chosen = engine.leaf_item
+    boxes = engine.work.leaf_box
+    chosen = engine.work.leaf_item
     box = boxes[LEAF]
-    at = engine.tree_node[one] + a
-    at_too = engine.tree_node[other] + b
+    at = engine.box_trees.node[one] + a
+    at_too = engine.box_trees.node[other] + b
     near = 0
     for j in range(leaf_begin(engine, other, b), leaf_begin(engine, other, b + 1)):
-        _box(engine, other, engine.tree_item[j], boxes[near])
-        if not apart(boxes[near], engine.tree_placed[at], margin):
-            chosen[near] = engine.tree_item[j]
+        _box(engine, other, engine.box_trees.item[j], boxes[near])
+        if not apart(boxes[near], engine.box_trees.placed[at], margin):
+            chosen[near] = engine.box_trees.item[j]
             near += 1
     if near == 0:
         return count
     for i in range(leaf_begin(engine, one, a), leaf_begin(engine, one, a + 1)):
-        item = engine.tree_item[i]
+        item = engine.box_trees.item[i]
         _box(engine, one, item, box)
-        if apart(box, engine.tree_placed[at_too], margin):
+        if apart(box, engine.box_trees.placed[at_too], margin):
             continue
         for j in range(near):
             if apart(box, boxes[j], margin):
@@ -91,7 +91,7 @@ def _leaves(
             if one % KINDS == _EDGE:
                 count = add_pair_of_edges(engine, x, count, pair, item, chosen[j], margin)
             else:
-                f = engine.face[chosen[j]]
+                f = engine.shapes.face[chosen[j]]
                 count = add_stencil(
                     engine, x, count, pair, VERTEX_FACE, item, f[0], f[1], f[2], margin
                 )
@@ -112,15 +112,15 @@ def _search(
 ) -> int:
     """Add stencils of a primitive of one tree and one of another; as `add_stencil`."""
     if (
-        engine.tree_first[one] == engine.tree_first[one + 1]
-        or engine.tree_first[other] == engine.tree_first[other + 1]
+        engine.box_trees.first[one] == engine.box_trees.first[one + 1]
+        or engine.box_trees.first[other] == engine.box_trees.first[other + 1]
     ):
         return count
-    stack = engine.node_stack
-    wide = margin + engine.shape_radius[one // KINDS] + engine.shape_radius[other // KINDS]
+    stack = engine.work.node_stack
+    wide = margin + engine.shapes.radius[one // KINDS] + engine.shapes.radius[other // KINDS]
     prepare_axes(engine, one // KINDS, other // KINDS)
-    leaf = 1 << engine.tree_depth[one]
-    leaf_too = 1 << engine.tree_depth[other]
+    leaf = 1 << engine.box_trees.depth[one]
+    leaf_too = 1 << engine.box_trees.depth[other]
     stack[0, 0] = 1
     stack[0, 1] = 1
     waiting = 1
@@ -128,12 +128,12 @@ def _search(
         waiting -= 1
         a = stack[waiting, 0]
         b = stack[waiting, 1]
-        box = engine.tree_placed[placed_node(engine, one, a)]
-        box_too = engine.tree_placed[placed_node(engine, other, b)]
+        box = engine.box_trees.placed[placed_node(engine, one, a)]
+        box_too = engine.box_trees.placed[placed_node(engine, other, b)]
         if apart(box, box_too, margin):
             continue
-        at = engine.tree_node[one] + a
-        at_too = engine.tree_node[other] + b
+        at = engine.box_trees.node[one] + a
+        at_too = engine.box_trees.node[other] + b
         if pass_by_along_axes(engine, at, at_too, wide):
             continue
         if a >= leaf and b >= leaf_too:
@@ -193,17 +193,17 @@ def search_half_space(
 ) -> int:
     """Add the vertices of a shape against a half-space; as `add_stencil`."""
     tree = KINDS * shape + _VERTEX
-    if engine.tree_first[tree] == engine.tree_first[tree + 1]:
+    if engine.box_trees.first[tree] == engine.box_trees.first[tree + 1]:
         return count
-    stack = engine.node_stack[:, 0]
-    leaf = 1 << engine.tree_depth[tree]
-    normal = engine.plane[plane]
+    stack = engine.work.node_stack[:, 0]
+    leaf = 1 << engine.box_trees.depth[tree]
+    normal = engine.shapes.plane[plane]
     stack[0] = 1
     waiting = 1
     while waiting > 0:
         waiting -= 1
         node = stack[waiting]
-        box = engine.tree_placed[placed_node(engine, tree, node)]
+        box = engine.box_trees.placed[placed_node(engine, tree, node)]
         height = -normal[3]
         for k in range(3):
             height += normal[k] * (box[0, k] if normal[k] > 0.0 else box[1, k])
@@ -216,7 +216,7 @@ def search_half_space(
             waiting += 2
             continue
         for i in range(leaf_begin(engine, tree, node), leaf_begin(engine, tree, node + 1)):
-            v = engine.tree_item[i]
+            v = engine.box_trees.item[i]
             _prepare(engine, v)
             count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)
             if count < 0:

@@ -20,17 +20,19 @@ def find_pivot(engine: Table, link: int, point: np.ndarray, axis: np.ndarray) ->
     """
     for k in range(3):
         axis[k] = 0.0
-    held = engine.link_pivot[link]
+    held = engine.links.pivot[link]
     if held == 0:
         return 1
-    q = engine.q[link]
+    q = engine.poses.q[link]
     length = 0.0
     for k in range(3):
         point[k] = 0.0
         for i in range(4):
-            point[k] += engine.own_row[link, 0, i] * q[i, k]
+            point[k] += engine.links.own_row[link, 0, i] * q[i, k]
             if held == 2:
-                axis[k] += (engine.own_row[link, 1, i] - engine.own_row[link, 0, i]) * q[i, k]
+                axis[k] += (
+                    engine.links.own_row[link, 1, i] - engine.links.own_row[link, 0, i]
+                ) * q[i, k]
         length += axis[k] * axis[k]
     if held == 2:
         for k in range(3):

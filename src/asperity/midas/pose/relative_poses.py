@@ -185,7 +185,7 @@ def drift(engine: Table, link: int, q: np.ndarray) -> float:
     straight = 0.0
     turned = 0.0
     for k in range(3):
-        straight += (q[link, 0, k] - engine.q_listed[link, 0, k]) ** 2
+        straight += (q[link, 0, k] - engine.relative.q_listed[link, 0, k]) ** 2
         for i in range(1, 4):
-            turned += (q[link, i, k] - engine.q_listed[link, i, k]) ** 2
-    return math.sqrt(straight) + engine.radius[link] * math.sqrt(turned)
+            turned += (q[link, i, k] - engine.relative.q_listed[link, i, k]) ** 2
+    return math.sqrt(straight) + engine.links.radius[link] * math.sqrt(turned)

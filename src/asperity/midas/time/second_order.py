@@ -58,22 +58,23 @@ _LONGEST_WAIT = 8
 @compiled
 def may_look_back(engine: Table, h: float) -> bool:
     """Whether a step of h [s] is to be one of BDF2."""
-    if engine.second_order == 0 or engine.has_history == 0 or engine.wait > 0:
+    if engine.options.second_order == 0 or engine.time.has_history == 0 or engine.time.wait > 0:
         return False
-    return abs(engine.last_step - h) <= 1e-9 * h
+    return abs(engine.time.last_step - h) <= 1e-9 * h
 
 
 @compiled
 def moves_freely(engine: Table) -> bool:
     """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
-    for run in range(engine.runs):
-        if engine.run_least[run] < engine.run_activation[run]:
+    for run in range(engine.runs.count):
+        if engine.runs.least[run] < engine.runs.activation[run]:
             return False
-    for joint in range(engine.joint_now.size):
-        width = engine.joint_activation[joint]
-        now = engine.joint_now[joint]
-        if engine.joint_barrier[joint] > 0.0 and (
-            now - engine.joint_limit[joint, 0] < width or engine.joint_limit[joint, 1] - now < width
+    for joint in range(engine.joints.now.size):
+        width = engine.joints.activation[joint]
+        now = engine.joints.now[joint]
+        if engine.joints.barrier[joint] > 0.0 and (
+            now - engine.joints.limit[joint, 0] < width
+            or engine.joints.limit[joint, 1] - now < width
         ):
             return False
     return True
@@ -85,12 +86,12 @@ def _has_other_stops(engine: Table) -> bool:
 
     That are limits of ball joints, and springs that are slack up to a length, as strings are.
     """
-    for term in range(engine.turn_kind.size):
-        if engine.turn_kind[term] == LIMIT:
+    for term in range(engine.turns.kind.size):
+        if engine.turns.kind[term] == LIMIT:
             return True
-    for joint in range(engine.joint.size):
-        slack = engine.joint_spring[joint, 0] < engine.joint_spring[joint, 1]
-        if slack and engine.joint_stiffness[joint] > 0.0:
+    for joint in range(engine.joints.value.size):
+        slack = engine.joints.spring[joint, 0] < engine.joints.spring[joint, 1]
+        if slack and engine.joints.stiffness[joint] > 0.0:
             return True
     return False
 
@@ -102,13 +103,13 @@ def may_look_far_back(engine: Table, h: float) -> bool:
     The one before was smooth and ended with nothing that touches, which BDF2 damps better, and
     nothing turns farther in two steps than free motion is followed.
     """
-    if engine.smooth_steps == 0 or engine.was_free == 0:
+    if engine.time.smooth_steps == 0 or engine.time.was_free == 0:
         return False
-    for link in range(engine.rigidity.size):
+    for link in range(engine.links.rigidity.size):
         turn = 0.0
         for k in range(3):
             for i in range(1, 4):
-                turn += engine.v[link, i, k] ** 2
+                turn += engine.poses.v[link, i, k] ** 2
         if turn * h * h > 0.5 * (0.9 * _TURN) ** 2:
             return False
     return True
@@ -119,10 +120,10 @@ def set_weights(engine: Table, h: float, levels: int) -> float:
     """Set by how much so many states of the past count; returns the step of forces [s]."""
     blend = _BLEND if levels == 2 else 0.0
     whole = 1.0 if levels == 0 else 1.5 + blend / 3.0
-    engine.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
-    engine.past_weight[1] = -blend / 3.0 / whole
-    engine.step = h / whole
-    return engine.step
+    engine.time.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
+    engine.time.past_weight[1] = -blend / 3.0 / whole
+    engine.time.step = h / whole
+    return engine.time.step
 
 
 @compiled
@@ -136,18 +137,18 @@ def _compare_momenta(
     """
     pivot = work[0]
     axis = work[1]
-    mass = engine.mass[link]
-    present_q = engine.q[link]
-    before = engine.q_before[link]
+    mass = engine.links.mass[link]
+    present_q = engine.poses.q[link]
+    before = engine.poses.q_before[link]
     first = find_pivot(engine, link, pivot, axis)
     for i in range(4):
         for k in range(3):
-            velocity[i, k] = (q[i, k] - engine.q_slip[link, i, k]) / engine.step
+            velocity[i, k] = (q[i, k] - engine.poses.q_slip[link, i, k]) / engine.time.step
     for rows in (q, present_q, before):
         move_origin(rows, first, pivot, -1.0)
     angular_momentum(mass, q, velocity, first, work[2])
-    angular_momentum(mass, present_q, engine.v[link], first, work[3])
-    angular_momentum(mass, before, engine.v_before[link], first, work[4])
+    angular_momentum(mass, present_q, engine.poses.v[link], first, work[3])
+    angular_momentum(mass, before, engine.poses.v_before[link], first, work[4])
     inertia = 0.0
     for i in range(first, 4):
         for k in range(3):
@@ -179,11 +180,11 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     rows are elsewhere a step later. Where nothing touches, before or after, there is no impact,
     however fast accelerations change, as those of linkages do near their dead centres.
     """
-    free = engine.was_free == 1 and moves_freely(engine) and not _has_other_stops(engine)
-    unseen = _UNSEEN * engine.activation / h
+    free = engine.time.was_free == 1 and moves_freely(engine) and not _has_other_stops(engine)
+    unseen = _UNSEEN * engine.options.activation / h
     work = np.empty((5, 3))
     velocity = np.empty((4, 3))
-    for link in range(engine.rigidity.size):
+    for link in range(engine.links.rigidity.size):
         change = 0.0
         present = 0.0
         past = 0.0
@@ -191,31 +192,31 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
         turn = 0.0  # 2 ω², by the rows of a rigid link
         turn_before = 0.0  # of the step before
         straight = 4  # rows before this one are compared as they are
-        if engine.turns[link] == 1:
+        if engine.poses.turns[link] == 1:
             straight, change, present, past, speed = _compare_momenta(
                 engine, link, q[link], work, velocity
             )
         for k in range(3):
             for i in range(1, 4):
-                turn += engine.v[link, i, k] ** 2
-                turn_before += engine.v_before[link, i, k] ** 2
+                turn += engine.poses.v[link, i, k] ** 2
+                turn_before += engine.poses.v_before[link, i, k] ** 2
             for i in range(straight):
-                d0i = engine.v_past[link, i, k] - engine.v_before[link, i, k]
-                vi = (q[link, i, k] - engine.q_slip[link, i, k]) / engine.step
-                di = vi - engine.v_free[link, i, k]
+                d0i = engine.poses.v_past[link, i, k] - engine.poses.v_before[link, i, k]
+                vi = (q[link, i, k] - engine.poses.q_slip[link, i, k]) / engine.time.step
+                di = vi - engine.poses.v_free[link, i, k]
                 for j in range(straight):
-                    d0j = engine.v_past[link, j, k] - engine.v_before[link, j, k]
-                    vj = (q[link, j, k] - engine.q_slip[link, j, k]) / engine.step
-                    dj = vj - engine.v_free[link, j, k]
-                    mass = engine.mass[link, i, j]
+                    d0j = engine.poses.v_past[link, j, k] - engine.poses.v_before[link, j, k]
+                    vj = (q[link, j, k] - engine.poses.q_slip[link, j, k]) / engine.time.step
+                    dj = vj - engine.poses.v_free[link, j, k]
+                    mass = engine.links.mass[link, i, j]
                     change += mass * (di - d0i) * (dj - d0j)
                     present += mass * di * dj
                     past += mass * d0i * d0j
-                    speed += mass * engine.v[link, i, k] * engine.v[link, j, k]
+                    speed += mass * engine.poses.v[link, i, k] * engine.poses.v[link, j, k]
         limit = max(
             _CHANGE**2 * max(present, past),
             _SWING**2 * speed,
-            unseen**2 * engine.mass[link, 0, 0],
+            unseen**2 * engine.links.mass[link, 0, 0],
         )
         if (change > limit and not free) or max(turn, turn_before) * h * h > 2.0 * _TURN**2:
             return False
@@ -232,59 +233,63 @@ def invent_past(engine: Table, h: float) -> None:
     """
     work = np.empty(3)
     axis = np.empty(3)
-    for link in range(engine.rigidity.size):
+    for link in range(engine.links.rigidity.size):
         first = find_pivot(engine, link, work, axis)
-        before = engine.q_before[link]
-        move_origin(engine.q[link], first, work, -1.0)
+        before = engine.poses.q_before[link]
+        move_origin(engine.poses.q[link], first, work, -1.0)
         free_motion(
-            engine.mass[link],
-            engine.q[link],
-            engine.v[link],
+            engine.links.mass[link],
+            engine.poses.q[link],
+            engine.poses.v[link],
             first,
             axis,
             -h,
             before,
-            engine.v_before[link],
+            engine.poses.v_before[link],
         )
-        move_origin(engine.q[link], first, work, 1.0)
+        move_origin(engine.poses.q[link], first, work, 1.0)
         move_origin(before, first, work, 1.0)
         for i in range(4):
             for k in range(3):
-                rate = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / engine.step
-                change = rate - engine.v_free[link, i, k]
+                rate = (
+                    engine.poses.q_now[link, i, k] - engine.poses.q_slip[link, i, k]
+                ) / engine.time.step
+                change = rate - engine.poses.v_free[link, i, k]
                 before[i, k] += 0.5 * h * change
-                engine.v_before[link, i, k] -= change
-    for i in range(engine.joint.size):
-        rate = engine.joint_rate[i]
-        change = (engine.joint_now[i] - engine.joint_start[i]) / engine.step - rate
-        engine.joint_before[i] = engine.joint[i] - h * rate + 0.5 * h * change
-        engine.joint_rate_before[i] = rate - change
-    for i in range(engine.joint_dof.size):
-        engine.shift[engine.joint_dof[i]] = (engine.joint[i] - engine.joint_before[i]) / h
-    engine.has_history = 1
-    engine.last_step = h
+                engine.poses.v_before[link, i, k] -= change
+    for i in range(engine.joints.value.size):
+        rate = engine.joints.rate[i]
+        change = (engine.joints.now[i] - engine.joints.start[i]) / engine.time.step - rate
+        engine.joints.before[i] = engine.joints.value[i] - h * rate + 0.5 * h * change
+        engine.joints.rate_before[i] = rate - change
+    for i in range(engine.joints.dof.size):
+        engine.poses.shift[engine.joints.dof[i]] = (
+            engine.joints.value[i] - engine.joints.before[i]
+        ) / h
+    engine.time.has_history = 1
+    engine.time.last_step = h
 
 
 @compiled
 def forget_past(engine: Table) -> None:
     """Take it back, where motion turns out not to be smooth."""
-    engine.has_history = 0
+    engine.time.has_history = 0
 
 
 @compiled
 def put_off(engine: Table) -> None:
     """After an impact: leave this step and some more to implicit Euler, more of them each time."""
-    engine.wait = 1 + engine.patience
-    engine.patience = min(2 * engine.patience, _LONGEST_WAIT)
+    engine.time.wait = 1 + engine.time.patience
+    engine.time.patience = min(2 * engine.time.patience, _LONGEST_WAIT)
 
 
 @compiled
 def count_step(engine: Table, second: bool) -> None:
     """At the end of a step, which was one of BDF2 or not."""
-    engine.smooth_steps = engine.smooth_steps + 1 if second else 0
-    engine.was_free = 1 if moves_freely(engine) else 0
+    engine.time.smooth_steps = engine.time.smooth_steps + 1 if second else 0
+    engine.time.was_free = 1 if moves_freely(engine) else 0
     if second:
         # The next impact is again the first of its kind.
-        engine.patience = SHORTEST_WAIT
-    elif engine.wait > 0:
-        engine.wait -= 1
+        engine.time.patience = SHORTEST_WAIT
+    elif engine.time.wait > 0:
+        engine.time.wait -= 1
