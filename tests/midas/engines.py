@@ -50,8 +50,8 @@ def move_to(engine: Engine, z: np.ndarray) -> None:
     """Put the iterate at given variables, with its candidates measured."""
     table = engine.table
     table.poses.z_now[:] = z
-    place_links(table, table.poses.z_now, table.poses.q_now)
-    move_vertices(table, table.poses.q_now, table.vertices.now)
+    place_links(table.links, table.poses.z_now, table.poses.q_now)
+    move_vertices(table.shapes, table.poses.q_now, table.vertices.now)
     joint_coordinates(
         table, table.poses.q_now, table.poses.z_now, table.joints.value, table.joints.now
     )

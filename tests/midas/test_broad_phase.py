@@ -113,7 +113,7 @@ def _near_faces(engine: Engine, pairs: np.ndarray, x: np.ndarray) -> set[tuple[i
     for pair in pairs:
         number = int(table.pairs.plane[pair])
         plane = half_space(x, table.shapes.plane, table.shapes.plane_corner, number)
-        for a, b, c, _ in table.shapes.anchor[round_side(table, pair)].tolist():
+        for a, b, c, _ in table.shapes.anchor[round_side(table.shapes, table.pairs, pair)].tolist():
             height = round_height(
                 True, a, b, c, -1, x, plane, float(table.options.activation), np.zeros(4)
             )
@@ -393,7 +393,7 @@ def test_boxes_hold_as_long_as_every_vertex_is_in_its_own(seed) -> None:
     table, rng = engine.table, np.random.default_rng(seed)
     moving = int(table.shapes.moving_vertices)
     for vertex in range(moving):
-        box_vertex(table, vertex)
+        box_vertex(table.shapes, table.boxes, vertex)
     low, high = table.boxes.low[:moving], table.boxes.high[:moving]
     times = []
     for size in np.geomspace(1e-5, 1e-2, 12):

@@ -109,9 +109,9 @@ def test_going_back_leaves_the_iterate_s_energy(engine) -> None:
 def test_a_move_that_is_no_number_is_not_lost(engine, link: int, bad: float) -> None:
     kept = float(engine.poses.q_trial[link, 0, 0])
     engine.poses.q_trial[link, 0, 0] = bad
-    assert not np.isfinite(largest_move(engine))
+    assert not np.isfinite(largest_move(engine.links, engine.poses))
     engine.poses.q_trial[link, 0, 0] = kept
-    assert np.isfinite(largest_move(engine))
+    assert np.isfinite(largest_move(engine.links, engine.poses))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])

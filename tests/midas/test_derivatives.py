@@ -210,13 +210,13 @@ def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
 def test_hessian_has_nothing_of_those_before():
     """Rows begin where they are not zero: elsewhere when something parts, and when it meets again."""
     engine, z, _ = disturbed(BOXES, 5, 1e-6)
-    forget_friction(engine.table)
+    forget_friction(engine.table.friction, engine.table.schedule)
     apart = z.copy()
     apart[14::12] += 0.01, 0.02
     expected = []
     for place in (z, apart):
         fresh, _, _ = disturbed(BOXES, 5, 1e-6)
-        forget_friction(fresh.table)
+        forget_friction(fresh.table.friction, fresh.table.schedule)
         gradient(fresh, place)
         expected.append(hessian(fresh))
     assert np.count_nonzero(expected[1]) < np.count_nonzero(expected[0])

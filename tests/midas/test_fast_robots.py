@@ -123,7 +123,7 @@ def test_large_meshes_touch_where_small_ones_do():
         table = engine.table
         near = nearest(engine)
         rest = np.asarray(table.shapes.vertex_rest)
-        move_vertices(table, table.poses.q, table.vertices.now)
+        move_vertices(table.shapes, table.poses.q, table.vertices.now)
         x = np.asarray(table.vertices.now)
         # Vertices of the box's lower side, each near a triangle of the slab.
         lower = {v[0] for v in near if rest[v[0], 3] < -0.049 and x[v[0], 2] > 0.0}

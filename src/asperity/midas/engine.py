@@ -323,7 +323,7 @@ class Engine(HoldsAddresses):
             # More than there are parts of anything.
             part_room=size + len(table.shapes.vertex_link) + len(table.links.kind),
         )
-        table.runs.count = 0
+        table.runs.count.count = 0
         if self._team is not None:
             self._team.set_lists(size)
 
@@ -331,14 +331,16 @@ class Engine(HoldsAddresses):
         """Enlarge what a step found too small; False if ``code`` is about something else."""
         table = self.table
         if code == CANDIDATES_FULL:
-            self._set_candidates(2 * len(table.candidates.kind))
+            self._set_candidates(2 * len(table.candidates.count.kind))
             table.resize(slot_room=2 * len(table.hessian.slot_link))
         elif code == LINKS_FULL:
             table.resize(slot_room=2 * len(table.hessian.slot_link))
             table.resize(entry_room=2 * len(table.hessian.entry_link))
         elif code == FACTOR_FULL:
             table.resize(
-                factor_room=max(2 * len(table.factor.values), int(table.factor.row_start[-1]))
+                factor_room=max(
+                    2 * len(table.factor.values.values), int(table.factor.values.row_start[-1])
+                )
             )
         else:
             return False
@@ -374,7 +376,7 @@ class Engine(HoldsAddresses):
             for field, value in values.items():
                 setattr(one, field, np.copy(value) if isinstance(value, np.ndarray) else value)
         if self._team is not None:
-            self._team.set_lists(len(self.table.candidates.kind))
+            self._team.set_lists(len(self.table.candidates.count.kind))
         self.adapted, self.checked = memory["adapted"], memory["checked"]
         self._mocap_pose = np.copy(memory["mocap_pose"])
 
@@ -397,19 +399,19 @@ class Engine(HoldsAddresses):
         z, q, v, joint, rate = place(self.model, self.links, qpos, qvel, mocap)
         table.poses.z[:], table.poses.q[:], table.poses.v[:] = z, q, v
         table.joints.value[: len(joint)], table.joints.rate[: len(rate)] = joint, rate
-        tendon_coordinates(table, table.joints.value)
-        tendon_coordinates(table, table.joints.rate)
+        tendon_coordinates(table.joints, table.joints.value)
+        tendon_coordinates(table.joints, table.joints.rate)
         table.poses.qpos[:], table.poses.qvel[:] = qpos, qvel
         table.time.has_history = table.time.wait = table.time.smooth_steps = table.time.was_free = 0
         table.time.last_step = self.options.time_step
         table.time.patience = SHORTEST_WAIT
         table.ties.force_start[:] = 0.0
         table.couplings.force_start[:] = 0.0
-        table.joints.limit_factor[:] = table.turns.factor[:] = np.inf
+        table.joints.limit_factor[:] = table.poses.turns.factor[:] = np.inf
         table.pairs.form[:] = 0
         self.checked = False
         table.boxes.listed = 0
-        move_vertices(table, table.poses.q, table.vertices.now)
+        move_vertices(table.shapes, table.poses.q, table.vertices.now)
 
     def write_state(self, qpos: Floats) -> None:
         """Write the coordinates that the engine's state has, after it was corrected."""
@@ -573,5 +575,5 @@ class Engine(HoldsAddresses):
         """Positions of all surface vertices [m], shape (n, 3)."""
         table = self.table
         out = table.vertices.trial.copy()
-        move_vertices(table, table.poses.q, out)
+        move_vertices(table.shapes, table.poses.q, out)
         return out

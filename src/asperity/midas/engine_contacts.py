@@ -43,7 +43,7 @@ class EngineContacts(NamedTuple):
 @compiled
 def survey(engine: Table) -> int:
     """List and measure the candidates of the present state; returns a code."""
-    move_listed(engine, engine.poses.q, engine.vertices.now)
+    move_listed(engine.shapes, engine.vertices, engine.poses.q, engine.vertices.now)
     engine.boxes.longest_move = 0.0
     code = 0
     # To look at contacts must not change the steps to come.
@@ -58,27 +58,28 @@ def survey(engine: Table) -> int:
 @compiled
 def _measure(engine: Table, out: np.ndarray) -> int:
     """Fill one row for every candidate that pushes; returns how many."""
-    vertex = engine.candidates.vertex
-    arm = engine.candidates.arm
+    candidates = engine.candidates
+    vertex = candidates.vertex
+    arm = candidates.arm
     h = engine.time.step
     frame = np.empty((2, 3))
     slip = np.empty(2)
     world = engine.poses.q.shape[0] - 1
     count = 0
-    for i in range(engine.candidates.count):
+    for i in range(candidates.count):
         push = normal_force(engine, i, engine.vertices.now)
         if push <= 0.0:
             continue
-        distance = math.sqrt(engine.candidates.square[i])
+        distance = math.sqrt(candidates.square[i])
         tangents(arm[i], frame)
         contact_sides(
-            engine,
-            engine.candidates.kind[i],
+            engine.shapes,
+            candidates.kind[i],
             vertex[i],
-            engine.candidates.coefficient[i],
+            candidates.coefficient[i],
             engine.work.side_weight,
         )
-        add_round_arms(engine, i, engine.poses.q, engine.work.side_weight)
+        add_round_arms(engine.shapes, candidates, i, engine.poses.q, engine.work.side_weight)
         radius = engine.shapes.vertex_radius[vertex[i, 0]]
         surface_drift(engine, i, engine.poses.q, engine.work.side_weight, frame, slip)
         slip[0] *= h
@@ -97,24 +98,22 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         size = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1])
         drag = 0.0
         if h > 0.0:
-            per_slip, _ = friction_slope(size, engine.pairs.stiction[engine.candidates.pair[i]] * h)
-            drag = engine.pairs.friction[engine.candidates.pair[i]] * push * per_slip
+            per_slip, _ = friction_slope(size, engine.pairs.stiction[candidates.pair[i]] * h)
+            drag = engine.pairs.friction[candidates.pair[i]] * push * per_slip
             out[count, 9] = size / h
-        is_round = engine.candidates.kind[i] > VERTEX_PLANE
+        is_round = candidates.kind[i] > VERTEX_PLANE
         for k in range(3):
             on_first = 0.0
             for j in range(4):
-                if engine.candidates.coefficient[i, j] > 0.0 or is_round:
-                    on_first += (
-                        engine.candidates.coefficient[i, j] * engine.vertices.now[vertex[i, j], k]
-                    )
+                if candidates.coefficient[i, j] > 0.0 or is_round:
+                    on_first += candidates.coefficient[i, j] * engine.vertices.now[vertex[i, j], k]
             out[count, k] = on_first - (0.5 + radius / distance) * arm[i, k]
             out[count, 3 + k] = -arm[i, k] / distance
             out[count, 6 + k] = -push * arm[i, k] / distance + drag * (
                 slip[0] * frame[0, k] + slip[1] * frame[1, k]
             )
         out[count, 10] = distance
-        out[count, 11] = engine.candidates.pair[i]
+        out[count, 11] = candidates.pair[i]
         out[count, 12] = vertex[i, 0]
         count += 1
     return count

@@ -32,11 +32,11 @@ SCHEDULE_SIZE = _GROUPS + _ROUNDS * _MEETINGS
 
 
 @compiled
-def part_of_links(engine: Table, one: int, other: int) -> int:
+def part_of_links(schedule: Table, one: int, other: int) -> int:
     """The part of two links, of which the second may be the world."""
-    a = engine.schedule.link_group[one]
-    return engine.schedule.meeting[
-        a, engine.schedule.link_group[other] if other < engine.schedule.link_group.size else a
+    a = schedule.link_group[one]
+    return schedule.meeting[
+        a, schedule.link_group[other] if other < schedule.link_group.size else a
     ]
 
 
@@ -76,27 +76,19 @@ def _order(own: np.ndarray, size: int, begin: np.ndarray, order: np.ndarray) -> 
 
 
 @compiled
-def schedule_runs(engine: Table) -> None:
+def schedule_runs(runs: Table, schedule: Table) -> None:
     """Put the runs of a new list into their parts."""
-    link = engine.runs.link
-    for run in range(engine.runs.count):
-        engine.schedule.run_part[run] = part_of_links(engine, link[run, 0], link[run, 1])
-    _order(
-        engine.schedule.run_part,
-        engine.runs.count,
-        engine.schedule.run_schedule,
-        engine.schedule.run_order,
-    )
+    link = runs.link
+    for run in range(runs.count):
+        schedule.run_part[run] = part_of_links(schedule, link[run, 0], link[run, 1])
+    _order(schedule.run_part, runs.count, schedule.run_schedule, schedule.run_order)
 
 
 @compiled
-def schedule_friction(engine: Table) -> None:
+def schedule_friction(friction: Table, schedule: Table) -> None:
     """Put the stencils of friction into the parts that they have got from their runs."""
     _order(
-        engine.schedule.friction_part,
-        engine.friction.count,
-        engine.schedule.friction_schedule,
-        engine.schedule.friction_order,
+        schedule.friction_part, friction.count, schedule.friction_schedule, schedule.friction_order
     )
 
 

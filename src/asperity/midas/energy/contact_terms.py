@@ -40,6 +40,7 @@ __all__ = [
 @entry_point(PART)
 def contact_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum barriers of some runs, without their common factor."""
+    candidates = engine.candidates
     x = engine.vertices.trial if engine.newton.at_trial == 1 else engine.vertices.now
     total = 0.0
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
@@ -48,19 +49,13 @@ def contact_energy_part(engine: Table, part: int, _member: int, _unused: int) ->
             continue
         limit = activation * activation
         for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
-            if engine.candidates.square[i] >= limit:
+            if candidates.square[i] >= limit:
                 continue
-            value = engine.candidates.weight[i] * barrier(engine.candidates.square[i], activation)
-            if engine.candidates.kind[i] == EDGE_EDGE:
-                v = engine.candidates.vertex[i]
+            value = candidates.weight[i] * barrier(candidates.square[i], activation)
+            if candidates.kind[i] == EDGE_EDGE:
+                v = candidates.vertex[i]
                 value *= mollifier(
-                    v[0],
-                    v[1],
-                    v[2],
-                    v[3],
-                    x,
-                    engine.candidates.threshold[i],
-                    engine.work.mollifier_slope,
+                    v[0], v[1], v[2], v[3], x, candidates.threshold[i], engine.work.mollifier_slope
                 )
             total += value
     engine.parts.value[part] = total
@@ -82,7 +77,7 @@ def contact_energy(engine: Table) -> float:
 
 @compiled
 def contact_sides(
-    engine: Table, kind: int, vertex: np.ndarray, coefficient: np.ndarray, weight: np.ndarray
+    shapes: Table, kind: int, vertex: np.ndarray, coefficient: np.ndarray, weight: np.ndarray
 ) -> None:
     """Fill y of both sides, shape (2, 4)."""
     first = 2 if kind == EDGE_EDGE else 1
@@ -91,45 +86,47 @@ def contact_sides(
             weight[side, i] = 0.0
     if kind == VERTEX_PLANE:
         for i in range(4):
-            weight[0, i] = engine.shapes.vertex_rest[vertex[0], i]
+            weight[0, i] = shapes.vertex_rest[vertex[0], i]
         return
     if kind > VERTEX_PLANE:
         for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
             for i in range(4):
-                weight[0, i] += coefficient[k] * engine.shapes.vertex_rest[vertex[k], i]
-        corner = engine.shapes.plane_corner[plane_number(kind, vertex[3])]
+                weight[0, i] += coefficient[k] * shapes.vertex_rest[vertex[k], i]
+        corner = shapes.plane_corner[plane_number(kind, vertex[3])]
         if corner[0] >= 0:
             one = coefficient[4]
             other = coefficient[5]
             for i in range(4):
                 weight[1, i] = (
-                    (one + other - 1.0) * engine.shapes.vertex_rest[corner[0], i]
-                    - one * engine.shapes.vertex_rest[corner[1], i]
-                    - other * engine.shapes.vertex_rest[corner[2], i]
+                    (one + other - 1.0) * shapes.vertex_rest[corner[0], i]
+                    - one * shapes.vertex_rest[corner[1], i]
+                    - other * shapes.vertex_rest[corner[2], i]
                 )
         return
     for k in range(4):
         side = 0 if k < first else 1
         for i in range(4):
-            weight[side, i] += coefficient[k] * engine.shapes.vertex_rest[vertex[k], i]
+            weight[side, i] += coefficient[k] * shapes.vertex_rest[vertex[k], i]
 
 
 @compiled
-def add_round_arms(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> None:
+def add_round_arms(
+    shapes: Table, candidates: Table, i: int, q: np.ndarray, weight: np.ndarray
+) -> None:
     """Move y of both sides from cores to the points of round surfaces that touch, at ``q``."""
-    vertex = engine.candidates.vertex[i]
-    arm = engine.candidates.arm[i]
+    vertex = candidates.vertex[i]
+    arm = candidates.arm[i]
     length = math.sqrt(arm[0] * arm[0] + arm[1] * arm[1] + arm[2] * arm[2])
     if length == 0.0:
         return
     for side in range(2):
-        if side == 1 and engine.candidates.kind[i] >= VERTEX_PLANE:
+        if side == 1 and candidates.kind[i] >= VERTEX_PLANE:
             continue
         v = vertex[0] if side == 0 else vertex[3]
-        radius = engine.shapes.vertex_radius[v]
+        radius = shapes.vertex_radius[v]
         if radius == 0.0:
             continue
-        link = engine.shapes.vertex_link[v]
+        link = shapes.vertex_link[v]
         share = (-radius if side == 0 else radius) / length
         for j in range(1, 4):
             for k in range(3):
@@ -183,35 +180,36 @@ def _add_mollified(
 @compiled
 def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     """Add the gradient and Hessian blocks of a candidate; as `add_contact_terms`."""
-    square = engine.candidates.square
+    candidates = engine.candidates
+    square = candidates.square
     gradient = engine.newton.link_gradient
     y = engine.work.side_weight
-    activation = engine.pairs.activation[engine.candidates.pair[i]]
+    activation = engine.pairs.activation[candidates.pair[i]]
     links = gradient.shape[0]
-    anchor = engine.candidates.anchor[i]
+    anchor = candidates.anchor[i]
     if square[i] >= activation * activation and anchor == 0.0:
         return
     s = (
         engine.options.barrier_stiffness
         * engine.time.step
         * engine.time.step
-        * engine.candidates.weight[i]
+        * candidates.weight[i]
     )
-    if engine.candidates.kind[i] == EDGE_EDGE:
+    if candidates.kind[i] == EDGE_EDGE:
         s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
     distance = math.sqrt(square[i])
     at = distance if anchor == 0.0 else anchor * activation
     slope, curvature = barrier_slopes(at * at, activation)
     slope = s * (slope + curvature * (distance - at))
     curvature *= s
-    n0 = engine.candidates.arm[i, 0] / distance
-    n1 = engine.candidates.arm[i, 1] / distance
-    n2 = engine.candidates.arm[i, 2] / distance
+    n0 = candidates.arm[i, 0] / distance
+    n1 = candidates.arm[i, 1] / distance
+    n2 = candidates.arm[i, 2] / distance
     contact_sides(
-        engine,
-        engine.candidates.kind[i],
-        engine.candidates.vertex[i],
-        engine.candidates.coefficient[i],
+        engine.shapes,
+        candidates.kind[i],
+        candidates.vertex[i],
+        candidates.coefficient[i],
         y,
     )
     whole = engine.newton.only_slopes == 0
@@ -221,7 +219,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     h11 = curvature * n1 * n1
     h12 = curvature * n1 * n2
     h22 = curvature * n2 * n2
-    a = engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
+    a = engine.shapes.vertex_link[candidates.vertex[i, 0]]
     b = second_link(engine, i)
     for side in range(2):
         link = a if side == 0 else b
@@ -236,7 +234,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
                 engine.hessian.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22
             )
     # The tangent of a barrier far from its anchor would pull.
-    if whole and slope < 0.0 and engine.candidates.kind[i] > VERTEX_PLANE:
+    if whole and slope < 0.0 and candidates.kind[i] > VERTEX_PLANE:
         normal = engine.work.round_work[7]
         normal[0] = n0
         normal[1] = n1
@@ -244,7 +242,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
         add_bending(engine, i, -slope, normal)
     if whole and a < links and b < links:
         target = engine.hessian.slot_sums[
-            engine.hessian.block_slot[engine.pairs.block[engine.candidates.pair[i]]]
+            engine.hessian.block_slot[engine.pairs.block[candidates.pair[i]]]
         ]
         one = 0 if a < b else 1
         add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)

@@ -24,33 +24,34 @@ __all__ = ["ASSEMBLY_KERNELS", "assemble"]
 
 
 @compiled
-def _add(engine: Table, row: int, column: int, value: float) -> None:
+def _add(factor: Table, row: int, column: int, value: float) -> None:
     """Add to the lower triangle; both places of a symmetric pair are the same one."""
     i = max(row, column)
     j = min(row, column)
-    at = engine.factor.row_start[i] + j - engine.factor.row_first[i]
-    engine.factor.values[at] += value
+    at = factor.row_start[i] + j - factor.row_first[i]
+    factor.values[at] += value
 
 
 @compiled
-def _columns(engine: Table, link: int) -> int:
-    return engine.links.chain_start[link + 1] - engine.links.chain_start[link]
+def _columns(links: Table, link: int) -> int:
+    return links.chain_start[link + 1] - links.chain_start[link]
 
 
 @compiled
 def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
     """Fill ψ′ and ψ″ of every joint, motors and couplings included."""
+    joints = engine.joints
     for joint in range(angle.size):
-        _, engine.joints.slope[joint], engine.joints.stiffening[joint] = joint_slopes(
-            engine, joint, angle[joint]
-        )
+        _, joints.slope[joint], joints.stiffening[joint] = joint_slopes(engine, joint, angle[joint])
     for motor in range(engine.motors.joint.size):
         joint = engine.motors.joint[motor]
-        slope, curvature = motor_slopes(engine, motor, angle[joint])
-        engine.joints.slope[joint] += slope
-        engine.joints.stiffening[joint] += curvature
-    add_coupling_slopes(engine, angle, engine.joints.slope, engine.joints.stiffening, curved)
-    share_slopes(engine)
+        slope, curvature = motor_slopes(engine.motors, engine.time, motor, angle[joint])
+        joints.slope[joint] += slope
+        joints.stiffening[joint] += curvature
+    add_coupling_slopes(
+        engine.couplings, engine.time, angle, joints.slope, joints.stiffening, curved
+    )
+    share_slopes(joints)
 
 
 @compiled
@@ -61,11 +62,11 @@ def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
         return
     link = engine.turns.link[term]
     start = engine.links.chain_start[link]
-    for c in range(_columns(engine, link)):
+    for c in range(_columns(engine.links, link)):
         i = engine.factor.variable_row[engine.links.chain_variable[start + c]]
         for d in range(c + 1):
             _add(
-                engine,
+                engine.factor,
                 i,
                 engine.factor.variable_row[engine.links.chain_variable[start + d]],
                 curvature * engine.factor.right[c] * engine.factor.right[d],
@@ -73,12 +74,12 @@ def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
 
 
 @compiled
-def _take(engine: Table, link: int, column: int) -> int:
+def _take(links: Table, factor: Table, link: int, column: int) -> int:
     """Row of a variable that moves a link; −1 beyond the last."""
-    at = engine.links.chain_start[link] + column
-    if at >= engine.links.chain_start[link + 1]:
+    at = links.chain_start[link] + column
+    if at >= links.chain_start[link + 1]:
         return -1
-    return engine.factor.variable_row[engine.links.chain_variable[at]]
+    return factor.variable_row[links.chain_variable[at]]
 
 
 @compiled
@@ -94,8 +95,8 @@ def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
     count = 0
     c = 0
     d = 0
-    i = _take(engine, a, 0)
-    j = _take(engine, b, 0)
+    i = _take(engine.links, engine.factor, a, 0)
+    j = _take(engine.links, engine.factor, b, 0)
     while max(i, j) >= 0:
         row[count] = max(i, j)
         slope[0, count] = 0.0
@@ -103,11 +104,11 @@ def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
         if i == row[count]:
             slope[0, count] = cross * engine.joints.gradient[one, c]
             c += 1
-            i = _take(engine, a, c)
+            i = _take(engine.links, engine.factor, a, c)
         if j == row[count]:
             slope[1, count] = engine.joints.gradient[other, d]
             d += 1
-            j = _take(engine, b, d)
+            j = _take(engine.links, engine.factor, b, d)
         count += 1
     for m in range(count):
         at = engine.factor.row_start[row[m]] - engine.factor.row_first[row[m]]
@@ -120,16 +121,15 @@ def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
 @compiled
 def _add_coupling(engine: Table, coupling: int, angle: np.ndarray) -> None:
     """Add the Hessian between the joints of a coupling's two coordinates."""
+    joints = engine.joints
     pair = engine.couplings.joint[coupling]
     if pair[1] < 0:
         return
-    cross = coupling_cross(engine, coupling, angle)
-    joint = engine.joints.member_joint
-    weight = engine.joints.member_weight
-    for m in range(engine.joints.member_start[pair[0]], engine.joints.member_start[pair[0] + 1]):
-        for n in range(
-            engine.joints.member_start[pair[1]], engine.joints.member_start[pair[1] + 1]
-        ):
+    cross = coupling_cross(engine.couplings, engine.time, coupling, angle)
+    joint = joints.member_joint
+    weight = joints.member_weight
+    for m in range(joints.member_start[pair[0]], joints.member_start[pair[0] + 1]):
+        for n in range(joints.member_start[pair[1]], joints.member_start[pair[1] + 1]):
             _add_cross(engine, joint[m], joint[n], cross * weight[m] * weight[n])
 
 
@@ -150,13 +150,14 @@ def _add_tendon(engine: Table, tendon: int) -> None:
 @compiled
 def _add_linearized(engine: Table, i: int) -> None:
     """Add what acts on a coordinate that is linear over the step."""
-    coordinate = engine.joints.now.size - engine.joints.linear_value.size + i
-    slope = engine.joints.slope[coordinate]
-    curvature = engine.joints.stiffening[coordinate]
-    by_z = engine.joints.linear_slope
-    start = engine.joints.linear_start[i]
-    for m in range(start, engine.joints.linear_start[i + 1]):
-        variable = engine.joints.linear_variable[m]
+    joints = engine.joints
+    coordinate = joints.now.size - joints.linear_value.size + i
+    slope = joints.slope[coordinate]
+    curvature = joints.stiffening[coordinate]
+    by_z = joints.linear_slope
+    start = joints.linear_start[i]
+    for m in range(start, joints.linear_start[i + 1]):
+        variable = joints.linear_variable[m]
         engine.newton.gradient[variable] += slope * by_z[m]
         if curvature == 0.0 or engine.newton.only_slopes == 1:
             continue
@@ -165,30 +166,26 @@ def _add_linearized(engine: Table, i: int) -> None:
             value = curvature * by_z[m] * by_z[n]
             if value != 0.0:
                 _add(
-                    engine, row, engine.factor.variable_row[engine.joints.linear_variable[n]], value
+                    engine.factor, row, engine.factor.variable_row[joints.linear_variable[n]], value
                 )
 
 
 @compiled
-def _clear(engine: Table) -> None:
+def _clear(hessian: Table, factor: Table) -> None:
     """Set the Hessian, and what contacts have summed for it, to zero, where they are not yet."""
-    for link in range(engine.hessian.link_sums.shape[0]):
+    for link in range(hessian.link_sums.shape[0]):
         for i in range(6):
             for j in range(16):
-                engine.hessian.link_sums[link, i, j] = 0.0
-    for slot in range(engine.hessian.couples):
+                hessian.link_sums[link, i, j] = 0.0
+    for slot in range(hessian.couples):
         for i in range(6):
             for j in range(16):
-                engine.hessian.slot_sums[slot, i, j] = 0.0
-    for row in range(engine.factor.row_used.size):
-        begin = (
-            engine.factor.row_start[row]
-            + engine.factor.row_used[row]
-            - engine.factor.row_first[row]
-        )
-        for i in range(begin, engine.factor.row_start[row + 1]):
-            engine.factor.values[i] = 0.0
-        engine.factor.row_used[row] = engine.factor.row_first[row]
+                hessian.slot_sums[slot, i, j] = 0.0
+    for row in range(factor.row_used.size):
+        begin = factor.row_start[row] + factor.row_used[row] - factor.row_first[row]
+        for i in range(begin, factor.row_start[row + 1]):
+            factor.values[i] = 0.0
+        factor.row_used[row] = factor.row_first[row]
 
 
 @compiled
@@ -198,7 +195,7 @@ def _add_between_joints(engine: Table, q: np.ndarray) -> None:
     end = engine.joints.now.size - engine.joints.linear_value.size
     if end - first + engine.turns.link.size + engine.couplings.active.size == 0:
         return
-    link_jacobians(engine, engine.poses.z_now, q, engine.links.crossed)
+    link_jacobians(engine.links, engine.poses.z_now, q, engine.links.crossed)
     joint_gradients(engine, q)
     for tendon in range(first, end):
         _add_tendon(engine, tendon)
@@ -228,10 +225,10 @@ def assemble(engine: Table, curved: int) -> int:
     q = engine.poses.q_now
     whole = engine.newton.only_slopes == 0
     engine.newton.curved = curved
-    place_carries(engine, engine.poses.z_now, q)
+    place_carries(engine.links, engine.hessian, engine.poses.z_now, q)
     add_link_terms(engine)
     if whole:
-        _clear(engine)
+        _clear(engine.hessian, engine.factor)
     do_schedule(engine)
     add_tie_terms(engine, q)
     add_turn_terms(engine, q)

@@ -41,15 +41,16 @@ _STRAIN = 0.1
 @compiled
 def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
     """Normal force [N] of a candidate measured at ``x``."""
-    activation = engine.pairs.activation[engine.candidates.pair[i]]
-    square = engine.candidates.square[i]
+    candidates = engine.candidates
+    activation = engine.pairs.activation[candidates.pair[i]]
+    square = candidates.square[i]
     if square >= activation * activation or square <= 0.0:
         return 0.0
     slope, _ = barrier_slopes(square, activation)
-    force = -engine.options.barrier_stiffness * engine.candidates.weight[i] * slope
-    if engine.candidates.kind[i] == EDGE_EDGE:
-        v = engine.candidates.vertex[i]
-        threshold = engine.candidates.threshold[i]
+    force = -engine.options.barrier_stiffness * candidates.weight[i] * slope
+    if candidates.kind[i] == EDGE_EDGE:
+        v = candidates.vertex[i]
+        threshold = candidates.threshold[i]
         force *= mollifier(v[0], v[1], v[2], v[3], x, threshold, engine.work.mollifier_slope)
     return force
 
@@ -147,81 +148,84 @@ def _is_rigid(q: np.ndarray) -> bool:
 @entry_point(PART)
 def count_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find what friction can bear at some candidates, and count the stencils that it will have."""
+    runs = engine.runs
     x = engine.vertices.now
     weight = engine.work.side_weight
     count = 0
-    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
-        first = engine.runs.begin[run]
+    for run in range(part * RUNS, min((part + 1) * RUNS, runs.count)):
+        first = runs.begin[run]
         mu = engine.pairs.friction[engine.candidates.pair[first]]
-        if mu == 0.0 or engine.runs.least[run] >= engine.runs.activation[run]:
-            for i in range(first, engine.runs.begin[run + 1]):
+        if mu == 0.0 or runs.least[run] >= runs.activation[run]:
+            for i in range(first, runs.begin[run + 1]):
                 engine.friction.bound[i] = 0.0
             continue
-        for i in range(first, engine.runs.begin[run + 1]):
+        for i in range(first, runs.begin[run + 1]):
             value = mu * normal_force(engine, i, x)
             engine.friction.bound[i] = value
             if value > 0.0:
                 count += 1
                 if engine.candidates.kind[i] == RIM_PLANE:
-                    count += further_stencils(place_on_round(engine, i, _lead(engine), weight))
+                    count += further_stencils(
+                        place_on_round(engine, i, _lead(engine.poses, engine.friction), weight)
+                    )
     engine.parts.value[part] = count
     return 0
 
 
 @compiled
-def _lead(engine: Table) -> np.ndarray:
+def _lead(poses: Table, friction: Table) -> np.ndarray:
     """The links' coordinates at which friction acts."""
-    return engine.poses.q_now if engine.friction.at_iterate == 1 else engine.poses.q_target
+    return poses.q_now if friction.at_iterate == 1 else poses.q_target
 
 
 @entry_point(PART)
 def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Fill the stencils of some runs, from where the part's value says."""
-    q = _lead(engine)
+    candidates = engine.candidates
+    friction = engine.friction
+    q = _lead(engine.poses, friction)
     count = int(engine.parts.value[part])
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
         for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
-            value = engine.friction.bound[i]
+            value = friction.bound[i]
             # Written so that NaN is left out, as it was counted.
             if not value > 0.0:
                 continue
-            engine.friction.force[count] = value
-            engine.friction.pair[count] = engine.candidates.pair[i]
+            friction.force[count] = value
+            friction.pair[count] = candidates.pair[i]
             engine.schedule.friction_part[count] = engine.schedule.run_part[run]
-            engine.friction.link[count, 0] = engine.shapes.vertex_link[
-                engine.candidates.vertex[i, 0]
-            ]
-            engine.friction.link[count, 1] = second_link(engine, i)
-            weight = engine.friction.weight[count]
+            friction.link[count, 0] = engine.shapes.vertex_link[candidates.vertex[i, 0]]
+            friction.link[count, 1] = second_link(engine, i)
+            weight = friction.weight[count]
             contact_sides(
-                engine,
-                engine.candidates.kind[i],
-                engine.candidates.vertex[i],
-                engine.candidates.coefficient[i],
+                engine.shapes,
+                candidates.kind[i],
+                candidates.vertex[i],
+                candidates.coefficient[i],
                 weight,
             )
-            add_round_arms(engine, i, q, weight)
+            add_round_arms(engine.shapes, candidates, i, q, weight)
             first = count
             pointed = 1.0
-            if engine.candidates.kind[i] > VERTEX_PLANE:
+            if candidates.kind[i] > VERTEX_PLANE:
                 pointed = place_on_round(engine, i, q, weight)
-            tangents(engine.candidates.arm[i], engine.friction.frame[count])
-            engine.friction.dual[count, 0] = 0.0
-            engine.friction.dual[count, 1] = 0.0
+            tangents(candidates.arm[i], friction.frame[count])
+            friction.dual[count, 0] = 0.0
+            friction.dual[count, 1] = 0.0
             count += 1
-            if engine.candidates.kind[i] == RIM_PLANE:
+            if candidates.kind[i] == RIM_PLANE:
                 count = spread_friction(engine, i, count, pointed)
-            if engine.candidates.kind[i] == VERTEX_FACE or engine.candidates.kind[i] > VERTEX_PLANE:
+            if candidates.kind[i] == VERTEX_FACE or candidates.kind[i] > VERTEX_PLANE:
                 for stencil in range(first, count):
-                    _bring_along(engine, i, q, engine.friction.weight[stencil])
+                    _bring_along(engine, i, q, friction.weight[stencil])
             for stencil in range(first, count):
                 surface_drift(
                     engine,
                     i,
                     q,
-                    engine.friction.weight[stencil],
-                    engine.friction.frame[stencil],
-                    engine.friction.drift[stencil],
+                    friction.weight[stencil],
+                    friction.frame[stencil],
+                    friction.drift[stencil],
                 )
     return 0
 
@@ -243,14 +247,14 @@ def collect_friction(engine: Table, now: int) -> None:
         total += count
     engine.friction.count = int(total)
     do_parts(engine, engine.entries.collect_friction_part, parts)
-    schedule_friction(engine)
+    schedule_friction(engine.friction, engine.schedule)
 
 
 @compiled
-def forget_friction(engine: Table) -> None:
+def forget_friction(friction: Table, schedule: Table) -> None:
     """Let there be no friction."""
-    engine.friction.count = 0
-    schedule_friction(engine)
+    friction.count = 0
+    schedule_friction(friction, schedule)
 
 
 STENCIL_KERNELS = (count_friction_part, collect_friction_part)

@@ -27,32 +27,33 @@ __all__ = [
 
 
 @compiled
-def friction_scale(engine: Table) -> float:
+def friction_scale(friction: Table) -> float:
     """Sum of the forces that friction can bear [N]."""
     total = 0.0
-    for i in range(engine.friction.count):
-        total += engine.friction.force[i]
+    for i in range(friction.count):
+        total += friction.force[i]
     return total
 
 
 @compiled
 def fill_slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
     """Fill the slip [m] of a friction stencil from the start of the step, shape (2,)."""
-    u[0] = engine.time.step * engine.friction.drift[i, 0]
-    u[1] = engine.time.step * engine.friction.drift[i, 1]
+    friction = engine.friction
+    u[0] = engine.time.step * friction.drift[i, 0]
+    u[1] = engine.time.step * friction.drift[i, 1]
     for side in range(2):
-        body = engine.friction.link[i, side]
+        body = friction.link[i, side]
         for j in range(4):
-            w = engine.friction.weight[i, side, j]
+            w = friction.weight[i, side, j]
             for k in range(3):
                 move = w * (q[body, j, k] - engine.poses.q_slip[body, j, k])
-                u[0] += move * engine.friction.frame[i, 0, k]
-                u[1] += move * engine.friction.frame[i, 1, k]
+                u[0] += move * friction.frame[i, 0, k]
+                u[1] += move * friction.frame[i, 1, k]
 
 
 @compiled
-def _end(engine: Table, part: int) -> int:
-    return min((part + 1) * STENCILS, engine.friction.count)
+def _end(friction: Table, part: int) -> int:
+    return min((part + 1) * STENCILS, friction.count)
 
 
 @entry_point(PART)
@@ -62,7 +63,7 @@ def friction_energy_part(engine: Table, part: int, _member: int, _unused: int) -
     u = engine.work.slip
     h = engine.time.step
     total = 0.0
-    for i in range(part * STENCILS, _end(engine, part)):
+    for i in range(part * STENCILS, _end(engine.friction, part)):
         fill_slip(engine, i, q, u)
         width = engine.pairs.stiction[engine.friction.pair[i]] * h
         total += engine.friction.force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
@@ -83,7 +84,7 @@ def slip_change_part(engine: Table, part: int, _member: int, _unused: int) -> in
     """Find the largest relative change of a slip of some stencils."""
     u = engine.work.slip
     largest = 0.0
-    for i in range(part * STENCILS, _end(engine, part)):
+    for i in range(part * STENCILS, _end(engine.friction, part)):
         fill_slip(engine, i, engine.poses.q_trial, u)
         e0 = u[0]
         e1 = u[1]
@@ -111,7 +112,7 @@ def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> 
     """Move the duals of some stencils; as `turn_friction`."""
     u = engine.work.slip
     share = engine.friction.turn_share
-    for i in range(part * STENCILS, _end(engine, part)):
+    for i in range(part * STENCILS, _end(engine.friction, part)):
         fill_slip(engine, i, engine.poses.q_trial, u)
         e0 = u[0]
         e1 = u[1]
@@ -151,6 +152,7 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
     where it would stop. The Hessian has a dual w in place of u/|u|, which goes there as the
     iteration does (Chan, Golub and Mulet 1999).
     """
+    friction = engine.friction
     u = engine.work.slip
     h = engine.time.step
     whole = engine.newton.only_slopes == 0
@@ -160,16 +162,16 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
     ):
         i = engine.schedule.friction_order[at]
         fill_slip(engine, i, q, u)
-        width = engine.pairs.stiction[engine.friction.pair[i]] * h
+        width = engine.pairs.stiction[friction.pair[i]] * h
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-        s = h * h * engine.friction.force[i]
-        w = engine.friction.dual[i]
+        s = h * h * friction.force[i]
+        w = friction.dual[i]
         turn = bend / per_slip
         a0 = s * (per_slip + turn * w[0] * u[0])
         a1 = s * turn * 0.5 * (w[0] * u[1] + w[1] * u[0])
         a2 = s * (per_slip + turn * w[1] * u[1])
-        p = engine.friction.frame[i, 0]
-        o = engine.friction.frame[i, 1]
+        p = friction.frame[i, 0]
+        o = friction.frame[i, 1]
         h00 = a0 * p[0] * p[0] + 2.0 * a1 * p[0] * o[0] + a2 * o[0] * o[0]
         h11 = a0 * p[1] * p[1] + 2.0 * a1 * p[1] * o[1] + a2 * o[1] * o[1]
         h22 = a0 * p[2] * p[2] + 2.0 * a1 * p[2] * o[2] + a2 * o[2] * o[2]
@@ -177,10 +179,10 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
         h02 = a0 * p[0] * p[2] + a1 * (p[0] * o[2] + p[2] * o[0]) + a2 * o[0] * o[2]
         h12 = a0 * p[1] * p[2] + a1 * (p[1] * o[2] + p[2] * o[1]) + a2 * o[1] * o[2]
         for side in range(2):
-            body = engine.friction.link[i, side]
+            body = friction.link[i, side]
             if body >= links:
                 continue
-            y = engine.friction.weight[i, side]
+            y = friction.weight[i, side]
             for j in range(4):
                 for k in range(3):
                     engine.newton.link_gradient[body, j, k] += (
@@ -188,17 +190,17 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
                     )
             if whole:
                 add_outer(engine.hessian.link_sums[body], y, y, h00, h01, h02, h11, h12, h22)
-        a = engine.friction.link[i, 0]
-        b = engine.friction.link[i, 1]
+        a = friction.link[i, 0]
+        b = friction.link[i, 1]
         if whole and a < links and b < links:
             target = engine.hessian.slot_sums[
-                engine.hessian.block_slot[engine.pairs.block[engine.friction.pair[i]]]
+                engine.hessian.block_slot[engine.pairs.block[friction.pair[i]]]
             ]
             one = 0 if a < b else 1
             add_outer(
                 target,
-                engine.friction.weight[i, one],
-                engine.friction.weight[i, 1 - one],
+                friction.weight[i, one],
+                friction.weight[i, 1 - one],
                 h00,
                 h01,
                 h02,

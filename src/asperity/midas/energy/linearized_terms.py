@@ -13,12 +13,12 @@ __all__ = ["linearized_coordinates"]
 
 
 @compiled
-def linearized_coordinates(engine: Table, z: np.ndarray, out: np.ndarray) -> None:
+def linearized_coordinates(joints: Table, z: np.ndarray, out: np.ndarray) -> None:
     """Fill the coordinates that are linear over a step."""
-    for i in range(engine.joints.linear_value.size):
-        value = engine.joints.linear_value[i]
-        for m in range(engine.joints.linear_start[i], engine.joints.linear_start[i + 1]):
-            value += engine.joints.linear_slope[m] * (
-                z[engine.joints.linear_variable[m]] - engine.joints.linear_origin[m]
+    for i in range(joints.linear_value.size):
+        value = joints.linear_value[i]
+        for m in range(joints.linear_start[i], joints.linear_start[i + 1]):
+            value += joints.linear_slope[m] * (
+                z[joints.linear_variable[m]] - joints.linear_origin[m]
             )
-        out[out.size - engine.joints.linear_value.size + i] = value
+        out[out.size - joints.linear_value.size + i] = value

@@ -23,8 +23,8 @@ __all__ = ["LINK_KERNELS", "add_link_terms", "link_energy", "link_rounding"]
 
 
 @compiled
-def _end(engine: Table, part: int) -> int:
-    return min((part + 1) * LINKS, engine.links.rigidity.size)
+def _end(links: Table, part: int) -> int:
+    return min((part + 1) * LINKS, links.rigidity.size)
 
 
 @compiled
@@ -45,7 +45,7 @@ def link_energy_part(engine: Table, part: int, _member: int, _unused: int) -> in
     q = engine.poses.q_trial if engine.newton.at_trial == 1 else engine.poses.q_now
     h = engine.time.step
     total = 0.0
-    for link in range(part * LINKS, _end(engine, part)):
+    for link in range(part * LINKS, _end(engine.links, part)):
         strain = 0.0
         for i in range(3):
             for j in range(3):
@@ -122,12 +122,13 @@ def link_rounding(engine: Table, q: np.ndarray) -> float:
 @entry_point(PART)
 def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Set gradients and Hessian blocks of some links; as `add_link_terms`."""
+    newton = engine.newton
     q = engine.poses.q_now
     h = engine.time.step
-    inertia = 1.0 + engine.newton.inertia_damping
-    whole = engine.newton.only_slopes == 0
-    bent = engine.newton.curved == 1 and engine.newton.nearly_rigid == 1
-    for link in range(part * LINKS, _end(engine, part)):
+    inertia = 1.0 + newton.inertia_damping
+    whole = newton.only_slopes == 0
+    bent = newton.curved == 1 and newton.nearly_rigid == 1
+    for link in range(part * LINKS, _end(engine.links, part)):
         if whole:
             for i in range(12):
                 for j in range(12):
@@ -143,12 +144,12 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
                         engine.hessian.link_block[link, 3 * i + k, 3 * j + k] += (
                             inertia * engine.links.mass[link, i, j]
                         )
-                engine.newton.link_gradient[link, i, k] = value
+                newton.link_gradient[link, i, k] = value
         if engine.forces.drag.shape[0] > 0:
             for b in range(12):
                 change = h * _change_of_rate(engine, q, link, b)
                 for a in range(12):
-                    engine.newton.link_gradient[link, a // 3, a % 3] += (
+                    newton.link_gradient[link, a // 3, a % 3] += (
                         engine.forces.drag[link, a, b] * change
                     )
                     if whole:
@@ -162,7 +163,7 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
                 for k in range(3):
                     c += q[link, i, k] * q[link, j, k]
                 for k in range(3):
-                    engine.newton.link_gradient[link, i, k] += scale * c * q[link, j, k]
+                    newton.link_gradient[link, i, k] += scale * c * q[link, j, k]
                     for m in range(3 if whole else 0):
                         value = q[link, j, k] * q[link, i, m]
                         if i == j:

@@ -41,23 +41,21 @@ _LINE = 8 * 12  # of a block [bytes]
 
 
 @compiled
-def place_carries(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
+def place_carries(links: Table, hessian: Table, z: np.ndarray, q: np.ndarray) -> None:
     """Fill T of every link, and how a slide's coordinate moves it."""
-    for link in range(engine.links.parent.size):
+    for link in range(links.parent.size):
         for i in range(4):
             for j in range(4):
-                engine.hessian.carry[link, i, j] = engine.links.transfer[link, i, j]
-        if engine.links.kind[link] != SLIDE:
+                hessian.carry[link, i, j] = links.transfer[link, i, j]
+        if links.kind[link] != SLIDE:
             continue
-        p = engine.links.parent[link]
-        s = z[engine.links.variable[link]]
+        p = links.parent[link]
+        s = z[links.variable[link]]
         for k in range(3):
-            engine.hessian.carry[link, 0, 1 + k] += s * engine.links.slide_direction[link, k]
-            engine.hessian.slide_motion[link, k] = 0.0
+            hessian.carry[link, 0, 1 + k] += s * links.slide_direction[link, k]
+            hessian.slide_motion[link, k] = 0.0
             for j in range(3):
-                engine.hessian.slide_motion[link, k] += (
-                    engine.links.slide_direction[link, j] * q[p, 1 + j, k]
-                )
+                hessian.slide_motion[link, k] += links.slide_direction[link, j] * q[p, 1 + j, k]
 
 
 @compiled
@@ -105,9 +103,9 @@ def _add_multiples(
 
 
 @compiled
-def _hand_to_parent(engine: Table, link: int, source: int, target: int, width: int) -> None:
+def _hand_to_parent(hessian: Table, link: int, source: int, target: int, width: int) -> None:
     """Add Tᵀ times a link's lines to its parent's, both at addresses."""
-    carry = engine.hessian.carry[link].ctypes.data
+    carry = hessian.carry[link].ctypes.data
     for j in range(4):
         for k in range(3):
             _add_multiples(
@@ -122,20 +120,20 @@ def _hand_to_parent(engine: Table, link: int, source: int, target: int, width: i
 
 
 @compiled
-def _times_own(engine: Table, link: int, line: np.ndarray, out: np.ndarray) -> None:
+def _times_own(links: Table, hessian: Table, link: int, line: np.ndarray, out: np.ndarray) -> None:
     """Add a line of 12 numbers times E, or what a slide has in its place."""
-    kind = engine.links.kind[link]
+    kind = links.kind[link]
     if kind == FREE:
         for i in range(12):
             out[i] += line[i]
     elif kind == SLIDE:
         for k in range(3):
-            out[0] += engine.hessian.slide_motion[link, k] * line[k]
+            out[0] += hessian.slide_motion[link, k] * line[k]
     else:
         for point in range(3 if kind == BALL else 2):
             for k in range(3):
                 for i in range(4):
-                    out[3 * point + k] += engine.links.embedding[link, i, point] * line[3 * i + k]
+                    out[3 * point + k] += links.embedding[link, i, point] * line[3 * i + k]
 
 
 @compiled
@@ -146,22 +144,18 @@ def _clear(block: np.ndarray) -> None:
 
 
 @compiled
-def _enter(engine: Table, link: int, other: int, values: np.ndarray) -> None:
+def _enter(links: Table, factor: Table, link: int, other: int, values: np.ndarray) -> None:
     """Write the entries of a link's variables with another's, which come in lines of its own."""
-    first = engine.links.variable[link]
-    first_too = engine.links.variable[other]
-    for c in range(engine.links.variable[other + 1] - first_too):
-        i = engine.factor.variable_row[first_too + c]
-        for r in range(engine.links.variable[link + 1] - first):
-            j = engine.factor.variable_row[first + r]
+    first = links.variable[link]
+    first_too = links.variable[other]
+    for c in range(links.variable[other + 1] - first_too):
+        i = factor.variable_row[first_too + c]
+        for r in range(links.variable[link + 1] - first):
+            j = factor.variable_row[first + r]
             if i > j:
-                engine.factor.values[
-                    engine.factor.row_start[i] + j - engine.factor.row_first[i]
-                ] = values[c, r]
+                factor.values[factor.row_start[i] + j - factor.row_first[i]] = values[c, r]
             elif i < j or link == other:
-                engine.factor.values[
-                    engine.factor.row_start[j] + i - engine.factor.row_first[j]
-                ] = values[c, r]
+                factor.values[factor.row_start[j] + i - factor.row_first[j]] = values[c, r]
 
 
 @compiled
@@ -170,7 +164,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
     rows = engine.hessian.link_rows[other]
     kind = engine.links.kind[other]
     if kind == FREE:
-        _enter(engine, link, other, rows)
+        _enter(engine.links, engine.factor, link, other, rows)
         return
     values = engine.work.block_work[2]
     if kind == SLIDE:
@@ -185,7 +179,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
             3,
             width,
         )
-        _enter(engine, link, other, values)
+        _enter(engine.links, engine.factor, link, other, values)
         return
     embedding = engine.links.embedding[other].ctypes.data
     for point in range(3 if kind == BALL else 2):
@@ -201,36 +195,36 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
                 4,
                 width,
             )
-    _enter(engine, link, other, values)
+    _enter(engine.links, engine.factor, link, other, values)
 
 
 @inlined
-def _carried(engine: Table, link: int, sums: np.ndarray, q: int, a: int, j: int) -> float:
+def _carried(hessian: Table, link: int, sums: np.ndarray, q: int, a: int, j: int) -> float:
     """One number of a block's columns, carried from a link to its parent."""
     value = 0.0
     for b in range(4):
-        value += sums[q, 4 * a + b] * engine.hessian.carry[link, b, j]
+        value += sums[q, 4 * a + b] * hessian.carry[link, b, j]
     return value
 
 
 @compiled
-def _hand_pair_on(engine: Table, link: int, other: int, sums: np.ndarray) -> None:
+def _hand_pair_on(links: Table, hessian: Table, link: int, other: int, sums: np.ndarray) -> None:
     """Add to a parent's block with another link what a link's is part of."""
-    p = engine.links.parent[link]
+    p = links.parent[link]
     if p == other:
         # Both sides are the same now: the block and its transpose.
         for q in range(6):
             for a in range(4):
                 for j in range(4):
-                    value = _carried(engine, link, sums, q, a, j)
-                    engine.hessian.link_sums[p, q, 4 * a + j] += value
-                    engine.hessian.link_sums[p, q, 4 * j + a] += value
+                    value = _carried(hessian, link, sums, q, a, j)
+                    hessian.link_sums[p, q, 4 * a + j] += value
+                    hessian.link_sums[p, q, 4 * j + a] += value
         return
-    target = engine.hessian.slot_sums[pair_number(engine, p, other)]
+    target = hessian.slot_sums[pair_number(hessian, p, other)]
     for q in range(6):
         for a in range(4):
             for j in range(4):
-                value = _carried(engine, link, sums, q, a, j)
+                value = _carried(hessian, link, sums, q, a, j)
                 target[q, 4 * a + j if other < p else 4 * j + a] += value
 
 
@@ -245,12 +239,12 @@ def _is_zero(sums: np.ndarray) -> bool:
 
 
 @compiled
-def _use_rows(engine: Table, other: int) -> np.ndarray:
+def _use_rows(hessian: Table, other: int) -> np.ndarray:
     """The rows in another link's coordinates, which are zero at first."""
-    if engine.hessian.rows_used[other] == 0:
-        _clear(engine.hessian.link_rows[other])
-        engine.hessian.rows_used[other] = 1
-    return engine.hessian.link_rows[other]
+    if hessian.rows_used[other] == 0:
+        _clear(hessian.link_rows[other])
+        hessian.rows_used[other] = 1
+    return hessian.link_rows[other]
 
 
 @compiled
@@ -267,11 +261,11 @@ def _add_pairs(engine: Table, link: int) -> None:
             continue
         _clear(block)
         expand(sums, block)
-        rows = _use_rows(engine, other)
+        rows = _use_rows(engine.hessian, other)
         for i in range(12):
-            _times_own(engine, link, block[i], rows[i])
+            _times_own(engine.links, engine.hessian, link, block[i], rows[i])
         if engine.links.parent[link] < links:
-            _hand_pair_on(engine, link, other, sums)
+            _hand_pair_on(engine.links, engine.hessian, link, other, sums)
 
 
 @compiled
@@ -281,13 +275,13 @@ def _hand_block_on(engine: Table, link: int, cross: np.ndarray) -> None:
     turned = engine.work.block_work[1]
     half = engine.work.block_work[2]
     _clear(turned)
-    _hand_to_parent(engine, link, block.ctypes.data, turned.ctypes.data, 12)
+    _hand_to_parent(engine.hessian, link, block.ctypes.data, turned.ctypes.data, 12)
     # TᵀH + 2Cᵀ, times T, has the sought sum for its symmetric part.
     for i in range(12):
         for j in range(12):
             half[i, j] = turned[j, i] + 2.0 * cross[j, i]
     _clear(turned)
-    _hand_to_parent(engine, link, half.ctypes.data, turned.ctypes.data, 12)
+    _hand_to_parent(engine.hessian, link, half.ctypes.data, turned.ctypes.data, 12)
     target = engine.hessian.link_block[engine.links.parent[link]]
     for i in range(12):
         for j in range(12):
@@ -297,24 +291,25 @@ def _hand_block_on(engine: Table, link: int, cross: np.ndarray) -> None:
 @compiled
 def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
     """Fill a link's rows in coordinates, and hand its blocks on."""
+    hessian = engine.hessian
     p = engine.links.parent[link]
     joint = engine.links.joint[link]
     cross = engine.work.block_work[0]
-    for at in range(engine.hessian.entry_start[link], engine.hessian.entry_start[link + 1]):
-        engine.hessian.rows_used[engine.hessian.entry_link[at]] = 0
-    own = _use_rows(engine, link)
-    block = engine.hessian.link_block[link]
-    expand(engine.hessian.link_sums[link], block)
+    for at in range(hessian.entry_start[link], hessian.entry_start[link + 1]):
+        hessian.rows_used[hessian.entry_link[at]] = 0
+    own = _use_rows(hessian, link)
+    block = hessian.link_block[link]
+    expand(hessian.link_sums[link], block)
     _clear(cross)
     if joint >= 0:
         add_angle_blocks(engine, joint, q, curved, cross)
     for i in range(12):
-        _times_own(engine, link, block[i], own[i])
+        _times_own(engine.links, hessian, link, block[i], own[i])
     if p < engine.links.parent.size:
         _hand_block_on(engine, link, cross)
-        rows = _use_rows(engine, p)
+        rows = _use_rows(hessian, p)
         for i in range(3, 12):
-            _times_own(engine, link, cross[i], rows[i])
+            _times_own(engine.links, hessian, link, cross[i], rows[i])
         if curved == 1 and engine.links.kind[link] == SLIDE:
             # A slide's direction turns with the parent.
             for j in range(3):
@@ -332,9 +327,10 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
 
     Gradients of links must have what these carry in them; their blocks get it.
     """
+    factor = engine.factor
     links = engine.links.parent.size
-    for place in range(engine.factor.island_link[island], engine.factor.island_link[island + 1]):
-        link = engine.factor.island_order[place]
+    for place in range(factor.island_link[island], factor.island_link[island + 1]):
+        link = factor.island_order[place]
         width = 8 if engine.links.kind[link] > BALL else 12
         _begin_rows(engine, link, engine.poses.q_now, engine.newton.curved)
         for at in range(engine.hessian.entry_start[link], engine.hessian.entry_start[link + 1]):
@@ -345,9 +341,11 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
             p = engine.links.parent[other]
             if p < links:
                 source = engine.hessian.link_rows[other].ctypes.data
-                _hand_to_parent(engine, other, source, _use_rows(engine, p).ctypes.data, width)
+                _hand_to_parent(
+                    engine.hessian, other, source, _use_rows(engine.hessian, p).ctypes.data, width
+                )
         if engine.links.kind[link] == SLIDE:
-            i = engine.factor.variable_row[engine.links.variable[link]]
-            at = engine.factor.row_start[i + 1] - 1
-            engine.factor.values[at] += engine.joints.stiffening[engine.links.joint[link]]
+            i = factor.variable_row[engine.links.variable[link]]
+            at = factor.row_start[i + 1] - 1
+            factor.values[at] += engine.joints.stiffening[engine.links.joint[link]]
     return 0

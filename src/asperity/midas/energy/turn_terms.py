@@ -38,11 +38,11 @@ _FARTHEST = 0.9999
 
 
 @compiled
-def _measure(engine: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
+def _measure(links: Table, turns: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
     """Fill the rows of Aᵀ − Wᵀ A_parentᵀ, shape (3, 3), and return u."""
-    link = engine.turns.link[term]
-    p = engine.links.parent[link]
-    frame = engine.turns.frame[term]
+    link = turns.link[term]
+    p = links.parent[link]
+    frame = turns.frame[term]
     total = 0.0
     for b in range(3):
         for k in range(3):
@@ -55,19 +55,19 @@ def _measure(engine: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
 
 
 @compiled
-def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
+def _slopes(turns: Table, time: Table, term: int, u: float) -> tuple[float, float, float]:
     """ψ [J], ψ′ and ψ″."""
-    kind = engine.turns.kind[term]
-    scale = engine.turns.scale[term]
+    kind = turns.kind[term]
+    scale = turns.scale[term]
     if kind == DAMPER:
-        slope = 2.0 * scale / engine.time.step
+        slope = 2.0 * scale / time.step
         return slope * u, slope, 0.0
     if kind == LIMIT:
-        gap = engine.turns.bound[term] - u
+        gap = turns.bound[term] - u
         if gap <= 0.0:
             return math.inf, 0.0, 0.0
-        width = engine.turns.width[term]
-        force = engine.turns.factor[term] * scale
+        width = turns.width[term]
+        force = turns.factor[term] * scale
         slope, curvature = barrier_slopes(gap * gap, width)
         return force * barrier(gap * gap, width), -force * slope, force * curvature
     x = min(u, _FARTHEST)
@@ -95,7 +95,7 @@ def _closing_speed(engine: Table, term: int, r: np.ndarray) -> float:
     link = engine.turns.link[term]
     p = engine.links.parent[link]
     frame = engine.turns.frame[term]
-    _measure(engine, term, engine.poses.q, r)
+    _measure(engine.links, engine.turns, term, engine.poses.q, r)
     rate = 0.0
     for b in range(3):
         for k in range(3):
@@ -111,24 +111,25 @@ def _closing_speed(engine: Table, term: int, r: np.ndarray) -> float:
 @compiled
 def begin_turns(engine: Table) -> None:
     """At the beginning of a step, let what dissipates start from where displacements count."""
-    kind = engine.turns.kind
+    turns = engine.turns
+    kind = turns.kind
     for term in range(kind.size):
         if kind[term] == LIMIT:
-            gap = engine.turns.bound[term] - _measure(
-                engine, term, engine.poses.q, engine.turns.rows
+            gap = turns.bound[term] - _measure(
+                engine.links, turns, term, engine.poses.q, turns.rows
             )
-            before = engine.turns.factor[term] if gap < engine.turns.width[term] else math.inf
-            closing = _closing_speed(engine, term, engine.turns.rows)
-            engine.turns.factor[term] = dissipation_factor(before, closing, LIMIT_DISSIPATION)
+            before = turns.factor[term] if gap < turns.width[term] else math.inf
+            closing = _closing_speed(engine, term, turns.rows)
+            turns.factor[term] = dissipation_factor(before, closing, LIMIT_DISSIPATION)
         if kind[term] != DAMPER:
             continue
-        link = engine.turns.link[term]
+        link = turns.link[term]
         p = engine.links.parent[link]
         for m in range(3):
             for b in range(3):
-                engine.turns.frame[term, m, b] = 0.0
+                turns.frame[term, m, b] = 0.0
                 for k in range(3):
-                    engine.turns.frame[term, m, b] += (
+                    turns.frame[term, m, b] += (
                         engine.poses.q_slip[p, 1 + m, k] * engine.poses.q_slip[link, 1 + b, k]
                     )
     kind = engine.holds.kind
@@ -144,19 +145,19 @@ def begin_turns(engine: Table) -> None:
 
 
 @compiled
-def _hold_stiffness(engine: Table, term: int) -> float:
-    scale = engine.holds.scale[term]
-    if engine.holds.kind[term] == SPRING:
+def _hold_stiffness(holds: Table, time: Table, term: int) -> float:
+    scale = holds.scale[term]
+    if holds.kind[term] == SPRING:
         return scale
-    return scale / engine.time.step
+    return scale / time.step
 
 
 @compiled
-def _hold_gap(engine: Table, term: int, q: np.ndarray, k: int) -> float:
-    link = engine.holds.link[term]
-    gap = -engine.holds.target[term, k]
+def _hold_gap(holds: Table, term: int, q: np.ndarray, k: int) -> float:
+    link = holds.link[term]
+    gap = -holds.target[term, k]
     for j in range(4):
-        gap += engine.holds.side[term, j] * q[link, j, k]
+        gap += holds.side[term, j] * q[link, j, k]
     return gap
 
 
@@ -165,12 +166,17 @@ def turn_energy(engine: Table, q: np.ndarray) -> float:
     """Energy of all these terms [J s²]; infinite beyond a limit."""
     total = 0.0
     for term in range(engine.turns.link.size):
-        energy, _, _ = _slopes(engine, term, _measure(engine, term, q, engine.turns.rows))
+        energy, _, _ = _slopes(
+            engine.turns,
+            engine.time,
+            term,
+            _measure(engine.links, engine.turns, term, q, engine.turns.rows),
+        )
         total += energy
     for term in range(engine.holds.link.size):
         for k in range(3):
-            gap = _hold_gap(engine, term, q, k)
-            total += 0.5 * _hold_stiffness(engine, term) * gap * gap
+            gap = _hold_gap(engine.holds, term, q, k)
+            total += 0.5 * _hold_stiffness(engine.holds, engine.time, term) * gap * gap
     h = engine.time.step
     return h * h * total
 
@@ -178,34 +184,35 @@ def turn_energy(engine: Table, q: np.ndarray) -> float:
 @compiled
 def add_turn_terms(engine: Table, q: np.ndarray) -> None:
     """Add gradients, and Hessian blocks without what ψ″ gives, to those of links."""
+    turns = engine.turns
     y = engine.work.side_weight
     h = engine.time.step
     links = engine.newton.link_gradient.shape[0]
-    for term in range(engine.turns.link.size):
-        _, slope, _ = _slopes(engine, term, _measure(engine, term, q, engine.turns.rows))
+    for term in range(turns.link.size):
+        _, slope, _ = _slopes(
+            turns, engine.time, term, _measure(engine.links, turns, term, q, turns.rows)
+        )
         s = 0.25 * h * h * slope
         if s == 0.0:
             continue
-        link = engine.turns.link[term]
+        link = turns.link[term]
         p = engine.links.parent[link]
         for b in range(3):
             for j in range(4):
                 y[0, j] = 1.0 if j == 1 + b else 0.0
-                y[1, j] = 0.0 if j == 0 else -engine.turns.frame[term, j - 1, b]
+                y[1, j] = 0.0 if j == 0 else -turns.frame[term, j - 1, b]
             for side in range(2):
                 body = link if side == 0 else p
                 if body == links:
                     continue
                 for j in range(4):
                     for k in range(3):
-                        engine.newton.link_gradient[body, j, k] += (
-                            s * y[side, j] * engine.turns.rows[b, k]
-                        )
+                        engine.newton.link_gradient[body, j, k] += s * y[side, j] * turns.rows[b, k]
                 add_outer(engine.hessian.link_sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
-            if engine.turns.block[term] >= 0:
+            if turns.block[term] >= 0:
                 # Parents come first.
                 add_outer(
-                    engine.hessian.slot_sums[engine.hessian.block_slot[engine.turns.block[term]]],
+                    engine.hessian.slot_sums[engine.hessian.block_slot[turns.block[term]]],
                     y[1],
                     y[0],
                     s,
@@ -217,10 +224,10 @@ def add_turn_terms(engine: Table, q: np.ndarray) -> None:
                 )
     side = engine.holds.side
     for term in range(engine.holds.link.size):
-        s = h * h * _hold_stiffness(engine, term)
+        s = h * h * _hold_stiffness(engine.holds, engine.time, term)
         link = engine.holds.link[term]
         for k in range(3):
-            push = s * _hold_gap(engine, term, q, k)
+            push = s * _hold_gap(engine.holds, term, q, k)
             for j in range(4):
                 engine.newton.link_gradient[link, j, k] += push * side[term, j]
         add_outer(engine.hessian.link_sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
@@ -229,28 +236,31 @@ def add_turn_terms(engine: Table, q: np.ndarray) -> None:
 @compiled
 def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> float:
     """Fill ∂u/∂z over the variables that move the term's link; returns h² ψ″."""
+    links = engine.links
     link = engine.turns.link[term]
-    p = engine.links.parent[link]
+    p = links.parent[link]
     frame = engine.turns.frame[term]
-    chain = engine.links.chain_start
-    _, _, curvature = _slopes(engine, term, _measure(engine, term, q, engine.turns.rows))
+    chain = links.chain_start
+    _, _, curvature = _slopes(
+        engine.turns, engine.time, term, _measure(links, engine.turns, term, q, engine.turns.rows)
+    )
     ancestors = 0
-    if p < engine.links.kind.size:
+    if p < links.kind.size:
         ancestors = chain[p + 1] - chain[p]
     for column in range(chain[link + 1] - chain[link]):
         total = 0.0
         for b in range(3):
             for k in range(3):
-                if engine.links.kind[link] == FREE:
+                if links.kind[link] == FREE:
                     total += engine.turns.rows[b, k] * (1.0 if column == 3 * (1 + b) + k else 0.0)
                     continue
-                by_z = engine.links.jacobian[chain[link] + column, 1 + b, k]
+                by_z = links.jacobian[chain[link] + column, 1 + b, k]
                 if column < ancestors:
                     for m in range(3):
-                        if engine.links.kind[p] == FREE:
+                        if links.kind[p] == FREE:
                             turned = 1.0 if column == 3 * (1 + m) + k else 0.0
                         else:
-                            turned = engine.links.jacobian[chain[p] + column, 1 + m, k]
+                            turned = links.jacobian[chain[p] + column, 1 + m, k]
                         by_z -= frame[m, b] * turned
                 total += engine.turns.rows[b, k] * by_z
         out[column] = 0.25 * total
@@ -261,30 +271,31 @@ def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> fl
 @compiled
 def meets_turn_limit(engine: Table) -> bool:
     """Whether a step reaches a ball joint's limit, as `meets_limit`."""
-    for term in range(engine.turns.kind.size):
-        if engine.turns.kind[term] != LIMIT:
+    turns = engine.turns
+    for term in range(turns.kind.size):
+        if turns.kind[term] != LIMIT:
             continue
-        now = _measure(engine, term, engine.poses.q_now, engine.turns.rows)
-        begin = _measure(engine, term, engine.poses.q, engine.turns.rows)
-        near = engine.turns.bound[term] - max(now, begin) < engine.turns.width[term]
-        closing = _closing_speed(engine, term, engine.turns.rows)
+        now = _measure(engine.links, turns, term, engine.poses.q_now, turns.rows)
+        begin = _measure(engine.links, turns, term, engine.poses.q, turns.rows)
+        near = turns.bound[term] - max(now, begin) < turns.width[term]
+        closing = _closing_speed(engine, term, turns.rows)
         if near and closing * LIMIT_DISSIPATION > 1.0:
             return True
     return False
 
 
 @compiled
-def share_to_turn_limits(engine: Table, now: np.ndarray, trial: np.ndarray) -> float:
+def share_to_turn_limits(links: Table, turns: Table, now: np.ndarray, trial: np.ndarray) -> float:
     """Share of the way to a trial state that keeps a tenth of the way to every limit.
 
     Exact enough because u is convex along it.
     """
     time = 1.0
-    for term in range(engine.turns.kind.size):
-        if engine.turns.kind[term] == LIMIT:
-            here = _measure(engine, term, now, engine.turns.rows)
-            move = _measure(engine, term, trial, engine.turns.rows) - here
-            room = 0.9 * (engine.turns.bound[term] - here)
+    for term in range(turns.kind.size):
+        if turns.kind[term] == LIMIT:
+            here = _measure(links, turns, term, now, turns.rows)
+            move = _measure(links, turns, term, trial, turns.rows) - here
+            room = 0.9 * (turns.bound[term] - here)
             if move > room:
                 time = min(time, room / move)
     return time

@@ -24,12 +24,14 @@ __all__ = ["add_bending"]
 
 
 @compiled
-def _find_axes(engine: Table, i: int, axes: np.ndarray, alpha: np.ndarray) -> int:
+def _find_axes(
+    shapes: Table, candidates: Table, i: int, axes: np.ndarray, alpha: np.ndarray
+) -> int:
     """Fill y and α of a candidate's half axes; returns how many it has."""
-    vertex = engine.candidates.vertex[i]
-    c = engine.candidates.coefficient[i]
-    rest = engine.shapes.vertex_rest
-    is_rim = engine.candidates.kind[i] == RIM_PLANE
+    vertex = candidates.vertex[i]
+    c = candidates.coefficient[i]
+    rest = shapes.vertex_rest
+    is_rim = candidates.kind[i] == RIM_PLANE
     last = vertex[2] if is_rim else vertex[1]
     for k in range(4):
         middle = 0.5 * (rest[vertex[0], k] + rest[last, k])
@@ -51,13 +53,19 @@ def _find_axes(engine: Table, i: int, axes: np.ndarray, alpha: np.ndarray) -> in
 
 @compiled
 def _find_side(
-    engine: Table, face: np.ndarray, w0: float, w1: float, w2: float, side: np.ndarray
+    shapes: Table,
+    vertices: Table,
+    face: np.ndarray,
+    w0: float,
+    w1: float,
+    w2: float,
+    side: np.ndarray,
 ) -> None:
     """Fill minus y of the vector of a face's body that lies along w."""
-    x = engine.vertices.now
+    x = vertices.now
     f0 = face[0]
     one, other = find_foot(x, f0, face[1], face[2], x[f0, 0] + w0, x[f0, 1] + w1, x[f0, 2] + w2)
-    rest = engine.shapes.vertex_rest
+    rest = shapes.vertex_rest
     for k in range(4):
         side[k] = one * (rest[f0, k] - rest[face[1], k])
         side[k] += other * (rest[f0, k] - rest[face[2], k])
@@ -72,7 +80,7 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray) -> None:
     axes = engine.work.round_work[:3]
     sides = engine.work.round_work[3:6]
     alpha = engine.work.round_work[6]
-    count = _find_axes(engine, i, axes, alpha)
+    count = _find_axes(engine.shapes, engine.candidates, i, axes, alpha)
     kind = engine.candidates.kind[i]
     own = engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
     carrier = second_link(engine, i)
@@ -91,7 +99,7 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray) -> None:
             w2 += axes[a, j] * link[j, 2]
         square += (w0 * normal[0] + w1 * normal[1] + w2 * normal[2]) ** 2
         if moves:
-            _find_side(engine, face, w0, w1, w2, sides[a])
+            _find_side(engine.shapes, engine.vertices, face, w0, w1, w2, sides[a])
     if kind == RIM_PLANE:
         square += (FLATNESS * engine.pairs.activation[engine.candidates.pair[i]]) ** 2
     scale = push / math.sqrt(max(square, 1e-300))

@@ -53,11 +53,13 @@ def add_round_stencils(
     engine: Table, x: np.ndarray, count: int, pair: int, shape: int, plane: int, margin: float
 ) -> int:
     """Add those of a round shape and a half-space; returns the new count, or −1 if full."""
+    shapes = engine.shapes
+    candidates = engine.candidates
     for which in range(2):
-        anchor = engine.shapes.anchor[shape, which]
+        anchor = shapes.anchor[shape, which]
         if anchor[0] < 0:
             break
-        vertex = engine.candidates.vertex[count]
+        vertex = candidates.vertex[count]
         kind = RIM_PLANE
         for k in range(4):
             vertex[k] = anchor[k]
@@ -72,31 +74,31 @@ def add_round_stencils(
             vertex[2],
             vertex[3],
             x,
-            engine.shapes.plane,
-            engine.shapes.plane_corner,
+            shapes.plane,
+            shapes.plane_corner,
             engine.pairs.activation[pair],
-            engine.candidates.coefficient[count],
-            engine.candidates.arm[count],
+            candidates.coefficient[count],
+            candidates.arm[count],
         )
         reach = 0.0
         for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
             reach = max(reach, engine.boxes.reach[vertex[k]])
         most = margin + _REACH * reach
-        if engine.shapes.plane_corner[plane, 0] >= 0:
+        if shapes.plane_corner[plane, 0] >= 0:
             reach = 0.0
             for k in range(3):
-                reach = max(reach, engine.boxes.reach[engine.shapes.plane_corner[plane, k]])
+                reach = max(reach, engine.boxes.reach[shapes.plane_corner[plane, k]])
             most += _FACE_REACH * reach
         if square > most * most:
             continue
-        if count >= engine.candidates.kind.size:
+        if count >= candidates.kind.size:
             return -1
-        engine.candidates.square[count] = square
-        engine.candidates.anchor[count] = 0.0
-        engine.candidates.kind[count] = kind
-        engine.candidates.pair[count] = pair
-        engine.candidates.threshold[count] = 0.0
-        engine.candidates.weight[count] = engine.shapes.area[shape]
+        candidates.square[count] = square
+        candidates.anchor[count] = 0.0
+        candidates.kind[count] = kind
+        candidates.pair[count] = pair
+        candidates.threshold[count] = 0.0
+        candidates.weight[count] = shapes.area[shape]
         count += 1
     return count
 
@@ -116,13 +118,13 @@ def second_link(engine: Table, i: int) -> int:
 
 
 @compiled
-def _place(engine: Table, vertex: int, q: np.ndarray, out: np.ndarray) -> None:
+def _place(shapes: Table, vertex: int, q: np.ndarray, out: np.ndarray) -> None:
     """Fill where a vertex is with links at ``q``, shape (3,)."""
-    link = q[engine.shapes.vertex_link[vertex]]
+    link = q[shapes.vertex_link[vertex]]
     for k in range(3):
         out[k] = 0.0
         for j in range(4):
-            out[k] += engine.shapes.vertex_rest[vertex, j] * link[j, k]
+            out[k] += shapes.vertex_rest[vertex, j] * link[j, k]
 
 
 @compiled
@@ -138,12 +140,12 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
     points = engine.work.corner
     c = engine.work.round_work[0]
     for corner in range(count):
-        _place(engine, vertex[corner], q, points[corner])
+        _place(engine.shapes, vertex[corner], q, points[corner])
     number = plane_number(kind, vertex[3])
     plane = half_space(engine.vertices.now, engine.shapes.plane, engine.shapes.plane_corner, number)
     if engine.shapes.plane_corner[number, 0] >= 0:
         for corner in range(3):
-            _place(engine, engine.shapes.plane_corner[number, corner], q, points[4 + corner])
+            _place(engine.shapes, engine.shapes.plane_corner[number, corner], q, points[4 + corner])
         plane = plane_through(points, 4, 5, 6)
     activation = engine.pairs.activation[engine.candidates.pair[i]]
     round_height(is_rim, 0, 1, 2, 3, points, plane, activation, c)
@@ -166,18 +168,19 @@ def further_stencils(pointed: float) -> int:
 @compiled
 def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
     """Spread the last friction stencil, of a rim, over its face; returns the new count."""
+    friction = engine.friction
     at = count - 1
     if further_stencils(pointed) == 0:
         return count
     vertex = engine.candidates.vertex[i]
     share = math.sqrt(pointed)
-    force = engine.friction.force[at]
+    force = friction.force[at]
     rest = engine.shapes.vertex_rest
     for k in range(4):
         middle = 0.5 * (rest[vertex[0], k] + rest[vertex[2], k])
         one = _SPREAD * (rest[vertex[0], k] - middle)
         other = _SPREAD * (rest[vertex[1], k] - middle)
-        weight = engine.friction.weight
+        weight = friction.weight
         weight[count, 0, k] = middle + one
         weight[count + 1, 0, k] = middle - one
         weight[count + 2, 0, k] = middle + other
@@ -185,16 +188,16 @@ def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
         # The point on the rim, whose share of the force has it act where it did.
         if share > 1e-9:
             weight[at, 0, k] = middle + (weight[at, 0, k] - middle) / share
-    engine.friction.force[at] = share * force
+    friction.force[at] = share * force
     for new in range(count, count + FEW):
-        engine.friction.force[new] = (1.0 - share) * force / FEW
-        engine.friction.pair[new] = engine.friction.pair[at]
+        friction.force[new] = (1.0 - share) * force / FEW
+        friction.pair[new] = friction.pair[at]
         engine.schedule.friction_part[new] = engine.schedule.friction_part[at]
         for k in range(2):
-            engine.friction.link[new, k] = engine.friction.link[at, k]
-            engine.friction.dual[new, k] = 0.0
+            friction.link[new, k] = friction.link[at, k]
+            friction.dual[new, k] = 0.0
             for m in range(3):
-                engine.friction.frame[new, k, m] = engine.friction.frame[at, k, m]
+                friction.frame[new, k, m] = friction.frame[at, k, m]
         for k in range(4):
-            engine.friction.weight[new, 1, k] = engine.friction.weight[at, 1, k]
+            friction.weight[new, 1, k] = friction.weight[at, 1, k]
     return count + FEW

@@ -36,33 +36,34 @@ def rebuild(engine: Table, reason: int) -> int:
     (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
     Hessian blocks in use stay in use: friction's outlive a list.
     """
+    boxes = engine.boxes
     for link in range(engine.links.kind.size):
         for i in range(4):
             for k in range(3):
                 if reason == STARTED:
-                    engine.boxes.path_begin[link, i, k] = engine.poses.q[link, i, k]
-                    engine.boxes.path_end[link, i, k] = engine.poses.q_target[link, i, k]
+                    boxes.path_begin[link, i, k] = engine.poses.q[link, i, k]
+                    boxes.path_end[link, i, k] = engine.poses.q_target[link, i, k]
                 else:
-                    engine.boxes.path_begin[link, i, k] = engine.poses.q_now[link, i, k]
-                    engine.boxes.path_end[link, i, k] = engine.poses.q_trial[link, i, k]
+                    boxes.path_begin[link, i, k] = engine.poses.q_now[link, i, k]
+                    boxes.path_end[link, i, k] = engine.poses.q_trial[link, i, k]
     engine.relative.keeps_any = 0
     if reason == CUT and keep_relative(engine):
         engine.relative.keeps_any = 1
         put_kept_aside(engine)
-    measure_paths(engine, engine.boxes.longest_move)
+    measure_paths(engine, boxes.longest_move)
     code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
     while (
         code == CANDIDATES_FULL
         and engine.candidates.kind.size >= _MANY
-        and engine.boxes.longest_move > engine.options.activation
+        and boxes.longest_move > engine.options.activation
     ):
         most = _LONGEST * max(engine.options.activation, _REACH)
-        engine.boxes.longest_move = min(0.25 * engine.boxes.longest_move, most)
-        engine.boxes.widening *= 0.5
-        measure_paths(engine, engine.boxes.longest_move)
+        boxes.longest_move = min(0.25 * boxes.longest_move, most)
+        boxes.widening *= 0.5
+        measure_paths(engine, boxes.longest_move)
         code = find_candidates(engine, reason == CUT)
-    do_parts(engine, engine.entries.place_start_vertices, listed_parts(engine))
+    do_parts(engine, engine.entries.place_start_vertices, listed_parts(engine.vertices))
     if engine.relative.any == 1:
         measure_candidates(engine)
     if code == 0:
@@ -70,7 +71,7 @@ def rebuild(engine: Table, reason: int) -> int:
     if code == 0:
         code = arrange(engine)
     if code != 0:
-        engine.boxes.listed = 0
+        boxes.listed = 0
     engine.counts.rebuilds += 1
     return code
 
@@ -88,6 +89,6 @@ def widen_boxes(engine: Table) -> int:
 
 
 @compiled
-def shorten_boxes(engine: Table) -> None:
+def shorten_boxes(options: Table, boxes: Table) -> None:
     """Let boxes be short again, as they are at the beginning of a minimization."""
-    engine.boxes.longest_move = _FIRST * max(engine.options.activation, _REACH)
+    boxes.longest_move = _FIRST * max(options.activation, _REACH)

@@ -34,19 +34,19 @@ _SHAPES = 4
 
 
 @compiled
-def _use_slot(engine: Table, block: int) -> bool:
+def _use_slot(pairs: Table, hessian: Table, block: int) -> bool:
     """Give a pair of links a Hessian block; returns False if there is no room."""
     if block < 0:
         return True
-    if engine.hessian.block_slot[block] >= 0:
+    if hessian.block_slot[block] >= 0:
         return True
-    slot = engine.hessian.slots
-    if slot >= engine.hessian.slot_link.shape[0]:
+    slot = hessian.slots
+    if slot >= hessian.slot_link.shape[0]:
         return False
-    engine.hessian.slot_link[slot, 0] = engine.pairs.block_link[block, 0]
-    engine.hessian.slot_link[slot, 1] = engine.pairs.block_link[block, 1]
-    engine.hessian.block_slot[block] = slot
-    engine.hessian.slots = slot + 1
+    hessian.slot_link[slot, 0] = pairs.block_link[block, 0]
+    hessian.slot_link[slot, 1] = pairs.block_link[block, 1]
+    hessian.block_slot[block] = slot
+    hessian.slots = slot + 1
     return True
 
 
@@ -110,8 +110,8 @@ def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, c
     if engine.shapes.anchor[a, 0, 0] < 0:
         return search_half_space(engine, x, count, pair, a, plane, margin)
     for v in range(engine.shapes.vertex_start[a], engine.shapes.vertex_start[a + 1]):
-        box_vertex(engine, v)
-    box_face(engine, plane)
+        box_vertex(engine.shapes, engine.boxes, v)
+    box_face(engine.shapes, engine.boxes, plane)
     return add_round_stencils(engine, x, count, pair, a, plane, margin)
 
 
@@ -124,12 +124,18 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
     if plane >= 0:
         if third > 0:
             return count
-        return _search_plane(engine, x, pair, round_side(engine, pair), plane, count)
-    if is_relative(engine, pair):
+        return _search_plane(
+            engine, x, pair, round_side(engine.shapes, engine.pairs, pair), plane, count
+        )
+    if is_relative(engine.pairs, engine.relative, pair):
         block = engine.pairs.block[pair]
         if engine.relative.kept[block] == 1:
             return take_kept(engine, pair, THIRDS * pair + third, count)
-        return search_relative(engine, pair, third, count) if may_meet(engine, block) else count
+        return (
+            search_relative(engine, pair, third, count)
+            if may_meet(engine.relative, block)
+            else count
+        )
     if apart(engine.boxes.shape_box[a], engine.boxes.shape_box[b], engine.pairs.activation[pair]):
         return count
     return _search_trees(engine, x, pair, a, b, third, count)
@@ -162,10 +168,10 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
         for i in range(engine.hessian.block_slot.size):
             engine.hessian.block_slot[i] = -1
     for block in engine.ties.block:
-        if not _use_slot(engine, block):
+        if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
     for block in engine.turns.block:
-        if not _use_slot(engine, block):
+        if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
     engine.boxes.list_number += 1
     do_parts(
@@ -190,7 +196,7 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
         block = engine.pairs.block[number // THIRDS]
         if block >= 0:
             engine.relative.found[block] += count
-        if not _use_slot(engine, block):
+        if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
     engine.newton.anchored = 0
     _list_vertices(engine)

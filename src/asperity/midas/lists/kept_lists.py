@@ -18,7 +18,10 @@ def put_kept_aside(engine: Table) -> None:
     for number in range(THIRDS * engine.pairs.shape.shape[0]):
         engine.kept.found[number, 0] = kept
         pair = number // THIRDS
-        if is_relative(engine, pair) and engine.relative.kept[engine.pairs.block[pair]] == 1:
+        if (
+            is_relative(engine.pairs, engine.relative, pair)
+            and engine.relative.kept[engine.pairs.block[pair]] == 1
+        ):
             for i in range(found[number, 1], found[number, 2]):
                 engine.kept.kind[kept] = engine.candidates.kind[i]
                 engine.kept.weight[kept] = engine.candidates.weight[i]
@@ -32,12 +35,15 @@ def put_kept_aside(engine: Table) -> None:
 @compiled
 def take_kept(engine: Table, pair: int, number: int, count: int) -> int:
     """Add the candidates of a third of a pair that were put aside; −1 if the list is full."""
-    for i in range(engine.kept.found[number, 0], engine.kept.found[number, 1]):
-        v = engine.kept.vertex[i]
-        after = append_stencil(engine, count, pair, engine.kept.kind[i], v[0], v[1], v[2], v[3])
+    kept = engine.kept
+    for i in range(kept.found[number, 0], kept.found[number, 1]):
+        v = kept.vertex[i]
+        after = append_stencil(
+            engine.shapes, engine.candidates, count, pair, kept.kind[i], v[0], v[1], v[2], v[3]
+        )
         if after < 0:
             return after
-        engine.candidates.weight[count] = engine.kept.weight[i]
-        engine.candidates.threshold[count] = engine.kept.threshold[i]
+        engine.candidates.weight[count] = kept.weight[i]
+        engine.candidates.threshold[count] = kept.threshold[i]
         count = after
     return count

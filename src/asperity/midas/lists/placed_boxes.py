@@ -31,9 +31,10 @@ def _place(engine: Table, tree: int, at: int) -> None:
 
     Each number is written once, as it stays: another thread may read what this one writes anew.
     """
+    box_trees = engine.box_trees
     shape = tree // KINDS
     link = engine.shapes.vertex_link[engine.shapes.vertex_start[shape]]
-    box = engine.box_trees.box[at]
+    box = box_trees.box[at]
     begin = engine.boxes.path_begin[link]
     end = engine.boxes.path_end[link]
     share = engine.boxes.link_share[link]
@@ -57,8 +58,8 @@ def _place(engine: Table, tree: int, at: int) -> None:
             size += abs(c)
         low = share * (move - spread)
         high = share * (move + spread)
-        engine.box_trees.still[at, 2, k] = low
-        engine.box_trees.still[at, 3, k] = high
+        box_trees.still[at, 2, k] = low
+        box_trees.still[at, 3, k] = high
         low = min(low, 0.0)
         high = max(high, 0.0)
         square += max(-low, high) ** 2
@@ -70,12 +71,12 @@ def _place(engine: Table, tree: int, at: int) -> None:
         work[2, k] = centre - half + low - more
         work[3, k] = centre + half + high + more
     slack = engine.boxes.least_slack + engine.boxes.boxed_widening * math.sqrt(square)
-    engine.box_trees.slack[at] = slack + largest
+    box_trees.slack[at] = slack + largest
     for k in range(3):
-        engine.box_trees.still[at, 0, k] = work[0, k] - slack
-        engine.box_trees.still[at, 1, k] = work[1, k] + slack
-        engine.box_trees.placed[at, 0, k] = work[2, k] - slack
-        engine.box_trees.placed[at, 1, k] = work[3, k] + slack
+        box_trees.still[at, 0, k] = work[0, k] - slack
+        box_trees.still[at, 1, k] = work[1, k] + slack
+        box_trees.placed[at, 0, k] = work[2, k] - slack
+        box_trees.placed[at, 1, k] = work[3, k] + slack
 
 
 @compiled
@@ -91,24 +92,24 @@ def placed_node(engine: Table, tree: int, node: int) -> int:
 
 
 @compiled
-def _set_axes(engine: Table, link: int, other: int, axes: np.ndarray, swapped: bool) -> None:
+def _set_axes(boxes: Table, link: int, other: int, axes: np.ndarray, swapped: bool) -> None:
     """Fill what `pass_by_along_axes` needs of a link's axes, shape (3, 10)."""
     for i in range(3):
         axis = axes[i]
         square = 0.0
         for k in range(3):
-            square += engine.boxes.path_begin[link, 1 + i, k] ** 2
+            square += boxes.path_begin[link, 1 + i, k] ** 2
         scale = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
         axis[9] = 0.0
         for k in range(3):
-            axis[k] = scale * engine.boxes.path_begin[link, 1 + i, k]
+            axis[k] = scale * boxes.path_begin[link, 1 + i, k]
             axis[9] += abs(axis[k])
         for j in range(3):
             own = 0.0
             others = 0.0
             for k in range(3):
-                own += axis[k] * engine.boxes.path_begin[link, 1 + j, k]
-                others += axis[k] * engine.boxes.path_begin[other, 1 + j, k]
+                own += axis[k] * boxes.path_begin[link, 1 + j, k]
+                others += axis[k] * boxes.path_begin[other, 1 + j, k]
             axis[6 + j if swapped else 3 + j] = abs(own)
             axis[3 + j if swapped else 6 + j] = abs(others)
 
@@ -118,25 +119,25 @@ def prepare_axes(engine: Table, one: int, other: int) -> None:
     """Prepare `pass_by_along_axes` for two shapes."""
     a = engine.shapes.vertex_link[engine.shapes.vertex_start[one]]
     b = engine.shapes.vertex_link[engine.shapes.vertex_start[other]]
-    _set_axes(engine, a, b, engine.work.pair_axes[:3], False)
-    _set_axes(engine, b, a, engine.work.pair_axes[3:], True)
+    _set_axes(engine.boxes, a, b, engine.work.pair_axes[:3], False)
+    _set_axes(engine.boxes, b, a, engine.work.pair_axes[3:], True)
 
 
 @compiled
-def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bool:
+def pass_by_along_axes(box_trees: Table, work: Table, at: int, at_too: int, margin: float) -> bool:
     """Whether vertices of two nodes stay apart, seen along the axes of one of their links.
 
     Turned boxes are smaller along these than along the world's (the tests of faces of Gottschalk,
     Lin and Manocha, OBBTree, 1996). Shapes are those of `prepare_axes`; ``margin`` includes their
     radii.
     """
-    one = engine.box_trees.still[at]
-    other = engine.box_trees.still[at_too]
-    box = engine.box_trees.box[at]
-    box_too = engine.box_trees.box[at_too]
-    slack = engine.box_trees.slack[at] + engine.box_trees.slack[at_too]
+    one = box_trees.still[at]
+    other = box_trees.still[at_too]
+    box = box_trees.box[at]
+    box_too = box_trees.box[at_too]
+    slack = box_trees.slack[at] + box_trees.slack[at_too]
     for i in range(6):
-        axis = engine.work.pair_axes[i]
+        axis = work.pair_axes[i]
         gap = 0.0
         least = 0.0
         most = 0.0
@@ -166,7 +167,7 @@ def box_shape(engine: Table, shape: int, box: np.ndarray) -> None:
     if end - begin <= _FEW:
         radius = engine.shapes.radius[shape]
         for vertex in range(begin, end):
-            box_vertex(engine, vertex)
+            box_vertex(engine.shapes, engine.boxes, vertex)
             for k in range(3):
                 box[0, k] = min(box[0, k], engine.boxes.low[vertex, k] - radius)
                 box[1, k] = max(box[1, k], engine.boxes.high[vertex, k] + radius)

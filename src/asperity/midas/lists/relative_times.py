@@ -90,12 +90,13 @@ def _time_of_rows(
 @compiled
 def _time_of_pair(engine: Table, block: int) -> float:
     """Time τ ≤ 1 up to which a pair of links keeps to its path on the way to the trial state."""
-    base = engine.relative.link[block, 0]
-    link = engine.relative.link[block, 1]
-    start = engine.relative.start[block]
-    path = engine.relative.path[block]
-    pivot = engine.relative.pivot[block]
-    own = engine.relative.link_box[link]
+    relative = engine.relative
+    base = relative.link[block, 0]
+    link = relative.link[block, 1]
+    start = relative.start[block]
+    path = relative.path[block]
+    pivot = relative.pivot[block]
+    own = relative.link_box[link]
     scale = 0.0
     for k in range(3):
         scale += half_extent(own, k) ** 2
@@ -123,7 +124,7 @@ def _time_of_pair(engine: Table, block: int) -> float:
             off[row, k] -= now * along[row, k]
             after[row, k] -= then * along_after[row, k]
             along[row, k] = bend
-    width = engine.relative.width[block]
+    width = relative.width[block]
     return min(
         _time_of_rows(off, after, along, 0, 1, width[0]),
         _time_of_rows(off, after, along, 1, 4, width[1]),
@@ -133,22 +134,20 @@ def _time_of_pair(engine: Table, block: int) -> float:
 @compiled
 def _time_of_some(engine: Table, part: int, keep: bool) -> float:
     """That of some pairs; with ``keep`` those that stay for good are marked."""
+    relative = engine.relative
     time = 1.0
-    end = min((part + 1) * _PAIRS, engine.relative.state.size)
+    end = min((part + 1) * _PAIRS, relative.state.size)
     for block in range(part * _PAIRS, end):
-        if engine.relative.state[block] == NOT_RELATIVE:
+        if relative.state[block] == NOT_RELATIVE:
             continue
-        base = engine.relative.link[block, 0]
-        link = engine.relative.link[block, 1]
+        base = relative.link[block, 0]
+        link = relative.link[block, 1]
         own = 1.0
-        if (
-            not engine.relative.link_drift[base] + engine.relative.link_drift[link]
-            <= engine.relative.room[block]
-        ):
+        if not relative.link_drift[base] + relative.link_drift[link] <= relative.room[block]:
             own = _time_of_pair(engine, block)
             time = min(time, own)
         if keep:
-            engine.relative.kept[block] = 1 if own == 1.0 else 0
+            relative.kept[block] = 1 if own == 1.0 else 0
     return time
 
 
@@ -162,20 +161,22 @@ def relative_time_part(engine: Table, part: int, _member: int, _unused: int) -> 
 @compiled
 def _time_of_links(engine: Table) -> float:
     """Time τ ≤ 1 up to which no base is stretched too much; links' drifts are measured."""
+    poses = engine.poses
     time = 1.0
     for link in range(engine.relative.link_root.size):
         if engine.relative.tree_folds[engine.relative.link_root[link]] == 0:
             continue
         # On a straight way drift is largest at an end.
         engine.relative.link_drift[link] = max(
-            drift(engine, link, engine.poses.q_now), drift(engine, link, engine.poses.q_trial)
+            drift(engine.links, engine.relative, link, poses.q_now),
+            drift(engine.links, engine.relative, link, poses.q_trial),
         )
-        now = squared_stretch(engine.poses.q_now[link])
-        then = squared_stretch(engine.poses.q_trial[link])
+        now = squared_stretch(poses.q_now[link])
+        then = squared_stretch(poses.q_trial[link])
         turned = 0.0
         for i in range(1, 4):
             for k in range(3):
-                turned += (engine.poses.q_trial[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
+                turned += (poses.q_trial[link, i, k] - poses.q_now[link, i, k]) ** 2
         # |u A(τ)|² = (1 − τ) |u A|² + τ |u A′|² − τ (1 − τ) |u ΔA|²
         least_square = engine.relative.link_stretch[link] ** 2
         if min(now, then) - 0.25 * turned >= least_square:

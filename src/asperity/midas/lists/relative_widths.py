@@ -38,12 +38,12 @@ def widen_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     for block in range(part * _PAIRS, min((part + 1) * _PAIRS, engine.relative.state.size)):
         # What had some stencils is likely to have some again.
         if (
-            may_meet(engine, block)
+            may_meet(engine.relative, block)
             and engine.relative.kept[block] == 0
             and engine.relative.found[block] == 0
             and _level(engine, block) >= 0
         ):
-            part_for_now(engine, block)
+            part_for_now(engine.relative, block)
     return 0
 
 

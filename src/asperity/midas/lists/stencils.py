@@ -19,15 +19,15 @@ __all__ = [
 
 
 @compiled
-def sum_of_radii(engine: Table, pair: int, kind: int, first: int, last: int) -> float:
+def sum_of_radii(shapes: Table, pairs: Table, pair: int, kind: int, first: int, last: int) -> float:
     """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
 
     The activation distance of a pair of a round shape and a half-space, as `separation` wants it.
     """
     if kind > VERTEX_PLANE:
-        return engine.pairs.activation[pair]
-    radius = engine.shapes.vertex_radius[first]
-    return radius if kind == VERTEX_PLANE else radius + engine.shapes.vertex_radius[last]
+        return pairs.activation[pair]
+    radius = shapes.vertex_radius[first]
+    return radius if kind == VERTEX_PLANE else radius + shapes.vertex_radius[last]
 
 
 @compiled
@@ -55,28 +55,34 @@ def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
 
 @compiled
 def append_stencil(
-    engine: Table, count: int, pair: int, kind: int, i0: int, i1: int, i2: int, i3: int
+    shapes: Table,
+    candidates: Table,
+    count: int,
+    pair: int,
+    kind: int,
+    i0: int,
+    i1: int,
+    i2: int,
+    i3: int,
 ) -> int:
     """Add a stencil that is not measured yet; returns the new count, or −1 if the list is full."""
-    vertices = engine.candidates.vertex
-    if count >= engine.candidates.kind.size:
+    vertices = candidates.vertex
+    if count >= candidates.kind.size:
         return -1
-    engine.candidates.anchor[count] = 0.0
-    engine.candidates.kind[count] = kind
-    engine.candidates.pair[count] = pair
+    candidates.anchor[count] = 0.0
+    candidates.kind[count] = kind
+    candidates.pair[count] = pair
     vertices[count, 0] = i0
     vertices[count, 1] = i1
     vertices[count, 2] = i2
     vertices[count, 3] = i3
-    engine.candidates.threshold[count] = 0.0
+    candidates.threshold[count] = 0.0
     # Each of a surface's area counts once: over vertices and edges of both sides (IPC with area
     # weights as in ipctk), or over the vertices alone against a half-space.
     if kind == EDGE_EDGE:
         return count + 1
-    engine.candidates.weight[count] = (
-        engine.shapes.vertex_area[i0]
-        if kind == VERTEX_PLANE
-        else 0.25 * engine.shapes.vertex_area[i0]
+    candidates.weight[count] = (
+        shapes.vertex_area[i0] if kind == VERTEX_PLANE else 0.25 * shapes.vertex_area[i0]
     )
     return count + 1
 
@@ -105,7 +111,7 @@ def add_stencil(
         x,
         engine.shapes.plane,
         engine.shapes.plane_corner,
-        sum_of_radii(engine, pair, kind, i0, i3),
+        sum_of_radii(engine.shapes, engine.pairs, pair, kind, i0, i3),
         engine.candidates.coefficient[count],
         engine.candidates.arm[count],
     )
@@ -117,7 +123,7 @@ def add_stencil(
         margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
     if square > margin * margin:
         return count
-    after = append_stencil(engine, count, pair, kind, i0, i1, i2, i3)
+    after = append_stencil(engine.shapes, engine.candidates, count, pair, kind, i0, i1, i2, i3)
     if after > count:
         engine.candidates.square[count] = square
     return after
@@ -132,16 +138,12 @@ def add_pair_of_edges(
     b = engine.shapes.edge[other]
     after = add_stencil(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
     if after > count:
-        weigh_edges(engine, count, one, other)
+        weigh_edges(engine.shapes, engine.candidates, count, one, other)
     return after
 
 
 @compiled
-def weigh_edges(engine: Table, i: int, one: int, other: int) -> None:
+def weigh_edges(shapes: Table, candidates: Table, i: int, one: int, other: int) -> None:
     """Fill the weight and the mollifier's threshold of a stencil of two edges."""
-    engine.candidates.weight[i] = 0.25 * (
-        engine.shapes.edge_area[one] + engine.shapes.edge_area[other]
-    )
-    engine.candidates.threshold[i] = (
-        1e-3 * engine.shapes.edge_square[one] * engine.shapes.edge_square[other]
-    )
+    candidates.weight[i] = 0.25 * (shapes.edge_area[one] + shapes.edge_area[other])
+    candidates.threshold[i] = 1e-3 * shapes.edge_square[one] * shapes.edge_square[other]

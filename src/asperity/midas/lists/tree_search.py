@@ -18,37 +18,37 @@ _VERTEX, _EDGE, _FACE = range(KINDS)
 
 
 @compiled
-def leaf_begin(engine: Table, tree: int, node: int) -> int:
+def leaf_begin(box_trees: Table, tree: int, node: int) -> int:
     """First item of a leaf; that of the next one, or of the next tree, follows its last."""
-    depth = engine.box_trees.depth[tree]
-    count = engine.box_trees.first[tree + 1] - engine.box_trees.first[tree]
-    return engine.box_trees.first[tree] + (((node - (1 << depth)) * count) >> depth)
+    depth = box_trees.depth[tree]
+    count = box_trees.first[tree + 1] - box_trees.first[tree]
+    return box_trees.first[tree] + (((node - (1 << depth)) * count) >> depth)
 
 
 @compiled
-def _prepare(engine: Table, vertex: int) -> None:
+def _prepare(shapes: Table, boxes: Table, vertex: int) -> None:
     """See that a vertex has its box."""
-    if atomic_load(engine.boxes.stamp.ctypes.data + 8 * vertex) != engine.boxes.list_number:
-        box_vertex(engine, vertex)
+    if atomic_load(boxes.stamp.ctypes.data + 8 * vertex) != boxes.list_number:
+        box_vertex(shapes, boxes, vertex)
 
 
 @compiled
-def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
+def _box(shapes: Table, boxes: Table, tree: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive."""
     kind = tree % KINDS
-    radius = engine.shapes.radius[tree // KINDS]
-    low = engine.boxes.low
-    high = engine.boxes.high
+    radius = shapes.radius[tree // KINDS]
+    low = boxes.low
+    high = boxes.high
     if kind == _EDGE:
         for corner in range(2):
-            _prepare(engine, engine.shapes.edge[item, corner])
-        primitive_box(low, high, engine.shapes.edge[item], radius, box)
+            _prepare(shapes, boxes, shapes.edge[item, corner])
+        primitive_box(low, high, shapes.edge[item], radius, box)
     elif kind == _FACE:
         for corner in range(3):
-            _prepare(engine, engine.shapes.face[item, corner])
-        primitive_box(low, high, engine.shapes.face[item], radius, box)
+            _prepare(shapes, boxes, shapes.face[item, corner])
+        primitive_box(low, high, shapes.face[item], radius, box)
     else:
-        _prepare(engine, item)
+        _prepare(shapes, boxes, item)
         for k in range(3):
             box[0, k] = low[item, k] - radius
             box[1, k] = high[item, k] + radius
@@ -67,23 +67,24 @@ def _leaves(
     margin: float,
 ) -> int:
     """Add stencils of two leaves' primitives."""
+    box_trees = engine.box_trees
     boxes = engine.work.leaf_box
     chosen = engine.work.leaf_item
     box = boxes[LEAF]
-    at = engine.box_trees.node[one] + a
-    at_too = engine.box_trees.node[other] + b
+    at = box_trees.node[one] + a
+    at_too = box_trees.node[other] + b
     near = 0
-    for j in range(leaf_begin(engine, other, b), leaf_begin(engine, other, b + 1)):
-        _box(engine, other, engine.box_trees.item[j], boxes[near])
-        if not apart(boxes[near], engine.box_trees.placed[at], margin):
-            chosen[near] = engine.box_trees.item[j]
+    for j in range(leaf_begin(box_trees, other, b), leaf_begin(box_trees, other, b + 1)):
+        _box(engine.shapes, engine.boxes, other, box_trees.item[j], boxes[near])
+        if not apart(boxes[near], box_trees.placed[at], margin):
+            chosen[near] = box_trees.item[j]
             near += 1
     if near == 0:
         return count
-    for i in range(leaf_begin(engine, one, a), leaf_begin(engine, one, a + 1)):
-        item = engine.box_trees.item[i]
-        _box(engine, one, item, box)
-        if apart(box, engine.box_trees.placed[at_too], margin):
+    for i in range(leaf_begin(box_trees, one, a), leaf_begin(box_trees, one, a + 1)):
+        item = box_trees.item[i]
+        _box(engine.shapes, engine.boxes, one, item, box)
+        if apart(box, box_trees.placed[at_too], margin):
             continue
         for j in range(near):
             if apart(box, boxes[j], margin):
@@ -111,16 +112,17 @@ def _search(
     margin: float,
 ) -> int:
     """Add stencils of a primitive of one tree and one of another; as `add_stencil`."""
+    box_trees = engine.box_trees
     if (
-        engine.box_trees.first[one] == engine.box_trees.first[one + 1]
-        or engine.box_trees.first[other] == engine.box_trees.first[other + 1]
+        box_trees.first[one] == box_trees.first[one + 1]
+        or box_trees.first[other] == box_trees.first[other + 1]
     ):
         return count
     stack = engine.work.node_stack
     wide = margin + engine.shapes.radius[one // KINDS] + engine.shapes.radius[other // KINDS]
     prepare_axes(engine, one // KINDS, other // KINDS)
-    leaf = 1 << engine.box_trees.depth[one]
-    leaf_too = 1 << engine.box_trees.depth[other]
+    leaf = 1 << box_trees.depth[one]
+    leaf_too = 1 << box_trees.depth[other]
     stack[0, 0] = 1
     stack[0, 1] = 1
     waiting = 1
@@ -128,13 +130,13 @@ def _search(
         waiting -= 1
         a = stack[waiting, 0]
         b = stack[waiting, 1]
-        box = engine.box_trees.placed[placed_node(engine, one, a)]
-        box_too = engine.box_trees.placed[placed_node(engine, other, b)]
+        box = box_trees.placed[placed_node(engine, one, a)]
+        box_too = box_trees.placed[placed_node(engine, other, b)]
         if apart(box, box_too, margin):
             continue
-        at = engine.box_trees.node[one] + a
-        at_too = engine.box_trees.node[other] + b
-        if pass_by_along_axes(engine, at, at_too, wide):
+        at = box_trees.node[one] + a
+        at_too = box_trees.node[other] + b
+        if pass_by_along_axes(box_trees, engine.work, at, at_too, wide):
             continue
         if a >= leaf and b >= leaf_too:
             count = _leaves(engine, x, count, pair, one, a, other, b, margin)
@@ -215,9 +217,11 @@ def search_half_space(
             stack[waiting + 1] = 2 * node
             waiting += 2
             continue
-        for i in range(leaf_begin(engine, tree, node), leaf_begin(engine, tree, node + 1)):
+        for i in range(
+            leaf_begin(engine.box_trees, tree, node), leaf_begin(engine.box_trees, tree, node + 1)
+        ):
             v = engine.box_trees.item[i]
-            _prepare(engine, v)
+            _prepare(engine.shapes, engine.boxes, v)
             count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)
             if count < 0:
                 return count

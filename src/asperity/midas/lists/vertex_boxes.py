@@ -51,88 +51,87 @@ def _longest_paths(engine: Table) -> None:
 @compiled
 def measure_paths(engine: Table, longest: float) -> None:
     """Choose boxes for the links' paths, of each no more than a length ``longest`` [m]."""
+    boxes = engine.boxes
     least = SLACK * engine.options.activation
-    engine.boxes.least_slack = least
-    engine.boxes.boxed_widening = engine.boxes.widening
+    boxes.least_slack = least
+    boxes.boxed_widening = boxes.widening
     _longest_paths(engine)
     measure_relative(engine)
     longest_path = 0.0
     for link in range(engine.links.parent.size):
-        length = engine.boxes.path_length[link]
+        length = boxes.path_length[link]
         share = longest / length if length > longest else 1.0
-        engine.boxes.link_share[link] = share
-        longest_path = max(
-            longest_path, share * length + least + engine.boxes.widening * share * length
-        )
+        boxes.link_share[link] = share
+        longest_path = max(longest_path, share * length + least + boxes.widening * share * length)
     # Larger boxes would go on holding candidates that are none any more.
     kept = longest_path <= _KEPT * engine.options.activation and engine.relative.any == 0
-    engine.boxes.listed = 1 if kept else 0
+    boxes.listed = 1 if kept else 0
 
 
 @compiled
-def box_vertex(engine: Table, vertex: int) -> None:
+def box_vertex(shapes: Table, boxes: Table, vertex: int) -> None:
     """Make the box of a vertex, unless it has one or does not move."""
-    stamp = engine.boxes.stamp.ctypes.data + 8 * vertex
-    if atomic_load(stamp) == engine.boxes.list_number or vertex >= engine.shapes.moving_vertices:
+    stamp = boxes.stamp.ctypes.data + 8 * vertex
+    if atomic_load(stamp) == boxes.list_number or vertex >= shapes.moving_vertices:
         return
-    link = engine.shapes.vertex_link[vertex]
-    begin = engine.boxes.path_begin[link]
-    end = engine.boxes.path_end[link]
-    rest = engine.shapes.vertex_rest[vertex]
-    start = engine.boxes.start[vertex]
-    path = engine.boxes.path[vertex]
+    link = shapes.vertex_link[vertex]
+    begin = boxes.path_begin[link]
+    end = boxes.path_end[link]
+    rest = shapes.vertex_rest[vertex]
+    start = boxes.start[vertex]
+    path = boxes.path[vertex]
     square = 0.0
     for k in range(3):
         start[k] = (
             begin[0, k] + rest[1] * begin[1, k] + rest[2] * begin[2, k] + rest[3] * begin[3, k]
         )
         there = end[0, k] + rest[1] * end[1, k] + rest[2] * end[2, k] + rest[3] * end[3, k]
-        path[k] = engine.boxes.link_share[link] * (there - start[k])
+        path[k] = boxes.link_share[link] * (there - start[k])
         square += path[k] * path[k]
     length = math.sqrt(square)
-    slack = engine.boxes.least_slack + engine.boxes.boxed_widening * length
+    slack = boxes.least_slack + boxes.boxed_widening * length
     for k in range(3):
-        engine.boxes.low[vertex, k] = start[k] + min(path[k], 0.0) - slack
-        engine.boxes.high[vertex, k] = start[k] + max(path[k], 0.0) + slack
-    engine.boxes.reach[vertex] = length + 1.7320508075688772 * slack
+        boxes.low[vertex, k] = start[k] + min(path[k], 0.0) - slack
+        boxes.high[vertex, k] = start[k] + max(path[k], 0.0) + slack
+    boxes.reach[vertex] = length + 1.7320508075688772 * slack
     # After the box: two threads may make it at once, with the same numbers.
-    atomic_store(stamp, engine.boxes.list_number)
+    atomic_store(stamp, boxes.list_number)
 
 
 @compiled
-def vertex_slack(engine: Table, vertex: int) -> float:
+def vertex_slack(shapes: Table, boxes: Table, vertex: int) -> float:
     """Half the width [m] of a vertex's box about its path; zero of one that does not move."""
-    if vertex >= engine.shapes.moving_vertices:
+    if vertex >= shapes.moving_vertices:
         return 0.0
     square = 0.0
     for k in range(3):
-        square += engine.boxes.path[vertex, k] ** 2
-    return engine.boxes.least_slack + engine.boxes.boxed_widening * math.sqrt(square)
+        square += boxes.path[vertex, k] ** 2
+    return boxes.least_slack + boxes.boxed_widening * math.sqrt(square)
 
 
 @compiled
 def _set_deviation(
-    engine: Table, link: int, q: np.ndarray, ahead: np.ndarray, time: float, out: np.ndarray
+    boxes: Table, link: int, q: np.ndarray, ahead: np.ndarray, time: float, out: np.ndarray
 ) -> None:
     """Fill how far a link is from where its path begins, a part of the way from ``q``."""
     for i in range(4):
         for k in range(3):
             here = q[link, i, k]
-            out[i, k] = (
-                here + time * (ahead[link, i, k] - here) - engine.boxes.path_begin[link, i, k]
-            )
+            out[i, k] = here + time * (ahead[link, i, k] - here) - boxes.path_begin[link, i, k]
 
 
 @compiled
-def _is_inside(engine: Table, link: int, at: int, deviation: np.ndarray, less: float) -> bool:
+def _is_inside(
+    boxes: Table, box_trees: Table, link: int, at: int, deviation: np.ndarray, less: float
+) -> bool:
     """Whether all vertices of a node of a link stay in their boxes for sure.
 
     With ``less`` in boxes whose slack is smaller by so much.
     """
-    box = engine.box_trees.box[at]
-    begin = engine.boxes.path_begin[link]
-    end = engine.boxes.path_end[link]
-    share = engine.boxes.link_share[link]
+    box = box_trees.box[at]
+    begin = boxes.path_begin[link]
+    end = boxes.path_end[link]
+    share = boxes.link_share[link]
     farthest = 0.0
     known = 0.0
     square = 0.0
@@ -159,15 +158,13 @@ def _is_inside(engine: Table, link: int, at: int, deviation: np.ndarray, less: f
     # Minima and maxima may lose NaN.
     if not abs(known) <= _LARGEST:
         return False
-    return (
-        farthest
-        <= engine.boxes.least_slack + engine.boxes.boxed_widening * math.sqrt(square) - less
-    )
+    return farthest <= boxes.least_slack + boxes.boxed_widening * math.sqrt(square) - less
 
 
 @compiled
 def _time_of_vertex(
-    engine: Table,
+    shapes: Table,
+    boxes: Table,
     vertex: int,
     q: np.ndarray,
     ahead: np.ndarray,
@@ -175,9 +172,9 @@ def _time_of_vertex(
     less: float,
 ) -> float:
     """Largest time τ ≤ ``time`` for which a vertex on its way stays in its box."""
-    box_vertex(engine, vertex)
-    link = engine.shapes.vertex_link[vertex]
-    rest = engine.shapes.vertex_rest[vertex]
+    box_vertex(shapes, boxes, vertex)
+    link = shapes.vertex_link[vertex]
+    rest = shapes.vertex_rest[vertex]
     for k in range(3):
         x = q[link, 0, k]
         p = ahead[link, 0, k]
@@ -185,8 +182,8 @@ def _time_of_vertex(
             x += rest[j] * q[link, j, k]
             p += rest[j] * ahead[link, j, k]
         p -= x
-        low = engine.boxes.low[vertex, k] + less
-        high = engine.boxes.high[vertex, k] - less
+        low = boxes.low[vertex, k] + less
+        high = boxes.high[vertex, k] - less
         end = x + time * p
         if end > high:
             time = max((high - x) / p, 0.0) if x < high else 0.0
@@ -214,14 +211,14 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
         first = engine.box_trees.first[tree]
         count = engine.box_trees.first[tree + 1] - first
         depth = engine.box_trees.depth[tree]
-        _set_deviation(engine, link, q, ahead, time, deviation)
+        _set_deviation(engine.boxes, link, q, ahead, time, deviation)
         stack[0] = 1
         waiting = 1
         while waiting > 0:
             waiting -= 1
             node = stack[waiting]
             at = engine.box_trees.node[tree] + node
-            if _is_inside(engine, link, at, deviation, less):
+            if _is_inside(engine.boxes, engine.box_trees, link, at, deviation, less):
                 continue
             leaf = node - (1 << depth)
             if leaf < 0:
@@ -233,9 +230,11 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
             begin = first + ((leaf * count) >> depth)
             end = first + (((leaf + 1) * count) >> depth)
             for i in range(begin, end):
-                time = _time_of_vertex(engine, engine.box_trees.item[i], q, ahead, time, less)
+                time = _time_of_vertex(
+                    engine.shapes, engine.boxes, engine.box_trees.item[i], q, ahead, time, less
+                )
             if time < before:
-                _set_deviation(engine, link, q, ahead, time, deviation)
+                _set_deviation(engine.boxes, link, q, ahead, time, deviation)
     return time
 
 

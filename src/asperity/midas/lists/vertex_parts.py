@@ -22,26 +22,26 @@ _VERTICES = 512
 
 
 @compiled
-def listed_parts(engine: Table) -> int:
+def listed_parts(vertices: Table) -> int:
     """How many parts the listed vertices have."""
-    return count_parts(engine.vertices.listed_count, _VERTICES)
+    return count_parts(vertices.listed_count, _VERTICES)
 
 
 @compiled
-def _end(engine: Table, part: int) -> int:
-    return min((part + 1) * _VERTICES, engine.vertices.listed_count)
+def _end(vertices: Table, part: int) -> int:
+    return min((part + 1) * _VERTICES, vertices.listed_count)
 
 
 @compiled
-def _place(engine: Table, part: int, q: np.ndarray, x: np.ndarray) -> None:
-    for i in range(part * _VERTICES, _end(engine, part)):
-        place_vertex(engine, engine.vertices.listed[i], q, x)
+def _place(shapes: Table, vertices: Table, part: int, q: np.ndarray, x: np.ndarray) -> None:
+    for i in range(part * _VERTICES, _end(vertices, part)):
+        place_vertex(shapes, vertices.listed[i], q, x)
 
 
 @compiled
 def _place_trial(engine: Table, part: int) -> None:
-    _place(engine, part, engine.poses.q_trial, engine.vertices.trial)
-    for i in range(part * _VERTICES, _end(engine, part)):
+    _place(engine.shapes, engine.vertices, part, engine.poses.q_trial, engine.vertices.trial)
+    for i in range(part * _VERTICES, _end(engine.vertices, part)):
         vertex = engine.vertices.listed[i]
         for k in range(3):
             engine.vertices.move[vertex, k] = (
@@ -52,14 +52,14 @@ def _place_trial(engine: Table, part: int) -> None:
 @entry_point(PART)
 def place_now_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Place vertices of the iterate."""
-    _place(engine, part, engine.poses.q_now, engine.vertices.now)
+    _place(engine.shapes, engine.vertices, part, engine.poses.q_now, engine.vertices.now)
     return 0
 
 
 @entry_point(PART)
 def place_start_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Place vertices where paths begin, and at the trial state."""
-    _place(engine, part, engine.boxes.path_begin, engine.vertices.now)
+    _place(engine.shapes, engine.vertices, part, engine.boxes.path_begin, engine.vertices.now)
     _place_trial(engine, part)
     return 0
 
@@ -74,7 +74,7 @@ def place_trial_vertices(engine: Table, part: int, _member: int, _unused: int) -
 @entry_point(PART)
 def accept_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Make the trial state's vertices those of the iterate."""
-    for i in range(part * _VERTICES, _end(engine, part)):
+    for i in range(part * _VERTICES, _end(engine.vertices, part)):
         vertex = engine.vertices.listed[i]
         for k in range(3):
             engine.vertices.now[vertex, k] = engine.vertices.trial[vertex, k]

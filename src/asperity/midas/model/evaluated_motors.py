@@ -167,6 +167,7 @@ class EvaluatedMotors:
         by_state: list[tuple[Floats, Floats]],
         step: float,
     ) -> None:
+        motors = table.motors
         model = self._model
         for motor, actuator in zip(self._motors, self._owner, strict=True):
             gear = float(self._gears[motor])
@@ -181,7 +182,7 @@ class EvaluatedMotors:
                 if at in self._slewing:
                     continue
                 gains[k] = by_state[k][0][motor]
-                grown = step * _growth(step * float(table.motors.state_slope[at]))
+                grown = step * _growth(step * float(motors.state_slope[at]))
                 for way, (_, of_rate) in enumerate(slope_of.values()):
                     slopes[way] += gains[k] * grown * float(of_rate[at])
             stiffness, damping = (min(slope, 0.0) for slope in slopes)
@@ -189,16 +190,16 @@ class EvaluatedMotors:
                 float(state.actuator_length[motor]),
                 float(state.actuator_velocity[motor]),
             )
-            reference = gear * float(table.joints.reference[table.motors.joint[motor]])
-            table.motors.state_gain[motor] = gear * gains
-            table.motors.position[motor] = gear * gear * stiffness
-            table.motors.velocity[motor] = gear * gear * damping
-            table.motors.bias[motor] = gear * (
+            reference = gear * float(table.joints.reference[motors.joint[motor]])
+            motors.state_gain[motor] = gear * gains
+            motors.position[motor] = gear * gear * stiffness
+            motors.velocity[motor] = gear * gear * damping
+            motors.bias[motor] = gear * (
                 float(force[motor]) + stiffness * (reference - length) - damping * speed
             )
-            table.motors.feed[motor] = table.motors.bias[motor]
+            motors.feed[motor] = motors.bias[motor]
             if is_servo and model.actuator_forcelimited[actuator]:
-                table.motors.limit[motor] = self._limits(int(motor), int(actuator), force)
+                motors.limit[motor] = self._limits(int(motor), int(actuator), force)
 
     def _limits(self, motor: int, actuator: int, force: Floats) -> tuple[float, float]:
         """Limits of one part of a servo's torque, whose length is limited."""

@@ -33,27 +33,27 @@ _CLEAR = 0.5
 
 
 @compiled
-def round_side(engine: Table, pair: int) -> int:
+def round_side(shapes: Table, pairs: Table, pair: int) -> int:
     """The shape of a pair that half-spaces are of, or that may be above a face of the other."""
-    first = engine.pairs.shape[pair, 0]
-    if engine.pairs.faces[pair, 0] >= 0 and engine.shapes.anchor[first, 0, 0] < 0:
-        return engine.pairs.shape[pair, 1]
+    first = pairs.shape[pair, 0]
+    if pairs.faces[pair, 0] >= 0 and shapes.anchor[first, 0, 0] < 0:
+        return pairs.shape[pair, 1]
     return first
 
 
 @compiled
-def box_face(engine: Table, plane: int) -> None:
+def box_face(shapes: Table, boxes: Table, plane: int) -> None:
     """Make the boxes of the vertices that a half-space moves with."""
-    if engine.shapes.plane_corner[plane, 0] >= 0:
+    if shapes.plane_corner[plane, 0] >= 0:
         for corner in range(3):
-            box_vertex(engine, engine.shapes.plane_corner[plane, corner])
+            box_vertex(shapes, boxes, shapes.plane_corner[plane, corner])
 
 
 @compiled
-def _place(engine: Table, vertex: int, time: float, out: np.ndarray) -> None:
+def _place(boxes: Table, vertex: int, time: float, out: np.ndarray) -> None:
     """Fill where a vertex is on the path of its box, shape (3,)."""
     for k in range(3):
-        out[k] = engine.boxes.start[vertex, k] + time * engine.boxes.path[vertex, k]
+        out[k] = boxes.start[vertex, k] + time * boxes.path[vertex, k]
 
 
 @compiled
@@ -73,7 +73,7 @@ def _lowest(
             break
         is_rim = anchor[3] < 0
         for k in range(3 if is_rim else 4):
-            _place(engine, anchor[k], time, corner[k])
+            _place(engine.boxes, anchor[k], time, corner[k])
         c = engine.work.side_weight[0]
         height = round_height(is_rim, 0, 1, 2, 3, corner, plane, activation, c)
         lowest = min(lowest, height)
@@ -83,19 +83,18 @@ def _lowest(
 @compiled
 def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
     """Whether a round shape is above a face, not beyond its border, at a time of their paths."""
+    shapes = engine.shapes
     corner = engine.work.corner
-    n0, n1, n2, _ = half_space(
-        engine.boxes.start, engine.shapes.plane, engine.shapes.plane_corner, plane
-    )
-    if engine.shapes.plane_corner[plane, 0] >= 0:
+    n0, n1, n2, _ = half_space(engine.boxes.start, shapes.plane, shapes.plane_corner, plane)
+    if shapes.plane_corner[plane, 0] >= 0:
         for k in range(3):
-            _place(engine, engine.shapes.plane_corner[plane, k], time, corner[4 + k])
+            _place(engine.boxes, shapes.plane_corner[plane, k], time, corner[4 + k])
         n0, n1, n2, _ = plane_through(corner, 4, 5, 6)
-    slack = vertex_slack(engine, engine.shapes.anchor[shape, 0, 0])
-    for edge in range(engine.shapes.plane_border[plane], engine.shapes.plane_border[plane + 1]):
-        begin = engine.shapes.border_vertex[edge, 0]
-        _place(engine, begin, time, corner[4])
-        _place(engine, engine.shapes.border_vertex[edge, 1], time, corner[5])
+    slack = vertex_slack(shapes, engine.boxes, shapes.anchor[shape, 0, 0])
+    for edge in range(shapes.plane_border[plane], shapes.plane_border[plane + 1]):
+        begin = shapes.border_vertex[edge, 0]
+        _place(engine.boxes, begin, time, corner[4])
+        _place(engine.boxes, shapes.border_vertex[edge, 1], time, corner[5])
         d0 = corner[5, 0] - corner[4, 0]
         d1 = corner[5, 1] - corner[4, 1]
         d2 = corner[5, 2] - corner[4, 2]
@@ -108,7 +107,7 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
         m2 /= size
         offset = m0 * corner[4, 0] + m1 * corner[4, 1] + m2 * corner[4, 2]
         inside = _lowest(engine, shape, (m0, m1, m2, offset), time, engine.options.activation)
-        if inside < slack + vertex_slack(engine, begin):
+        if inside < slack + vertex_slack(shapes, engine.boxes, begin):
             return False
     return True
 
@@ -116,34 +115,35 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
 @compiled
 def _stays_above(engine: Table, shape: int, plane: int) -> bool:
     """Whether a round shape is above a face at both ends of their paths."""
-    box_face(engine, plane)
+    box_face(engine.shapes, engine.boxes, plane)
     for edge in range(engine.shapes.plane_border[plane], engine.shapes.plane_border[plane + 1]):
-        box_vertex(engine, engine.shapes.border_vertex[edge, 0])
-        box_vertex(engine, engine.shapes.border_vertex[edge, 1])
+        box_vertex(engine.shapes, engine.boxes, engine.shapes.border_vertex[edge, 0])
+        box_vertex(engine.shapes, engine.boxes, engine.shapes.border_vertex[edge, 1])
     return _is_above(engine, shape, plane, 0.0) and _is_above(engine, shape, plane, 1.0)
 
 
 @compiled
-def _box_anchors(engine: Table, shape: int) -> None:
+def _box_anchors(shapes: Table, boxes: Table, shape: int) -> None:
     for which in range(2):
         for k in range(4):
-            if engine.shapes.anchor[shape, which, k] >= 0:
-                box_vertex(engine, engine.shapes.anchor[shape, which, k])
+            if shapes.anchor[shape, which, k] >= 0:
+                box_vertex(shapes, boxes, shapes.anchor[shape, which, k])
 
 
 @compiled
 def _choose_face(engine: Table, pair: int, shape: int) -> int:
     """The half-space that a round shape meets the other of a pair as, or −1."""
-    _box_anchors(engine, shape)
+    pairs = engine.pairs
+    _box_anchors(engine.shapes, engine.boxes, shape)
     box = engine.boxes.shape_box[shape]
     best = 0.0
-    if engine.pairs.form[pair] == _POLYHEDRON:
-        best = _CLEAR * engine.pairs.activation[pair]
-    if engine.pairs.may_overlap == 1:
+    if pairs.form[pair] == _POLYHEDRON:
+        best = _CLEAR * pairs.activation[pair]
+    if pairs.may_overlap == 1:
         best = -math.inf
     chosen = -1
-    for plane in range(engine.pairs.faces[pair, 0], engine.pairs.faces[pair, 1]):
-        box_face(engine, plane)
+    for plane in range(pairs.faces[pair, 0], pairs.faces[pair, 1]):
+        box_face(engine.shapes, engine.boxes, plane)
         there = half_space(
             engine.boxes.start, engine.shapes.plane, engine.shapes.plane_corner, plane
         )
@@ -153,7 +153,7 @@ def _choose_face(engine: Table, pair: int, shape: int) -> int:
         middle += 0.5 * (box[0, 2] + box[1, 2]) * there[2]
         if middle <= 0.0:
             continue
-        height = _lowest(engine, shape, there, 0.0, engine.pairs.activation[pair])
+        height = _lowest(engine, shape, there, 0.0, pairs.activation[pair])
         if height > best and _stays_above(engine, shape, plane):
             best = height
             chosen = plane
@@ -166,22 +166,23 @@ def choose_faces(engine: Table) -> None:
 
     Of a state that may overlap, any shape that has its middle above a face is round there.
     """
-    if engine.pairs.flat == 0:
+    pairs = engine.pairs
+    if pairs.flat == 0:
         return
-    for pair in range(engine.pairs.faces.shape[0]):
-        if engine.pairs.faces[pair, 0] < 0:
+    for pair in range(pairs.faces.shape[0]):
+        if pairs.faces[pair, 0] < 0:
             continue
-        engine.pairs.plane[pair] = -1
-        shape = round_side(engine, pair)
-        other = engine.pairs.shape[pair, 0] + engine.pairs.shape[pair, 1] - shape
+        pairs.plane[pair] = -1
+        shape = round_side(engine.shapes, pairs, pair)
+        other = pairs.shape[pair, 0] + pairs.shape[pair, 1] - shape
         box = engine.boxes.shape_box[shape]
-        least = engine.pairs.activation[pair]
+        least = pairs.activation[pair]
         margin = least
         for k in range(3):
             # That box is the polyhedron's, which has at least four sides.
             margin = max(margin, least + 0.5 * (box[1, k] - box[0, k]))
         if not apart(box, engine.boxes.shape_box[other], margin):
-            engine.pairs.plane[pair] = _choose_face(engine, pair, shape)
+            pairs.plane[pair] = _choose_face(engine, pair, shape)
 
 
 @compiled
@@ -193,16 +194,16 @@ def release_faces(engine: Table) -> None:
         plane = engine.pairs.plane[pair]
         if plane < 0 or engine.shapes.plane_corner[plane, 0] < 0:
             continue
-        shape = round_side(engine, pair)
-        _box_anchors(engine, shape)
+        shape = round_side(engine.shapes, engine.pairs, pair)
+        _box_anchors(engine.shapes, engine.boxes, shape)
         if not _stays_above(engine, shape, plane):
             engine.pairs.plane[pair] = -1
 
 
 @compiled
-def keep_faces(engine: Table) -> None:
+def keep_faces(pairs: Table) -> None:
     """At the end of a step, remember what shapes were to surfaces."""
-    if engine.pairs.flat == 0:
+    if pairs.flat == 0:
         return
-    for pair in range(engine.pairs.faces.shape[0]):
-        engine.pairs.form[pair] = _ROUND if engine.pairs.plane[pair] >= 0 else _POLYHEDRON
+    for pair in range(pairs.faces.shape[0]):
+        pairs.form[pair] = _ROUND if pairs.plane[pair] >= 0 else _POLYHEDRON

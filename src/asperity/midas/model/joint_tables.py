@@ -137,6 +137,7 @@ def motor_tables(
 
 def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, gears: np.ndarray, table: Table) -> None:
     """Bring the part of the motors' forces that controls set up to date."""
+    motors = table.motors
     owner = motor_actuators(model)
     if not len(owner):
         return
@@ -148,10 +149,10 @@ def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, gears: np.ndarray, ta
     affine = model.actuator_biastype[owner] == mujoco.mjtBias.mjBIAS_AFFINE
     bias = np.where(affine, model.actuator_biasprm[owner, 0], 0.0)
     # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
-    reference = table.motors.position * table.joints.reference[table.motors.joint]
-    table.motors.bias[:] = gears * bias + reference
+    reference = motors.position * table.joints.reference[motors.joint]
+    motors.bias[:] = gears * bias + reference
     # Actuators without a control have no inputs at all.
     inputs = np.append(control, 0.0)
     address = np.where(model.actuator_ctrlnum > 0, model.actuator_ctrladr, len(control))
-    table.motors.control[:] = inputs[address[owner]]
-    table.motors.feed[:] = table.motors.bias + table.motors.gain * table.motors.control
+    motors.control[:] = inputs[address[owner]]
+    motors.feed[:] = motors.bias + motors.gain * motors.control

@@ -134,6 +134,7 @@ class LinearizedCoordinates:
 
     def refresh(self, table: Table, data: mujoco.MjData) -> None:
         """Let the coordinates be those of the engine's state, which ``data`` was evaluated at."""
+        joints = table.joints
         if not self.sources:
             return
         value = np.array([self._value(source, data) for source in self.sources])
@@ -145,18 +146,18 @@ class LinearizedCoordinates:
         value -= left
         slopes = self._slopes(table, moment)
         for i in range(len(self.sources)):
-            own = slice(int(table.joints.linear_start[i]), int(table.joints.linear_start[i + 1]))
-            variables = table.joints.linear_variable[own]
-            table.joints.linear_slope[own] = slopes[i, variables]
-            table.joints.linear_origin[own] = table.poses.z[variables]
-        table.joints.linear_value[:] = value
+            own = slice(int(joints.linear_start[i]), int(joints.linear_start[i + 1]))
+            variables = joints.linear_variable[own]
+            joints.linear_slope[own] = slopes[i, variables]
+            joints.linear_origin[own] = table.poses.z[variables]
+        joints.linear_value[:] = value
         own = slice(self.first, None)
         if table.time.has_history:
-            table.joints.before[own] += value - table.joints.value[own]
-            table.joints.older[own] += value - table.joints.value[own]
+            joints.before[own] += value - joints.value[own]
+            joints.older[own] += value - joints.value[own]
         else:
-            table.joints.rate[own] = moment @ np.asarray(table.poses.qvel)
-        table.joints.value[own] = value
+            joints.rate[own] = moment @ np.asarray(table.poses.qvel)
+        joints.value[own] = value
 
     def _look_ahead(self, table: Table, value: Floats, moment: Floats) -> None:
         """Let what limits and equalities act on be linear about where the state leads in a step.
@@ -235,7 +236,7 @@ class LinearizedCoordinates:
         Aᵀ.
         """
         link_jacobians(
-            table, table.poses.z, table.poses.q, np.ones(len(table.links.kind), np.int64)
+            table.links, table.poses.z, table.poses.q, np.ones(len(table.links.kind), np.int64)
         )
         by_link = np.zeros((len(moment), *table.newton.link_gradient.shape))
         own = np.zeros((len(moment), len(table.poses.z)))
@@ -265,7 +266,7 @@ class LinearizedCoordinates:
         kept = np.array(table.newton.link_gradient)
         for r in range(len(moment)):
             table.newton.link_gradient[:] = by_link[r]
-            reduce_gradient(table, own[r])
+            reduce_gradient(table.links, table.newton, own[r])
         table.newton.link_gradient[:] = kept
         return own
 

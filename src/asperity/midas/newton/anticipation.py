@@ -72,26 +72,27 @@ def _ratio_of(force: float) -> float:
 @compiled
 def _ratio_ahead(engine: Table, i: int, distance: float) -> float:
     """D/d̂ of a candidate at the end of ``vertex_move``, along its present normal."""
+    candidates = engine.candidates
     move = 0.0
-    kind = engine.candidates.kind[i]
+    kind = candidates.kind[i]
     vertices = 1 if kind == VERTEX_PLANE else 4
     for corner in range(vertices):
-        vertex = engine.candidates.vertex[i, corner]
+        vertex = candidates.vertex[i, corner]
         along = 0.0
         for k in range(3):
-            along += engine.vertices.move[vertex, k] * engine.candidates.arm[i, k]
-        move += engine.candidates.coefficient[i, corner] * along
+            along += engine.vertices.move[vertex, k] * candidates.arm[i, k]
+        move += candidates.coefficient[i, corner] * along
     if kind > VERTEX_PLANE:
-        face = engine.shapes.plane_corner[plane_number(kind, engine.candidates.vertex[i, 3])]
+        face = engine.shapes.plane_corner[plane_number(kind, candidates.vertex[i, 3])]
         if face[0] >= 0:
-            one = engine.candidates.coefficient[i, 4]
-            other = engine.candidates.coefficient[i, 5]
+            one = candidates.coefficient[i, 4]
+            other = candidates.coefficient[i, 5]
             for k in range(3):
                 foot = (1.0 - one - other) * engine.vertices.move[face[0], k]
                 foot += one * engine.vertices.move[face[1], k]
                 foot += other * engine.vertices.move[face[2], k]
-                move -= foot * engine.candidates.arm[i, k]
-    activation = engine.pairs.activation[engine.candidates.pair[i]]
+                move -= foot * candidates.arm[i, k]
+    activation = engine.pairs.activation[candidates.pair[i]]
     return (distance + move / distance) / activation
 
 
@@ -159,18 +160,18 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
 
 
 @compiled
-def _anticipate_limits(engine: Table) -> tuple[int, bool]:
+def _anticipate_limits(joints: Table) -> tuple[int, bool]:
     """Choose where limits are linearized; how many have an anchor, and whether one is new."""
     anchored = 0
     new = False
-    for joint in range(engine.joints.now.size):
-        width = engine.joints.activation[joint]
-        for side in range(2 if engine.joints.barrier[joint] > 0.0 else 0):
-            ratio = limit_gap(engine, joint, side, engine.joints.now[joint]) / width
-            ahead = limit_gap(engine, joint, side, engine.joints.trial[joint]) / width
-            before = engine.joints.anchor[joint, side]
+    for joint in range(joints.now.size):
+        width = joints.activation[joint]
+        for side in range(2 if joints.barrier[joint] > 0.0 else 0):
+            ratio = limit_gap(joints, joint, side, joints.now[joint]) / width
+            ahead = limit_gap(joints, joint, side, joints.trial[joint]) / width
+            before = joints.anchor[joint, side]
             anchor = _choose_anchor(before, ratio, ahead)
-            engine.joints.anchor[joint, side] = anchor
+            joints.anchor[joint, side] = anchor
             new = new or anchor != before
             if anchor > 0.0:
                 anchored += 1
@@ -180,22 +181,23 @@ def _anticipate_limits(engine: Table) -> tuple[int, bool]:
 @entry_point(PART)
 def anticipate_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Choose where barriers of some runs are linearized; 1 if that is new."""
+    runs = engine.runs
     anchored = 0
     new = 0
-    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
+    for run in range(part * RUNS, min((part + 1) * RUNS, runs.count)):
         if (
-            engine.runs.anchored[run] == 0
-            and engine.runs.least[run] - move_of_run(engine, run) >= engine.runs.activation[run]
+            runs.anchored[run] == 0
+            and runs.least[run] - move_of_run(runs, run) >= runs.activation[run]
         ):
             continue
         wake(engine, run)
-        for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+        for i in range(runs.begin[run], runs.begin[run + 1]):
             is_anchored, is_new = _anchor(engine, i)
             if is_new:
                 new = 1
             if is_anchored:
                 anchored += 1
-                engine.runs.anchored[run] = 1
+                runs.anchored[run] = 1
     engine.parts.value[part] = anchored
     return new
 
@@ -207,7 +209,7 @@ def anticipate(engine: Table) -> bool:
     Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
     used.
     """
-    anchored, new = _anticipate_limits(engine)
+    anchored, new = _anticipate_limits(engine.joints)
     parts = count_parts(engine.runs.count, RUNS)
     new = do_parts(engine, engine.entries.anticipate_part, parts) == 1 or new
     engine.newton.anchored = anchored + int(sum_of_parts(engine, parts))

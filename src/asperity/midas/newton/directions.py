@@ -77,16 +77,16 @@ def choose_direction(engine: Table, curved: int) -> int:
 
 
 @compiled
-def slope_along(engine: Table) -> float:
+def slope_along(newton: Table) -> float:
     """Derivative of the energy along the direction."""
     total = 0.0
-    for i in range(engine.newton.gradient.size):
-        total += engine.newton.gradient[i] * engine.newton.direction[i]
+    for i in range(newton.gradient.size):
+        total += newton.gradient[i] * newton.direction[i]
     return total
 
 
 @compiled
-def set_damping(engine: Table, free: float, short: int) -> int:
+def set_damping(newton: Table, free: float, short: int) -> int:
     """Choose the damping of the next direction; returns the number of short steps in a row.
 
     ``free`` is the part of the way that surfaces and limits have left.
@@ -95,13 +95,13 @@ def set_damping(engine: Table, free: float, short: int) -> int:
     square root of their distance only, too short for the barrier to part them. Shorter directions
     it can follow: damped ones (Levenberg 1944), by inertia.
     """
-    damping = engine.newton.inertia_damping
+    damping = newton.inertia_damping
     short = short + 1 if free < _SHORT else 0
     if damping == 0.0:
         if short > _PATIENCE:
-            engine.newton.inertia_damping = 1.0
+            newton.inertia_damping = 1.0
     elif free < _ROOM:
-        engine.newton.inertia_damping = min(_GROWTH * damping, MOST_DAMPING)
+        newton.inertia_damping = min(_GROWTH * damping, MOST_DAMPING)
     else:
-        engine.newton.inertia_damping = damping / _DECAY if damping > 1.0 else 0.0
+        newton.inertia_damping = damping / _DECAY if damping > 1.0 else 0.0
     return short

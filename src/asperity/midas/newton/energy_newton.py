@@ -89,16 +89,17 @@ def _turn_duals(engine: Table, share: float) -> None:
 @compiled
 def _accept(engine: Table) -> None:
     """Make the trial state, whose candidates have been measured, the present one."""
-    for i in range(engine.poses.z_now.size):
-        engine.poses.z_now[i] = engine.poses.z_trial[i]
-    for link in range(engine.poses.q_now.shape[0] - 1):
+    poses = engine.poses
+    for i in range(poses.z_now.size):
+        poses.z_now[i] = poses.z_trial[i]
+    for link in range(poses.q_now.shape[0] - 1):
         for i in range(4):
             for k in range(3):
-                engine.poses.q_now[link, i, k] = engine.poses.q_trial[link, i, k]
-    do_parts(engine, engine.entries.accept_vertices, listed_parts(engine))
+                poses.q_now[link, i, k] = poses.q_trial[link, i, k]
+    do_parts(engine, engine.entries.accept_vertices, listed_parts(engine.vertices))
     for joint in range(engine.joints.now.size):
         engine.joints.now[joint] = engine.joints.trial[joint]
-    accept_runs(engine)
+    accept_runs(engine.runs, engine.candidates)
 
 
 @compiled
@@ -114,14 +115,19 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
         # Too small a change to be seen in the energy: the direction is downhill.
         if abs(share * slope) <= rounding and energy < math.inf:
             return energy
-        if engine.newton.on_arcs == 0 and largest_turn_of_links(engine) > _LEAST_ARC:
+        if (
+            engine.newton.on_arcs == 0
+            and largest_turn_of_links(engine.links, engine.poses) > _LEAST_ARC
+        ):
             # What it has grown by may be the strain of links that were turned.
             engine.newton.on_arcs = 1
         else:
             share *= 0.5
         try_share(engine, share)
         # The straight way to a nearer end is another one if the model is not linear.
-        while not is_straight(engine) and not is_free(engine) and share > 0.0:
+        while (
+            not is_straight(engine.options, engine.newton) and not is_free(engine) and share > 0.0
+        ):
             share *= 0.5
             try_share(engine, share)
     return math.nan
@@ -156,7 +162,7 @@ def _look_ahead(engine: Table, curved: int) -> int:
 @compiled
 def _begin(engine: Table) -> float:
     """Measure the present state's candidates; returns its energy."""
-    shorten_boxes(engine)
+    shorten_boxes(engine.options, engine.boxes)
     engine.newton.inertia_damping = 0.0
     engine.newton.nearly_rigid = 0
     forget_anchors(engine)
@@ -218,7 +224,7 @@ def _ends(engine: Table, tolerance: float) -> bool:
         engine.newton.only_slopes = 0
         solve_again(engine)
         try_share(engine, 1.0)
-        size = largest_move(engine)
+        size = largest_move(engine.links, engine.poses)
         if not size <= 0.5 * least:
             break
         ends = True
@@ -251,6 +257,7 @@ def minimize(engine: Table, _unused: int) -> int:
     The candidates must be those of the present state. The state is left where the method stopped,
     free of intersections in any case. A hinge that turns away has no minimum.
     """
+    newton = engine.newton
     tolerance = engine.options.tolerance * engine.time.step
     short = 0
     foresight = True
@@ -262,7 +269,7 @@ def minimize(engine: Table, _unused: int) -> int:
         curved = choose_direction(engine, CURVED)
         if curved == NO_DIRECTION:
             return NON_FINITE
-        engine.newton.on_arcs = 0
+        newton.on_arcs = 0
         try_share(engine, 1.0)
         if foresight:
             foreseen = _look_ahead(engine, curved)
@@ -271,15 +278,15 @@ def minimize(engine: Table, _unused: int) -> int:
             if foreseen == _ROUGH:
                 return NOT_CONVERGED
         foresight = False
-        size = largest_move(engine)
+        size = largest_move(engine.links, engine.poses)
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut, free = safe_share(engine)
-        slope = slope_along(engine)
+        slope = slope_along(newton)
         rounding = energy_rounding(engine, energy)
-        damped = engine.newton.inertia_damping > 0.0
+        damped = newton.inertia_damping > 0.0
         small = _is_small(size, tolerance, slope, rounding)
-        if small and engine.newton.anchored > 0:
+        if small and newton.anchored > 0:
             # The last direction is Newton's own.
             forget_anchors(engine)
             continue
@@ -287,17 +294,17 @@ def minimize(engine: Table, _unused: int) -> int:
             if share == 1.0:
                 _take_last_step(engine)
             return OK
-        if engine.newton.iterations_left <= 0:
+        if newton.iterations_left <= 0:
             return NOT_CONVERGED
-        engine.newton.iterations_left -= 1
-        short = set_damping(engine, 1.0 if small else free, short)
+        newton.iterations_left -= 1
+        short = set_damping(newton, 1.0 if small else free, short)
         if share > 0.0:
             lower = _descend(engine, energy, rounding, slope, share)
             if abs(lower) <= _LARGEST:
                 energy = lower
-                ahead = engine.newton.anchored > 0
+                ahead = newton.anchored > 0
                 met = met or ahead
-                whole = engine.newton.taken_share == 1.0 and not damped and not ahead
+                whole = newton.taken_share == 1.0 and not damped and not ahead
                 settled = (
                     whole
                     and met
@@ -305,31 +312,34 @@ def minimize(engine: Table, _unused: int) -> int:
                     and change_of_forces(engine) <= _DRAFT
                 )
                 alike = whole and is_alike(engine)
-                rigid = engine.newton.on_arcs == 1 or largest_turn_of_links(engine) < STRAIGHT
-                engine.newton.nearly_rigid = 1 if whole and rigid else 0
-                _turn_duals(engine, engine.newton.taken_share)
+                rigid = (
+                    newton.on_arcs == 1
+                    or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
+                )
+                newton.nearly_rigid = 1 if whole and rigid else 0
+                _turn_duals(engine, newton.taken_share)
                 _accept(engine)
                 forget_anchors(engine)
-                if turns_away(engine):
+                if turns_away(engine.links, engine.joints):
                     return NOT_CONVERGED
                 if settled:
                     engine.time.draft = CUT_SHORT
                     return OK
                 if alike and _ends(engine, tolerance):
                     return OK
-            elif engine.newton.anchored > 0:
+            elif newton.anchored > 0:
                 forget_anchors(engine)
                 measure_now(engine)
                 continue
             elif damped:
-                engine.newton.inertia_damping = 0.0
+                newton.inertia_damping = 0.0
                 measure_now(engine)
                 continue
             else:
                 # No shorter step is better: this is as near as round-off lets us.
                 measure_now(engine)
                 return OK if size <= _NEAR * tolerance else NOT_CONVERGED
-        elif not cut and engine.newton.inertia_damping >= MOST_DAMPING:
+        elif not cut and newton.inertia_damping >= MOST_DAMPING:
             return NOT_CONVERGED
         if cut:
             code = widen_boxes(engine)

@@ -17,9 +17,9 @@ _LITTLE = 0.1
 
 
 @compiled
-def _is_beyond(engine: Table, run: int) -> bool:
+def _is_beyond(runs: Table, run: int) -> bool:
     """Whether nothing in a run touches, neither at the iterate nor at the trial state."""
-    return min(engine.runs.least[run], engine.runs.trial[run]) >= engine.runs.activation[run]
+    return min(runs.least[run], runs.trial[run]) >= runs.activation[run]
 
 
 @compiled
@@ -31,7 +31,7 @@ def change_of_forces(engine: Table) -> float:
     change = 0.0
     total = 0.0
     for run in range(engine.runs.count):
-        if _is_beyond(engine, run):
+        if _is_beyond(engine.runs, run):
             continue
         for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
             trial = engine.candidates.square[i]
@@ -53,7 +53,7 @@ def is_alike(engine: Table) -> bool:
     if engine.turns.link.size > 0:
         return False
     for run in range(engine.runs.count):
-        if _is_beyond(engine, run):
+        if _is_beyond(engine.runs, run):
             continue
         activation = engine.runs.activation[run]
         for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
@@ -72,8 +72,8 @@ def is_alike(engine: Table) -> bool:
             return False
     for motor in range(engine.motors.joint.size):
         joint = engine.motors.joint[motor]
-        _, before = motor_slopes(engine, motor, engine.joints.now[joint])
-        _, after = motor_slopes(engine, motor, engine.joints.trial[joint])
+        _, before = motor_slopes(engine.motors, engine.time, motor, engine.joints.now[joint])
+        _, after = motor_slopes(engine.motors, engine.time, motor, engine.joints.trial[joint])
         if before != after:
             return False
     return True

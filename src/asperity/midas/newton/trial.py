@@ -54,7 +54,7 @@ def try_share(engine: Table, share: float) -> None:
     """Place the trial state at z + share · direction, or where arcs lead if they are followed."""
     for i in range(engine.poses.z_now.size):
         engine.poses.z_trial[i] = engine.poses.z_now[i] + share * engine.newton.direction[i]
-    place_links(engine, engine.poses.z_trial, engine.poses.q_trial)
+    place_links(engine.links, engine.poses.z_trial, engine.poses.q_trial)
     if engine.newton.on_arcs == 1:
         follow_arcs(engine)
     _measure_trial_state(engine)
@@ -63,14 +63,14 @@ def try_share(engine: Table, share: float) -> None:
 @compiled
 def place_trial(engine: Table) -> None:
     """Place links and vertices of the trial state by its variables."""
-    place_links(engine, engine.poses.z_trial, engine.poses.q_trial)
+    place_links(engine.links, engine.poses.z_trial, engine.poses.q_trial)
     _measure_trial_state(engine)
 
 
 @compiled
 def _measure_trial_state(engine: Table) -> None:
     """Place vertices and coordinates of joints of the trial state by its links."""
-    do_parts(engine, engine.entries.place_trial_vertices, listed_parts(engine))
+    do_parts(engine, engine.entries.place_trial_vertices, listed_parts(engine.vertices))
     joint_coordinates(
         engine, engine.poses.q_trial, engine.poses.z_trial, engine.joints.now, engine.joints.trial
     )
@@ -93,16 +93,16 @@ def _bound_moves(engine: Table) -> None:
 
 
 @compiled
-def largest_move(engine: Table) -> float:
+def largest_move(links: Table, poses: Table) -> float:
     """Bound of how far any point of a link is from now to the trial state [m]."""
     largest = 0.0
-    for link in range(engine.links.radius.size):
+    for link in range(links.radius.size):
         size = 0.0
         for i in range(4):
             square = 0.0
             for k in range(3):
-                square += (engine.poses.q_trial[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
-            size += (1.0 if i == 0 else engine.links.radius[link]) * math.sqrt(square)
+                square += (poses.q_trial[link, i, k] - poses.q_now[link, i, k]) ** 2
+            size += (1.0 if i == 0 else links.radius[link]) * math.sqrt(square)
         # Written so that NaN, which later links are not to replace, is not lost.
         if not size <= _LARGEST:
             return size
@@ -111,68 +111,71 @@ def largest_move(engine: Table) -> float:
 
 
 @compiled
-def largest_turn_of_links(engine: Table) -> float:
+def largest_turn_of_links(links: Table, poses: Table) -> float:
     """Largest change of an axis of a link from now to the trial state."""
     largest = 0.0
-    for link in range(engine.links.radius.size):
+    for link in range(links.radius.size):
         for i in range(1, 4):
             square = 0.0
             for k in range(3):
-                square += (engine.poses.q_trial[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
+                square += (poses.q_trial[link, i, k] - poses.q_now[link, i, k]) ** 2
             largest = max(largest, square)
     return math.sqrt(largest)
 
 
 @compiled
-def is_straight(engine: Table) -> bool:
+def is_straight(options: Table, newton: Table) -> bool:
     """Whether trial states nearer than the present one are on the straight way to it."""
-    return engine.options.linear == 1 and engine.newton.on_arcs == 0
+    return options.linear == 1 and newton.on_arcs == 0
 
 
 @compiled
 def limits_leave(engine: Table) -> bool:
     """Whether limits of joints leave the whole way to the trial state."""
     return (
-        _time_to_limits(engine) == 1.0
-        and share_to_turn_limits(engine, engine.poses.q_now, engine.poses.q_trial) == 1.0
+        _time_to_limits(engine.joints) == 1.0
+        and share_to_turn_limits(
+            engine.links, engine.turns, engine.poses.q_now, engine.poses.q_trial
+        )
+        == 1.0
     )
 
 
 @compiled
-def _largest_turn(engine: Table) -> float:
+def _largest_turn(joints: Table) -> float:
     largest = 0.0
-    for joint in range(engine.joints.link.size):
-        largest = max(largest, abs(engine.joints.trial[joint] - engine.joints.now[joint]))
+    for joint in range(joints.link.size):
+        largest = max(largest, abs(joints.trial[joint] - joints.now[joint]))
     return largest
 
 
 @compiled
-def turns_away(engine: Table) -> bool:
+def turns_away(links: Table, joints: Table) -> bool:
     """Whether a hinge has turned by nearly half a turn since the step's beginning.
 
     Inertia resists by no more than that of a link turned over, so that a torque τ > I/h² has no
     potential with a minimum: it winds its joint up without end. Shorter steps have one.
     """
-    for joint in range(engine.joints.link.size):
+    for joint in range(joints.link.size):
         if (
-            abs(engine.joints.now[joint] - engine.joints.value[joint]) > _TURNED_AWAY
-            and engine.links.kind[engine.joints.link[joint]] == HINGE
+            abs(joints.now[joint] - joints.value[joint]) > _TURNED_AWAY
+            and links.kind[joints.link[joint]] == HINGE
         ):
             return True
     return False
 
 
 @compiled
-def _time_to_limits(engine: Table) -> float:
+def _time_to_limits(joints: Table) -> float:
     """Share of the trial step that keeps a tenth of the way to every joint limit."""
-    now = engine.joints.now
+    now = joints.now
     time = 1.0
     for joint in range(now.size):
-        move = engine.joints.trial[joint] - now[joint]
-        room = 0.9 * (engine.joints.limit[joint, 1] - now[joint])
+        move = joints.trial[joint] - now[joint]
+        room = 0.9 * (joints.limit[joint, 1] - now[joint])
         if move > room:
             time = min(time, room / move)
-        room = 0.9 * (engine.joints.limit[joint, 0] - now[joint])
+        room = 0.9 * (joints.limit[joint, 0] - now[joint])
         if move < room:
             time = min(time, room / move)
     return time
@@ -195,7 +198,7 @@ def _time_to_touch(engine: Table, run: int, time: float) -> float:
             engine.vertices.move,
             engine.shapes.plane,
             engine.shapes.plane_corner,
-            sum_of_radii(engine, pair, engine.candidates.kind[i], v[0], v[3]),
+            sum_of_radii(engine.shapes, engine.pairs, pair, engine.candidates.kind[i], v[0], v[3]),
             engine.runs.now_square[i],
             time,
             c,
@@ -206,9 +209,9 @@ def _time_to_touch(engine: Table, run: int, time: float) -> float:
 
 
 @compiled
-def _has_room(engine: Table, run: int, time: float) -> bool:
+def _has_room(runs: Table, run: int, time: float) -> bool:
     """Whether nothing of a run can come too near until a time, as far as is known."""
-    return move_of_run(engine, run) * time <= _ROOM * engine.runs.least[run]
+    return move_of_run(runs, run) * time <= _ROOM * runs.least[run]
 
 
 @compiled
@@ -216,7 +219,7 @@ def _time_of_run(engine: Table, run: int, time: float) -> float:
     """Time of impact of a run that may be asleep."""
     if engine.runs.known[run] == 0:
         wake(engine, run)
-    return time if _has_room(engine, run, time) else _time_to_touch(engine, run, time)
+    return time if _has_room(engine.runs, run, time) else _time_to_touch(engine, run, time)
 
 
 @entry_point(PART)
@@ -224,7 +227,7 @@ def touch_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find how long some runs keep a tenth of their distances, if less than is known of others."""
     time = engine.newton.known_time
     for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
-        if not _has_room(engine, run, time):
+        if not _has_room(engine.runs, run, time):
             time = _time_of_run(engine, run, time)
     engine.parts.value[part] = time
     return 0
@@ -239,8 +242,8 @@ def _time_to_collision(engine: Table, time: float) -> float:
     first = -1
     largest = 0.0
     for run in range(engine.runs.count):
-        if not _has_room(engine, run, time):
-            ratio = move_of_run(engine, run) / engine.runs.least[run]
+        if not _has_room(engine.runs, run, time):
+            ratio = move_of_run(engine.runs, run) / engine.runs.least[run]
             # Written so that NaN, of a distance that is 0, is not lost.
             if first < 0 or not ratio <= largest:
                 largest = ratio
@@ -262,14 +265,19 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
     coordinates a non-linear function of the variables, the straight way to the end of a shorter
     step is another one, and is looked at again.
     """
-    linear = is_straight(engine)
+    linear = is_straight(engine.options, engine.newton)
     share = 1.0
     cut = False
     free = 1.0
     for attempt in range(_ATTEMPTS):
-        time = _time_to_limits(engine)
-        time = min(time, share_to_turn_limits(engine, engine.poses.q_now, engine.poses.q_trial))
-        turn = _largest_turn(engine)
+        time = _time_to_limits(engine.joints)
+        time = min(
+            time,
+            share_to_turn_limits(
+                engine.links, engine.turns, engine.poses.q_now, engine.poses.q_trial
+            ),
+        )
+        turn = _largest_turn(engine.joints)
         if turn * time > _LARGEST_TURN:
             time = _LARGEST_TURN / turn
         boxed = time_in_boxes(engine)

@@ -25,16 +25,16 @@ __all__ = [
 
 
 @compiled
-def _directions(engine: Table, joint: int, q: np.ndarray, out: np.ndarray) -> None:
+def _directions(links: Table, joints: Table, joint: int, q: np.ndarray, out: np.ndarray) -> None:
     """Fill u, n and b of a hinge, shape (3, 3)."""
-    child = engine.joints.link[joint]
-    p = engine.links.parent[child]
+    child = joints.link[joint]
+    p = links.parent[child]
     for row in range(3):
         link = child if row == 0 else p
         for k in range(3):
             out[row, k] = 0.0
             for i in range(3):
-                out[row, k] += engine.joints.frame[joint, row, i] * q[link, 1 + i, k]
+                out[row, k] += joints.frame[joint, row, i] * q[link, 1 + i, k]
 
 
 @compiled
@@ -53,20 +53,20 @@ def joint_coordinates(
         if engine.links.kind[engine.joints.link[joint]] == SLIDE:
             out[joint] = z[engine.links.variable[engine.joints.link[joint]]]
             continue
-        _directions(engine, joint, q, engine.work.directions)
+        _directions(engine.links, engine.joints, joint, q, engine.work.directions)
         sine, cosine = _sine_cosine(engine.work.directions)
         angle = math.atan2(sine, cosine)
         turns = math.floor((near[joint] - angle) / (2.0 * math.pi) + 0.5)
         out[joint] = angle + 2.0 * math.pi * turns
-    tendon_coordinates(engine, out)
-    linearized_coordinates(engine, z, out)
+    tendon_coordinates(engine.joints, out)
+    linearized_coordinates(engine.joints, z, out)
 
 
 @compiled
 def _angle_slopes(engine: Table, joint: int, q: np.ndarray, g: np.ndarray) -> tuple[float, float]:
     """Fill ∂θ/∂u, ∂θ/∂n and ∂θ/∂b of a hinge, shape (3, 3), and its directions; returns s and c."""
     d = engine.work.directions
-    _directions(engine, joint, q, d)
+    _directions(engine.links, engine.joints, joint, q, d)
     sine, cosine = _sine_cosine(d)
     square = sine * sine + cosine * cosine
     for k in range(3):
@@ -79,38 +79,35 @@ def _angle_slopes(engine: Table, joint: int, q: np.ndarray, g: np.ndarray) -> tu
 @compiled
 def joint_gradients(engine: Table, q: np.ndarray) -> None:
     """Fill ∂θ/∂z of joints that act on others' coordinates, over the variables that move each."""
+    links = engine.links
     g = engine.work.angle_slope
-    chain = engine.links.chain_start
+    chain = links.chain_start
     for joint in range(engine.joints.link.size):
         if engine.joints.crossed[joint] == 0:
             continue
         child = engine.joints.link[joint]
-        p = engine.links.parent[child]
+        p = links.parent[child]
         size = chain[child + 1] - chain[child]
         out = engine.joints.gradient[joint]
-        if engine.links.kind[child] == SLIDE:
+        if links.kind[child] == SLIDE:
             for column in range(size - 1):
                 out[column] = 0.0
             out[size - 1] = 1.0
             continue
         _angle_slopes(engine, joint, q, g)
         frame = engine.joints.frame[joint]
-        ancestors = chain[p + 1] - chain[p] if p < engine.links.kind.size else 0
+        ancestors = chain[p + 1] - chain[p] if p < links.kind.size else 0
         for column in range(size):
             total = 0.0
             for i in range(3):
                 for k in range(3):
-                    total += (
-                        g[0, k]
-                        * frame[0, i]
-                        * engine.links.jacobian[chain[child] + column, 1 + i, k]
-                    )
+                    total += g[0, k] * frame[0, i] * links.jacobian[chain[child] + column, 1 + i, k]
                     if column >= ancestors:
                         continue
-                    if engine.links.kind[p] == FREE:  # its coordinates are its variables
+                    if links.kind[p] == FREE:  # its coordinates are its variables
                         turned = 1.0 if column == 3 * (1 + i) + k else 0.0
                     else:
-                        turned = engine.links.jacobian[chain[p] + column, 1 + i, k]
+                        turned = links.jacobian[chain[p] + column, 1 + i, k]
                     total += (g[1, k] * frame[1, i] + g[2, k] * frame[2, i]) * turned
             out[column] = total
 

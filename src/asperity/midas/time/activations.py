@@ -66,47 +66,43 @@ def activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, Any
 
 @compiled
 def _advance_evaluated(
-    engine: Table, motor: int, before: np.ndarray, after: np.ndarray, h: float
+    motors: Table, motor: int, before: np.ndarray, after: np.ndarray, h: float
 ) -> None:
     """Advance the activations of a motor whose rates and slopes MuJoCo has evaluated."""
-    first = engine.motors.activation[motor]
-    feed = engine.motors.bias[motor]
-    for k in range(engine.motors.states[motor]):
+    first = motors.activation[motor]
+    feed = motors.bias[motor]
+    for k in range(motors.states[motor]):
         at = first + k
-        x = h * engine.motors.state_slope[at]
+        x = h * motors.state_slope[at]
         growth = math.expm1(x) / x if x != 0.0 else 1.0
-        value = before[at] + h * growth * engine.motors.state_rate[at]
-        after[at] = min(
-            max(value, engine.motors.state_limit[at, 0]), engine.motors.state_limit[at, 1]
-        )
-        feed += engine.motors.state_gain[motor, k] * (after[at] - engine.motors.state_start[at])
-    engine.motors.feed[motor] = feed
+        value = before[at] + h * growth * motors.state_rate[at]
+        after[at] = min(max(value, motors.state_limit[at, 0]), motors.state_limit[at, 1])
+        feed += motors.state_gain[motor, k] * (after[at] - motors.state_start[at])
+    motors.feed[motor] = feed
 
 
 @compiled
-def advance_activations(engine: Table, before: np.ndarray, after: np.ndarray, h: float) -> None:
+def advance_activations(motors: Table, before: np.ndarray, after: np.ndarray, h: float) -> None:
     """Fill the activations at the end of a step of h [s], and what they feed their motors."""
     for i in range(before.size):
         after[i] = before[i]
-    for motor in range(engine.motors.joint.size):
-        kind = engine.motors.dynamics[motor]
+    for motor in range(motors.joint.size):
+        kind = motors.dynamics[motor]
         if kind == _NONE:
             continue
-        at = engine.motors.activation[motor]
+        at = motors.activation[motor]
         if kind == _EVALUATED:
-            _advance_evaluated(engine, motor, before, after, h)
+            _advance_evaluated(motors, motor, before, after, h)
             continue
-        control = engine.motors.control[motor]
+        control = motors.control[motor]
         value = before[at]
         if kind == _INTEGRATOR:
             value += h * control
         elif kind == _FILTER:
-            value += h * (control - value) / engine.motors.time[motor]
+            value += h * (control - value) / motors.time[motor]
         else:
-            value += (control - value) * (1.0 - math.exp(-h / engine.motors.time[motor]))
-        low = engine.motors.activation_limit[motor, 0]
-        high = engine.motors.activation_limit[motor, 1]
+            value += (control - value) * (1.0 - math.exp(-h / motors.time[motor]))
+        low = motors.activation_limit[motor, 0]
+        high = motors.activation_limit[motor, 1]
         after[at] = min(max(value, low), high)
-        engine.motors.feed[motor] = (
-            engine.motors.bias[motor] + engine.motors.gain[motor] * after[at]
-        )
+        motors.feed[motor] = motors.bias[motor] + motors.gain[motor] * after[at]

@@ -35,15 +35,15 @@ _NORMAL = 0
 
 
 @compiled
-def slowest_departure(engine: Table, h: float) -> float:
+def slowest_departure(options: Table, links: Table, h: float) -> float:
     """Speed of departure [m/s] below which contacts end at rest."""
     square = 0.0
-    for link in range(engine.links.gravity.shape[0]):
+    for link in range(links.gravity.shape[0]):
         pull = 0.0
         for k in range(3):
-            pull += engine.links.gravity[link, k] ** 2
+            pull += links.gravity[link, k] ** 2
         square = max(square, pull)
-    return max(0.5 * _FLIGHT * h * math.sqrt(square), _UNSEEN * engine.options.activation / h)
+    return max(0.5 * _FLIGHT * h * math.sqrt(square), _UNSEEN * options.activation / h)
 
 
 @compiled
@@ -111,8 +111,8 @@ def _approach(engine: Table, i: int, normal: np.ndarray) -> tuple[float, float]:
     kind = engine.candidates.kind[i]
     vertex = engine.candidates.vertex[i]
     y = engine.work.side_weight
-    contact_sides(engine, kind, vertex, engine.candidates.coefficient[i], y)
-    add_round_arms(engine, i, engine.poses.q_now, y)
+    contact_sides(engine.shapes, kind, vertex, engine.candidates.coefficient[i], y)
+    add_round_arms(engine.shapes, engine.candidates, i, engine.poses.q_now, y)
     distance = math.sqrt(engine.candidates.square[i])
     for k in range(3):
         normal[k] = engine.candidates.arm[i, k] / distance
@@ -136,7 +136,7 @@ def _approach(engine: Table, i: int, normal: np.ndarray) -> tuple[float, float]:
 @compiled
 def meets_impact(engine: Table, h: float) -> bool:
     """Whether a solution is that of an impact from which something may rebound."""
-    slowest = slowest_departure(engine, h)
+    slowest = slowest_departure(engine.options, engine.links, h)
     normal = engine.work.inertia_work[_NORMAL]
     for run in range(engine.runs.count):
         if not departs(engine, run, slowest):
@@ -156,6 +156,7 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
     Links have their velocities at the end of the step. Returns the energy [J] that compression has
     taken, or −1 where there is no rebound. With one, y of both sides is in ``side_weight``.
     """
+    candidates = engine.candidates
     force = normal_force(engine, i, engine.vertices.now)
     if force <= 0.0:
         return -1.0
@@ -167,7 +168,7 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
     for side in range(2):
         link = second_link(engine, i)
         if side == 0:
-            link = engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
+            link = engine.shapes.vertex_link[candidates.vertex[i, 0]]
         if link < engine.links.parent.size:
             y = engine.work.side_weight[side]
             parting += _rate_along(
@@ -180,14 +181,14 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
     if not (square > 0.0 and ended > 0.0 and stopped >= _STOPPED * ended):
         return -1.0
     closing = math.sqrt(square)
-    dissipation = engine.pairs.dissipation[engine.candidates.pair[i]]
+    dissipation = engine.pairs.dissipation[candidates.pair[i]]
     speed = rebound_speed(impact_energy(closing, 0.0, 0.0, dissipation, 0.0), dissipation)
     mass = force * engine.time.step / stopped
-    activation = engine.pairs.activation[engine.candidates.pair[i]]
-    if speed * h < activation - math.sqrt(engine.candidates.square[i]):
+    activation = engine.pairs.activation[candidates.pair[i]]
+    if speed * h < activation - math.sqrt(candidates.square[i]):
         # The barrier goes on pushing for more than a step, with what it has stored.
-        slope, _ = barrier_slopes(engine.candidates.square[i], activation)
-        stored = -force * barrier(engine.candidates.square[i], activation) / slope
+        slope, _ = barrier_slopes(candidates.square[i], activation)
+        stored = -force * barrier(candidates.square[i], activation) / slope
         speed = math.sqrt(max(speed * speed - 2.0 * stored / mass, 0.0))
     if speed < slowest or speed <= parting:
         return -1.0

@@ -29,9 +29,9 @@ _ROOM = 0.5
 
 
 @compiled
-def _rate(engine: Table, now: float, before: float) -> float:
+def _rate(time: Table, now: float, before: float) -> float:
     """Velocity at the end of the step, if it changes as it did."""
-    return 2.0 * now - before if engine.time.has_history == 1 else now
+    return 2.0 * now - before if time.has_history == 1 else now
 
 
 @compiled
@@ -67,14 +67,14 @@ def _make_orthogonal(a: np.ndarray) -> bool:
 
 
 @compiled
-def _turns_far(engine: Table, link: int) -> bool:
+def _turns_far(poses: Table, link: int) -> bool:
     """Whether a link turns by itself, and farther than what is taken for straight."""
-    if engine.poses.turns[link] == 0:
+    if poses.turns[link] == 0:
         return False
     square = 0.0
     for i in range(1, 4):
         for k in range(3):
-            square += (engine.poses.q_target[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
+            square += (poses.q_target[link, i, k] - poses.q_now[link, i, k]) ** 2
     return square > _FAR
 
 
@@ -102,7 +102,7 @@ def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
     One that turns so far that its axes move quite otherwise meanwhile turns as inertia leads.
     """
     straight = 4
-    if _turns_far(engine, link):
+    if _turns_far(engine.poses, link):
         straight = 1
         for i in range(1, 4):
             for k in range(3):
@@ -158,10 +158,10 @@ def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.n
 
 
 @compiled
-def _hang(engine: Table, link: int, q: np.ndarray) -> None:
+def _hang(links: Table, link: int, q: np.ndarray) -> None:
     """Move a link of given axes to where its joint is on its parent."""
-    p = engine.links.parent[link]
-    held = 1 if engine.links.kind[link] == BALL else 2
+    p = links.parent[link]
+    held = 1 if links.kind[link] == BALL else 2
     for k in range(3):
         q[link, 0, k] = 0.0
     for k in range(3):
@@ -170,55 +170,54 @@ def _hang(engine: Table, link: int, q: np.ndarray) -> None:
             for i in range(4):
                 there = 0.0
                 for j in range(4):
-                    there += engine.links.transfer[link, i, j] * q[p, j, k]
+                    there += links.transfer[link, i, j] * q[p, j, k]
                 here = 0.0 if i == 0 else q[link, i, k]
-                gap += engine.links.own_row[link, point, i] * (there - here)
+                gap += links.own_row[link, point, i] * (there - here)
         q[link, 0, k] = gap / held
 
 
 @compiled
-def _coordinate_ahead(engine: Table, joint: int) -> float:
+def _coordinate_ahead(joints: Table, time: Table, joint: int) -> float:
     """Where a joint will be, short of its limits."""
-    now = engine.joints.now[joint]
-    rate = _rate(engine, engine.joints.rate[joint], engine.joints.rate_before[joint])
-    move = engine.joints.start[joint] + engine.time.step * rate - now
-    move = min(move, _ROOM * (engine.joints.limit[joint, 1] - now))
-    return now + max(move, _ROOM * (engine.joints.limit[joint, 0] - now))
+    now = joints.now[joint]
+    rate = _rate(time, joints.rate[joint], joints.rate_before[joint])
+    move = joints.start[joint] + time.step * rate - now
+    move = min(move, _ROOM * (joints.limit[joint, 1] - now))
+    return now + max(move, _ROOM * (joints.limit[joint, 0] - now))
 
 
 @compiled
 def predict(engine: Table) -> bool:
     """Fill the trial state with a prediction; False if there is none that is worth it."""
+    links = engine.links
     q = engine.poses.q_trial
     z = engine.poses.z_trial
     joint = 0
     largest = 0.0
-    for link in range(engine.links.kind.size):
-        kind = engine.links.kind[link]
-        start = engine.links.variable[link]
+    for link in range(links.kind.size):
+        kind = links.kind[link]
+        start = links.variable[link]
         if kind in (FREE, BALL):
             if not _move_freely(engine, link, q):
                 return False
             if kind == BALL:
-                _hang(engine, link, q)
+                _hang(links, link, q)
         else:
-            ahead = _coordinate_ahead(engine, joint)
+            ahead = _coordinate_ahead(engine.joints, engine.time, joint)
             if kind == HINGE:
                 _turn_about_axis(engine, joint, link, ahead - engine.joints.now[joint], q)
-                _hang(engine, link, q)
+                _hang(links, link, q)
             else:
                 z[start] = ahead
-                p = engine.links.parent[link]
+                p = links.parent[link]
                 for i in range(4):
                     for k in range(3):
                         q[link, i, k] = 0.0
                         for j in range(4):
-                            q[link, i, k] += engine.links.transfer[link, i, j] * q[p, j, k]
+                            q[link, i, k] += links.transfer[link, i, j] * q[p, j, k]
                 for j in range(3):
                     for k in range(3):
-                        q[link, 0, k] += (
-                            ahead * engine.links.slide_direction[link, j] * q[p, 1 + j, k]
-                        )
+                        q[link, 0, k] += ahead * links.slide_direction[link, j] * q[p, 1 + j, k]
             joint += 1
         if kind == FREE:
             for i in range(4):
@@ -230,13 +229,13 @@ def predict(engine: Table) -> bool:
                 for k in range(3):
                     value = 0.0
                     for i in range(4):
-                        value += engine.links.own_row[link, point, i] * q[link, i, k]
+                        value += links.own_row[link, point, i] * q[link, i, k]
                     z[start + 3 * (point - held) + k] = value
         for i in range(1, 4):
             square = 0.0
             for k in range(3):
                 square += (q[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
-            if square > 1.0 and _turns_far(engine, link):
+            if square > 1.0 and _turns_far(engine.poses, link):
                 square = 1.0
             # Written so that NaN is not lost.
             if not square <= largest:
@@ -257,7 +256,7 @@ def predict_turns(engine: Table) -> bool:
     """
     far = False
     for link in range(engine.links.kind.size):
-        if engine.links.kind[link] == FREE and _turns_far(engine, link):
+        if engine.links.kind[link] == FREE and _turns_far(engine.poses, link):
             far = True
             start = engine.links.variable[link]
             for k in range(3):

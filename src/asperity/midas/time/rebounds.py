@@ -53,7 +53,7 @@ def _apply_impulses(engine: Table, h: float) -> float:
 
     Returns the energy that compression has taken [J], or −1 if nothing rebounds.
     """
-    slowest = slowest_departure(engine, h)
+    slowest = slowest_departure(engine.options, engine.links, h)
     world = engine.links.parent.size
     y = engine.work.side_weight
     push = engine.work.inertia_work[_PUSH]
@@ -100,14 +100,15 @@ def _weigh_friction(engine: Table, first: bool) -> float:
 
     Friction is as if linear in the slip, with a factor by which it has its bound for this slip.
     """
+    friction = engine.friction
     change = 0.0
     u = engine.work.slip
-    for i in range(engine.friction.count):
-        bound = engine.friction.rebound[i]
+    for i in range(friction.count):
+        bound = friction.rebound[i]
         if bound == 0.0 or first:
-            engine.friction.force[i] = bound
+            friction.force[i] = bound
             continue
-        width = engine.pairs.stiction[engine.friction.pair[i]] * engine.time.step
+        width = engine.pairs.stiction[friction.pair[i]] * engine.time.step
         fill_slip(engine, i, engine.poses.q_now, u)
         u0 = u[0]
         u1 = u[1]
@@ -117,20 +118,19 @@ def _weigh_friction(engine: Table, first: bool) -> float:
         u1 += (u[1] - u1) / _SHARE
         after = max(math.sqrt(u0 * u0 + u1 * u1), width)
         force = bound * before / after
-        change = max(change, abs(force - engine.friction.force[i]) / force)
-        engine.friction.force[i] = force
+        change = max(change, abs(force - friction.force[i]) / force)
+        friction.force[i] = force
     return change
 
 
 @compiled
 def _place_ahead(engine: Table) -> None:
     """Place the trial state at a small share of the direction."""
-    for i in range(engine.poses.z_now.size):
-        engine.poses.z_trial[i] = engine.poses.z_now[i] + _SHARE * engine.newton.direction[i]
-    place_links(engine, engine.poses.z_trial, engine.poses.q_trial)
-    joint_coordinates(
-        engine, engine.poses.q_trial, engine.poses.z_trial, engine.joints.now, engine.joints.trial
-    )
+    poses = engine.poses
+    for i in range(poses.z_now.size):
+        poses.z_trial[i] = poses.z_now[i] + _SHARE * engine.newton.direction[i]
+    place_links(engine.links, poses.z_trial, poses.q_trial)
+    joint_coordinates(engine, poses.q_trial, poses.z_trial, engine.joints.now, engine.joints.trial)
 
 
 @compiled
@@ -170,7 +170,7 @@ def find_rebounds(engine: Table, h: float) -> int:
     stiffness = engine.options.barrier_stiffness
     engine.newton.inertia_damping = 0.0
     # What all but contacts and friction does to the solution.
-    forget_friction(engine)
+    forget_friction(engine.friction, engine.schedule)
     engine.options.barrier_stiffness = 0.0
     engine.newton.only_slopes = 1
     call_pp_status(engine.entries.assemble, engine, 0)
@@ -210,6 +210,7 @@ def add_rebounds(engine: Table) -> None:
     Those of the step before, which say how the next one may begin, become the same: there is no
     acceleration to go on.
     """
+    joints = engine.joints
     for link in range(engine.links.mass.shape[0]):
         moves = False
         for i in range(4):
@@ -220,8 +221,8 @@ def add_rebounds(engine: Table) -> None:
         for i in range(4 if moves else 0):
             for k in range(3):
                 engine.poses.v_before[link, i, k] = engine.poses.v[link, i, k]
-    for i in range(engine.joints.value.size):
-        change = engine.joints.trial[i] - engine.joints.now[i]
-        engine.joints.rate[i] += change / engine.time.rebound_share
+    for i in range(joints.value.size):
+        change = joints.trial[i] - joints.now[i]
+        joints.rate[i] += change / engine.time.rebound_share
         if change != 0.0:
-            engine.joints.rate_before[i] = engine.joints.rate[i]
+            joints.rate_before[i] = joints.rate[i]

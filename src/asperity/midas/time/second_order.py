@@ -56,42 +56,41 @@ _LONGEST_WAIT = 8
 
 
 @compiled
-def may_look_back(engine: Table, h: float) -> bool:
+def may_look_back(options: Table, time: Table, h: float) -> bool:
     """Whether a step of h [s] is to be one of BDF2."""
-    if engine.options.second_order == 0 or engine.time.has_history == 0 or engine.time.wait > 0:
+    if options.second_order == 0 or time.has_history == 0 or time.wait > 0:
         return False
-    return abs(engine.time.last_step - h) <= 1e-9 * h
+    return abs(time.last_step - h) <= 1e-9 * h
 
 
 @compiled
-def moves_freely(engine: Table) -> bool:
+def moves_freely(joints: Table, runs: Table) -> bool:
     """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
-    for run in range(engine.runs.count):
-        if engine.runs.least[run] < engine.runs.activation[run]:
+    for run in range(runs.count):
+        if runs.least[run] < runs.activation[run]:
             return False
-    for joint in range(engine.joints.now.size):
-        width = engine.joints.activation[joint]
-        now = engine.joints.now[joint]
-        if engine.joints.barrier[joint] > 0.0 and (
-            now - engine.joints.limit[joint, 0] < width
-            or engine.joints.limit[joint, 1] - now < width
+    for joint in range(joints.now.size):
+        width = joints.activation[joint]
+        now = joints.now[joint]
+        if joints.barrier[joint] > 0.0 and (
+            now - joints.limit[joint, 0] < width or joints.limit[joint, 1] - now < width
         ):
             return False
     return True
 
 
 @compiled
-def _has_other_stops(engine: Table) -> bool:
+def _has_other_stops(joints: Table, turns: Table) -> bool:
     """Whether something may stop motion that `moves_freely` does not see.
 
     That are limits of ball joints, and springs that are slack up to a length, as strings are.
     """
-    for term in range(engine.turns.kind.size):
-        if engine.turns.kind[term] == LIMIT:
+    for term in range(turns.kind.size):
+        if turns.kind[term] == LIMIT:
             return True
-    for joint in range(engine.joints.value.size):
-        slack = engine.joints.spring[joint, 0] < engine.joints.spring[joint, 1]
-        if slack and engine.joints.stiffness[joint] > 0.0:
+    for joint in range(joints.value.size):
+        slack = joints.spring[joint, 0] < joints.spring[joint, 1]
+        if slack and joints.stiffness[joint] > 0.0:
             return True
     return False
 
@@ -116,14 +115,14 @@ def may_look_far_back(engine: Table, h: float) -> bool:
 
 
 @compiled
-def set_weights(engine: Table, h: float, levels: int) -> float:
+def set_weights(time: Table, h: float, levels: int) -> float:
     """Set by how much so many states of the past count; returns the step of forces [s]."""
     blend = _BLEND if levels == 2 else 0.0
     whole = 1.0 if levels == 0 else 1.5 + blend / 3.0
-    engine.time.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
-    engine.time.past_weight[1] = -blend / 3.0 / whole
-    engine.time.step = h / whole
-    return engine.time.step
+    time.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
+    time.past_weight[1] = -blend / 3.0 / whole
+    time.step = h / whole
+    return time.step
 
 
 @compiled
@@ -140,7 +139,7 @@ def _compare_momenta(
     mass = engine.links.mass[link]
     present_q = engine.poses.q[link]
     before = engine.poses.q_before[link]
-    first = find_pivot(engine, link, pivot, axis)
+    first = find_pivot(engine.links, engine.poses, link, pivot, axis)
     for i in range(4):
         for k in range(3):
             velocity[i, k] = (q[i, k] - engine.poses.q_slip[link, i, k]) / engine.time.step
@@ -180,7 +179,12 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     rows are elsewhere a step later. Where nothing touches, before or after, there is no impact,
     however fast accelerations change, as those of linkages do near their dead centres.
     """
-    free = engine.time.was_free == 1 and moves_freely(engine) and not _has_other_stops(engine)
+    poses = engine.poses
+    free = (
+        engine.time.was_free == 1
+        and moves_freely(engine.joints, engine.runs)
+        and not _has_other_stops(engine.joints, engine.turns)
+    )
     unseen = _UNSEEN * engine.options.activation / h
     work = np.empty((5, 3))
     velocity = np.empty((4, 3))
@@ -192,27 +196,27 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
         turn = 0.0  # 2 ω², by the rows of a rigid link
         turn_before = 0.0  # of the step before
         straight = 4  # rows before this one are compared as they are
-        if engine.poses.turns[link] == 1:
+        if poses.turns[link] == 1:
             straight, change, present, past, speed = _compare_momenta(
                 engine, link, q[link], work, velocity
             )
         for k in range(3):
             for i in range(1, 4):
-                turn += engine.poses.v[link, i, k] ** 2
-                turn_before += engine.poses.v_before[link, i, k] ** 2
+                turn += poses.v[link, i, k] ** 2
+                turn_before += poses.v_before[link, i, k] ** 2
             for i in range(straight):
-                d0i = engine.poses.v_past[link, i, k] - engine.poses.v_before[link, i, k]
-                vi = (q[link, i, k] - engine.poses.q_slip[link, i, k]) / engine.time.step
-                di = vi - engine.poses.v_free[link, i, k]
+                d0i = poses.v_past[link, i, k] - poses.v_before[link, i, k]
+                vi = (q[link, i, k] - poses.q_slip[link, i, k]) / engine.time.step
+                di = vi - poses.v_free[link, i, k]
                 for j in range(straight):
-                    d0j = engine.poses.v_past[link, j, k] - engine.poses.v_before[link, j, k]
-                    vj = (q[link, j, k] - engine.poses.q_slip[link, j, k]) / engine.time.step
-                    dj = vj - engine.poses.v_free[link, j, k]
+                    d0j = poses.v_past[link, j, k] - poses.v_before[link, j, k]
+                    vj = (q[link, j, k] - poses.q_slip[link, j, k]) / engine.time.step
+                    dj = vj - poses.v_free[link, j, k]
                     mass = engine.links.mass[link, i, j]
                     change += mass * (di - d0i) * (dj - d0j)
                     present += mass * di * dj
                     past += mass * d0i * d0j
-                    speed += mass * engine.poses.v[link, i, k] * engine.poses.v[link, j, k]
+                    speed += mass * poses.v[link, i, k] * poses.v[link, j, k]
         limit = max(
             _CHANGE**2 * max(present, past),
             _SWING**2 * speed,
@@ -231,65 +235,64 @@ def invent_past(engine: Table, h: float) -> None:
     motion: D̈ = (Q̇₁ − Ḟ(h))/h. The state of a step ago is then F(−h) + h²/2 D̈, and its rate
     Ḟ(−h) − h D̈.
     """
+    joints = engine.joints
+    poses = engine.poses
     work = np.empty(3)
     axis = np.empty(3)
     for link in range(engine.links.rigidity.size):
-        first = find_pivot(engine, link, work, axis)
-        before = engine.poses.q_before[link]
-        move_origin(engine.poses.q[link], first, work, -1.0)
+        first = find_pivot(engine.links, poses, link, work, axis)
+        before = poses.q_before[link]
+        move_origin(poses.q[link], first, work, -1.0)
         free_motion(
             engine.links.mass[link],
-            engine.poses.q[link],
-            engine.poses.v[link],
+            poses.q[link],
+            poses.v[link],
             first,
             axis,
             -h,
             before,
-            engine.poses.v_before[link],
+            poses.v_before[link],
         )
-        move_origin(engine.poses.q[link], first, work, 1.0)
+        move_origin(poses.q[link], first, work, 1.0)
         move_origin(before, first, work, 1.0)
         for i in range(4):
             for k in range(3):
-                rate = (
-                    engine.poses.q_now[link, i, k] - engine.poses.q_slip[link, i, k]
-                ) / engine.time.step
-                change = rate - engine.poses.v_free[link, i, k]
+                rate = (poses.q_now[link, i, k] - poses.q_slip[link, i, k]) / engine.time.step
+                change = rate - poses.v_free[link, i, k]
                 before[i, k] += 0.5 * h * change
-                engine.poses.v_before[link, i, k] -= change
-    for i in range(engine.joints.value.size):
-        rate = engine.joints.rate[i]
-        change = (engine.joints.now[i] - engine.joints.start[i]) / engine.time.step - rate
-        engine.joints.before[i] = engine.joints.value[i] - h * rate + 0.5 * h * change
-        engine.joints.rate_before[i] = rate - change
-    for i in range(engine.joints.dof.size):
-        engine.poses.shift[engine.joints.dof[i]] = (
-            engine.joints.value[i] - engine.joints.before[i]
-        ) / h
+                poses.v_before[link, i, k] -= change
+    for i in range(joints.value.size):
+        rate = joints.rate[i]
+        change = (joints.now[i] - joints.start[i]) / engine.time.step - rate
+        joints.before[i] = joints.value[i] - h * rate + 0.5 * h * change
+        joints.rate_before[i] = rate - change
+    for i in range(joints.dof.size):
+        poses.shift[joints.dof[i]] = (joints.value[i] - joints.before[i]) / h
     engine.time.has_history = 1
     engine.time.last_step = h
 
 
 @compiled
-def forget_past(engine: Table) -> None:
+def forget_past(time: Table) -> None:
     """Take it back, where motion turns out not to be smooth."""
-    engine.time.has_history = 0
+    time.has_history = 0
 
 
 @compiled
-def put_off(engine: Table) -> None:
+def put_off(time: Table) -> None:
     """After an impact: leave this step and some more to implicit Euler, more of them each time."""
-    engine.time.wait = 1 + engine.time.patience
-    engine.time.patience = min(2 * engine.time.patience, _LONGEST_WAIT)
+    time.wait = 1 + time.patience
+    time.patience = min(2 * time.patience, _LONGEST_WAIT)
 
 
 @compiled
 def count_step(engine: Table, second: bool) -> None:
     """At the end of a step, which was one of BDF2 or not."""
-    engine.time.smooth_steps = engine.time.smooth_steps + 1 if second else 0
-    engine.time.was_free = 1 if moves_freely(engine) else 0
+    time = engine.time
+    time.smooth_steps = time.smooth_steps + 1 if second else 0
+    time.was_free = 1 if moves_freely(engine.joints, engine.runs) else 0
     if second:
         # The next impact is again the first of its kind.
-        engine.time.patience = SHORTEST_WAIT
-    elif engine.time.wait > 0:
-        engine.time.wait -= 1
+        time.patience = SHORTEST_WAIT
+    elif time.wait > 0:
+        time.wait -= 1

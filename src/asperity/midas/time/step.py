@@ -83,7 +83,7 @@ def _return_to_solution(engine: Table) -> int:
     z = engine.poses.z_now
     for i in range(z.size):
         z[i] = engine.poses.z_solution[i]
-    place_links(engine, z, engine.poses.q_now)
+    place_links(engine.links, z, engine.poses.q_now)
     joint_coordinates(engine, engine.poses.q_now, z, engine.joints.value, engine.joints.now)
     engine.boxes.longest_move = 0.0
     return call_pp_status(engine.entries.rebuild, engine, CUT)
@@ -99,7 +99,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
     frictionless = False
     is_short = False
     for lag in range(engine.options.max_lags):
-        before = friction_scale(engine)
+        before = friction_scale(engine.friction)
         limit = engine.options.max_iterations
         engine.time.draft = DRAFT if draft and lag == 0 and engine.options.max_lags > 1 else WHOLE
         engine.time.may_be_rough = 1 if second and lag == 0 else 0
@@ -118,7 +118,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
         if failed and before > 0.0:
             code = prepare_step(engine, h, second)
             if code == OK:
-                forget_friction(engine)
+                forget_friction(engine.friction, engine.schedule)
                 engine.time.draft = WHOLE
                 before = 0.0
                 code = _solve(engine, limit)
@@ -127,7 +127,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
         if code != OK or lag + 1 == engine.options.max_lags:
             break
         collect_friction(engine, 1)
-        after = friction_scale(engine)
+        after = friction_scale(engine.friction)
         if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break
     if code == OK:
@@ -160,14 +160,14 @@ def _solve_first(engine: Table, h: float) -> int:
     code = _solve_with_friction(engine, h, False)
     if code != OK:
         return code
-    if not moves_freely(engine):
+    if not moves_freely(engine.joints, engine.runs):
         # An impact must not be taken for an acceleration.
         finish_step(engine, h, False)
         return OK
     invent_past(engine, h)
     code = _solve_with_friction(engine, h, True)
     if code != OK:
-        forget_past(engine)
+        forget_past(engine.time)
         return _NOT_SMOOTH
     finish_step(engine, h, True)
     return OK
@@ -180,16 +180,16 @@ def solve_step(engine: Table, h: float) -> int:
         code = _solve_first(engine, h)
         if code != _NOT_SMOOTH:
             return code
-    second = may_look_back(engine, h)
+    second = may_look_back(engine.options, engine.time, h)
     code = _solve_with_friction(engine, h, second)
     if (
         code == OK
         and second
-        and (meets_impact(engine, h) or meets_limit(engine) or meets_turn_limit(engine))
+        and (meets_impact(engine, h) or meets_limit(engine.joints) or meets_turn_limit(engine))
     ):
         code = _NOT_SMOOTH
     if code == _NOT_SMOOTH:
-        put_off(engine)
+        put_off(engine.time)
         second = False
         code = _solve_with_friction(engine, h, second)
     if code == OK:
@@ -202,7 +202,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
     engine = MIDAS.at(world.memory)
     plant = world.plant
-    advance_activations(engine, source.act, target.act, h)
+    advance_activations(engine.motors, source.act, target.act, h)
     code = solve_step(engine, h)
     if code != OK:
         return code
@@ -233,7 +233,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     if engine.time.rebounded == 1:
         for i in range(engine.joints.dof.size):
             qvel[engine.joints.dof[i]] = engine.joints.rate[i]
-    write_qvel(engine, qvel)
+    write_qvel(engine.links, engine.poses, qvel)
     for i in range(qpos.size):
         engine.poses.qpos[i] = qpos[i]
     for i in range(qvel.size):
