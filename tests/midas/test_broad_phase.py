@@ -421,15 +421,15 @@ def _leaves(ends: np.ndarray) -> np.ndarray:
             "vertex_rest": np.column_stack([np.ones(len(vertices)), vertices]),
             "edge": np.arange(len(vertices)).reshape(-1, 2),
             "face": np.zeros((0, 3), np.int64),
-            "shape_vertex": np.array([0, len(vertices)]),
-            "shape_edge": np.array([0, len(ends)]),
-            "shape_face": np.array([0, 0]),
+            "vertex_start": np.array([0, len(vertices)]),
+            "edge_start": np.array([0, len(ends)]),
+            "face_start": np.array([0, 0]),
         }
     )
-    depth, node = tables["tree_depth"][1], tables["tree_node"][1]
-    items = tables["tree_item"][tables["tree_first"][1] : tables["tree_first"][2]]
+    depth, node = tables["depth"][1], tables["node"][1]
+    items = tables["item"][tables["first"][1] : tables["first"][2]]
     assert sorted(items) == list(range(len(ends)))
-    boxes = np.asarray(tables["tree_box"][node + (1 << depth) : node + (2 << depth)])
+    boxes = np.asarray(tables["box"][node + (1 << depth) : node + (2 << depth)])
     begins = [*((np.arange(1 << depth) * len(ends)) >> depth), len(ends)]
     for box, begin, end in zip(boxes, begins, begins[1:], strict=False):
         corners = ends[items[begin:end]].reshape(-1, 3)
