@@ -13,8 +13,8 @@ import pytest
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
 from asperity.midas.geometry.box_trees import tree_tables
-from asperity.midas.geometry.distances import VERTEX_PLANE
 from asperity.midas.geometry.round_heights import half_space, round_height
+from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, Stencil
 from asperity.midas.lists.candidate_lists import rebuild
 from asperity.midas.lists.relative_paths import NEAR
 from asperity.midas.lists.relative_primitives import near_times
@@ -112,11 +112,10 @@ def _near_faces(engine: Engine, pairs: np.ndarray, x: np.ndarray) -> set[tuple[i
     found = set()
     for pair in pairs:
         number = int(table.pairs.plane[pair])
-        plane = half_space(x, table.shapes.plane, table.shapes.plane_corner, number)
+        plane = half_space(x, table.shapes, number)
         for a, b, c, _ in table.shapes.anchor[round_side(table.shapes, table.pairs, pair)].tolist():
-            height = round_height(
-                True, a, b, c, -1, x, plane, float(table.options.activation), np.zeros(4)
-            )
+            stencil = Stencil(RIM_PLANE, a, b, c, -1)
+            height = round_height(stencil, x, plane, float(table.options.activation), np.zeros(4))
             if height < table.options.activation:
                 found.add((a, b, c, number, -3))
     return found

@@ -10,6 +10,7 @@ from engines import engine_of
 import asperity as asp
 from asperity.midas.engine_contacts import survey
 from asperity.midas.geometry.round_heights import FLATNESS, round_height
+from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -69,9 +70,10 @@ def test_coefficients_are_the_derivative_of_the_height(is_rim):
     rng = np.random.default_rng(5)
     normal = rng.normal(size=3)
     plane = (*(normal / np.linalg.norm(normal)), 0.1)
+    stencil = Stencil(RIM_PLANE if is_rim else ELLIPSOID_PLANE, 0, 1, 2, 3)
     for _ in range(20):
         x, c, work = rng.normal(size=(4, 3)), np.zeros(4), np.zeros(4)
-        round_height(is_rim, 0, 1, 2, 3, x, plane, 1.0, c)
+        round_height(stencil, x, plane, 1.0, c)
         assert c.sum() == pytest.approx(1.0)
         for i in range(3 if is_rim else 4):
             for k in range(3):
@@ -79,7 +81,7 @@ def test_coefficients_are_the_derivative_of_the_height(is_rim):
                 for sign in (1, -1):
                     moved = x.copy()
                     moved[i, k] += sign * 1e-6
-                    ends.append(round_height(is_rim, 0, 1, 2, 3, moved, plane, 1.0, work))
+                    ends.append(round_height(stencil, moved, plane, 1.0, work))
                 slope = (ends[0] - ends[1]) / 2e-6
                 assert slope == pytest.approx(c[i] * plane[k], abs=1e-8)
 

@@ -323,7 +323,7 @@ class Engine(HoldsAddresses):
             # More than there are parts of anything.
             part_room=size + len(table.shapes.vertex_link) + len(table.links.kind),
         )
-        table.runs.count.count = 0
+        table.runs.count = 0
         if self._team is not None:
             self._team.set_lists(size)
 
@@ -331,16 +331,14 @@ class Engine(HoldsAddresses):
         """Enlarge what a step found too small; False if ``code`` is about something else."""
         table = self.table
         if code == CANDIDATES_FULL:
-            self._set_candidates(2 * len(table.candidates.count.kind))
+            self._set_candidates(2 * len(table.candidates.kind))
             table.resize(slot_room=2 * len(table.hessian.slot_link))
         elif code == LINKS_FULL:
             table.resize(slot_room=2 * len(table.hessian.slot_link))
             table.resize(entry_room=2 * len(table.hessian.entry_link))
         elif code == FACTOR_FULL:
             table.resize(
-                factor_room=max(
-                    2 * len(table.factor.values.values), int(table.factor.values.row_start[-1])
-                )
+                factor_room=max(2 * len(table.factor.values), int(table.factor.row_start[-1]))
             )
         else:
             return False
@@ -376,7 +374,7 @@ class Engine(HoldsAddresses):
             for field, value in values.items():
                 setattr(one, field, np.copy(value) if isinstance(value, np.ndarray) else value)
         if self._team is not None:
-            self._team.set_lists(len(self.table.candidates.count.kind))
+            self._team.set_lists(len(self.table.candidates.kind))
         self.adapted, self.checked = memory["adapted"], memory["checked"]
         self._mocap_pose = np.copy(memory["mocap_pose"])
 
@@ -407,7 +405,7 @@ class Engine(HoldsAddresses):
         table.time.patience = SHORTEST_WAIT
         table.ties.force_start[:] = 0.0
         table.couplings.force_start[:] = 0.0
-        table.joints.limit_factor[:] = table.poses.turns.factor[:] = np.inf
+        table.joints.limit_factor[:] = table.turns.factor[:] = np.inf
         table.pairs.form[:] = 0
         self.checked = False
         table.boxes.listed = 0

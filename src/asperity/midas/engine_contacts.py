@@ -15,8 +15,8 @@ from asperity.midas.energy.friction_stencils import normal_force, surface_drift,
 from asperity.midas.energy.potentials import friction_slope
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import STARTED
-from asperity.midas.geometry.distances import VERTEX_PLANE
 from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.vertex_boxes import are_kept
 from asperity.midas.pose.link_kinematics import move_listed

@@ -28,7 +28,7 @@ class EngineTeam:
     def __init__(self, table: Table, team: Team) -> None:
         self._members = [_member(table) for _ in range(team.threads)]
         self._searchers = [
-            _member(table, candidates=Table(CANDIDATES, list_room=len(table.candidates.count.kind)))
+            _member(table, candidates=Table(CANDIDATES, list_room=len(table.candidates.kind)))
             for _ in range(team.threads)
         ]
         parts = table.parts

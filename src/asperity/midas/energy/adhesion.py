@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import SLACK
 
 __all__ = ["adhering", "press"]

@@ -16,15 +16,16 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.energy.potentials import barrier, barrier_slopes
-from asperity.midas.geometry.distances import (
+from asperity.midas.geometry.distances import mollifier
+from asperity.midas.geometry.round_bending import add_bending
+from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import (
     EDGE_EDGE,
     ELLIPSOID_PLANE,
     VERTEX_PLANE,
-    mollifier,
+    candidate_stencil,
     plane_number,
 )
-from asperity.midas.geometry.round_bending import add_bending
-from asperity.midas.geometry.round_planes import second_link
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 
 __all__ = [
@@ -53,10 +54,9 @@ def contact_energy_part(engine: Table, part: int, _member: int, _unused: int) ->
                 continue
             value = candidates.weight[i] * barrier(candidates.square[i], activation)
             if candidates.kind[i] == EDGE_EDGE:
-                v = candidates.vertex[i]
-                value *= mollifier(
-                    v[0], v[1], v[2], v[3], x, candidates.threshold[i], engine.work.mollifier_slope
-                )
+                stencil = candidate_stencil(candidates, i)
+                slope = engine.work.mollifier_slope
+                value *= mollifier(stencil, x, candidates.threshold[i], slope)
             total += value
     engine.parts.value[part] = total
     return 0
@@ -159,9 +159,8 @@ def _add_mollified(
     """Add the part of the gradient that the mollifier's change gives; returns the mollifier."""
     vertex = engine.candidates.vertex[i]
     threshold = engine.candidates.threshold[i]
-    factor = mollifier(
-        vertex[0], vertex[1], vertex[2], vertex[3], x, threshold, engine.work.mollifier_slope
-    )
+    stencil = candidate_stencil(engine.candidates, i)
+    factor = mollifier(stencil, x, threshold, engine.work.mollifier_slope)
     if factor < 1.0:
         for corner in range(4):
             link = engine.shapes.vertex_link[vertex[corner]]

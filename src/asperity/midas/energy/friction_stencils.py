@@ -10,18 +10,19 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.contact_schedule import schedule_friction
 from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
 from asperity.midas.energy.potentials import barrier_slopes
-from asperity.midas.geometry.distances import (
-    EDGE_EDGE,
-    RIM_PLANE,
-    VERTEX_FACE,
-    VERTEX_PLANE,
-    mollifier,
-)
+from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_planes import (
     further_stencils,
     place_on_round,
     second_link,
     spread_friction,
+)
+from asperity.midas.geometry.stencil import (
+    EDGE_EDGE,
+    RIM_PLANE,
+    VERTEX_FACE,
+    VERTEX_PLANE,
+    candidate_stencil,
 )
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts
 
@@ -49,9 +50,8 @@ def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
     slope, _ = barrier_slopes(square, activation)
     force = -engine.options.barrier_stiffness * candidates.weight[i] * slope
     if candidates.kind[i] == EDGE_EDGE:
-        v = candidates.vertex[i]
-        threshold = candidates.threshold[i]
-        force *= mollifier(v[0], v[1], v[2], v[3], x, threshold, engine.work.mollifier_slope)
+        stencil = candidate_stencil(candidates, i)
+        force *= mollifier(stencil, x, candidates.threshold[i], engine.work.mollifier_slope)
     return force
 
 

@@ -16,9 +16,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.outer_products import add_outer
-from asperity.midas.geometry.distances import RIM_PLANE, plane_number
 from asperity.midas.geometry.round_heights import FLATNESS, find_foot
 from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import RIM_PLANE, plane_number
 
 __all__ = ["add_bending"]
 

@@ -19,14 +19,15 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.distances import (
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
+from asperity.midas.geometry.stencil import (
     ELLIPSOID_PLANE,
     RIM_PLANE,
     VERTEX_PLANE,
+    Stencil,
     plane_number,
-    separation,
 )
-from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
 
 __all__ = [
     "FEW",
@@ -68,14 +69,9 @@ def add_round_stencils(
         else:
             kind = ELLIPSOID_PLANE + plane
         square = separation(
-            kind,
-            vertex[0],
-            vertex[1],
-            vertex[2],
-            vertex[3],
+            Stencil(kind, vertex[0], vertex[1], vertex[2], vertex[3]),
             x,
-            shapes.plane,
-            shapes.plane_corner,
+            shapes,
             engine.pairs.activation[pair],
             candidates.coefficient[count],
             candidates.arm[count],
@@ -142,13 +138,13 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
     for corner in range(count):
         _place(engine.shapes, vertex[corner], q, points[corner])
     number = plane_number(kind, vertex[3])
-    plane = half_space(engine.vertices.now, engine.shapes.plane, engine.shapes.plane_corner, number)
+    plane = half_space(engine.vertices.now, engine.shapes, number)
     if engine.shapes.plane_corner[number, 0] >= 0:
         for corner in range(3):
             _place(engine.shapes, engine.shapes.plane_corner[number, corner], q, points[4 + corner])
         plane = plane_through(points, 4, 5, 6)
     activation = engine.pairs.activation[engine.candidates.pair[i]]
-    round_height(is_rim, 0, 1, 2, 3, points, plane, activation, c)
+    round_height(Stencil(kind, 0, 1, 2, 3), points, plane, activation, c)
     for j in range(4):
         weight[0, j] = 0.0
         for corner in range(count):

@@ -21,6 +21,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.contact_schedule import schedule_runs
 from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.stencil import candidate_stencil
 from asperity.midas.lists.stencils import sum_of_radii
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts
 
@@ -89,22 +90,15 @@ def move_of_run(runs: Table, run: int) -> float:
 def _measure(engine: Table, run: int, x: np.ndarray) -> float:
     """Measure a run's candidates at vertex positions ``x``; returns the smallest distance."""
     candidates = engine.candidates
-    vertex = candidates.vertex
     pair = candidates.pair[engine.runs.begin[run]]
     smallest = math.inf
     for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+        stencil = candidate_stencil(candidates, i)
         candidates.square[i] = separation(
-            candidates.kind[i],
-            vertex[i, 0],
-            vertex[i, 1],
-            vertex[i, 2],
-            vertex[i, 3],
+            stencil,
             x,
-            engine.shapes.plane,
-            engine.shapes.plane_corner,
-            sum_of_radii(
-                engine.shapes, engine.pairs, pair, candidates.kind[i], vertex[i, 0], vertex[i, 3]
-            ),
+            engine.shapes,
+            sum_of_radii(engine.shapes, engine.pairs, pair, stencil),
             candidates.coefficient[i],
             candidates.arm[i],
         )

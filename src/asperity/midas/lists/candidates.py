@@ -12,8 +12,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.engine_layout import CANDIDATES_FULL
-from asperity.midas.geometry.distances import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.geometry.round_planes import add_round_stencils
+from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.lists.candidate_runs import divide_into_runs
 from asperity.midas.lists.kept_lists import take_kept
 from asperity.midas.lists.placed_boxes import box_shape

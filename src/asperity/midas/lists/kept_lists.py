@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
+from asperity.midas.geometry.stencil import Stencil
 from asperity.midas.lists.relative_paths import is_relative
 from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.lists.stencils import append_stencil
@@ -38,9 +39,8 @@ def take_kept(engine: Table, pair: int, number: int, count: int) -> int:
     kept = engine.kept
     for i in range(kept.found[number, 0], kept.found[number, 1]):
         v = kept.vertex[i]
-        after = append_stencil(
-            engine.shapes, engine.candidates, count, pair, kept.kind[i], v[0], v[1], v[2], v[3]
-        )
+        stencil = Stencil(kept.kind[i], v[0], v[1], v[2], v[3])
+        after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
         if after < 0:
             return after
         engine.candidates.weight[count] = kept.weight[i]

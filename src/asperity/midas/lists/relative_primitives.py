@@ -13,7 +13,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS
-from asperity.midas.geometry.distances import VERTEX_FACE, separation
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.stencil import VERTEX_FACE, Stencil
 from asperity.midas.lists.tree_search import leaf_begin
 
 __all__ = ["come_near", "near_times", "set_corner", "still_box", "track_leaf", "tracks_pass"]
@@ -199,20 +200,9 @@ def come_near(shapes: Table, work: Table, kind: int, margin: float) -> bool:
             if square <= margin * margin:
                 return True
     rest = 1.0
+    stencil = Stencil(kind, 0, 1, 2, 3)
     for _ in range(_ADVANCES):
-        separation(
-            kind,
-            0,
-            1,
-            2,
-            3,
-            corner,
-            shapes.plane,
-            shapes.plane_corner,
-            0.0,
-            work.side_weight[0],
-            normal,
-        )
+        separation(stencil, corner, shapes, 0.0, work.side_weight[0], normal)
         reach = margin * math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
         gap, gap_end = _gaps(corner, path, firsts, rest, normal)
         # Also of what is not a number.

@@ -14,7 +14,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_FACE
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, Stencil
 from asperity.midas.lists.relative_primitives import (
     come_near,
     near_times,
@@ -192,9 +192,8 @@ def _leaves(
                     continue
                 if not lists:
                     return count + 1
-                after = append_stencil(
-                    engine.shapes, engine.candidates, count, pair, EDGE_EDGE, v[0], v[1], w[0], w[1]
-                )
+                stencil = Stencil(EDGE_EDGE, v[0], v[1], w[0], w[1])
+                after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
                 if after > count:
                     weigh_edges(engine.shapes, engine.candidates, count, one, other)
                 count = after
@@ -209,17 +208,8 @@ def _leaves(
                     continue
                 if not lists:
                     return count + 1
-                count = append_stencil(
-                    engine.shapes,
-                    engine.candidates,
-                    count,
-                    pair,
-                    VERTEX_FACE,
-                    vertex,
-                    f[0],
-                    f[1],
-                    f[2],
-                )
+                stencil = Stencil(VERTEX_FACE, vertex, f[0], f[1], f[2])
+                count = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
             if count < 0:
                 return count
     return count

@@ -34,7 +34,7 @@ def _divide(engine: Table) -> int:
         own = boxed
         if is_relative(engine.pairs, engine.relative, pair):
             block = engine.pairs.block[pair]
-            met = may_meet(engine.relative, block) and engine.relative.any.kept[block] == 0
+            met = may_meet(engine.relative, block) and engine.relative.kept[block] == 0
             own = _PASSED if met else 1
         if work + own > _PASSED:
             engine.search.begin[parts] = number
@@ -78,13 +78,13 @@ def merge_lists(engine: Table, _unused: int) -> int:
         own = MIDAS.at(engine.parts.searchers[found[number, 0]]).candidates
         begin = count
         for i in range(found[number, 1], found[number, 2]):
-            if count >= engine.candidates.count.kind.size:
+            if count >= engine.candidates.kind.size:
                 return CANDIDATES_FULL
-            _copy(own, i, engine.candidates.count, count)
+            _copy(own, i, engine.candidates, count)
             count += 1
         found[number, 1] = begin
         found[number, 2] = count
-    engine.candidates.count.count = count
+    engine.candidates.count = count
     return 0
 
 
@@ -92,7 +92,7 @@ def merge_lists(engine: Table, _unused: int) -> int:
 def search_pairs(engine: Table) -> int:
     """List the stencils of all pairs of shapes; returns a code."""
     parts = _divide(engine)
-    engine.candidates.count.count = 0
+    engine.candidates.count = 0
     if engine.parts.team == 0 or parts < 2:
         return do_parts(engine, engine.entries.search_part, parts)
     team = TEAM.at(engine.parts.team)

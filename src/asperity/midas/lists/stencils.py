@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, Stencil
 
 __all__ = [
     "add_pair_of_edges",
@@ -19,15 +20,15 @@ __all__ = [
 
 
 @compiled
-def sum_of_radii(shapes: Table, pairs: Table, pair: int, kind: int, first: int, last: int) -> float:
-    """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
+def sum_of_radii(shapes: Table, pairs: Table, pair: int, stencil: Stencil) -> float:
+    """Sum of the radii of a stencil's sides [m].
 
     The activation distance of a pair of a round shape and a half-space, as `separation` wants it.
     """
-    if kind > VERTEX_PLANE:
+    if stencil.kind > VERTEX_PLANE:
         return pairs.activation[pair]
-    radius = shapes.vertex_radius[first]
-    return radius if kind == VERTEX_PLANE else radius + shapes.vertex_radius[last]
+    radius = shapes.vertex_radius[stencil.i0]
+    return radius if stencil.kind == VERTEX_PLANE else radius + shapes.vertex_radius[stencil.i3]
 
 
 @compiled
@@ -55,17 +56,10 @@ def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
 
 @compiled
 def append_stencil(
-    shapes: Table,
-    candidates: Table,
-    count: int,
-    pair: int,
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
+    shapes: Table, candidates: Table, count: int, pair: int, stencil: Stencil
 ) -> int:
     """Add a stencil that is not measured yet; returns the new count, or −1 if the list is full."""
+    kind, i0, i1, i2, i3 = stencil
     vertices = candidates.vertex
     if count >= candidates.kind.size:
         return -1
@@ -89,29 +83,16 @@ def append_stencil(
 
 @compiled
 def add_stencil(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
-    margin: float,
+    engine: Table, x: np.ndarray, count: int, pair: int, stencil: Stencil, margin: float
 ) -> int:
     """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
+    kind, i0, i1, i2, i3 = stencil
     reach = engine.boxes.reach
     square = separation(
-        kind,
-        i0,
-        i1,
-        i2,
-        i3,
+        stencil,
         x,
-        engine.shapes.plane,
-        engine.shapes.plane_corner,
-        sum_of_radii(engine.shapes, engine.pairs, pair, kind, i0, i3),
+        engine.shapes,
+        sum_of_radii(engine.shapes, engine.pairs, pair, stencil),
         engine.candidates.coefficient[count],
         engine.candidates.arm[count],
     )
@@ -123,7 +104,7 @@ def add_stencil(
         margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
     if square > margin * margin:
         return count
-    after = append_stencil(engine.shapes, engine.candidates, count, pair, kind, i0, i1, i2, i3)
+    after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
     if after > count:
         engine.candidates.square[count] = square
     return after
@@ -136,7 +117,8 @@ def add_pair_of_edges(
     """Add the stencil of two edges; as `add_stencil`."""
     a = engine.shapes.edge[one]
     b = engine.shapes.edge[other]
-    after = add_stencil(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
+    stencil = Stencil(EDGE_EDGE, a[0], a[1], b[0], b[1])
+    after = add_stencil(engine, x, count, pair, stencil, margin)
     if after > count:
         weigh_edges(engine.shapes, engine.candidates, count, one, other)
     return after

@@ -7,7 +7,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load
 from asperity.midas.geometry.box_trees import KINDS, LEAF
-from asperity.midas.geometry.distances import VERTEX_FACE, VERTEX_PLANE
+from asperity.midas.geometry.stencil import VERTEX_FACE, VERTEX_PLANE, Stencil
 from asperity.midas.lists.placed_boxes import pass_by_along_axes, placed_node, prepare_axes
 from asperity.midas.lists.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
 from asperity.midas.lists.vertex_boxes import box_vertex
@@ -93,9 +93,8 @@ def _leaves(
                 count = add_pair_of_edges(engine, x, count, pair, item, chosen[j], margin)
             else:
                 f = engine.shapes.face[chosen[j]]
-                count = add_stencil(
-                    engine, x, count, pair, VERTEX_FACE, item, f[0], f[1], f[2], margin
-                )
+                stencil = Stencil(VERTEX_FACE, item, f[0], f[1], f[2])
+                count = add_stencil(engine, x, count, pair, stencil, margin)
             if count < 0:
                 return count
     return count
@@ -222,7 +221,8 @@ def search_half_space(
         ):
             v = engine.box_trees.item[i]
             _prepare(engine.shapes, engine.boxes, v)
-            count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)
+            stencil = Stencil(VERTEX_PLANE, v, v, v, plane)
+            count = add_stencil(engine, x, count, pair, stencil, margin)
             if count < 0:
                 return count
     return count

@@ -20,6 +20,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
+from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
 from asperity.midas.lists.stencils import apart
 from asperity.midas.lists.vertex_boxes import box_vertex, vertex_slack
 
@@ -75,7 +76,8 @@ def _lowest(
         for k in range(3 if is_rim else 4):
             _place(engine.boxes, anchor[k], time, corner[k])
         c = engine.work.side_weight[0]
-        height = round_height(is_rim, 0, 1, 2, 3, corner, plane, activation, c)
+        stencil = Stencil(RIM_PLANE if is_rim else ELLIPSOID_PLANE, 0, 1, 2, 3)
+        height = round_height(stencil, corner, plane, activation, c)
         lowest = min(lowest, height)
     return lowest
 
@@ -85,7 +87,7 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
     """Whether a round shape is above a face, not beyond its border, at a time of their paths."""
     shapes = engine.shapes
     corner = engine.work.corner
-    n0, n1, n2, _ = half_space(engine.boxes.start, shapes.plane, shapes.plane_corner, plane)
+    n0, n1, n2, _ = half_space(engine.boxes.start, shapes, plane)
     if shapes.plane_corner[plane, 0] >= 0:
         for k in range(3):
             _place(engine.boxes, shapes.plane_corner[plane, k], time, corner[4 + k])
@@ -144,9 +146,7 @@ def _choose_face(engine: Table, pair: int, shape: int) -> int:
     chosen = -1
     for plane in range(pairs.faces[pair, 0], pairs.faces[pair, 1]):
         box_face(engine.shapes, engine.boxes, plane)
-        there = half_space(
-            engine.boxes.start, engine.shapes.plane, engine.shapes.plane_corner, plane
-        )
+        there = half_space(engine.boxes.start, engine.shapes, plane)
         middle = -there[3]
         middle += 0.5 * (box[0, 0] + box[1, 0]) * there[0]
         middle += 0.5 * (box[0, 1] + box[1, 1]) * there[1]

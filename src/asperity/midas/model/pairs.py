@@ -51,5 +51,5 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
         if field.ndim > 0 and name != "block_link":
             setattr(own, name, getattr(own, name)[kept].copy())
     # Whatever is listed has other numbers now.
-    table.candidates.count.count = table.friction.count = table.boxes.listed = 0
+    table.candidates.count = table.friction.count = table.boxes.listed = 0
     table.schedule.friction_schedule[:] = 0

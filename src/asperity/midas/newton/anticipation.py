@@ -20,7 +20,8 @@ import math
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.joint_terms import limit_gap
 from asperity.midas.energy.potentials import barrier_slopes
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
+from asperity.midas.geometry.distances import mollifier
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 
@@ -100,12 +101,8 @@ def _ratio_ahead(engine: Table, i: int, distance: float) -> float:
 def _is_parallel(engine: Table, i: int) -> bool:
     if engine.candidates.kind[i] != EDGE_EDGE:
         return False
-    v = engine.candidates.vertex[i]
     factor = mollifier(
-        v[0],
-        v[1],
-        v[2],
-        v[3],
+        candidate_stencil(engine.candidates, i),
         engine.vertices.now,
         engine.candidates.threshold[i],
         engine.work.mollifier_slope,

@@ -12,6 +12,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.turn_terms import share_to_turn_limits
 from asperity.midas.engine_layout import HINGE
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
+from asperity.midas.geometry.stencil import candidate_stencil
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.lists.stencils import sum_of_radii
 from asperity.midas.lists.vertex_boxes import time_in_boxes
@@ -184,26 +185,18 @@ def _time_to_limits(joints: Table) -> float:
 @compiled
 def _time_to_touch(engine: Table, run: int, time: float) -> float:
     """Share of the trial step, at most ``time``, that keeps a tenth of a run's distances."""
-    c = engine.work.side_weight[0]
     pair = engine.candidates.pair[engine.runs.begin[run]]
     for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
-        v = engine.candidates.vertex[i]
+        stencil = candidate_stencil(engine.candidates, i)
         time = collision_free_time(
-            engine.candidates.kind[i],
-            v[0],
-            v[1],
-            v[2],
-            v[3],
+            stencil,
             engine.vertices.now,
             engine.vertices.move,
-            engine.shapes.plane,
-            engine.shapes.plane_corner,
-            sum_of_radii(engine.shapes, engine.pairs, pair, engine.candidates.kind[i], v[0], v[3]),
+            engine.shapes,
+            sum_of_radii(engine.shapes, engine.pairs, pair, stencil),
             engine.runs.now_square[i],
             time,
-            c,
-            engine.work.slip,
-            engine.work.corner,
+            engine.work,
         )
     return time
 

@@ -25,8 +25,8 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
 from asperity.midas.energy.friction_terms import fill_slip
-from asperity.midas.geometry.distances import RIM_PLANE
 from asperity.midas.geometry.round_planes import further_stencils, place_on_round, second_link
+from asperity.midas.geometry.stencil import RIM_PLANE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.time.impacts import (
