@@ -251,7 +251,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
                 "midas.newton.anticipation",
                 "anticipate",
                 """
-                engine.anchored = 0
+                engine.newton.anchored = 0
                 return False
                 """,
             ),
