@@ -8,9 +8,9 @@ One step passes through these functions, in this order:
     (`lists.vertex_boxes`) and lists stencils whose boxes meet (`lists.candidates`).
 4.  `energy.friction_stencils.collect_friction` freezes the normal forces that friction goes by.
 5.  `newton.energy_newton.minimize` repeats 6 to 8 until a step is small.
-6.  `newton.directions.choose_direction` takes gradient and Hessian of all terms, one file each, from
-    `energy.energy_assembly.assemble`, and factorizes (`newton.envelope`); `newton.anticipation`
-    adds the contacts that the direction is about to make, and it is found again.
+6.  `newton.directions.choose_direction` takes gradient and Hessian of all terms, one file each,
+    from `energy.energy_assembly.assemble`, and factorizes (`newton.envelope`). With the contacts
+    that it is about to make (`newton.anticipation`) the direction is found again.
 7.  `newton.trial.safe_share` is how far the direction may be followed: before surfaces collide
     (`geometry.collision_time`), limits are reached or vertices leave their boxes (then 3 again).
 8.  `_descend`, the line search, goes as far as `newton.incremental_potential` falls.
