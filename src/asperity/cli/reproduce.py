@@ -72,6 +72,10 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep the numbers in the checkout, for docs/experiments.md."),
+    ] = False,
     show_list: Annotated[
         bool, typer.Option("--list", help="Show the experiments and exit.")
     ] = False,
@@ -117,6 +121,8 @@ def reproduce(
             failures.append(f"{experiment.name} failed: {error}")
             continue
         _print_outcome(output, experiment, outcome, seconds)
+        if keep:
+            experiment.keep(outcome)
         if outcome.plot_failure and outcome.plot_failure not in failures:
             failures.append(outcome.plot_failure)
     for failure in failures:

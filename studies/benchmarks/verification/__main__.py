@@ -45,9 +45,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     from studies.benchmarks.verification.families import CASES
     from studies.benchmarks.verification.methods import COLUMNS, OWN, QUICK
     from studies.benchmarks.verification.page import PAGE, table_of, write
-    from studies.benchmarks.verification.quoted import write_quoted
     from studies.benchmarks.verification.results import RESULTS, Result, load, save
     from studies.benchmarks.verification.runner import run
+    from studies.documents.marks import write_documents
 
     parser = argparse.ArgumentParser(prog="python -m studies verify", description=__doc__)
     parser.add_argument("--cases", help="names or patterns, comma-separated: 'gyro*,belt'")
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     if args.page_only:
         print(write(load(args.results), args.output))
         if args.output == PAGE:
-            write_quoted(load(args.results))
+            write_documents()
         return
     cases = list(CASES) if args.cases is None else _chosen(args.cases, CASES)
     if args.quick and args.cases is None:
@@ -95,7 +95,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         elif results:
             print(write(save(results, args.results), args.output))
             if args.output == PAGE:
-                write_quoted(load(args.results))
+                write_documents()
     print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 
