@@ -149,6 +149,9 @@ _DERIVATIVES = Table(
     ),
 )
 
+# From 18 degrees of freedom on; from 30 without the first.
+_LARGER = ("quadruped", "5 boxes", "10 boxes", "snake of 25 links", "snake of 55 links")
+
 # Scenes of what an accuracy buys: what its error is of, and the form of that number.
 _SCENES = {
     "roll": ("ball that slides, then rolls, 2 s", "distance, of 1442 [mm]", "1e3*s2"),
@@ -316,6 +319,12 @@ QUOTES: dict[str, Table | Span | Findings] = {
         },
     ),
     "derivatives": _DERIVATIVES,
+    "derivatives, own differences": Span(
+        "derivatives.md", "ratio to own differences", ".2f", {"model": _LARGER}
+    ),
+    "derivatives, MuJoCo's": Span(
+        "derivatives.md", "to centred", ".2f", {"model": _LARGER[1:]}
+    ),
     "derivatives, two parameters": Span(
         "derivatives.md", "ratio", ".2f", {"table": "2", "parameters": "2"}
     ),
