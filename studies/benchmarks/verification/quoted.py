@@ -206,6 +206,14 @@ def _page(name: str, results: Results) -> str:
     return markdown(["case", "truth", *columns], rows)
 
 
+def _value(results: Results, case: str, method: str) -> str:
+    """What a method has found in a case, as a plain number."""
+    result = results.get((case, method))
+    if result is None or result.value is None:
+        raise ValueError(f"there is no number of {method!r} in {case!r}")
+    return number(CASES[case], result.value)
+
+
 _TABLES: dict[str, Callable[[Results], str]] = {
     "beside MuJoCo and Drake": _readme,
     "methods": _methods,
@@ -227,6 +235,8 @@ def text_of(name: str, results: Results) -> str:
     if name == "cases":
         return str(len(CASES))
     what, _, method = name.partition(" ")
+    if what == "value":
+        return _value(results, *method.split())
     score = _score(results, method)
     if what == "right":
         return f"{score.right} of {score.cases}"
