@@ -322,9 +322,7 @@ QUOTES: dict[str, Table | Span | Findings] = {
     "derivatives, own differences": Span(
         "derivatives.md", "ratio to own differences", ".2f", {"model": _LARGER}
     ),
-    "derivatives, MuJoCo's": Span(
-        "derivatives.md", "to centred", ".2f", {"model": _LARGER[1:]}
-    ),
+    "derivatives, MuJoCo's": Span("derivatives.md", "to centred", ".2f", {"model": _LARGER[1:]}),
     "derivatives, two parameters": Span(
         "derivatives.md", "ratio", ".2f", {"table": "2", "parameters": "2"}
     ),

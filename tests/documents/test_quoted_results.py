@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studies.benchmarks.verification.families import CASES
-from studies.benchmarks.verification.page import PAGE, write
+from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write_page
 from studies.benchmarks.verification.results import load
 from studies.documents.marks import filled, marked_documents
 from studies.documents.quoted_results import QUOTES
@@ -53,7 +53,8 @@ def test_the_page_of_verification_is_that_of_the_results(tmp_path: Path) -> None
         text = path.read_text(encoding="utf-8").splitlines()
         return [line for line in text if not line.startswith("Made with")]
 
-    assert lines(write(load(), tmp_path / "page.md")) == lines(PAGE)
+    assert lines(write_page(load(), tmp_path / "page.md")) == lines(PAGE)
+    assert lines(write(load(), tmp_path / "all.md")) == lines(ALL_METHODS)
 
 
 def test_the_number_of_cases() -> None:
