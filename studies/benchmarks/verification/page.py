@@ -10,7 +10,17 @@ from studies.benchmarks.verification.families import CASES, FAMILIES
 from studies.benchmarks.verification.methods import COLUMNS, label
 from studies.benchmarks.verification.results import RESULTS, Result
 
-__all__ = ["ALL_METHODS", "PAGE", "cell", "grade", "number", "table_of", "write", "write_page"]
+__all__ = [
+    "ALL_METHODS",
+    "PAGE",
+    "cell",
+    "grade",
+    "number",
+    "table_of",
+    "unwrapped",
+    "write",
+    "write_page",
+]
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "verification.md"
 ALL_METHODS = RESULTS.with_suffix(".md")
@@ -211,7 +221,7 @@ def table_of(results: Mapping[tuple[str, str], Result], methods: Sequence[str]) 
     return "\n".join(_table(tuple(CASES.values()), methods, results))
 
 
-def _unwrapped(text: str) -> str:
+def unwrapped(text: str) -> str:
     """A paragraph is a line: Markdown that wraps by itself."""
     return "\n\n".join(
         part if part.startswith("```") else " ".join(part.splitlines())
@@ -226,8 +236,8 @@ def _made_with(results: Mapping[tuple[str, str], Result]) -> str:
 
 def write_page(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
     """Write the page."""
-    lines = [_unwrapped(INTRODUCTION), "", *_summary(results)]
-    lines += [_unwrapped(READING), "", _made_with(results), ""]
+    lines = [unwrapped(INTRODUCTION), "", *_summary(results)]
+    lines += [unwrapped(READING), "", _made_with(results), ""]
     for family, cases in FAMILIES.items():
         lines += [f"## {family}", ""]
         lines += [
@@ -241,7 +251,7 @@ def write_page(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> 
 
 def write(results: Mapping[tuple[str, str], Result], path: Path = ALL_METHODS) -> Path:
     """Write the file of all methods."""
-    lines = [_unwrapped(ALL_INTRODUCTION), "", _made_with(results), ""]
+    lines = [unwrapped(ALL_INTRODUCTION), "", _made_with(results), ""]
     for family, cases in FAMILIES.items():
         lines += [f"## {family}", ""]
         fields = [
