@@ -161,7 +161,8 @@ def test_vectors_of_environments() -> None:
         wrapped.reset(seed=4)
         np.testing.assert_array_equal(wrapped.step(actions)[0], found)
         with pytest.raises(
-            asp.ArgumentError, match="AsyncVectorEnv are out of reach; give wrappers"
+            asp.ArgumentError,
+            match="cannot reach the environments of AsyncVectorEnv; give wrappers",
         ):
             with_asperity(wrapped)
     finally:
@@ -197,9 +198,7 @@ def test_a_class_with_its_own_step(tmp_path) -> None:
     class Own(Slider):
         def _step_mujoco_simulation(self, ctrl: np.ndarray, n_frames: int) -> None: ...
 
-    with pytest.raises(
-        asp.ArgumentError, match="of Own was replaced already; it has a step of its"
-    ):
+    with pytest.raises(asp.ArgumentError, match=r"Own has a .* of its own"):
         with_asperity(Own(str(tmp_path / "cart.xml")))
 
 

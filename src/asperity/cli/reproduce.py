@@ -145,8 +145,8 @@ def find_studies() -> None:
                 sys.path.insert(0, str(root))
             return
     raise ArgumentError(
-        "the experiments are not part of the installed package; they are the folder 'studies' of "
-        "Asperity's repository: run this command in the root folder of a copy of it."
+        "the installed package does not have the experiments; run this command in the root folder "
+        "of a checkout of Asperity's repository, which has them in its folder 'studies'."
     )
 
 

@@ -91,7 +91,7 @@ class Transition:
             for one in self.parameters:
                 if one.contact_field in ("stiffness", "stiction_tolerance"):
                     raise ArgumentError(
-                        f"parameter {one.name!r} is what smoothing bounds; leave one of them out."
+                        f"smoothing bounds the parameter {one.name!r}; leave out one of them."
                     )
             self._contact = smoothing.of(model, self._contact)
         default = self.integrator.time_step or float(model.opt.timestep)

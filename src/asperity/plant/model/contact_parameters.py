@@ -195,8 +195,8 @@ def _check_pair(where: str, material: Material) -> None:
         value = getattr(material, name)
         if value is not None and (name, value) != ("surface", "point"):
             raise ArgumentError(
-                f"{where}: {name}={value!r} is of a geom, not of a pair, of which only "
-                "surface='point' can be said; give it by geom or body."
+                f"{where}: {name}={value!r} belongs to a geom, and a pair takes surface='point' "
+                "alone; give it by geom or body."
             )
 
 
