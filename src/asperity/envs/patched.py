@@ -57,8 +57,8 @@ def with_asperity(
     Raises
     ------
     ArgumentError, ModelError
-        If the environment does not step a MuJoCo model in one of these ways, if somebody else has
-        replaced its step already, or if its model cannot be simulated. Nothing has then changed.
+        If the environment does not step a MuJoCo model in one of these ways, if another program has
+        replaced its step, or if its model cannot be simulated. Nothing has then changed.
 
     Notes
     -----

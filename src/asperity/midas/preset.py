@@ -50,9 +50,10 @@ class Midas(Integrator):
     time_step : float
         Step size [s].
     time_scheme : {"bdf2", "implicit-euler"}
-        BDF2, blended with BDF3 where nothing touches, is of second order, so swings keep their
-        energy. Steps through impacts are those of implicit Euler. Implicit Euler throughout is the
-        paper's scheme. In both, free bodies keep their spin exactly, and round shapes roll.
+        How time is discretised. BDF2, blended with BDF3 where nothing touches, is of second order,
+        so swings keep their energy. Steps through impacts are those of implicit Euler. Implicit
+        Euler throughout is the paper's scheme. In both, free bodies keep their spin exactly, and
+        round shapes roll.
     activation_distance : float, optional
         Distance [m] below which surfaces repel each other; resting bodies keep about this distance.
         All pairs have the distance that is given. By default it is the smallest clearance of the

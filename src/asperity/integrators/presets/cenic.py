@@ -49,15 +49,15 @@ class Cenic(Integrator):
         Smallest step [s]. If a step of this size is refused, the simulation ends with
         ``Status.STEP_TOO_SMALL``.
     error_estimate : {"extrapolation", "step-doubling", "trapezoid"}
-        ``"extrapolation"``: step doubling whose two solutions are combined to one of second order
-        wherever the active set does not change within the step. Swings keep their energy.
-        ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: the paper's
-        second-order scheme, which conserves energy in free motion and in contacts that a step
-        resolves (sections V-B, VII-A). Elsewhere it would ring, and extrapolation replaces it. With
-        ``friction_bound="lagged"`` it is the paper's everywhere: at 1e-3 a stack at rest then
-        rises, and sliding bodies creep.
+        How a step estimates its error, and of which order it is. ``"extrapolation"``: step doubling
+        whose two solutions are combined to one of second order wherever the active set does not
+        change within the step. Swings keep their energy. ``"step-doubling"``: the paper's
+        first-order scheme. ``"trapezoid"``: the paper's second-order scheme, which conserves energy
+        in free motion and in contacts that a step resolves (sections V-B, VII-A). Elsewhere it
+        would ring, and extrapolation replaces it. With ``friction_bound="lagged"`` it is the
+        paper's everywhere: at 1e-3 a stack at rest then rises, and sliding bodies creep.
     friction_bound : {"delivered", "lagged"}
-        ``"delivered"``: the normal impulse that a step delivers limits friction, with the
+        What limits friction. ``"delivered"``: the normal impulse that a step delivers, with the
         coefficient at the resulting slip. A step in which both do not agree is refused.
         ``"lagged"``: the state before the step predicts both (the paper's law, sections IV-B and
         V-D). It is wrong by a multiple in short impacts, and bodies break loose a step late.

@@ -30,7 +30,7 @@ class Icf(Integrator):
     time_step : float
         Step size [s].
     friction_bound : {"delivered", "lagged", "similar"}
-        ``"delivered"``: the normal impulse that the step delivers limits friction, with the
+        What limits friction. ``"delivered"``: the normal impulse that the step delivers, with the
         coefficient at the resulting slip. ``"lagged"``: the state before the step predicts both, as
         in CENIC. It can be wrong by a multiple in a short impact. ``"similar"``: one potential
         couples both, which makes sliding bodies glide at a height that grows with the step.

@@ -32,7 +32,7 @@ def _reference(step: float) -> Tamsi:
 class Tamsi(SteppedIntegrator):
     """The transition-aware modified semi-implicit method (TAMSI), in fixed steps as in the paper.
 
-    With ``accuracy`` instead of ``time_step`` it doubles steps under error control, as `Cenic` does.
+    With ``accuracy`` instead of ``time_step`` it doubles steps under error control, like `Cenic`.
 
     Hunt–Crossley contact and regularised friction are coupled both ways and implicit in velocities,
     at the geometry of the step's beginning. The forces are those of the continuous law. The
