@@ -37,8 +37,9 @@ python -m studies benchmark ablation --mechanisms swings     # one row; all with
 **How to read the tables.** Every case is run at {near_by} times each accuracy or time step. “Right”
 counts the runs within the tolerance of their case. Solves and iterations are those of all runs,
 relative to the first row, and those of the CENIC paper's clutter: five seconds from five initial
-states. A case is worse or better if the median grade of its five runs changes. **Bold** cases are
-wrong or stopped without the mechanism. Differences of two runs are chance.
+states. A case is worse or better if the median grade of its five runs changes, at all accuracies or
+time steps or at those in parentheses. **Bold** cases are wrong or stopped without the mechanism.
+Differences of two runs are chance.
 """
 
 Key = tuple[str, float]
@@ -67,13 +68,15 @@ def changes(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[list[str],
         elif grade < old[case, number]:
             better[case].append(f"{number:g}")
 
-    def shown(case: str, numbers: Sequence[str]) -> str:
-        name = f"**{case}**" if case in is_wrong else case
-        return f"{name} ({', '.join(numbers)})"
+    every = len({number for _, number in new})
+
+    def shown(case: str, numbers: Sequence[str], mark: str = "") -> str:
+        where = "" if len(numbers) == every else f" ({', '.join(numbers)})"
+        return f"{mark}{case}{mark}{where}"
 
     return (
-        [shown(case, numbers) for case, numbers in worse.items()],
-        [f"{case} ({', '.join(numbers)})" for case, numbers in better.items()],
+        [shown(case, found, "**" if case in is_wrong else "") for case, found in worse.items()],
+        [shown(case, found) for case, found in better.items()],
     )
 
 
