@@ -297,7 +297,8 @@ def main() -> None:
         "times of a world's step in µs\n\n"
         "| model | MuJoCo's integrator | step [ms] | mujoco.rollout | mujoco.batch | Batch(Icf) | "
         "rollout / Batch | batch / Batch | Batch(Cenic 1e-2) | rollout / Cenic | "
-        "open loop: mujoco.rollout | asp.rollout(Icf) | ratio | 1024 worlds: made in [ms each] | memory [MB] |\n"
+        "open loop: mujoco.rollout | asp.rollout(Icf) | ratio | 1024 worlds: made in [ms each] | "
+        "memory [MB] |\n"
         "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
     for name in options.models.split(";"):
