@@ -293,6 +293,9 @@ QUOTES: dict[str, Table | Span | Findings] = {
             ),
         },
     ),
+    "fields, query of a box": Span(
+        "hydroelastic.csv", "ratio", ".1f", {"case": "box on rigid ground, 0.1 mm; Drake's rules"}
+    ),
     "fields, error control": Span(
         "hydroelastic.csv",
         "ratio",
