@@ -60,18 +60,20 @@ _WORLDS = Table(
     "worlds.md",
     (
         "model, step",
+        "MuJoCo's integrator",
         "`mujoco.rollout` / `Batch(Icf)`, a step a call",
         "`mujoco.batch` / `Batch(Icf)`",
         "`mujoco.rollout` / `asp.rollout(Icf)`, 20 steps a call",
         "`mujoco.rollout` / `Batch(Cenic(1e-2))`",
     ),
     tuple(
-        Line((label,), {"model": name})
+        Line((label, integrator), {"model": name, "MuJoCo's integrator": integrator})
         for label, name in {
             "quadruped (ant), 10 ms": "quadruped (ant)",
             "humanoid, 3 ms": "humanoid",
             "Panda with nine cubes, 2 ms": "arm with nine cubes",
         }.items()
+        for integrator in ("Euler", "RK4")
     ),
     tuple(
         Cell(f"{{{column}:.2f}}")
