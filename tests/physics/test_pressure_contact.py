@@ -388,7 +388,7 @@ RIGID = asp.Material(surface="rigid")
         (
             FLOOR + CUBE,
             {"pairs": {("floor", "body"): asp.Material(surface="compliant")}},
-            "only surface='point' can be said",
+            "a pair takes surface='point' alone",
         ),
         (
             FLOOR + CUBE,

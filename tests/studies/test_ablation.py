@@ -104,7 +104,4 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| nothing | 0 of 0 | 5 of 5 | 0 of 0 | 50 | 100 | 0 | 0 |  |  |" in page
-    assert (
-        "| spring-share | 0 of 0 | 0 of 5 | 0 of 0 | +20 % | −50 % |  |  | **lost** |  |"
-        in page
-    )
+    assert "| spring-share | 0 of 0 | 0 of 5 | 0 of 0 | +20 % | −50 % |  |  | **lost** |  |" in page
