@@ -10,7 +10,7 @@ import pytest
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write_page
 from studies.benchmarks.verification.results import load
-from studies.documents.marks import filled, marked_documents
+from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
 from studies.documents.result_files import Number, find_one
 from studies.documents.tables import Cell, Line, Span, Table
@@ -44,6 +44,44 @@ def test_a_digit_that_was_changed_by_hand_is_found(document: Path) -> None:
         at = quote.start(1) + digit.start()
         changed = text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
         assert filled(changed) == text
+
+
+# Sections whose numbers follow from formulas beside them, or are orders of methods.
+_EXACT = {
+    "The numbers, and how to choose them",
+    "From `solref` to N/m and s/m",
+    "Classical methods",
+    "The mathematics",
+}
+_COMMAND = re.compile(r"python -m studies |asperity reproduce |examples/")
+
+
+def _numeric(table: str) -> bool:
+    """Whether most cells of a table, beside its head and its labels, are numbers."""
+    rows = [line.strip().strip("|").split("|")[1:] for line in table.splitlines()[2:]]
+    cells = [cell.strip() for row in rows for cell in row]
+    numbers = [cell for cell in cells if re.match(r"[*`>+−-]*\d", cell)]
+    return len(numbers) > len(cells) / 2
+
+
+def test_tables_of_numbers_are_quoted_or_name_their_command() -> None:
+    """A command that prints numbers, and keeps none, stands in the section of its table."""
+    written = {PAGE, PAGE.with_name("ablation.md")}
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        text = re.sub(
+            r"<!-- (verification|results): [^>]+ -->.*?<!-- end -->",
+            "",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL,
+        )
+        for section in re.split(r"(?m)^(?=#+ )", text):
+            heading = section.partition("\n")[0].lstrip("# ")
+            tables = re.findall(r"(?m)(?:^\|.*\n)+", section)
+            if page in written or heading in _EXACT or not any(map(_numeric, tables)):
+                continue
+            assert _COMMAND.search(section), (
+                f"{page.name}, ‘{heading}’: where are its numbers from?"
+            )
 
 
 def test_the_page_of_verification_is_that_of_the_results(tmp_path: Path) -> None:

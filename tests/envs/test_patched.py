@@ -189,7 +189,9 @@ def test_a_step_that_was_replaced_already(ant: Any) -> None:
 
     hand = gym.make("HandReach-v3")
     hand.unwrapped._mujoco = types.SimpleNamespace()
-    with pytest.raises(asp.ArgumentError, match="replaced the module 'mujoco' of MujocoHandReachEnv"):
+    with pytest.raises(
+        asp.ArgumentError, match="replaced the module 'mujoco' of MujocoHandReachEnv"
+    ):
         with_asperity(hand)
     assert isinstance(hand.unwrapped, MujocoRobotEnv)
 
