@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from pathlib import Path
 
 import pytest
 
+import asperity
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write_page
 from studies.benchmarks.verification.results import load
@@ -14,7 +16,7 @@ from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
 from studies.documents.result_files import Number, find_one
 from studies.documents.tables import Cell, Line, Span, Table
-from studies.experiments import experiments
+from studies.experiments import Experiment, Finding, Outcome, experiments
 from studies.experiments import kept as kept_findings
 from studies.experiments.kept import Kept, save
 
@@ -147,6 +149,16 @@ def test_every_experiment_has_findings() -> None:
         assert one.measured
         assert one.ours
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", one.date)
+
+
+def test_an_experiment_keeps_its_findings_with_the_date_and_version(tmp_path: Path) -> None:
+    outcome = Outcome((Finding("force", "1 N", "1.1 N"),), ())
+    experiment = Experiment("toy-figure-1", "Toy, figure 1", "a toy", lambda full, show: outcome)
+    experiment.keep(outcome, tmp_path / "results.csv")
+    today = datetime.date.today().isoformat()
+    assert kept_findings.load(tmp_path / "results.csv") == [
+        Kept("toy-figure-1", "force", "1 N", "1.1 N", today, asperity.__version__)
+    ]
 
 
 def test_findings_replace_those_of_their_experiment(tmp_path: Path) -> None:
