@@ -342,7 +342,7 @@ def test_help_says_which_integrators_an_option_belongs_to(capsys, monkeypatch):
     assert "[default: icf, tamsi: 0.001; sap, midas: 0.01]" in out
     assert "Linear dissipation, in s (sap)." in out
     assert "the model's, else 3e-6; midas and classical: 1e-4" in out
-    assert "tamsi: Whether Newton's updates are cut by TALS" in out
+    assert "tamsi: Whether TALS cuts Newton's updates" in out
     for entry in registered().values():
         for option in options_of(entry.preset):
             assert f"--{option.name.replace('_', '-')} " in out

@@ -82,7 +82,7 @@ def test_what_does_not_fit() -> None:
     carts = gym.make_vec(
         "CartPole-v1", 2, "sync", vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP}
     )
-    with pytest.raises(asp.ArgumentError, match="for environments that are given by name"):
+    with pytest.raises(asp.ArgumentError, match="apply only if env is a name"):
         Sb3VecEnv(carts, margin=1e-4)
     assert Sb3VecEnv(carts).num_envs == 2
     assert Sb3VecEnv("CartPole-v1", 3).reset().shape == (3, 4)

@@ -215,6 +215,6 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
 
 def test_threads_are_refused_where_they_have_no_work(monkeypatch) -> None:
     monkeypatch.setattr(MidasMethod, "shares_steps", False)
-    with pytest.raises(ArgumentError, match="Midas takes one thread"):
+    with pytest.raises(ArgumentError, match="Midas runs on one thread"):
         asp.Simulator(_columns(), integrator=asp.Midas(), threads=2)
     assert asp.Simulator(_columns(), integrator=asp.Midas(), threads=None).threads == 1

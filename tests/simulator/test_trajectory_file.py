@@ -119,7 +119,7 @@ def test_what_is_no_trajectory_is_refused(run: asp.Trajectory, tmp_path: Path) -
     with pytest.raises(asp.ArgumentError, match=r"0\.npz cannot be read \(No such file"):
         asp.Trajectory.load(missing)
     for path in (text, cut):
-        with pytest.raises(asp.ArgumentError, match=r"is no trajectory that Trajectory\.save"):
+        with pytest.raises(asp.ArgumentError, match=r"was not written by Trajectory\.save"):
             asp.Trajectory.load(path)
     with pytest.raises(asp.ArgumentError, match="it has no 'time'"):
         asp.Trajectory.load(other)

@@ -50,6 +50,7 @@ def test_without_a_checkout_the_package_says_where_the_experiments_are(
     monkeypatch.setattr(module, "__file__", str(installed))
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", "--list"]) == 2
-    assert "the folder 'studies' of Asperity's repository" in capsys.readouterr().err.replace(
-        "\n", " "
+    assert (
+        "a checkout of Asperity's repository, which has them in its folder 'studies'"
+        in capsys.readouterr().err.replace("\n", " ")
     )

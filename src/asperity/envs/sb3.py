@@ -54,7 +54,7 @@ class Sb3VecEnv(VecEnv):
                 f"env must be a name or a gymnasium VectorEnv, got {type(env).__name__}."
             )
         elif options or num_envs not in (1, env.num_envs):
-            raise ArgumentError("num_envs and options are for environments that are given by name.")
+            raise ArgumentError("num_envs and options apply only if env is a name.")
         if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
             raise ArgumentError(
                 "stable-baselines3 needs environments that are reset in the step in which an "

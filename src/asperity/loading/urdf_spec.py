@@ -69,8 +69,8 @@ def compile_urdf(
         raise explained(error, name, lines=False) from None
     if hollow:
         notes.append(
-            "Meshes without volume weigh what sheets of 1 mm at 1000 kg/m³ would, where no "
-            f"<inertial> says otherwise: {quoted(hollow)}."
+            "Meshes without volume have the mass of sheets of 1 mm at 1000 kg/m³, unless the link "
+            f"has <inertial>: {quoted(hollow)}."
         )
     if bodies > model.nbody:
         notes.append(

@@ -90,6 +90,6 @@ def verify_no_intersections(engine: Engine) -> None:
     assert isinstance(engine.test, IntersectionTest)
     if engine.test():
         raise SimulationError(
-            "ipctk finds an intersection of surfaces, which the Midas integrator must never leave; "
+            "ipctk finds that surfaces intersect, which the Midas integrator must never allow; "
             "please report the model."
         )

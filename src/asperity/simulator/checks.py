@@ -119,7 +119,7 @@ def check_threads(threads: int | None, kind: str, *, shared: bool) -> int:
     if not (is_count(threads) and threads > 0):
         raise ArgumentError(f"threads must be a positive whole number or None, got {threads!r}.")
     if threads > 1 and not shared:
-        raise ArgumentError(f"{kind} takes one thread, and threads is {threads}; omit it.")
+        raise ArgumentError(f"{kind} runs on one thread; omit threads={threads}.")
     return int(threads)
 
 

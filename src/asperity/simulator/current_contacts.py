@@ -14,13 +14,12 @@ __all__ = ["Contacts", "read_contacts"]
 class Contacts(NamedTuple):
     """Contacts of the last step, n of them, with the forces that they delivered.
 
-    A force is the impulse of the step over its length: at rest they add up to the weight, and times
-    the step to the change of momentum. Points, normals and distances are those of the step's
-    beginning, with which it was solved. (Under error control the last step is the second half of a
-    doubled one. Contacts and forces of the trapezoid scheme and of `Midas` are those of a step's
-    end.) Where no step has led to the state, at the beginning or after it was changed, they are
-    those of a step from there. Classical integrators know forces at an instant only: theirs belong
-    to the state.
+    A force is the impulse of the step over its length. At rest forces add up to the weight, and in
+    motion their impulses to the change of momentum. Points, normals and distances are those of the
+    step's beginning. (Under error control the last step is the second half of a doubled one.
+    Contacts and forces of the trapezoid scheme and of `Midas` are those of a step's end.) Where no
+    step has led to the state, at the beginning or after it was changed, they are those of a step
+    from there. Forces of classical integrators are those of the state.
 
     Normals point from the first geom to the second, forces act on the second geom; both are in
     world axes.

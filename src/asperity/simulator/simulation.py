@@ -68,10 +68,10 @@ def simulate(
         As those of `scipy.integrate.solve_ivp`, but of a simulator: ``event(sim) -> float`` is zero
         at the event. With ``event.terminal = True``, or a number of times, it ends the simulation;
         with ``event.direction`` positive or negative only zeros count at which it increases or
-        decreases. They are looked for after every accepted step, and found in the interpolated
-        states within it, to round-off of the time; ``t_events`` has their times. ``sim`` is
-        another simulator, in the state in question: what it is done to has no effect. Of states of
-        muscles and external systems it has those of the step's end.
+        decreases. They are checked after every accepted step and located in the interpolated states
+        within it, to round-off of the time; ``t_events`` has their times. ``sim`` is a copy in that
+        state, and changing it has no effect. Its muscles and external systems have the states of
+        the step's end.
     progress : bool or callable, optional
         See `Simulator.advance_to`.
     on_failure : str

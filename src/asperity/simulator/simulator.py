@@ -65,26 +65,25 @@ class Simulator(Shown):
     qpos, qvel, ctrl : array_like, optional
         Initial state and controls, over those of model, ``data`` and keyframe.
     data : mujoco.MjData, optional
-        Where to publish, and the initial state; made from the model by default.
+        Where to publish, and the initial state; by default one is made of the model.
     joint_stiction_tolerance : float
-        Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``)
-        counts as stiction: what a joint under load creeps at most. That of contacts is
+        Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``) is
+        stiction: a loaded joint creeps at most this fast. That of contacts is
         ``ContactParameters.stiction_tolerance``.
     systems : sequence of ExternalSystem
         Controllers and force elements that are integrated with the simulation; their states are
         those of `system_state`.
     publish : {"eager", "lazy"}
-        When ``data`` gets what follows from the state: after every call, or when somebody reads it.
-        With ``"lazy"`` a call leaves time, ``qpos``, ``qvel`` and ``act`` in ``data``, and the rest
-        (poses, contacts, forces, ``qacc``, sensors) is derived when the attribute `data` is read:
-        write ``sim.data.sensordata`` then, and do not keep ``data = sim.data`` for it. Calls of
-        one step of a robot take 0.5 to 0.9 of the time if nobody does.
+        When ``data`` gets poses, contacts, forces, ``qacc`` and sensors: after every call, or when
+        somebody reads them. With ``"lazy"`` a call leaves time, ``qpos``, ``qvel`` and ``act`` in
+        ``data``, and the rest is derived when the attribute `data` is read: write
+        ``sim.data.sensordata``, and do not keep ``data = sim.data``. Calls of one step of a robot
+        take 0.5 to 0.9 of the time if nobody reads.
     threads : int or None
-        How many threads a step may use, as many as this process may run at once with None. Results
-        have the same bits for any number. It pays for hundreds of bodies or dozens of robots that
-        are not all connected by contacts, and with `Midas` from a millisecond a step on; see
-        `docs/python.md`, "Threads". One by default, since several simulations at once, as of
-        `Batch`, use the cores better.
+        How many threads a step may use; None for as many as this process may run at once. Results
+        have the same bits for any number. Threads pay for hundreds of bodies, for dozens of robots,
+        and with `Midas` from a millisecond a step on (docs/python.md, ‘Copies and threads’). One by
+        default, because several simulations at once, as in a `Batch`, use the cores better.
 
     Raises
     ------
@@ -94,27 +93,25 @@ class Simulator(Shown):
     Notes
     -----
     ``data`` after each call is what ``mj_forward`` would leave at the present state. Contacts,
-    forces (where ``mj_contactForce`` and sensors read them) and accelerations are, as after
-    ``mj_step``, those of the step that led there: what Asperity's contact model delivered over it,
-    see `Contacts`.
+    forces (where ``mj_contactForce`` and sensors read them) and accelerations are those of the step
+    that led there, as after ``mj_step`` (see `Contacts`).
 
     A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap poses between
-    calls, as with ``mj_step``, and in a control callback. Where a state was written, as by
-    ``mj_resetData``, step control begins anew, so that the same state leads to the same bits; where
-    the time was, so does control. States of external systems are those of `system_state`.
+    calls, as with ``mj_step``, and in a control callback. If a state was written, as by
+    ``mj_resetData``, step control begins anew, so the same state leads to the same bits. If the
+    time was written, the control period begins anew, too. States of external systems are those of
+    `system_state`.
 
-    Numbers of ``model`` may be changed, too: masses, sizes, friction, gains, limits, options, all
-    that enters the motion. The next call takes them over, in about a millisecond, or refuses them
-    by name. Only what is derived from meshes counts from the step after on, and which bodies and
-    joints are connected to which cannot change.
+    Numbers of ``model`` may be changed, too: masses, sizes, friction, gains, limits, options. The
+    next call takes them over, in about a millisecond, or refuses them by name. Changes of what
+    MuJoCo derives from meshes act a step later. The tree of bodies and joints cannot change.
 
-    ``copy.deepcopy`` and ``pickle`` make a simulator that goes on by itself, to the same bits;
-    ``copy.copy`` does too, with the same model, callback and systems; `save` and `load` do it with
-    a file.
+    ``copy.deepcopy`` and ``pickle`` make an independent simulator that goes on to the same bits.
+    With ``copy.copy`` it shares model, callback and systems. `save` and `load` use a file.
 
-    A simulator runs in one thread at a time, and says so (`SimulationError`) if another one tries.
-    Different simulators run in different threads at once, also of the same model as long as nobody
-    changes it; while one takes steps it does not hold Python's lock.
+    A simulator runs in one thread at a time, and raises `SimulationError` if another one tries.
+    Different simulators may run in different threads, also of the same model while nobody changes
+    it. They do not hold Python's lock while they take steps.
 
     The logger ``asperity`` tells what is compiled (warnings), which advances failed (info) and what
     every advance took (debug).
@@ -122,7 +119,7 @@ class Simulator(Shown):
     Attributes
     ----------
     session : Session
-        What the simulation is made of, for those who look inside.
+        What the simulation is made of (internal).
     """
 
     def __init__(
@@ -192,7 +189,7 @@ class Simulator(Shown):
 
     @property
     def data(self) -> mujoco.MjData:
-        """Where the state is, with all that follows from it."""
+        """The state, and everything that follows from it."""
         return up_to_date(self.session)
 
     @property
@@ -252,7 +249,7 @@ class Simulator(Shown):
         return self.session.coupling.state(system)
 
     def system_output(self, system: ExternalSystem) -> np.ndarray:
-        """What an external system exerts at the published state [N, Nm], within its limits."""
+        """Efforts of an external system at the published state [N, Nm], within its limits."""
         _ = self.data
         return self.session.coupling.output(system)
 
@@ -358,8 +355,9 @@ class Simulator(Shown):
     def change_integrator(self, integrator: Integrator) -> None:
         """Go on with other options of the same integrator, such as another accuracy.
 
-        State and external systems stay, and but with `Midas` so do counters and the forces of the
-        last step. What follows is what a simulator with these options makes of the state.
+        State and external systems are kept, and so are counters and the forces of the last step,
+        except with `Midas`. The simulation goes on as a new simulator with these options would from
+        this state.
 
         Parameters
         ----------
@@ -379,9 +377,9 @@ class Simulator(Shown):
             take_over_options(self.session, integrator)
 
     def take_over(self) -> None:
-        """Take over what is in model and data, as every advance does, without a step.
+        """Take over the contents of model and data, as every advance does, without a step.
 
-        What follows depends on that alone, whatever was simulated before.
+        What follows depends on these alone.
 
         Raises
         ------
@@ -415,7 +413,7 @@ class Simulator(Shown):
         """Write a checkpoint: the simulator with its model and all that it knows.
 
         `load` makes a simulator of it that goes on to the same bits, with the same version of
-        MuJoCo. A file that is there is replaced only once the new one is complete.
+        MuJoCo. An existing file is replaced only once the new one is complete.
 
         Raises
         ------

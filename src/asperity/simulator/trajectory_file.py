@@ -72,13 +72,11 @@ def read_fields(
         raise ArgumentError(f"{path} cannot be read ({error.strerror or error}).") from None
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ArgumentError(
-            f"{path} is no trajectory that Trajectory.save has written, or is damaged: {error}"
+            f"{path} was not written by Trajectory.save, or is damaged: {error}"
         ) from None
     missing = [name for name in ("time", "qpos", "qvel", "status") if name not in stored]
     if missing:
-        raise ArgumentError(
-            f"{path} is no trajectory that Trajectory.save has written: it has no {missing[0]!r}."
-        )
+        raise ArgumentError(f"{path} was not written by Trajectory.save: it has no {missing[0]!r}.")
     if model is None:
         model = _model(path, stored)
     if stored["qpos"].shape[1:] != (model.nq,) or stored["qvel"].shape[1:] != (model.nv,):

@@ -263,7 +263,9 @@ def _reference_error(
         coarse.advance_to(coarse.time)
         coarse.start_record()
         if not coarse.advance_to(coarse.time + window, on_failure="return").success:
-            raise SimulationError("the reference failed at twice its step; make it smaller.")
+            raise SimulationError(
+                "the reference failed at twice its step; choose a smaller reference_step."
+            )
         own = coarse.history()
         ends = History(own.time[[0, -1]], own.qpos[[0, -1]], own.qvel[[0, -1]], own.act[[0, -1]])
         errors.append(local_errors(ends, reference, window=0.5 * window))

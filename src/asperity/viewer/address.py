@@ -43,8 +43,8 @@ def directions(host: str, port: int, environment: Mapping[str, str] = os.environ
     connection = environment.get("SSH_CONNECTION", "").split()
     if host in _EVERYWHERE:
         lines.append(
-            f"Whoever reaches port {port} of this machine, {socket.gethostname()}, sees and "
-            "controls it."
+            f"Everybody who can reach port {port} of this machine, {socket.gethostname()}, can see "
+            "and control the simulation."
         )
     elif connection:
         # The address under which the user reached this machine is the third.

@@ -206,8 +206,8 @@ def view(
     if isinstance(model, Simulator):
         if options:
             raise ArgumentError(
-                f"{', '.join(options)}: options of a simulator, which has its own already; give "
-                "them to it."
+                f"view does not take {', '.join(options)} with a Simulator, which has its own; "
+                "give them to the Simulator."
             )
         simulator = model
     else:

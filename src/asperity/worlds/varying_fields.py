@@ -88,8 +88,8 @@ def template_of(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray
     if name == "mesh_vert":
         if not meshes:
             raise ArgumentError(
-                "MjModel.mesh_vert cannot vary from world to world, since what MuJoCo's compiler "
-                "derives from meshes is shared; with Midas, which looks at vertices alone, it can."
+                "MjModel.mesh_vert can vary from world to world with Midas alone; others use what "
+                " MuJoCo's compiler derives from meshes, which all worlds share."
             )
         return np.asarray(model.mesh_vert)
     fields = {

@@ -57,8 +57,8 @@ def _may_bring_back(engine: Engine, overlaps: str, part: slice) -> bool:
 
 def _refuse(name: str, what: str) -> None:
     raise ModelError(
-        f"{name} {what}; the Midas integrator never passes a limit, so that a state must be within "
-        "them. Midas(overlaps='separate') brings joints back."
+        f"{name} {what}; the Midas integrator never passes a limit, so a state must be within its "
+        "limits. Midas(overlaps='separate') moves joints back into their ranges."
     )
 
 

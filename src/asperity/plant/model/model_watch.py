@@ -203,7 +203,7 @@ class ModelWatch(HoldsAddresses):
             if name in _STRUCTURE:
                 raise ModelError(
                     f"MjModel.{name}{_whose(self._model, name, byte)} has changed since the "
-                    "simulator was made, and what is connected to what cannot change; make a new "
+                    "simulator was made, and the structure of a model cannot change; make a new "
                     "Simulator (for asperity.step, a new MjData)."
                 )
 

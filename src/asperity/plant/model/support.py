@@ -144,8 +144,8 @@ def _adhesion(model: mujoco.MjModel) -> None:
     ):
         for index in np.unique(np.argwhere(values != 0)[:, 0]):
             raise ModelError(
-                f"{element(model, kind, index)} has {attribute}, which the contact laws do not "
-                "know; set it to zero."
+                f"{element(model, kind, index)} has {attribute}, which contact laws do not "
+                "support; set it to zero."
             )
 
 
