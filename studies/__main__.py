@@ -1,9 +1,9 @@
 """``python -m studies reproduce|verify|throws|benchmark ...``, from the root of the repository.
 
 ``reproduce NAME ...`` is ``asperity reproduce``, ``verify ...`` measures the cases of
-``docs/verification.md``, ``throws ...`` simulates those of ``docs/real-throws.md``, and
-``benchmark NAME ...`` runs a module of `studies.benchmarks`. What follows is for them; ``--help`` of
-each says what they take.
+``docs/verification.md``, ``throws ...`` foretells the throws of ``docs/real-throws.md``, and
+``benchmark NAME ...`` runs a module of `studies.benchmarks`. What follows is for them; ``--help``
+of each says what they take.
 """
 
 from __future__ import annotations

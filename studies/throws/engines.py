@@ -26,13 +26,15 @@ UNTUNED = (1e-3, 0.797)
 """Rounding [m] and gyration before the search; the latter is that of its owners' 8.1e-4 kg m²."""
 
 
-def cube(contact: Contact, rounding: float, gyration: float) -> World:
+def cube(
+    contact: Contact | None = None, rounding: float = UNTUNED[0], gyration: float = UNTUNED[1]
+) -> World:
     """The cube above a board.
 
     Parameters
     ----------
     contact
-        Of corners and board.
+        Of corners and board; friction as the cube's owners measured it if None.
     rounding
         Radius of the cube's edges [m].
     gyration
@@ -49,7 +51,7 @@ def cube(contact: Contact, rounding: float, gyration: float) -> World:
     return World(
         "<geom type='plane' size='9 9 1'/><body pos='0 0 1'><freejoint/>"
         f"<inertial pos='0 0 0' mass='{MASS}' diaginertia='{inertia}'/>{balls}</body>",
-        contact,
+        contact or Contact(friction=0.18),
     )
 
 
@@ -87,7 +89,7 @@ class Engine:
         Without any they are the engine's defaults, with what the cube's owners measured.
         """
         if values is None:
-            return cube(Contact(friction=0.18), *UNTUNED)
+            return cube()
         return cube(self.contact(values), *map(float, values[3:]))
 
     def simulate(self) -> Simulate:

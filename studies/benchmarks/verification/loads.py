@@ -356,7 +356,7 @@ CASES = (
     ),
     Case(
         "pile-together",
-        "A block lies on one that is pulled, friction 0.4 between them and 0.2 below. Both move alike.",
+        "A block lies on one that is pulled, μ = 0.4 between them and 0.2 below. Both move alike.",
         "speed of the upper one after 0.3 s [m/s]",
         0.3 * (PULL_TOGETHER - _GROUND_FORCE) / (LOWER + UPPER),
         "(F − μ (M + m) g) t/(M + m).",
