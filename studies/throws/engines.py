@@ -14,7 +14,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from studies.benchmarks.verification.case import Array, Contact, Record, Simulate, World
-from studies.benchmarks.verification.engines.limits import Deadline
+from studies.peers.limits import Deadline
 from studies.benchmarks.verification.methods import resolve
 from studies.throws.capture import FRAME, MASS, WIDTH, Start, Throw
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from studies.benchmarks.verification.case import Array, Record, Simulate
-from studies.benchmarks.verification.engines.limits import OutOfTime, Stopped
+from studies.peers.limits import OutOfTime, Stopped
 from studies.throws.capture import Start, load, noise, starts_near
 from studies.throws.engines import ENGINES, errors, foretell, poses
 

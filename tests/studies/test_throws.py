@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation
 
 import asperity as asp
 from studies.benchmarks.verification.case import GRAVITY, Contact, Record
-from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
+from studies.peers.asperity import AsperitySimulate
 from studies.throws import page, search
 from studies.throws.capture import (
     CORNERS,

@@ -27,9 +27,9 @@ from studies.benchmarks.verification.case import (
     Simulate,
     World,
 )
-from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
-from studies.benchmarks.verification.engines.mujoco_engine import MujocoSetting, MujocoSimulate
+from studies.peers.asperity import AsperitySimulate
+from studies.peers.limits import Deadline, OutOfTime, Stopped
+from studies.peers.mujoco import MujocoSetting, MujocoSimulate
 from studies.benchmarks.verification.families import CASES, FAMILIES
 
 GRAVITY = 9.81

@@ -13,7 +13,7 @@ import pytest
 from studies.benchmarks.verification import runner
 from studies.benchmarks.verification.__main__ import main
 from studies.benchmarks.verification.case import Case, NotApplicable, Simulate
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
+from studies.peers.limits import Deadline, OutOfTime, Stopped
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.field_ball import FieldBall, Plane
 from studies.benchmarks.verification.methods import COLUMNS, Method, evaluate, label, resolve

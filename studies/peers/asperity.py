@@ -14,7 +14,7 @@ import asperity as asp
 from asperity.integrators import Integrator
 from asperity.simulator import Recorder
 from studies.benchmarks.verification.case import Drive, NotApplicable, Record, World
-from studies.benchmarks.verification.engines.limits import Deadline, Stopped
+from studies.peers.limits import Deadline, Stopped
 
 __all__ = ["AsperitySimulate"]
 

@@ -17,7 +17,7 @@ from pydrake.systems.framework import EventStatus
 
 from asperity.errors import ModelError
 from studies.benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
+from studies.peers.limits import Deadline, OutOfTime, Stopped
 from studies.experiments.drake_model import DrakeModel
 
 __all__ = ["DrakeSimulate"]
