@@ -1,9 +1,9 @@
-"""``python -m studies reproduce|verify|throws|benchmark ...``, from the root of the repository.
+"""``python -m studies reproduce|verify|throws|peers|benchmark ...``, from the root of the repository.
 
 ``reproduce NAME ...`` is ``asperity reproduce``, ``verify ...`` measures the cases of
-``docs/verification.md``, ``throws ...`` foretells the throws of ``docs/real-throws.md``, and
-``benchmark NAME ...`` runs a module of `studies.benchmarks`. What follows is for them; ``--help``
-of each says what they take.
+``docs/verification.md``, ``throws ...`` foretells the throws of ``docs/real-throws.md``, ``peers``
+makes an environment with the other engines, and ``benchmark NAME ...`` runs a module of
+`studies.benchmarks`. What follows is for them; ``--help`` of each says what they take.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def main(arguments: list[str]) -> int:
         return asperity.cli.main(["reproduce", *rest])
     if command == "verify":
         return _run("studies.benchmarks.verification", rest)
-    if command == "throws":
-        return _run("studies.throws", rest)
+    if command in ("throws", "peers"):
+        return _run(f"studies.{command}", rest)
     names = _benchmarks()
     if command == "benchmark" and rest and rest[0] in names:
         return _run(f"studies.benchmarks.{rest[0]}", rest[1:])

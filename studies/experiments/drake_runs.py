@@ -69,7 +69,6 @@ def _run(
             max_step_size=0.1,
             use_error_control=True,
             target_realtime_rate=0.0,
-            publish_every_time_step=False,
         )
         config.accuracy = accuracy
         ApplySimulatorConfig(config, simulator)

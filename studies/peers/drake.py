@@ -73,7 +73,6 @@ class DrakeSimulate:
                 max_step_size=0.1,
                 use_error_control=True,
                 target_realtime_rate=0.0,
-                publish_every_time_step=False,
             )
             config.accuracy = self.accuracy
             ApplySimulatorConfig(config, simulator)

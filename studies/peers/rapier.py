@@ -120,6 +120,8 @@ class _Places:
         moving = np.flatnonzero(model.body_weldid != 0)
         self._moving = [int(body) for body in moving if handles[body] is not None]
         self._jacobian = np.zeros((6 * len(self._moving), model.nv))
+        free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
+        self._free = bool(np.all(free) and not np.any(model.body_ipos[model.jnt_bodyid]))
 
     def write(self, qpos: Array, qvel: Array) -> None:
         """Put all bodies where these coordinates have them."""
@@ -145,6 +147,8 @@ class _Places:
 
     def read(self) -> tuple[Array, Array]:
         """The coordinates of MuJoCo that come nearest."""
+        if self._free:
+            return self._read_free()
         data = self.data
         velocity = np.zeros(6 * len(self._moving))
         apart = np.zeros_like(velocity)
@@ -159,6 +163,16 @@ class _Places:
                 mujoco.mj_integratePos(self.model, data.qpos, step, 1.0)
         data.qvel[:] = np.linalg.lstsq(self._jacobian, velocity, rcond=None)[0]
         return data.qpos.copy(), data.qvel.copy()
+
+    def _read_free(self) -> tuple[Array, Array]:
+        """Of free bodies whose frames are in their centres of mass: what Rapier has."""
+        positions, velocities = [], []
+        for body in self._moving:
+            own = self._bodies[self._handles[body]]
+            turned = own.rotation
+            positions += [*own.translation, turned.w, turned.i, turned.j, turned.k]
+            velocities += [*own.linvel, *turned.inverse().transform_vector(own.angvel)]
+        return np.array(positions), np.array(velocities)
 
     def _apart(self, body: int, own: Any) -> Array:
         """From MuJoCo's pose of a body to Rapier's: shift of its centre of mass, and turn."""

@@ -75,8 +75,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         outcome = Outcome(name, values, least, untuned, tuned, floor, seconds, versions(name))
         found.append(outcome)
         tell(f"{name}: {outcome.summary()}, {seconds:.0f} s\n" if line else outcome.summary())
-    if not args.no_output:
-        page.write(write(found, args.results))
+    if found and not args.no_output:
+        kept = write(found, args.results)
+        if args.results == RESULTS:
+            page.write(kept)
 
 
 if __name__ == "__main__":

@@ -122,7 +122,9 @@ ENGINES = {
     "icf": Engine("Asperity `Icf`, 2 ms", "icf@2e-3", **_SPRING),
     "mujoco": Engine("MuJoCo, 2 ms, pyramidal", "mujoco", **_SOLREF),
     "mujoco-careful": Engine("MuJoCo, 0.5 ms, implicit, elliptic", "mujoco:careful", **_SOLREF),
-    "drake-sap": Engine("Drake `sap`, 1 ms", "drake:sap@1e-3", **_SPRING),
+    "motrixsim": Engine("MotrixSim, 1 ms", "motrixsim@1e-3", **_SOLREF),
+    "rapier": Engine("Rapier, 1 ms", "rapier@1e-3", **_SOLREF),
+    "drake-sap": Engine("Drake `sap`, 2 ms", "drake:sap@2e-3", **_SPRING),
     "drake-cenic": Engine("Drake `cenic`, 1e-3", "drake:cenic@1e-3", **_SPRING),
 }
 """By the names that the command line uses."""

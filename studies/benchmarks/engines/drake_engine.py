@@ -150,7 +150,6 @@ class DrakeRun:
             max_step_size=self.setting.fixed() if fixed else self.setting.max_step,
             use_error_control=not fixed,
             target_realtime_rate=0.0,
-            publish_every_time_step=False,
         )
         if not fixed:
             config.accuracy = self.setting.controlled()

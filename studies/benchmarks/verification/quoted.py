@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from studies.benchmarks.verification import which_engine
 from studies.benchmarks.verification.case import Case
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import cell, grade, number
@@ -37,6 +38,7 @@ DOCUMENTS = tuple(
         "docs/integrators/midas.md",
         "docs/integrators/sap.md",
         "docs/integrators/tamsi.md",
+        "docs/which-engine.md",
     )
 )
 """Those that quote verification."""
@@ -241,6 +243,7 @@ def _page(name: str, results: Results) -> str:
 _TABLES: dict[str, Callable[[Results], str]] = {
     "beside MuJoCo and Drake": _readme,
     "methods": _methods,
+    "which engine": which_engine.table,
 }
 
 
