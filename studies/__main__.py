@@ -1,4 +1,4 @@
-"""``python -m studies reproduce|verify|throws|peers|benchmark ...``, from the root of the repository.
+"""``python -m studies COMMAND ...``, from the root of the repository.
 
 ``reproduce NAME ...`` is ``asperity reproduce``, ``verify ...`` measures the cases of
 ``docs/verification.md``, ``throws ...`` foretells the throws of ``docs/real-throws.md``, ``peers``

@@ -17,8 +17,8 @@ from pydrake.systems.framework import EventStatus
 
 from asperity.errors import ModelError
 from studies.benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
-from studies.peers.limits import Deadline, OutOfTime, Stopped
 from studies.experiments.drake_model import DrakeModel
+from studies.peers.limits import Deadline, OutOfTime, Stopped
 
 __all__ = ["DrakeSimulate"]
 

@@ -68,13 +68,14 @@ class RapierSimulate:
         if len(bodies) != model.nbody:
             raise NotApplicable("it makes other bodies")
         places = _Places(model, scene.rigid_bodies, bodies)
-        places.write(
-            model.qpos0 if qpos is None else np.asarray(qpos, float),
-            np.zeros(model.nv) if qvel is None else np.asarray(qvel, float),
+        start = (
+            model.qpos0.copy() if qpos is None else np.array(qpos, float),
+            np.zeros(model.nv) if qvel is None else np.array(qvel, float),
         )
+        places.write(*start)
         count = round(duration / self.time_step)
         hold = max(round(period / self.time_step), 1)
-        rows = [(0.0, *places.read())]
+        rows = [(0.0, *start)]  # it derives centres of mass in its first step
         for i in range(count):
             if drive is not None and model.nu and i % hold == 0:
                 control = [float(one) for one in drive(i * self.time_step)]

@@ -14,8 +14,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from studies.benchmarks.verification.case import Array, Contact, Record, Simulate, World
-from studies.peers.limits import Deadline
 from studies.benchmarks.verification.methods import resolve
+from studies.peers.limits import Deadline
 from studies.throws.capture import FRAME, MASS, WIDTH, Start, Throw
 
 __all__ = ["ENGINES", "Engine", "cube", "errors", "foretell"]

@@ -39,15 +39,27 @@ def _both(values: np.ndarray, digits: str) -> str:
     return f"{np.mean(values):{digits}} ({np.median(values):{digits}})"
 
 
+def _mean(values: np.ndarray, digits: str) -> str:
+    """With its standard error."""
+    error = np.std(values) / np.sqrt(len(values))
+    return f"{np.mean(values):+{digits}} ± {error:{digits}}".replace("-", "−")
+
+
 def _errors(results: Results) -> str:
     rows = []
+    first = next(iter(results.values())).tuned
     for name, found in results.items():
         row = [ENGINES[name].title]
-        for errors in (found.untuned, found.tuned, found.floor):
+        for errors in (found.untuned, found.tuned):
             row += [_both(errors[:, 0], ".3f"), _both(np.degrees(errors[:, 1]), ".1f")]
+        if found.tuned is first:
+            row += ["–", "–"]
+        else:
+            more = found.tuned - first
+            row += [_mean(more[:, 0], ".3f"), _mean(np.degrees(more[:, 1]), ".1f")]
         rows.append(row)
     head = ["", "before: position", "rotation", "after: position", "rotation"]
-    return _table([*head, "least possible: position", "rotation"], rows)
+    return _table([*head, "more than `Cenic`: position", "rotation"], rows)
 
 
 def _parameters(results: Results) -> str:
@@ -73,6 +85,10 @@ def _numbers(results: Results) -> dict[str, str]:
         "free fall": f"{free_fall():.2f}",
         "lying": f"{1e3 * float(np.median(lying)) * free_fall() / GRAVITY:.2f}",
         "lying now": f"{1e3 * float(np.median(lying)):.2f}",
+        "least": (
+            f"{np.mean(first.floor[:, 0]):.3f} widths and "
+            f"{np.degrees(np.mean(first.floor[:, 1])):.1f}°"
+        ),
         "flight": f"{np.median([throw.flight for throw in throws]):.0f}",
         "noise": f"{1e3 * sigma[0]:.2f} mm and {np.degrees(sigma[1]):.3f}°",
         "sliding": f"{np.median(seen.sliding):.3f} ± {np.std(seen.sliding):.3f}",

@@ -60,9 +60,12 @@ class Outcome:
 
 def versions(engine: str) -> str:
     """Of an engine, as its package says."""
-    package = {"mujoco": "mujoco-core", "drake": "drake", "rapier": "rapier3d", "motrixsim": "motrixsim"}.get(
-        ENGINES[engine].method.partition(":")[0].partition("@")[0], "asperity"
-    )
+    package = {
+        "mujoco": "mujoco-core",
+        "drake": "drake",
+        "rapier": "rapier3d",
+        "motrixsim": "motrixsim",
+    }.get(ENGINES[engine].method.partition(":")[0].partition("@")[0], "asperity")
     return f"{package} {version(package)}"
 
 

@@ -33,9 +33,7 @@ def _versions(method: str) -> str:
         "mujoco": ("mujoco-core",),
         "rapier": ("rapier3d",),
         "motrixsim": ("motrixsim",),
-    }.get(
-        method.partition(":")[0].partition("@")[0], ("asperity", "mujoco-core")
-    )
+    }.get(method.partition(":")[0].partition("@")[0], ("asperity", "mujoco-core"))
     found = []
     for package in packages:
         try:
