@@ -58,8 +58,14 @@ SETTINGS = {
     "mujoco": (DEFAULT,),
     "mujoco:careful": CAREFUL,
     # Both are new in MuJoCo 4: contacts that are expected within the step, and a discrete step map.
-    "mujoco:speculative": (MujocoSetting(5e-4, "implicit", True, 100.0, speculative=True),),
-    "mujoco:discrete": (MujocoSetting(2e-3, "discrete"),),
+    "mujoco:speculative": (
+        MujocoSetting(speculative=True),
+        MujocoSetting(5e-4, "implicit", elliptic=True, impratio=100.0, speculative=True),
+    ),
+    "mujoco:discrete": (
+        MujocoSetting(2e-3, "discrete"),
+        MujocoSetting(5e-4, "discrete", elliptic=True, impratio=100.0),
+    ),
 }
 """By the names of verification."""
 
