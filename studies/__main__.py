@@ -2,7 +2,7 @@
 
 ``reproduce NAME ...`` is ``asperity reproduce``, ``verify ...`` measures the cases of
 ``docs/verification.md``, ``throws ...`` foretells the throws of ``docs/real-throws.md``, ``peers``
-makes an environment with the other engines, and ``benchmark NAME ...`` runs a module of
+makes an environment with the rivals of verification, and ``benchmark NAME ...`` runs a module of
 `studies.benchmarks`. What follows is for them; ``--help`` of each says what they take.
 """
 
