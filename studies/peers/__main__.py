@@ -7,6 +7,7 @@ the environment. An engine that has no wheel for it is left out, and said.
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import subprocess
 import sys
@@ -22,13 +23,15 @@ OLDEST, NEWEST = 11, 14
 
 
 def pythons() -> list[str]:
-    """Interpreters on the path that Asperity runs on, the newest first."""
+    """Interpreters that Asperity runs on, the newest first: those on the path, and pyenv's."""
+    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
     found = []
     for minor in range(NEWEST, OLDEST - 1, -1):
-        path = shutil.which(f"python3.{minor}")
-        # A version manager's shim may stand for a version that is not there.
-        if path is not None and _says([path, "-c", "import venv, sys; print(sys.executable)"]):
-            found.append(_says([path, "-c", "import sys; print(sys.executable)"]))
+        pyenvs = sorted(versions.glob(f"3.{minor}.*/bin/python"))
+        for path in (shutil.which(f"python3.{minor}"), *map(str, pyenvs)):
+            # pyenv's command on the path may stand for a version that is not chosen.
+            if path is not None and _says([path, "-c", "import venv; print(venv.__name__)"]):
+                found.append(path)
     return [*found, sys.executable]
 
 

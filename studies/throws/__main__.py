@@ -58,7 +58,6 @@ def main(argv: Sequence[str] | None = None) -> None:
     def tell(text: str) -> None:
         print(f"\r{text} " if line else text, end="" if line else "\n", file=sys.stderr, flush=True)
 
-    found: list[Outcome] = []
     for name in names:
         try:
             ENGINES[name].simulate()
@@ -73,12 +72,11 @@ def main(argv: Sequence[str] | None = None) -> None:
             floor = floor_of(pool, name, values, unseen, args.draws)
         seconds = time.perf_counter() - started
         outcome = Outcome(name, values, least, untuned, tuned, floor, seconds, versions(name))
-        found.append(outcome)
-        tell(f"{name}: {outcome.summary()}, {seconds:.0f} s\n" if line else outcome.summary())
-    if found and not args.no_output:
-        kept = write(found, args.results)
-        if args.results == RESULTS:
-            page.write(kept)
+        tell(f"{outcome.summary()}, {seconds:.0f} s" + ("\n" if line else ""))
+        if not args.no_output:
+            kept = write([outcome], args.results)
+            if args.results == RESULTS:
+                page.write(kept)
 
 
 if __name__ == "__main__":

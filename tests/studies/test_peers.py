@@ -98,13 +98,19 @@ def test_engines_that_are_not_installed_are_named(monkeypatch: pytest.MonkeyPatc
         resolve("rapier@1e-3")
 
 
-def test_the_environment_takes_the_newest_python(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_environment_takes_the_newest_python(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    own = tmp_path / "versions" / "3.12.1" / "bin" / "python"
+    own.parent.mkdir(parents=True)
+    own.touch()
+    monkeypatch.setenv("PYENV_ROOT", str(tmp_path))
     there = {"python3.11": "/a/python3.11", "python3.13": "/b/python3.13", "python3.14": "/shim"}
     monkeypatch.setattr(environment.shutil, "which", there.get)
     monkeypatch.setattr(
         environment, "_says", lambda command: "" if command[0] == "/shim" else command[0]
     )
-    assert environment.pythons()[:2] == ["/b/python3.13", "/a/python3.11"]
+    assert environment.pythons()[:3] == ["/b/python3.13", str(own), "/a/python3.11"]
 
 
 def test_the_table_of_engines_counts_all_cases() -> None:
