@@ -2,6 +2,8 @@
 
 - ``reproduce NAME ...`` is ``asperity reproduce``: figures and tables of the papers.
 - ``verify ...`` measures the cases of ``docs/verification.md``.
+- ``throws ...`` foretells the throws of ``docs/real-throws.md``.
+- ``peers`` makes an environment with the rivals of verification.
 - ``benchmark NAME ...`` runs a benchmark.
 - ``documents`` writes the numbers of all results into README and ``docs/``.
 
@@ -56,6 +58,8 @@ def main(arguments: list[str]) -> int:
         return _run("studies.benchmarks.verification", rest)
     if command == "documents":
         return _run("studies.documents", rest)
+    if command in ("throws", "peers"):
+        return _run(f"studies.{command}", rest)
     names = _benchmarks()
     if command == "benchmark" and rest and rest[0] in names:
         return _run(f"studies.benchmarks.{rest[0]}", rest[1:])

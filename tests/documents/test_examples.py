@@ -96,6 +96,15 @@ def test_identification_knows_its_own_error() -> None:
     assert found.friction_error < 1e-3
 
 
+def test_what_real_throws_tell_helps_on_other_throws() -> None:
+    module = example("identify_from_throws")
+    found = module.run(training=12, unseen=40)
+    friction, _, gyration = found.values
+    assert abs(friction - 0.18) < 0.03  # as its owners measured it
+    assert 2 / 3 < gyration < 1.4  # between a solid cube and a little more than a shell
+    assert found.after[1] < found.before[1]
+
+
 def test_the_puck_slides_as_coulomb_says_and_learning_helps() -> None:
     pytest.importorskip("gymnasium")
     module = example("train_gymnasium")

@@ -9,8 +9,8 @@ from physics_models import GRAVITY, Array, states
 
 import asperity as asp
 from studies.benchmarks.verification import friction, impacts, rolling
-from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
 from studies.benchmarks.verification.families import CASES
+from studies.peers.asperity import AsperitySimulate
 
 
 def _found(name: str, accuracy: float) -> float:

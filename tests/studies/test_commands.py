@@ -28,7 +28,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_command_says_what_it_takes() -> None:
-    for command in (["reproduce"], ["verify"], ["benchmark", "run"]):
+    for command in (["reproduce"], ["verify"], ["throws"], ["peers"], ["benchmark", "run"]):
         done = run(*command, "--help")
         assert done.returncode == 0, done.stderr
         assert "usage: " in done.stdout.lower()

@@ -13,12 +13,12 @@ import pytest
 from studies.benchmarks.verification import runner
 from studies.benchmarks.verification.__main__ import main
 from studies.benchmarks.verification.case import Case, NotApplicable, Simulate
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.field_ball import FieldBall, Plane
 from studies.benchmarks.verification.methods import COLUMNS, Method, evaluate, label, resolve
 from studies.benchmarks.verification.page import ALL_METHODS, PAGE, grade, write, write_page
 from studies.benchmarks.verification.results import Result, load, save
+from studies.peers.limits import Deadline, OutOfTime, Stopped
 
 
 def _case(found: dict[int, float | Exception]) -> Case:

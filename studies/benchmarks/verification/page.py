@@ -77,10 +77,13 @@ friction. Two laws differ on purpose. The dissipation of `sap` is linear. `midas
 about a millimetre apart.
 
 **Other engines.** `mujoco` has MuJoCo's defaults: Euler, 2 ms, pyramidal cones, its own soft
-contact. `mujoco:careful` is the better of RK4 and implicit in each case, with 0.5 ms, elliptic
-cones and `impratio` 100. Both get a `solref` of their own for elastic impacts. Drake reads the same
-models. Its boxes get contact points in their corners, because Drake finds one point between two
-flat faces.
+contact. `mujoco:careful` has RK4 or implicit, whichever comes nearer to the truth, with 0.5 ms,
+elliptic cones and `impratio` 100. `mujoco:speculative` and `mujoco:discrete` have options that are
+new in MuJoCo 4, with the default or the careful settings, whichever comes nearer. All get a
+`solref` of their own for elastic impacts. Drake reads the same models. Its boxes get contact points
+in their corners, because Drake finds one point between two flat faces. `motrixsim` and `rapier`
+load the models themselves, in single precision. What their loaders drop without a word counts
+against them. Rapier is told where an impact is elastic.
 
 **Truths.** Converged ones are those of TAMSI's and ICF's contact in steps of 10 µs. Their friction
 differs below the stiction tolerance, so two numbers are named. A textbook's equations are solved by
@@ -106,7 +109,8 @@ dissipation slows the ball down. There the truth is the law itself, integrated o
 time by an independent program (`studies/benchmarks/verification/field_ball.py`). Three differences
 belong to the law, and all columns agree on them: a capsule rolls on a line, a top feels the
 friction of its patch, and edges of dominoes meet with other normals. At loose accuracies a tall box
-that just touches rocks by the accuracy, and topples early.
+that just touches rocks by the accuracy, and topples early. Cases
+without a truth for fields have no numbers there.
 """
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from studies.benchmarks.verification import which_engine
 from studies.benchmarks.verification.case import Case
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import cell, grade, number
@@ -217,6 +218,7 @@ def _value(results: Results, case: str, method: str) -> str:
 _TABLES: dict[str, Callable[[Results], str]] = {
     "beside MuJoCo and Drake": _readme,
     "methods": _methods,
+    "which engine": which_engine.table,
 }
 
 
