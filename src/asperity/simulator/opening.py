@@ -17,6 +17,7 @@ from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import (
     check_arguments,
+    check_contact,
     check_integrator,
     check_stiction_tolerance,
     check_threads,
@@ -73,6 +74,7 @@ def new_session(
     integrator = check_integrator(integrator)
     model, report = load_model(model)
     check_arguments(model, data, control, systems)
+    contact = check_contact(contact)
     notes = check_supported(
         model,
         every_actuator=integrator.takes_every_actuator,
@@ -83,6 +85,11 @@ def new_session(
         if control_period is None
         else as_number("control_period", control_period)
     )
+    if control is None and control_period is not None and not resumes:
+        raise ArgumentError(
+            f"control_period={control_period!r} has no effect without control, the function that "
+            "it is the period of; pass control, or omit control_period."
+        )
     joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance)
     method = integrator.make_method()
     if systems and not method.takes_systems:
@@ -105,9 +112,7 @@ def new_session(
         watcher=watcher,
     )
     session.note(notes)
-    session.make_plant(
-        ContactParameters() if contact is None else contact, joint_stiction_tolerance
-    )
+    session.make_plant(contact, joint_stiction_tolerance)
     data = mujoco.MjData(model) if data is None else data
     _write_initial_state(model, data, keyframe, {} if arrays is None else arrays)
     session.start_with(data)

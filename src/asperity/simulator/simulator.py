@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from asperity.arguments import as_number
 from asperity.contact.delivered import NOTHING
 from asperity.errors import OnFailure, check_on_failure, failure
+from asperity.fixed_attributes import FixedAttributes
 from asperity.integrators import Integrator
 from asperity.loading import LoadReport
 from asperity.plant.detection.patch_polygons import PolygonFinder, Polygons
@@ -27,7 +28,7 @@ from asperity.simulator.checks import find_keyframe, reset_data
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.exchange import find_forces, publish_session, take_over, up_to_date
-from asperity.simulator.model_changes import take_over_model
+from asperity.simulator.model_changes import take_over_contact, take_over_model
 from asperity.simulator.opening import new_session, options_of, reopened
 from asperity.simulator.other_options import take_over_options
 from asperity.simulator.patches import Patches, read_patches
@@ -43,7 +44,7 @@ Progress = bool | Callable[["Simulator"], None] | None
 """Whether to show a bar, or what to call with the simulator."""
 
 
-class Simulator(Shown):
+class Simulator(FixedAttributes, Shown):
     """A simulation of an MJCF or URDF model.
 
     Parameters
@@ -125,6 +126,19 @@ class Simulator(Shown):
         What the simulation is made of, for those who look inside.
     """
 
+    session: Session
+    instead: ClassVar = {
+        **dict.fromkeys(
+            ("accuracy", "integrator", "step_size", "time_step"),
+            "call sim.change_integrator(dataclasses.replace(sim.integrator, accuracy=...))",
+        ),
+        **dict.fromkeys(("act", "ctrl", "qpos", "qvel", "time"), "write into sim.data"),
+        **dict.fromkeys(
+            ("control_period", "data", "model", "publish", "systems", "threads"),
+            "make a Simulator with it",
+        ),
+    }
+
     def __init__(
         self,
         model: str | os.PathLike[str] | mujoco.MjSpec | mujoco.MjModel,
@@ -143,7 +157,7 @@ class Simulator(Shown):
         publish: Literal["eager", "lazy"] = "eager",
         threads: int | None = 1,
     ) -> None:
-        self.session: Session = new_session(
+        self.session = new_session(
             model,
             integrator=integrator,
             contact=contact,
@@ -175,6 +189,21 @@ class Simulator(Shown):
     def integrator(self) -> Integrator:
         """How to advance."""
         return self.session.integrator
+
+    @property
+    def contact(self) -> ContactParameters:
+        """The contact parameters; others may be put there between calls.
+
+        What follows is what a simulator with these parameters makes of the state.
+        """
+        return self.session.plant.contact
+
+    @contact.setter
+    def contact(self, contact: ContactParameters) -> None:
+        with self.session.claim:
+            take_over(self.session)
+            take_over_contact(self.session, contact)
+            publish_session(self.session)
 
     @property
     def control(self) -> Control | None:
