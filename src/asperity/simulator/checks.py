@@ -8,7 +8,7 @@ from typing import Any
 
 import mujoco
 
-from asperity.arguments import as_number, is_count
+from asperity.arguments import as_number, is_count, is_flag
 from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError
 from asperity.integrators import Cenic, Integrator
@@ -19,6 +19,7 @@ __all__ = [
     "check_arguments",
     "check_contact",
     "check_count",
+    "check_history",
     "check_integrator",
     "check_stiction_tolerance",
     "check_threads",
@@ -85,6 +86,13 @@ def check_contact(contact: Any) -> ContactParameters:
             f"contact must be ContactParameters, got {type(contact).__name__}; write {hint}."
         )
     return contact
+
+
+def check_history(history: Any) -> int | bool:
+    """How many attempted steps to remember; True for as many as usual."""
+    if is_flag(history):
+        return bool(history)
+    return check_count("history", history)
 
 
 def check_integrator(integrator: Any) -> Integrator:

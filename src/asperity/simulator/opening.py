@@ -18,12 +18,14 @@ from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import (
     check_arguments,
     check_contact,
+    check_history,
     check_integrator,
     check_stiction_tolerance,
     check_threads,
     find_keyframe,
 )
 from asperity.simulator.exchange import publish_session, take_over
+from asperity.simulator.history import HistoryKeeper
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.session import Control, Session
 from asperity.simulator.state_vector import EXCHANGED
@@ -44,6 +46,7 @@ def new_session(
     systems: Sequence[ExternalSystem],
     publish: Literal["eager", "lazy"],
     threads: int | None,
+    history: int | bool,
     data: mujoco.MjData | None,
     keyframe: int | str | None = None,
     arrays: Mapping[str, ArrayLike | None] | None = None,
@@ -55,7 +58,7 @@ def new_session(
     Parameters
     ----------
     model, integrator, contact, control, control_period, joint_stiction_tolerance, systems, publish,
-    threads, data, keyframe
+    threads, history, data, keyframe
         As for `Simulator`.
     arrays : mapping, optional
         Initial ``qpos``, ``qvel`` and ``ctrl``, by name.
@@ -110,6 +113,7 @@ def new_session(
         threads=check_threads(threads, type(integrator).__name__, shared=shared),
         lazy=publish == "lazy",
         watcher=watcher,
+        history=HistoryKeeper(model, check_history(history)) if history else None,
     )
     session.note(notes)
     session.make_plant(contact, joint_stiction_tolerance)
@@ -136,6 +140,7 @@ def options_of(session: Session) -> dict[str, Any]:
         "systems": session.coupling.systems,
         "publish": "lazy" if session.lazy else "eager",
         "threads": session.threads,
+        "history": False if session.history is None else session.history.most,
     }
 
 

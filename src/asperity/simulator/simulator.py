@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
 from asperity.contact.delivered import NOTHING
-from asperity.errors import OnFailure, check_on_failure, failure
+from asperity.errors import ArgumentError, OnFailure, check_on_failure, failure
 from asperity.fixed_attributes import FixedAttributes
 from asperity.integrators import Integrator
 from asperity.loading import LoadReport
@@ -28,6 +28,7 @@ from asperity.simulator.checks import find_keyframe, reset_data
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.exchange import find_forces, publish_session, take_over, up_to_date
+from asperity.simulator.history import History
 from asperity.simulator.model_changes import take_over_contact, take_over_model
 from asperity.simulator.opening import new_session, options_of, reopened
 from asperity.simulator.other_options import take_over_options
@@ -86,6 +87,9 @@ class Simulator(FixedAttributes, Shown):
         are not all connected by contacts, and with `Midas` from a millisecond a step on; see
         `docs/python.md`, "Threads". One by default, since several simulations at once, as of
         `Batch`, use the cores better.
+    history : bool or int
+        Whether to keep what every attempted step was, see `History`; or of how many, the latest. A
+        million by default, 64 MB. Steps stay the same; each takes some 20 µs longer.
 
     Raises
     ------
@@ -156,6 +160,7 @@ class Simulator(FixedAttributes, Shown):
         systems: Sequence[ExternalSystem] = (),
         publish: Literal["eager", "lazy"] = "eager",
         threads: int | None = 1,
+        history: int | bool = False,
     ) -> None:
         self.session = new_session(
             model,
@@ -167,6 +172,7 @@ class Simulator(FixedAttributes, Shown):
             systems=systems,
             publish=publish,
             threads=threads,
+            history=history,
             data=data,
             keyframe=keyframe,
             arrays={"qpos": qpos, "qvel": qvel, "ctrl": ctrl},
@@ -255,13 +261,13 @@ class Simulator(FixedAttributes, Shown):
     def contacts(self) -> Contacts:
         """Contacts of the last step with the forces that they delivered."""
         find_forces(self.session)
-        return read_contacts(self.session.results.delivered)
+        return read_contacts(self.model, self.session.results.delivered)
 
     @property
     def patches(self) -> Patches:
         """Patches of pressure fields in the last step; the contacts are their points."""
         find_forces(self.session)
-        return read_patches(self.session.results.delivered, self.session.plant.fields)
+        return read_patches(self.model, self.session.results.delivered, self.session.plant.fields)
 
     def polygons(self) -> Polygons:
         """Contact polygons of pressure fields at the published state, with their pressures."""
@@ -270,6 +276,22 @@ class Simulator(FixedAttributes, Shown):
         return finder.of_pairs(
             patches.geom, patches.normal, self.data.geom_xpos, self.data.geom_xmat
         )
+
+    @property
+    def history(self) -> History:
+        """Attempted steps since the beginning or the last reset, with ``history=True``.
+
+        Raises
+        ------
+        ArgumentError
+            If none are kept.
+        """
+        keeper = self.session.history
+        if keeper is None:
+            raise ArgumentError(
+                "no history is kept; make the simulator with Simulator(..., history=True)."
+            )
+        return keeper.table()
 
     @property
     def clearance(self) -> float | None:
@@ -383,6 +405,8 @@ class Simulator(FixedAttributes, Shown):
             take_over(session)
             publish_session(session)
             session.clear_counters()
+            if session.history is not None:
+                session.history.forget()
 
     def change_integrator(self, integrator: Integrator) -> None:
         """Go on with other options of the same integrator, such as another accuracy.
