@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
-__all__ = ["shown_progress"]
+__all__ = ["progress_lines", "shown_progress"]
 
 _FIRST, _PAUSE = 20.0, 60.0  # [s], between lines where there is no terminal
 _LINES = 10  # of which the speed is taken
@@ -23,10 +23,15 @@ def shown_progress(title: str, console: Console) -> Iterator[Callable[[float], N
     show : callable
         Takes the share that is done, in [0, 1].
     """
-    if console.is_terminal:
-        with _bar(title, console) as show:
-            yield show
+    if not console.is_terminal:
+        yield progress_lines(title, console)
         return
+    with _bar(title, console) as show:
+        yield show
+
+
+def progress_lines(title: str, console: Console) -> Callable[[float], None]:
+    """What prints a line a minute, the first after 20 s, of the share that is done, in [0, 1]."""
     begin = clock.monotonic()
     due = begin + _FIRST
     # Times and shares of lines. What went quickly at the beginning, since it was there already,
@@ -47,7 +52,7 @@ def shown_progress(title: str, console: Console) -> Iterator[Callable[[float], N
         if time == begin or len(points) > _LINES:
             points.pop(0)
 
-    yield show_line
+    return show_line
 
 
 def _duration(seconds: float) -> str:

@@ -35,6 +35,8 @@ class Recorder(Watcher, Simulator):
         """See `Watcher`."""
         table = self.session.world.table
         n = int(table.records)
+        if n == 0:
+            return
         self._parts.append(
             (
                 table.record_time[:n].copy(),
@@ -66,6 +68,13 @@ class Recorder(Watcher, Simulator):
         slack = 1e-12 * np.maximum(1.0, np.abs(times))
         index = np.searchsorted(begins, times + slack, side="right") - 1
         return np.array([ctrl for _, ctrl in self._held])[np.maximum(index, 0)]
+
+    def forget_record(self) -> None:
+        """Forget what was kept, but for the last state and control: the first of what follows."""
+        self.keep_record()
+        last = self._parts[-1]
+        self._parts = [tuple(part[-1:].copy() for part in last)]
+        self._held = self._held[-1:]
 
     def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -168,7 +169,9 @@ class Trajectory(Shown):
         Parameters
         ----------
         path : path
-            The ``.npz`` file.
+            The ``.npz`` file. A name with a star, such as ``"run.*.npz"``, means all such files:
+            the parts of a run, one after the other, each of which begins with the state that ended
+            the one before.
         model : mujoco.MjModel, optional
             Instead of the one in the file, which only the version of MuJoCo that wrote it reads.
 
@@ -177,4 +180,24 @@ class Trajectory(Shown):
         ArgumentError
             If the file is not one of a trajectory, or its model cannot be read here.
         """
-        return cls(**read_fields(path, model))
+        path = Path(path)
+        if "*" not in path.name:
+            return cls(**read_fields(path, model))
+        files = sorted(path.parent.glob(path.name))
+        files = [file for file in files if not file.name.startswith("model-")]
+        if not files:
+            raise ArgumentError(f"there is no file {path}.")
+        parts = []
+        for file in files:
+            parts.append(cls(**read_fields(file, model)))
+            model = parts[0].model
+        return _joined(parts)
+
+
+def _joined(parts: list[Trajectory]) -> Trajectory:
+    """Parts of a run as one trajectory; the state between two of them is there once."""
+    whole = copy.copy(parts[-1])
+    for name in ("time", "qpos", "qvel", "ctrl", "act"):
+        rows = [getattr(part, name)[:-1] for part in parts[:-1]]
+        setattr(whole, name, np.concatenate([*rows, getattr(parts[-1], name)]))
+    return whole
