@@ -435,8 +435,7 @@ def test_a_run_that_is_saved_in_parts_is_readable_when_it_is_ended(ball, tmp_pat
     target = tmp_path / "run.npz"
     arguments = ["simulate", str(ball), "--duration", "1e9", "--integrator", "icf"]
     process = subprocess.Popen(
-        [sys.executable, "-m", "asperity", *arguments, "--save", str(target)]
-        + ["--save-every", "5"],
+        [sys.executable, "-m", "asperity", *arguments, "--save", str(target), "--save-every=5"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time as clock
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
-__all__ = ["progress_lines", "shown_progress"]
+__all__ = ["progress_lines", "shown_progress", "shown_waiting"]
 
 _FIRST, _PAUSE = 20.0, 60.0  # [s], between lines where there is no terminal
 _LINES = 10  # of which the speed is taken
@@ -53,6 +54,36 @@ def progress_lines(title: str, console: Console) -> Callable[[float], None]:
             points.pop(0)
 
     return show_line
+
+
+@contextlib.contextmanager
+def shown_waiting(title: str, console: Console) -> Iterator[None]:
+    """Show that something is waited for which does not tell how far it is, and for how long."""
+    begin, over = clock.monotonic(), threading.Event()
+
+    def print_lines() -> None:
+        pause = _FIRST
+        while not over.wait(pause):
+            elapsed = _duration(clock.monotonic() - begin)
+            console.print(f"{title}: {elapsed} so far.", markup=False, soft_wrap=True)
+            pause = _PAUSE
+
+    if not console.is_terminal:
+        teller = threading.Thread(target=print_lines, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
+        return
+
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn(title), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        bar.add_task("", total=None)
+        yield
 
 
 def _duration(seconds: float) -> str:

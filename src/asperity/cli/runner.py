@@ -10,13 +10,16 @@ import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from asperity.cli.contact_quality import ContactQuality, measure_contacts
+from asperity.cli.contact_quality import MOST_STATES, ContactQuality, measure_contacts
 from asperity.cli.interrupts import deferred_interrupt
 from asperity.cli.progress import progress_lines
 from asperity.errors import Status
 from asperity.simulator import Recorder, Simulator, Trajectory
 
 __all__ = ["Run", "format_step", "run"]
+
+
+_QUICKLY = 50
 
 
 @dataclass(frozen=True)
@@ -120,8 +123,10 @@ def run(
     trajectory = _trajectory(simulator, status, message)
     if simulator.session.history is not None:
         trajectory.history = simulator.history
+    # Who interrupts does not want to wait.
+    most = _QUICKLY if status == Status.INTERRUPTED else MOST_STATES
     with console.status("Looking at the contacts …"):
-        contacts = measure_contacts(simulator, trajectory)
+        contacts = measure_contacts(simulator, trajectory, most)
     return Run(trajectory, begin, contacts, energy_begin, energy_end)
 
 

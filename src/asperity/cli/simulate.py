@@ -48,7 +48,7 @@ def simulate(
         float | None,
         typer.Option(
             metavar="SECONDS",
-            help="Save in parts of so much simulated time, FILE.0001.npz and so on, in flat memory.",
+            help="Save parts of so much simulated time, FILE.0001.npz and so on.",
             show_default=False,
             rich_help_panel=_OUTPUT,
         ),
