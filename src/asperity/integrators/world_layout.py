@@ -165,7 +165,15 @@ WORLD = Layout(
     record_qpos="f8[:,:]",
     record_qvel="f8[:,:]",
     record_act="f8[:,:]",
+    # of every attempted step what `asperity.integrators.steppings.attempts` has columns for, how
+    # many are there, negative where none are wanted, and the address of a counter of iterations
+    attempt="f8[:,:]",
+    attempts="i8",
+    attempt_counter="i8",
 )
+
+ATTEMPT_COLUMNS = 7
+"""Columns of ``attempt`` (`asperity.integrators.steppings.attempts`)."""
 
 METHOD_SIGNATURE = types.int64(WORLD.type, STATE.type, STATE.type, types.float64)
 """``code = method(world, source, target, h)``, h [s]."""

@@ -22,7 +22,7 @@ from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
-from asperity.plant.model.resolved_materials import resolve_materials
+from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
 from asperity.plant.model.servos import set_activations, set_servos
 from asperity.plant.model.surface_fields import make_fields
 from asperity.plant.model.surface_parameters import resolve_surfaces
@@ -172,7 +172,9 @@ class Plant(HoldsAddresses):
         set_efforts(table, model, efforts)
         set_activations(table, model)
 
-    def variant(self, address: int, model: mujoco.MjModel | None) -> Plant:
+    def variant(
+        self, address: int, model: mujoco.MjModel | None, materials: ResolvedMaterials
+    ) -> Plant:
         """Return this plant with other numbers, for a world whose model differs in them.
 
         Parameters
@@ -181,6 +183,8 @@ class Plant(HoldsAddresses):
             Of the ``mjModel`` that MuJoCo's functions are to get; its owner keeps it alive.
         model : mujoco.MjModel or None
             With these numbers; None if they are none that the plant copies.
+        materials : ResolvedMaterials
+            Its contact parameters.
 
         Raises
         ------
@@ -192,6 +196,7 @@ class Plant(HoldsAddresses):
         other.table = self.table.twin()
         other.table.model = address
         other._is_variant = True
+        other.set_materials(materials)
         other.set_detection()
         if model is not None:
             other.model = model
@@ -314,6 +319,10 @@ class Plant(HoldsAddresses):
         self.surfaces = resolve_surfaces(self.model, contact)
         self._field_shapes = None
         self.contact = contact
+        self.set_materials(resolved)
+
+    def set_materials(self, resolved: ResolvedMaterials) -> None:
+        """Replace the tables of contact parameters, whoever gave them."""
         self.materials = resolved
         self.table.material = resolved.geoms
         self.table.material_default = resolved.default

@@ -60,7 +60,8 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
     """
     if session.team is not None:
         session.team.start()
-    if progress is None and session.control is None and session.watcher is None:
+    watched = session.watcher is not None or session.history is not None
+    if progress is None and session.control is None and not watched:
         report = _call_at_once(session, time)
         if report is not None:
             return report

@@ -8,15 +8,18 @@ from typing import Any
 
 import mujoco
 
-from asperity.arguments import as_number, is_count
+from asperity.arguments import as_number, is_count, is_flag
 from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError
 from asperity.integrators import Cenic, Integrator
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.systems import ExternalSystem
 
 __all__ = [
     "check_arguments",
+    "check_contact",
     "check_count",
+    "check_history",
     "check_integrator",
     "check_stiction_tolerance",
     "check_threads",
@@ -70,6 +73,26 @@ def check_arguments(model: mujoco.MjModel, data: Any, control: Any, systems: Any
                 f"data belongs to another model: data.{name} has {rows} rows and the model needs "
                 f"{wanted}; make it with mujoco.MjData(model)."
             )
+
+
+def check_contact(contact: Any) -> ContactParameters:
+    """Contact parameters as users give them; those of the model for None."""
+    contact = ContactParameters() if contact is None else contact
+    if not isinstance(contact, ContactParameters):
+        hint = "ContactParameters(stiffness=1e5)"
+        if isinstance(contact, dict) and all(isinstance(name, str) for name in contact):
+            hint = f"ContactParameters({', '.join(f'{n}={v!r}' for n, v in contact.items())})"
+        raise ArgumentError(
+            f"contact must be ContactParameters, got {type(contact).__name__}; write {hint}."
+        )
+    return contact
+
+
+def check_history(history: Any) -> int | bool:
+    """How many attempted steps to remember; True for as many as usual."""
+    if is_flag(history):
+        return bool(history)
+    return check_count("history", history)
 
 
 def check_integrator(integrator: Any) -> Integrator:

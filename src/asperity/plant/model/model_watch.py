@@ -56,7 +56,8 @@ _STRUCTURE = frozenset((
     "actuator_ctrlnum", "actuator_outadr", "actuator_outnum", "actuator_actadr",
     "actuator_actnum", "actuator_historyadr", "B_rownnz", "B_rowadr", "B_colind", "M_rownnz",
     "M_rowadr", "M_colind", "mapM2M", "D_rownnz", "D_rowadr", "D_diag", "D_colind", "mapM2D",
-    "mapD2M",
+    "mapD2M", "pair_geom1", "pair_geom2", "wrap_type", "wrap_objid", "actuator_trntype",
+    "actuator_trnid", "eq_type",
 ))  # fmt: skip
 
 _OWNERS = {
