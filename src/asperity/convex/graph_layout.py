@@ -53,6 +53,16 @@ GRAPH = Layout(
     island_path_start="i8[ntree + 1]",
     link_order="i8[links]",  # links of articulated trees by island
     island_link_start="i8[ntree + 2]",
+    # bonds of trees of three dofs, which A couples (`asperity.convex.bonds`)
+    bonds="i8",
+    bond_tree="i8[bonds, 2]",
+    bond_at="i8[bonds]",  # offset of the block in `coupling`, whose rows are the first tree's,
+    bond_turned="i8[bonds]",  # or, if this is 1, the second's
+    bond_first="i8[ntree + 1]",  # a tree's bonds in the list of all ends of bonds,
+    bond_end="i8[2 * bonds]",  # each the bond, doubled, and 1 more for its second tree
+    bond_root="i8[ntree]",  # the first of all trees that hang together by bonds
+    bond_rank="i8[ntree]",  # its place in the order of elimination, −1 of trees without bonds
+    bond_groups="i8",  # number of such groups, single trees included
     # graph of trees
     islands="i8",
     components="i8 = -1",  # of the symbolic factorization, −1 if there is none

@@ -21,6 +21,9 @@ __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 @compiled
 def _place_link(graph: Table, contacts: Table, link: int, count: int) -> int:
     """Give places to the dofs of a link that have none; returns how many there are then."""
+    if contacts.link_soft[link] == 1:
+        graph.link_tip[link] = -1
+        return count
     start = contacts.link_start[link]
     parent = -1
     # Chains begin at the link.
@@ -77,6 +80,37 @@ def make_paths(graph: Table, contacts: Table, islands: int, island: np.ndarray) 
 
 
 @compiled
+def _spread_to_point(contacts: Table, link: int, vector: np.ndarray, base: int) -> None:
+    """Fill the velocity of a point of an element (`asperity.convex.soft_links`)."""
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    start = contacts.link_start[link]
+    for e in range(start, start + contacts.link_size[link]):
+        v = vector[contacts.chain_dof[e]]
+        x += contacts.chain_column[e, 3] * v
+        y += contacts.chain_column[e, 4] * v
+        z += contacts.chain_column[e, 5] * v
+    for a in range(3):
+        vector[base + a] = 0.0
+    vector[base + 3] = x
+    vector[base + 4] = y
+    vector[base + 5] = z
+
+
+@compiled
+def _gather_from_point(contacts: Table, link: int, vector: np.ndarray, base: int) -> None:
+    """Add the force on such a point to the dofs of its vertices."""
+    start = contacts.link_start[link]
+    for e in range(start, start + contacts.link_size[link]):
+        vector[contacts.chain_dof[e]] += (
+            contacts.chain_column[e, 3] * vector[base + 3]
+            + contacts.chain_column[e, 4] * vector[base + 4]
+            + contacts.chain_column[e, 5] * vector[base + 5]
+        )
+
+
+@compiled
 def spread_velocities(
     problem: Table, contacts: Table, first: int, last: int, vector: np.ndarray
 ) -> None:
@@ -99,6 +133,9 @@ def spread_velocities(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
+        if tip < 0:
+            _spread_to_point(contacts, link, vector, base)
+            continue
         for a in range(6):
             vector[base + a] = velocity[tip, a]
 
@@ -119,6 +156,9 @@ def gather_forces(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
+        if tip < 0:
+            _gather_from_point(contacts, link, vector, base)
+            continue
         for a in range(6):
             force[tip, a] += vector[base + a]
     data = force.ctypes.data

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from asperity.compiled import Layout, Table
+from asperity.convex.bonds import bond_fields
 from asperity.convex.chains import chain_fields
 from asperity.convex.divided_layout import DIVIDED_FIELDS
 from asperity.convex.graph_layout import GRAPH
@@ -153,6 +154,7 @@ PROBLEM = Layout(
     scratch=SCRATCH,
     # the smooth part
     matrix="f8[matrix_room]",  # A, block by block
+    bond="f8[bonds, 9]",  # A between the first tree of a bond and the second
     plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
     mass_diagonal="f8[nv] = 1",  # diag(M), which scales the norms
     mass_inverse_diagonal="f8[nv] = 1",
@@ -254,20 +256,25 @@ def new_problem(
     links: int,
     rows: int,
     dof_parent: np.ndarray | None = None,
+    bond_tree: np.ndarray | None = None,
+    bond_rank: np.ndarray | None = None,
     max_iterations: int = 100,
     reuse_iterations: int = 0,
 ) -> Table:
     """Allocate a problem for a set of kinematic trees.
 
     ``dof_parent`` is the degree of freedom before each one in its tree, −1 for the first. Without
-    it A is taken for dense within a tree.
+    it A is taken for dense within a tree. ``bond_tree`` are pairs of trees of three dofs that A
+    couples, shape (bonds, 2), and ``bond_rank`` the places of these trees in their order of
+    elimination, −1 of others, shape (ntree,).
     """
     ntree = len(tree_size)
     nv = int(np.sum(tree_size))
     block_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
     largest = int(tree_size.max(initial=6))
     chains = chain_fields(tree_start, tree_size, dof_parent)
-    sizes = {"contacts": contacts, "rows": rows, "links": links}
+    bonds = bond_fields(ntree, bond_tree, bond_rank)
+    sizes = {"contacts": contacts, "rows": rows, "links": links, "bonds": len(bonds["bond_tree"])}
     table = Table(
         PROBLEM,
         **sizes,
@@ -291,6 +298,7 @@ def new_problem(
             order=np.arange(ntree, dtype=np.int64),
             position=np.arange(ntree, dtype=np.int64),
             fewest_divided=ntree + 1,  # no island is, at first
+            **bonds,
             **chains,
         ),
         law=Table(LAW, contacts=contacts, rows=rows),

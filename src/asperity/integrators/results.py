@@ -116,6 +116,9 @@ def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> Non
         target.patch[i] = source.patch[i]
         target.geom[i, 0] = source.geom[i, 0]
         target.geom[i, 1] = source.geom[i, 1]
+        for side in range(2):
+            target.element[i, side] = source.element[i, side]
+            target.vertex[i, side] = source.vertex[i, side]
         for a in range(9):
             target.frame[i, a] = source.frame[i, a]
         for a in range(3):

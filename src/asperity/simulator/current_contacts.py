@@ -27,7 +27,7 @@ class Contacts(NamedTuple):
     """
 
     geom: np.ndarray
-    """Geoms, shape (n, 2)."""
+    """Geoms, −1 of a flex, shape (n, 2)."""
     point: np.ndarray
     """Where the force acts [m], shape (n, 3)."""
     normal: np.ndarray
@@ -45,17 +45,24 @@ class Contacts(NamedTuple):
     """
     patch: np.ndarray
     """Which patch of pressure fields a contact is a point of, −1 of point contacts, shape (n,)."""
+    flex: np.ndarray
+    """Deformable bodies, −1 of a geom, shape (n, 2)."""
+    elem: np.ndarray
+    """Their elements in contact, −1 of a geom or vertex, shape (n, 2)."""
+    vert: np.ndarray
+    """Their vertices in contact, −1 of a geom or element, shape (n, 2)."""
 
 
-def read_contacts(delivered: Table) -> Contacts:
-    """Contacts that a step has delivered."""
+def read_contacts(delivered: Table, ngeom: int) -> Contacts:
+    """Contacts that a step of a model with so many geoms has delivered."""
     contacts = delivered.contacts
     count = contacts.count
     frame = contacts.frame[:count].reshape(count, 3, 3)
     force = contacts.impulse[:count] / delivered.step
     velocity = contacts.velocity[:count]
+    geom = contacts.geom[:count]
     return Contacts(
-        geom=contacts.geom[:count].copy(),
+        geom=np.where(geom < ngeom, geom, -1),
         point=contacts.point[:count].copy(),
         normal=frame[:, 2].copy(),
         signed_distance=contacts.signed_distance[:count].copy(),
@@ -63,4 +70,7 @@ def read_contacts(delivered: Table) -> Contacts:
         normal_force=force[:, 2].copy(),
         slip_speed=np.hypot(velocity[:, 0], velocity[:, 1]),
         patch=contacts.patch[:count].copy(),
+        flex=np.where(geom < ngeom, -1, geom - ngeom),
+        elem=contacts.element[:count].copy(),
+        vert=contacts.vertex[:count].copy(),
     )

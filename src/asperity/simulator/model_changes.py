@@ -31,6 +31,7 @@ def take_over_model(session: Session) -> bool:
         session.model,
         every_actuator=session.integrator.takes_every_actuator,
         every_friction=session.integrator.takes_every_friction,
+        no_flexes=session.integrator.no_flexes,
     )
     before = coupling.efforts
     efforts, start = coupling.efforts_of_model()

@@ -47,7 +47,7 @@ class Patches(NamedTuple):
 
 def read_patches(delivered: Table, fields: Table) -> Patches:
     """Patches that a step has delivered, between geoms with these fields."""
-    contacts = read_contacts(delivered)
+    contacts = read_contacts(delivered, len(fields.geom_kind))
     table = delivered.contacts
     count = len(contacts.geom)
     area = table.area[:count]

@@ -226,7 +226,7 @@ class Simulator(Shown):
     def contacts(self) -> Contacts:
         """Contacts of the last step with the forces that they delivered."""
         find_forces(self.session)
-        return read_contacts(self.session.results.delivered)
+        return read_contacts(self.session.results.delivered, self.model.ngeom)
 
     @property
     def patches(self) -> Patches:

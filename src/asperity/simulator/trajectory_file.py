@@ -24,6 +24,8 @@ from asperity.simulator.report import Statistics
 
 __all__ = ["read_fields", "write_fields"]
 
+_OF_FLEXES = ("flex", "elem", "vert")
+
 
 def write_fields(
     path: Path, model: mujoco.MjModel, status: Status, stats: Statistics, **arrays: Any
@@ -116,9 +118,10 @@ def _contacts(stored: dict[str, np.ndarray]) -> list[Contacts]:
     if "contact_start" not in stored:
         return []
     start = stored["contact_start"]
-    if "contact_patch" not in stored:
-        # Of a version that knew point contacts only.
-        stored = {**stored, "contact_patch": np.full(int(start[-1]), -1)}
+    # Of versions that knew point contacts, or geoms, only.
+    none = np.full((int(start[-1]), 2), -1)
+    later = {"contact_patch": none[:, 0], **{"contact_" + name: none for name in _OF_FLEXES}}
+    stored = {**later, **stored}
     parts = {name: stored["contact_" + name] for name in Contacts._fields}
     return [
         Contacts(**{name: part[start[i] : start[i + 1]] for name, part in parts.items()})

@@ -4,8 +4,9 @@
     v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),        q = q_0 ⊕ δt v
 
 D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit
-(in extrapolated steps springs are so in part: `.springs`); f_0 are all other smooth forces, with
-the springs' at q_0. Linear servos, limits and constraints enter as potentials
+(in extrapolated steps springs are so in part: `.springs`), and so is the elasticity of deformable
+bodies, whose K is that of `asperity.soft.corotation` at q_0, with D = β K; f_0 are all other smooth
+forces, with the springs' at q_0. Linear servos, limits and constraints enter as potentials
 (`asperity.convex.potentials`), and so do external systems
 (`asperity.integrators.external.feedback`).
 """
@@ -57,6 +58,26 @@ _FIELD_PASSES = 40
 
 
 @compiled
+def _add_elasticity(plant: Table, problem: Table, state: Table, step: float, tree: int) -> None:
+    """Add (δt² + δt β) K of the particle that a tree is, if it is one, and fill its bonds'."""
+    graph = problem.graph
+    elastic = plant.elastic
+    particle = elastic.tree_particle[tree]
+    if particle < 0:
+        return
+    factor = step * (step + elastic.particle_damping[particle])
+    block = graph.block_start[tree]
+    for k in range(9):
+        problem.matrix[block + k] += factor * state.soft.own[particle, k]
+    for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
+        if graph.bond_end[place] & 1 == 0:
+            bond = graph.bond_end[place] >> 1
+            factor = step * (step + elastic.bond_damping[bond])
+            for k in range(9):
+                problem.bond[bond, k] = factor * state.soft.bond[bond, k]
+
+
+@compiled
 def smooth_terms(world: Table, state: Table, step: float, first: int, last: int) -> None:
     """Fill A, diag(M) and r of the trees ``first .. last`` from the snapshot."""
     plant = world.plant
@@ -92,6 +113,8 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
                 problem.matrix[block + i * n + i] += step * (
                     plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
                 )
+            if graph.bonds > 0:
+                _add_elasticity(plant, problem, state, step, tree)
 
 
 @entry_point(SHARE_SIGNATURE)
