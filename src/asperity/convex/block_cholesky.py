@@ -33,15 +33,6 @@ from asperity.convex.free_body_blocks import (
     push_6,
     substitute_6,
 )
-from asperity.convex.particle_blocks import (
-    backward_3,
-    cholesky_3,
-    downdate_3,
-    forward_3,
-    pull_3,
-    push_3,
-    substitute_3,
-)
 from asperity.convex.problem import PROBLEM, UNCOUPLED
 
 __all__ = [
@@ -113,92 +104,9 @@ def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
 
 
 @compiled
-def _factorize_particle(problem: Table, tree: int, couplings: int) -> bool:
-    graph = problem.graph
-    dof = graph.tree_start[tree]
-    start = graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal
-    if not cholesky_3(problem.factor, start, inverse, dof):
-        return False
-    entries = graph.column_start[tree]
-    for entry in range(entries, entries + couplings):
-        at = graph.entry_block[entry]
-        m = graph.tree_size[graph.entry_tree[entry]]
-        if m == 3:
-            substitute_3(problem.factor, start, inverse, dof, problem.coupling, at)
-        else:
-            _substitute(problem, tree, at, m)
-    return True
-
-
-@compiled
-def _downdate_by_particle(problem: Table, tree: int, entries: int, end: int) -> None:
-    """Subtract what the elimination of a particle leaves between its neighbours."""
-    graph = problem.graph
-    coupling = problem.coupling
-    for entry in range(entries, end):
-        other = graph.entry_tree[entry]
-        m = graph.tree_size[other]
-        a = graph.entry_block[entry]
-        block = graph.block_start[other]
-        target = graph.column_start[other]
-        if m != 3:
-            downdate(problem, tree, a, m, a, m, problem.factor, block)
-            for later in range(entry + 1, end):
-                third = graph.entry_tree[later]
-                while graph.entry_tree[target] != third:
-                    target += 1
-                p = graph.tree_size[third]
-                b = graph.entry_block[later]
-                downdate(problem, tree, a, m, b, p, coupling, graph.entry_block[target])
-            continue
-        downdate_3(coupling, a, a, problem.factor, block)
-        # Stores could be to where these numbers come from, for all that a compiler knows.
-        u0 = coupling[a]
-        u1 = coupling[a + 1]
-        u2 = coupling[a + 2]
-        v0 = coupling[a + 3]
-        v1 = coupling[a + 4]
-        v2 = coupling[a + 5]
-        w0 = coupling[a + 6]
-        w1 = coupling[a + 7]
-        w2 = coupling[a + 8]
-        for later in range(entry + 1, end):
-            third = graph.entry_tree[later]
-            while graph.entry_tree[target] != third:
-                target += 1
-            b = graph.entry_block[later]
-            if graph.tree_size[third] != 3:
-                p = graph.tree_size[third]
-                downdate(problem, tree, a, m, b, p, coupling, graph.entry_block[target])
-                continue
-            at = graph.entry_block[target]
-            x0 = coupling[b]
-            x1 = coupling[b + 1]
-            x2 = coupling[b + 2]
-            y0 = coupling[b + 3]
-            y1 = coupling[b + 4]
-            y2 = coupling[b + 5]
-            z0 = coupling[b + 6]
-            z1 = coupling[b + 7]
-            z2 = coupling[b + 8]
-            coupling[at] -= u0 * x0 + v0 * y0 + w0 * z0
-            coupling[at + 1] -= u0 * x1 + v0 * y1 + w0 * z1
-            coupling[at + 2] -= u0 * x2 + v0 * y2 + w0 * z2
-            coupling[at + 3] -= u1 * x0 + v1 * y0 + w1 * z0
-            coupling[at + 4] -= u1 * x1 + v1 * y1 + w1 * z1
-            coupling[at + 5] -= u1 * x2 + v1 * y2 + w1 * z2
-            coupling[at + 6] -= u2 * x0 + v2 * y0 + w2 * z0
-            coupling[at + 7] -= u2 * x1 + v2 * y1 + w2 * z1
-            coupling[at + 8] -= u2 * x2 + v2 * y2 + w2 * z2
-
-
-@compiled
 def factorize_tree(problem: Table, tree: int, couplings: int) -> bool:
     """Factorize a tree's block, and replace so many of its couplings U by L⁻¹ U."""
     graph = problem.graph
-    if graph.bonds > 0 and graph.tree_size[tree] == 3 and not has_branches(graph, tree):
-        return _factorize_particle(problem, tree, couplings)
     if graph.tree_size[tree] != 6 or has_branches(graph, tree):
         return factorize_chains(problem, tree, couplings)
     dof = graph.tree_start[tree]
@@ -248,9 +156,6 @@ def factorize(problem: Table, filled: int) -> int:
             return 0
         entries = graph.column_start[tree]
         end = entries + couplings
-        if graph.bonds > 0 and tree_size[tree] == 3:
-            _downdate_by_particle(problem, tree, entries, end)
-            continue
         for entry in range(entries, end):
             other = graph.entry_tree[entry]
             m = tree_size[other]
@@ -275,10 +180,6 @@ def forward_tree(problem: Table, tree: int, x: np.ndarray) -> None:
         block = graph.block_start[tree]
         inverse = problem.factor_inverse_diagonal
         forward_6(problem.factor, block, inverse, graph.tree_start[tree], x)
-    elif graph.bonds > 0 and graph.tree_size[tree] == 3 and not has_branches(graph, tree):
-        block = graph.block_start[tree]
-        inverse = problem.factor_inverse_diagonal
-        forward_3(problem.factor, block, inverse, graph.tree_start[tree], x)
     else:
         forward_chains(problem, tree, x)
 
@@ -293,8 +194,6 @@ def push(problem: Table, tree: int, entry: int, other: int, x: np.ndarray) -> No
     dof = graph.tree_start[tree]
     if n == 6 and m == 6:
         push_6(problem.coupling, at, x, dof, graph.tree_start[other])
-    elif graph.bonds > 0 and n == 3 and m == 3:
-        push_3(problem.coupling, at, x, dof, graph.tree_start[other])
     else:
         push_rows(problem, x, dof, n, at, graph.tree_start[other], m)
 
@@ -312,16 +211,11 @@ def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
         m = graph.tree_size[other]
         if n == 6 and m == 6:
             pull_6(problem.coupling, at, x, dof, graph.tree_start[other])
-        elif graph.bonds > 0 and n == 3 and m == 3:
-            pull_3(problem.coupling, at, x, dof, graph.tree_start[other])
         else:
             pull_rows(problem, x, dof, n, at, graph.tree_start[other], m)
     if n == 6 and not has_branches(graph, tree):
         inverse = problem.factor_inverse_diagonal
         backward_6(problem.factor, graph.block_start[tree], inverse, dof, x)
-    elif graph.bonds > 0 and n == 3 and not has_branches(graph, tree):
-        inverse = problem.factor_inverse_diagonal
-        backward_3(problem.factor, graph.block_start[tree], inverse, dof, x)
     else:
         backward_chains(problem, tree, x)
 

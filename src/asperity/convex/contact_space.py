@@ -109,9 +109,6 @@ def fits_contact_space(problem: Table) -> bool:
     # Their curvature has more than two tangential directions.
     if problem.graph.ellipsoids != 0:
         return False
-    # Deformable bodies have more dofs than contacts.
-    if problem.graph.bonds > 0:
-        return False
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
     if options.criterion != RESIDUAL_AND_STEP:
         return False

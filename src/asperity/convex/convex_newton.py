@@ -66,6 +66,7 @@ from asperity.convex.island_steps import (
     prepare_direction,
 )
 from asperity.convex.line_search import line_search
+from asperity.convex.particles.solver import install_particles
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
 )
@@ -514,7 +515,9 @@ def install_solver(problem: Table) -> None:
     large = large_trees(graph)
     graph.large_tree = int(large[0]) if len(large) == 1 else -1
     # Threads do not share the work of bonds yet.
-    if graph.ntree >= FEWEST_TREES and graph.bonds == 0:
+    if graph.bonds > 0:
+        install_particles(problem)
+    elif graph.ntree >= FEWEST_TREES:
         install_divided(problem)
     if len(large) > 0:
         problem.solve_in_contact_space = solve_in_contact_space.address

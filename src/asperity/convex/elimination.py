@@ -1,13 +1,12 @@
 """Elimination order and symbolic factorization, component by component.
 
 The order is minimum degree, weighted by the trees' sizes, then that of the parts of islands that
-are divided (`asperity.convex.division`). Trees with bonds come first, in an order of their own.
-Which trees couple is kept in bits.
+are divided (`asperity.convex.division`). Which trees couple is kept in bits.
 """
 
 from __future__ import annotations
 
-from asperity.compiled import Table, compiled, inlined
+from asperity.compiled import Table, compiled
 from asperity.compiled.bits import lowest_bit
 from asperity.convex.division import list_sources, order_by_parts, weigh
 
@@ -75,14 +74,6 @@ def _join(graph: Table, tree: int, row: int) -> None:
     graph.degree[tree] += degree
 
 
-@inlined
-def _urgency(graph: Table, tree: int) -> int:
-    """A tree's degree, or if it has bonds its rank, which is less."""
-    if graph.bond_rank[tree] < 0:
-        return graph.degree[tree] if graph.bonds == 0 else graph.degree[tree] + graph.ntree
-    return graph.bond_rank[tree]
-
-
 @compiled
 def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
     """Order the trees of one component by minimum degree, in its part of ``order``.
@@ -98,7 +89,7 @@ def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
     for i in range(first, last):
         tree = order[i]
         # Of a tree that waits: its degree, and among equals the tree itself.
-        key[i] = _urgency(graph, tree) * ntree + tree
+        key[i] = degree[tree] * ntree + tree
         slot[tree] = i
         graph.waiting[tree >> 6] |= 1 << (tree & 63)
     for step in range(first, last):
@@ -122,7 +113,7 @@ def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
             tree = graph.entry_tree[entry]
             degree[tree] -= graph.tree_size[best]
             _join(graph, tree, best)
-            key[slot[tree]] = _urgency(graph, tree) * ntree + tree
+            key[slot[tree]] = degree[tree] * ntree + tree
     return entries
 
 

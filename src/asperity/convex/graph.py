@@ -12,9 +12,9 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.bonds import place_bonds
 from asperity.convex.chains import fill_chains
 from asperity.convex.division import list_pairs
 from asperity.convex.elimination import clear_couplings, couple, eliminate_islands, have_block
@@ -54,34 +54,6 @@ def _is_next(link: np.ndarray, contact: int) -> bool:
 
 
 @compiled
-def _tree_of_side(graph: Table, contacts: Table, link: int, place: int) -> int:
-    """The tree of one of three entries that belong together of a point of an element."""
-    if contacts.link_soft[link] == 0:
-        return contacts.link_tree[link]
-    return graph.dof_tree[contacts.chain_dof[contacts.link_start[link] + place]]
-
-
-@compiled
-def _visit_soft(graph: Table, contacts: Table, contact: int, couples: bool) -> bool:
-    """Couple all trees of a contact, if told to; returns whether all couple with each other."""
-    a = contacts.link[contact, 0]
-    b = contacts.link[contact, 1]
-    if a < 0 or b < 0 or (contacts.link_soft[a] == 0 and contacts.link_soft[b] == 0):
-        return True
-    known = True
-    for e in range(0, contacts.link_size[a] if contacts.link_soft[a] == 1 else 1, 3):
-        tree_a = _tree_of_side(graph, contacts, a, e)
-        for f in range(0, contacts.link_size[b] if contacts.link_soft[b] == 1 else 1, 3):
-            tree_b = _tree_of_side(graph, contacts, b, f)
-            if tree_a == tree_b:
-                continue
-            if couples:
-                couple(graph, tree_a, tree_b)
-            known = known and have_block(graph, tree_a, tree_b)
-    return known
-
-
-@compiled
 def _join(graph: Table, a: int, b: int) -> tuple[bool, bool]:
     """Join the components of two trees; returns (has a block, joined two components)."""
     if a < 0 or b < 0 or a == b:
@@ -99,26 +71,28 @@ def _join(graph: Table, a: int, b: int) -> tuple[bool, bool]:
 
 
 @compiled
-def _symbolic(graph: Table, contacts: Table, rows: Table, islands: int) -> int:
+def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int:
     """Recompute order and structure, component by component; returns the size of all blocks."""
+    graph = problem.graph
     ntree = graph.ntree
     clear_couplings(graph)
     for contact in range(contacts.count):
         if not _is_next(contacts.link, contact):
             a, b = _trees_of_contact(contacts.link, contacts.link_tree, contact)
             couple(graph, a, b)
-            if graph.bonds > 0:
-                _visit_soft(graph, contacts, contact, True)
     for row in range(rows.count):
         couple(graph, rows.tree[row, 0], rows.tree[row, 1])
-    for bond in range(graph.bonds):
-        couple(graph, graph.bond_tree[bond, 0], graph.bond_tree[bond, 1])
+    if graph.bonds > 0:
+        call_pp_status(problem.prepare_order, problem, contacts)
     for tree in range(ntree):
         graph.order[tree] = tree
     _list_islands(graph, islands)
     for tree in range(ntree):
         graph.order[tree] = graph.island_tree[tree]
-    return eliminate_islands(graph, islands)
+    size = eliminate_islands(graph, islands)
+    if graph.bonds > 0:
+        size = call_pp_status(problem.list_panels, problem, islands)
+    return size
 
 
 @compiled
@@ -229,8 +203,6 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         a, b = _trees_of_contact(link, contacts.link_tree, contact)
         has_block, joined = _join(graph, a, b)
         known = known and has_block
-        if graph.bonds > 0:
-            known = known and _visit_soft(graph, contacts, contact, False)
         if joined:
             components -= 1
     for row in range(nrow):
@@ -243,17 +215,19 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
 
     islands = _number_islands(graph, parent)
     status = OK
+    if graph.bonds > 0:
+        known = known and call_pp_status(problem.couple_points, problem, contacts) == 1
     if not known or components != graph.components:
-        graph.coupling_size = _symbolic(graph, contacts, rows, islands)
+        graph.coupling_size = _symbolic(problem, contacts, rows, islands)
         graph.components = components
-        if graph.bonds > 0:
-            place_bonds(graph)
         status = PATTERN_CHANGED
     if graph.coupling_size > problem.coupling.size:
         graph.components = -1  # come back here after the memory has grown
         return COUPLING_TOO_SMALL
 
     _list_islands(graph, islands)
+    if graph.bonds > 0:
+        call_ppp_status(problem.touch_panels, problem, contacts, rows)
     graph.islands = islands
     island = parent[ntree : 2 * ntree]
     fill_chains(graph, contacts, rows)

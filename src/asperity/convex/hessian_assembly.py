@@ -13,14 +13,12 @@ from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.bonds import add_bonds
 from asperity.convex.chain_cholesky import copy_chains
 from asperity.convex.couplings import block_of
 from asperity.convex.ellipsoids import ellipsoid_hessian
 from asperity.convex.problem import ASSEMBLED, PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
 from asperity.convex.row_kernels import copy_row
-from asperity.convex.soft_links import add_soft_own, is_soft, subtract_soft_cross
 from asperity.convex.spatial_hessian import (
     add_full,
     add_symmetric,
@@ -33,6 +31,8 @@ from asperity.convex.spatial_hessian import (
 __all__ = [
     "add_contacts",
     "add_lower",
+    "add_own",
+    "add_pair",
     "add_rows",
     "assemble",
     "begin_blocks",
@@ -111,7 +111,7 @@ def subtract_spatial(
 
 
 @inlined
-def _add_own(
+def add_own(
     problem: Table,
     contacts: Table,
     link: int,
@@ -194,37 +194,8 @@ def _add_cross(
                 coupling[at + col * na + row] -= value
 
 
-@compiled
-def _add_soft_pair(
-    problem: Table,
-    contacts: Table,
-    a: int,
-    b: int,
-    d: tuple[float, float, float],
-    p: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
-) -> None:
-    """`_add_pair` where one side at least is a point of an element."""
-    if a < 0 or b < 0:
-        add_soft_own(problem, contacts, max(a, b), g)
-        return
-    q_b, between, p_b = other_side(d, g, q, p)
-    if is_soft(contacts, a):
-        add_soft_own(problem, contacts, a, g)
-    else:
-        _add_own(problem, contacts, a, p, q, g)
-    if is_soft(contacts, b):
-        add_soft_own(problem, contacts, b, g)
-    else:
-        _add_own(problem, contacts, b, p_b, q_b, g)
-    patch = problem.scratch.patch[0]
-    write_patch(patch, between, q, q_b, g)
-    subtract_soft_cross(problem, contacts, a, b, patch)
-
-
 @inlined
-def _add_pair(
+def add_pair(
     problem: Table,
     contacts: Table,
     a: int,
@@ -235,19 +206,16 @@ def _add_pair(
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
-    if problem.graph.bonds > 0 and (is_soft(contacts, a) or is_soft(contacts, b)):
-        _add_soft_pair(problem, contacts, a, b, d, p, q, g)
-        return
     if a < 0 or b < 0:
-        _add_own(problem, contacts, max(a, b), p, q, g)
+        add_own(problem, contacts, max(a, b), p, q, g)
         return
     tree = contacts.link_tree[a]
     if tree == contacts.link_tree[b] and not problem.graph.tree_spatial[tree]:
         add_within(problem, contacts, a, b, p, q, g)
         return
     q_b, between, p_b = other_side(d, g, q, p)
-    _add_own(problem, contacts, a, p, q, g)
-    _add_own(problem, contacts, b, p_b, q_b, g)
+    add_own(problem, contacts, a, p, q, g)
+    add_own(problem, contacts, b, p_b, q_b, g)
     _add_cross(problem, contacts, a, b, between, q, q_b, g)
 
 
@@ -318,7 +286,7 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
             end += 1
         active, p, q, g = sum_of_contacts(problem, contacts, begin, end, a >= 0)
         if active:
-            _add_pair(problem, contacts, a, b, between_arms(contacts, c), p, q, g)
+            add_pair(problem, contacts, a, b, between_arms(contacts, c), p, q, g)
         begin = end
 
 
@@ -402,10 +370,7 @@ def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
 
 @compiled
 def begin_blocks(problem: Table) -> None:
-    """Fill the island's diagonal blocks with A, whole, and its couplings with 0.
-
-    Bonds are left out: whoever needs this refuses them.
-    """
+    """Fill the island's diagonal blocks with A, whole, and its couplings with 0."""
     graph = problem.graph
     for index in range(problem.first_tree, problem.last_tree):
         tree = graph.island_tree[index]
@@ -437,9 +402,6 @@ def assemble(problem: Table, contacts: Table, rows: Table) -> int:
     for index in range(problem.first_tree, problem.last_tree):
         begin_tree(problem, problem.graph.island_tree[index])
     clear_couplings(problem, problem.coupling)
-    if problem.graph.bonds > 0:
-        for index in range(problem.first_tree, problem.last_tree):
-            add_bonds(problem, problem.graph.island_tree[index])
     add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
     end_paths(problem, contacts)
     add_rows(problem, rows, problem.first_row, problem.last_row)

@@ -1,11 +1,10 @@
-"""Products with A, the smooth part's matrix: block diagonal over kinematic trees but for bonds."""
+"""Products with A, the smooth part's matrix: block diagonal over kinematic trees."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from asperity.compiled import Table, inlined
-from asperity.convex.bonds import multiply_bonds
 from asperity.convex.chain_cholesky import multiply_chains
 
 __all__ = ["multiply"]
@@ -46,5 +45,3 @@ def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarr
                 )
             continue
         multiply_chains(graph, matrix, tree, x, out)
-        if graph.bonds > 0:
-            multiply_bonds(problem, tree, x, out)

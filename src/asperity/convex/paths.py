@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_ppppn_status
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row
 
 __all__ = ["gather_forces", "make_paths", "spread_velocities"]
@@ -80,37 +81,6 @@ def make_paths(graph: Table, contacts: Table, islands: int, island: np.ndarray) 
 
 
 @compiled
-def _spread_to_point(contacts: Table, link: int, vector: np.ndarray, base: int) -> None:
-    """Fill the velocity of a point of an element (`asperity.convex.soft_links`)."""
-    x = 0.0
-    y = 0.0
-    z = 0.0
-    start = contacts.link_start[link]
-    for e in range(start, start + contacts.link_size[link]):
-        v = vector[contacts.chain_dof[e]]
-        x += contacts.chain_column[e, 3] * v
-        y += contacts.chain_column[e, 4] * v
-        z += contacts.chain_column[e, 5] * v
-    for a in range(3):
-        vector[base + a] = 0.0
-    vector[base + 3] = x
-    vector[base + 4] = y
-    vector[base + 5] = z
-
-
-@compiled
-def _gather_from_point(contacts: Table, link: int, vector: np.ndarray, base: int) -> None:
-    """Add the force on such a point to the dofs of its vertices."""
-    start = contacts.link_start[link]
-    for e in range(start, start + contacts.link_size[link]):
-        vector[contacts.chain_dof[e]] += (
-            contacts.chain_column[e, 3] * vector[base + 3]
-            + contacts.chain_column[e, 4] * vector[base + 4]
-            + contacts.chain_column[e, 5] * vector[base + 5]
-        )
-
-
-@compiled
 def spread_velocities(
     problem: Table, contacts: Table, first: int, last: int, vector: np.ndarray
 ) -> None:
@@ -133,11 +103,12 @@ def spread_velocities(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
-        if tip < 0:
-            _spread_to_point(contacts, link, vector, base)
-            continue
-        for a in range(6):
-            vector[base + a] = velocity[tip, a]
+        if tip >= 0:
+            for a in range(6):
+                vector[base + a] = velocity[tip, a]
+    if graph.bonds > 0:
+        at = vector.ctypes.data
+        call_ppppn_status(problem.spread_to_points, problem, contacts, first, last, at)
 
 
 @compiled
@@ -156,11 +127,12 @@ def gather_forces(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
-        if tip < 0:
-            _gather_from_point(contacts, link, vector, base)
-            continue
-        for a in range(6):
-            force[tip, a] += vector[base + a]
+        if tip >= 0:
+            for a in range(6):
+                force[tip, a] += vector[base + a]
+    if graph.bonds > 0:
+        at = vector.ctypes.data
+        call_ppppn_status(problem.gather_from_points, problem, contacts, first, last, at)
     data = force.ctypes.data
     columns = contacts.chain_column.ctypes.data
     for i in range(end - 1, begin - 1, -1):

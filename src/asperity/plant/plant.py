@@ -261,7 +261,9 @@ class Plant(HoldsAddresses):
 
     def _set_flexes(self) -> None:
         """Make the elements of the flexes as they are now."""
-        numbers = tuple(getattr(self.model, name).tobytes() for name in FLEX_ARRAYS)
+        numbers: tuple[bytes, ...] = ()
+        if self.model.nflex > 0:
+            numbers = tuple(getattr(self.model, name).tobytes() for name in FLEX_ARRAYS)
         if numbers != self._flex_numbers:
             self.table.elastic = elastic_table(self.model, self.table.dof_tree)
             self._flex_numbers = numbers

@@ -21,6 +21,7 @@ from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
+from asperity.convex.particles.solver import PARTICLE_KERNELS
 from asperity.convex.row_kernels import copy_row
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
 from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
@@ -55,26 +56,6 @@ _REUSED_ITERATIONS = 10
 # patch more presses others less, so that more of them are needed.
 _PASSES = 4
 _FIELD_PASSES = 40
-
-
-@compiled
-def _add_elasticity(plant: Table, problem: Table, state: Table, step: float, tree: int) -> None:
-    """Add (δt² + δt β) K of the particle that a tree is, if it is one, and fill its bonds'."""
-    graph = problem.graph
-    elastic = plant.elastic
-    particle = elastic.tree_particle[tree]
-    if particle < 0:
-        return
-    factor = step * (step + elastic.particle_damping[particle])
-    block = graph.block_start[tree]
-    for k in range(9):
-        problem.matrix[block + k] += factor * state.soft.own[particle, k]
-    for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
-        if graph.bond_end[place] & 1 == 0:
-            bond = graph.bond_end[place] >> 1
-            factor = step * (step + elastic.bond_damping[bond])
-            for k in range(9):
-                problem.bond[bond, k] = factor * state.soft.bond[bond, k]
 
 
 @compiled
@@ -113,8 +94,6 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
                 problem.matrix[block + i * n + i] += step * (
                     plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
                 )
-            if graph.bonds > 0:
-                _add_elasticity(plant, problem, state, step, tree)
 
 
 @entry_point(SHARE_SIGNATURE)
@@ -125,6 +104,34 @@ def _fill_smooth(world: Table, first: int, last: int, _unused: int) -> int:
         return graph_of(world, state)
     smooth_terms(world, state, world.shared_step, first, last)
     return OK
+
+
+@compiled_method
+def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) -> int:
+    """Add (δt² + δt β) K of deformable bodies to A."""
+    problem = world.problem
+    elastic = world.plant.elastic
+    soft = state.soft
+    for particle in range(elastic.particles):
+        tree = elastic.particle_tree[particle]
+        if tree < 0:
+            continue
+        factor = step * (step + elastic.particle_damping[particle])
+        block = problem.graph.block_start[tree]
+        for k in range(9):
+            problem.matrix[block + k] += factor * soft.own[particle, k]
+    for bond in range(elastic.bonds):
+        factor = step * (step + elastic.bond_damping[bond])
+        for k in range(9):
+            problem.bond[bond, k] = factor * soft.bond[bond, k]
+    return OK
+
+
+@compiled
+def fill_elasticity(world: Table, state: Table, step: float) -> None:
+    """Add what deformable bodies have to what `smooth_terms` has filled for all trees."""
+    if world.plant.elastic.particles > 0:
+        call_method(world.fill_elasticity, world, state, 0, step)
 
 
 @compiled_method
@@ -142,6 +149,7 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     )
     if code != OK:
         return code
+    fill_elasticity(world, state, step)
     code = solve_potentials(world, state, step)
     if code == OK and world.center_gyroscopic == 1:
         code = center_gyroscopic_forces(world, state, step)
@@ -201,6 +209,7 @@ class IcfMethod(ConvexMethod):
 
     kernel = icf_method
     solution = icf_solution
+    flex_kernels = (*PARTICLE_KERNELS, _fill_elasticity)
 
     def __init__(
         self,
@@ -234,6 +243,8 @@ class IcfMethod(ConvexMethod):
     def prepare(self, world: World) -> None:
         super().prepare(world)
         install_icf(world.table)
+        if world.plant.model.nflex > 0:
+            world.table.fill_elasticity = _fill_elasticity.address
         problem = world.problem
         install_law(problem, self.law)
         if self.law.coupled:

@@ -75,7 +75,6 @@ def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
     contacts.link_tree[link] = tree
     contacts.link_start[link] = start
     contacts.link_size[link] = size
-    contacts.link_soft[link] = 0
     contacts.link_count = link + 1
     state.work.body_link[body] = link
     return link

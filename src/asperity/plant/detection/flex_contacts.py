@@ -452,6 +452,8 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
     pair = NO_PAIR
     for p in range(plant.elastic.particles):
         state.soft.vertex_geom[p] = 0
+    for link in range(contacts.link_soft.size):
+        contacts.link_soft[link] = 0
     for index in range(found):
         address = contact_address(plant, state, index)
         if not counts_as_contact(plant, address):
