@@ -97,7 +97,7 @@ def _update(problem: Table, panel: int, source: int, entry: int) -> None:
                 right = rows + 8 * run[s, 0]
                 _subtract_four(target + 8 * run[s, 1], stride, left, step, right, n, run[s, 2])
             k += 4
-        for k in range(k, rows_of_run):
+        while k < rows_of_run:
             left = rows + 8 * (run[r, 0] + k)
             row = run[r, 1] + k
             target = base + row * stride
@@ -105,6 +105,7 @@ def _update(problem: Table, panel: int, source: int, entry: int) -> None:
             for s in range(r + 1, count):
                 right = rows + 8 * run[s, 0]
                 subtract_rows(target + 8 * run[s, 1], left, step, right, step, n, run[s, 2])
+            k += 1
 
 
 @compiled
