@@ -18,7 +18,7 @@ FLOORS = (
     {"arguments", "fixed_attributes", "renamed", "shown"},
     {"compiled"},
     {"geometry"},
-    {"contact"},
+    {"contact", "soft"},
     {"plant"},
     {"loading"},
     {"convex"},

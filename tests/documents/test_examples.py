@@ -49,6 +49,15 @@ def test_pick_and_place_stands_the_cube_on_the_other() -> None:
     assert found.steps < 400
 
 
+def test_soft_cube_is_held() -> None:
+    module = example("soft_grasp")
+    found = module.run(accuracy=1e-3)
+    assert found.height == pytest.approx(0.125, abs=1e-3)
+    assert 0.04 < found.width < 0.048
+    assert abs(found.slip) < 1e-5
+    assert found.steps < 400
+
+
 def test_assembly_ends_in_the_notch_and_nothing_ever_touches() -> None:
     module = example("assembly")
     found = module.run(clearance=1e-4)

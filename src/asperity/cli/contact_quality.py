@@ -125,7 +125,9 @@ def _contacts(simulator: Simulator) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     count = len(contacts.point)
     velocity = np.zeros((count, 3))
     for side, sign in ((0, -1.0), (1, 1.0)):
-        body = model.geom_bodyid[contacts.geom[:, side]]
+        # Of deformable bodies the slip of geoms on them is shown.
+        geom = contacts.geom[:, side]
+        body = np.where(geom >= 0, model.geom_bodyid[geom], 0)
         # MuJoCo's body velocities (angular, linear) are those at the centre of mass of the tree.
         arm = contacts.point - data.subtree_com[model.body_rootid[body]]
         motion = data.cvel[body]

@@ -65,7 +65,10 @@ def load(
         elif text not in notes:
             notes.append(text)
     # Which integrators know adhesion is said when one is chosen.
-    return model, (*notes, *check_supported(model, every_actuator=True, every_friction=True))
+    return model, (
+        *notes,
+        *check_supported(model, every_actuator=True, every_friction=True, no_flexes=None),
+    )
 
 
 def _add_floor(spec: mujoco.MjSpec, height: float) -> None:

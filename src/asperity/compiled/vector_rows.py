@@ -23,6 +23,7 @@ __all__ = [
     "dot",
     "eliminate_8",
     "scale",
+    "subtract_four_8",
     "subtract_products",
 ]
 
@@ -201,6 +202,36 @@ def eliminate_8(
         return context.get_dummy_value()
 
     return types.void(*[_ADDRESS] * 6), codegen
+
+
+@intrinsic
+def subtract_four_8(
+    _context: Any, target: Any, length: Any, left: Any, step: Any, right: Any, stride: Any, n: Any
+) -> Any:
+    """``target[r] −= Σ_k left[k][r] · right[k]`` for four rows r, with the step between them.
+
+    Each of four sums waits for itself alone, and a row on the right is read once for all.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        target, length, left, step, right, stride, n = args
+        rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(4)]
+        totals = [cgutils.alloca_once(builder, _kind(8)) for _ in rows]
+        for row, total in zip(rows, totals, strict=True):
+            builder.store(_load(builder, row, 8), total)
+        with cgutils.for_range(builder, n) as loop:
+            numbers = builder.add(left, builder.mul(loop.index, step))
+            row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), 8)
+            for r, total in enumerate(totals):
+                one = _load(builder, builder.add(numbers, numbers.type(8 * r)), 1)
+                product = builder.fmul(row, _spread(builder, one, 8), flags=_CONTRACT)
+                value = builder.fsub(builder.load(total), product, flags=_CONTRACT)
+                builder.store(value, total)
+        for row, total in zip(rows, totals, strict=True):
+            _store(builder, builder.load(total), row, 8)
+        return context.get_dummy_value()
+
+    return types.void(*[_ADDRESS] * 7), codegen
 
 
 subtract_products = {width: _make_products(width, added=False) for width in WIDTHS}

@@ -46,6 +46,8 @@ CONTACT_SET = Layout(
     link_tree="i8[links]",
     link_start="i8[links]",  # first entry in the chain arrays; meaningless for spatial trees
     link_size="i8[links]",
+    # 1 of a point of an element: dofs of several trees, of which `link_tree` is one; no turning
+    link_soft="i8[links]",
     chain_dof="i8[chain]",
     chain_column="f8[chain, 6]",  # (angular, linear)
     # one row per contact
@@ -66,7 +68,9 @@ CONTACT_SET = Layout(
     # about both tangents [m], and for torsion [m]
     slip_scale="f8[contacts, 4]",
     surface_velocity="f8[contacts, 2]",  # of B relative to A along t1, t2 [m/s]
-    geom="i8[contacts, 2]",
+    geom="i8[contacts, 2]",  # of a flex its number, counted on from the last geom's
+    element="i8[contacts, 2] = -1",  # of a flex, or
+    vertex="i8[contacts, 2] = -1",  # the vertex; −1 of geoms
     source="i8[contacts]",  # index among MuJoCo's contacts
     area="f8[contacts]",  # of a patch that the contact stands for [m²]; 0 for a point contact
     patch="i8[contacts] = -1",  # number of the patch of pressure fields, −1 for a point contact

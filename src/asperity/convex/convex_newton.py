@@ -66,6 +66,7 @@ from asperity.convex.island_steps import (
     prepare_direction,
 )
 from asperity.convex.line_search import line_search
+from asperity.convex.particles.solver import install_particles
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
 )
@@ -456,7 +457,12 @@ def _is_left_out(problem: Table) -> bool:
 def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
     if _is_left_out(problem):
         return CONVERGED
-    if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
+    alone = problem.last_tree - problem.first_tree == 1
+    if (
+        alone
+        and problem.first_contact == problem.last_contact
+        and problem.first_row == problem.last_row
+    ):
         return _solve_free(problem)
     return _solve_island(problem, contacts, rows)
 
@@ -508,7 +514,10 @@ def install_solver(problem: Table) -> None:
     # Of robots only: it is large, and piles need not compile it.
     large = large_trees(graph)
     graph.large_tree = int(large[0]) if len(large) == 1 else -1
-    if graph.ntree >= FEWEST_TREES:
+    # Threads do not share the work of bonds yet.
+    if graph.bonds > 0:
+        install_particles(problem)
+    elif graph.ntree >= FEWEST_TREES:
         install_divided(problem)
     if len(large) > 0:
         problem.solve_in_contact_space = solve_in_contact_space.address

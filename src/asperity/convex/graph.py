@@ -12,6 +12,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chains import fill_chains
@@ -70,8 +71,9 @@ def _join(graph: Table, a: int, b: int) -> tuple[bool, bool]:
 
 
 @compiled
-def _symbolic(graph: Table, contacts: Table, rows: Table, islands: int) -> int:
+def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int:
     """Recompute order and structure, component by component; returns the size of all blocks."""
+    graph = problem.graph
     ntree = graph.ntree
     clear_couplings(graph)
     for contact in range(contacts.count):
@@ -80,12 +82,17 @@ def _symbolic(graph: Table, contacts: Table, rows: Table, islands: int) -> int:
             couple(graph, a, b)
     for row in range(rows.count):
         couple(graph, rows.tree[row, 0], rows.tree[row, 1])
+    if graph.bonds > 0:
+        call_pp_status(problem.prepare_order, problem, contacts)
     for tree in range(ntree):
         graph.order[tree] = tree
     _list_islands(graph, islands)
     for tree in range(ntree):
         graph.order[tree] = graph.island_tree[tree]
-    return eliminate_islands(graph, islands)
+    size = eliminate_islands(graph, islands)
+    if graph.bonds > 0:
+        size = call_pp_status(problem.list_panels, problem, islands)
+    return size
 
 
 @compiled
@@ -187,8 +194,8 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     nrow = rows.count
 
     for tree in range(ntree):
-        parent[tree] = tree
-    components = ntree
+        parent[tree] = graph.bond_root[tree]
+    components = graph.bond_groups
     known = True
     for contact in range(ncontact):
         if _is_next(link, contact):
@@ -208,8 +215,10 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
 
     islands = _number_islands(graph, parent)
     status = OK
+    if graph.bonds > 0:
+        known = known and call_pp_status(problem.couple_points, problem, contacts) == 1
     if not known or components != graph.components:
-        graph.coupling_size = _symbolic(graph, contacts, rows, islands)
+        graph.coupling_size = _symbolic(problem, contacts, rows, islands)
         graph.components = components
         status = PATTERN_CHANGED
     if graph.coupling_size > problem.coupling.size:
@@ -217,6 +226,8 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         return COUPLING_TOO_SMALL
 
     _list_islands(graph, islands)
+    if graph.bonds > 0:
+        call_ppp_status(problem.touch_panels, problem, contacts, rows)
     graph.islands = islands
     island = parent[ntree : 2 * ntree]
     fill_chains(graph, contacts, rows)

@@ -53,6 +53,31 @@ GRAPH = Layout(
     island_path_start="i8[ntree + 1]",
     link_order="i8[links]",  # links of articulated trees by island
     island_link_start="i8[ntree + 2]",
+    # bonds of trees of three dofs, which A couples (`asperity.convex.particles`)
+    bonds="i8",
+    bond_tree="i8[bonds, 2]",
+    bond_at="i8[bonds]",  # offset of the block in `coupling`
+    bond_later="i8[bonds]",  # which one of its trees is eliminated later, 0 or 1
+    bond_first="i8[ntree + 1]",  # a tree's bonds in the list of all ends of bonds,
+    bond_end="i8[2 * bonds]",  # each the bond, doubled, and 1 more for its second tree
+    bond_root="i8[ntree]",  # the first of all trees that hang together by bonds
+    bond_rank="i8[ntree]",  # its place in the order of elimination, −1 of trees without bonds
+    bond_groups="i8",  # number of such groups, single trees included
+    # panels: trees of islands with bonds that are eliminated together
+    # (`asperity.convex.particles.panels`)
+    panels="i8",
+    tree_panel="i8[bonded_trees] = -1",
+    tree_row="i8[bonded_trees]",  # of its first dof in its panel
+    tree_island="i8[bonded_trees] = -1",  # when panels were listed
+    panel_first="i8[bonded_trees]",  # places [first, last) in `order`
+    panel_last="i8[bonded_trees]",
+    panel_width="i8[bonded_trees]",  # dofs of its own trees,
+    panel_stride="i8[bonded_trees]",  # and of later neighbours as well: the length of a row
+    panel_at="i8[bonded_trees]",  # offset in `coupling`
+    panel_touched="i8[bonded_trees]",  # 1 if contacts and rows change its factor
+    update_start="i8[bonded_trees + 2]",  # per panel, those before it that change it,
+    update_panel="i8[panel_pairs]",
+    update_entry="i8[panel_pairs]",  # and the entry of the first of its trees that they couple with
     # graph of trees
     islands="i8",
     components="i8 = -1",  # of the symbolic factorization, −1 if there is none

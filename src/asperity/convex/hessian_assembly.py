@@ -31,6 +31,8 @@ from asperity.convex.spatial_hessian import (
 __all__ = [
     "add_contacts",
     "add_lower",
+    "add_own",
+    "add_pair",
     "add_rows",
     "assemble",
     "begin_blocks",
@@ -109,7 +111,7 @@ def subtract_spatial(
 
 
 @inlined
-def _add_own(
+def add_own(
     problem: Table,
     contacts: Table,
     link: int,
@@ -193,7 +195,7 @@ def _add_cross(
 
 
 @inlined
-def _add_pair(
+def add_pair(
     problem: Table,
     contacts: Table,
     a: int,
@@ -205,15 +207,15 @@ def _add_pair(
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
     if a < 0 or b < 0:
-        _add_own(problem, contacts, max(a, b), p, q, g)
+        add_own(problem, contacts, max(a, b), p, q, g)
         return
     tree = contacts.link_tree[a]
     if tree == contacts.link_tree[b] and not problem.graph.tree_spatial[tree]:
         add_within(problem, contacts, a, b, p, q, g)
         return
     q_b, between, p_b = other_side(d, g, q, p)
-    _add_own(problem, contacts, a, p, q, g)
-    _add_own(problem, contacts, b, p_b, q_b, g)
+    add_own(problem, contacts, a, p, q, g)
+    add_own(problem, contacts, b, p_b, q_b, g)
     _add_cross(problem, contacts, a, b, between, q, q_b, g)
 
 
@@ -284,7 +286,7 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
             end += 1
         active, p, q, g = sum_of_contacts(problem, contacts, begin, end, a >= 0)
         if active:
-            _add_pair(problem, contacts, a, b, between_arms(contacts, c), p, q, g)
+            add_pair(problem, contacts, a, b, between_arms(contacts, c), p, q, g)
         begin = end
 
 

@@ -44,7 +44,7 @@ from asperity.convex.potentials.contact_driver import (
     update_estimates,
 )
 from asperity.convex.potentials.rows import evaluate_rows
-from asperity.convex.problem import CONVERGED, NOT_CONVERGED
+from asperity.convex.problem import CONVERGED, NOT_CONVERGED, OF_VELOCITY
 
 __all__ = [
     "begin_island",
@@ -128,6 +128,8 @@ def guess_velocities(problem: Table, contacts: Table) -> None:
 def begin_island(problem: Table, rows: Table) -> None:
     """Fill A v and the velocities of rows for the guess."""
     multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
+    if problem.graph.bonds > 0:
+        call_pp_status(problem.multiply_bonds, problem, OF_VELOCITY)
     if problem.guess_is_known == 0:
         row_velocities(
             problem.graph,

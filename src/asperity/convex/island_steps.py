@@ -23,6 +23,7 @@ from asperity.convex.ellipsoids import move_turns
 from asperity.convex.island import island_velocities
 from asperity.convex.matrix import multiply
 from asperity.convex.paths import spread_velocities
+from asperity.convex.problem import OF_DIRECTION
 
 __all__ = [
     "begin_direction",
@@ -102,6 +103,8 @@ def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
         problem.direction,
         problem.direction_product,
     )
+    if graph.bonds > 0:
+        call_pp_status(problem.multiply_bonds, problem, OF_DIRECTION)
 
 
 @compiled

@@ -13,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_ppppn_status
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row
 
 __all__ = ["gather_forces", "make_paths", "spread_velocities"]
@@ -21,6 +22,9 @@ __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 @compiled
 def _place_link(graph: Table, contacts: Table, link: int, count: int) -> int:
     """Give places to the dofs of a link that have none; returns how many there are then."""
+    if contacts.link_soft[link] == 1:
+        graph.link_tip[link] = -1
+        return count
     start = contacts.link_start[link]
     parent = -1
     # Chains begin at the link.
@@ -99,8 +103,12 @@ def spread_velocities(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
-        for a in range(6):
-            vector[base + a] = velocity[tip, a]
+        if tip >= 0:
+            for a in range(6):
+                vector[base + a] = velocity[tip, a]
+    if graph.bonds > 0:
+        at = vector.ctypes.data
+        call_ppppn_status(problem.spread_to_points, problem, contacts, first, last, at)
 
 
 @compiled
@@ -119,8 +127,12 @@ def gather_forces(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
-        for a in range(6):
-            force[tip, a] += vector[base + a]
+        if tip >= 0:
+            for a in range(6):
+                force[tip, a] += vector[base + a]
+    if graph.bonds > 0:
+        at = vector.ctypes.data
+        call_ppppn_status(problem.gather_from_points, problem, contacts, first, last, at)
     data = force.ctypes.data
     columns = contacts.chain_column.ctypes.data
     for i in range(end - 1, begin - 1, -1):

@@ -21,6 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from asperity.compiled import Layout, Table
+from asperity.convex.bond_fields import bond_fields
 from asperity.convex.chains import chain_fields
 from asperity.convex.divided_layout import DIVIDED_FIELDS
 from asperity.convex.graph_layout import GRAPH
@@ -36,6 +37,8 @@ __all__ = [
     "MOST_TREES",
     "NON_FINITE",
     "NOT_CONVERGED",
+    "OF_DIRECTION",
+    "OF_VELOCITY",
     "PAIRS",
     "PROBLEM",
     "REDUCED_WIDTH",
@@ -58,6 +61,10 @@ NON_FINITE = 2
 ASSEMBLED = 0
 PAIRS = 1
 UNCOUPLED = 2
+
+# To which of A v and A p bonds are to be added.
+OF_VELOCITY = 0
+OF_DIRECTION = 1
 
 # Stopping criteria (see `asperity.convex.convex_newton`) and line searches.
 RESIDUAL_AND_STEP = 0
@@ -142,6 +149,10 @@ SCRATCH = Layout(
     patch="f8[3, 36]",
     projection="f8[6, largest_tree]",
     jacobian="f8[2, 3, 6]",  # of both sides of one contact
+    # panels (`asperity.convex.particles`)
+    tree_column="i8[bonded_trees]",  # of a tree in the panel at hand
+    run="i8[bonded_trees, 3]",  # of its columns
+    panel_part="f8[bonded_dofs]",  # of a vector
 )
 """What belongs to the island at hand, wherever it is."""
 
@@ -153,6 +164,8 @@ PROBLEM = Layout(
     scratch=SCRATCH,
     # the smooth part
     matrix="f8[matrix_room]",  # A, block by block
+    bond="f8[bonds, 9]",  # A between the first tree of a bond and the second
+    panel_kept="i8[bonded_trees]",  # 1 of panels that are factorized and stay so in this solve
     plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
     mass_diagonal="f8[nv] = 1",  # diag(M), which scales the norms
     mass_inverse_diagonal="f8[nv] = 1",
@@ -230,6 +243,17 @@ PROBLEM = Layout(
     solve_factors="i8",
     line_search="i8",
     solve_in_contact_space="i8",  # or 0
+    # where there are bonds (`asperity.convex.particles.solver`)
+    assemble_trees="i8",
+    factorize_trees="i8",
+    solve_trees="i8",
+    list_panels="i8",
+    touch_panels="i8",
+    couple_points="i8",
+    prepare_order="i8",
+    multiply_bonds="i8",
+    spread_to_points="i8",
+    gather_from_points="i8",
     extension="i8",  # the table of a solver that needs one of its own, or 0
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
     # 1: contact and row velocities of the guess are filled already
@@ -254,20 +278,32 @@ def new_problem(
     links: int,
     rows: int,
     dof_parent: np.ndarray | None = None,
+    bond_tree: np.ndarray | None = None,
+    bond_rank: np.ndarray | None = None,
     max_iterations: int = 100,
     reuse_iterations: int = 0,
 ) -> Table:
     """Allocate a problem for a set of kinematic trees.
 
     ``dof_parent`` is the degree of freedom before each one in its tree, −1 for the first. Without
-    it A is taken for dense within a tree.
+    it A is taken for dense within a tree. ``bond_tree`` are pairs of trees of three dofs that A
+    couples, shape (bonds, 2), and ``bond_rank`` the places of these trees in their order of
+    elimination, −1 of others, shape (ntree,).
     """
     ntree = len(tree_size)
     nv = int(np.sum(tree_size))
     block_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
     largest = int(tree_size.max(initial=6))
     chains = chain_fields(tree_start, tree_size, dof_parent)
-    sizes = {"contacts": contacts, "rows": rows, "links": links}
+    bonds = bond_fields(ntree, bond_tree, bond_rank)
+    bonded = len(bonds["bond_tree"]) > 0
+    sizes = {
+        "contacts": contacts,
+        "rows": rows,
+        "links": links,
+        "bonds": len(bonds["bond_tree"]),
+        "bonded_trees": ntree if bonded else 0,
+    }
     table = Table(
         PROBLEM,
         **sizes,
@@ -283,6 +319,7 @@ def new_problem(
             chains=len(chains["chain_first"]),
             spans=len(chains["mass_span"]),
             tree_pairs=max(1, ntree * (ntree - 1) // 2),
+            panel_pairs=ntree * (ntree - 1) // 2 if bonded else 0,
             tree_start=tree_start.astype(np.int64),
             tree_size=tree_size.astype(np.int64),
             tree_spatial=tree_spatial.astype(np.int64),
@@ -291,6 +328,7 @@ def new_problem(
             order=np.arange(ntree, dtype=np.int64),
             position=np.arange(ntree, dtype=np.int64),
             fewest_divided=ntree + 1,  # no island is, at first
+            **bonds,
             **chains,
         ),
         law=Table(LAW, contacts=contacts, rows=rows),
@@ -298,6 +336,8 @@ def new_problem(
         scratch=Table(
             SCRATCH,
             ntree=ntree,
+            bonded_trees=sizes["bonded_trees"],
+            bonded_dofs=nv if bonded else 0,
             response_room=min(nv, MOST_TREES * largest),
             largest_tree=largest,
         ),

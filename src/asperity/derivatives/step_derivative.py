@@ -13,7 +13,7 @@ from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.displaced_steps import DisplacedSteps
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState, Tangent, chain
-from asperity.errors import SimulationError
+from asperity.errors import ModelError, SimulationError
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.integrators.methods.icf import IcfMethod
 from asperity.integrators.methods.step_doubling import StepDoubling
@@ -22,6 +22,7 @@ from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
+from asperity.plant.model.names import element
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
@@ -50,6 +51,12 @@ class StepDerivative:
     def _make_steps(self) -> None:
         """Prepare derivatives of steps in the simulator's present world."""
         simulator = self.simulator
+        if simulator.model.nflex > 0:
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, 0)
+            raise ModelError(
+                f"{name} is deformable, and steps of deformable bodies have no derivatives; take "
+                "differences of whole simulations."
+            )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
         self.convex: ConvexStep | None = None

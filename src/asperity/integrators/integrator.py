@@ -95,6 +95,11 @@ class Integrator(abc.ABC):
     takes_every_friction: ClassVar[bool] = False
     """Whether contacts have torsion, rolling and different friction along their tangents."""
 
+    @property
+    def no_flexes(self) -> str | None:
+        """Name of what does not simulate deformable bodies; None if it does."""
+        return type(self).__name__
+
     time_step: float | None
     """The fixed step [s], or None under error control."""
 

@@ -127,6 +127,11 @@ def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> Non
                 target.slip_scale[i, a] = source.slip_scale[i, a]
             for a in range(3):
                 target.angular_impulse[i, a] = source.angular_impulse[i, a]
+    if state.soft.force.shape[0] > 0:
+        for i in range(first, last):
+            for side in range(2):
+                target.element[i, side] = source.element[i, side]
+                target.vertex[i, side] = source.vertex[i, side]
 
 
 @compiled

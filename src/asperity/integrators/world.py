@@ -38,7 +38,7 @@ from asperity.plant.shared_positions import (
     SharedPositions,
     can_share_positions,
 )
-from asperity.plant.state import State
+from asperity.plant.state import State, link_room
 
 __all__ = ["THREAD_KERNELS", "Memory", "World"]
 
@@ -170,9 +170,11 @@ class World(HoldsAddresses):
                 tree_size=plant.table.tree_size,
                 tree_spatial=plant.table.tree_spatial,
                 contacts=self.contact_capacity,
-                links=model.nbody + 1,
+                links=link_room(model, self.contact_capacity),
                 rows=self.row_capacity,
                 dof_parent=plant.table.dof_parent,
+                bond_tree=plant.table.elastic.bond_tree,
+                bond_rank=plant.table.elastic.tree_rank,
             )
             self.table.problem = self._problem
 
@@ -331,6 +333,8 @@ class World(HoldsAddresses):
             for state in self.evaluated_states:
                 state.grow_contacts(self.contact_capacity)
             self.problem.resize(contacts=self.contact_capacity)
+            if self.plant.model.nflex > 0:
+                self.problem.resize(links=link_room(self.plant.model, self.contact_capacity))
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
             for memory in self.memories:
                 memory.grow_contacts(self.contact_capacity)

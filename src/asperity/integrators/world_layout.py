@@ -150,6 +150,7 @@ WORLD = Layout(
     deliver="i8",
     # compiled entry points that do a part of the trees or contacts (`SHARE_SIGNATURE`)
     fill_smooth="i8",
+    fill_elasticity="i8",  # or 0
     fill_velocities="i8",
     move_trees="i8",
     write_results="i8",

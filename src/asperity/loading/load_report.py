@@ -58,7 +58,7 @@ def report_on(model: mujoco.MjModel, source: str, notes: list[str]) -> LoadRepor
 
 
 def _can_collide(model: mujoco.MjModel) -> bool:
-    if model.npair:
+    if model.npair or np.any(model.flex_contype) or np.any(model.flex_conaffinity):
         return True
     kinds = np.column_stack(
         [model.geom_contype, model.geom_conaffinity, model.body_weldid[model.geom_bodyid]]

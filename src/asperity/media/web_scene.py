@@ -14,6 +14,7 @@ import rich
 from asperity.errors import MissingExtra
 from asperity.media.bodies import MovingBody, display_nodes
 from asperity.media.camera import viewpoint
+from asperity.media.flexes import Flexes, has_flexes
 from asperity.media.patches import PatchTriangles, pressure_colors
 from asperity.media.recording import Recording
 from asperity.media.tendons import Tendons, has_tendons
@@ -128,6 +129,8 @@ class Nodes(NamedTuple):
     """Every part of every body, also of what does not move."""
     tendons: Tendons | None
     """None in a model without spatial tendons."""
+    flexes: Flexes | None = None
+    """None in a model without deformable bodies."""
 
     def update(self, data: mujoco.MjData) -> None:
         """Send what has changed."""
@@ -135,14 +138,21 @@ class Nodes(NamedTuple):
             mover.update(data)
         if self.tendons is not None:
             self.tendons.update(data)
+        if self.flexes is not None:
+            self.flexes.update(data)
 
 
 def add_nodes(server: Any, recording: Recording, *, seen_through: bool = False) -> Nodes:
-    """Put all bodies and tendons into the page, at their poses at the first frame."""
+    """Put all bodies, tendons and flexes into the page, at their poses at the first frame."""
     model = recording.model
     data = mujoco.MjData(model)
     recording.pose(data, float(recording.time[0]))
-    nodes = Nodes([], [], Tendons(server, model) if has_tendons(model) else None)
+    nodes = Nodes(
+        [],
+        [],
+        Tendons(server, model) if has_tendons(model) else None,
+        Flexes(server, model, data) if has_flexes(model) else None,
+    )
     for node in display_nodes(model, data):
         handle = server.scene.add_frame(f"/{node.name}", show_axes=False)
         nodes.parts.extend(_add_part(server, node, k) for k in range(len(node.parts)))

@@ -54,6 +54,8 @@ def _find_positions(plant: Table, state: Table) -> None:
         call_pp(plant.com_pos, plant.model, state.data)
     if plant.has_tendons:
         call_pp(plant.tendon, plant.model, state.data)
+    if plant.find_elasticity != 0:
+        call_pp(plant.flex, plant.model, state.data)
 
 
 @compiled
@@ -245,6 +247,11 @@ def _forces(plant: Table, state: Table) -> None:
     _add_applied(plant, state, force)
     if plant.has_actuators:
         actuator_forces(plant, state, force)
+    for p in range(plant.elastic.particles):
+        dof = plant.elastic.particle_dof[p]
+        if dof >= 0:
+            for a in range(3):
+                force[dof + a] += state.soft.force[p, a]
     force_to_solver(plant, state.cdof, force, state.force)
 
 
@@ -305,9 +312,11 @@ def evaluate_motion(plant: Table, state: Table) -> int:
     if plant.has_actuators:
         call_pp(plant.transmission, model, data)
     if not plant.only_free_bodies:
-        call_pp(plant.forward_velocity, model, data)
+        call_pp(plant.forward_velocity, plant.smooth_model, data)
     if plant.has_actuators:
         call_pp(plant.forward_actuation, model, data)
+    if plant.find_elasticity != 0:
+        call_pp_status(plant.find_elasticity, plant, state)
     _read_smooth(plant, state)
     return EVALUATED
 

@@ -12,14 +12,17 @@ from asperity.contact.hydroelastic.fields import part_boxes
 from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.detection.collision import read_contacts
-from asperity.plant.detection.detection_model import detection_struct
+from asperity.plant.detection.detection_model import detection_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
+from asperity.plant.detection.flex_contacts import read_flex_contacts
 from asperity.plant.detection.near_pair_lists import list_pairs
 from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs
 from asperity.plant.detection.sweep import colliding_geoms, inner_radii
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
+from asperity.plant.elasticity import find_elasticity
 from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.flexes import FLEX_ARRAYS, elastic_table
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
@@ -36,6 +39,7 @@ _FUNCTIONS = {
     "kinematics": "mj_kinematics",
     "com_pos": "mj_comPos",
     "tendon": "mj_tendon",
+    "flex": "mj_flex",
     "make_mass": "mj_makeM",
     "collision": "mj_collision",
     "transmission": "mj_transmission",
@@ -77,6 +81,9 @@ _CONTACT_OFFSETS = {
     "contact_surfacevel": "surfacevel",
     "contact_dim": "dim",
     "contact_geom": "geom",
+    "contact_flex": "flex",
+    "contact_elem": "elem",
+    "contact_vert": "vert",
     "contact_first_geom": "geom1",
     "contact_second_geom": "geom2",
     "contact_exclude": "exclude",
@@ -94,7 +101,11 @@ _SHAPES = (
 
 def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[Kernel, ...]:
     """What a plant with these parameters needs compiled besides what every plant needs."""
-    fields = (read_field_contacts,) if resolve_surfaces(model, contact).any_compliant else ()
+    fields: tuple[Kernel, ...] = ()
+    if resolve_surfaces(model, contact).any_compliant:
+        fields = (read_field_contacts,)
+    if model.nflex > 0:
+        fields = (*fields, find_elasticity, read_flex_contacts)
     return (*fields, list_pairs) if can_list_pairs(model) else fields
 
 
@@ -138,6 +149,7 @@ class Plant(HoldsAddresses):
         self._evaluated = evaluated
         self._is_variant = False
         self._field_shapes: tuple[bytes, ...] | None = None
+        self._flex_numbers: tuple[bytes, ...] | None = None
         self._set_functions(evaluated)
         self.set_contact_parameters(contact)
         self.read_model(efforts)
@@ -151,6 +163,7 @@ class Plant(HoldsAddresses):
         """
         table, model = self.table, self.model
         set_trees(table, model)
+        self._set_flexes()
         self._set_geoms()
         self.set_detection()
         table.has_tendons = int(model.ntendon > 0)
@@ -234,7 +247,9 @@ class Plant(HoldsAddresses):
 
     def _set_geoms(self) -> None:
         table, model = self.table, self.model
-        table.geom_body = integers(model.geom_bodyid)
+        table.ngeom = model.ngeom
+        # Flexes count on from the geoms, and are on no body.
+        table.geom_body = np.append(integers(model.geom_bodyid), np.zeros(model.nflex, np.int64))
         table.geom_box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
         table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
@@ -248,6 +263,20 @@ class Plant(HoldsAddresses):
         table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()
+
+    def _set_flexes(self) -> None:
+        """Make the elements of the flexes as they are now."""
+        numbers: tuple[bytes, ...] = ()
+        if self.model.nflex > 0:
+            numbers = tuple(getattr(self.model, name).tobytes() for name in FLEX_ARRAYS)
+        if numbers != self._flex_numbers:
+            self.table.elastic = elastic_table(self.model, self.table.dof_tree)
+            self._flex_numbers = numbers
+        address = int(self.table.model)
+        self._smooth = smooth_struct(address, self.model)
+        self.table.smooth_model = address if self._smooth is None else self._smooth.ctypes.data
+        soft = self._evaluated and self.model.nflex > 0
+        self.table.find_elasticity = find_elasticity.address if soft else 0
 
     def set_detection(self) -> None:
         """Let collision detection leave out what costs it more than it saves."""
@@ -270,10 +299,17 @@ class Plant(HoldsAddresses):
             # A change of masses or gains must not cost what tetrahedra do.
             self.surfaces = resolve_surfaces(self.model, self.contact)
             self.fields = make_fields(self.model, self.surfaces)
+            if self.fields.any and self.model.nflex > 0:
+                raise ModelError(
+                    "Pressure fields and deformable bodies cannot be in one model; let all geoms "
+                    "touch in points (surface='point')."
+                )
             self._field_shapes = shapes
         self.table.fields = self.fields
         self._set_inner_radii()
         reader = read_field_contacts if self.fields.any else read_contacts
+        if self.model.nflex > 0:
+            reader = read_flex_contacts
         self.table.read_contacts = reader.address if self._evaluated else 0
 
     def _shapes(self) -> tuple[bytes, ...]:

@@ -7,6 +7,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK, FIELDS
 from asperity.plant.detection.near_pairs_layout import NEAR_PAIRS, POSSIBLE_PAIRS
+from asperity.soft.layout import ELASTIC
 
 __all__ = [
     "CONTACTS_FULL",
@@ -17,6 +18,7 @@ __all__ = [
     "OTHER_FORCES",
     "PLANT",
     "ROWS_FULL",
+    "SOFT",
     "STATE",
     "TREES",
     "VALID",
@@ -61,6 +63,9 @@ OFFSETS = Layout(
     contact_surfacevel="i8",
     contact_dim="i8",
     contact_geom="i8",
+    contact_flex="i8",
+    contact_elem="i8",
+    contact_vert="i8",
     contact_first_geom="i8",
     contact_second_geom="i8",
     contact_exclude="i8",
@@ -73,10 +78,12 @@ PLANT = Layout(
     "plant",
     model="i8",
     detection_model="i8",  # as collision detection gets it
+    smooth_model="i8",  # as the velocity stage gets it: without flexes, whose forces are ours
     # MuJoCo's functions
     kinematics="i8",
     com_pos="i8",
     tendon="i8",
+    flex="i8",
     make_mass="i8",
     collision="i8",
     transmission="i8",
@@ -95,6 +102,7 @@ PLANT = Layout(
     read_constraints="i8",
     evaluate_motion="i8",
     list_pairs="i8",  # 0 where MuJoCo searches the pairs itself
+    find_elasticity="i8",  # 0 where there are no flexes
     possible_pairs=POSSIBLE_PAIRS,
     # what the model needs
     has_tendons="i8",
@@ -115,6 +123,7 @@ PLANT = Layout(
     nv="i8",
     na="i8",
     nbody="i8",
+    ngeom="i8",
     ntree="i8",
     tree_start="i8[:]",
     tree_size="i8[:]",
@@ -137,6 +146,7 @@ PLANT = Layout(
     dof_tree="i8[:]",
     dof_body="i8[:]",
     bodies="i4[:]",  # their numbers, 0, 1, ..., as MuJoCo takes lists of them
+    elastic=ELASTIC,
     geom_body="i8[:]",
     plane_cylinder="i8[:,:]",  # pairs of geoms of these types, one of which moves
     # motion of geoms between samples
@@ -239,6 +249,10 @@ WORK = Layout(
     gains="f8[trees, inertia]",
     tree_motion="f8[trees, motion]",  # (`asperity.plant.tree_motion`)
     pair_material="f8[parameters]",
+    # of contacts of flexes, of a surface (`asperity.plant.detection.flex_contacts`)
+    contact_share="f8[contacts]",
+    contact_depth="f8[contacts]",
+    contact_weight="f8[contacts]",
     fields=FIELD_WORK,
 )
 
@@ -265,6 +279,18 @@ GLIDING = Layout(
     relaxes="i8",
     default_relaxation="f8",  # [s]; negative for the time step
     gravity="f8",  # [m/s²]
+)
+
+SOFT = Layout(
+    "elasticity at a state",
+    energy="f8",  # [J]
+    position="f8[particles, 3]",  # in the frames of the flexes [m]
+    force="f8[particles, 3]",  # [N]
+    own="f8[particles, 9]",  # stiffness of a particle with itself [N/m],
+    bond="f8[bonds, 9]",  # and of the first one of a bond with the second
+    work="f8[3, 24]",
+    work_points="f8[11, 6]",
+    vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known
 )
 
 STATE = Layout(
@@ -305,6 +331,7 @@ STATE = Layout(
     # with places for the spatial velocities of links, like the convex problem's vectors
     velocity="f8[nv + 6 * links]",
     force="f8[nv]",  # without joint damping
+    soft=SOFT,
     act_dot="f8[na]",
     cdof="f8[nv, 6]",
     # MuJoCo's arrays (views of the MjData)
@@ -316,6 +343,8 @@ STATE = Layout(
     mj_qfrc_applied="f8[:]",
     mj_xfrc_applied="f8[:,:]",
     mj_xipos="f8[:,:]",
+    mj_xpos="f8[:,:]",
+    mj_xmat="f8[:,:]",
     mj_xquat="f8[:,:]",
     mj_cdof="f8[:,:]",
     mj_cvel="f8[:,:]",

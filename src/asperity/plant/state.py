@@ -12,10 +12,18 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK
 from asperity.plant.data_reference import DataReference
 from asperity.plant.detection.near_pairs import new_near_pairs
-from asperity.plant.plant_layouts import STATE, WORK
+from asperity.plant.plant_layouts import SOFT, STATE, WORK
 from asperity.plant.tree_motion import INERTIA, MOTION_SIZE
 
-__all__ = ["State"]
+__all__ = ["State", "link_room"]
+
+# Of the four vertices of a tetrahedron.
+_POINT_DOFS = 12
+
+
+def link_room(model: mujoco.MjModel, contacts: int) -> int:
+    """How many links there may be: bodies, and sides of contacts that are points of flexes."""
+    return model.nbody + 1 + (2 * contacts if model.nflex > 0 else 0)
 
 
 class State(HoldsAddresses):
@@ -57,7 +65,7 @@ class State(HoldsAddresses):
             nq=model.nq,
             nv=model.nv,
             na=model.na,
-            links=model.nbody + 1,
+            links=link_room(model, contacts),
             system_states=0,
             efforts=len(plant.effort_dof),
             mass_room=int(np.sum(plant.tree_size**2)),
@@ -70,6 +78,8 @@ class State(HoldsAddresses):
             mj_qfrc_applied=data.qfrc_applied,
             mj_xfrc_applied=data.xfrc_applied,
             mj_xipos=data.xipos,
+            mj_xpos=data.xpos,
+            mj_xmat=data.xmat,
             mj_xquat=data.xquat,
             mj_cdof=data.cdof,
             mj_cvel=data.cvel,
@@ -103,7 +113,10 @@ class State(HoldsAddresses):
             inertia=INERTIA,
             motion=MOTION_SIZE,
             parameters=PARAMETERS,
+            contacts=0,
         )
+        elastic = plant.elastic
+        self.table.soft = Table(SOFT, particles=int(elastic.particles), bonds=int(elastic.bonds))
         self.table.near_pairs = new_near_pairs(model)
         self.grow_contacts(contacts)
         self.grow_rows(rows)
@@ -119,6 +132,11 @@ class State(HoldsAddresses):
         model = self._model
         links = min(model.nbody, 2 * contacts) + 1
         chain = max(1, self._longest_chains(links))
+        if model.nflex > 0:
+            links += 2 * contacts
+            chain += 2 * _POINT_DOFS * contacts
+            self.table.work.resize(contacts=contacts)
+            self.table.resize(links=link_room(model, contacts))
         self.contacts = Table(CONTACT_SET, contacts=contacts, links=links, chain=chain)
         if self._plant.fields.any:
             # A face needs room for six points to begin with.

@@ -125,10 +125,18 @@ def add_contacts(plant: Table, data: int, delivered: Table, blank: int) -> int:
         for a in range(5):
             friction = max(_friction_of(contacts, c, a), _LEAST_FRICTION)
             store_double(blank + offsets.contact_friction + 8 * a, friction)
-        store_int(blank + offsets.contact_geom, contacts.geom[c, 0])
-        store_int(blank + offsets.contact_geom + 4, contacts.geom[c, 1])
-        store_int(blank + offsets.contact_first_geom, contacts.geom[c, 0])
-        store_int(blank + offsets.contact_second_geom, contacts.geom[c, 1])
+        for side in range(2):
+            geom = contacts.geom[c, side]
+            if plant.elastic.elements > 0:
+                flex = geom - plant.ngeom
+                at = blank + 4 * side
+                store_int(at + offsets.contact_flex, max(flex, -1))
+                store_int(at + offsets.contact_elem, contacts.element[c, side])
+                store_int(at + offsets.contact_vert, contacts.vertex[c, side])
+                geom = geom if flex < 0 else -1
+            store_int(blank + offsets.contact_geom + 4 * side, geom)
+            first = offsets.contact_first_geom if side == 0 else offsets.contact_second_geom
+            store_int(blank + first, geom)
         call_ppp_status(plant.add_contact, plant.model, data, blank)
     return contacts.count - load_int(data + offsets.ncon_offset)
 
@@ -379,6 +387,8 @@ def _strongest(delivered: Table, room: int) -> Table:
     copy.contacts.count = room
     for name in (
         "geom",
+        "element",
+        "vertex",
         "point",
         "frame",
         "signed_distance",

@@ -18,12 +18,14 @@ from asperity.simulator.columns import data_frame
 
 __all__ = ["Contact", "Contacts", "read_contacts"]
 
+_GEOM, _FLEX = mujoco.mjtObj.mjOBJ_GEOM, mujoco.mjtObj.mjOBJ_FLEX
+
 
 class Contact(NamedTuple):
     """One contact; see `Contacts`, whose columns these are."""
 
     geom: tuple[str, str]
-    """The two geoms by name; a geom without one goes by its number, ``"Geom 3"``."""
+    """The two geoms or flexes by name; one without goes by its number, ``"Geom 3"``."""
     point: np.ndarray
     normal: np.ndarray
     signed_distance: float
@@ -32,6 +34,9 @@ class Contact(NamedTuple):
     normal_force: float
     slip_speed: float
     patch: int
+    flex: np.ndarray
+    elem: np.ndarray
+    vert: np.ndarray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -53,7 +58,7 @@ class Contacts:
     """
 
     geom: np.ndarray
-    """Geoms, shape (n, 2)."""
+    """Geoms, −1 of a flex, shape (n, 2)."""
     point: np.ndarray
     """Where the force acts [m], shape (n, 3)."""
     normal: np.ndarray
@@ -73,6 +78,12 @@ class Contacts:
     """
     patch: np.ndarray
     """Which patch of pressure fields a contact is a point of, −1 of point contacts, shape (n,)."""
+    flex: np.ndarray
+    """Deformable bodies, −1 of a geom, shape (n, 2)."""
+    elem: np.ndarray
+    """Their elements in contact, −1 of a geom or vertex, shape (n, 2)."""
+    vert: np.ndarray
+    """Their vertices in contact, −1 of a geom or element, shape (n, 2)."""
     model: mujoco.MjModel
     """The model, which has the names."""
 
@@ -82,7 +93,7 @@ class Contacts:
     def __getitem__(self, which: Any) -> Any:
         if isinstance(which, int | np.integer):
             row = {name: values[which] for name, values in self.arrays().items()}
-            row["geom"] = tuple(self._name(g) for g in row["geom"])
+            row["geom"] = self._names(which)
             return Contact(**row)
         return replace(self, **{name: values[which] for name, values in self.arrays().items()})
 
@@ -90,7 +101,7 @@ class Contacts:
         return (self[i] for i in range(len(self)))
 
     def __repr__(self) -> str:
-        pairs = Counter(tuple(self._name(g) for g in pair) for pair in self.geom)
+        pairs = Counter(map(self._names, range(len(self))))
         listed = ", ".join(f"{a} – {b}: {n}" for (a, b), n in pairs.most_common(4))
         more = f", and {len(pairs) - 4} more pairs" if len(pairs) > 4 else ""
         total = f"; {self.normal_force.sum():.4g} N in all" if len(self) else ""
@@ -101,22 +112,23 @@ class Contacts:
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "model"}
 
     def of(self, name: str, other: str | None = None) -> Contacts:
-        """Contacts of a geom or body, or those between two.
+        """Contacts of a geom, flex or body, or those between two.
 
         Parameters
         ----------
         name, other : str
-            Names or globs such as ``"finger_*"``, of geoms, or if there is no such geom, of bodies.
+            Names or globs such as ``"finger_*"``, of geoms and flexes, or if there are none, of
+            bodies.
 
         Raises
         ------
         ArgumentError
-            If neither a geom nor a body has such a name.
+            If no geom, flex or body has such a name.
         """
-        touches = np.isin(self.geom, self._geoms(name))
+        touches = self._sides(name)
         if other is None:
             return self._chosen(touches.any(axis=1))
-        against = np.isin(self.geom, self._geoms(other))
+        against = self._sides(other)
         return self._chosen((touches & against[:, ::-1]).any(axis=1))
 
     def to_pandas(self) -> Any:
@@ -124,10 +136,13 @@ class Contacts:
         columns: dict[str, Any] = {}
         for name, values in self.arrays().items():
             if name == "geom":
-                for side, geoms in enumerate(values.T, start=1):
-                    columns[f"geom{side}"] = [self._name(g) for g in geoms]
+                names = [self._names(i) for i in range(len(self))]
+                for side in range(2):
+                    columns[f"geom{side + 1}"] = [pair[side] for pair in names]
             elif values.ndim == 1:
                 columns[name] = values
+            elif values.shape[1] == 2:
+                columns |= {f"{name}{side + 1}": values[:, side] for side in range(2)}
             else:
                 columns |= {f"{name}_{axis}": values[:, k] for k, axis in enumerate("xyz")}
         return data_frame(columns)
@@ -138,26 +153,40 @@ class Contacts:
         chosen: Contacts = self[mask]
         return chosen
 
-    def _name(self, geom: int) -> str:
-        return self.model.geom(int(geom)).name or element(
-            self.model, mujoco.mjtObj.mjOBJ_GEOM, int(geom)
+    def _names(self, number: int) -> tuple[str, ...]:
+        """Of both sides of a contact."""
+        return tuple(
+            self._name(_GEOM, geom) if geom >= 0 else self._name(_FLEX, flex)
+            for geom, flex in zip(self.geom[number], self.flex[number], strict=True)
         )
 
-    def _geoms(self, pattern: str) -> list[int]:
+    def _name(self, kind: mujoco.mjtObj, number: int) -> str:
+        name = mujoco.mj_id2name(self.model, kind, int(number))
+        return name or element(self.model, kind, int(number))
+
+    def _sides(self, pattern: str) -> np.ndarray:
+        """Which sides of which contacts have such a name, shape (n, 2)."""
         model = self.model
-        geoms = [model.geom(g).name for g in range(model.ngeom)]
-        found = [g for g, name in enumerate(geoms) if name and fnmatch.fnmatchcase(name, pattern)]
-        if found:
-            return found
-        bodies = [model.body(b).name for b in range(model.nbody)]
-        named = [b for b, name in enumerate(bodies) if fnmatch.fnmatchcase(name, pattern)]
-        if not named:
-            raise ArgumentError(f"no geom or body is named {pattern!r}.")
-        return np.flatnonzero(np.isin(model.geom_bodyid, named)).tolist()
+        geoms = _named(model, _GEOM, model.ngeom, pattern)
+        flexes = _named(model, _FLEX, model.nflex, pattern)
+        if not geoms and not flexes:
+            bodies = _named(model, mujoco.mjtObj.mjOBJ_BODY, model.nbody, pattern)
+            if not bodies:
+                raise ArgumentError(f"no geom, flex or body is named {pattern!r}.")
+            geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies)).tolist()
+        found: np.ndarray = np.isin(self.geom, geoms) | np.isin(self.flex, flexes)
+        return found
+
+
+def _named(model: mujoco.MjModel, kind: mujoco.mjtObj, count: int, pattern: str) -> list[int]:
+    """Numbers of the elements of a kind whose names match a glob."""
+    names = [mujoco.mj_id2name(model, kind, i) for i in range(count)]
+    return [i for i, name in enumerate(names) if name and fnmatch.fnmatchcase(name, pattern)]
 
 
 def read_contacts(model: mujoco.MjModel, delivered: Table) -> Contacts:
     """Contacts that a step has delivered."""
+    ngeom = model.ngeom
     contacts = delivered.contacts
     count = contacts.count
     frame = contacts.frame[:count].reshape(count, 3, 3)
@@ -165,8 +194,9 @@ def read_contacts(model: mujoco.MjModel, delivered: Table) -> Contacts:
     ellipsoidal = contacts.ellipsoidal[:count] != 0
     turn = np.where(ellipsoidal[:, None], contacts.angular_impulse[:count], 0.0) / delivered.step
     velocity = contacts.velocity[:count]
+    geom = contacts.geom[:count]
     return Contacts(
-        geom=contacts.geom[:count].copy(),
+        geom=np.where(geom < ngeom, geom, -1),
         point=contacts.point[:count].copy(),
         normal=frame[:, 2].copy(),
         signed_distance=contacts.signed_distance[:count].copy(),
@@ -175,5 +205,8 @@ def read_contacts(model: mujoco.MjModel, delivered: Table) -> Contacts:
         normal_force=force[:, 2].copy(),
         slip_speed=np.hypot(velocity[:, 0], velocity[:, 1]),
         patch=contacts.patch[:count].copy(),
+        flex=np.where(geom < ngeom, -1, geom - ngeom),
+        elem=contacts.element[:count].copy(),
+        vert=contacts.vertex[:count].copy(),
         model=model,
     )

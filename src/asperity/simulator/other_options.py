@@ -6,6 +6,7 @@ from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING
 from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
+from asperity.plant.model.flexes import check_flexes
 from asperity.simulator.exchange import publish_session
 from asperity.simulator.session import Session
 
@@ -35,6 +36,7 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
             "a simulator cannot change between fixed steps and error control; make another "
             "Simulator."
         )
+    check_flexes(session.model, integrator.no_flexes)
     method = integrator.make_method()
     if session.has_systems and not method.takes_systems:
         raise ArgumentError(

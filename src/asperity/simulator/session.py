@@ -148,6 +148,7 @@ class Session(HoldsAddresses):
             (
                 *(contact_kernels(self.model, contact) if convex else ()),
                 *method.kernels,
+                *(method.base.flex_kernels if self.model.nflex > 0 else ()),
                 *integrator.stepping.kernels,
                 *self.coupling.kernels,
                 *WATCH_KERNELS,

@@ -4,8 +4,9 @@
     v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),        q = q_0 ⊕ δt v
 
 D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit
-(in extrapolated steps springs are so in part: `.springs`); f_0 are all other smooth forces, with
-the springs' at q_0. Linear servos, limits and constraints enter as potentials
+(in extrapolated steps springs are so in part: `.springs`), and so is the elasticity of deformable
+bodies, whose K is that of `asperity.soft.corotation` at q_0, with D = β K; f_0 are all other smooth
+forces, with the springs' at q_0. Linear servos, limits and constraints enter as potentials
 (`asperity.convex.potentials`), and so do external systems
 (`asperity.integrators.external.feedback`).
 """
@@ -16,6 +17,7 @@ from asperity.compiled import Kernel, Table, compiled, entry_point
 from asperity.compiled.calls import call_method
 from asperity.compiled.team import over_ranges
 from asperity.convex.chain_cholesky import multiply_chains
+from asperity.convex.particles.solver import PARTICLE_KERNELS
 from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
@@ -105,6 +107,34 @@ def _fill_smooth(world: Table, first: int, last: int, _unused: int) -> int:
 
 
 @compiled_method
+def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) -> int:
+    """Add (δt² + δt β) K of deformable bodies to A."""
+    problem = world.problem
+    elastic = world.plant.elastic
+    soft = state.soft
+    for particle in range(elastic.particles):
+        tree = elastic.particle_tree[particle]
+        if tree < 0:
+            continue
+        factor = step * (step + elastic.particle_damping[particle])
+        block = problem.graph.block_start[tree]
+        for k in range(9):
+            problem.matrix[block + k] += factor * soft.own[particle, k]
+    for bond in range(elastic.bonds):
+        factor = step * (step + elastic.bond_damping[bond])
+        for k in range(9):
+            problem.bond[bond, k] = factor * soft.bond[bond, k]
+    return OK
+
+
+@compiled
+def fill_elasticity(world: Table, state: Table, step: float) -> None:
+    """Add what deformable bodies have to what `smooth_terms` has filled for all trees."""
+    if world.plant.elastic.particles > 0:
+        call_method(world.fill_elasticity, world, state, 0, step)
+
+
+@compiled_method
 def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
     state.step = step
@@ -119,6 +149,7 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     )
     if code != OK:
         return code
+    fill_elasticity(world, state, step)
     code = solve_potentials(world, state, step)
     if code == OK and world.center_gyroscopic == 1:
         code = center_gyroscopic_forces(world, state, step)
@@ -178,6 +209,7 @@ class IcfMethod(ConvexMethod):
 
     kernel = icf_method
     solution = icf_solution
+    flex_kernels = (*PARTICLE_KERNELS, _fill_elasticity)
 
     def __init__(
         self,
@@ -211,6 +243,8 @@ class IcfMethod(ConvexMethod):
     def prepare(self, world: World) -> None:
         super().prepare(world)
         install_icf(world.table)
+        if world.plant.model.nflex > 0:
+            world.table.fill_elasticity = _fill_elasticity.address
         problem = world.problem
         install_law(problem, self.law)
         if self.law.coupled:

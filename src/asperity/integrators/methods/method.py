@@ -63,6 +63,9 @@ class Method(HoldsAddresses, abc.ABC):
     copies_model = False
     """Whether the method keeps numbers of the model that the plant does not, meshes included."""
 
+    flex_kernels: tuple[Kernel, ...] = ()
+    """What the method needs compiled besides if there are deformable bodies."""
+
     most_steps = 1 << 40
     """Steps after which `end` wants to be called."""
 

@@ -37,7 +37,8 @@ is L-stable, and of a displacement that a stiff one takes back in a step, −π 
 of nothing. So d is taken without what they oppose (`asperity.convex.response`). Of what turns far
 in a step, whose velocities turn with it, all this says little: both shares are divided by
 1 + (φ/φ_0)⁴, with the angle φ by which the fastest body of an island turns. They are 0 on patches
-of pressure fields, whose points come and go.
+of pressure fields, whose points come and go, and in islands with deformable bodies, all of whose
+elasticity is solved for.
 """
 
 from __future__ import annotations
@@ -112,6 +113,10 @@ def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None
     for island in range(plant.ntree):
         turned = turning[island] * (step / _ANGLE) ** 2
         turning[island] = 1.0 / (1.0 + turned * turned)
+    for p in range(plant.elastic.particles):
+        tree = plant.elastic.particle_tree[p]
+        if tree >= 0:
+            turning[memory.island[tree]] = 0.0
     contacts = half.contacts
     for c in range(contacts.count):
         if contacts.patch[c] >= 0:

@@ -126,6 +126,12 @@ class Cenic(Integrator):
         require_non_negative("velocity_weight", self.velocity_weight)
 
     @property
+    def no_flexes(self) -> str | None:
+        if self.error_estimate == "trapezoid":
+            return "Cenic with error_estimate='trapezoid'"
+        return None
+
+    @property
     def stepping(self) -> ErrorControl:
         return ErrorControl(
             self.accuracy,

@@ -81,6 +81,12 @@ class Icf(Integrator):
         require_positive("friction_tolerance", self.friction_tolerance)
 
     @property
+    def no_flexes(self) -> str | None:
+        if self.friction_bound == "similar":
+            return "Icf with friction_bound='similar'"
+        return None
+
+    @property
     def stepping(self) -> Fixed:
         return Fixed(self.time_step, self.resolve_impacts)
 

@@ -40,6 +40,7 @@ from asperity.plant.trees import velocity_to_solver
 
 __all__ = [
     "REFUSED",
+    "along_normal",
     "beginning_impacts",
     "count_damped_contacts",
     "count_damped_impacts",
@@ -71,7 +72,7 @@ _DAMPED_IMPACTS = WORLD.fields["damped_impacts"].slot
 
 
 @compiled
-def _along_normal(
+def along_normal(
     plant: Table, state: Table, c: int, first: np.ndarray, second: np.ndarray
 ) -> tuple[float, float, float]:
     """A contact's normal components of two vectors in solver velocities, and its inverse mass.
@@ -197,7 +198,7 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
         c = 0
         while c < contacts.count:
             c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
-            before, parting, mobility = _along_normal(
+            before, parting, mobility = along_normal(
                 world.plant, source, chosen, source.velocity, world.scratch
             )
             _, depth, square = _as_spring(
@@ -249,7 +250,7 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
             c, chosen, depth, _, stiffness, _ = contact_group(contacts, c)
             if depth <= 0.0 or was_known(known, contacts, first):
                 continue
-            now, before, mobility = _along_normal(
+            now, before, mobility = along_normal(
                 world.plant, state, chosen, state.velocity, world.scratch
             )
             if now >= 0.0:
@@ -303,7 +304,7 @@ def count_damped_contacts(world: Table, first: int, last: int, _unused: int) -> 
         c, chosen, depth, _, stiffness, _ = contact_group(contacts, c)
         if depth <= 0.0:
             continue
-        before, parting, mobility = _along_normal(
+        before, parting, mobility = along_normal(
             world.plant, source, chosen, source.velocity, world.scratch
         )
         overlap, _, square = _as_spring(

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.integrators.contact_groups import contact_group, was_known
+from asperity.integrators.steppings.impacts import along_normal
 from asperity.plant.detection.sweep import closing_distance, passed
 from asperity.plant.detection.sweep_pairs import save_poses
 from asperity.plant.plant_layouts import STATE
@@ -41,6 +42,12 @@ def passed_before_sample(world: Table) -> bool:
     current = world.current
     save_poses(current, world.sweep)
     return passed(world.plant, current.contacts, world.sweep, sample)
+
+
+@compiled
+def _is_of_geoms(plant: Table, contacts: Table, c: int) -> bool:
+    """Whether none of a contact's sides is a flex's."""
+    return contacts.geom[c, 0] < plant.ngeom and contacts.geom[c, 1] < plant.ngeom
 
 
 @compiled
@@ -69,9 +76,14 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
         c, chosen, _, depth, stiffness, _ = contact_group(contacts, c)
         if depth <= accuracy or was_known(known, contacts, first):
             continue
-        closing = closing_distance(
-            contacts, chosen, world.sweep.position, world.sweep.rotation, current
-        )
+        if _is_of_geoms(world.plant, contacts, chosen):
+            closing = closing_distance(
+                contacts, chosen, world.sweep.position, world.sweep.rotation, current
+            )
+        else:
+            velocity = current.velocity
+            speed, _, _ = along_normal(world.plant, current, chosen, velocity, velocity)
+            closing = -speed * interval
         time = interval
         if closing > depth:
             time = interval * depth / closing

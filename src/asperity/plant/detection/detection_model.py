@@ -1,4 +1,6 @@
-"""The model as collision detection gets it: without a mid-phase that costs more than it saves.
+"""The model as some of MuJoCo's stages get it.
+
+Collision detection gets it without a mid-phase that costs more than it saves.
 
 Of two bodies with several geoms MuJoCo descends bounding volume hierarchies before it looks at
 pairs of geoms. For the hundreds of geoms of a kitchen that is what makes detection fast; for an
@@ -13,7 +15,7 @@ import numpy as np
 
 from asperity.plant import native
 
-__all__ = ["detection_struct"]
+__all__ = ["detection_struct", "smooth_struct"]
 
 _WORD = 8
 
@@ -45,4 +47,16 @@ def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
     struct = native.memory(address, native.struct_size("mjModel") // _WORD).copy()
     flags = native.offset("mjModel", "opt") + native.offset("mjOption", "disableflags")
     struct.view(np.int32)[flags // 4] |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+    return struct
+
+
+def smooth_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
+    """MuJoCo's struct without flexes, for the velocity stage; None if there are none.
+
+    It would find elastic forces of its own. Its arrays are those of the model at the address.
+    """
+    if model.nflex == 0:
+        return None
+    struct = native.memory(address, native.struct_size("mjModel") // _WORD).copy()
+    struct[native.offset("mjModel", "nflex") // _WORD] = 0
     return struct

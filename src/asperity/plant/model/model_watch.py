@@ -34,8 +34,10 @@ _UNREAD_PREFIXES = (
     "key_", "name_", "names", "numeric_", "paths", "text_", "tuple_",
     # read when a state is published
     "sensor_",
+    # read by MuJoCo where it is needed
+    "flex",
     # what models with physics may not have
-    "flex", "efm", "oct_", "plugin",
+    "efm", "oct_", "plugin",
     # derived by the compiler from meshes
     "bvh_", "mesh_",
 )  # fmt: skip
@@ -44,6 +46,9 @@ _UNREAD = frozenset(
     {"body_bvhadr", "body_bvhnum", "geom_group", "jnt_group", "site_group", "tendon_group"}
     | {"tendon_width", "buffer"}
 )
+
+# Of flexes: MuJoCo's collision detection reads the others.
+_READ = frozenset({"flex_stiffness", "flex_damping", "flex_vert", "flex_radius"})
 
 _STRUCTURE = frozenset((
     "body_parentid", "body_rootid", "body_weldid", "body_mocapid", "body_jntnum", "body_jntadr",
@@ -66,6 +71,7 @@ _OWNERS = {
     "geom": mujoco.mjtObj.mjOBJ_GEOM,
     "site": mujoco.mjtObj.mjOBJ_SITE,
     "tendon": mujoco.mjtObj.mjOBJ_TENDON,
+    "flex": mujoco.mjtObj.mjOBJ_FLEX,
 }
 
 _MESHES = ("mesh_vert", "mesh_face")
@@ -89,7 +95,7 @@ def is_watched(field: str, *, meshes: bool = False) -> bool:
     """
     if field in _MESHES:
         return meshes
-    return not (
+    return field in _READ or not (
         field in _UNREAD or field.startswith(_UNREAD_PREFIXES) or field.endswith(_UNREAD_SUFFIXES)
     )
 

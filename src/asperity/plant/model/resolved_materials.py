@@ -9,10 +9,17 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.contact.combination import DYNAMIC_FRICTION, PARAMETERS, STATIC_FRICTION, UNSET
+from asperity.contact.combination import (
+    DYNAMIC_FRICTION,
+    PARAMETERS,
+    STATIC_FRICTION,
+    STIFFNESS,
+    UNSET,
+)
 from asperity.errors import ArgumentError, AsperityError, ModelError
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.contact_texts import parameters_of_model
+from asperity.plant.model.flexes import contact_stiffness
 from asperity.plant.model.material import COLUMNS, Material
 
 __all__ = ["GeomNames", "ResolvedMaterials", "apply_material", "resolve_materials"]
@@ -27,6 +34,7 @@ class ResolvedMaterials(NamedTuple):
     pair_keys: np.ndarray
 
 
+_FLEX = mujoco.mjtObj.mjOBJ_FLEX
 _DEFAULT = Material(stiffness=1e5, dissipation=10.0, stiction_tolerance=3e-6)
 
 
@@ -47,7 +55,10 @@ class GeomNames:
 
     def __init__(self, model: mujoco.MjModel, error: type[AsperityError] = ArgumentError) -> None:
         self._error = error
-        self._geoms = [model.geom(i).name for i in range(model.ngeom)]
+        # Flexes count on from the geoms.
+        flexes = [mujoco.mj_id2name(model, _FLEX, i) or "" for i in range(model.nflex)]
+        self._kinds = "geom or flex" if flexes else "geom"
+        self._geoms = [*(model.geom(i).name for i in range(model.ngeom)), *flexes]
         self._bodies = [model.body(i).name for i in range(model.nbody)]
         self._body = [int(body) for body in model.geom_bodyid]
 
@@ -55,7 +66,7 @@ class GeomNames:
         """Geoms of a name or glob."""
         indices = _matching(self._geoms, pattern)
         if not indices:
-            raise self._error(f"contact parameters: no geom is named {pattern!r}.")
+            raise self._error(f"contact parameters: no {self._kinds} is named {pattern!r}.")
         return indices
 
     def of_bodies(self, pattern: str) -> list[int]:
@@ -113,7 +124,9 @@ def resolve_materials(
         apply_material(default[None], [0], Material(stiction_tolerance=stiction_tolerance))
     for source in (inside, given):
         apply_material(default[None], [0], Material(**{f: getattr(source, f) for f in COLUMNS}))
-    rows = np.full((model.ngeom, PARAMETERS), UNSET)
+    rows = np.full((model.ngeom + model.nflex, PARAMETERS), UNSET)
+    if inside.stiffness is None and given.stiffness is None:
+        rows[model.ngeom :, STIFFNESS] = contact_stiffness(model)
     for source, names in sources:
         for pattern, material in source.bodies.items():
             apply_material(rows, names.of_bodies(pattern), material)
@@ -125,7 +138,7 @@ def resolve_materials(
         for pair, material in source.pairs.items():
             for a in names.side(pair, 0):
                 for b in names.side(pair, 1):
-                    key = min(a, b) * model.ngeom + max(a, b)
+                    key = min(a, b) * len(rows) + max(a, b)
                     row = table.setdefault(key, np.full(PARAMETERS, UNSET))
                     apply_material(row[None], [0], material)
     keys = np.array(sorted(table), dtype=np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.plant.model.finite import check_finite
+from asperity.plant.model.flexes import check_flexes, flex_notes
 from asperity.plant.model.names import element, listed
 
 __all__ = ["check_supported", "has_every_friction"]
@@ -37,7 +38,11 @@ _CALLBACKS = (
 
 
 def check_supported(
-    model: mujoco.MjModel, *, every_actuator: bool = False, every_friction: bool = False
+    model: mujoco.MjModel,
+    *,
+    every_actuator: bool = False,
+    every_friction: bool = False,
+    no_flexes: str | None = "a simulation of many worlds",
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
 
@@ -48,6 +53,8 @@ def check_supported(
         Whether the integrator knows actuators on bodies and those with inner states.
     every_friction : bool
         Whether the integrator knows torsion, rolling and different friction along the tangents.
+    no_flexes : str or None
+        Who does not simulate deformable bodies, or None if they are simulated.
 
     Returns
     -------
@@ -67,21 +74,17 @@ def check_supported(
                 f"cannot call; remove it with mujoco.set_mjcb_{name}(None) and pass the Simulator "
                 "a `control=` callback instead."
             )
+    check_flexes(model, no_flexes)
     for check in _CHECKS:
         check(model)
     if not every_actuator:
         _sticky(model)
         _inner_states(model)
     check_finite(model)
-    return tuple(_notes(model, every_friction))
+    return (*_notes(model, every_friction), *flex_notes(model))
 
 
-def _flexes_and_plugins(model: mujoco.MjModel) -> None:
-    if model.nflex:
-        raise ModelError(
-            f"{element(model, _OBJ.mjOBJ_FLEX, 0)} is deformable, and only rigid bodies can be "
-            "simulated; remove it or replace it by rigid bodies."
-        )
+def _plugins(model: mujoco.MjModel) -> None:
     for kind, uses in (
         (_OBJ.mjOBJ_BODY, model.body_plugin),
         (_OBJ.mjOBJ_ACTUATOR, model.actuator_plugin),
@@ -197,7 +200,7 @@ def _indices(model: mujoco.MjModel) -> None:
 
 
 _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
-    _flexes_and_plugins,
+    _plugins,
     _actuators,
     _adhesion,
     _plasticity,

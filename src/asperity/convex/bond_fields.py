@@ -1,0 +1,39 @@
+"""Fields of a graph for bonds between trees (`asperity.convex.particles`)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["bond_fields"]
+
+
+def bond_fields(
+    ntree: int, bond_tree: np.ndarray | None, bond_rank: np.ndarray | None
+) -> dict[str, Any]:
+    """Fields for pairs of trees, shape (bonds, 2), and their ranks, shape (ntree,)."""
+    pairs = np.zeros((0, 2), np.int64) if bond_tree is None else bond_tree.astype(np.int64)
+    ends = pairs.ravel()
+    root = np.arange(ntree, dtype=np.int64)
+    if len(pairs):
+        # Loading it takes as long as all else that a problem needs.
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
+        ones = np.ones(len(pairs))
+        graph = coo_array((ones, (pairs[:, 0], pairs[:, 1])), shape=(ntree, ntree))
+        _, label = connected_components(graph, directed=False)
+        _, first, inverse = np.unique(label, return_index=True, return_inverse=True)
+        root = first[inverse].astype(np.int64)
+    rank = np.full(ntree, -1, np.int64)
+    if bond_rank is not None and len(pairs):
+        rank = bond_rank.astype(np.int64)
+    return {
+        "bond_rank": rank,
+        "bond_tree": pairs,
+        "bond_first": np.searchsorted(np.sort(ends), np.arange(ntree + 1)).astype(np.int64),
+        "bond_end": np.argsort(ends, kind="stable").astype(np.int64),
+        "bond_root": root,
+        "bond_groups": len(np.unique(root)),
+    }

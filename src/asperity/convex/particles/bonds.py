@@ -1,0 +1,90 @@
+"""Bonds: what A couples of trees of three degrees of freedom, the particles of deformable bodies.
+
+A is block diagonal over kinematic trees but for these blocks, which are the same ones in every
+step. Trees that hang together by bonds are one island whatever touches them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.convex.problem import OF_VELOCITY, PROBLEM
+
+__all__ = ["add_bonds", "multiply_bonds"]
+
+
+@compiled
+def _multiply(problem: Table, tree: int, x: np.ndarray, out: np.ndarray) -> None:
+    """Add to a tree's part of A x what its bonds contribute."""
+    graph = problem.graph
+    value = problem.bond
+    start = graph.tree_start[tree]
+    u = 0.0
+    v = 0.0
+    w = 0.0
+    for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
+        bond = graph.bond_end[place] >> 1
+        if graph.bond_end[place] & 1 == 0:
+            other = graph.tree_start[graph.bond_tree[bond, 1]]
+            a = x[other]
+            b = x[other + 1]
+            c = x[other + 2]
+            u += value[bond, 0] * a + value[bond, 1] * b + value[bond, 2] * c
+            v += value[bond, 3] * a + value[bond, 4] * b + value[bond, 5] * c
+            w += value[bond, 6] * a + value[bond, 7] * b + value[bond, 8] * c
+        else:
+            other = graph.tree_start[graph.bond_tree[bond, 0]]
+            a = x[other]
+            b = x[other + 1]
+            c = x[other + 2]
+            u += value[bond, 0] * a + value[bond, 3] * b + value[bond, 6] * c
+            v += value[bond, 1] * a + value[bond, 4] * b + value[bond, 7] * c
+            w += value[bond, 2] * a + value[bond, 5] * b + value[bond, 8] * c
+    out[start] += u
+    out[start + 1] += v
+    out[start + 2] += w
+
+
+@entry_point(types.int64(PROBLEM.type, types.int64))
+def multiply_bonds(problem: Table, which: int) -> int:
+    """Add to A v or A p of the island at hand what bonds contribute.
+
+    The first is where a solve of the island begins: factors of its matrix are void then.
+    """
+    graph = problem.graph
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = graph.island_tree[index]
+        if which == OF_VELOCITY:
+            _multiply(problem, tree, problem.velocity, problem.product)
+            if graph.tree_panel[tree] >= 0:
+                problem.panel_kept[graph.tree_panel[tree]] = 0
+        else:
+            _multiply(problem, tree, problem.direction, problem.direction_product)
+    return 0
+
+
+@compiled
+def add_bonds(problem: Table, tree: int) -> None:
+    """Add a tree's bonds with trees that are eliminated later to its panel."""
+    graph = problem.graph
+    coupling = problem.coupling
+    stride = graph.panel_stride[graph.tree_panel[tree]]
+    for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
+        bond = graph.bond_end[place] >> 1
+        second = graph.bond_end[place] & 1
+        if graph.bond_later[bond] == second:
+            continue
+        at = graph.bond_at[bond]
+        value = problem.bond[bond]
+        if second == 0:
+            for i in range(3):
+                coupling[at + i * stride] += value[3 * i]
+                coupling[at + i * stride + 1] += value[3 * i + 1]
+                coupling[at + i * stride + 2] += value[3 * i + 2]
+        else:
+            for i in range(3):
+                coupling[at + i * stride] += value[i]
+                coupling[at + i * stride + 1] += value[i + 3]
+                coupling[at + i * stride + 2] += value[i + 6]

@@ -1,0 +1,284 @@
+"""Cholesky factorization H = Uᵀ U of an island with bonds, panel by panel, and solves with it.
+
+A panel takes from its rows what those before it have left, Σ_K U_Kᵀ U_K, and is factorized as a
+dense matrix (left-looking, supernodal; E. G. Ng, B. W. Peyton, Block sparse Cholesky algorithms,
+SIAM J. Sci. Comput. 14, 1993). On the diagonal is 1/U_ii. Panels that no contact changes are
+factorized once in a solve.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.calls import call_pp_status, load_double, store_double
+from asperity.compiled.vector_rows import subtract_four_8
+from asperity.convex.particles.panels import find_columns, first_panel, last_tree_of
+from asperity.convex.problem import PROBLEM
+from asperity.convex.row_kernels import add_row, dot_rows, scale_row, subtract_rows
+
+__all__ = ["factorize_panels", "solve_panels"]
+
+
+@compiled
+def _find_runs(graph: Table, column: np.ndarray, source: int, entry: int, run: np.ndarray) -> int:
+    """List the runs of a panel's columns that are side by side in another panel, too.
+
+    Of the trees from an entry on: where they are, from the first of them, where they are in the
+    other panel, and how long. Returns how many there are.
+    """
+    last = last_tree_of(graph, source)
+    end = graph.column_start[last] + graph.column_size[last]
+    count = 0
+    place = 0
+    for e in range(entry, end):
+        tree = graph.entry_tree[e]
+        size = graph.tree_size[tree]
+        if count > 0 and run[count - 1, 1] + run[count - 1, 2] == column[tree]:
+            run[count - 1, 2] += size
+        else:
+            run[count, 0] = place
+            run[count, 1] = column[tree]
+            run[count, 2] = size
+            count += 1
+        place += size
+    return count
+
+
+@inlined
+def _subtract_four(
+    target: int, length: int, left: int, step: int, right: int, n: int, width: int
+) -> None:
+    """Subtract from four rows, ``target[r][:width] −= Σ_k left[k][r] · right[k][:width]``.
+
+    ``length`` is the step between these, and ``step`` that between the n rows of factors.
+    """
+    end = target + 8 * width
+    while target + 64 <= end:
+        subtract_four_8(target, length, left, step, right, step, n)
+        target += 64
+        right += 64
+    if target < end:
+        for r in range(4):
+            at = target + r * length
+            subtract_rows(at, left + 8 * r, step, right, step, n, (end - target) // 8)
+
+
+@compiled
+def _update(problem: Table, panel: int, source: int, entry: int) -> None:
+    """Subtract what the elimination of one panel leaves in another."""
+    graph = problem.graph
+    run = problem.scratch.run
+    count = _find_runs(graph, problem.scratch.tree_column, source, entry, run)
+    last = last_tree_of(graph, source)
+    begin = graph.panel_stride[source]
+    end = graph.column_start[last] + graph.column_size[last]
+    for e in range(entry, end):
+        begin -= graph.tree_size[graph.entry_tree[e]]
+    n = graph.panel_width[source]
+    width = graph.panel_width[panel]
+    stride = 8 * graph.panel_stride[panel]
+    step = 8 * graph.panel_stride[source]
+    base = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
+    rows = problem.coupling.ctypes.data + 8 * (graph.panel_at[source] + begin)
+    for r in range(count):
+        if run[r, 1] >= width:
+            break
+        rows_of_run = min(run[r, 2], width - run[r, 1])
+        k = 0
+        # Below the diagonal numbers are void.
+        while k + 4 <= rows_of_run:
+            left = rows + 8 * (run[r, 0] + k)
+            row = run[r, 1] + k
+            target = base + row * stride
+            _subtract_four(target + 8 * row, stride, left, step, left, n, run[r, 2] - k)
+            for s in range(r + 1, count):
+                right = rows + 8 * run[s, 0]
+                _subtract_four(target + 8 * run[s, 1], stride, left, step, right, n, run[s, 2])
+            k += 4
+        while k < rows_of_run:
+            left = rows + 8 * (run[r, 0] + k)
+            row = run[r, 1] + k
+            target = base + row * stride
+            subtract_rows(target + 8 * row, left, step, left, step, n, run[r, 2] - k)
+            for s in range(r + 1, count):
+                right = rows + 8 * run[s, 0]
+                subtract_rows(target + 8 * run[s, 1], left, step, right, step, n, run[s, 2])
+            k += 1
+
+
+@compiled
+def _copy_trees(problem: Table, panel: int) -> None:
+    """Copy the Hessian of trees without bonds into their panel."""
+    graph = problem.graph
+    coupling = problem.coupling
+    found = False
+    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+        tree = graph.order[index]
+        if graph.bond_rank[tree] >= 0:
+            continue
+        if not found:
+            found = True
+            find_columns(graph, panel, problem.scratch.tree_column)
+        n = graph.tree_size[tree]
+        block = graph.block_start[tree]
+        stride = graph.panel_stride[panel]
+        at = graph.panel_at[panel] + graph.tree_row[tree] * (stride + 1)
+        for i in range(n):
+            for j in range(i, n):
+                coupling[at + i * stride + j] = problem.factor[block + j * n + i]
+        at -= graph.tree_row[tree]
+        begin = graph.column_start[tree]
+        for entry in range(begin, begin + graph.column_size[tree]):
+            other = graph.entry_tree[entry]
+            m = graph.tree_size[other]
+            target = at + problem.scratch.tree_column[other]
+            source = graph.entry_block[entry]
+            for i in range(n):
+                for j in range(m):
+                    coupling[target + i * stride + j] = coupling[source + i * m + j]
+
+
+@compiled
+def _factorize_panel(problem: Table, panel: int) -> bool:
+    graph = problem.graph
+    length = graph.panel_stride[panel]
+    stride = 8 * length
+    base = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
+    width = graph.panel_width[panel]
+    done = 0
+    for i in range(width):
+        left = base + 8 * i
+        row = left + i * stride
+        if i % 4 == 0:
+            # What rows before four of them leave is subtracted from all at once.
+            done = 0
+            if i + 4 <= width:
+                _subtract_four(row, stride, left, stride, left, i, length - i)
+                done = i
+        rest = left + done * stride
+        subtract_rows(row, rest, stride, rest, stride, i - done, length - i)
+        pivot = load_double(row)
+        if not pivot > 0.0:
+            return False
+        inverse = 1.0 / np.sqrt(pivot)
+        scale_row(row + 8, inverse, length - i - 1)
+        store_double(row, inverse)
+    return True
+
+
+@entry_point(types.int64(PROBLEM.type, types.int64))
+def factorize_panels(problem: Table, filled: int) -> int:
+    """`asperity.convex.block_cholesky.factorize` where there are bonds."""
+    graph = problem.graph
+    panel = first_panel(problem)
+    if panel < 0:
+        return call_pp_status(problem.factorize_trees, problem, filled)
+    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
+        if problem.panel_kept[panel] == 0:
+            _copy_trees(problem, panel)
+            begin = graph.update_start[panel]
+            end = graph.update_start[panel + 1]
+            if begin < end:
+                find_columns(graph, panel, problem.scratch.tree_column)
+            for k in range(begin, end):
+                _update(problem, panel, graph.update_panel[k], graph.update_entry[k])
+            if not _factorize_panel(problem, panel):
+                return 0
+            problem.panel_kept[panel] = 1 - graph.panel_touched[panel]
+        panel += 1
+    return 1
+
+
+@entry_point(types.int64(PROBLEM.type, types.int64))
+def solve_panels(problem: Table, unused: int) -> int:
+    """`asperity.convex.block_cholesky.solve_factors` where there are bonds."""
+    graph = problem.graph
+    first = first_panel(problem)
+    if first < 0:
+        return call_pp_status(problem.solve_trees, problem, unused)
+    panel = first
+    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
+        _solve_forward(problem, panel)
+        panel += 1
+    while panel > first:
+        panel -= 1
+        _solve_backward(problem, panel)
+    return 0
+
+
+@compiled
+def _gather(problem: Table, panel: int, later: bool) -> None:
+    """Copy the direction's dofs of a panel's own trees, and of later ones or else zeros."""
+    graph = problem.graph
+    part = problem.scratch.panel_part
+    x = problem.direction
+    place = 0
+    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+        tree = graph.order[index]
+        start = graph.tree_start[tree]
+        for i in range(graph.tree_size[tree]):
+            part[place] = x[start + i]
+            place += 1
+    last = last_tree_of(graph, panel)
+    begin = graph.column_start[last]
+    for entry in range(begin, begin + graph.column_size[last]):
+        tree = graph.entry_tree[entry]
+        start = graph.tree_start[tree]
+        for i in range(graph.tree_size[tree]):
+            part[place] = x[start + i] if later else 0.0
+            place += 1
+
+
+@compiled
+def _return_own(problem: Table, panel: int) -> None:
+    graph = problem.graph
+    place = 0
+    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+        tree = graph.order[index]
+        start = graph.tree_start[tree]
+        for i in range(graph.tree_size[tree]):
+            problem.direction[start + i] = problem.scratch.panel_part[place]
+            place += 1
+
+
+@compiled
+def _solve_forward(problem: Table, panel: int) -> None:
+    """x = U⁻ᵀ x for the rows of a panel."""
+    graph = problem.graph
+    part = problem.scratch.panel_part
+    _gather(problem, panel, False)
+    length = graph.panel_stride[panel]
+    width = graph.panel_width[panel]
+    row = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
+    for i in range(width):
+        part[i] *= load_double(row)
+        add_row(part.ctypes.data + 8 * (i + 1), row + 8, -part[i], length - i - 1)
+        row += 8 * (length + 1)
+    _return_own(problem, panel)
+    last = last_tree_of(graph, panel)
+    begin = graph.column_start[last]
+    place = width
+    for entry in range(begin, begin + graph.column_size[last]):
+        tree = graph.entry_tree[entry]
+        start = graph.tree_start[tree]
+        for i in range(graph.tree_size[tree]):
+            problem.direction[start + i] += part[place]
+            place += 1
+
+
+@compiled
+def _solve_backward(problem: Table, panel: int) -> None:
+    """x = U⁻¹ x for the rows of a panel."""
+    graph = problem.graph
+    part = problem.scratch.panel_part
+    _gather(problem, panel, True)
+    length = graph.panel_stride[panel]
+    width = graph.panel_width[panel]
+    row = problem.coupling.ctypes.data + 8 * (graph.panel_at[panel] + width * (length + 1))
+    for i in range(width - 1, -1, -1):
+        row -= 8 * (length + 1)
+        rest = dot_rows(row + 8, part.ctypes.data + 8 * (i + 1), length - i - 1)
+        part[i] = (part[i] - rest) * load_double(row)
+    _return_own(problem, panel)

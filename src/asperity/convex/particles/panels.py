@@ -1,0 +1,231 @@
+"""Panels: trees that are eliminated together, in islands with bonds.
+
+Trees that follow each other in the order of elimination and have the same later neighbours are a
+supernode (J. W. H. Liu, E. G. Ng, B. W. Peyton, On finding supernodes for sparse matrix
+computations, SIAM J. Matrix Anal. Appl. 14, 1993); small ones are joined though that stores zeros.
+The rows of H of its trees, from the diagonal on and without the columns that are zero, are a dense
+panel in ``coupling``: a row has first the dofs of the panel's own trees, then those of later ones,
+in the order of elimination. Between trees without bonds, of robots, H is gathered in the blocks of
+all other islands before it is copied into panels.
+"""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.problem import PROBLEM
+
+__all__ = ["find_columns", "first_panel", "last_tree_of", "list_panels", "touch_panels"]
+
+
+@compiled
+def last_tree_of(graph: Table, panel: int) -> int:
+    """The tree of a panel that is eliminated last, whose later neighbours are the panel's."""
+    return graph.order[graph.panel_last[panel] - 1]
+
+
+@compiled
+def first_panel(problem: Table) -> int:
+    """The first panel of the island at hand, −1 if it has none."""
+    graph = problem.graph
+    return graph.tree_panel[graph.island_tree[problem.first_tree]]
+
+
+@compiled
+def find_columns(graph: Table, panel: int, column: object) -> None:
+    """Fill the column of every tree in the rows of a panel."""
+    place = 0
+    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+        tree = graph.order[index]
+        column[tree] = place
+        place += graph.tree_size[tree]
+    last = last_tree_of(graph, panel)
+    begin = graph.column_start[last]
+    for entry in range(begin, begin + graph.column_size[last]):
+        tree = graph.entry_tree[entry]
+        column[tree] = place
+        place += graph.tree_size[tree]
+
+
+@compiled
+def _number_blocks(graph: Table, first: int, last: int, paneled: bool, size: int) -> int:
+    """Give couplings blocks, but those of trees with bonds; size of all blocks then."""
+    for index in range(first, last):
+        tree = graph.order[index]
+        bonded = paneled and graph.bond_rank[tree] >= 0
+        begin = graph.column_start[tree]
+        for entry in range(begin, begin + graph.column_size[tree]):
+            other = graph.entry_tree[entry]
+            graph.entry_block[entry] = -1
+            if not bonded and not (paneled and graph.bond_rank[other] >= 0):
+                graph.entry_block[entry] = size
+                size += graph.tree_size[tree] * graph.tree_size[other]
+    return size
+
+
+@compiled
+def _may_join(trees: int, zeros: int, numbers: int) -> bool:
+    """Whether a panel of so many trees may hold so many zero blocks among all.
+
+    As T. A. Davis, Direct methods for sparse linear systems, 2006, does by columns.
+    """
+    if trees <= 2 or zeros == 0:
+        return True
+    if trees <= 5:
+        return zeros < 0.8 * numbers
+    return zeros < (0.1 if trees <= 16 else 0.05) * numbers
+
+
+@compiled
+def _list_island(graph: Table, first: int, last: int, size: int) -> int:
+    """Make panels of the trees of an island; size of all numbers then."""
+    begin = first
+    while begin < last:
+        end = begin + 1
+        filled = graph.column_size[graph.order[begin]]
+        while end < last:
+            tree = graph.order[end - 1]
+            following = graph.order[end]
+            if graph.column_size[tree] == 0:
+                break
+            if graph.entry_tree[graph.column_start[tree]] != following:
+                break
+            trees = end + 1 - begin
+            later = graph.column_size[following]
+            numbers = trees * later + trees * (trees - 1) // 2
+            if not _may_join(trees, numbers - filled - later, numbers):
+                break
+            filled += later
+            end += 1
+        size = _add_panel(graph, begin, end, size)
+        begin = end
+    return size
+
+
+@compiled
+def _add_panel(graph: Table, begin: int, end: int, size: int) -> int:
+    panel = graph.panels
+    graph.panels = panel + 1
+    graph.panel_first[panel] = begin
+    graph.panel_last[panel] = end
+    width = 0
+    for index in range(begin, end):
+        tree = graph.order[index]
+        graph.tree_panel[tree] = panel
+        graph.tree_row[tree] = width
+        width += graph.tree_size[tree]
+    stride = width
+    last = graph.order[end - 1]
+    start = graph.column_start[last]
+    for entry in range(start, start + graph.column_size[last]):
+        stride += graph.tree_size[graph.entry_tree[entry]]
+    graph.panel_width[panel] = width
+    graph.panel_stride[panel] = stride
+    graph.panel_at[panel] = size
+    return size + width * stride
+
+
+@compiled
+def _place_bonds(graph: Table, column: object) -> None:
+    """Find where the block of every bond begins."""
+    for panel in range(graph.panels):
+        find_columns(graph, panel, column)
+        for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+            tree = graph.order[index]
+            row = graph.panel_at[panel] + graph.tree_row[tree] * graph.panel_stride[panel]
+            for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
+                bond = graph.bond_end[place] >> 1
+                second = graph.bond_end[place] & 1
+                other = graph.bond_tree[bond, 1 - second]
+                if graph.position[other] > graph.position[tree]:
+                    graph.bond_at[bond] = row + column[other]
+                    graph.bond_later[bond] = 1 - second
+
+
+@compiled
+def _list_updates(graph: Table) -> None:
+    """List, for every panel, those before it whose elimination changes it.
+
+    Of each the first of its later trees is noted that is the panel's own.
+    """
+    start = graph.update_start
+    for panel in range(graph.panels + 2):
+        start[panel] = 0
+    for filling in range(2):
+        for panel in range(graph.panels):
+            last = last_tree_of(graph, panel)
+            begin = graph.column_start[last]
+            before = -1
+            for entry in range(begin, begin + graph.column_size[last]):
+                target = graph.tree_panel[graph.entry_tree[entry]]
+                if target == before:
+                    continue
+                before = target
+                if filling == 0:
+                    start[target + 2] += 1
+                else:
+                    at = start[target + 1]
+                    graph.update_panel[at] = panel
+                    graph.update_entry[at] = entry
+                    start[target + 1] = at + 1
+        if filling == 0:
+            for panel in range(2, graph.panels + 2):
+                start[panel] += start[panel - 1]
+
+
+@entry_point(types.int64(PROBLEM.type, types.int64))
+def list_panels(problem: Table, islands: int) -> int:
+    """Make panels after a symbolic factorization; returns the size that ``coupling`` must have."""
+    graph = problem.graph
+    graph.panels = 0
+    size = 0
+    for k in range(islands):
+        first = graph.island_start[k]
+        last = graph.island_start[k + 1]
+        # Trees with bonds are the first ones.
+        paneled = graph.bond_rank[graph.order[first]] >= 0
+        size = _number_blocks(graph, first, last, paneled, size)
+        for index in range(first, last):
+            graph.tree_panel[graph.order[index]] = -1
+            graph.tree_island[graph.order[index]] = k
+        if paneled:
+            size = _list_island(graph, first, last, size)
+    _place_bonds(graph, problem.scratch.tree_column)
+    _list_updates(graph)
+    return size
+
+
+@entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
+def touch_panels(problem: Table, contacts: Table, rows: Table) -> int:
+    """Mark panels that contacts and rows touch, and those that these change.
+
+    All others are the same in every iteration of a solve.
+    """
+    graph = problem.graph
+    touched = graph.panel_touched
+    for panel in range(graph.panels):
+        touched[panel] = 0
+    for link in range(contacts.link_count):
+        if contacts.link_soft[link] == 0:
+            panel = graph.tree_panel[contacts.link_tree[link]]
+            if panel >= 0:
+                touched[panel] = 1
+            continue
+        start = contacts.link_start[link]
+        for e in range(start, start + contacts.link_size[link], 3):
+            touched[graph.tree_panel[graph.dof_tree[contacts.chain_dof[e]]]] = 1
+    for row in range(rows.count):
+        for part in range(2):
+            tree = rows.tree[row, part]
+            if tree >= 0 and graph.tree_panel[tree] >= 0:
+                touched[graph.tree_panel[tree]] = 1
+    for panel in range(graph.panels):
+        if touched[panel] == 0:
+            continue
+        last = last_tree_of(graph, panel)
+        if graph.column_size[last] > 0:
+            touched[graph.tree_panel[graph.entry_tree[graph.column_start[last]]]] = 1
+    return 0

@@ -1,0 +1,48 @@
+"""What a problem with bonds calls in place of the kernels of all others, and beside them."""
+
+from __future__ import annotations
+
+from asperity.compiled import Kernel, Table
+from asperity.convex.particles.assembly import assemble_panels
+from asperity.convex.particles.bonds import multiply_bonds
+from asperity.convex.particles.panel_cholesky import factorize_panels, solve_panels
+from asperity.convex.particles.panels import list_panels, touch_panels
+from asperity.convex.particles.points import (
+    couple_points,
+    gather_from_points,
+    prepare_order,
+    spread_to_points,
+)
+
+__all__ = ["PARTICLE_KERNELS", "install_particles"]
+
+PARTICLE_KERNELS: tuple[Kernel, ...] = (
+    assemble_panels,
+    factorize_panels,
+    solve_panels,
+    list_panels,
+    touch_panels,
+    couple_points,
+    prepare_order,
+    multiply_bonds,
+    spread_to_points,
+    gather_from_points,
+)
+"""What a problem with bonds needs compiled beside what every problem does."""
+
+
+def install_particles(problem: Table) -> None:
+    """Put these kernels into a problem that has those of all others."""
+    problem.assemble_trees = problem.assemble
+    problem.factorize_trees = problem.factorize
+    problem.solve_trees = problem.solve_factors
+    problem.assemble = assemble_panels.address
+    problem.factorize = factorize_panels.address
+    problem.solve_factors = solve_panels.address
+    problem.list_panels = list_panels.address
+    problem.touch_panels = touch_panels.address
+    problem.couple_points = couple_points.address
+    problem.prepare_order = prepare_order.address
+    problem.multiply_bonds = multiply_bonds.address
+    problem.spread_to_points = spread_to_points.address
+    problem.gather_from_points = gather_from_points.address

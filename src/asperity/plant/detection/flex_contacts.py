@@ -1,0 +1,484 @@
+"""Contacts of flexes: with geoms, with each other, and with themselves.
+
+MuJoCo says of a contact which vertex, or which tetrahedron, is a side of it. The side is then a
+point of the tetrahedron, the mean of its vertices with the contact point's weights, which are cut
+off at zero; force and lever arms are those of that point.
+
+Where a face lies on a face, or on an edge, the points that it finds are anywhere on them, and
+others in every step. So the vertices of elements that touch a sphere, capsule, cylinder or box have
+contacts of their own, at their distance from it, as they have with planes. A contact of an element,
+of depth d_i, only counts where vertices v nearby do not touch, with the weight
+
+    w_i = (1 − max_v c(|x_i − x_v|/ℓ) 1000 d_v/d_i)²,      c(r) = min(1, 4 − 2 r) ≥ 0,
+
+which is that of a tip that enters between vertices, ℓ being the mean length of edges.
+
+Each contact stands for a part of the surface. With the stiffness k of one that is alone it has
+
+    k_i = k w_i d_i/(d_i + Σ_j (1 − |x_i − x_j|/ℓ) w_j d_j)
+
+where the sum is over contacts of elements j ≠ i with the same geom that are nearer than ℓ, or over
+vertices, too, if i is of an element, whose own d_i then has the weight w_i. What is new
+begins with no force, so that it changes nothing else at first.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import load_double, load_int
+from asperity.contact.combination import STIFFNESS
+from asperity.plant.detection.collision import (
+    NO_PAIR,
+    add_mujoco_contact,
+    combine_materials,
+    contact_address,
+    contacts_found,
+    counts_as_contact,
+    empty_contacts,
+    fill_mujoco_contact,
+    follow_pair,
+    make_links,
+    side_inverse_mass,
+)
+from asperity.plant.detection.geom_distance import point_distance
+from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
+
+__all__ = ["read_flex_contacts"]
+
+# Of a depth, in mean edges, so that contacts that just touch share alike.
+_LEAST_DEPTH = 1e-6
+# Of a contact of an element.
+_LEAST_WEIGHT = 1e-3
+_DEEPER = 1000.0
+
+
+@compiled
+def _vertex_position(plant: Table, state: Table, p: int, out: np.ndarray, row: int) -> None:
+    """Where a particle is, in world axes."""
+    body = plant.elastic.particle_body[p]
+    rotation = state.mj_xmat[body]
+    for i in range(3):
+        out[row, i] = state.mj_xpos[body, i]
+        for j in range(3):
+            out[row, i] += rotation[3 * i + j] * plant.elastic.particle_offset[p, j]
+
+
+@compiled
+def _cross(a: np.ndarray, i: int, j: int, k: int, out: np.ndarray) -> float:
+    """out = (x_j − x_i) × (x_k − x_i); returns its square."""
+    for n in range(3):
+        u = (n + 1) % 3
+        v = (n + 2) % 3
+        out[n] = (a[j, u] - a[i, u]) * (a[k, v] - a[i, v]) - (a[j, v] - a[i, v]) * (
+            a[k, u] - a[i, u]
+        )
+    return out[0] * out[0] + out[1] * out[1] + out[2] * out[2]
+
+
+@compiled
+def _fill_weights(work: np.ndarray) -> None:
+    """Fill weights, row 5, of a point, row 4, with respect to the tetrahedron of rows 0 to 3."""
+    total = 0.0
+    normal = work[6]
+    for a in range(4):
+        i = 0 if a != 0 else 1
+        j = 1 if a > 1 else 2
+        k = 2 if a == 3 else 3
+        _cross(work, i, j, k, normal)
+        height = 0.0
+        depth = 0.0
+        for n in range(3):
+            height += normal[n] * (work[a, n] - work[i, n])
+            depth += normal[n] * (work[4, n] - work[i, n])
+        weight = depth / height if height != 0.0 else 0.25
+        work[5, a] = max(weight, 0.0) if weight < 1e6 else 1.0
+        total += work[5, a]
+    for a in range(4):
+        work[5, a] /= total
+
+
+@compiled
+def _add_vertex(plant: Table, state: Table, p: int, weight: float, place: int) -> int:
+    """Add a particle's slides to a link's chain; returns where it ends then."""
+    dof = plant.elastic.particle_dof[p]
+    if dof < 0 or weight == 0.0:
+        return place
+    contacts = state.contacts
+    for k in range(3):
+        contacts.chain_dof[place] = dof + k
+        for n in range(3):
+            contacts.chain_column[place, n] = 0.0
+            contacts.chain_column[place, 3 + n] = weight * state.cdof[dof + k, 3 + n]
+        place += 1
+    return place
+
+
+@compiled
+def _flex_link(
+    plant: Table, state: Table, flex: int, element: int, vertex: int, point: np.ndarray
+) -> int:
+    """Make the link of a flex's side and fill its point; −1 if it is fixed, −2 without room."""
+    elastic = plant.elastic
+    contacts = state.contacts
+    link = contacts.link_count
+    start = 0
+    if link > 0:
+        start = contacts.link_start[link - 1] + contacts.link_size[link - 1]
+    if link >= contacts.link_tree.size or start + 12 > contacts.chain_dof.size:
+        return -2
+    work = state.soft.work_points
+    first = elastic.flex_first_vertex[flex]
+    end = start
+    if vertex >= 0:
+        _vertex_position(plant, state, first + vertex, work, 5)
+        for n in range(3):
+            point[n] = work[5, n]
+        end = _add_vertex(plant, state, first + vertex, 1.0, end)
+    else:
+        corner = elastic.flex_first_corner[flex] + 4 * element
+        for a in range(4):
+            _vertex_position(plant, state, first + elastic.corner[corner + a], work, a)
+        for n in range(3):
+            work[4, n] = point[n]
+            point[n] = 0.0
+        _fill_weights(work)
+        for a in range(4):
+            for n in range(3):
+                point[n] += work[5, a] * work[a, n]
+            p = first + elastic.corner[corner + a]
+            end = _add_vertex(plant, state, p, work[5, a], end)
+    if end == start:
+        return -1
+    contacts.link_tree[link] = plant.dof_tree[contacts.chain_dof[start]]
+    contacts.link_start[link] = start
+    contacts.link_size[link] = end - start
+    contacts.link_soft[link] = 1
+    contacts.link_count = link + 1
+    return link
+
+
+@compiled
+def _read_sides(plant: Table, contacts: Table, c: int, address: int) -> None:
+    """Read which elements or vertices one of MuJoCo's contacts is between."""
+    offsets = plant.offsets
+    for side in range(2):
+        contacts.element[c, side] = -1
+        contacts.vertex[c, side] = -1
+        if load_int(address + offsets.contact_flex + 4 * side) >= 0:
+            contacts.element[c, side] = load_int(address + offsets.contact_elem + 4 * side)
+            contacts.vertex[c, side] = load_int(address + offsets.contact_vert + 4 * side)
+
+
+@compiled
+def _set_sides(plant: Table, state: Table, c: int) -> bool:
+    """Give a contact the links of its sides, and their points; False without room."""
+    contacts = state.contacts
+    point = state.soft.work_points[7]
+    for n in range(3):
+        point[n] = contacts.point[c, n]
+    contacts.inverse_mass[c] = 0.0
+    for side in range(2):
+        flex = contacts.geom[c, side] - plant.ngeom
+        if flex < 0:
+            continue
+        element = contacts.element[c, side]
+        vertex = contacts.vertex[c, side]
+        for n in range(3):
+            point[n] = contacts.point[c, n]
+        link = _flex_link(plant, state, flex, element, vertex, point)
+        if link == -2:
+            return False
+        contacts.link[c, side] = link
+    # Of two flexes each has a point of its own, and the second one's is shown.
+    for n in range(3):
+        contacts.point[c, n] = point[n]
+    for side in range(2):
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        link = contacts.link[c, side]
+        for n in range(3):
+            arm[c, n] = 0.0
+        if link < 0:
+            continue
+        if contacts.link_soft[link] == 0:
+            root = plant.body_reference[plant.geom_body[contacts.geom[c, side]]]
+            for n in range(3):
+                arm[c, n] = point[n] - state.mj_subtree_com[root, n]
+        contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
+    return True
+
+
+@compiled
+def _of_element(contacts: Table, c: int) -> bool:
+    return contacts.element[c, 0] >= 0 or contacts.element[c, 1] >= 0
+
+
+@compiled
+def _distance(contacts: Table, c: int, d: int) -> float:
+    square = 0.0
+    for n in range(3):
+        square += (contacts.point[c, n] - contacts.point[d, n]) ** 2
+    return np.sqrt(square)
+
+
+@compiled
+def _weight(contacts: Table, c: int, first: int, last: int, edge: float) -> float:
+    """How far a contact of an element is deeper than those of vertices nearby."""
+    depth = max(-contacts.signed_distance[c], 0.0)
+    deepest = 0.0
+    for d in range(first, last):
+        if not _of_element(contacts, d):
+            near = min(4.0 - 2.0 * _distance(contacts, c, d) / edge, 1.0)
+            deepest = max(deepest, -_DEEPER * near * contacts.signed_distance[d])
+    if deepest >= depth:
+        return 1.0 if deepest == 0.0 else 0.0
+    part = 1.0 - deepest / depth
+    return part * part
+
+
+@compiled
+def _share_surface(plant: Table, state: Table, first: int, last: int) -> None:
+    """Let contacts of a flex with the same geom share its surface."""
+    contacts = state.contacts
+    flex = max(contacts.geom[first, 0], contacts.geom[first, 1]) - plant.ngeom
+    edge = plant.elastic.flex_edge[flex]
+    least = _LEAST_DEPTH * edge
+    depth = state.work.contact_depth
+    share = state.work.contact_share
+    weights = state.work.contact_weight
+    for i in range(first, last):
+        depth[i] = max(-contacts.signed_distance[i], least)
+        share[i] = depth[i]
+    for i in range(first, last):
+        if _of_element(contacts, i):
+            weight = _weight(contacts, i, first, last, edge)
+            weights[i] = weight
+            depth[i] *= weight
+            share[i] *= weight
+    for i in range(first, last):
+        total = depth[i]
+        for j in range(first, last):
+            if j == i or not (_of_element(contacts, i) or _of_element(contacts, j)):
+                continue
+            total += max(1.0 - _distance(contacts, i, j) / edge, 0.0) * depth[j]
+        share[i] = share[i] / total if total > 0.0 else 0.0
+    for i in range(first, last):
+        contacts.stiffness[i] *= share[i]
+
+
+@compiled
+def _same_pair(contacts: Table, c: int, d: int) -> bool:
+    return contacts.geom[c, 0] == contacts.geom[d, 0] and contacts.geom[c, 1] == contacts.geom[d, 1]
+
+
+@compiled
+def _share_surfaces(plant: Table, state: Table) -> None:
+    contacts = state.contacts
+    first = 0
+    while first < contacts.count:
+        last = first
+        elements = False
+        while last < contacts.count and _same_pair(contacts, first, last):
+            elements = elements or _of_element(contacts, last)
+            last += 1
+        if elements:
+            _share_surface(plant, state, first, last)
+        first = last
+
+
+@compiled
+def _add_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
+    """Add contacts of the vertices of an element that touches a geom; False without room."""
+    contacts = state.contacts
+    elastic = plant.elastic
+    soft = state.soft
+    side = 0 if contacts.element[c, 0] >= 0 else 1
+    geom = contacts.geom[c, 1 - side]
+    if geom >= plant.ngeom or elastic.geom_shape[geom] < 0:
+        return True
+    flex = contacts.geom[c, side] - plant.ngeom
+    first = elastic.flex_first_vertex[flex]
+    corner = elastic.flex_first_corner[flex] + 4 * contacts.element[c, side]
+    margin = load_double(address + plant.offsets.contact_margin)
+    point = soft.work_points[8]
+    normal = soft.work_points[9]
+    for a in range(4):
+        vertex = elastic.corner[corner + a]
+        p = first + vertex
+        if soft.vertex_geom[p] == geom + 1 or elastic.particle_surface[p] == 0:
+            continue
+        _vertex_position(plant, state, p, soft.work_points, 8)
+        distance = point_distance(plant, state, geom, point, soft.work_points[10], normal)
+        distance -= elastic.flex_radius[flex]
+        soft.vertex_geom[p] = geom + 1
+        if distance > margin:
+            continue
+        new = contacts.count
+        if new >= contacts.link.shape[0]:
+            return False
+        _copy_contact(contacts, c, new)
+        contacts.signed_distance[new] = distance
+        sign = 1.0 if side == 1 else -1.0
+        _set_frame(contacts, new, sign * normal[0], sign * normal[1], sign * normal[2])
+        contacts.element[new, side] = -1
+        contacts.vertex[new, side] = vertex
+        for n in range(3):
+            contacts.point[new, n] = point[n]
+        state.work.contact_weight[new] = 1.0
+        contacts.count = new + 1
+    return True
+
+
+@compiled
+def _copy_contact(contacts: Table, source: int, target: int) -> None:
+    """Copy the materials of a contact, and what it is between."""
+    for side in range(2):
+        contacts.geom[target, side] = contacts.geom[source, side]
+        contacts.element[target, side] = contacts.element[source, side]
+        contacts.vertex[target, side] = contacts.vertex[source, side]
+        contacts.link[target, side] = contacts.link[source, side]
+        contacts.surface_velocity[target, side] = contacts.surface_velocity[source, side]
+    contacts.source[target] = contacts.source[source]
+    contacts.area[target] = 0.0
+    contacts.patch[target] = -1
+    contacts.growth[target] = 1.0
+    contacts.carried[target] = 0.0
+    contacts.stiffness[target] = contacts.stiffness[source]
+    contacts.dissipation[target] = contacts.dissipation[source]
+    contacts.static_friction[target] = contacts.static_friction[source]
+    contacts.dynamic_friction[target] = contacts.dynamic_friction[source]
+    contacts.stiction_tolerance[target] = contacts.stiction_tolerance[source]
+    contacts.relaxation_time[target] = contacts.relaxation_time[source]
+    contacts.ellipsoidal[target] = contacts.ellipsoidal[source]
+    for k in range(4):
+        contacts.slip_scale[target, k] = contacts.slip_scale[source, k]
+
+
+@compiled
+def _set_frame(contacts: Table, c: int, x: float, y: float, z: float) -> None:
+    """Fill a contact's axes: the normal, and two tangents."""
+    frame = contacts.frame[c]
+    frame[6] = x
+    frame[7] = y
+    frame[8] = z
+    # As MuJoCo chooses them: beside the y axis, or beside the z axis where this is the normal.
+    if abs(y) < 0.5:
+        u, v, w = -x * y, 1.0 - y * y, -z * y
+    else:
+        u, v, w = -x * z, -y * z, 1.0 - z * z
+    scale = 1.0 / np.sqrt(u * u + v * v + w * w)
+    frame[0] = u * scale
+    frame[1] = v * scale
+    frame[2] = w * scale
+    frame[3] = y * frame[2] - z * frame[1]
+    frame[4] = z * frame[0] - x * frame[2]
+    frame[5] = x * frame[1] - y * frame[0]
+
+
+@compiled
+def _add_flex_contact(plant: Table, state: Table, index: int, address: int) -> bool:
+    """Add a contact of which a side at least is a flex's; False without room."""
+    offsets = plant.offsets
+    sides = address + offsets.contact_geom
+    flexes = address + offsets.contact_flex
+    a = load_int(sides)
+    b = load_int(sides + 4)
+    if a < 0:
+        a = plant.ngeom + load_int(flexes)
+    if b < 0:
+        b = plant.ngeom + load_int(flexes + 4)
+    friction = load_double(address + offsets.contact_friction)
+    if make_links(plant, state, a, b) < 0:
+        return False
+    share = combine_materials(plant, state, a, b, friction)
+    material = state.work.pair_material
+    if material[STIFFNESS] <= 0.0:
+        return True
+    contacts = state.contacts
+    c = contacts.count
+    if c >= contacts.link.shape[0]:
+        return False
+    fill_mujoco_contact(plant, state, c, index, address, (a, b), share, material)
+    _read_sides(plant, contacts, c, address)
+    state.work.contact_weight[c] = 1.0
+    contacts.count = c + 1
+    return not _of_element(contacts, c) or _add_vertices(plant, state, c, address)
+
+
+@compiled
+def _move_contact(contacts: Table, source: int, target: int) -> None:
+    """Let a contact take the place of another one, before it has links of flexes."""
+    _copy_contact(contacts, source, target)
+    contacts.signed_distance[target] = contacts.signed_distance[source]
+    contacts.inverse_mass[target] = contacts.inverse_mass[source]
+    for k in range(9):
+        contacts.frame[target, k] = contacts.frame[source, k]
+    for n in range(3):
+        contacts.point[target, n] = contacts.point[source, n]
+        contacts.arm_a[target, n] = contacts.arm_a[source, n]
+        contacts.arm_b[target, n] = contacts.arm_b[source, n]
+
+
+@compiled
+def _end_contacts(plant: Table, state: Table) -> bool:
+    """Leave out what has no weight or cannot move, and make links of flexes; False without room."""
+    contacts = state.contacts
+    count = 0
+    for c in range(contacts.count):
+        if state.work.contact_weight[c] < _LEAST_WEIGHT:
+            continue
+        if count < c:
+            _move_contact(contacts, c, count)
+        if max(contacts.geom[count, 0], contacts.geom[count, 1]) >= plant.ngeom:
+            if not _set_sides(plant, state, count):
+                return False
+            if contacts.link[count, 0] < 0 and contacts.link[count, 1] < 0:
+                continue
+        count += 1
+    contacts.count = count
+    return True
+
+
+@entry_point(types.int64(PLANT.type, STATE.type))
+def read_flex_contacts(plant: Table, state: Table) -> int:
+    """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
+    contacts = state.contacts
+    empty_contacts(state)
+    found = contacts_found(plant, state)
+    if found > contacts.link.shape[0]:
+        return CONTACTS_FULL
+    pair = NO_PAIR
+    for p in range(plant.elastic.particles):
+        state.soft.vertex_geom[p] = 0
+    for link in range(contacts.link_soft.size):
+        contacts.link_soft[link] = 0
+    for index in range(found):
+        address = contact_address(plant, state, index)
+        if not counts_as_contact(plant, address):
+            continue
+        c = contacts.count
+        flexes = address + plant.offsets.contact_flex
+        if c >= contacts.link.shape[0]:
+            room = False
+        elif load_int(flexes) >= 0 or load_int(flexes + 4) >= 0:
+            room = _add_flex_contact(plant, state, index, address)
+        else:
+            pair = follow_pair(plant, state, address, pair)
+            a, b, _, moving, share = pair
+            room = moving >= 0
+            if moving == 1:
+                add_mujoco_contact(plant, state, index, address, (a, b), share)
+            state.work.contact_weight[c] = 1.0
+            for side in range(2):
+                contacts.element[c, side] = -1
+                contacts.vertex[c, side] = -1
+        if not room:
+            contacts.count = 0
+            return CONTACTS_FULL
+    _share_surfaces(plant, state)
+    if not _end_contacts(plant, state):
+        contacts.count = 0
+        return CONTACTS_FULL
+    return EVALUATED

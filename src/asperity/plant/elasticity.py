@@ -1,0 +1,32 @@
+"""Elastic forces and stiffnesses of flexes at a state, by degrees of freedom."""
+
+from __future__ import annotations
+
+from numba import types
+
+from asperity.compiled import Table, entry_point
+from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
+from asperity.soft.corotation import add_elasticity
+
+__all__ = ["find_elasticity"]
+
+
+@entry_point(types.int64(PLANT.type, STATE.type))
+def find_elasticity(plant: Table, state: Table) -> int:
+    """Fill the forces of elements, and the stiffnesses of particles and bonds."""
+    elastic = plant.elastic
+    soft = state.soft
+    for p in range(elastic.particles):
+        first = elastic.particle_qpos[p]
+        for a in range(3):
+            soft.position[p, a] = elastic.particle_base[p, a]
+            soft.force[p, a] = 0.0
+            if first >= 0:
+                soft.position[p, a] += state.qpos[first + a]
+        for k in range(9):
+            soft.own[p, k] = 0.0
+    for bond in range(elastic.bonds):
+        for k in range(9):
+            soft.bond[bond, k] = 0.0
+    soft.energy = add_elasticity(elastic, soft.position, soft.work, soft.force, soft.own, soft.bond)
+    return EVALUATED

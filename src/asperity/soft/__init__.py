@@ -1,0 +1,1 @@
+"""Deformable bodies: their elements, and the elasticity of these."""

@@ -1,0 +1,47 @@
+"""The table of deformable bodies: particles, elements, and the bonds between particles."""
+
+from __future__ import annotations
+
+from asperity.compiled import Layout
+
+__all__ = ["ELASTIC"]
+
+ELASTIC = Layout(
+    "elastic bodies",
+    particles="i8",  # vertices of all flexes
+    elements="i8",
+    bonds="i8",  # pairs of moving particles that share an element
+    # particles: positions are those in the frame of the flex's bodies, which does not move
+    particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
+    particle_tree="i8[:]",  # −1 of what is fixed
+    particle_qpos="i8[:]",
+    particle_base="f8[:,:]",  # position where qpos is zero [m]
+    particle_offset="f8[:,:]",  # position in its body [m]
+    particle_body="i8[:]",
+    # elements: those of an element are `first .. first of the next` in the lists of places
+    element_first="i8[:]",
+    element_matrix="i8[:]",  # where its stiffness is; those of equal shape share one
+    place_particle="i8[:]",
+    place_rest="f8[:,:]",  # from the element's mean [m]
+    place_gradient="f8[:,:]",  # [1/m]
+    matrix="f8[:]",  # [N/m]
+    # Of every pair of places a ≥ b of an element, row by row: the bond, doubled, and 1 more if its
+    # first tree is that of b; of a = b, or where one is fixed, −1
+    element_pair="i8[:]",
+    pair_bond="i8[:]",
+    # bonds: trees, the first before the second
+    bond_tree="i8[:,:]",
+    bond_damping="f8[:]",  # β of Rayleigh's damping β K [s]
+    particle_damping="f8[:]",
+    tree_particle="i8[:]",  # particle of a tree; −1 of others
+    tree_rank="i8[:]",  # its place in the order of elimination; −1 of others
+    # collision: elements of the flexes, as MuJoCo counts them
+    flex_first_vertex="i8[:]",
+    flex_first_corner="i8[:]",  # of its first tetrahedron in `corner`
+    corner="i8[:]",  # vertices of tetrahedra, four by four, as counted within their flex
+    flex_edge="f8[:]",  # mean length of edges on the surface [m]
+    flex_radius="f8[:]",  # [m]
+    particle_surface="i8[:]",  # 1 of those on a surface
+    geom_shape="i8[:]",  # type of geoms whose distance is known, −1 of others
+    geom_size="f8[:,:]",
+)

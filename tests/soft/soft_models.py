@@ -1,0 +1,91 @@
+"""Deformable bodies that the tests share."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Array", "beam", "compile_soft", "cube", "gripper", "positions", "vertex_dofs"]
+
+Array = NDArray[np.float64]
+
+
+def compile_soft(body: str, *, gravity: float = 9.81, sections: str = "") -> mujoco.MjModel:
+    """Compile a world of flexes; elasticity needs MuJoCo's discrete integrator."""
+    return mujoco.MjModel.from_xml_string(
+        f"<mujoco><option integrator='discrete' gravity='0 0 {-gravity}'/>"
+        f"<worldbody>{body}</worldbody>{sections}</mujoco>"
+    )
+
+
+def cube(
+    side: float = 0.05,
+    *,
+    count: int = 3,
+    young: float = 1e5,
+    poisson: float = 0.3,
+    damping: float = 0.002,
+    height: float = 0.1,
+    mass: float = 0.0625,
+    friction: float = 0.8,
+    name: str = "cube",
+) -> str:
+    """A cube of count³ vertices, whose centre is at some height."""
+    spacing = side / (count - 1)
+    return (
+        f"<flexcomp name='{name}' type='grid' dim='3' count='{count} {count} {count}'"
+        f" spacing='{spacing} {spacing} {spacing}' pos='0 0 {height}' radius='0.0005'"
+        f" mass='{mass}'><elasticity young='{young}' poisson='{poisson}' damping='{damping}'/>"
+        f"<contact selfcollide='none' friction='{friction}'/></flexcomp>"
+    )
+
+
+def beam(cells: int, *, young: float, poisson: float, mass: float = 1.0) -> mujoco.MjModel:
+    """A beam along x from 0 to 1 m, with a side of 0.1 m, clamped at x = 0, without gravity."""
+    spacing = 0.1 / cells
+    count = f"{10 * cells + 1} {cells + 1} {cells + 1}"
+    return compile_soft(
+        "<body name='wall'>"
+        f"<flexcomp name='beam' type='grid' dim='3' count='{count}' pos='0.5 0 0' radius='0.001'"
+        f" spacing='{spacing} {spacing} {spacing}' mass='{mass}'>"
+        f"<pin gridrange='0 0 0 0 {cells} {cells}'/>"
+        f"<elasticity young='{young}' poisson='{poisson}'/>"
+        "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp></body>",
+        gravity=0.0,
+    )
+
+
+def gripper(young: float, *, count: int = 4) -> mujoco.MjModel:
+    """Two fingers on a lift, with servos, and a cube of 50 mm between them on the floor."""
+    finger = (
+        "<body name='{0}' gravcomp='1' pos='{1} 0 0'><joint name='{0}' type='slide' axis='1 0 0'/>"
+        "<geom type='box' size='0.01 0.04 0.02' mass='0.2' friction='0.8'/></body>"
+    )
+    servo = "<position joint='{}' kp='2000' kv='60'/>"
+    return compile_soft(
+        "<geom type='plane' size='1 1 0.1'/>"
+        "<body name='lift' gravcomp='1' pos='0 0 0.025'>"
+        "<inertial mass='1' pos='0 0 0' diaginertia='0.01 0.01 0.01'/>"
+        "<joint name='lift' type='slide' axis='0 0 1'/>"
+        f"{finger.format('left', -0.037)}{finger.format('right', 0.037)}</body>"
+        + cube(count=count, young=young, height=0.0255),
+        sections=f"<actuator>{''.join(servo.format(n) for n in ('left', 'right', 'lift'))}"
+        "</actuator>",
+    )
+
+
+def positions(model: mujoco.MjModel, data: mujoco.MjData) -> Array:
+    """Of all vertices [m], shape (n, 3), at the state of an MjData."""
+    other = mujoco.MjData(model)
+    other.qpos[:] = data.qpos
+    mujoco.mj_kinematics(model, other)
+    mujoco.mj_comPos(model, other)
+    mujoco.mj_flex(model, other)
+    return np.array(other.flexvert_xpos)
+
+
+def vertex_dofs(model: mujoco.MjModel) -> NDArray[np.int64]:
+    """First dof of every vertex, −1 of those that are fixed."""
+    body = model.flex_vertbodyid
+    return np.where(model.body_dofnum[body] == 3, model.body_dofadr[body], -1).astype(np.int64)

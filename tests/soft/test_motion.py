@@ -1,0 +1,141 @@
+"""Deformable bodies in motion: momentum, frequencies, and steps that do not depend on stiffness."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+from soft_models import Array, beam, compile_soft, cube, positions, vertex_dofs
+
+import asperity as asp
+
+BOTH = (asp.Icf(time_step=4e-3), asp.Cenic(accuracy=1e-3, max_step=0.02))
+
+
+def _motion(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array, Array]:
+    """Masses, positions and velocities of the vertices."""
+    mass = model.body_mass[model.flex_vertbodyid]
+    velocity = data.qvel[vertex_dofs(model)[:, None] + np.arange(3)]
+    return mass, positions(model, data), velocity
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+def test_free_fall_keeps_momentum(integrator: asp.Icf | asp.Cenic) -> None:
+    """Whatever goes on within, the centre of mass falls as a point."""
+    model = compile_soft(cube(young=1e4, height=5.0))
+    sim = asp.Simulator(model, integrator=integrator)
+    rng = np.random.default_rng(0)
+    sim.data.qvel[:] = rng.normal(scale=0.1, size=model.nv)
+    mass, _, before = _motion(model, sim.data)
+    start = mass @ before
+    sim.advance_to(0.2)
+    _, _, after = _motion(model, sim.data)
+    expected = start + np.array([0.0, 0.0, -9.81 * 0.2]) * mass.sum()
+    assert np.abs(mass @ after - expected).max() < 1e-12
+
+
+@pytest.mark.parametrize("step", [1e-3, 4e-3])
+def test_spinning_cube_keeps_angular_momentum(step: float) -> None:
+    model = compile_soft(cube(young=1e5, height=1.0), gravity=0.0)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=step))
+    mass, x, _ = _motion(model, sim.data)
+    centre = mass @ x / mass.sum()
+    spin = np.array([3.0, 8.0, 5.0])
+    dofs = vertex_dofs(model)[:, None] + np.arange(3)
+    sim.data.qvel[dofs] = np.cross(spin, x - centre)
+
+    def angular() -> Array:
+        mass, x, v = _motion(model, sim.data)
+        return np.asarray(np.sum(mass[:, None] * np.cross(x - centre, v), axis=0))
+
+    before = angular()
+    sim.advance_to(0.5)
+    assert np.linalg.norm(angular() - before) < 1e-3 * np.linalg.norm(before)
+
+
+def test_cantilever_swings_with_its_frequency() -> None:
+    """The first mode, by Euler and Bernoulli; vertices at the end are as heavy as others."""
+    model = beam(1, young=1e6, poisson=0.0, mass=0.44)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    rest = positions(model, sim.data)
+    dofs = vertex_dofs(model)
+    s = rest[:, 0]
+    free = dofs >= 0
+    sim.data.qvel[dofs[free] + 2] = 0.1 * (s[free] ** 2 * (3.0 - s[free])) / 2.0
+    tip = int(np.flatnonzero(s > 1.0 - 1e-6)[0])
+    height = []
+    for k in range(1, 1201):
+        sim.advance_to(1e-3 * k)
+        height.append(sim.data.qpos[dofs[tip] + 2])
+    crossings = np.flatnonzero(np.diff(np.sign(height)))
+    period = 2e-3 * np.diff(crossings).mean()
+    # A tip with half a layer of mass too much: by Rayleigh's quotient of the static shape.
+    shape = (lambda x: x**2 * (3.0 - x) / 2.0)(s)
+    mass = np.where(free, model.body_mass[model.flex_vertbodyid], 0.0)
+    stiffness = 3.0 * 1e6 * 0.1**4 / 12.0
+    frequency = np.sqrt(stiffness / (mass @ shape**2)) / (2.0 * np.pi)
+    assert 1.0 / period == pytest.approx(frequency, rel=3e-2)
+
+
+def test_steps_do_not_depend_on_stiffness() -> None:
+    """A cube that falls and comes to rest takes as many steps whether it is jelly or steel."""
+    counts = []
+    for young in (1e5, 1e6, 1e8):
+        model = compile_soft(
+            "<geom type='plane' size='1 1 0.1'/>" + cube(young=young, height=0.026)
+        )
+        contact = asp.ContactParameters(stiffness=1e4)
+        sim = asp.Simulator(model, integrator=asp.Cenic(), contact=contact)
+        sim.advance_to(0.5)
+        counts.append(sim.stats.steps)
+    assert max(counts) <= 1.3 * min(counts)
+
+
+def test_a_failed_step_leaves_the_state() -> None:
+    model = compile_soft(cube(young=1e4, height=1.0))
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    sim.advance_to(0.01)
+    before = sim.data.qpos.copy()
+    sim.data.qfrc_applied[0] = np.nan
+    with pytest.raises(asp.AsperityError):
+        sim.advance_to(0.02)
+    assert np.array_equal(sim.data.qpos, before)
+
+
+def test_same_bits() -> None:
+    runs = []
+    for _ in range(2):
+        model = compile_soft("<geom type='plane' size='1 1 0.1'/>" + cube(height=0.03))
+        sim = asp.Simulator(model, integrator=asp.Cenic())
+        sim.advance_to(0.1)
+        runs.append(sim.data.qpos.copy())
+    assert np.array_equal(*runs)
+
+
+def test_checkpoints_and_threads_change_nothing(tmp_path: Path) -> None:
+    model = compile_soft("<geom type='plane' size='1 1 0.1'/>" + cube(height=0.03))
+    whole = asp.Simulator(model, integrator=asp.Cenic(), threads=2)
+    whole.advance_to(0.05)
+    again = asp.Simulator.load(whole.save(tmp_path / "half"))
+    for sim in (whole, again):
+        sim.advance_to(0.1)
+    alone = asp.Simulator(model, integrator=asp.Cenic(), threads=1)
+    for time in (0.05, 0.1):
+        alone.advance_to(time)
+    assert np.array_equal(whole.data.qpos, again.data.qpos)
+    assert np.array_equal(whole.data.qpos, alone.data.qpos)
+
+
+def test_a_new_stiffness_is_noticed() -> None:
+    model = beam(1, young=1e6, poisson=0.0)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=100.0))
+    dofs = vertex_dofs(model)
+    tip = int(np.flatnonzero(dofs >= 0)[-1])
+    sim.data.qfrc_applied[dofs[tip] + 2] = 1e-3
+    sim.advance_to(500.0)
+    before = sim.data.qpos[dofs[tip] + 2]
+    model.flex_stiffness[:] *= 2.0
+    sim.advance_to(1000.0)
+    assert sim.data.qpos[dofs[tip] + 2] == pytest.approx(0.5 * before, rel=1e-4)

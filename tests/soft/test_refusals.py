@@ -1,0 +1,90 @@
+"""Deformable bodies that cannot be simulated are refused by name."""
+
+from __future__ import annotations
+
+import mujoco
+import pytest
+from soft_models import compile_soft, cube
+
+import asperity as asp
+
+GRID = "type='grid' count='3 3 3' spacing='0.1 0.1 0.1' mass='1'"
+YOUNG = "<elasticity young='1e5' poisson='0.3'/>"
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        asp.Sap(),
+        asp.Tamsi(),
+        asp.Midas(),
+        asp.RungeKutta3(),
+        asp.Cenic(error_estimate="trapezoid"),
+        asp.Icf(friction_bound="similar"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_methods_without_flexes(integrator: asp.Integrator) -> None:
+    model = compile_soft(cube())
+    with pytest.raises(asp.ModelError, match="Flex 'cube' is deformable, which"):
+        asp.Simulator(model, integrator=integrator)
+
+
+@pytest.mark.parametrize(
+    ("flex", "message"),
+    [
+        (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'>{YOUNG}</flexcomp>", "interpolated"),
+        (
+            "<flexcomp name='f' type='grid' dim='2' count='3 3 1' spacing='0.1 0.1 0.1' mass='1'>"
+            "<edge equality='true'/></flexcomp>",
+            "is a cloth",
+        ),
+        (f"<flexcomp name='f' {GRID} dim='3'><edge equality='true'/></flexcomp>", "equality"),
+        (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
+        (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),
+        (
+            f"<body name='b'><joint/><geom size='0.1'/><flexcomp name='f' {GRID} dim='3'>{YOUNG}<pin id='0 1'/>"
+            "</flexcomp></body>",
+            "is part of a body that moves",
+        ),
+    ],
+)
+def test_flexes_that_are_not_simulated(flex: str, message: str) -> None:
+    with pytest.raises(asp.ModelError, match=message):
+        asp.Simulator(compile_soft(flex), integrator=asp.Icf())
+
+
+def test_anisotropic_flex() -> None:
+    model = compile_soft(cube())
+    model.flex_stiffness[: len(model.flex_stiffness) // 2] *= 2.0
+    with pytest.raises(asp.ModelError, match="is not isotropic"):
+        asp.Simulator(model, integrator=asp.Icf())
+
+
+def test_many_worlds_and_derivatives() -> None:
+    model = compile_soft(cube())
+    with pytest.raises(asp.ModelError, match="many worlds"):
+        asp.Batch(model, 2, integrator=asp.Icf())
+    with pytest.raises(asp.ModelError, match="no derivatives"):
+        asp.derivatives.linearize(model, mujoco.MjData(model), integrator=asp.Icf())
+
+
+def test_notes_say_what_is_approximated() -> None:
+    report = asp.Simulator(compile_soft(cube()), integrator=asp.Icf()).load_report
+    assert any("same mass" in note for note in report.notes)
+    assert not any("tetrahedra" in note for note in report.notes)
+
+
+def test_options_without_flexes_are_refused_later_too() -> None:
+    sim = asp.Simulator(compile_soft(cube()), integrator=asp.Icf())
+    with pytest.raises(asp.ModelError, match="Icf with friction_bound='similar' does not simulate"):
+        sim.change_integrator(asp.Icf(friction_bound="similar"))
+
+
+def test_pressure_fields_beside_a_flex() -> None:
+    model = compile_soft("<body name='ball'><freejoint/><geom size='0.1'/></body>" + cube())
+    contact = asp.ContactParameters(
+        bodies={"ball": asp.Material(surface="compliant", hydroelastic_modulus=1e6)}
+    )
+    with pytest.raises(asp.ModelError, match="Pressure fields and deformable bodies"):
+        asp.Simulator(model, integrator=asp.Icf(), contact=contact)
