@@ -153,7 +153,7 @@ class Contacts:
         chosen: Contacts = self[mask]
         return chosen
 
-    def _names(self, number: int) -> tuple[str, ...]:
+    def _names(self, number: int | np.integer[Any]) -> tuple[str, ...]:
         """Of both sides of a contact."""
         return tuple(
             self._name(_GEOM, geom) if geom >= 0 else self._name(_FLEX, flex)
