@@ -160,6 +160,7 @@ class Midas(Integrator):
 
     # A hundred times the velocity to which a step is solved.
     default_stiction_tolerance = 1e-4
+    default_joint_stiction_tolerance = 1e-3
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
 

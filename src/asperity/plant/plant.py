@@ -120,8 +120,6 @@ class Plant(HoldsAddresses):
         Defaults and overrides; values in the model's own ``<custom>`` elements come second.
     joint_stiction_tolerance : float
         Velocity [m/s or rad/s] below which dry friction of joints and tendons counts as stiction.
-        1e-3: a thousandth of a usual joint speed, and an order above what contacts use, because a
-        joint's friction loss is itself a fitted number.
     efforts : Efforts
         What external systems exert.
     stiction_tolerance : float
@@ -134,7 +132,7 @@ class Plant(HoldsAddresses):
         self,
         model: mujoco.MjModel,
         contact: ContactParameters,
-        joint_stiction_tolerance: float = 1e-3,
+        joint_stiction_tolerance: float = 3e-6,
         efforts: Efforts = NO_EFFORTS,
         stiction_tolerance: float | None = None,
         evaluated: bool = True,

@@ -105,8 +105,10 @@ def check_integrator(integrator: Any) -> Integrator:
     return integrator
 
 
-def check_stiction_tolerance(tolerance: Any) -> float:
-    """A ``joint_stiction_tolerance``, refused unless it is positive."""
+def check_stiction_tolerance(tolerance: Any, integrator: Integrator) -> float:
+    """A ``joint_stiction_tolerance``, refused unless it is positive; the integrator's for None."""
+    if tolerance is None:
+        return integrator.default_joint_stiction_tolerance
     value = as_number("joint_stiction_tolerance", tolerance)
     if not (math.isfinite(value) and value > 0):
         raise ArgumentError(f"joint_stiction_tolerance must be positive, got {value}.")

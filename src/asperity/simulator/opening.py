@@ -42,7 +42,7 @@ def new_session(
     contact: ContactParameters | None,
     control: Control | None,
     control_period: float | None,
-    joint_stiction_tolerance: float,
+    joint_stiction_tolerance: float | None,
     systems: Sequence[ExternalSystem],
     publish: Literal["eager", "lazy"],
     threads: int | None,
@@ -94,7 +94,7 @@ def new_session(
             f"control_period={control_period!r} has no effect without control, the function that "
             "it is the period of; pass control, or omit control_period."
         )
-    joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance)
+    joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance, integrator)
     method = integrator.make_method()
     if systems and not method.takes_systems:
         raise ArgumentError(

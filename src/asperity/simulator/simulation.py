@@ -43,7 +43,7 @@ def simulate(
     save_at: Sequence[float] | np.ndarray | None = None,
     contact_forces: bool = False,
     events: Event | Sequence[Event] = (),
-    joint_stiction_tolerance: float = 1e-3,
+    joint_stiction_tolerance: float | None = None,
     systems: Sequence[ExternalSystem] = (),
     publish: Literal["eager", "lazy"] = "eager",
     threads: int | None = 1,

@@ -57,7 +57,7 @@ class Batch(FixedAttributes, HoldsAddresses):
         As for `Simulator`.
     threads : int, optional
         Threads that advance worlds; as many as this process may run at once by default.
-    joint_stiction_tolerance : float
+    joint_stiction_tolerance : float, optional
         As for `Simulator`.
     systems : sequence of ExternalSystem
         As for `Simulator`. Every world gets copies, with states and parameters of their own:
@@ -98,12 +98,12 @@ class Batch(FixedAttributes, HoldsAddresses):
         integrator: Integrator | None = None,
         contact: ContactParameters | None = None,
         threads: int | None = None,
-        joint_stiction_tolerance: float = 1e-3,
+        joint_stiction_tolerance: float | None = None,
         systems: Sequence[ExternalSystem] = (),
     ) -> None:
         integrator, count = check_integrator(integrator), check_count("count", count)
         threads = available_threads() if threads is None else check_count("threads", threads)
-        tolerance = check_stiction_tolerance(joint_stiction_tolerance)
+        tolerance = check_stiction_tolerance(joint_stiction_tolerance, integrator)
         contact = check_contact(contact)
         self._model, self._load_report = load_model(model)
         check_supported(

@@ -69,6 +69,7 @@ class Classical(SteppedIntegrator):
 
     # What sticks has the time constant v_s/(μ g), of 10 µs, which they have to resolve.
     default_stiction_tolerance = 1e-4
+    default_joint_stiction_tolerance = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
