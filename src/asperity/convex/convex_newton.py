@@ -31,7 +31,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
-from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_space import (
@@ -345,7 +345,7 @@ def _step_is_small(problem: Table, iteration: int) -> bool:
 def _slip_is_known(problem: Table, eta: float) -> bool:
     """Whether what a step has changed of slip is little beside it and the stiction tolerance.
 
-    Where a contact sticks, a change that is small for a velocity is all of its friction: a first
+    Where a contact or a joint sticks, a change that is small for a velocity is all of its friction: a first
     step along a stiff estimate of the curvature would end the solve far from balance.
     """
     left = eta * problem.search_step / _SLIP_LEFT
@@ -362,6 +362,12 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
             change = along * along + across * across
         if left * left * change > square:
             return False
+    law = problem.law
+    for i in range(problem.first_row, problem.last_row):
+        if law.row_kind[i] == FRICTION:
+            square = law.row_target[i] + problem.row_u[i] * problem.row_u[i]
+            if left * left * problem.row_du[i] * problem.row_du[i] > square:
+                return False
     return True
 
 

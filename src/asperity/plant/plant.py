@@ -132,7 +132,7 @@ class Plant(HoldsAddresses):
         self,
         model: mujoco.MjModel,
         contact: ContactParameters,
-        joint_stiction_tolerance: float = 3e-6,
+        joint_stiction_tolerance: float = 1e-5,
         efforts: Efforts = NO_EFFORTS,
         stiction_tolerance: float | None = None,
         evaluated: bool = True,

@@ -70,7 +70,7 @@ class Simulator(FixedAttributes, Shown):
         Where to publish, and the initial state; by default one is made of the model.
     joint_stiction_tolerance : float, optional
         Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``) is
-        stiction: a joint that nine tenths of its friction hold creeps twice as fast. 3e-6 by
+        stiction: a joint that nine tenths of its friction hold creeps twice as fast. 1e-5 by
         default, 1e-3 with `Midas` and the classical integrators. That of contacts is
         ``ContactParameters.stiction_tolerance``.
     systems : sequence of ExternalSystem
