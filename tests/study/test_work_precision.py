@@ -14,6 +14,7 @@ import asperity as asp
 from asperity.cli import main
 from asperity.integrators import registry
 from asperity.integrators.registry import Variant, register
+from asperity.simulator import Recorder
 from asperity.study import (
     LocalErrors,
     Study,
@@ -22,7 +23,6 @@ from asperity.study import (
     study_methods,
     work_precision,
 )
-from asperity.simulator import Recorder
 from asperity.study.local_error import States, windows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
