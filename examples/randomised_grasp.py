@@ -14,7 +14,7 @@ import asperity as asp
 
 FORCE = 10.0  # of each finger [N]
 GRAVITY = 9.81
-MODEL = f"""
+MODEL = """
 <mujoco>
   <option timestep="0.002"/>
   <worldbody>
