@@ -83,6 +83,13 @@ def test_the_drop_in_holds_what_friction_can_hold() -> None:
     assert module.sink(mujoco.mj_step, duration=duration) > 10 * here
 
 
+def test_boxes_are_held_where_coulomb_says_so() -> None:
+    slid, margin = example("randomised_grasp").grasp(32, seed=3)
+    clear = np.abs(margin - 1.0) > 0.01
+    np.testing.assert_array_equal((slid < 1e-3)[clear], (margin > 1.0)[clear])
+    assert 5 < (slid < 1e-3).sum() < 27
+
+
 def test_methods_are_compared_and_tighter_ones_are_better() -> None:
     study = example("compare_methods").run(
         methods=("cenic", "icf"),

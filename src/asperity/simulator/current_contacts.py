@@ -53,39 +53,53 @@ class Contacts:
     step has led to the state, at the beginning or after it was changed, they are those of a step
     from there. Forces of classical integrators are those of the state.
 
-    Normals point from the first geom to the second, forces act on the second geom; both are in
-    world axes.
+    Normals point from the first geom to the second, forces and torques act on the second geom; all
+    are in world axes.
+
+    Parameters
+    ----------
+    geom : ndarray of int, shape (n, 2)
+        Numbers of the geoms, −1 of a flex.
+    point : ndarray, shape (n, 3)
+        Where the force acts [m].
+    normal : ndarray, shape (n, 3)
+        Unit normals.
+    signed_distance : ndarray, shape (n,)
+        Negative where the geoms overlap [m].
+    force : ndarray, shape (n, 3)
+        [N]
+    torque : ndarray, shape (n, 3)
+        That of torsional and rolling friction [Nm].
+    normal_force : ndarray, shape (n,)
+        Normal part of the force [N].
+    slip_speed : ndarray, shape (n,)
+        Speed of the surfaces along each other [m/s]: that of the step's end, for which the law of
+        friction holds.
+    patch : ndarray of int, shape (n,)
+        Which patch of pressure fields a contact is a point of, −1 of point contacts.
+    flex : ndarray of int, shape (n, 2)
+        Deformable bodies, −1 of a geom.
+    elem : ndarray of int, shape (n, 2)
+        Their elements in contact, −1 of a geom or vertex.
+    vert : ndarray of int, shape (n, 2)
+        Their vertices in contact, −1 of a geom or element.
+    model : mujoco.MjModel
+        The model, which has the names.
     """
 
     geom: np.ndarray
-    """Geoms, −1 of a flex, shape (n, 2)."""
     point: np.ndarray
-    """Where the force acts [m], shape (n, 3)."""
     normal: np.ndarray
-    """Unit normals, shape (n, 3)."""
     signed_distance: np.ndarray
-    """Negative where the geoms overlap [m], shape (n,)."""
     force: np.ndarray
-    """Force on the second geom [N], shape (n, 3)."""
     torque: np.ndarray
-    """Torque of torsional and rolling friction on the second geom [Nm], shape (n, 3)."""
     normal_force: np.ndarray
-    """Normal part of the force [N], shape (n,)."""
     slip_speed: np.ndarray
-    """Speed of the surfaces along each other [m/s], shape (n,).
-
-    That of the step's end, for which the law of friction holds.
-    """
     patch: np.ndarray
-    """Which patch of pressure fields a contact is a point of, −1 of point contacts, shape (n,)."""
     flex: np.ndarray
-    """Deformable bodies, −1 of a geom, shape (n, 2)."""
     elem: np.ndarray
-    """Their elements in contact, −1 of a geom or vertex, shape (n, 2)."""
     vert: np.ndarray
-    """Their vertices in contact, −1 of a geom or element, shape (n, 2)."""
     model: mujoco.MjModel
-    """The model, which has the names."""
 
     def __len__(self) -> int:
         return len(self.geom)

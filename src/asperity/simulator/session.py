@@ -27,6 +27,7 @@ from asperity.simulator.claim import Claim
 from asperity.simulator.compiled_call import CALL_KERNELS
 from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.counters import COUNTER_KERNELS, ITERATIONS, Counters
+from asperity.simulator.fast_motion import FastMotion
 from asperity.simulator.history import HistoryKeeper
 from asperity.simulator.inputs import INPUT_KERNELS, Inputs
 from asperity.simulator.publish import PUBLICATION_KERNELS, Delivered
@@ -95,6 +96,8 @@ class Session(HoldsAddresses):
         Work done.
     call : Table, None or False
         Of calls in compiled code; None where it is to be made, False where there are none.
+    fast_motion : FastMotion or None
+        Warns of steps that are too long; None where it has, or where none are.
     claim : Claim
         Held while the session runs.
     stale : bool
@@ -132,6 +135,7 @@ class Session(HoldsAddresses):
     counters: Counters = field(init=False)
     call: Table | Literal[False] | None = None
     claim: Claim = field(init=False)
+    fast_motion: FastMotion | None = None
     stale: bool = False
     wall_time: float = 0.0
     pace: int = _FIRST_PACE
@@ -197,6 +201,9 @@ class Session(HoldsAddresses):
         )
         self.world.table.records = -1
         self.prepare()
+        step = self.integrator.time_step
+        watched = step is not None and self.base.evaluates_plant
+        self.fast_motion = FastMotion(self.model, step) if watched and step else None
         self.coupling.attach(self.world)
         self.inputs = Inputs(self.model, self.world)
         self.counters = Counters(self.world, self.base)
