@@ -1,6 +1,6 @@
-"""Engines as verification and the study of throws drive them, one file each.
+"""Engines as verification, the study of throws, benchmarks and experiments drive them.
 
-Every file has a class whose objects simulate a `World` and return a `Record`, as
-`studies.benchmarks.verification.case.Simulate` says. An engine that is not installed cannot be
-imported; ``python -m studies peers`` makes an environment that has all of them.
+Engines that take part in verification have a class whose objects simulate a `World` and return a
+`Record`, as `studies.benchmarks.verification.case.Simulate` says. An engine that is not installed
+cannot be imported; ``python -m studies peers`` makes an environment that has all of them.
 """

@@ -88,7 +88,8 @@ class _Layout:
 
     def __init__(self, model: mujoco.MjModel, scene: Any) -> None:
         free, others = iter(scene.floating_bases), iter(scene.joints)
-        positions, velocities = [], []
+        positions: list[int] = []
+        velocities: list[int] = []
         for kind in model.jnt_type:
             own: Any = next(free if kind == _FREE else others, None)
             if own is None:

@@ -118,8 +118,8 @@ class _Places:
     def __init__(self, model: mujoco.MjModel, bodies: Any, handles: Sequence[Any]) -> None:
         self.model, self.data = model, mujoco.MjData(model)
         self._bodies, self._handles = bodies, handles
-        moving = np.flatnonzero(model.body_weldid != 0)
-        self._moving = [int(body) for body in moving if handles[body] is not None]
+        moving = np.flatnonzero(model.body_weldid != 0).tolist()
+        self._moving = [body for body in moving if handles[body] is not None]
         self._jacobian = np.zeros((6 * len(self._moving), model.nv))
         free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
         self._free = bool(np.all(free) and not np.any(model.body_ipos[model.jnt_bodyid]))

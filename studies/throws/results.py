@@ -74,12 +74,9 @@ def read(path: Path = RESULTS) -> dict[str, Outcome]:
     if not path.exists():
         return {}
     rows = {row["engine"]: row for row in json.loads(path.read_text(encoding="utf-8"))}
-    arrays = ("untuned", "tuned", "floor")
-    return {
-        name: Outcome(**{k: np.array(v) if k in arrays else v for k, v in rows[name].items()})
-        for name in ENGINES
-        if name in rows
-    }
+    for row in rows.values():
+        row.update({key: np.array(row[key]) for key in ("untuned", "tuned", "floor")})
+    return {name: Outcome(**rows[name]) for name in ENGINES if name in rows}
 
 
 def write(found: Sequence[Outcome], path: Path = RESULTS) -> Mapping[str, Outcome]:

@@ -85,8 +85,8 @@ def search(
             losses = np.append(losses, loss(errors_of(pool, engine, values, indices)))
             total = POINTS + ROUNDS * ROUND
             tell(f"{engine}: {len(tried)} of {total} searched, loss {losses.min():.4f}")
-    best = int(np.argmin(losses))
-    return chosen.parameters(tried[best]).tolist(), float(losses[best])
+    least = int(np.argmin(losses))
+    return chosen.parameters(tried[least]).tolist(), float(losses[least])
 
 
 # -- in the processes ------------------------------------------------------------------------------

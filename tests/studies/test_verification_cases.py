@@ -16,12 +16,12 @@ from studies.benchmarks.verification import (
     curves,
     friction,
     impacts,
-    loads,
     mechanisms,
     oscillators,
     rest,
     rigid,
     rolling,
+    rubbing,
     smooth,
     tops,
 )
@@ -270,19 +270,19 @@ def test_elastic_bounces_take_the_time_of_their_equation_of_motion() -> None:
 
 
 def test_stick_and_slip_take_the_time_of_their_equation_of_motion() -> None:
-    mass_gravity, belt = GRAVITY, loads.BELT
+    mass_gravity, belt = GRAVITY, rubbing.BELT
     place, speed, sticks, begins, step = 0.0, belt, True, [], 1e-5
     for i in range(400_000):
         if sticks:
-            sticks = loads.SPRING * place < loads.STICK * mass_gravity
+            sticks = rubbing.SPRING * place < rubbing.STICK * mass_gravity
             if not sticks:
                 begins.append(i * step)
         else:
-            speed += step * (loads.SLIP * mass_gravity - loads.SPRING * place)
+            speed += step * (rubbing.SLIP * mass_gravity - rubbing.SPRING * place)
             if speed >= belt:
                 sticks, speed = True, belt
         place += step * speed
-    assert loads.stick_slip_period() == pytest.approx(float(np.diff(begins)[-1]), rel=1e-3)
+    assert rubbing.stick_slip_period() == pytest.approx(float(np.diff(begins)[-1]), rel=1e-3)
 
 
 def test_long_periods_become_short_ones_for_small_swings(
