@@ -48,6 +48,7 @@ from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
     factorize_island,
+    follow_forces,
     give_up,
     gradient_norm,
     island_estimates,
@@ -116,7 +117,11 @@ def _begin(problem: Table, rows: Table) -> None:
 
 @compiled
 def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
-    """Fill gradient, curvatures, the cost of the potentials, and ‖D ∇ℓ‖."""
+    """Fill gradient, curvatures, the cost of the potentials, and ‖D ∇ℓ‖.
+
+    Forces that depend on the velocity are those of the iterate.
+    """
+    follow_forces(problem)
     problem.search_cost = island_gradient(problem, contacts, rows)
     problem.residual = gradient_norm(problem)
 
@@ -430,13 +435,18 @@ def _solve_free(problem: Table) -> int:
     begin_tree(problem, tree)
     if call_pp_status(problem.factorize, problem, 0) == 0:
         return NON_FINITE
-    for i in range(start, start + size):
-        problem.direction[i] = problem.rhs[i]
-    call_pp_status(problem.solve_factors, problem, 0)
+    problem.followed = 0
+    follows = True
     total = 0.0
-    for i in range(start, start + size):
-        problem.velocity[i] = problem.direction[i]
-        total += problem.direction[i]
+    while follows:
+        for i in range(start, start + size):
+            problem.direction[i] = problem.rhs[i]
+        call_pp_status(problem.solve_factors, problem, 0)
+        total = 0.0
+        for i in range(start, start + size):
+            problem.velocity[i] = problem.direction[i]
+            total += problem.direction[i]
+        follows = follow_forces(problem)
     problem.factor_island[tree] = 0
     return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
 

@@ -151,6 +151,7 @@ WORLD = Layout(
     # compiled entry points that do a part of the trees or contacts (`SHARE_SIGNATURE`)
     fill_smooth="i8",
     fill_velocities="i8",
+    follow_spins="i8",
     move_trees="i8",
     write_results="i8",
     copy_results="i8",

@@ -21,8 +21,8 @@ from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import copy_row
-from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
-from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
+from asperity.integrators.methods.convex_step import ConvexMethod, graph_of
+from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
 from asperity.integrators.methods.motion import (
     FEWEST_TREES,
     advance_activations,
@@ -119,10 +119,7 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     )
     if code != OK:
         return code
-    code = solve_potentials(world, state, step)
-    if code == OK and world.center_gyroscopic == 1:
-        code = center_gyroscopic_forces(world, state, step)
-    return code
+    return solve_turning(world, state, step)
 
 
 @compiled_method
@@ -142,7 +139,7 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     return OK
 
 
-ICF_KERNELS = (icf_solution, icf_method, _fill_smooth, move_trees)
+ICF_KERNELS = (icf_solution, icf_method, _fill_smooth, move_trees, follow_spins)
 """What `icf_method` needs compiled."""
 
 
@@ -150,6 +147,7 @@ def install_icf(world: Table) -> None:
     """Put the entry points of `ICF_KERNELS` into a world."""
     world.fill_smooth = _fill_smooth.address
     world.move_trees = move_trees.address
+    world.follow_spins = follow_spins.address
 
 
 class IcfMethod(ConvexMethod):
