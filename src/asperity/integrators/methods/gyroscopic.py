@@ -10,7 +10,7 @@ and turning about ω itself leaves the energy as it is. The mean depends on the 
 point, which contracts by the angle that bodies turn in half a step, and by the ratio of inertias if
 a light link carries a heavy one.
 
-Forces of free bodies that turn less than half a radian follow the iterates of Newton's method,
+Forces of free bodies that turn less than a radian follow the iterates of Newton's method,
 which therefore ends where they are those of the solution: they cost hardly an iteration. For all
 others the step's problem is solved again with the forces at the last solution until these change
 little. Where that does not contract, a tree's forces go only part of the way: less of it where that
@@ -50,10 +50,11 @@ __all__ = [
 # bodies alone, and with articulated ones, of which all forces are to be computed anew.
 _LARGE_ANGLE = 0.01
 _LARGE_ANGLE_OF_JOINTS = 0.1
-# Angle [rad] up to which the fixed point contracts so fast that forces of a free body follow the
-# iterates; how often they may; and their mark among the trees that turn.
-_FOLLOWED_ANGLE = 0.5
-_MOST_FOLLOWED = 40
+# Angles [rad] up to which the fixed point contracts so fast that forces of a free body follow the
+# iterates, at the step's beginning and in its middle; how often they may; and their mark.
+_FOLLOWED_ANGLE = 1.0
+_LOST_ANGLE = 2.0
+_MOST_FOLLOWED = 100
 _FOLLOWS = 2
 # Change of velocity, relative to that of turning, that matters to forces that follow.
 _MATTERS = 1e-7
@@ -117,15 +118,16 @@ def follow_spins(world: Table, problem: Table) -> int:
         tree = problem.graph.island_tree[index]
         if work.turning[tree] != _FOLLOWS:
             continue
-        if problem.followed > _MOST_FOLLOWED:
-            work.turning[tree] = 1
-            continue
         s = plant.tree_start[tree]
         spin = (
             0.5 * (state.velocity[s] + problem.velocity[s]),
             0.5 * (state.velocity[s + 1] + problem.velocity[s + 1]),
             0.5 * (state.velocity[s + 2] + problem.velocity[s + 2]),
         )
+        angle = step * np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
+        if problem.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
+            work.turning[tree] = 1
+            continue
         force = gyroscopic_force(plant, state, tree, spin)
         change = 0.0
         size = 0.0
