@@ -388,6 +388,16 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
     return 0
 
 
+@inlined
+def _reverses(problem: Table, i: int, alpha: float) -> bool:
+    """Whether a whole step would turn the slip around, of which α has been taken."""
+    x = problem.v1[i] - alpha * problem.dv1[i]
+    y = problem.v2[i] - alpha * problem.dv2[i]
+    along = x * problem.dv1[i] + y * problem.dv2[i]
+    square = x * x + y * y
+    return square > problem.law.soft_slip_square[i] and along < -square
+
+
 @compiled
 def _update_radial(problem: Table, i: int, alpha: float, before: float) -> None:
     """Update the w of an ellipsoidal contact, of which only the part along û is kept."""
@@ -418,6 +428,9 @@ def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> fl
         x = inverse * (x + problem.dv1[i] - law.dual1[i] * along)
         y = inverse * (y + problem.dv2[i] - law.dual2[i] * along)
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
+        if _reverses(problem, i, alpha):
+            # What a direction goes beyond may end there, and so may much else at once.
+            shorter = 0.0
         law.dual1[i] = shorter * x
         law.dual2[i] = shorter * y
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
