@@ -24,6 +24,7 @@ from pydrake.geometry import (
     ProximityProperties,
 )
 from pydrake.geometry import Box as DrakeBox
+from pydrake.geometry import Capsule as DrakeCapsule
 from pydrake.geometry import HalfSpace as DrakeHalfSpace
 from pydrake.geometry import Sphere as DrakeSphere
 from pydrake.math import RigidTransform
@@ -33,22 +34,26 @@ from pydrake.systems.analysis import ApplySimulatorConfig, Simulator, SimulatorC
 from pydrake.systems.framework import DiagramBuilder
 
 from studies.benchmarks.engines.base import BodyStates, Counters, Setting
-from studies.benchmarks.scene import Box, HalfSpace, Scene, Sphere
+from studies.benchmarks.scene import Box, Capsule, HalfSpace, Scene, Sphere
 
 CORNER_RADIUS = 1e-3
 RIGID_RATIO = 1e12
 DISCRETE = ("lagged", "similar", "sap", "tamsi")
 
 
-def _shape(shape: Sphere | Box | HalfSpace) -> DrakeSphere | DrakeBox | DrakeHalfSpace:
+def _shape(
+    shape: Sphere | Box | Capsule | HalfSpace,
+) -> DrakeSphere | DrakeBox | DrakeCapsule | DrakeHalfSpace:
     if isinstance(shape, Sphere):
         return DrakeSphere(shape.radius)
     if isinstance(shape, Box):
         return DrakeBox(*(2.0 * np.asarray(shape.half_extents)))
+    if isinstance(shape, Capsule):
+        return DrakeCapsule(shape.radius, 2.0 * shape.half_length)
     return DrakeHalfSpace()
 
 
-def _inertia(shape: Sphere | Box, mass: float) -> SpatialInertia:
+def _inertia(shape: Sphere | Box | Capsule, mass: float) -> SpatialInertia:
     centre: Any = np.zeros(3)  # the stubs' array types fit no array
     return SpatialInertia(mass, centre, UnitInertia(*shape.principal_inertia(1.0)))
 
