@@ -18,6 +18,9 @@ alone, where the progress of the one before says that they will do. Near converg
 turn the direction uphill or stop the progress of the gradient: the solve then ends at the
 attainable accuracy, as converged.
 
+Forces in r may depend on the velocity, as gyroscopic ones do. They are those of the iterate
+wherever the gradient is (``follow_forces``), so that the criteria above ask for them, too.
+
 A law's numbers may depend on the solution, as bounds of friction do. They then follow the iterates
 until they agree: a fixed point iteration within Newton's method, each of whose steps minimises a
 convex cost. It contracts wherever friction changes normal impulses by less than itself, and always

@@ -33,7 +33,9 @@ variable w of its own, Newton's method linearises w η = v_t, and without w the 
 It is positive definite for every such w, so the direction is one of descent. With w = v_t/η, which
 it tends to, it is the Hessian; with w = 0 the secant from this slip to none, whose step ends where
 the slip does. That is where w begins if friction could stop the slip within the step, being below
-μ n_0 times the contact's inverse mass (``stoppable``).
+μ n_0 times the contact's inverse mass (``stoppable``). It is also what w becomes where Newton's
+step would turn the slip around: along a slip w = v_t/η is no estimate of where it ends, so that the
+line search would stop at one such contact after the other.
 
 The damper makes the normal impulse a quadratic function, whose tangent at the speed of an impact is
 twice as steep as its secant to the end: every step of Newton's method goes half the way. So this
