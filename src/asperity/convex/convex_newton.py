@@ -56,7 +56,6 @@ from asperity.convex.island import (
     gradient_norm,
     island_estimates,
     island_gradient,
-    island_impulses,
     momentum_scale,
     scaled_norm,
     settle,
@@ -349,6 +348,16 @@ def _step_is_small(problem: Table, iteration: int) -> bool:
 
 
 @compiled
+def _gradient_has_fallen(problem: Table) -> bool:
+    """Whether the gradient has fallen as the steps have, whose ratio says little after a long one.
+
+    The next step is shorter than the last by what the gradient has lost.
+    """
+    rate = min(problem.residual / problem.previous_residual, 0.9999)
+    return rate / (1.0 - rate) * problem.step_length <= problem.wanted_residual
+
+
+@compiled
 def _slip_is_known(problem: Table, eta: float) -> bool:
     """Whether what a step has changed of slip is little beside it and the stiction tolerance.
 
@@ -373,7 +382,7 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
 
 
 @compiled
-def _search(problem: Table, contacts: Table, iteration: int) -> int:
+def _search(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Go along the direction to the least cost; a code if the solve is over."""
     alpha = follow_direction(problem, problem.options.line_search_tolerance)
     if alpha == 0.0:
@@ -390,8 +399,9 @@ def _search(problem: Table, contacts: Table, iteration: int) -> int:
     problem.step_length = length
     problem.previous_residual = problem.residual
     if _step_is_small(problem, iteration) and settle(problem, contacts):
-        island_impulses(problem)
-        return CONVERGED
+        _evaluate(problem, contacts, rows)
+        if _gradient_has_fallen(problem):
+            return CONVERGED
     return _GOES_ON
 
 
@@ -404,7 +414,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if code == _GOES_ON:
             code = _descent(problem, contacts, rows, iteration)
         if code == _GOES_ON:
-            code = _search(problem, contacts, iteration)
+            code = _search(problem, contacts, rows, iteration)
         if code not in (_GOES_ON, _BEGINS_ANEW):
             return code
     return NOT_CONVERGED

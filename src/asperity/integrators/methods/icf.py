@@ -52,7 +52,7 @@ ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR
 _REUSED_ITERATIONS = 10
 # Changes of the bounds of friction, in points and with pressure fields: what presses one point of a
 # patch more presses others less, so that more of them are needed.
-_PASSES = 4
+_PASSES = 8
 _FIELD_PASSES = 40
 
 

@@ -42,10 +42,10 @@ class Icf(Integrator):
         problem is convex, so only violent impacts at long steps need more than a few dozen.
     friction_passes : int, optional
         Changes of the bounds of friction in a solve after which they stay as they are: by default
-        4, and 40 with pressure fields, on whose many points the bounds depend on each other. Where
+        8, and 40 with pressure fields, on whose many points the bounds depend on each other. Where
         they then differ from those of the solution by more than a tenth, as in violent impacts of
-        many bodies, ``Statistics.fallbacks`` counts. In a dense pile at 5 ms, 12 changes leave one
-        in thirty of these, in a fifth more iterations.
+        many bodies, ``Statistics.fallbacks`` counts. A dense pile at 5 ms has a fifth of a fallback
+        a step, and with 16 changes hardly any, in a sixth more iterations.
     friction_tolerance : float
         Relative change of friction by which its bounds may differ from those of the solution
         (``friction_bound="delivered"``).
