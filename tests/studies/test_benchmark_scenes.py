@@ -18,6 +18,7 @@ from studies.benchmarks.scene import (
     HalfSpace,
     Scene,
     Sphere,
+    bin_of_mixed_bodies,
     cenic_clutter,
     pile,
     sap_clutter,
@@ -33,6 +34,7 @@ SCENES = [
     sap_clutter(80),
     pile(1),
     pile(20),
+    bin_of_mixed_bodies(100),
 ]
 scenes = pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 

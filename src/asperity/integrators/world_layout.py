@@ -152,6 +152,7 @@ WORLD = Layout(
     fill_smooth="i8",
     fill_elasticity="i8",  # or 0
     fill_velocities="i8",
+    follow_spins="i8",
     move_trees="i8",
     write_results="i8",
     copy_results="i8",

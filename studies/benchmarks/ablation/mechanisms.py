@@ -225,7 +225,21 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Gyroscopic and Coriolis forces are those at the mean velocity of a fixed step.",
         "Forces at the step's beginning.",
         ("icf",),
-        (Body(f"{_METHODS}.gyroscopic", "center_gyroscopic_forces", "return OK"),),
+        (Body(f"{_METHODS}.gyroscopic", "find_turning", "return False"),),
+    ),
+    Mechanism(
+        "following-spins",
+        "Gyroscopic forces of free bodies follow the iterates of Newton's method.",
+        "The step's problem is solved again until they are those of its solution.",
+        ("icf",),
+        (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
+    ),
+    Mechanism(
+        "ending-slips",
+        "Newton's step ends where a slip does that it would turn around.",
+        "The tangent, along which the line search stops at one such contact after the other.",
+        ("cenic", "icf"),
+        (Body("convex.potentials.lagged", "_reverses", "return False"),),
     ),
     Mechanism(
         "bdf2",
