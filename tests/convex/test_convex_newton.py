@@ -297,7 +297,8 @@ def test_statistics_add_up() -> None:
         assert change["iterations"] <= directions <= change["iterations"] + 1
         # A search that takes the whole step has looked at its end alone.
         assert change["line_search_evaluations"] >= change["iterations"]
-        assert change["reuses"] == 0
+        # Old factors serve for last iterations alone.
+        assert change["reuses"] <= case.problem.graph.islands
 
 
 @pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])
