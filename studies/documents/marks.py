@@ -10,12 +10,16 @@ from pathlib import Path
 from studies.benchmarks.verification.quoted import text_of
 from studies.benchmarks.verification.results import Result, load
 from studies.documents.quoted_results import QUOTES
+from studies.throws.quoted import texts
+from studies.throws.results import read
 
 __all__ = ["filled", "marked_documents", "write_documents"]
 
 ROOT = Path(__file__).resolve().parents[2]
 
-_MARK = re.compile(r"(<!-- (verification|results): ([^>]+?) -->)(.*?)(<!-- end -->)", re.DOTALL)
+_MARK = re.compile(
+    r"(<!-- (verification|results|throws): ([^>]+?) -->)(.*?)(<!-- end -->)", re.DOTALL
+)
 
 
 def marked_documents() -> list[Path]:
@@ -38,6 +42,8 @@ def filled(text: str) -> str:
 def _between(kind: str, name: str) -> str:
     if kind == "verification":
         return text_of(name, _verification())
+    if kind == "throws":
+        return _throws()[name]
     if name not in QUOTES:
         raise ValueError(f"no result is called {name!r}; there are {', '.join(QUOTES)}.")
     return QUOTES[name].text()
@@ -46,6 +52,11 @@ def _between(kind: str, name: str) -> str:
 @cache
 def _verification() -> Mapping[tuple[str, str], Result]:
     return load()
+
+
+@cache
+def _throws() -> Mapping[str, str]:
+    return texts(read())
 
 
 def write_documents() -> list[Path]:

@@ -144,7 +144,7 @@ class AsperitySimulate:
                     integrator=self.integrator,
                     contact=contact,
                     control=None if period is None else control,
-                    control_period=0.02 if period is None else period,
+                    control_period=period,
                 )
         except (asp.ArgumentError, asp.ModelError) as refusal:
             raise NotApplicable(str(refusal)) from refusal

@@ -10,16 +10,27 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from studies.benchmarks.measure import SINGLE_THREAD
+
+if TYPE_CHECKING:
+    from studies.throws.results import Outcome
+
+
+def _write_page(results: Mapping[str, Outcome]) -> None:
+    from studies.documents.marks import write_documents
+    from studies.throws.quoted import draw_picture
+
+    draw_picture(results)
+    write_documents()
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse the command line and run."""
     os.environ.update({k: os.environ.get(k, v) for k, v in SINGLE_THREAD.items()})
-    from studies.throws import page
     from studies.throws.capture import DATA, load
     from studies.throws.engines import ENGINES
     from studies.throws.results import RESULTS, Outcome, read, versions, write
@@ -37,7 +48,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--page-only", action="store_true", help="of the results that are there")
     args = parser.parse_args(argv)
     if args.page_only:
-        page.write(read(args.results))
+        _write_page(read(args.results))
         return
     names = [name for name in args.engines.split(",") if name]
     unknown = [name for name in names if name not in ENGINES]
@@ -76,7 +87,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if not args.no_output:
             kept = write([outcome], args.results)
             if args.results == RESULTS:
-                page.write(kept)
+                _write_page(kept)
 
 
 if __name__ == "__main__":

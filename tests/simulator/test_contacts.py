@@ -59,7 +59,7 @@ def test_they_are_found_by_names_of_geoms_and_bodies(sim: asp.Simulator) -> None
     assert len(contacts.of("floor", "left")) == 1
     assert len(contacts.of("box", "ball")) == 0
     assert contacts.of("pair")[1].geom == ("floor", "Geom 3")
-    with pytest.raises(asp.ArgumentError, match="no geom or body is named 'cup'"):
+    with pytest.raises(asp.ArgumentError, match="no geom, flex or body is named 'cup'"):
         contacts.of("cup")
 
 

@@ -14,8 +14,9 @@ from scipy.spatial.transform import Rotation
 
 import asperity as asp
 from studies.benchmarks.verification.case import GRAVITY, Contact, Record
+from studies.documents.marks import ROOT, filled
 from studies.peers.asperity import AsperitySimulate
-from studies.throws import page, search
+from studies.throws import search
 from studies.throws.capture import (
     CORNERS,
     FRAME,
@@ -181,12 +182,12 @@ def test_results_are_kept_engine_by_engine(tmp_path: Path) -> None:
 
 def test_the_page_quotes_the_results() -> None:
     """`python -m studies throws --page-only` writes what differs."""
-    text = page.PAGE.read_text(encoding="utf-8")
-    assert page.filled(text, read()) == text
+    text = (ROOT / "docs" / "real-throws.md").read_text(encoding="utf-8")
+    assert filled(text) == text
     changed = text.replace("widths", "width", 1)
-    assert page.filled(changed, read()) == changed
+    assert filled(changed) == changed
     broken = text.replace("<!-- throws: free fall -->", "<!-- throws: free fall -->9")
-    assert page.filled(broken, read()) == text
+    assert filled(broken) == text
 
 
 def test_ours_is_not_worse_for_its_search() -> None:

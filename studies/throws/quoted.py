@@ -1,11 +1,7 @@
-"""The numbers and the picture of docs/real-throws.md, written there from results.
-
-``<!-- throws: NAME -->`` and ``<!-- end -->`` stand around what is written.
-"""
+"""The numbers of docs/real-throws.md, by the names that their marks have, and its picture."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -18,13 +14,10 @@ from studies.throws.engines import ENGINES
 from studies.throws.observed import observe
 from studies.throws.results import Outcome
 
-__all__ = ["PAGE", "filled", "write"]
+__all__ = ["draw_picture", "texts"]
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "real-throws.md"
 PICTURE = ROOT / "docs" / "images" / "real-throws.png"
-
-_MARK = re.compile(r"(<!-- throws: ([\w -]+?) -->)(.*?)(<!-- end -->)", re.DOTALL)
 
 Results = Mapping[str, Outcome]
 
@@ -98,15 +91,13 @@ def _numbers(results: Results) -> dict[str, str]:
     }
 
 
-def filled(text: str, results: Results) -> str:
-    """A document with the numbers that it quotes."""
-    known = _numbers(results) | {"errors": _errors(results), "parameters": _parameters(results)}
-    return _MARK.sub(lambda mark: f"{mark[1]}{known[mark[2]]}{mark[4]}", text)
+def texts(results: Results) -> dict[str, str]:
+    """All tables and numbers."""
+    return _numbers(results) | {"errors": _errors(results), "parameters": _parameters(results)}
 
 
-def write(results: Results) -> None:
-    """Write page and picture."""
-    PAGE.write_text(filled(PAGE.read_text(encoding="utf-8"), results), encoding="utf-8")
+def draw_picture(results: Results) -> None:
+    """Draw the distributions of errors."""
     panels = []
     units = ((0, 1.0, "mean error of position [widths]"), (1, 57.2958, "of rotation [°]"))
     for column, unit, quantity in units:
