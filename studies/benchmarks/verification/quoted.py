@@ -37,9 +37,9 @@ def _score(results: Results, method: str) -> _Score:
         raise ValueError(f"there are no results of {method!r}")
     done = [r for r in mine if r.status in ("ok", "never")]
     grades = [grade(CASES[r.case], r.value, method) for r in done]
-    counts = [grades.count(level) for level in range(3)]
+    right, near, wrong = (grades.count(level) for level in range(3))
     seconds = sum(r.seconds for r in mine)
-    return _Score(len(mine), *counts, len(mine) - len(done), seconds)
+    return _Score(len(mine), right, near, wrong, len(mine) - len(done), seconds)
 
 
 def _case_row(results: Results, title: str, case: Case, methods: Sequence[str]) -> list[str]:
