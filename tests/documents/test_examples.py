@@ -58,6 +58,14 @@ def test_soft_cube_is_held() -> None:
     assert found.steps < 400
 
 
+def test_a_soft_cantilever_bends_as_a_beam() -> None:
+    module = example("soft_cantilever")
+    # F L³/3EI and F L/(5/6 G A) [m]
+    model, truth = module.beam(1, 0.0), 4e-5 + 2.4e-7
+    assert module.in_asperity(model) == pytest.approx(truth, rel=1e-2)
+    assert module.in_mujoco(model) < 0.3 * truth
+
+
 def test_assembly_ends_in_the_notch_and_nothing_ever_touches() -> None:
     module = example("assembly")
     found = module.run(clearance=1e-4)
