@@ -131,7 +131,7 @@ def test_breaking_loose_is_not_late_by_a_step(share: float, step: float) -> None
 @pytest.mark.parametrize(
     "setting",
     [
-        asp.Icf(time_step=2e-3, friction_tolerance=1e-6, friction_passes=40),
+        asp.Icf(time_step=2e-3, friction_tolerance=1e-6),
         asp.Cenic(accuracy=1e-3, friction_tolerance=1e-6, max_step=5e-3),
     ],
     ids=["icf", "cenic"],
