@@ -1,8 +1,13 @@
-"""``python -m studies reproduce|verify|benchmark ...``, from the root of the repository.
+"""``python -m studies COMMAND ...``, from the root of the repository.
 
-``reproduce NAME ...`` is ``asperity reproduce``, ``verify ...`` measures the cases of
-``docs/verification.md``, and ``benchmark NAME ...`` runs a module of `studies.benchmarks`. What
-follows is for them; ``--help`` of each says what they take.
+- ``reproduce NAME ...`` is ``asperity reproduce``: figures and tables of the papers.
+- ``verify ...`` measures the cases of ``docs/verification.md``.
+- ``throws ...`` foretells the throws of ``docs/real-throws.md``.
+- ``peers`` makes an environment with the rivals of verification.
+- ``benchmark NAME ...`` runs a benchmark.
+- ``documents`` writes the numbers of all results into README and ``docs/``.
+
+``--help`` after a command, or after the name of a benchmark, shows its options.
 """
 
 from __future__ import annotations
@@ -51,6 +56,10 @@ def main(arguments: list[str]) -> int:
         return asperity.cli.main(["reproduce", *rest])
     if command == "verify":
         return _run("studies.benchmarks.verification", rest)
+    if command == "documents":
+        return _run("studies.documents", rest)
+    if command in ("throws", "peers"):
+        return _run(f"studies.{command}", rest)
     names = _benchmarks()
     if command == "benchmark" and rest and rest[0] in names:
         return _run(f"studies.benchmarks.{rest[0]}", rest[1:])

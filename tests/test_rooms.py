@@ -15,7 +15,7 @@ PACKAGE = Path(asperity.__file__).parent
 # From the ground up; the rooms of one floor do not know one another.
 FLOORS = (
     {"errors"},
-    {"arguments", "renamed", "shown"},
+    {"arguments", "fixed_attributes", "renamed", "shown"},
     {"compiled"},
     {"geometry"},
     {"contact", "soft"},

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from asperity.plant.model.material import Material
     from asperity.simulator import (
         Contacts,
+        History,
         Report,
         Simulator,
         Statistics,
@@ -56,6 +57,7 @@ __all__ = [
     "Batch",
     "ContactParameters",
     "Contacts",
+    "History",
     "Integrator",
     "LoadReport",
     "Material",
@@ -98,6 +100,7 @@ _ROOMS = {
     "asperity.plant.model.material": ("Material",),
     "asperity.simulator": (
         "Contacts",
+        "History",
         "Report",
         "Simulator",
         "Statistics",

@@ -101,17 +101,17 @@ class Status(enum.IntEnum):
 _MESSAGES = {
     Status.SUCCESS: "The simulation reached the requested time.",
     Status.NOT_CONVERGED: "The contact solver did not reach its tolerance within the iteration "
-    "limit; see the residual in the report, and use a smaller time step or error control.",
+    "limit; use a smaller time step or error control.",
     Status.STEP_TOO_SMALL: "Error control reached the smallest step without meeting the accuracy; "
-    "the model may have a discontinuity or an unstable controller; mend it, or ask for less.",
+    "look for a discontinuity in the model or an unstable controller, or loosen the accuracy.",
     Status.NON_FINITE: "The next state would have been NaN or infinite; the last finite state was "
-    "kept. Look for what explodes, and use a smaller time step or error control.",
+    "kept. Look at controls, gains and forces, and use a smaller time step or error control.",
     Status.CAPACITY: "The model produced more contacts or constraints than MuJoCo's memory holds; "
     'enlarge it with <size memory="..."/>.',
-    Status.INTERRUPTED: "The simulation was interrupted; everything up to the last accepted step "
-    "was kept.",
-    Status.INVALID_INPUT: "A state, a control, an applied force or a mocap pose that was given is "
-    "not finite, or a control is beyond 1e10; nothing has moved.",
+    Status.INTERRUPTED: "The simulation was interrupted; its state is that of the last accepted "
+    "step.",
+    Status.INVALID_INPUT: "A given state, control, applied force or mocap pose is not finite, or a "
+    "control is beyond 1e10; nothing has moved.",
     Status.EVENT: "A terminal event ended the simulation.",
 }
 

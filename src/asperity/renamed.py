@@ -70,7 +70,7 @@ def _refuse(name: str, given: Iterable[str]) -> None:
     for option in given:
         new = _OPTIONS[name].get(option)
         if new is not None:
-            raise ArgumentError(f"{name}({option}=...) is no more: write {new} instead.")
+            raise ArgumentError(f"{name} no longer takes {option}=...; write {new} instead.")
 
 
 def refuse_old_options(kind: _Kind) -> _Kind:
@@ -93,5 +93,5 @@ def with_new_spelling(message: str) -> str:
     """A complaint of the command line, with the new name of an option that it does not know."""
     for old, new in COMMAND_OPTIONS.items():
         if f"No such option: {old}" in message:
-            return f"{old} is no more: write {new}."
+            return f"{old} is no longer an option; write {new}."
     return message

@@ -165,7 +165,7 @@ def parts(path: str) -> Iterator[dict[str, Any]]:
         test = IntersectionTest(engine)
         sim.advance_to(STEP)
         yield {
-            "triangles": len(engine.table.face),
+            "triangles": len(engine.table.shapes.face),
             "notes": list(sim.load_report.notes),
             "start": round(time.process_time() - start, 2),
         }
@@ -220,7 +220,7 @@ def rates(path: str) -> Iterator[dict[str, Any]]:
         allow(QUIET_LIMIT + MOVING_LIMIT)
         sim = asp.Simulator(model, integrator=asp.Midas(time_step=RATE_STEP))
         sim.advance_to(RATE_STEP)
-        yield {"triangles": len(sim.session.method.engine.table.face)}
+        yield {"triangles": len(sim.session.method.engine.table.shapes.face)}
         yield {"quiet": measure_rate(sim, RATE_QUIET, None)}
         moving = measure_rate(sim, RATE_MOVING, np.random.default_rng(0))
         yield {"class": "runs", "moving": moving}

@@ -134,6 +134,16 @@ def fixed(args: argparse.Namespace) -> Path:
     return write("fixed", "Piles with fixed steps", notes, rows, args.results)
 
 
+def dense(args: argparse.Namespace) -> Path:
+    """Mixed bodies that fall into a bin, where many contacts feed each other."""
+    settings = [{"time_step": 5e-3}]
+    scenes = [f"bin-{n}" for n in args.bin_bodies]
+    methods = args.methods or ["asperity:icf", "mujoco:cg", "mujoco:newton"]
+    notes = f"{READING} {CHAOS} {_warn(mujoco_note(methods))}"
+    rows = collect(_jobs(scenes, settings, methods, args.duration or 1.0), *_budget(args))
+    return write("bin", "A bin of mixed bodies", notes, rows, args.results)
+
+
 def sap(args: argparse.Namespace) -> Path:
     """SAP with the near-rigid clutter of its paper."""
     scenes = [f"sap-clutter-{n}{end}" for end in ("", "-open") for n in args.sap_bodies]
@@ -166,7 +176,7 @@ def threads(args: argparse.Namespace) -> Path:
     )
 
 
-COMMANDS = {"clutter": clutter, "fixed": fixed, "sap": sap, "threads": threads}
+COMMANDS = {"clutter": clutter, "fixed": fixed, "bin": dense, "sap": sap, "threads": threads}
 
 
 def _budget(args: argparse.Namespace) -> tuple[int, float, list[int]]:
@@ -180,6 +190,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--accuracies", type=_floats, default=[1e-1, 1e-2, 1e-3, 1e-4, 1e-5])
     parser.add_argument("--kinds", type=_words, default=["soft", "hard"], help="clutter: which")
     parser.add_argument("--bodies", type=_ints, default=[1, 20, 40, 80], help="fixed: sizes")
+    parser.add_argument(
+        "--bin-bodies", type=_ints, default=[100, 300, 500, 1000], help="bin: sizes"
+    )
     parser.add_argument("--sap-bodies", type=_ints, default=[8, 40, 80, 160], help="sap: sizes")
     parser.add_argument("--time-steps", type=_floats, default=[1e-2, 1e-3], help="fixed [s]")
     parser.add_argument("--duration", type=float, help="simulated time [s]")

@@ -66,6 +66,30 @@ class Box:
 
 
 @dataclass(frozen=True)
+class Capsule:
+    """A solid capsule along its own z axis: a cylinder between two half balls.
+
+    ``radius`` and ``half_length``, that of the cylinder, in metres.
+    """
+
+    radius: float
+    half_length: float
+
+    @property
+    def volume(self) -> float:
+        """Volume [m³]."""
+        return np.pi * self.radius**2 * (2.0 * self.half_length + 4.0 / 3.0 * self.radius)
+
+    def principal_inertia(self, mass: float) -> np.ndarray:
+        """Moments of inertia about the centre [kg m²], shape (3,)."""
+        r, h = self.radius, self.half_length
+        cylinder = mass * 2.0 * h / (2.0 * h + 4.0 / 3.0 * r)
+        ball = mass - cylinder
+        across = cylinder * (r**2 / 4.0 + h**2 / 3.0) + ball * (0.4 * r**2 + h**2 + 0.75 * h * r)
+        return np.array([across, across, 0.5 * cylinder * r**2 + 0.4 * ball * r**2])
+
+
+@dataclass(frozen=True)
 class HalfSpace:
     """Everything below the plane z = 0 of its own frame."""
 
@@ -88,7 +112,7 @@ class FreeBody:
         Red, green, blue, opacity in [0, 1].
     """
 
-    shape: Sphere | Box
+    shape: Sphere | Box | Capsule
     density: float
     position: Vector
     quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
@@ -263,8 +287,43 @@ def pile(bodies: int, seed: int = 41) -> Scene:
     return Scene(f"pile-{bodies}", tuple(items), (GROUND, *container(0.8, 1.0, 0.1)), contact)
 
 
+def bin_of_mixed_bodies(bodies: int, seed: int = 41) -> Scene:
+    """Boxes, balls and capsules of 5 to 7 cm, a third each, that fall into a bin of 0.8 m.
+
+    Pairs have 10⁵ N/m, as those of a pile, and Asperity's default stiction tolerance.
+    """
+    contact = Contact(
+        object_stiffness=2e5, wall_stiffness=2e5, friction=1.0, stiction_tolerance=3e-6
+    )
+    rng = np.random.default_rng(seed)
+    spacing = 0.13
+    across = 6
+    items = []
+    for i in range(bodies):
+        a, b, c = (float(size) for size in rng.uniform(0.025, 0.035, 3))
+        turn = rng.normal(size=4)
+        w, x, y, z = (float(part) for part in turn / np.linalg.norm(turn))
+        dx, dy = (float(shift) for shift in rng.uniform(-0.003, 0.003, 2))
+        shape = (Box((a, b, c)), Sphere(a), Capsule(0.6 * a, 0.6 * b))[i % 3]
+        place = (i % across, i // across % across, i // across**2)
+        items.append(
+            FreeBody(
+                shape,
+                density=1000.0,
+                position=(
+                    spacing * (place[0] - 0.5 * (across - 1)) + dx,
+                    spacing * (place[1] - 0.5 * (across - 1)) + dy,
+                    0.12 + spacing * place[2],
+                ),
+                quaternion=(w, x, y, z),
+                colour=(ORANGE, BLUE, GREY)[i % 3],
+            )
+        )
+    return Scene(f"bin-{bodies}", tuple(items), (GROUND, *container(0.8, 3.0, 0.1)), contact)
+
+
 def scene_from_name(name: str, seed: int = 41) -> Scene:
-    """The scene whose ``name`` this is: ``clutter-hard``, ``sap-clutter-40-open``, ``pile-20``…"""
+    """The scene whose ``name`` this is: ``clutter-hard``, ``sap-clutter-40-open``, ``bin-300``…"""
     head, _, tail = name.rpartition("-")
     if name in ("clutter-soft", "clutter-hard"):
         return cenic_clutter("soft" if tail == "soft" else "hard", seed)
@@ -273,4 +332,6 @@ def scene_from_name(name: str, seed: int = 41) -> Scene:
         return sap_clutter(int(count), walls=tail != "open", seed=seed)
     if head == "pile":
         return pile(int(tail), seed)
+    if head == "bin":
+        return bin_of_mixed_bodies(int(tail), seed)
     raise ValueError(f"no scene is called {name!r}")

@@ -167,7 +167,7 @@ def main() -> None:
                 _written(bin_model(shapes, options.bodies), Path(folder)),
                 integrator=integrator,
             )
-        triangles = len(sim.session.method.engine.table.face)
+        triangles = len(sim.session.method.engine.table.shapes.face)
         print(f"{options.bodies} bodies, {sim.model.ngeom} geoms, {triangles} triangles")
         start = time.process_time()
         for now in settle(sim, options.duration):

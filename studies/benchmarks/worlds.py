@@ -6,11 +6,15 @@ calls of one step, from Python, and ``asp.rollout`` with ``mujoco.rollout`` in c
 of all follow each other, each from the states that Asperity has reached; the table shows medians of
 CPU times, of all threads, and of the blocks' ratios: others may use the machine, too. Memory and
 construction are measured in processes of their own.
+
+MuJoCo runs with Euler and with RK4. Gymnasium's quadruped and humanoid ask for RK4, which evaluates
+the model four times a step.
 """
 
 from __future__ import annotations
 
 import argparse
+import copy
 import json
 import os
 import subprocess
@@ -37,6 +41,11 @@ _LIFE = 6  # blocks after which worlds begin anew
 _SEED = 7
 _VIGOUR = 0.5  # part of the range of controls that is used
 _FULL = int(mujoco.mjtState.mjSTATE_FULLPHYSICS)
+INTEGRATORS = {
+    "Euler": int(mujoco.mjtIntegrator.mjINT_EULER),
+    "RK4": int(mujoco.mjtIntegrator.mjINT_RK4),
+}
+"""MuJoCo's, by name."""
 
 _ARM_START = (0.0, -0.4, 0.0, -2.2, 0.0, 1.9, 0.8, 0.03, 0.03)
 _CUBE = 0.03  # half a side [m]
@@ -85,10 +94,12 @@ def _assets(module: str) -> str:
 
 
 class Worlds:
-    """So many worlds of one model, in Asperity and in MuJoCo."""
+    """So many worlds of one model, in Asperity and in MuJoCo with one of its integrators."""
 
-    def __init__(self, model: mujoco.MjModel, count: int, threads: int) -> None:
+    def __init__(self, model: mujoco.MjModel, count: int, threads: int, integrator: str) -> None:
         self.model, self.count = model, count
+        self.their_model = copy.copy(model)
+        self.their_model.opt.integrator = INTEGRATORS[integrator]
         step = float(model.opt.timestep)
         self.fixed = asp.Icf(time_step=step)
         self.batches = {
@@ -98,7 +109,7 @@ class Worlds:
         self.threads = threads
         self.data = [mujoco.MjData(model) for _ in range(threads)]
         self.rollout = mujoco_rollout.Rollout(nthread=threads)
-        self.theirs = mujoco_batch.Batch(model, count, threads)
+        self.theirs = mujoco_batch.Batch(self.their_model, count, threads)
         self.random = np.random.default_rng(_SEED)
 
     def controls(self) -> np.ndarray:
@@ -134,7 +145,7 @@ class Worlds:
                 self.model, states, controls, integrator=self.fixed, threads=self.threads
             ),
             "mujoco.rollout, open loop": lambda: self.rollout.rollout(
-                self.model, self.data, states, controls
+                self.their_model, self.data, states, controls
             ),
         }
         times = {}
@@ -164,7 +175,8 @@ class Worlds:
     def _step_by_step(self, states: np.ndarray, controls: np.ndarray) -> float:
         started = time.process_time()
         for k in range(_STEPS):
-            found, _ = self.rollout.rollout(self.model, self.data, states, controls[:, k : k + 1])
+            now = controls[:, k : k + 1]
+            found, _ = self.rollout.rollout(self.their_model, self.data, states, now)
             states = found[:, 0]
         return time.process_time() - started
 
@@ -192,10 +204,10 @@ _PAIRS = (
 )
 
 
-def compare(name: str, count: int, threads: int, blocks: int) -> dict[str, float]:
+def compare(name: str, count: int, threads: int, blocks: int, integrator: str) -> dict[str, float]:
     """Median times of a world's step [µs] by method, and median ratios MuJoCo's over ours."""
     model = MODELS[name]()
-    worlds = Worlds(model, count, threads)
+    worlds = Worlds(model, count, threads, integrator)
     order = [*dict.fromkeys(one for pair in _PAIRS for one in pair)]
     worlds.restart()
     worlds.block(order)
@@ -248,6 +260,25 @@ def _in_own_process(name: str, count: int) -> dict[str, float]:
     return found
 
 
+def _cells(found: dict[str, float], made: dict[str, float]) -> list[str]:
+    """A row of the table, after its names."""
+    return [
+        f"{1e3 * found['timestep']:g}",
+        f"{found['mujoco.rollout']:.1f}",
+        f"{found['mujoco.batch']:.1f}",
+        f"{found['Batch(Icf)']:.1f}",
+        f"{found['mujoco.rollout / Batch(Icf)']:.2f}",
+        f"{found['mujoco.batch / Batch(Icf)']:.2f}",
+        f"{found['Batch(Cenic)']:.1f}",
+        f"{found['mujoco.rollout / Batch(Cenic)']:.2f}",
+        f"{found['mujoco.rollout, open loop']:.1f}",
+        f"{found['rollout(Icf)']:.1f}",
+        f"{found['mujoco.rollout, open loop / rollout(Icf)']:.2f}",
+        f"{made['construction']:.3f}",
+        f"{made['memory']:.0f}",
+    ]
+
+
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -264,30 +295,19 @@ def main() -> None:
     print(
         f"MuJoCo {mujoco.__version__}, {options.worlds} worlds, {options.threads} threads, CPU "
         "times of a world's step in µs\n\n"
-        "| model | step [ms] | mujoco.rollout | mujoco.batch | Batch(Icf) | rollout / Batch | "
-        "batch / Batch | Batch(Cenic 1e-2) | rollout / Cenic | open loop: mujoco.rollout | "
-        "asp.rollout(Icf) | ratio | 1024 worlds: made in [ms each] | memory [MB] |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+        "| model | MuJoCo's integrator | step [ms] | mujoco.rollout | mujoco.batch | Batch(Icf) | "
+        "rollout / Batch | batch / Batch | Batch(Cenic 1e-2) | rollout / Cenic | "
+        "open loop: mujoco.rollout | asp.rollout(Icf) | ratio | 1024 worlds: made in [ms each] | "
+        "memory [MB] |\n"
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
     )
     for name in options.models.split(";"):
-        found = compare(name, options.worlds, options.threads, options.blocks)
         made = _in_own_process(name, 1024)
-        cells = [
-            f"{1e3 * found['timestep']:g}",
-            f"{found['mujoco.rollout']:.1f}",
-            f"{found['mujoco.batch']:.1f}",
-            f"{found['Batch(Icf)']:.1f}",
-            f"{found['mujoco.rollout / Batch(Icf)']:.2f}",
-            f"{found['mujoco.batch / Batch(Icf)']:.2f}",
-            f"{found['Batch(Cenic)']:.1f}",
-            f"{found['mujoco.rollout / Batch(Cenic)']:.2f}",
-            f"{found['mujoco.rollout, open loop']:.1f}",
-            f"{found['rollout(Icf)']:.1f}",
-            f"{found['mujoco.rollout, open loop / rollout(Icf)']:.2f}",
-            f"{made['construction']:.3f}",
-            f"{made['memory']:.0f}",
-        ]
-        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+        for integrator in INTEGRATORS:
+            found = compare(name, options.worlds, options.threads, options.blocks, integrator)
+            print(
+                f"| {name} | {integrator} | " + " | ".join(_cells(found, made)) + " |", flush=True
+            )
 
 
 if __name__ == "__main__":

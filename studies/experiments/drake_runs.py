@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import mujoco
 import numpy as np
-from pydrake.math import RigidTransform, RotationMatrix
-from pydrake.systems.analysis import ApplySimulatorConfig, Simulator, SimulatorConfig
+from pydrake.systems.analysis import Simulator
 
-from studies.experiments.drake_model import Contact, DrakeModel
+from studies.peers.drake import Coordinates, counts, integrate_by_cenic, overlap
+from studies.peers.drake_model import Contact, DrakeModel
 
 __all__ = ["DrakeRun", "run_drake"]
-
-_FREE = int(mujoco.mjtJoint.mjJNT_FREE)
 
 
 class DrakeRun(NamedTuple):
@@ -42,9 +40,9 @@ def run_drake(
 
     Overlaps are looked at in a second run, since samples cut steps.
     """
-    cpu_time, steps, iterations, _ = _run(model, contact, duration, accuracy, time_step, duration)
-    overlap = _run(model, contact, duration, accuracy, time_step, sample).overlap
-    return DrakeRun(cpu_time, steps, iterations, overlap)
+    whole = _run(model, contact, duration, accuracy, time_step, duration)
+    sampled = _run(model, contact, duration, accuracy, time_step, sample)
+    return whole._replace(overlap=sampled.overlap)
 
 
 def _run(
@@ -64,52 +62,17 @@ def _run(
     )
     simulator = Simulator(made.diagram)
     if time_step is None:
-        config = SimulatorConfig(
-            integration_scheme="cenic",
-            max_step_size=0.1,
-            use_error_control=True,
-            target_realtime_rate=0.0,
-            publish_every_time_step=False,
-        )
-        config.accuracy = accuracy
-        ApplySimulatorConfig(config, simulator)
+        integrate_by_cenic(simulator, accuracy)
     context = made.plant.GetMyMutableContextFromRoot(simulator.get_mutable_context())
-    for joint, drakes in enumerate(made.joints):
-        address = int(model.jnt_qposadr[joint])
-        if int(model.jnt_type[joint]) == _FREE:
-            matrix = np.empty(9)
-            mujoco.mju_quat2Mat(matrix, model.qpos0[address + 3 : address + 7].copy())
-            rotation: Any = matrix.reshape(3, 3)
-            place: Any = model.qpos0[address : address + 3].copy()
-            drakes.SetPose(
-                context,
-                RigidTransform(RotationMatrix.ProjectToRotationMatrix(rotation), place),
-            )
-        else:
-            position: Any = made.plant.GetPositions(context)
-            position[drakes.position_start()] = model.qpos0[address]
-            made.plant.SetPositions(context, position)
+    Coordinates(made, context).write(model.qpos0, np.zeros(model.nv))
     simulator.Initialize()
-    overlap = 0.0
-    port = made.plant.get_contact_results_output_port()
-    cpu = 0.0
+    deepest, cpu = 0.0, 0.0
     for stop in np.linspace(0.0, duration, max(2, round(duration / sample) + 1))[1:]:
         before = time.process_time()
         simulator.AdvanceTo(float(stop))
         cpu += time.process_time() - before
-        results = port.Eval(context)
-        depths = [
-            results.point_pair_contact_info(i).point_pair().depth
-            for i in range(results.num_point_pair_contacts())
-        ]
-        overlap = max([overlap, *depths])
+        deepest = max(deepest, overlap(made, context))
     if time_step is not None:
-        return DrakeRun(cpu, simulator.get_num_discrete_updates(), None, overlap)
-    integrator = simulator.get_integrator()
-    summary = {name: int(value) for name, value in integrator.GetStatisticsSummary()}
-    return DrakeRun(
-        cpu,
-        int(integrator.get_num_steps_taken()),
-        summary.get("cenic_total_solver_iterations"),
-        overlap,
-    )
+        return DrakeRun(cpu, simulator.get_num_discrete_updates(), None, deepest)
+    work = counts(simulator)
+    return DrakeRun(cpu, work["steps"] or 0, work["iterations"], deepest)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from asperity.midas.preset import Midas
 from asperity.scenes.gripper_tasks import Task
 from asperity.simulator import Simulator
-from studies.experiments.bullet import BulletWorld
 from studies.experiments.registry import Progress
+from studies.peers.bullet import BulletWorld
 
 __all__ = [
     "MIDAS",

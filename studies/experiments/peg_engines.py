@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from asperity.envs.peg_in_hole import CLOSING, NO_NUMBERS, PegEnv
 from asperity.envs.peg_task import PegTask
-from studies.experiments.bullet import BulletWorld
+from studies.peers.bullet import BulletWorld
 
 __all__ = [
     "BULLET_BEST",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import fnmatch
 import importlib
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import asperity
 from asperity.errors import ArgumentError, MissingExtra
+from studies.experiments.kept import RESULTS, Kept, save
 from studies.experiments.outcome import Outcome, draw, write_csv
 
 __all__ = ["Experiment", "Progress", "experiments", "select"]
@@ -137,6 +140,17 @@ class Experiment:
             except MediaError as error:
                 failures.append(str(error))
         return dataclasses.replace(outcome, files=tuple(files), plot_failure=" ".join(failures))
+
+    def keep(self, outcome: Outcome, path: Path = RESULTS) -> None:
+        """Keep what was found, with today's date, for ``docs/experiments.md``."""
+        today = datetime.date.today().isoformat()
+        save(
+            [
+                Kept(self.name, one.quantity, one.ours, one.paper, today, asperity.__version__)
+                for one in outcome.findings
+            ],
+            path,
+        )
 
     def require(self, settings: Mapping[str, Any]) -> None:
         """Refuse settings that the experiment does not have.

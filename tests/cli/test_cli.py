@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from asperity import __version__
+from asperity import Icf, Trajectory, __version__, simulate
 from asperity.cli import main
 from asperity.cli.outputs import Outputs
 from asperity.integrators.registry import options_of, registered
@@ -342,7 +342,7 @@ def test_help_says_which_integrators_an_option_belongs_to(capsys, monkeypatch):
     assert "[default: icf, tamsi: 0.001; sap, midas: 0.01]" in out
     assert "Linear dissipation, in s (sap)." in out
     assert "the model's, else 3e-6; midas and classical: 1e-4" in out
-    assert "tamsi: Whether Newton's updates are cut by TALS" in out
+    assert "tamsi: Whether TALS cuts Newton's updates" in out
     for entry in registered().values():
         for option in options_of(entry.preset):
             assert f"--{option.name.replace('_', '-')} " in out
@@ -429,3 +429,68 @@ def test_an_interrupt_keeps_what_was_computed(ball, tmp_path):
     assert saved["status"] == "INTERRUPTED"
     assert np.all(np.diff(saved["time"]) > 0)
     assert 0 < saved["time"][-1] < 1e6
+
+
+def test_a_run_that_is_saved_in_parts_is_readable_when_it_is_ended(ball, tmp_path):
+    target = tmp_path / "run.npz"
+    arguments = ["simulate", str(ball), "--duration", "1e9", "--integrator", "icf"]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "asperity", *arguments, "--save", str(target), "--save-every=5"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        while process.poll() is None and not (tmp_path / "run.0003.npz").exists():
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, err
+    assert "Wrote" in out
+    assert not target.exists()
+    whole = Trajectory.load(tmp_path / "run.*.npz")
+    assert whole.status.name == "INTERRUPTED"
+    assert whole.time[-1] > 15.0
+    # Nothing is missing between parts, and saving them has changed no bit.
+    np.testing.assert_allclose(np.diff(whole.time), 1e-3, rtol=1e-6)
+    alone = simulate(str(ball), (0.0, 15.0), integrator=Icf(time_step=1e-3), save_at=[15.0])
+    np.testing.assert_allclose(whole.at(15.0)[0], alone.qpos, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--save-every", "1"], "needs --save"),
+        (["--save", "run.npz", "--save-every", "-1"], "positive number"),
+        (["--save", "run.npz", "--save-every", "1", "--html", "run.html"], "need all of it"),
+        (["--plot", "run.gif"], "--plot run.gif does not end in .png or .pdf or .svg"),
+    ],
+)
+def test_parts_and_plots_that_cannot_be_are_named(ball, capsys, options, message):
+    assert main(["simulate", str(ball), *options]) == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_history_is_plotted(ball, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    target = tmp_path / "run.svg"
+    assert main(["simulate", str(ball), "--duration", "0.3", "--plot", str(target)]) == 0
+    assert f"Wrote {target}" in capsys.readouterr().out
+    assert target.read_text().lstrip().startswith("<?xml")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--port", "99999"], "port must be between 0 and 65535"),
+        (["--host", "8.8.8.8"], "host '8.8.8.8' is no address of this machine"),
+        (["--host", "no such host"], "host 'no such host' is no address"),
+    ],
+)
+def test_an_address_for_the_live_view_is_refused_before_the_model_is_read(
+    tmp_path, capsys, options, message
+):
+    assert main(["view", str(tmp_path / "missing.xml"), *options]) == 2
+    assert message in capsys.readouterr().err

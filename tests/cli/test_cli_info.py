@@ -6,8 +6,12 @@ import mujoco
 import numpy as np
 import pytest
 
+import asperity as asp
 from asperity.cli import main
+from asperity.cli.touching import touching_pairs
+from asperity.contact.combination import STATIC_FRICTION, STIFFNESS
 from asperity.plant.model.hull_meshes import hull_notes
+from asperity.plant.plant import Plant
 
 
 def prism(points: np.ndarray, height: float) -> str:
@@ -73,3 +77,58 @@ def test_info_says_it_and_fits_80_columns(tmp_path, capsys, monkeypatch):
         assert "…" not in "".join(tables).replace("Preparing …", "")
         if command[1] == str(path) and command[0] == "info":
             assert "'angle' collides as its convex hull" in printed
+
+
+PAIRS = """
+<mujoco>
+  <custom>
+    <text name="asperity" data="stiffness=2e4"/>
+    <text name="asperity:geom:skin_*" data="stiffness=1e4 friction=0.7"/>
+    <text name="asperity:pair:skin_a|link" data="friction=0.2"/>
+  </custom>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 0.1" friction="0.4"/>
+    <body pos="0 0 0.2"><freejoint/><geom name="skin_a" size="0.1"/></body>
+    <body pos="1 0 0.2"><freejoint/><geom name="skin_b" size="0.1"/></body>
+    <body pos="2 0 1"><joint axis="0 1 0"/>
+      <geom name="link" size="0.02" friction="0.9" priority="1"/></body>
+    <body pos="3 0 1"><freejoint/><geom name="wheel" size="0.1" friction="0.3"/></body>
+  </worldbody>
+  <contact>
+    <pair geom1="wheel" geom2="floor" friction="1.5 1.5"/>
+  </contact>
+</mujoco>
+"""
+
+
+def test_every_pair_that_may_touch_has_its_combined_parameters():
+    model = mujoco.MjModel.from_xml_string(PAIRS)
+    found = {}
+    for pairs in touching_pairs(Plant(model, asp.ContactParameters())):
+        for a in pairs.first:
+            for b in pairs.second:
+                if a != b:
+                    names = frozenset((model.geom(a).name, model.geom(b).name))
+                    found[names] = (pairs.values[STIFFNESS], pairs.values[STATIC_FRICTION])
+    assert len(found) == 10  # of five geoms, all of which may touch
+    for names, stiffness, friction in (
+        ({"floor", "skin_a"}, 1e4, 0.7),
+        ({"skin_a", "skin_b"}, 5e3, 0.7),  # in series; the harmonic mean
+        ({"floor", "link"}, 2e4, 0.9),  # of the higher priority
+        ({"skin_a", "link"}, 1e4, 0.2),  # of the pair
+        ({"skin_b", "link"}, 1e4, 0.7),
+        ({"wheel", "floor"}, 2e4, 1.5),  # of the model's pair
+        ({"wheel", "link"}, 2e4, 0.9),
+    ):
+        assert found[frozenset(names)] == pytest.approx((stiffness, friction)), names
+
+
+def test_info_prints_the_pairs_within_80_columns(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    path = tmp_path / "pairs.xml"
+    path.write_text(PAIRS)
+    assert main(["info", str(path)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    row = next(line.split() for line in lines if line.split()[:2] == ["skin_a", "link"])
+    assert row == ["skin_a", "link", "1", "10000", "10", "0.2", "0.2", "3e-06"]

@@ -94,7 +94,7 @@ def test_a_missing_file_is_named() -> None:
 
 def test_a_depth_needs_tetrahedra() -> None:
     contact = asp.ContactParameters(surface="compliant", geoms={"body": asp.Material(depth=0.01)})
-    with pytest.raises(asp.ArgumentError, match="Geom 'body': depth is of meshes of tetrahedra"):
+    with pytest.raises(asp.ArgumentError, match="Geom 'body': depth applies to tetrahedra"):
         plant(f"<mujoco>{mesh_asset()}<worldbody>{FALLING_MESH}</worldbody></mujoco>", contact)
 
 

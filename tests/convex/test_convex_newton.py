@@ -295,8 +295,10 @@ def test_statistics_add_up() -> None:
         # Every iteration has a direction from new factors or from old ones, and a line search.
         directions = change["factorizations"] + change["reuses"]
         assert change["iterations"] <= directions <= change["iterations"] + 1
-        assert change["line_search_evaluations"] >= 2 * change["iterations"]
-        assert change["reuses"] == 0
+        # A search that takes the whole step has looked at its end alone.
+        assert change["line_search_evaluations"] >= change["iterations"]
+        # Old factors serve for last iterations alone.
+        assert change["reuses"] <= case.problem.graph.islands
 
 
 @pytest.mark.parametrize("scene", [SMALL, MIXED, PILE], ids=["small", "mixed", "pile"])

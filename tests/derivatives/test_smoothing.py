@@ -49,7 +49,7 @@ def test_what_is_no_smoothing_is_refused() -> None:
     model = mujoco.MjModel.from_xml_string(MODEL)
     with pytest.raises(asp.ArgumentError, match="stiffness must be positive"):
         Smoothing(stiffness=-1.0)
-    with pytest.raises(asp.ArgumentError, match="'stiffness' is what smoothing bounds"):
+    with pytest.raises(asp.ArgumentError, match="smoothing bounds the parameter 'stiffness'"):
         Transition(
             model,
             parameters=[contact_parameter("stiffness", 1e4)],

@@ -58,6 +58,14 @@ def test_soft_cube_is_held() -> None:
     assert found.steps < 400
 
 
+def test_a_soft_cantilever_bends_as_a_beam() -> None:
+    module = example("soft_cantilever")
+    # F L³/3EI and F L/(5/6 G A) [m]
+    model, truth = module.beam(1, 0.0), 4e-5 + 2.4e-7
+    assert module.in_asperity(model) == pytest.approx(truth, rel=1e-2)
+    assert module.in_mujoco(model) < 0.3 * truth
+
+
 def test_assembly_ends_in_the_notch_and_nothing_ever_touches() -> None:
     module = example("assembly")
     found = module.run(clearance=1e-4)
@@ -83,6 +91,13 @@ def test_the_drop_in_holds_what_friction_can_hold() -> None:
     assert module.sink(mujoco.mj_step, duration=duration) > 10 * here
 
 
+def test_boxes_are_held_where_coulomb_says_so() -> None:
+    slid, margin = example("randomised_grasp").grasp(32, seed=3)
+    clear = np.abs(margin - 1.0) > 0.01
+    np.testing.assert_array_equal((slid < 1e-3)[clear], (margin > 1.0)[clear])
+    assert 5 < (slid < 1e-3).sum() < 27
+
+
 def test_methods_are_compared_and_tighter_ones_are_better() -> None:
     study = example("compare_methods").run(
         methods=("cenic", "icf"),
@@ -103,6 +118,15 @@ def test_identification_knows_its_own_error() -> None:
     assert abs(found.friction - module.TRUE_FRICTION) < 4.0 * found.friction_error
     assert abs(found.dissipation - module.TRUE_DISSIPATION) < 4.0 * found.dissipation_error
     assert found.friction_error < 1e-3
+
+
+def test_what_real_throws_tell_helps_on_other_throws() -> None:
+    module = example("identify_from_throws")
+    found = module.run(training=12, unseen=40)
+    friction, _, gyration = found.values
+    assert abs(friction - 0.18) < 0.03  # as its owners measured it
+    assert 2 / 3 < gyration < 1.4  # between a solid cube and a little more than a shell
+    assert found.after[1] < found.before[1]
 
 
 def test_the_puck_slides_as_coulomb_says_and_learning_helps() -> None:

@@ -161,7 +161,8 @@ def test_vectors_of_environments() -> None:
         wrapped.reset(seed=4)
         np.testing.assert_array_equal(wrapped.step(actions)[0], found)
         with pytest.raises(
-            asp.ArgumentError, match="AsyncVectorEnv are out of reach; give wrappers"
+            asp.ArgumentError,
+            match="cannot reach the environments of AsyncVectorEnv; give wrappers",
         ):
             with_asperity(wrapped)
     finally:
@@ -177,7 +178,7 @@ def ant() -> Iterator[Any]:
 
 def test_a_step_that_was_replaced_already(ant: Any) -> None:
     ant.unwrapped._step_mujoco_simulation = lambda ctrl, frames: None
-    with pytest.raises(asp.ArgumentError, match="_step_mujoco_simulation of AntEnv was replaced"):
+    with pytest.raises(asp.ArgumentError, match="AntEnv has a _step_mujoco_simulation of its own"):
         with_asperity(ant)
     del ant.unwrapped._step_mujoco_simulation
     with_asperity(ant)
@@ -188,7 +189,9 @@ def test_a_step_that_was_replaced_already(ant: Any) -> None:
 
     hand = gym.make("HandReach-v3")
     hand.unwrapped._mujoco = types.SimpleNamespace()
-    with pytest.raises(asp.ArgumentError, match="'mujoco' of MujocoHandReachEnv was replaced"):
+    with pytest.raises(
+        asp.ArgumentError, match="replaced the module 'mujoco' of MujocoHandReachEnv"
+    ):
         with_asperity(hand)
     assert isinstance(hand.unwrapped, MujocoRobotEnv)
 
@@ -197,9 +200,7 @@ def test_a_class_with_its_own_step(tmp_path) -> None:
     class Own(Slider):
         def _step_mujoco_simulation(self, ctrl: np.ndarray, n_frames: int) -> None: ...
 
-    with pytest.raises(
-        asp.ArgumentError, match="of Own was replaced already; it has a step of its"
-    ):
+    with pytest.raises(asp.ArgumentError, match=r"Own has a .* of its own"):
         with_asperity(Own(str(tmp_path / "cart.xml")))
 
 

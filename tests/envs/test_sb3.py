@@ -17,7 +17,7 @@ from stable_baselines3.common.evaluation import evaluate_policy
 from stable_baselines3.common.monitor import Monitor
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
-from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv, Sb3VecEnv
+from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv, Sb3VecEnv, with_asperity
 
 pytestmark = pytest.mark.extras
 
@@ -82,7 +82,7 @@ def test_what_does_not_fit() -> None:
     carts = gym.make_vec(
         "CartPole-v1", 2, "sync", vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP}
     )
-    with pytest.raises(asp.ArgumentError, match="for environments that are given by name"):
+    with pytest.raises(asp.ArgumentError, match="apply only if env is a name"):
         Sb3VecEnv(carts, margin=1e-4)
     assert Sb3VecEnv(carts).num_envs == 2
     assert Sb3VecEnv("CartPole-v1", 3).reset().shape == (3, 4)
@@ -173,3 +173,16 @@ def test_commands_from_end_to_end(monkeypatch: Any, tmp_path: Any, capsys: Any) 
         assert (tmp_path / f"{name}.png").stat().st_size > 0
     agent = peg_training.load((tmp_path / "midas-figure-7-midas.zip").read_bytes())
     assert agent.predict(np.zeros(3, np.float32))[0].shape == (3,)
+
+
+def test_named_environments_of_mujoco_step_with_asperity() -> None:
+    worlds = Sb3VecEnv("Hopper-v5", 2, integrator=asp.Icf(time_step=2e-3))
+    worlds.seed(3)
+    worlds.reset()
+    found = worlds.step(np.full((2, 3), 0.2, np.float32))[0]
+    for seed, world in enumerate(found, start=3):
+        alone = with_asperity(gym.make("Hopper-v5"), integrator=asp.Icf(time_step=2e-3))
+        alone.reset(seed=seed)
+        np.testing.assert_array_equal(alone.step(np.full(3, 0.2, np.float32))[0], world)
+    with pytest.raises(asp.ArgumentError, match="no model of MuJoCo; omit integrator"):
+        Sb3VecEnv("CartPole-v1", 2, integrator=asp.Icf(time_step=2e-3))

@@ -49,10 +49,12 @@ def engine_of(xml: str, **options) -> Engine:
 def move_to(engine: Engine, z: np.ndarray) -> None:
     """Put the iterate at given variables, with its candidates measured."""
     table = engine.table
-    table.z_now[:] = z
-    place_links(table, table.z_now, table.q_now)
-    move_vertices(table, table.q_now, table.vertex_now)
-    joint_coordinates(table, table.q_now, table.z_now, table.joint, table.joint_now)
+    table.poses.z_now[:] = z
+    place_links(table.links, table.poses.z_now, table.poses.q_now)
+    move_vertices(table.shapes, table.poses.q_now, table.vertices.now)
+    joint_coordinates(
+        table, table.poses.q_now, table.poses.z_now, table.joints.value, table.joints.now
+    )
     measure_candidates(table)
 
 
@@ -65,13 +67,13 @@ def potential(engine: Engine, z: np.ndarray) -> float:
 def hessian(engine: Engine) -> np.ndarray:
     """The assembled Hessian as a full matrix over the variables."""
     table = engine.table
-    count = len(table.z)
+    count = len(table.poses.z)
     lower = np.zeros((count, count))
     for i in range(count):
-        first, start = table.row_first[i], table.row_start[i]
-        lower[i, first : i + 1] = table.factor[start : start + i + 1 - first]
+        first, start = table.factor.row_first[i], table.factor.row_start[i]
+        lower[i, first : i + 1] = table.factor.values[start : start + i + 1 - first]
     full = lower + np.tril(lower, -1).T
-    return full[np.ix_(table.variable_row, table.variable_row)]
+    return full[np.ix_(table.factor.variable_row, table.factor.variable_row)]
 
 
 def assemble(engine: Engine, *, curved: bool = False) -> None:
@@ -82,4 +84,4 @@ def assemble(engine: Engine, *, curved: bool = False) -> None:
 def newton_direction(engine: Engine) -> np.ndarray:
     """Solve for the direction; the Hessian is lost."""
     assert _call(find_direction.address)(engine.table.address, 0) == 0
-    return engine.table.direction.copy()
+    return engine.table.newton.direction.copy()

@@ -16,17 +16,17 @@ def largest_gap(engine: Engine) -> float:
     Along the axis of a slide it does not count; of a hinge, differences of the unit axis do. Gaps of
     equality constraints are among them, where angles are coupled in rad.
     """
-    links, q, table = engine.links.links, engine.table.q, engine.table
+    links, q, table = engine.links.links, engine.table.poses.q, engine.table
     largest = 0.0
-    if len(table.tie_link):
+    if len(table.ties.link):
         ends = [
-            np.einsum("ti,tik->tk", table.tie_side[:, side], q[table.tie_link[:, side]])
+            np.einsum("ti,tik->tk", table.ties.side[:, side], q[table.ties.link[:, side]])
             for side in (0, 1)
         ]
         largest = float(np.abs(ends[0] - ends[1]).max())
-    for (one, other), c in zip(table.coupling_joint, table.coupling_polynomial, strict=True):
-        x = table.joint[other] if other >= 0 else 0.0
-        largest = max(largest, abs(float(table.joint[one] - np.polyval(c[::-1], x))))
+    for (one, other), c in zip(table.couplings.joint, table.couplings.polynomial, strict=True):
+        x = table.joints.value[other] if other >= 0 else 0.0
+        largest = max(largest, abs(float(table.joints.value[one] - np.polyval(c[::-1], x))))
     for index, link in enumerate(links):
         if link.kind == FREE:
             continue

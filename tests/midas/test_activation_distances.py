@@ -45,7 +45,7 @@ def distances(sim: asp.Simulator) -> dict[frozenset[str], float]:
     names = [sim.model.geom(geom).name for geom in range(sim.model.ngeom)]
     return {
         frozenset(names[geom] for geom in engine.pair_geoms(pair)): float(distance)
-        for pair, distance in enumerate(engine.table.pair_activation)
+        for pair, distance in enumerate(engine.table.pairs.activation)
     }
 
 
@@ -141,8 +141,8 @@ def test_a_load_rests_at_the_same_share_of_either_distance():
     for name in ("near", "far"):
         own = np.any(contacts.geom == sim.model.geom(name).id, axis=1)
         assert contacts.normal_force[own].sum() == pytest.approx(2 * G, rel=1e-6)
-    lower = table.vertex_rest[:8, 3] < 0.0
-    area = float(table.vertex_area[:8][lower].sum())
+    lower = table.shapes.vertex_rest[:8, 3] < 0.0
+    area = float(table.shapes.vertex_area[:8][lower].sum())
     expected = brentq(lambda r: 1e7 * area * pressure(r) - 2 * G, 0.1, 1.0 - 1e-9)
     assert gap_ratios(sim) == pytest.approx([expected, expected], abs=1e-5)
 
@@ -199,14 +199,14 @@ def test_what_falls_on_near_pairs_meets_and_intersects_nothing():
 def test_gradient_is_the_slope_of_the_potential_for_several_distances():
     engine = engine_of(HEAP, activation_distance=2e-3)
     table = engine.table
-    table.pair_activation[:] = np.linspace(1.0, 2.0, len(table.pair_activation)) * 1e-3
+    table.pairs.activation[:] = np.linspace(1.0, 2.0, len(table.pairs.activation)) * 1e-3
     assert prepare_step(table, 0.01, False) == 0
-    z = table.z + 1e-6 * np.random.default_rng(0).normal(size=table.z.shape)
+    z = table.poses.z + 1e-6 * np.random.default_rng(0).normal(size=table.poses.z.shape)
     move_to(engine, z)
     assemble(engine)
-    slope = table.gradient.copy()
-    square = table.candidate_square[: table.candidates]
-    own = table.pair_activation[table.candidate_pair[: table.candidates]]
+    slope = table.newton.gradient.copy()
+    square = table.candidates.square[: table.candidates.count]
+    own = table.pairs.activation[table.candidates.pair[: table.candidates.count]]
     assert len(set(own[square < own**2])) > 1
     rng = np.random.default_rng(1)
     for _ in range(20):

@@ -50,13 +50,13 @@ def test_a_tower_that_lands_takes_few_iterations_and_stands(scheme):
 def test_contact_lists_serve_while_bodies_rest():
     sim = asp.Simulator(tower(3), integrator=asp.Midas(time_step=0.01))
     sim.advance_to(0.5)
-    before = int(sim.session.method.engine.table.rebuilds)
+    before = int(sim.session.method.engine.table.counts.rebuilds)
     sim.advance_to(1.0)
-    assert int(sim.session.method.engine.table.rebuilds) == before
+    assert int(sim.session.method.engine.table.counts.rebuilds) == before
     # A push that takes the top off needs new ones, and is not missed.
     sim.data.xfrc_applied[3, 0] = 30.0
     sim.advance_to(1.5)
-    assert int(sim.session.method.engine.table.rebuilds) > before
+    assert int(sim.session.method.engine.table.counts.rebuilds) > before
     assert sim.data.qpos[14] > 0.2
     assert sim.clearance > 0.0
 
@@ -77,15 +77,15 @@ def test_the_hessian_of_friction_is_positive_for_all_duals():
     engine = engine_of(tower(1).replace(f"{0.05 + GAP}", "0.0509"))
     table = engine.table
     assert prepare_step(table, 0.01, False) == 0
-    assert table.friction_pairs > 0
+    assert table.friction.count > 0
     rng = np.random.default_rng(0)
     for size in (1e-7, 1e-5, 1e-3):
-        z = table.z.copy()
+        z = table.poses.z.copy()
         z[:2] += size
         move_to(engine, z)
         for _ in range(5):
-            dual = rng.normal(size=table.friction_dual.shape)
+            dual = rng.normal(size=table.friction.dual.shape)
             dual /= np.maximum(np.linalg.norm(dual, axis=1, keepdims=True), 1.0)
-            table.friction_dual[:] = dual
+            table.friction.dual[:] = dual
             engines.assemble(engine)
             assert np.linalg.eigvalsh(hessian(engine)).min() > 0.0

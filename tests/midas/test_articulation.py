@@ -248,7 +248,7 @@ def test_pairs_of_joined_bodies_do_not_touch_but_grandchildren_do():
     engine = sim.session.method.engine
     names = {
         tuple(sorted(sim.model.geom(g).name for g in engine.pair_geoms(p)))
-        for p in range(len(engine.table.pair_shape))
+        for p in range(len(engine.table.pairs.shape))
     }
     assert names == {("a", "c"), ("b", "d"), ("c", "d")}
 
@@ -330,7 +330,7 @@ def test_light_links_that_carry_heavy_ones_stay_rigid():
     sim = midas(xml)
     sim.data.qvel[:] = [3.0, 2.0, 1.0]
     assert sim.advance_to(0.5).success
-    q = sim.session.method.engine.table.q[:-1, 1:]
+    q = sim.session.method.engine.table.poses.q[:-1, 1:]
     strain = np.einsum("nij,nkj->nik", q, q) - np.eye(3)
     assert np.abs(strain).max() < 1e-2
     assert sim.stats.iterations < 15 * sim.stats.steps
@@ -368,7 +368,7 @@ def test_massless_links_are_as_stiff_in_centimetres_and_grams():
         {"length": 2.0, "radius": 0.2, "density": 1},
     ):
         sim = asp.Simulator(arm.format(**units), integrator=asp.Midas())
-        shoulder, elbow, upper_arm = sim.session.method.engine.table.rigidity
+        shoulder, elbow, upper_arm = sim.session.method.engine.table.links.rigidity
         assert shoulder == elbow == pytest.approx(upper_arm, rel=0.1)
 
 

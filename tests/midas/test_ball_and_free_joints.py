@@ -53,8 +53,8 @@ def disturbed(size: float):
     engine.read_inputs()
     assert prepare_step(engine.table, 0.01, False) == 0
     table = engine.table
-    assert table.turn_bound.max() - np.sin(0.3461) ** 2 < table.turn_width[table.turn_kind == 2]
-    return engine, table.z + size * rng.normal(size=table.z.shape), rng
+    assert table.turns.bound.max() - np.sin(0.3461) ** 2 < table.turns.width[table.turns.kind == 2]
+    return engine, table.poses.z + size * rng.normal(size=table.poses.z.shape), rng
 
 
 @pytest.mark.parametrize("size", [0.0, 1e-5])
@@ -62,7 +62,7 @@ def test_gradient_is_the_slope_of_the_potential(size):
     engine, z, rng = disturbed(size)
     move_to(engine, z)
     engines.assemble(engine)
-    slope = engine.table.gradient.copy()
+    slope = engine.table.newton.gradient.copy()
     step = 1e-7
     for _ in range(20):
         direction = rng.normal(size=z.shape)
@@ -79,7 +79,7 @@ def test_hessian_has_all_that_these_terms_do_to_rigid_links():
     def gradient(at):
         move_to(engine, at)
         engines.assemble(engine, curved=True)
-        return engine.table.gradient.copy()
+        return engine.table.newton.gradient.copy()
 
     gradient(z)
     matrix = hessian(engine)

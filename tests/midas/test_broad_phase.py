@@ -13,8 +13,8 @@ import pytest
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
 from asperity.midas.geometry.box_trees import tree_tables
-from asperity.midas.geometry.distances import VERTEX_PLANE
 from asperity.midas.geometry.round_heights import half_space, round_height
+from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, Stencil
 from asperity.midas.lists.candidate_lists import rebuild
 from asperity.midas.lists.relative_paths import NEAR
 from asperity.midas.lists.relative_primitives import near_times
@@ -52,7 +52,7 @@ def _engine(share: float, widening: float, longest: float, seed: int, segments: 
     """An engine with a list along paths from a state to another one."""
     engine = engines.engine_of(SCENE, segments=segments, activation_distance=4e-3)
     table, rng = engine.table, np.random.default_rng(seed)
-    start = table.qpos.copy()
+    start = table.poses.qpos.copy()
     mujoco.mj_integratePos(engine.model, start, 0.2 * rng.normal(size=engine.model.nv), 1.0)
     start[-7:-4] = 0.15, -0.06, 0.06
     end = start.copy()
@@ -67,12 +67,16 @@ def _list_between(
     """Make a list along paths from a state to another one."""
     table = engine.table
     engine.set_state(end, np.zeros(engine.model.nv))
-    ahead = table.q.copy()
+    ahead = table.poses.q.copy()
     engine.set_state(start, np.zeros(engine.model.nv))
-    table.q_target[:], table.q_now[:], table.q_trial[:] = ahead, table.q, table.q
-    table.widening, table.longest_move = widening, longest
+    table.poses.q_target[:], table.poses.q_now[:], table.poses.q_trial[:] = (
+        ahead,
+        table.poses.q,
+        table.poses.q,
+    )
+    table.boxes.widening, table.boxes.longest_move = widening, longest
     while (code := _rebuild(engine, STARTED)) == CANDIDATES_FULL:
-        table.widening, table.longest_move = widening, longest
+        table.boxes.widening, table.boxes.longest_move = widening, longest
         assert engine.grow(code)
     assert code == 0
 
@@ -85,19 +89,21 @@ def _rebuild(engine: Engine, reason: int) -> int:
 def _wander(engine: Engine, rng: np.random.Generator, size: float) -> None:
     """Let the trial state be somewhere near the paths: later on them, turned and moved a little."""
     table = engine.table
-    links = len(table.q_now) - 1
-    path = table.path_end - table.path_begin
+    links = len(table.poses.q_now) - 1
+    path = table.boxes.path_end - table.boxes.path_begin
     noise = size * rng.normal(size=(links, 4, 3)) * np.array([1.0, 3.0, 3.0, 3.0])[:, None]
-    table.q_trial[:links] = table.path_begin[:links] + rng.uniform(0.0, 1.2) * path[:links] + noise
+    table.poses.q_trial[:links] = (
+        table.boxes.path_begin[:links] + rng.uniform(0.0, 1.2) * path[:links] + noise
+    )
 
 
 def _positions(engine: Engine, q: np.ndarray) -> np.ndarray:
     table = engine.table
-    return np.einsum("vi,vik->vk", table.vertex_rest, q[table.vertex_link])
+    return np.einsum("vi,vik->vk", table.shapes.vertex_rest, q[table.shapes.vertex_link])
 
 
 def _shape_of(table, vertex: np.ndarray) -> np.ndarray:
-    return np.searchsorted(table.shape_vertex, vertex, side="right") - 1
+    return np.searchsorted(table.shapes.vertex_start, vertex, side="right") - 1
 
 
 def _near_faces(engine: Engine, pairs: np.ndarray, x: np.ndarray) -> set[tuple[int, ...]]:
@@ -105,11 +111,12 @@ def _near_faces(engine: Engine, pairs: np.ndarray, x: np.ndarray) -> set[tuple[i
     table = engine.table
     found = set()
     for pair in pairs:
-        number = int(table.pair_plane[pair])
-        plane = half_space(x, table.plane, table.plane_corner, number)
-        for a, b, c, _ in table.shape_anchor[round_side(table, pair)].tolist():
-            height = round_height(True, a, b, c, -1, x, plane, float(table.activation), np.zeros(4))
-            if height < table.activation:
+        number = int(table.pairs.plane[pair])
+        plane = half_space(x, table.shapes, number)
+        for a, b, c, _ in table.shapes.anchor[round_side(table.shapes, table.pairs, pair)].tolist():
+            stencil = Stencil(RIM_PLANE, a, b, c, -1)
+            height = round_height(stencil, x, plane, float(table.options.activation), np.zeros(4))
+            if height < table.options.activation:
                 found.add((a, b, c, number, -3))
     return found
 
@@ -118,21 +125,21 @@ def _near(engine: Engine, x: np.ndarray) -> set[tuple[int, ...]]:
     """Stencils of pairs that may touch which are nearer than the activation distance."""
     table = engine.table
     # What is above a face is round: rims and the face's half-space are stencils of their own.
-    flat = (table.pair_plane >= 0) & (table.pair_shape[:, 1] >= 0)
-    pairs = {(int(a), int(b)) for a, b in table.pair_shape[~flat]}
-    reach = float(table.activation)
+    flat = (table.pairs.plane >= 0) & (table.pairs.shape[:, 1] >= 0)
+    pairs = {(int(a), int(b)) for a, b in table.pairs.shape[~flat]}
+    reach = float(table.options.activation)
     found = _near_faces(engine, np.flatnonzero(flat), x)
     for a, b in pairs:
         if b < 0:
-            n, offset = table.plane[-1 - b, :3], table.plane[-1 - b, 3]
-            own = np.arange(table.shape_vertex[a], table.shape_vertex[a + 1])
+            n, offset = table.shapes.plane[-1 - b, :3], table.shapes.plane[-1 - b, 3]
+            own = np.arange(table.shapes.vertex_start[a], table.shapes.vertex_start[a + 1])
             found |= {(int(v),) for v in own[x[own] @ n - offset < reach]}
-    faces = np.array(table.face)
+    faces = np.array(table.shapes.face)
     mesh = ipctk.CollisionMesh(x, ipctk.edges(faces), faces)
     shapes = _shape_of(table, np.arange(len(x)))
     candidates = ipctk.Candidates()
     candidates.build(mesh, x, 0.5 * reach)
-    sharp = {tuple(sorted(edge)) for edge in table.edge.tolist()}
+    sharp = {tuple(sorted(edge)) for edge in table.shapes.edge.tolist()}
 
     def may_touch(one: int, other: int) -> bool:
         a, b = int(shapes[one]), int(shapes[other])
@@ -158,8 +165,8 @@ def _listed(engine: Engine) -> set[tuple[int, ...]]:
     table = engine.table
     found = set()
     for kind, v in zip(
-        table.candidate_kind[: table.candidates].tolist(),
-        table.candidate_vertex[: table.candidates].tolist(),
+        table.candidates.kind[: table.candidates.count].tolist(),
+        table.candidates.vertex[: table.candidates.count].tolist(),
         strict=True,
     ):
         if kind == 0:
@@ -183,13 +190,13 @@ def test_no_list_misses_what_may_come_near(share, widening, longest, seed) -> No
     """Wherever vertices stay in their boxes and links near their paths, all near is listed."""
     engine = _engine(share, widening, longest, seed)
     table, rng = engine.table, np.random.default_rng(seed)
-    assert table.relative == (share > 1e-2)
+    assert table.relative.any == (share > 1e-2)
     listed = _listed(engine)
     near = 0
     for size in (1e-5, 1e-3, 1e-2):
         _wander(engine, rng, size)
         time = time_in_boxes(table)
-        x = _positions(engine, table.q_now + time * (table.q_trial - table.q_now))
+        x = _positions(engine, table.poses.q_now + time * (table.poses.q_trial - table.poses.q_now))
         found = _near(engine, x)
         near += len(found)
         # Rims of cylinders are stencils of their own against half-spaces.
@@ -214,31 +221,31 @@ def test_pairs_that_keep_their_paths_keep_their_candidates(seed) -> None:
     for _ in range(4):
         # The first arm bends otherwise, the second and third go where they should.
         _wander(engine, rng, 1e-4)
-        path = table.path_end - table.path_begin
-        table.q_trial[2] += 0.3 * rng.normal() * path[2]
-        table.q_now[:] += time_in_boxes(table) * (table.q_trial - table.q_now)
-        table.longest_move, table.widening = 0.02, 0.3
+        path = table.boxes.path_end - table.boxes.path_begin
+        table.poses.q_trial[2] += 0.3 * rng.normal() * path[2]
+        table.poses.q_now[:] += time_in_boxes(table) * (table.poses.q_trial - table.poses.q_now)
+        table.boxes.longest_move, table.boxes.widening = 0.02, 0.3
         while (code := _rebuild(engine, CUT)) == CANDIDATES_FULL:
             assert engine.grow(code)
             code = _rebuild(engine, STARTED)
         assert code == 0
-        state = np.array(table.relative_state)
-        kept += int(np.sum((np.array(table.relative_kept) == 1) & (state != 0)))
-        new += int(np.sum((np.array(table.relative_kept) == 0) & (state != 0)))
+        state = np.array(table.relative.state)
+        kept += int(np.sum((np.array(table.relative.kept) == 1) & (state != 0)))
+        new += int(np.sum((np.array(table.relative.kept) == 0) & (state != 0)))
         listed = _listed(engine)
         # Each once.
-        of_two = np.array(table.candidate_kind[: table.candidates]) != VERTEX_PLANE
+        of_two = np.array(table.candidates.kind[: table.candidates.count]) != VERTEX_PLANE
         assert sum(len(one) > 1 for one in listed) == np.sum(of_two)
         for size in (1e-5, 1e-3):
-            start, ahead = table.q_now.copy(), table.q_trial.copy()
+            start, ahead = table.poses.q_now.copy(), table.poses.q_trial.copy()
             _wander(engine, rng, size)
-            table.q_trial[:] = (
+            table.poses.q_trial[:] = (
                 start
                 + rng.uniform(0.0, 1.0) * (ahead - start)
-                + (table.q_trial - ahead) * (size < 1e-4)
+                + (table.poses.q_trial - ahead) * (size < 1e-4)
             )
-            x = _positions(engine, start + time_in_boxes(table) * (table.q_trial - start))
-            table.q_trial[:] = ahead
+            x = _positions(engine, start + time_in_boxes(table) * (table.poses.q_trial - start))
+            table.poses.q_trial[:] = ahead
             found = _near(engine, x)
             near += len(found)
             assert {one for one in found if len(one) > 1} <= listed
@@ -265,16 +272,16 @@ CARRIER = """
 def test_a_roller_above_a_face_of_its_own_tree_stays_in_boxes_of_the_world():
     """Otherwise it would be a polyhedron there, or not looked after where it goes."""
     engine = engines.engine_of(CARRIER, activation_distance=4e-3)
-    table, start = engine.table, engine.table.qpos.copy()
+    table, start = engine.table, engine.table.poses.qpos.copy()
     end = start.copy()
     end[:3] += 0.1
     end[-3:] += 0.05, 0.4, -0.4
     _list_between(engine, start, end, 0.1, math.inf)
-    assert table.relative == 1
-    flat = np.flatnonzero((table.pair_plane >= 0) & (table.pair_shape[:, 1] >= 0))
+    assert table.relative.any == 1
+    flat = np.flatnonzero((table.pairs.plane >= 0) & (table.pairs.shape[:, 1] >= 0))
     assert len(flat) == 1
-    assert np.all(np.array(table.shape_boxed)[table.pair_shape[flat[0]]] == 1)
-    found = _near_faces(engine, flat, _positions(engine, table.q_now))
+    assert np.all(np.array(table.boxes.shape_boxed)[table.pairs.shape[flat[0]]] == 1)
+    found = _near_faces(engine, flat, _positions(engine, table.poses.q_now))
     assert found
     assert found <= _listed(engine)
 
@@ -285,29 +292,29 @@ def test_links_seen_from_each_other_are_listed_for_what_they_meet(seed) -> None:
     engine = _engine(0.3, 0.1, math.inf, seed, segments=64)
     table = engine.table
     count = 0
-    for i in range(table.candidates):
-        block = int(table.pair_block[table.candidate_pair[i]])
-        if block < 0 or table.relative_state[block] != NEAR or table.candidate_kind[i] > 1:
+    for i in range(table.candidates.count):
+        block = int(table.pairs.block[table.candidates.pair[i]])
+        if block < 0 or table.relative.state[block] != NEAR or table.candidates.kind[i] > 1:
             continue
-        base, link = table.relative_link[block]
-        v = np.array(table.candidate_vertex[i])
-        moves = table.vertex_link[v] == link
-        assert np.all(moves | (table.vertex_link[v] == base))
-        own = table.vertex_rest[v]
+        base, link = table.relative.link[block]
+        v = np.array(table.candidates.vertex[i])
+        moves = table.shapes.vertex_link[v] == link
+        assert np.all(moves | (table.shapes.vertex_link[v] == base))
+        own = table.shapes.vertex_rest[v]
         least = math.inf
         for s in np.linspace(0.0, 1.0, 101):
-            pose = table.relative_start[block] + s * table.relative_path[block]
+            pose = table.relative.start[block] + s * table.relative.path[block]
             x = np.where(moves[:, None], own @ pose, own[:, 1:])
             measure = (
                 ipctk.point_triangle_distance
-                if table.candidate_kind[i] == 0
+                if table.candidates.kind[i] == 0
                 else ipctk.edge_edge_distance
             )
             least = min(least, math.sqrt(measure(*x)))
         # The bound is that of the box of a leaf: a few more than have to be are listed.
-        arm = np.linalg.norm(own[moves, 1:] - table.relative_pivot[block], axis=1).max()
-        width = table.relative_width[block]
-        margin = (table.relative_reach[block] + width[0] + width[1] * (arm + 0.05)) / 0.85
+        arm = np.linalg.norm(own[moves, 1:] - table.relative.pivot[block], axis=1).max()
+        width = table.relative.width[block]
+        margin = (table.relative.reach[block] + width[0] + width[1] * (arm + 0.05)) / 0.85
         assert least < 1.1 * margin
         count += 1
     assert count > 100
@@ -318,19 +325,19 @@ def test_a_link_is_where_its_path_and_its_width_say(seed) -> None:
     """Bounds of how far links are from their paths, against all vertices along the way."""
     engine = _engine(0.3, 0.3, math.inf, seed)
     table, rng = engine.table, np.random.default_rng(seed)
-    pairs = np.flatnonzero(np.array(table.relative_state) != 0)
+    pairs = np.flatnonzero(np.array(table.relative.state) != 0)
     seen = 0
     for size in (1e-4, 1e-3, 3e-3):
         _wander(engine, rng, size)
         time = time_in_boxes(table)
         for tau in np.linspace(0.0, time, 5):
-            q = _pose(table.q_now + tau * (table.q_trial - table.q_now))
+            q = _pose(table.poses.q_now + tau * (table.poses.q_trial - table.poses.q_now))
             for block in pairs:
-                base, link = table.relative_link[block]
-                own = table.vertex_rest[table.vertex_link == link]
-                arm = np.linalg.norm(own[:, 1:] - table.relative_pivot[block], axis=1)
-                width = table.relative_width[block]
-                start, path = table.relative_start[block], table.relative_path[block]
+                base, link = table.relative.link[block]
+                own = table.shapes.vertex_rest[table.shapes.vertex_link == link]
+                arm = np.linalg.norm(own[:, 1:] - table.relative.pivot[block], axis=1)
+                width = table.relative.width[block]
+                start, path = table.relative.start[block], table.relative.path[block]
                 x = own @ q[link]
                 # With the best of many places on the path.
                 off = min(
@@ -343,18 +350,18 @@ def test_a_link_is_where_its_path_and_its_width_say(seed) -> None:
                 )
                 drift = sum(
                     np.linalg.norm(
-                        _rest(engine, i) @ (q[i] - _pose(table.q_listed[i])), axis=1
+                        _rest(engine, i) @ (q[i] - _pose(table.relative.q_listed[i])), axis=1
                     ).max()
                     for i in (base, link)
                 )
                 slack = 0.0025 * np.linalg.norm(own @ _pose(path), axis=1).max()
-                assert off <= slack or drift <= table.relative_room[block] + 1e-12
+                assert off <= slack or drift <= table.relative.room[block] + 1e-12
                 seen += 1
     assert seen > 0
 
 
 def _rest(engine: Engine, link: int) -> np.ndarray:
-    return np.asarray(engine.table.vertex_rest[engine.table.vertex_link == link])
+    return np.asarray(engine.table.shapes.vertex_rest[engine.table.shapes.vertex_link == link])
 
 
 def test_times_at_which_things_are_near() -> None:
@@ -383,24 +390,24 @@ def test_boxes_hold_as_long_as_every_vertex_is_in_its_own(seed) -> None:
     """What trees of boxes say of all vertices is what these say one by one."""
     engine = _engine(1e-3, 0.1, math.inf, seed)
     table, rng = engine.table, np.random.default_rng(seed)
-    moving = int(table.moving_vertices)
+    moving = int(table.shapes.moving_vertices)
     for vertex in range(moving):
-        box_vertex(table, vertex)
-    low, high = table.vertex_low[:moving], table.vertex_high[:moving]
+        box_vertex(table.shapes, table.boxes, vertex)
+    low, high = table.boxes.low[:moving], table.boxes.high[:moving]
     times = []
     for size in np.geomspace(1e-5, 1e-2, 12):
         _wander(engine, rng, size)
-        x = _positions(engine, table.q_now)[:moving]
-        p = _positions(engine, table.q_trial)[:moving] - x
+        x = _positions(engine, table.poses.q_now)[:moving]
+        p = _positions(engine, table.poses.q_trial)[:moving] - x
         with np.errstate(divide="ignore", invalid="ignore"):
             room = np.where(p > 0.0, high - x, low - x) / p
         expected = float(np.nanmin(np.where(p == 0.0, 1.0, room).clip(max=1.0)))
         times.append(time_in_boxes(table))
         assert times[-1] == pytest.approx(expected, rel=1e-9)
-        half = 0.5 * table.least_slack
+        half = 0.5 * table.boxes.least_slack
         inside = np.all((x + p >= low + half) & (x + p <= high - half))
-        table.listed = 1
-        assert are_kept(table, table.q_now, table.q_trial) == inside
+        table.boxes.listed = 1
+        assert are_kept(table, table.poses.q_now, table.poses.q_trial) == inside
     assert min(times) < 1.0
     assert max(times) == 1.0
 
@@ -413,15 +420,15 @@ def _leaves(ends: np.ndarray) -> np.ndarray:
             "vertex_rest": np.column_stack([np.ones(len(vertices)), vertices]),
             "edge": np.arange(len(vertices)).reshape(-1, 2),
             "face": np.zeros((0, 3), np.int64),
-            "shape_vertex": np.array([0, len(vertices)]),
-            "shape_edge": np.array([0, len(ends)]),
-            "shape_face": np.array([0, 0]),
+            "vertex_start": np.array([0, len(vertices)]),
+            "edge_start": np.array([0, len(ends)]),
+            "face_start": np.array([0, 0]),
         }
     )
-    depth, node = tables["tree_depth"][1], tables["tree_node"][1]
-    items = tables["tree_item"][tables["tree_first"][1] : tables["tree_first"][2]]
+    depth, node = tables["depth"][1], tables["node"][1]
+    items = tables["item"][tables["first"][1] : tables["first"][2]]
     assert sorted(items) == list(range(len(ends)))
-    boxes = np.asarray(tables["tree_box"][node + (1 << depth) : node + (2 << depth)])
+    boxes = np.asarray(tables["box"][node + (1 << depth) : node + (2 << depth)])
     begins = [*((np.arange(1 << depth) * len(ends)) >> depth), len(ends)]
     for box, begin, end in zip(boxes, begins, begins[1:], strict=False):
         corners = ends[items[begin:end]].reshape(-1, 3)
@@ -446,7 +453,7 @@ def test_long_edges_do_not_widen_the_boxes_of_short_ones() -> None:
 def test_what_is_nowhere_is_in_no_box() -> None:
     engine = _engine(1e-3, 0.1, math.inf, 0)
     table = engine.table
-    table.listed = 1
-    assert are_kept(table, table.q_now, table.q_now)
-    table.q_trial[1, 2, 0] = math.nan
-    assert not are_kept(table, table.q_now, table.q_trial)
+    table.boxes.listed = 1
+    assert are_kept(table, table.poses.q_now, table.poses.q_now)
+    table.poses.q_trial[1, 2, 0] = math.nan
+    assert not are_kept(table, table.poses.q_now, table.poses.q_trial)

@@ -31,10 +31,10 @@ def engine(request):
     )
     assert sim.advance_to(request.param).success
     table = sim.session.method.engine.table
-    reach = 1.5 * table.activation
+    reach = 1.5 * table.options.activation
     for _ in range(30):
-        least = table.run_least[: table.runs]
-        if np.any(least < table.activation) and np.any(least > reach):
+        least = table.runs.least[: table.runs.count]
+        if np.any(least < table.options.activation) and np.any(least > reach):
             break
         assert sim.step().success
     else:
@@ -45,31 +45,31 @@ def engine(request):
 
 def energy_at(table, at_trial: int) -> float:
     """Energy of contacts, of the iterate or of the trial state (1)."""
-    table.at_trial = at_trial
+    table.newton.at_trial = at_trial
     return contact_energy(table)
 
 
 def trials(table):
     """Trial states around the iterate, of moves from a thousandth of the reach to far beyond it."""
     random = np.random.default_rng(0)
-    start = table.vertex_now.copy()
+    start = table.vertices.now.copy()
     for size in np.geomspace(1e-6, 1e-1, 40):
-        table.vertex_now[:] = start
+        table.vertices.now[:] = start
         measure_candidates(table)
-        table.direction[:] = random.normal(size=table.direction.size)
+        table.newton.direction[:] = random.normal(size=table.newton.direction.size)
         try_share(table, size)
         yield size
-    table.vertex_now[:] = start
+    table.vertices.now[:] = start
     measure_candidates(table)
 
 
 def test_no_point_moves_farther_than_its_link_is_said_to(engine) -> None:
-    placed = engine.listed_vertex[: engine.listed_vertices]
-    link = engine.vertex_link[placed]
+    placed = engine.vertices.listed[: engine.vertices.listed_count]
+    link = engine.shapes.vertex_link[placed]
     tightest = 0.0
     for _ in trials(engine):
-        moves = np.linalg.norm(engine.vertex_trial[placed] - engine.vertex_now[placed], axis=1)
-        bound = engine.link_move[link]
+        moves = np.linalg.norm(engine.vertices.trial[placed] - engine.vertices.now[placed], axis=1)
+        bound = engine.runs.link_move[link]
         assert np.all(moves <= bound * (1.0 + 1e-12))
         tightest = max(tightest, float(np.max(moves / bound)))
     # A bound of everything would be one, too.
@@ -81,10 +81,10 @@ def test_what_is_not_measured_has_no_energy(engine) -> None:
     energies = []
     for _ in trials(engine):
         measure_trial(engine)
-        runs = engine.runs
-        spared += int(np.sum(engine.run_state[:runs] != 1))
+        runs = engine.runs.count
+        spared += int(np.sum(engine.runs.state[:runs] != 1))
         energy = energy_at(engine, 1)
-        engine.vertex_now[:] = engine.vertex_trial
+        engine.vertices.now[:] = engine.vertices.trial
         measure_candidates(engine)
         whole = energy_at(engine, 0)
         if np.isfinite(whole):
@@ -107,16 +107,16 @@ def test_going_back_leaves_the_iterate_s_energy(engine) -> None:
 @pytest.mark.parametrize("link", [0, -2])
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
 def test_a_move_that_is_no_number_is_not_lost(engine, link: int, bad: float) -> None:
-    kept = float(engine.q_trial[link, 0, 0])
-    engine.q_trial[link, 0, 0] = bad
-    assert not np.isfinite(largest_move(engine))
-    engine.q_trial[link, 0, 0] = kept
-    assert np.isfinite(largest_move(engine))
+    kept = float(engine.poses.q_trial[link, 0, 0])
+    engine.poses.q_trial[link, 0, 0] = bad
+    assert not np.isfinite(largest_move(engine.links, engine.poses))
+    engine.poses.q_trial[link, 0, 0] = kept
+    assert np.isfinite(largest_move(engine.links, engine.poses))
 
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_the_least_of_parts_does_not_lose_what_is_no_number(engine, place: int) -> None:
-    values = engine.part_value[:3]
+    values = engine.parts.value[:3]
     values[:] = [0.7, 0.5, 0.6]
     assert least(engine, 3, 1.0) == 0.5
     assert least(engine, 3, 0.4) == 0.4

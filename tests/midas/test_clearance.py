@@ -174,10 +174,10 @@ def test_a_door_in_its_frame_swings_unless_that_is_refused():
 def test_activation_distance_follows_the_smallest_clearance():
     sim = simulator(TWO.format(kind="box", z=0.0502, x=0.0, z2=0.1503))
     sim.step()
-    assert sim.session.method.engine.table.pair_activation.min() == pytest.approx(1e-4, rel=1e-6)
+    assert sim.session.method.engine.table.pairs.activation.min() == pytest.approx(1e-4, rel=1e-6)
     sim = simulator(TWO.format(kind="box", z=0.06, x=0.0, z2=0.2))
     sim.step()
-    assert sim.session.method.engine.table.activation == 1e-3
+    assert sim.session.method.engine.table.options.activation == 1e-3
 
 
 def test_unsupported_elements_are_named():

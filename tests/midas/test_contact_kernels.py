@@ -6,29 +6,30 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
+from asperity.compiled import Table
 from asperity.midas.energy.potentials import barrier, barrier_slopes, friction, friction_slope
+from asperity.midas.engine_layout import WORK
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
-from asperity.midas.geometry.distances import (
-    EDGE_EDGE,
-    VERTEX_FACE,
-    VERTEX_PLANE,
-    mollifier,
-    separation,
-)
+from asperity.midas.geometry.distances import mollifier, separation
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, Stencil
+from asperity.midas.model.model_layout import SHAPES as SHAPES_LAYOUT
 
 ipctk = pytest.importorskip("ipctk", reason="ipctk, the oracle of distances, is not installed")
 
 PLANES = np.array([[0.0, 0.6, 0.8, 0.3]])
-FIXED = np.full((1, 3), -1, dtype=np.int64)
+SHAPES = Table(SHAPES_LAYOUT, plane=PLANES, plane_corner=np.full((1, 3), -1, dtype=np.int64))
+WORK_SPACE = Table(WORK)
 KINDS = (VERTEX_FACE, EDGE_EDGE)
 
 
-def distance(kind, x, planes=PLANES):
+def distance(kind, x):
     c, t = np.empty(4), np.empty(3)
-    square = separation(
-        kind, 0, 1, 2, 0 if kind == VERTEX_PLANE else 3, x, planes, FIXED, 0.0, c, t
-    )
+    square = separation(_stencil(kind), x, SHAPES, 0.0, c, t)
     return square, c, t
+
+
+def _stencil(kind):
+    return Stencil(kind, 0, 1, 2, 0 if kind == VERTEX_PLANE else 3)
 
 
 def scenes(seed, count=400):
@@ -99,14 +100,14 @@ def test_mollifier_is_that_of_ipctk_with_its_slope():
         x = rng.normal(size=(4, 3))
         x[3] = x[2] + (x[1] - x[0]) * rng.uniform(0.5, 2) + 0.03 * rng.normal(size=3)
         threshold = ipctk.edge_edge_mollifier_threshold(*x)
-        value = mollifier(0, 1, 2, 3, x, threshold, slope)
+        value = mollifier(_stencil(EDGE_EDGE), x, threshold, slope)
         assert value == pytest.approx(ipctk.edge_edge_mollifier(*x, threshold), rel=1e-9)
         below += value < 1
         theirs = ipctk.edge_edge_mollifier_gradient(*x, threshold).reshape(4, 3)
         ours = np.array([-slope[0], slope[0], -slope[1], slope[1]])
         np.testing.assert_allclose(ours, theirs, rtol=1e-7, atol=1e-9 * np.abs(theirs).max())
         # The derivative is continuous where the mollifier ends.
-        end = mollifier(0, 1, 2, 3, x, value and threshold * 1e-9, unused)
+        end = mollifier(_stencil(EDGE_EDGE), x, value and threshold * 1e-9, unused)
         assert end == 1.0
     assert below > 50
 
@@ -162,12 +163,11 @@ def closest_approach(kind, x, p, end):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tenth_of_the_distance_is_kept_all_along_the_path(kind):
     rng = np.random.default_rng(kind)
-    work = np.empty(4), np.empty(3), np.empty((4, 3))
     stopped = 0
     for x in scenes(20 + kind, 120):
         square, _, _ = distance(kind, x)
         p = rng.normal(size=(4, 3)) * 3 * np.abs(x).max()
-        time = collision_free_time(kind, 0, 1, 2, 3, x, p, PLANES, FIXED, 0.0, square, 1.0, *work)
+        time = collision_free_time(_stencil(kind), x, p, SHAPES, 0.0, square, 1.0, WORK_SPACE)
         assert 0 < time <= 1
         stopped += time < 1
         assert closest_approach(kind, x, p, time) >= KEPT * np.sqrt(square) * (1 - 1e-6)
@@ -183,17 +183,13 @@ def test_parallel_edges_are_no_special_case():
     p = np.zeros((4, 3))
     p[2:, 2] = -1.0
     square, _, _ = distance(EDGE_EDGE, x)
-    work = np.empty(4), np.empty(3), np.empty((4, 3))
-    time = collision_free_time(EDGE_EDGE, 0, 1, 2, 3, x, p, PLANES, FIXED, 0.0, square, 1.0, *work)
+    time = collision_free_time(_stencil(EDGE_EDGE), x, p, SHAPES, 0.0, square, 1.0, WORK_SPACE)
     assert time == pytest.approx((1 - KEPT) * 1e-3, rel=0.01)
 
 
 def test_half_space_is_reached_in_closed_form():
     x = np.array([[0.0, 0.0, 1.0]] * 4)
     p = np.array([[0.0, -1.0, 0.0]] * 4)
-    work = np.empty(4), np.empty(3), np.empty((4, 3))
     square, _, _ = distance(VERTEX_PLANE, x)
-    time = collision_free_time(
-        VERTEX_PLANE, 0, 0, 0, 0, x, p, PLANES, FIXED, 0.0, square, 1.0, *work
-    )
+    time = collision_free_time(_stencil(VERTEX_PLANE), x, p, SHAPES, 0.0, square, 1.0, WORK_SPACE)
     assert time == pytest.approx((1 - KEPT) * 0.5 / 0.6)

@@ -86,17 +86,17 @@ def disturbed(xml: str, seed: int, size: float):
     data.qfrc_applied[:] = rng.normal(size=engine.model.nv)
     data.xfrc_applied[1:] = rng.normal(size=(engine.model.nbody - 1, 6))
     engine.read_inputs()
-    table.tie_force_start[:] = rng.normal(size=table.tie_force.shape)
-    table.coupling_force_start[:] = rng.normal(size=table.coupling_force.shape)
-    engine.table.v[:-1] = 0.1 * rng.normal(size=engine.table.v[:-1].shape)
+    table.ties.force_start[:] = rng.normal(size=table.ties.force.shape)
+    table.couplings.force_start[:] = rng.normal(size=table.couplings.force.shape)
+    engine.table.poses.v[:-1] = 0.1 * rng.normal(size=engine.table.poses.v[:-1].shape)
     assert prepare_step(table, 0.01, False) == 0
-    return engine, table.z + size * rng.normal(size=table.z.shape), rng
+    return engine, table.poses.z + size * rng.normal(size=table.poses.z.shape), rng
 
 
 def gradient(engine, z, *, curved=False):
     move_to(engine, z)
     engines.assemble(engine, curved=curved)
-    return engine.table.gradient.copy()
+    return engine.table.newton.gradient.copy()
 
 
 @pytest.mark.parametrize(
@@ -115,9 +115,9 @@ def test_gradient_is_the_slope_of_the_potential(xml, size):
     engine, z, rng = disturbed(xml, 1, size)
     slope = gradient(engine, z)
     if xml is BOXES:
-        assert engine.table.friction_pairs > 0
-        square = engine.table.candidate_square[: engine.table.candidates]
-        assert {0, 1, 2} <= set(engine.table.candidate_kind[: len(square)][square < 1e-6])
+        assert engine.table.friction.count > 0
+        square = engine.table.candidates.square[: engine.table.candidates.count]
+        assert {0, 1, 2} <= set(engine.table.candidates.kind[: len(square)][square < 1e-6])
     for _ in range(30):
         direction = rng.normal(size=z.shape)
         step = 1e-7
@@ -134,15 +134,15 @@ def test_hessian_of_linear_contact_friction_and_rigid_links_is_exact():
         'pos=".02 .01 .2', 'pos="1 .01 .2'
     )
     engine, _, rng = disturbed(apart, 2, 0.0)
-    z = engine.table.z.copy()
+    z = engine.table.poses.z.copy()
     z[:3] += (3e-6, -2e-6, 1e-5)
     gradient(engine, z)
     table = engine.table
-    table.q_trial[:] = table.q_now
+    table.poses.q_trial[:] = table.poses.q_now
     turn_friction(table, 1.0)
     gradient(engine, z)
     matrix = hessian(engine)
-    assert table.friction_pairs > 0
+    assert table.friction.count > 0
     for _ in range(10):
         direction = rng.normal(size=z.shape)
         step = 1e-8
@@ -177,7 +177,7 @@ def test_constrained_hessian_is_exact_for_hinges_at_a_rigid_pose():
     engine = engine_of(chain)
     assert prepare_step(engine.table, 0.01, False) == 0
     rng = np.random.default_rng(0)
-    z = engine.table.z.copy()
+    z = engine.table.poses.z.copy()
     gradient(engine, z)
     matrix = hessian(engine)
     for _ in range(10):
@@ -194,7 +194,7 @@ def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
     """Motors, slides on turning links, hinge angles, couplings: the Hessian of an arm without contact."""
     smooth = xml.replace('frictionloss=".1"', "").replace('frictionloss=".2"', "")
     engine, _, rng = disturbed(smooth, 4, 0.0)
-    z = engine.table.z.copy()
+    z = engine.table.poses.z.copy()
     gradient(engine, z, curved=True)
     matrix = hessian(engine)
     for _ in range(20):
@@ -210,13 +210,13 @@ def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
 def test_hessian_has_nothing_of_those_before():
     """Rows begin where they are not zero: elsewhere when something parts, and when it meets again."""
     engine, z, _ = disturbed(BOXES, 5, 1e-6)
-    forget_friction(engine.table)
+    forget_friction(engine.table.friction, engine.table.schedule)
     apart = z.copy()
     apart[14::12] += 0.01, 0.02
     expected = []
     for place in (z, apart):
         fresh, _, _ = disturbed(BOXES, 5, 1e-6)
-        forget_friction(fresh.table)
+        forget_friction(fresh.table.friction, fresh.table.schedule)
         gradient(fresh, place)
         expected.append(hessian(fresh))
     assert np.count_nonzero(expected[1]) < np.count_nonzero(expected[0])
@@ -227,5 +227,5 @@ def test_hessian_has_nothing_of_those_before():
             gradient(engine, passed)
         np.testing.assert_array_equal(hessian(engine), matrix)
         direction = engines.newton_direction(engine)
-        residual = matrix @ direction + engine.table.gradient
+        residual = matrix @ direction + engine.table.newton.gradient
         assert np.linalg.norm(residual) < 1e-9 * np.linalg.norm(matrix) * np.linalg.norm(direction)

@@ -22,7 +22,7 @@ def gaps(sim: asp.Simulator) -> np.ndarray:
     """Distances between tied points, where the engine's affine links have them [m]."""
     table = sim.session.method.engine.table
     ends = [
-        np.einsum("ti,tik->tk", table.tie_side[:, side], table.q[table.tie_link[:, side]])
+        np.einsum("ti,tik->tk", table.ties.side[:, side], table.poses.q[table.ties.link[:, side]])
         for side in (0, 1)
     ]
     return np.linalg.norm(ends[0] - ends[1], axis=1)
@@ -318,7 +318,7 @@ def test_a_step_that_fails_leaves_constraints_as_they_were():
     before = sim.data.qpos.copy()
     assert not sim.step(on_failure="return").success
     np.testing.assert_array_equal(sim.data.qpos, before)
-    assert not np.any(sim.session.method.engine.table.tie_force_start)
+    assert not np.any(sim.session.method.engine.table.ties.force_start)
 
 
 def test_a_follower_that_its_own_range_contradicts_obeys_its_leader():

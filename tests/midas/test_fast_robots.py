@@ -70,9 +70,9 @@ def nearest(engine: Engine) -> set[tuple[int, ...]]:
     """Stencils nearer than the activation distance, by a list made for this very state."""
     table = engine.table
     assert survey(table) == 0
-    count = int(table.candidates)
-    near = np.asarray(table.candidate_square)[:count] < float(table.activation) ** 2
-    return {tuple(v) for v in np.asarray(table.candidate_vertex)[:count][near].tolist()}
+    count = int(table.candidates.count)
+    near = np.asarray(table.candidates.square)[:count] < float(table.options.activation) ** 2
+    return {tuple(v) for v in np.asarray(table.candidates.vertex)[:count][near].tolist()}
 
 
 @pytest.mark.parametrize(("joint", "speed", "most"), [("", 7.0, 20000), ("free", -30.0, 1500)])
@@ -96,9 +96,9 @@ def test_lists_of_links_that_move_together_miss_nothing(joint, speed, most):
         sim.data.qfrc_applied[-6:] = 0.02 * rng.normal(size=6)
         assert sim.advance_to(sim.time + 0.01).status == asp.Status.SUCCESS
         table = engine.table
-        count = int(table.candidates)
-        listed = {tuple(v) for v in np.asarray(table.candidate_vertex)[:count].tolist()}
-        relative += int(table.relative)
+        count = int(table.candidates.count)
+        listed = {tuple(v) for v in np.asarray(table.candidates.vertex)[:count].tolist()}
+        relative += int(table.relative.any)
         # All stencils, not only those of the fingers' present neighbours, would be thousands.
         assert count < most
         near = nearest(engine)
@@ -122,9 +122,9 @@ def test_large_meshes_touch_where_small_ones_do():
         engine = sim.session.method.engine
         table = engine.table
         near = nearest(engine)
-        rest = np.asarray(table.vertex_rest)
-        move_vertices(table, table.q, table.vertex_now)
-        x = np.asarray(table.vertex_now)
+        rest = np.asarray(table.shapes.vertex_rest)
+        move_vertices(table.shapes, table.poses.q, table.vertices.now)
+        x = np.asarray(table.vertices.now)
         # Vertices of the box's lower side, each near a triangle of the slab.
         lower = {v[0] for v in near if rest[v[0], 3] < -0.049 and x[v[0], 2] > 0.0}
         found.append(len(lower))

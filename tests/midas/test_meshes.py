@@ -40,7 +40,7 @@ def test_vertices_of_no_triangle_hold_nothing_up():
     assert sim.advance_to(0.5).success
     lowest = sim.session.method.engine.positions[:, 2].min()
     assert 0.0 < lowest < 1e-3
-    assert len(sim.session.method.engine.table.vertex_now) == 8
+    assert len(sim.session.method.engine.table.vertices.now) == 8
     assert np.abs(sim.data.qvel).max() < 1e-4
 
 
@@ -60,7 +60,9 @@ def test_heavy_meshes_are_simplified_and_rest_where_they_did():
         sim = asp.Simulator(xml, integrator=asp.Midas(mesh_tolerance=tolerance, verify=True))
         simplified = any("Meshes were simplified" in note for note in sim.load_report.notes)
         assert simplified == (tolerance is None)
-        assert (len(sim.session.method.engine.table.face) < 0.7 * len(surface.faces)) == simplified
+        assert (
+            len(sim.session.method.engine.table.shapes.face) < 0.7 * len(surface.faces)
+        ) == simplified
         assert sim.advance_to(0.2).success
         heights.append(sim.data.qpos[2])
     assert heights[0] == pytest.approx(heights[1], abs=6e-4)

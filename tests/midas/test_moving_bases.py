@@ -22,7 +22,7 @@ def pose_error(sim: asp.Simulator) -> float:
     """How far the first mocap body's points may be from where they were told to be [m]."""
     engine = sim.session.method.engine
     body = int(np.flatnonzero(sim.model.body_mocapid == 0)[0])
-    q = engine.table.q[engine.links.body_link[body]]
+    q = engine.table.poses.q[engine.links.body_link[body]]
     data = sim.data
     radius = float(sim.model.geom_rbound[sim.model.geom_bodyid == body].max())
     turn = q[1:].T - data.xmat[body].reshape(3, 3)

@@ -13,6 +13,7 @@ from asperity.midas.engine_contacts import survey
 from asperity.midas.geometry.collision_time import KEPT
 from asperity.midas.geometry.round_heights import plane_through, round_height
 from asperity.midas.geometry.round_impact import time_to_face
+from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -149,14 +150,17 @@ def test_gradient_is_the_slope_of_the_potential():
             engine.set_state(data.qpos, np.zeros(12))
             while engine.grow(int(survey(engine.table))):
                 pass
-            assert engine.table.pair_plane[0] >= 0
-            z = engine.table.z.copy() + 1e-4 * rng.normal(size=24)
-            engine.table.step = 0.01
-            engine.table.q_target[:] = engine.table.q
+            assert engine.table.pairs.plane[0] >= 0
+            z = engine.table.poses.z.copy() + 1e-4 * rng.normal(size=24)
+            engine.table.time.step = 0.01
+            engine.table.poses.q_target[:] = engine.table.poses.q
             move_to(engine, z)
-            assert np.min(np.asarray(engine.table.candidate_square)[: engine.table.candidates]) > 0
+            assert (
+                np.min(np.asarray(engine.table.candidates.square)[: engine.table.candidates.count])
+                > 0
+            )
             assemble(engine)
-            slope = engine.table.gradient.copy()
+            slope = engine.table.newton.gradient.copy()
             for _ in range(6):
                 direction, step = rng.normal(size=24), 1e-6
                 ends = [potential(engine, z + s * step * direction) for s in (-2, -1, 1, 2)]
@@ -171,6 +175,7 @@ def test_the_time_of_impact_is_never_too_late(is_rim):
     rng = np.random.default_rng(8)
     corner, c = np.zeros((7, 3)), np.zeros(4)
     face = np.array([4, 5, 6])
+    stencil = Stencil(RIM_PLANE if is_rim else ELLIPSOID_PLANE, 0, 1, 2, 3)
     reached = 0
     for trial in range(200):
         x = np.zeros((7, 3))
@@ -182,7 +187,7 @@ def test_the_time_of_impact_is_never_too_late(is_rim):
         x[:4] += (*rng.uniform(-0.2, 0.2, 2), 0.0)
 
         def height(at):
-            return round_height(is_rim, 0, 1, 2, 3, at, plane_through(at, 4, 5, 6), 1e-3, c)
+            return round_height(stencil, at, plane_through(at, 4, 5, 6), 1e-3, c)
 
         x[:4, 2] += 10.0 ** rng.uniform(-4, -1) - height(x)
         # Affine motions of both, that turn and shift them.
@@ -193,7 +198,7 @@ def test_the_time_of_impact_is_never_too_late(is_rim):
             p[part] = (x[part] - middle) @ (turn - turn.T) + size * 0.3 * rng.normal(size=3)
         now = height(x)
         kept = KEPT * now
-        time = time_to_face(is_rim, 0, 1, 2, 3, face, x, p, 1e-3, now, kept, 1.0, c, corner)
+        time = time_to_face(stencil, face, x, p, 1e-3, now, kept, 1.0, c, corner)
         heights = [height(x + t * p) for t in np.linspace(0.0, time, 400)]
         assert min(heights) > 0.999 * kept
         if time < 1.0:
@@ -265,7 +270,7 @@ def test_cans_between_boxes_come_to_rest_in_few_iterations():
     sim = simulator(bodies)
     for _ in range(50):
         assert sim.step().success
-    assert sim.session.method.engine.table.iterations < 60
+    assert sim.session.method.engine.table.counts.iterations < 60
     assert np.all(np.abs(sim.data.qvel) < 1e-5)
     heights = sim.data.qpos.reshape(-1, 7)[:, 2]
     assert np.all(np.diff(heights.reshape(4, 3), axis=1) > 0.1)

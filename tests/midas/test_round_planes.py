@@ -10,6 +10,7 @@ from engines import engine_of
 import asperity as asp
 from asperity.midas.engine_contacts import survey
 from asperity.midas.geometry.round_heights import FLATNESS, round_height
+from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -43,7 +44,7 @@ def test_heights_are_those_of_the_shapes(name):
     engine = engine_of(scene(KINDS[name], 'pos="0 0 1"'), activation_distance=0.02)
     model, data = engine.model, mujoco.MjData(engine.model)
     rng = np.random.default_rng(3)
-    flat = FLATNESS * float(engine.table.activation)
+    flat = FLATNESS * float(engine.table.options.activation)
     for _ in range(60):
         data.qpos[3:7] = rng.normal(size=4)
         data.qpos[2] = 0.2
@@ -55,9 +56,9 @@ def test_heights_are_those_of_the_shapes(name):
         engine.set_state(data.qpos, np.zeros(6))
         while engine.grow(int(survey(engine.table))):
             pass
-        count = int(engine.table.candidates)
+        count = int(engine.table.candidates.count)
         assert 1 <= count <= 2
-        found = np.sqrt(np.asarray(engine.table.candidate_square[:count]).min())
+        found = np.sqrt(np.asarray(engine.table.candidates.square[:count]).min())
         # Never more than it is, and less by no more than what flat rims are rounded by.
         assert expected - flat - 1e-12 < found < expected + 1e-12
         if name == "ellipsoid":
@@ -69,9 +70,10 @@ def test_coefficients_are_the_derivative_of_the_height(is_rim):
     rng = np.random.default_rng(5)
     normal = rng.normal(size=3)
     plane = (*(normal / np.linalg.norm(normal)), 0.1)
+    stencil = Stencil(RIM_PLANE if is_rim else ELLIPSOID_PLANE, 0, 1, 2, 3)
     for _ in range(20):
         x, c, work = rng.normal(size=(4, 3)), np.zeros(4), np.zeros(4)
-        round_height(is_rim, 0, 1, 2, 3, x, plane, 1.0, c)
+        round_height(stencil, x, plane, 1.0, c)
         assert c.sum() == pytest.approx(1.0)
         for i in range(3 if is_rim else 4):
             for k in range(3):
@@ -79,7 +81,7 @@ def test_coefficients_are_the_derivative_of_the_height(is_rim):
                 for sign in (1, -1):
                     moved = x.copy()
                     moved[i, k] += sign * 1e-6
-                    ends.append(round_height(is_rim, 0, 1, 2, 3, moved, plane, 1.0, work))
+                    ends.append(round_height(stencil, moved, plane, 1.0, work))
                 slope = (ends[0] - ends[1]) / 2e-6
                 assert slope == pytest.approx(c[i] * plane[k], abs=1e-8)
 

@@ -45,7 +45,7 @@ def test_distances_are_those_of_the_shapes(one, other):
         engine.set_state(data.qpos, np.zeros(12))
         while engine.grow(int(survey(engine.table))):
             pass
-        square = np.asarray(engine.table.candidate_square[: engine.table.candidates])
+        square = np.asarray(engine.table.candidates.square[: engine.table.candidates.count])
         assert np.sqrt(square.min()) == pytest.approx(expected, abs=1e-6)
     assert near > 15
 

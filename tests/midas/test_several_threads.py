@@ -122,14 +122,16 @@ def test_work_is_divided() -> None:
     )
     simulator.advance_to(0.3)
     table = simulator.session.method.engine.table
-    assert table.team != 0
-    assert table.islands > 1
-    assert np.count_nonzero(np.diff(table.run_schedule)) > 1
-    assert np.count_nonzero(np.diff(table.friction_schedule)) > 1
+    assert table.parts.team != 0
+    assert table.factor.islands > 1
+    assert np.count_nonzero(np.diff(table.schedule.run_schedule)) > 1
+    assert np.count_nonzero(np.diff(table.schedule.friction_schedule)) > 1
     # Rows of an island begin within it, and every link is in one.
-    for first, end in zip(table.island_row, table.island_row[1 : table.islands + 1], strict=False):
-        assert np.all(table.row_first[first:end] >= first)
-    assert sorted(table.island_order) == list(range(len(table.island_order)))
+    for first, end in zip(
+        table.factor.island_row, table.factor.island_row[1 : table.factor.islands + 1], strict=False
+    ):
+        assert np.all(table.factor.row_first[first:end] >= first)
+    assert sorted(table.factor.island_order) == list(range(len(table.factor.island_order)))
 
 
 def test_groups_meet_once_and_never_two_others_at_a_time() -> None:
@@ -154,9 +156,14 @@ def test_lists_that_grow_grow_alike() -> None:
         )
         simulator.advance_to(0.1)
         table = simulator.session.method.engine.table
-        assert len(table.candidate_kind) > 1024
+        assert len(table.candidates.kind) > 1024
         ends.append(
-            (len(table.candidate_kind), table.candidates, table.rebuilds, state_bits(simulator))
+            (
+                len(table.candidates.kind),
+                table.candidates.count,
+                table.counts.rebuilds,
+                state_bits(simulator),
+            )
         )
     assert ends[1:] == ends[:-1]
 
@@ -171,7 +178,7 @@ def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
         report = simulator.advance_to(1.0, on_failure="return")
         assert report.status == Status.NOT_CONVERGED
         engine = simulator.session.method.engine
-        assert np.array_equal(engine.table.qpos, simulator.data.qpos)
+        assert np.array_equal(engine.table.poses.qpos, simulator.data.qpos)
         ends.append((report.time, *state_bits(simulator)))
     assert ends[1:] == ends[:-1]
 
@@ -197,9 +204,9 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
     simulator.advance_to(0.1)
     other = duplicate(simulator)
     assert other.threads == 2
-    assert other.session.method.engine.table.team not in (
+    assert other.session.method.engine.table.parts.team not in (
         0,
-        simulator.session.method.engine.table.team,
+        simulator.session.method.engine.table.parts.team,
     )
     for one in (simulator, other):
         one.advance_to(0.3)
@@ -208,6 +215,6 @@ def test_copies_have_as_many_threads_and_go_on_alike(duplicate) -> None:
 
 def test_threads_are_refused_where_they_have_no_work(monkeypatch) -> None:
     monkeypatch.setattr(MidasMethod, "shares_steps", False)
-    with pytest.raises(ArgumentError, match="Midas takes one thread"):
+    with pytest.raises(ArgumentError, match="Midas runs on one thread"):
         asp.Simulator(_columns(), integrator=asp.Midas(), threads=2)
     assert asp.Simulator(_columns(), integrator=asp.Midas(), threads=None).threads == 1

@@ -378,7 +378,7 @@ RIGID = asp.Material(surface="rigid")
         (
             FLOOR + CUBE,
             {"geoms": {"body": asp.Material(surface="compliant", field_mesh="cup.npz")}},
-            "Geom 'body': field_mesh is of mesh geoms, not of a box",
+            "Geom 'body': field_mesh applies to mesh geoms, not to a box",
         ),
         (
             FLOOR + CUBE,
@@ -388,7 +388,7 @@ RIGID = asp.Material(surface="rigid")
         (
             FLOOR + CUBE,
             {"pairs": {("floor", "body"): asp.Material(surface="compliant")}},
-            "only surface='point' can be said",
+            "a pair takes surface='point' alone",
         ),
         (
             FLOOR + CUBE,
@@ -398,7 +398,7 @@ RIGID = asp.Material(surface="rigid")
         (
             FLOOR + CUBE,
             {"geoms": {"floor": asp.Material(field_mesh="x.npz")}, "surface": "compliant"},
-            "Geom 'floor': field_mesh is of mesh geoms, not of a plane",
+            "Geom 'floor': field_mesh applies to mesh geoms, not to a plane",
         ),
     ],
 )

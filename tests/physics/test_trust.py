@@ -9,8 +9,8 @@ from physics_models import GRAVITY, Array, states
 
 import asperity as asp
 from studies.benchmarks.verification import friction, impacts, rolling
-from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
 from studies.benchmarks.verification.families import CASES
+from studies.peers.asperity import AsperitySimulate
 
 
 def _found(name: str, accuracy: float) -> float:
@@ -131,7 +131,7 @@ def test_breaking_loose_is_not_late_by_a_step(share: float, step: float) -> None
 @pytest.mark.parametrize(
     "setting",
     [
-        asp.Icf(time_step=2e-3, friction_tolerance=1e-6),
+        asp.Icf(time_step=2e-3, friction_tolerance=1e-6, friction_passes=40),
         asp.Cenic(accuracy=1e-3, friction_tolerance=1e-6, max_step=5e-3),
     ],
     ids=["icf", "cenic"],

@@ -68,7 +68,7 @@ SIMULATOR: list[tuple[dict[str, Any], str]] = [
     ({"data": MODEL}, "data must be a mujoco.MjData, got MjModel"),
     ({"control": 3}, "control must be a function of (model, data), got 3"),
     ({"control_period": "x"}, "control_period must be a number, got 'x'"),
-    ({"joint_stiction_tolerance": None}, "joint_stiction_tolerance must be a number, got None"),
+    ({"joint_stiction_tolerance": "x"}, "joint_stiction_tolerance must be a number, got 'x'"),
     ({"systems": 3}, "systems must be a list of external systems, got 3"),
 ]
 

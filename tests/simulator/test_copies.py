@@ -39,7 +39,7 @@ def told(sim: asp.Simulator) -> list[bytes]:
     names = "qpos qvel act qacc xpos efc_force qfrc_constraint actuator_force ctrl mocap_pos"
     return [
         *(np.array(getattr(data, name)).tobytes() for name in names.split()),
-        *(part.tobytes() for part in sim.contacts),
+        *(part.tobytes() for part in sim.contacts.arrays().values()),
         repr((sim.time, data.ncon, data.nefc, stats, sim.step_size, sim.clearance)).encode(),
     ]
 

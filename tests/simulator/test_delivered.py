@@ -164,7 +164,7 @@ def test_error_control_solves_three_times_an_attempt() -> None:
 
 def _published(sim: asp.Simulator) -> list[np.ndarray]:
     data = sim.data
-    arrays = [*sim.contacts, data.contact.dist, data.contact.pos, data.efc_force]
+    arrays = [*sim.contacts.arrays().values(), data.contact.dist, data.contact.pos, data.efc_force]
     arrays += [data.qacc, data.qfrc_constraint, data.sensordata]
     return [np.array(array) for array in arrays]
 

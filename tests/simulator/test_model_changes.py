@@ -161,12 +161,12 @@ def test_midas_hears_of_meshes() -> None:
     model = mujoco.MjModel.from_xml_string(text)
     sim = asp.Simulator(model, integrator=asp.Midas(time_step=0.01))
     assert sim.advance_to(0.01).success
-    before = sim.session.method.base.engine.table.vertex_now.copy()
+    before = sim.session.method.base.engine.table.vertices.now.copy()
     model.mesh_vert[:] *= 0.5
     counted = sim.stats.solves
     assert sim.advance_to(0.02).success
     assert sim.stats.solves > counted
-    size = np.ptp(sim.session.method.base.engine.table.vertex_now, axis=0)
+    size = np.ptp(sim.session.method.base.engine.table.vertices.now, axis=0)
     np.testing.assert_allclose(size, 0.5 * np.ptp(before, axis=0), rtol=1e-3)
 
 

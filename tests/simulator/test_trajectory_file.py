@@ -50,7 +50,7 @@ def test_everything_is_read_back(run: asp.Trajectory, tmp_path: Path) -> None:
     assert len(back.contacts) == len(run.contacts) == 6
     for one, other in zip(back.contacts, run.contacts, strict=True):
         assert len(one.force) == 1, "the ball lies on the floor"
-        for left, right in zip(one, other, strict=True):
+        for left, right in zip(one.arrays().values(), other.arrays().values(), strict=True):
             np.testing.assert_array_equal(left, right)
     # The model is that of the simulation: the same steps follow from it.
     assert back.model.body("ball").id == run.model.body("ball").id
@@ -119,7 +119,7 @@ def test_what_is_no_trajectory_is_refused(run: asp.Trajectory, tmp_path: Path) -
     with pytest.raises(asp.ArgumentError, match=r"0\.npz cannot be read \(No such file"):
         asp.Trajectory.load(missing)
     for path in (text, cut):
-        with pytest.raises(asp.ArgumentError, match=r"is no trajectory that Trajectory\.save"):
+        with pytest.raises(asp.ArgumentError, match=r"was not written by Trajectory\.save"):
             asp.Trajectory.load(path)
     with pytest.raises(asp.ArgumentError, match="it has no 'time'"):
         asp.Trajectory.load(other)
@@ -156,3 +156,81 @@ sys.exit(main(sys.argv[1:]))
     run = asp.Trajectory.load(target)
     assert run.status == asp.Status.INTERRUPTED
     assert len(run.time) > 1
+
+
+MUSCLE = """
+<mujoco>
+  <worldbody>
+    <body name="arm"><joint name="hinge" axis="0 1 0" range="-1 1" limited="true"/>
+      <geom type="capsule" size="0.02" fromto="0 0 0 0.3 0 0"/></body>
+  </worldbody>
+  <actuator><general name="lag" joint="hinge" dyntype="filterexact" dynprm="0.1"/></actuator>
+  <sensor><jointpos name="angle" joint="hinge"/><jointvel joint="hinge"/></sensor>
+</mujoco>
+"""
+
+
+@pytest.fixture(scope="module")
+def sampled() -> asp.Trajectory:
+    pd = asp.systems.PdController(joints=["hinge"], kp=5.0, kd=0.5, target=[0.3])
+    return asp.simulate(
+        MUSCLE,
+        (0.0, 0.2),
+        ctrl=[1.0],
+        integrator=asp.Cenic(error_estimate="step-doubling"),
+        save_at=np.linspace(0.0, 0.2, 11),
+        sensors=True,
+        systems=[pd],
+        history=True,
+    )
+
+
+def test_activations_sensors_and_outputs_are_kept(sampled: asp.Trajectory) -> None:
+    time = sampled.time
+    np.testing.assert_allclose(sampled.act[:, 0], 1.0 - np.exp(-time / 0.1), atol=1e-9)
+    np.testing.assert_array_equal(sampled.sensordata[:, 0], sampled.qpos[:, 0])
+    np.testing.assert_array_equal(sampled.sensordata[:, 1], sampled.qvel[:, 0])
+    expected = 5.0 * (0.3 - sampled.qpos[:, 0]) - 0.5 * sampled.qvel[:, 0]
+    np.testing.assert_allclose(sampled.system_outputs[0][:, 0], expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("place", ["inside", "beside", "omitted"])
+def test_all_of_it_is_read_back(sampled: asp.Trajectory, tmp_path: Path, place: Any) -> None:
+    path = sampled.save(tmp_path / "run.npz", model=place)
+    if place == "omitted":
+        with pytest.raises(asp.ArgumentError, match="holds no model"):
+            asp.Trajectory.load(path)
+    back = asp.Trajectory.load(path, model=sampled.model if place == "omitted" else None)
+    for name in ("act", "sensordata"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(sampled, name))
+    np.testing.assert_array_equal(back.system_outputs[0], sampled.system_outputs[0])
+    assert back.history is not None
+    assert sampled.history is not None
+    for column, values in sampled.history.items():
+        np.testing.assert_array_equal(back.history[column], values)
+    assert back.model.nv == 1
+
+
+def test_trajectories_beside_one_model_share_its_file(
+    sampled: asp.Trajectory, tmp_path: Path
+) -> None:
+    for name in ("one.npz", "two.npz"):
+        sampled.save(tmp_path / name, model="beside")
+    (model,) = tmp_path.glob("model-*.npz")
+    model.unlink()
+    with pytest.raises(asp.ArgumentError, match=r"its model, .*model-.* cannot be read"):
+        asp.Trajectory.load(tmp_path / "one.npz")
+
+
+def test_columns_have_the_model_s_names(
+    sampled: asp.Trajectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("asperity.simulator.trajectory.data_frame", dict)
+    columns = sampled.to_pandas()
+    assert list(columns) == [
+        *("time", "qpos:hinge", "qvel:hinge", "act:0", "ctrl:lag"),
+        *("sensordata:angle", "sensordata:1"),
+    ]
+    np.testing.assert_array_equal(columns["sensordata:angle"], sampled.qpos[:, 0])
+    pytest.importorskip("matplotlib")
+    assert len(sampled.plot().axes) == 5

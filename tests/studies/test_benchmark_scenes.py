@@ -18,6 +18,7 @@ from studies.benchmarks.scene import (
     HalfSpace,
     Scene,
     Sphere,
+    bin_of_mixed_bodies,
     cenic_clutter,
     pile,
     sap_clutter,
@@ -33,6 +34,7 @@ SCENES = [
     sap_clutter(80),
     pile(1),
     pile(20),
+    bin_of_mixed_bodies(100),
 ]
 scenes = pytest.mark.parametrize("scene", SCENES, ids=lambda scene: scene.name)
 
@@ -175,23 +177,23 @@ def test_table_shows_failures_and_ratios(tmp_path: Path) -> None:
 @scenes
 def test_drake_matches_description(scene: Scene) -> None:
     pytest.importorskip("pydrake")
-    from studies.benchmarks.engines.drake_engine import CORNER_RADIUS, prepare
+    from studies.benchmarks.engines.drake_engine import prepare
+    from studies.peers.drake_model import CORNER_RADIUS
 
     run = prepare(scene, Setting("sap", time_step=0.01))
-    np.testing.assert_allclose(
-        run.plant.gravity_field().gravity_vector(), [0.0, 0.0, -scene.gravity]
-    )
+    plant, bodies = run.made.plant, run.made.bodies[1:]
+    np.testing.assert_allclose(plant.gravity_field().gravity_vector(), [0.0, 0.0, -scene.gravity])
     states = run.states()
     for i, body in enumerate(scene.bodies):
-        inertia = run.bodies[i].default_spatial_inertia()
+        inertia = bodies[i].default_spatial_inertia()
         moments = inertia.CalcRotationalInertia().get_moments()
-        assert run.bodies[i].default_mass() == pytest.approx(body.mass, rel=1e-12)
+        assert bodies[i].default_mass() == pytest.approx(body.mass, rel=1e-12)
         np.testing.assert_allclose(moments, body.shape.principal_inertia(body.mass))
         np.testing.assert_allclose(states.position[i], body.position, atol=1e-12)
         alignment = abs(states.quaternion[i] @ np.array(body.quaternion))
         assert alignment == pytest.approx(1.0, abs=1e-12)
 
-    inspector = run.scene_graph.model_inspector()
+    inspector = run.made.scene_graph.model_inspector()
 
     def material(geometry: object, name: str) -> float:
         return inspector.GetProximityProperties(geometry).GetProperty("material", name)
@@ -200,11 +202,11 @@ def test_drake_matches_description(scene: Scene) -> None:
         return 1.0 / sum(1.0 / material(g, "point_contact_stiffness") for g in (one, two))
 
     contact = scene.contact
-    walls = run.plant.GetCollisionGeometriesForBody(run.plant.world_body())
+    walls = plant.GetCollisionGeometriesForBody(plant.world_body())
     assert len(walls) == len(scene.walls)
     objects = []
-    for description, body in zip(scene.bodies, run.bodies, strict=True):
-        geometries = run.plant.GetCollisionGeometriesForBody(body)
+    for description, body in zip(scene.bodies, bodies, strict=True):
+        geometries = plant.GetCollisionGeometriesForBody(body)
         is_box = isinstance(description.shape, Box)
         assert len(geometries) == (9 if is_box else 1)
         for corner in geometries[1:]:

@@ -8,8 +8,8 @@ import pytest
 
 from asperity.errors import ModelError
 from asperity.scenes.gripper_tasks import cup_placing
-from studies.experiments.bullet import BulletWorld
 from studies.experiments.engines import peer_model
+from studies.peers.bullet import BulletWorld
 
 pytest.importorskip("pybullet")
 

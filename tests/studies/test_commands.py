@@ -28,7 +28,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_command_says_what_it_takes() -> None:
-    for command in (["reproduce"], ["verify"], ["benchmark", "run"]):
+    for command in (["reproduce"], ["verify"], ["throws"], ["peers"], ["benchmark", "run"]):
         done = run(*command, "--help")
         assert done.returncode == 0, done.stderr
         assert "usage: " in done.stdout.lower()
@@ -50,6 +50,7 @@ def test_without_a_checkout_the_package_says_where_the_experiments_are(
     monkeypatch.setattr(module, "__file__", str(installed))
     monkeypatch.chdir(tmp_path)
     assert main(["reproduce", "--list"]) == 2
-    assert "the folder 'studies' of Asperity's repository" in capsys.readouterr().err.replace(
-        "\n", " "
+    assert (
+        "a checkout of Asperity's repository, which has them in its folder 'studies'"
+        in capsys.readouterr().err.replace("\n", " ")
     )

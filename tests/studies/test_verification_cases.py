@@ -10,12 +10,18 @@ import numpy as np
 import pytest
 
 import asperity as asp
+from asperity.integrators import Integrator
 from studies.benchmarks.verification import (
+    collisions,
+    curves,
     friction,
     impacts,
     mechanisms,
+    oscillators,
     rest,
+    rigid,
     rolling,
+    rubbing,
     smooth,
     tops,
 )
@@ -27,10 +33,10 @@ from studies.benchmarks.verification.case import (
     Simulate,
     World,
 )
-from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
-from studies.benchmarks.verification.engines.mujoco_engine import MujocoSetting, MujocoSimulate
 from studies.benchmarks.verification.families import CASES, FAMILIES
+from studies.peers.asperity import AsperitySimulate
+from studies.peers.limits import Deadline, OutOfTime, Stopped
+from studies.peers.mujoco import MujocoSetting, MujocoSimulate
 
 GRAVITY = 9.81
 
@@ -69,13 +75,13 @@ def test_the_scene_loads_and_starts_from_a_finite_state(case: Case) -> None:
 def test_names_are_unique_and_tolerances_positive() -> None:
     names = [case.name for case in itertools.chain(*FAMILIES.values())]
     assert len(names) == len(set(names)) == len(CASES)
-    assert len(CASES) > 40
+    assert len(CASES) >= 100
     assert all(case.tolerance > 0 and math.isfinite(case.truth) for case in CASES.values())
     assert all(case.source.endswith(".") and case.what.endswith(".") for case in CASES.values())
 
 
 # A method that the page does not need to be right about, in steps that are small for the case.
-SMALL = {
+SMALL: dict[str, Integrator] = {
     "biting-impact": asp.Tamsi(time_step=1e-4),
     "restitution": asp.Icf(time_step=2e-5),
     "elastic-bounce": asp.Icf(time_step=1e-5),
@@ -118,6 +124,27 @@ SMALL = {
     "lift": asp.Tamsi(time_step=1e-3),
     "falling-robot": asp.Icf(time_step=1e-3),
 }
+for _integrator, _names in (
+    (
+        asp.Icf(time_step=1e-3),
+        "table-legs ball-in-groove leaning-rod wedge pile-together pile-apart ball-on-board spool "
+        "brake friction-wheels plank-on-log off-a-ball cam free-wobble big-swing governor "
+        "conical-pendulum resonance resonance-phase dry-slide servo-sag "
+        "terminal-speed velocity-servo armature filtered-motor saturated-servo gears tackle screw "
+        "welded-rods",
+    ),
+    (
+        asp.Icf(time_step=1e-4),
+        "coin-lean double-pendulum-energy light-damping duffing servo-step spring-and-floor "
+        "stick-slip",
+    ),
+    (
+        asp.Cenic(accuracy=1e-5),
+        "chain-mode beats dry-swing euler-lean euler-rate coin-heading loaded-ball free-nutation "
+        "struck-rod corner break stacked-drop bounce-series",
+    ),
+):
+    SMALL.update(dict.fromkeys(_names.split(), _integrator))
 
 
 @pytest.mark.filterwarnings("ignore:.*Nothing can collide")
@@ -204,6 +231,73 @@ def test_the_slipping_ball_s_way_is_that_of_its_equation_of_motion() -> None:
         way += speed * step
         time += step
     assert rolling.slip_distance() == pytest.approx(way, abs=1e-4)
+
+
+def test_a_thin_disc_with_its_centre_at_rest_goes_round_as_euler_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(curves, "HALF", 1e-9)
+    monkeypatch.setattr(curves, "TRANSVERSE", curves.DISC * curves.RADIUS**2 / 4)
+    angle = math.radians(10.0)
+    rate = curves.steady_rolling(angle, 0.0, fixed_centre=True).turning
+    assert rate**2 * math.sin(angle) == pytest.approx(4 * GRAVITY / curves.RADIUS, rel=1e-6)
+
+
+def test_a_plank_that_hardly_rocks_swings_as_the_textbook_s(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(curves, "ROCK", 1e-2)
+    inertia = (curves.LONG**2 + curves.THICK**2) / 3 + curves.THICK**2
+    stiffness = GRAVITY * (curves.LOG - curves.THICK)
+    expected = 2 * math.pi * math.sqrt(inertia / stiffness)
+    assert curves.plank_period() == pytest.approx(expected, rel=1e-4)
+
+
+def test_a_load_in_the_middle_lets_a_ball_roll_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(curves, "OFFSET", 0.0)
+    assert curves.loaded_way(20.0, 2.0) == pytest.approx(20.0 * 2.0 * curves.LOADED)
+
+
+def test_elastic_bounces_take_the_time_of_their_equation_of_motion() -> None:
+    place, speed, time, step, left = collisions.DROP, 0.0, 0.0, 2e-6, 0
+    while left < collisions.BOUNCES:
+        force = -1e5 * min(place, 0.0)
+        speed += step * (force - GRAVITY)
+        before, place = place, place + step * speed
+        left += before < 0.0 <= place
+        time += step
+    assert collisions.bounce_time() == pytest.approx(time, abs=1e-3)
+
+
+def test_stick_and_slip_take_the_time_of_their_equation_of_motion() -> None:
+    mass_gravity, belt = GRAVITY, rubbing.BELT
+    place, speed, sticks, begins, step = 0.0, belt, True, [], 1e-5
+    for i in range(400_000):
+        if sticks:
+            sticks = rubbing.SPRING * place < rubbing.STICK * mass_gravity
+            if not sticks:
+                begins.append(i * step)
+        else:
+            speed += step * (rubbing.SLIP * mass_gravity - rubbing.SPRING * place)
+            if speed >= belt:
+                sticks, speed = True, belt
+        place += step * speed
+    assert rubbing.stick_slip_period() == pytest.approx(float(np.diff(begins)[-1]), rel=1e-3)
+
+
+def test_long_periods_become_short_ones_for_small_swings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(rigid, "BIG", 1e-3)
+    assert rigid.big_period() == pytest.approx(2 * math.pi / math.sqrt(GRAVITY), rel=1e-4)
+    monkeypatch.setattr(oscillators, "DUFFING", (10.0, 0.0))
+    assert oscillators.duffing_period() == pytest.approx(2 * math.pi / math.sqrt(10.0))
+
+
+def test_the_slowest_mode_of_three_masses_is_the_textbook_s() -> None:
+    frequency, springs = oscillators.slowest_mode()
+    assert frequency == pytest.approx(2 * 10 * math.sin(math.pi / 14))
+    assert springs.sum() == pytest.approx(1.0)
 
 
 # -- the machinery ---------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ pytest.importorskip("pydrake")
 
 from studies.benchmarks.verification import friction, impacts, mechanisms, rolling, smooth
 from studies.benchmarks.verification.case import Contact, NotApplicable, World
-from studies.benchmarks.verification.engines.drake_engine import DrakeSimulate
-from studies.benchmarks.verification.engines.mujoco_engine import MujocoSetting, MujocoSimulate
 from studies.benchmarks.verification.families import CASES
+from studies.peers.drake import DrakeSimulate
+from studies.peers.mujoco import MujocoSetting, MujocoSimulate
 
 FINE = MujocoSetting(1e-4, "RK4")
 

@@ -13,12 +13,12 @@ import pytest
 from studies.benchmarks.verification import runner
 from studies.benchmarks.verification.__main__ import main
 from studies.benchmarks.verification.case import Case, NotApplicable, Simulate
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.field_ball import FieldBall, Plane
 from studies.benchmarks.verification.methods import COLUMNS, Method, evaluate, label, resolve
-from studies.benchmarks.verification.page import grade, write
+from studies.benchmarks.verification.page import ALL_METHODS, PAGE, grade, write, write_page
 from studies.benchmarks.verification.results import Result, load, save
+from studies.peers.limits import Deadline, OutOfTime, Stopped
 
 
 def _case(found: dict[int, float | Exception]) -> Case:
@@ -106,17 +106,19 @@ def test_the_page_marks_what_is_wrong_and_says_why_runs_stopped(tmp_path: Path) 
     assert "| −0.905 ± 0.005 | **0.095** | *−0.885* | −0.905 |" in text
     assert "| >10 s | stopped | **never** | – |" in text
     assert "- projectile, icf 1 ms: stopped: non_finite at 0.3 s" in text
-    assert "| cenic 1e-2 | 1 | 0 | 0 | 1 | 0 | 1 |" in text
     assert "- sap 10 ms: projectile." in text
     assert "- icf 1 ms: projectile (stopped)." in text
+    text = write_page(results, tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| cenic 1e-2 | 1 | 0 | 0 | 1 | 0 | 1 |" in text
+    assert "| −0.905 ± 0.005 | *−0.885* | −0.905 | stopped | – |" in text
     # Every case is described, whether there are results or not.
     assert all(f"**{name}.** {case.what}" in text for name, case in CASES.items())
 
 
-def test_the_page_in_the_repository_has_every_case_and_column() -> None:
-    page = Path(__file__).resolve().parents[2] / "docs" / "verification.md"
-    text = page.read_text(encoding="utf-8")
-    assert all(f"**{name}.**" in text for name in CASES)
+def test_the_pages_in_the_repository_have_every_case_and_column() -> None:
+    assert all(f"**{name}.**" in PAGE.read_text(encoding="utf-8") for name in CASES)
+    text = ALL_METHODS.read_text(encoding="utf-8")
+    assert all(f"| {name} |" in text for name in CASES)
     assert all(f" {label(name)} |" in text for names in COLUMNS.values() for name in names)
 
 
@@ -181,7 +183,7 @@ def test_pressure_fields_are_graded_by_their_own_truth(tmp_path: Path) -> None:
     text = write(results, tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| slip-to-roll | 1.429 ± 0.01 | **1.268** |" in text
     assert "| slip-to-roll | 1.268 ± 0.01 | 1.268 |" in text
-    assert "With fields: 1.268." in text
+    assert "- slip-to-roll with fields: 1.268." in text
 
 
 def test_what_rolls_on_fields_is_told_by_integrals() -> None:

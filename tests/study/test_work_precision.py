@@ -14,6 +14,7 @@ import asperity as asp
 from asperity.cli import main
 from asperity.integrators import registry
 from asperity.integrators.registry import Variant, register
+from asperity.simulator import Recorder
 from asperity.study import (
     LocalErrors,
     Study,
@@ -22,7 +23,7 @@ from asperity.study import (
     study_methods,
     work_precision,
 )
-from asperity.study.local_error import History, StateRecorder, windows_of
+from asperity.study.local_error import States, windows_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -45,13 +46,13 @@ def _model(xml: str) -> mujoco.MjModel:
     return mujoco.MjModel.from_xml_string(xml)
 
 
-def _history(model: mujoco.MjModel, step: float, end: float, act: float = 0.0) -> History:
-    recorder = StateRecorder(model, integrator=asp.Icf(time_step=step))
+def _history(model: mujoco.MjModel, step: float, end: float, act: float = 0.0) -> States:
+    recorder = Recorder(model, integrator=asp.Icf(time_step=step))
     recorder.data.qpos[0] = 0.1
     recorder.data.act[0] = act
     recorder.start_record()
     assert recorder.advance_to(end).success
-    return recorder.history()
+    return States(*recorder.record(), recorder.activations())
 
 
 def test_windows_are_as_long_as_asked_for_and_cover_the_time() -> None:

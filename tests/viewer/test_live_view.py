@@ -245,7 +245,7 @@ def test_ssh_gets_directions():
     assert browser_is_near({"DISPLAY": ":0"})
     assert not browser_is_near({})
     assert "ssh" not in directions("127.0.0.1", 8081, {})
-    assert "controls it" in directions("0.0.0.0", 8081, ssh)
+    assert "control the simulation" in directions("0.0.0.0", 8081, ssh)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -8,12 +8,12 @@ import numpy as np
 
 from asperity.simulator import Simulator, Trajectory
 
-__all__ = ["ContactQuality", "measure_contacts"]
+__all__ = ["MOST_STATES", "ContactQuality", "measure_contacts"]
 
 # States of a fixed-step trajectory that are looked at, per simulated second.
 _RATE = 60.0
 # So many states at most, spread evenly over the steps: each costs a millisecond or two.
-_MOST = 1000
+MOST_STATES = 1000
 # A contact sticks below so many stiction tolerances of slip.
 _STICKING = 10.0
 
@@ -59,7 +59,9 @@ class ContactQuality:
     clearance: float | None = None
 
 
-def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQuality:
+def measure_contacts(
+    simulator: Simulator, trajectory: Trajectory, most: int = MOST_STATES
+) -> ContactQuality:
     """Visit states of a trajectory after the fact, which leaves the steps as they were.
 
     Parameters
@@ -67,11 +69,13 @@ def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQua
     simulator : Simulator
         The one that made the trajectory; it is left at the trajectory's last state.
     trajectory : Trajectory
+    most : int
+        Number of states to look at.
     """
     clearance = simulator.clearance
     if clearance is not None:
         return ContactQuality(0, 0, 0.0, 0.0, 0, 0.0, 0.0, clearance=clearance)
-    chosen = _choose(trajectory.time, simulator.integrator.time_step)
+    chosen = _choose(trajectory.time, simulator.integrator.time_step, most)
     data = simulator.data
     penetration, when, count, share = 0.0, float(trajectory.time[0]), 0, 0.0
     slips = [np.empty(0)]
@@ -100,12 +104,12 @@ def measure_contacts(simulator: Simulator, trajectory: Trajectory) -> ContactQua
     )
 
 
-def _choose(time: np.ndarray, time_step: float | None) -> np.ndarray:
+def _choose(time: np.ndarray, time_step: float | None, most: int) -> np.ndarray:
     """Indices of the states to look at."""
     last = len(time) - 1
     if time_step is None:
-        return np.unique(np.linspace(0, last, min(last + 1, _MOST)).round().astype(int))
-    stride = max(1, round(1.0 / (_RATE * time_step)), -(-last // _MOST))
+        return np.unique(np.linspace(0, last, min(last + 1, most)).round().astype(int))
+    stride = max(1, round(1.0 / (_RATE * time_step)), -(-last // most))
     return np.append(np.arange(0, last, stride), last)
 
 

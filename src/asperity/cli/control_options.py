@@ -94,7 +94,7 @@ def control_function(text: str | None, period: float | None) -> Any:
     """
     if text is None:
         if period is not None:
-            raise ArgumentError("--control-period is that of --control, which is not given.")
+            raise ArgumentError("--control-period needs --control, which is not given.")
         return None
     where, _, name = text.rpartition(":")
     if not where or not name:

@@ -12,6 +12,7 @@ from rich import box
 from rich.markup import escape
 from rich.table import Table
 
+from asperity.cli.touching import touching_pairs
 from asperity.compiled import Table as FieldTable
 from asperity.contact.combination import UNSET
 from asperity.contact.hydroelastic.field_layout import (
@@ -35,13 +36,8 @@ _PARAMETERS = (
     "stiction_tolerance",
     "relaxation_time",
 )
-_HEADERS = (
-    "stiffness [N/m]",
-    "dissipation [s/m]",
-    "friction",
-    "dynamic friction",
-    "stiction tol. [m/s]",
-)
+_HEADERS = ("N/m", "s/m", "friction", "dynamic", "m/s")
+_MEANING = "stiffness, dissipation, friction, stiction tolerance"
 
 
 def inventory(plant: Plant) -> Iterator[Table]:
@@ -55,6 +51,7 @@ def inventory(plant: Plant) -> Iterator[Table]:
     yield from _constraints(model)
     yield _collision(model)
     yield _contact_parameters(plant)
+    yield from _touching(plant)
     if plant.surfaces.any_compliant:
         yield _pressure_fields(plant)
 
@@ -208,7 +205,7 @@ def _geom(model: mujoco.MjModel, geom: SupportsInt) -> str:
 
 def _contact_parameters(plant: Plant) -> Table:
     model, materials = plant.model, plant.materials
-    table = _table("Contact parameters", ("of", *_HEADERS, "source"), _HEADERS)
+    table = _table(f"Contact parameters: {_MEANING}", ("of", *_HEADERS, "source"), _HEADERS)
     table.add_row("every pair", *_values(materials.default, default=True), _sources(model))
     rows, counts = np.unique(materials.geoms, axis=0, return_inverse=True)
     for k, row in enumerate(rows):
@@ -222,6 +219,21 @@ def _contact_parameters(plant: Plant) -> Table:
         names = " | ".join(_name(model, _OBJ.mjOBJ_GEOM, g) for g in (first, second))
         table.add_row(f"pair: {names}", *_values(row), "model")
     return table
+
+
+def _touching(plant: Plant) -> Iterator[Table]:
+    """Combined parameters of all pairs that may touch."""
+    model = plant.model
+    headers = ("pairs", *_HEADERS)
+    table = _table(f"Pairs that may touch: {_MEANING}", ("geoms", "and", *headers), headers)
+    for pairs in touching_pairs(plant):
+        sides = (
+            listed([_name(model, _OBJ.mjOBJ_GEOM, g) for g in side], 3)
+            for side in (pairs.first, pairs.second)
+        )
+        table.add_row(*sides, str(pairs.number), *_values(pairs.values)[:-1])
+    if table.row_count:
+        yield table
 
 
 def _values(row: np.ndarray, default: bool = False) -> list[str]:

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import functools
+import glob
+import importlib.util
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import mujoco
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn
 
-from asperity.errors import ArgumentError, AsperityError
+from asperity.errors import ArgumentError, AsperityError, MissingExtra
 from asperity.media import MediaError, write_video, write_web_playback
 from asperity.media.camera import resolve_camera
 from asperity.media.offscreen import OffscreenRenderer
 from asperity.media.recording import Recording
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Trajectory
+
+# Of figures, what matplotlib draws without further libraries.
+_FIGURES = (".png", ".pdf", ".svg")
 
 __all__ = ["Outputs", "check_video_support", "check_web_support"]
 
@@ -44,6 +49,12 @@ class Outputs:
     fps: float = 30.0
     contact: ContactParameters | None = None
     """With pressure fields, their patches are shown."""
+    plot: Path | None = None
+    """Figure of the history."""
+    in_parts: bool = False
+    """Whether states are saved in several files, with one model beside them."""
+    parts: list[Path] = field(default_factory=list)
+    """Those that were written."""
 
     def check(self, model: mujoco.MjModel) -> None:
         """Refuse what could not be written after the simulation.
@@ -57,6 +68,15 @@ class Outputs:
         for option, path, suffix in [*paths, ("--save", self.save, ".npz")]:
             if path is not None:
                 _check_path(option, path, suffix)
+        if self.plot is not None:
+            _check_path("--plot", self.plot, *_FIGURES)
+            if importlib.util.find_spec("matplotlib") is None:
+                raise MissingExtra("--plot needs matplotlib; pip install matplotlib.")
+        if self.in_parts and self.save is not None and (there := self._files()):
+            raise ArgumentError(
+                f"--save-every: {there[0]} and others are there already; remove them, or choose "
+                "another name."
+            )
         recording = Recording(model, [0.0], [model.qpos0])
         recording.frame_times(self.fps)
         resolve_camera(recording, self.camera, 1.0)
@@ -77,7 +97,7 @@ class Outputs:
             disable=not console.is_terminal,
         )
         # The states come first: a second Ctrl-C may end what takes longer.
-        for path in (self.save, self.html, self.video):
+        for path in (self.save, self.plot, self.html, self.video):
             if path is None:
                 continue
             try:
@@ -88,12 +108,32 @@ class Outputs:
             except (AsperityError, OSError) as error:
                 failures.append(f"{path} was not written: {error}")
             else:
-                console.print(f"Wrote {path}", markup=False, soft_wrap=True)
+                names = f"{self.parts[0]} to {self.parts[-1].name}" if self.parts else path
+                written = names if path == self.save else path
+                console.print(f"Wrote {written}", markup=False, soft_wrap=True)
         return failures
+
+    def save_part(self, trajectory: Trajectory) -> None:
+        """Write the next of several files."""
+        assert self.save is not None
+        path = self.save.with_suffix(f".{len(self.parts) + 1:04d}.npz")
+        trajectory.save(path, model="beside")
+        self.parts.append(path)
+
+    def _files(self) -> list[Path]:
+        assert self.save is not None
+        return sorted(self.save.parent.glob(f"{glob.escape(self.save.stem)}.[0-9]*.npz"))
 
     def _write(self, path: Path, trajectory: Trajectory, progress: Callable[[float], None]) -> None:
         if path == self.save:
-            trajectory.save(path)
+            if self.in_parts:
+                self.save_part(trajectory)
+            else:
+                trajectory.save(path)
+            return
+        if path == self.plot:
+            assert trajectory.history is not None
+            trajectory.history.plot().savefig(path, dpi=150)
             return
         write = write_web_playback if path == self.html else write_video
         write(
@@ -149,9 +189,12 @@ def check_web_support() -> None:
         ) from None
 
 
-def _check_path(option: str, path: Path, suffix: str) -> None:
-    if path.suffix.lower() != suffix:
-        raise ArgumentError(f"{option} {path} does not end in {suffix}; rename it to '*{suffix}'.")
+def _check_path(option: str, path: Path, *suffixes: str) -> None:
+    if path.suffix.lower() not in suffixes:
+        raise ArgumentError(
+            f"{option} {path} does not end in {' or '.join(suffixes)}; rename it to "
+            f"'*{suffixes[0]}'."
+        )
     if path.is_dir():
         raise ArgumentError(f"{option} {path} is a folder; name a file.")
     if not path.parent.is_dir():

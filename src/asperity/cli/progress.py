@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import threading
 import time as clock
 from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
-__all__ = ["shown_progress"]
+__all__ = ["progress_lines", "shown_progress", "shown_waiting"]
 
 _FIRST, _PAUSE = 20.0, 60.0  # [s], between lines where there is no terminal
 _LINES = 10  # of which the speed is taken
@@ -23,10 +24,15 @@ def shown_progress(title: str, console: Console) -> Iterator[Callable[[float], N
     show : callable
         Takes the share that is done, in [0, 1].
     """
-    if console.is_terminal:
-        with _bar(title, console) as show:
-            yield show
+    if not console.is_terminal:
+        yield progress_lines(title, console)
         return
+    with _bar(title, console) as show:
+        yield show
+
+
+def progress_lines(title: str, console: Console) -> Callable[[float], None]:
+    """What prints a line a minute, the first after 20 s, of the share that is done, in [0, 1]."""
     begin = clock.monotonic()
     due = begin + _FIRST
     # Times and shares of lines. What went quickly at the beginning, since it was there already,
@@ -47,7 +53,37 @@ def shown_progress(title: str, console: Console) -> Iterator[Callable[[float], N
         if time == begin or len(points) > _LINES:
             points.pop(0)
 
-    yield show_line
+    return show_line
+
+
+@contextlib.contextmanager
+def shown_waiting(title: str, console: Console) -> Iterator[None]:
+    """Show that something is waited for which does not tell how far it is, and for how long."""
+    begin, over = clock.monotonic(), threading.Event()
+
+    def print_lines() -> None:
+        pause = _FIRST
+        while not over.wait(pause):
+            elapsed = _duration(clock.monotonic() - begin)
+            console.print(f"{title}: {elapsed} so far.", markup=False, soft_wrap=True)
+            pause = _PAUSE
+
+    if not console.is_terminal:
+        teller = threading.Thread(target=print_lines, daemon=True)
+        teller.start()
+        try:
+            yield
+        finally:
+            over.set()
+            teller.join()
+        return
+
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = SpinnerColumn(), TextColumn(title), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as bar:
+        bar.add_task("", total=None)
+        yield
 
 
 def _duration(seconds: float) -> str:

@@ -72,6 +72,10 @@ def reproduce(
             show_default=False,
         ),
     ] = None,
+    keep: Annotated[
+        bool,
+        typer.Option("--keep", help="Keep the numbers in the checkout, for docs/experiments.md."),
+    ] = False,
     show_list: Annotated[
         bool, typer.Option("--list", help="Show the experiments and exit.")
     ] = False,
@@ -117,6 +121,8 @@ def reproduce(
             failures.append(f"{experiment.name} failed: {error}")
             continue
         _print_outcome(output, experiment, outcome, seconds)
+        if keep:
+            experiment.keep(outcome)
         if outcome.plot_failure and outcome.plot_failure not in failures:
             failures.append(outcome.plot_failure)
     for failure in failures:
@@ -139,8 +145,8 @@ def find_studies() -> None:
                 sys.path.insert(0, str(root))
             return
     raise ArgumentError(
-        "the experiments are not part of the installed package; they are the folder 'studies' of "
-        "Asperity's repository: run this command in the root folder of a copy of it."
+        "the installed package does not have the experiments; run this command in the root folder "
+        "of a checkout of Asperity's repository, which has them in its folder 'studies'."
     )
 
 

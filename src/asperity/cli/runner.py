@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import time as clock
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-from asperity.cli.contact_quality import ContactQuality, measure_contacts
+from asperity.cli.contact_quality import MOST_STATES, ContactQuality, measure_contacts
 from asperity.cli.interrupts import deferred_interrupt
+from asperity.cli.progress import progress_lines
 from asperity.errors import Status
 from asperity.simulator import Recorder, Simulator, Trajectory
 
 __all__ = ["Run", "format_step", "run"]
+
+
+_QUICKLY = 50
 
 
 @dataclass(frozen=True)
@@ -24,13 +29,16 @@ class Run:
     Parameters
     ----------
     trajectory : Trajectory
-        Every accepted step.
+        Every accepted step, or those of the last part if it was saved in parts.
+    begin : float
+        Time at the beginning [s].
     contacts : ContactQuality
     energy_begin, energy_end : float
         Kinetic and potential energy [J].
     """
 
     trajectory: Trajectory
+    begin: float
     contacts: ContactQuality
     energy_begin: float
     energy_end: float
@@ -43,8 +51,8 @@ class Run:
     @property
     def rate(self) -> float:
         """Simulated time over wall time."""
-        time = self.trajectory.time
-        return float(time[-1] - time[0]) / max(self.trajectory.stats.wall_time, 1e-9)
+        elapsed = float(self.trajectory.time[-1]) - self.begin
+        return elapsed / max(self.trajectory.stats.wall_time, 1e-9)
 
 
 def format_step(step: float) -> str:
@@ -54,8 +62,18 @@ def format_step(step: float) -> str:
     return f"{1e3 * step:.3g} ms"
 
 
-def run(simulator: Recorder, duration: float, console: Console) -> Run:
+def run(
+    simulator: Recorder,
+    duration: float,
+    console: Console,
+    *,
+    every: float | None = None,
+    save: Callable[[Trajectory], None] | None = None,
+) -> Run:
     """Advance a simulator by a duration [s].
+
+    With ``every`` and ``save``, parts of about so much simulated time [s] are saved and forgotten
+    on the way, so that memory does not grow. Each begins with the state that ended the one before.
 
     Ctrl-C or SIGTERM ends it early, and what was computed is kept.
 
@@ -65,6 +83,7 @@ def run(simulator: Recorder, duration: float, console: Console) -> Run:
     begin = simulator.time
     energy_begin = sum(simulator.energy())
     simulator.start_record()
+    saved = begin
     status, message = Status.SUCCESS, Status.SUCCESS.message
     bar = Progress(
         TextColumn("Simulating"),
@@ -76,6 +95,7 @@ def run(simulator: Recorder, duration: float, console: Console) -> Run:
         transient=True,
         disable=not console.is_terminal,
     )
+    line = progress_lines("Simulating", console)
     with deferred_interrupt() as interrupt, bar:
         task = bar.add_task("", total=duration, detail="")
         started = clock.perf_counter()
@@ -85,6 +105,13 @@ def run(simulator: Recorder, duration: float, console: Console) -> Run:
             rate = done / max(clock.perf_counter() - started, 1e-9)
             detail = f"{rate:.2g} × real time · step {format_step(current.step_size)}"
             bar.update(task, completed=done, detail=detail)
+            if not console.is_terminal:
+                line(done / duration)
+            nonlocal saved
+            if every is not None and save is not None and current.time - saved >= every:
+                saved = current.time
+                save(_trajectory(simulator, Status.SUCCESS, "The next file goes on."))
+                simulator.forget_record()
             interrupt.check()
 
         try:
@@ -92,11 +119,21 @@ def run(simulator: Recorder, duration: float, console: Console) -> Run:
             status, message = report.status, report.message
         except KeyboardInterrupt:
             status, message = Status.INTERRUPTED, Status.INTERRUPTED.message
-    steps = simulator.record()
-    stats = simulator.stats
     energy_end = sum(simulator.energy())
-    trajectory = Trajectory(simulator.model, *steps, status, stats, [], message)
-    trajectory.ctrl = simulator.controls_at(trajectory.time)
+    trajectory = _trajectory(simulator, status, message)
+    if simulator.session.history is not None:
+        trajectory.history = simulator.history
+    # Who interrupts does not want to wait.
+    most = _QUICKLY if status == Status.INTERRUPTED else MOST_STATES
     with console.status("Looking at the contacts …"):
-        contacts = measure_contacts(simulator, trajectory)
-    return Run(trajectory, contacts, energy_begin, energy_end)
+        contacts = measure_contacts(simulator, trajectory, most)
+    return Run(trajectory, begin, contacts, energy_begin, energy_end)
+
+
+def _trajectory(simulator: Recorder, status: Status, message: str) -> Trajectory:
+    """What was recorded."""
+    steps = simulator.record()
+    trajectory = Trajectory(simulator.model, *steps, status, simulator.stats, [], message)
+    trajectory.ctrl = simulator.controls_at(trajectory.time)
+    trajectory.act = simulator.activations()
+    return trajectory

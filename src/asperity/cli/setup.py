@@ -101,7 +101,9 @@ class Setup:
             control_options.check_values(loaded, ctrl)
         return cls(loaded, notes, integrator, contact, keyframe, ctrl, control, period)
 
-    def simulator(self, kind: type[_Simulation], console: Console) -> _Simulation:
+    def simulator(
+        self, kind: type[_Simulation], console: Console, *, history: bool = False
+    ) -> _Simulation:
         """Make a simulator that can begin at once, and show what was found out on the way."""
         from asperity.cli.console import preparing, print_notes
 
@@ -113,6 +115,7 @@ class Setup:
                 contact=self.contact,
                 control=self.control,
                 control_period=self.control_period,
+                history=history,
             )
             if self.keyframe is not None:
                 made.reset(self.keyframe)

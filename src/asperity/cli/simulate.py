@@ -44,6 +44,24 @@ def simulate(
             rich_help_panel=_OUTPUT,
         ),
     ] = None,
+    save_every: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SECONDS",
+            help="Save parts of so much simulated time, FILE.0001.npz and so on.",
+            show_default=False,
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
+    plot: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.png",
+            help="Steps, errors, iterations, contacts and energy over time (.png, .pdf or .svg).",
+            show_default=False,
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
     camera: Camera = None,
     fps: Annotated[
         float,
@@ -57,6 +75,15 @@ def simulate(
     """
     if not 0.0 < duration < float("inf"):
         raise ArgumentError(f"--duration must be a positive, finite number, got {duration}.")
+    if save_every is not None and not (save_every > 0.0 and save is not None):
+        raise ArgumentError(
+            "--save-every must be a positive number of seconds, and needs --save FILE.npz."
+        )
+    if save_every is not None and (video is not None or html is not None):
+        raise ArgumentError(
+            "--save-every forgets what it has saved, and --video and --html need all of it; make "
+            "them of asperity.Trajectory.load."
+        )
     setup = Setup.read(model, options)
 
     from asperity.cli.console import print_error, results, transient
@@ -66,10 +93,12 @@ def simulate(
     from asperity.simulator import Recorder
 
     passing, output = transient(), results()
-    outputs = Outputs(video, html, save, as_camera(camera), fps, setup.contact)
+    outputs = Outputs(
+        video, html, save, as_camera(camera), fps, setup.contact, plot, save_every is not None
+    )
     outputs.check(setup.model)
-    simulator = setup.simulator(Recorder, passing)
-    finished = run(simulator, duration, passing)
+    simulator = setup.simulator(Recorder, passing, history=plot is not None)
+    finished = run(simulator, duration, passing, every=save_every, save=outputs.save_part)
     print_summary(output, finished)
     failures = outputs.write(finished.trajectory, output)
     for failure in failures:

@@ -29,7 +29,7 @@ def print_summary(console: Console, run: Run) -> None:
         table.add_row(label, Text(text, style=style))
 
     row("Status", f"{trajectory.status.name}: {trajectory.message}", style)
-    row("Simulated", f"{trajectory.time[0]:.6g} s to {trajectory.time[-1]:.6g} s")
+    row("Simulated", f"{run.begin:.6g} s to {trajectory.time[-1]:.6g} s")
     impacts = f", {stats.impact_rejections} of them for impacts" if stats.impact_rejections else ""
     row("Steps", f"{stats.steps} accepted, {stats.rejections} rejected{impacts}")
     if stats.damped_impacts:

@@ -55,6 +55,7 @@ def tetrahedralize(
     import time
 
     from asperity.cli.console import results, transient
+    from asperity.cli.progress import shown_waiting
     from asperity.contact.hydroelastic.field_mesh import volumes
     from asperity.contact.hydroelastic.import_mesh import write_field_mesh
     from asperity.contact.hydroelastic.tetrahedralize import tetrahedralize as cut
@@ -70,7 +71,7 @@ def tetrahedralize(
         )
     surface = read_surface(mesh, scale)
     start = time.perf_counter()
-    with transient().status("Filling the mesh with tetrahedra …"):
+    with shown_waiting("Filling the mesh with tetrahedra", transient()):
         field = cut(surface, resolution=resolution, depth=depth, name=f"mesh {str(mesh)!r}")
     elapsed = time.perf_counter() - start
     try:

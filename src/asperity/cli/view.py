@@ -45,6 +45,9 @@ def view(
     Play, pause and step; pull bodies with the mouse; set controls and accuracy;
     see contacts, forces and step sizes. Works over ssh. Ctrl-C ends it.
     """
+    from asperity.viewer.address import check_address
+
+    check_address(host, port)
     setup = Setup.read(model, options)
 
     from asperity.cli.console import transient

@@ -18,6 +18,9 @@ alone, where the progress of the one before says that they will do. Near converg
 turn the direction uphill or stop the progress of the gradient: the solve then ends at the
 attainable accuracy, as converged.
 
+Forces in r may depend on the velocity, as gyroscopic ones do. They are those of the iterate
+wherever the gradient is (``follow_forces``), so that the criteria above ask for them, too.
+
 A law's numbers may depend on the solution, as bounds of friction do. They then follow the iterates
 until they agree: a fixed point iteration within Newton's method, each of whose steps minimises a
 convex cost. It contracts wherever friction changes normal impulses by less than itself, and always
@@ -31,7 +34,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppp_status
-from asperity.contact.constraint_set import CONSTRAINT_SET
+from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_space import (
@@ -48,11 +51,11 @@ from asperity.convex.hessian_assembly import assemble, begin_tree
 from asperity.convex.island import (
     begin_island,
     factorize_island,
+    follow_forces,
     give_up,
     gradient_norm,
     island_estimates,
     island_gradient,
-    island_impulses,
     momentum_scale,
     scaled_norm,
     settle,
@@ -117,7 +120,11 @@ def _begin(problem: Table, rows: Table) -> None:
 
 @compiled
 def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
-    """Fill gradient, curvatures, the cost of the potentials, and ‖D ∇ℓ‖."""
+    """Fill gradient, curvatures, the cost of the potentials, and ‖D ∇ℓ‖.
+
+    Forces that depend on the velocity are those of the iterate.
+    """
+    follow_forces(problem)
     problem.search_cost = island_gradient(problem, contacts, rows)
     problem.residual = gradient_norm(problem)
 
@@ -342,11 +349,21 @@ def _step_is_small(problem: Table, iteration: int) -> bool:
 
 
 @compiled
+def _gradient_has_fallen(problem: Table) -> bool:
+    """Whether the gradient has fallen as the steps have, whose ratio says little after a long one.
+
+    The next step is shorter than the last by what the gradient has lost.
+    """
+    rate = min(problem.residual / problem.previous_residual, 0.9999)
+    return rate / (1.0 - rate) * problem.step_length <= problem.wanted_residual
+
+
+@compiled
 def _slip_is_known(problem: Table, eta: float) -> bool:
     """Whether what a step has changed of slip is little beside it and the stiction tolerance.
 
-    Where a contact sticks, a change that is small for a velocity is all of its friction: a first
-    step along a stiff estimate of the curvature would end the solve far from balance.
+    Where a contact or a joint sticks, a change that is small for a velocity is all of its friction:
+    a first step along a stiff estimate of the curvature would end the solve far from balance.
     """
     left = eta * problem.search_step / _SLIP_LEFT
     for i in range(problem.first_contact, problem.last_contact):
@@ -362,11 +379,17 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
             change = along * along + across * across
         if left * left * change > square:
             return False
+    law = problem.law
+    for i in range(problem.first_row, problem.last_row):
+        if law.row_kind[i] == FRICTION:
+            square = law.row_target[i] + problem.row_u[i] * problem.row_u[i]
+            if left * left * problem.row_du[i] * problem.row_du[i] > square:
+                return False
     return True
 
 
 @compiled
-def _search(problem: Table, contacts: Table, iteration: int) -> int:
+def _search(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Go along the direction to the least cost; a code if the solve is over."""
     alpha = follow_direction(problem, problem.options.line_search_tolerance)
     if alpha == 0.0:
@@ -383,8 +406,9 @@ def _search(problem: Table, contacts: Table, iteration: int) -> int:
     problem.step_length = length
     problem.previous_residual = problem.residual
     if _step_is_small(problem, iteration) and settle(problem, contacts):
-        island_impulses(problem)
-        return CONVERGED
+        _evaluate(problem, contacts, rows)
+        if _gradient_has_fallen(problem):
+            return CONVERGED
     return _GOES_ON
 
 
@@ -397,7 +421,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if code == _GOES_ON:
             code = _descent(problem, contacts, rows, iteration)
         if code == _GOES_ON:
-            code = _search(problem, contacts, iteration)
+            code = _search(problem, contacts, rows, iteration)
         if code not in (_GOES_ON, _BEGINS_ANEW):
             return code
     return NOT_CONVERGED
@@ -431,13 +455,18 @@ def _solve_free(problem: Table) -> int:
     begin_tree(problem, tree)
     if call_pp_status(problem.factorize, problem, 0) == 0:
         return NON_FINITE
-    for i in range(start, start + size):
-        problem.direction[i] = problem.rhs[i]
-    call_pp_status(problem.solve_factors, problem, 0)
+    problem.followed = 0
+    follows = True
     total = 0.0
-    for i in range(start, start + size):
-        problem.velocity[i] = problem.direction[i]
-        total += problem.direction[i]
+    while follows:
+        for i in range(start, start + size):
+            problem.direction[i] = problem.rhs[i]
+        call_pp_status(problem.solve_factors, problem, 0)
+        total = 0.0
+        for i in range(start, start + size):
+            problem.velocity[i] = problem.direction[i]
+            total += problem.direction[i]
+        follows = follow_forces(problem)
     problem.factor_island[tree] = 0
     return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
 

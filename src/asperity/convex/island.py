@@ -50,6 +50,7 @@ __all__ = [
     "begin_island",
     "choose_island",
     "factorize_island",
+    "follow_forces",
     "give_up",
     "gradient_norm",
     "guess_velocities",
@@ -127,6 +128,7 @@ def guess_velocities(problem: Table, contacts: Table) -> None:
 @compiled
 def begin_island(problem: Table, rows: Table) -> None:
     """Fill A v and the velocities of rows for the guess."""
+    problem.followed = 0
     multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
     if problem.graph.bonds > 0:
         call_pp_status(problem.multiply_bonds, problem, OF_VELOCITY)
@@ -139,6 +141,14 @@ def begin_island(problem: Table, rows: Table) -> None:
             problem.velocity,
             problem.row_u,
         )
+
+
+@compiled
+def follow_forces(problem: Table) -> bool:
+    """Let forces in r that depend on the velocity be those of the iterate; True if that matters."""
+    if problem.follow_forces == 0:
+        return False
+    return call_pp_status(problem.follow_forces, problem.follower, problem) != 0
 
 
 @compiled

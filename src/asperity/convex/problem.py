@@ -255,6 +255,11 @@ PROBLEM = Layout(
     prepare_order="i8",
     multiply_bonds="i8",
     extension="i8",  # the table of a solver that needs one of its own, or 0
+    # compiled entry point that lets forces in r follow the velocity, or 0, what it is called with,
+    # and how often it has been in this island's solve
+    follow_forces="i8",
+    follower="i8",
+    followed="i8",
     guess_is_close="i8",  # 1 if the guess is worth taking the law's numbers from
     # 1: contact and row velocities of the guess are filled already
     guess_is_known="i8",

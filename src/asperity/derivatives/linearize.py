@@ -49,11 +49,12 @@ class Linearization:
         evaluation. ``"differences"``: central differences of whole steps. Both names, if some steps
         were of one kind and some of the other.
     residual : float
-        Of the momentum balance whose root the derivative belongs to, relative; 0 of differences.
+        Relative residual of the momentum balance at whose root the derivative is taken; 0 for
+        differences.
     one_sided, unmatched : int
-        Displacements in which contacts or constraints appear, vanish or change their mode on one
-        side of the state, so that differences are those of the other side, and on both sides, so
-        that the momentum balance was taken not to change.
+        Numbers of displacements at which the active set changes on one side of the state, where the
+        one-sided derivative of the other side is taken, and on both sides, where the momentum
+        balance is taken not to change.
     """
 
     A: np.ndarray

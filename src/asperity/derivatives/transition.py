@@ -36,12 +36,12 @@ class Transition:
     Parameters
     ----------
     model : mujoco.MjModel
-        Copied: later changes of it are not heard.
+        It is copied: later changes of it have no effect.
     integrator : Integrator, optional
         ``Icf()`` by default: fixed steps, whose number does not depend on the state.
     contact : ContactParameters, optional
     parameters : sequence of Parameter
-        θ; their values are those that they come with until `set_parameters` says others.
+        θ; they have their own values until `set_parameters` changes them.
     step : float, optional
         Length of a transition [s]; the integrator's ``time_step``, or the model's ``timestep``
         under error control.
@@ -91,7 +91,7 @@ class Transition:
             for one in self.parameters:
                 if one.contact_field in ("stiffness", "stiction_tolerance"):
                     raise ArgumentError(
-                        f"parameter {one.name!r} is what smoothing bounds; leave one of them out."
+                        f"smoothing bounds the parameter {one.name!r}; leave out one of them."
                     )
             self._contact = smoothing.of(model, self._contact)
         default = self.integrator.time_step or float(model.opt.timestep)
@@ -117,7 +117,7 @@ class Transition:
         return self._step.values.copy()
 
     def set_parameters(self, values: np.ndarray) -> None:
-        """Let the parameters have other values; this takes some milliseconds for each."""
+        """Set the values of the parameters, which takes some milliseconds for each."""
         values = np.array(values, dtype=np.float64).reshape(-1)
         if values.shape != self._step.values.shape or not np.all(np.isfinite(values)):
             raise ArgumentError(
@@ -127,7 +127,7 @@ class Transition:
 
     @property
     def contact(self) -> ContactParameters:
-        """Contact parameters, but for those that are among the parameters."""
+        """Contact parameters, without those that are among the parameters."""
         return self._contact
 
     @property
@@ -141,7 +141,7 @@ class Transition:
         return self._derivative.has_implicit_steps and self.step_size == self.integrator.time_step
 
     def copy(self) -> Transition:
-        """Another one, for use in another thread."""
+        """A copy, for use in another thread."""
         other = Transition(
             self.model,
             integrator=self.integrator,
@@ -280,10 +280,9 @@ class Transition:
     ) -> Sensitivities:
         """A trajectory with its derivatives by the parameters, and by the first state if wanted.
 
-        Forward in time, and along these directions alone: by the parameters a transition costs
-        little more than its own solution, or under error control and with many velocities two
-        evaluations of the model for each parameter. For a single function of the trajectory and its
-        gradient by controls or many parameters there is `gradient`.
+        It goes forward in time. By parameters a transition costs little more than its own solution,
+        or under error control and with many velocities two evaluations of the model for each
+        parameter. For the gradient of one function by controls or many parameters take `gradient`.
         """
         size = self.tangent_size
         inner = size if by_state else 0
@@ -314,8 +313,8 @@ class Transition:
         states : numpy.ndarray, optional
             What `trajectory` has returned, if that was called.
         checkpoint_every : int
-            How many transitions there are from one state that is kept to the next; those between
-            are computed again on the way back. A state is small: 1, none, is nearly always best.
+            Every so many transitions a state is kept, and those between are computed again on the
+            way back. A state is small, so 1 is nearly always best.
         """
         if not (is_count(checkpoint_every) and checkpoint_every > 0):
             raise ArgumentError(

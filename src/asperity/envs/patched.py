@@ -57,8 +57,8 @@ def with_asperity(
     Raises
     ------
     ArgumentError, ModelError
-        If the environment does not step a MuJoCo model in one of these ways, if somebody else has
-        replaced its step already, or if its model cannot be simulated. Nothing has then changed.
+        If the environment does not step a MuJoCo model in one of these ways, if another program has
+        replaced its step, or if its model cannot be simulated. Nothing has then changed.
 
     Notes
     -----
@@ -83,7 +83,7 @@ def _worlds(env: Any) -> list[Any]:
         vector = env.unwrapped
         if not isinstance(vector, gymnasium.vector.SyncVectorEnv):
             raise ArgumentError(
-                f"the environments of {type(vector).__name__} are out of reach; give "
+                f"with_asperity cannot reach the environments of {type(vector).__name__}; give "
                 "wrappers=[with_asperity] to gymnasium.make_vec instead."
             )
         return [world for one in vector.envs for world in _worlds(one)]
@@ -110,7 +110,7 @@ def _require_original(world: Any) -> None:
     elif robot is not None and isinstance(world, robot):
         methods, base = ("_mujoco_step",), robot
         if vars(world).get("_mujoco") is not mujoco:
-            raise ArgumentError(f"the module 'mujoco' of {name} was replaced already.")
+            raise ArgumentError(f"another program has replaced the module 'mujoco' of {name}.")
     else:
         raise ArgumentError(
             f"{name} is neither a gymnasium.envs.mujoco.MujocoEnv nor a MujocoRobotEnv of "
@@ -119,7 +119,7 @@ def _require_original(world: Any) -> None:
     for method in methods:
         if method in vars(world) or getattr(type(world), method) is not getattr(base, method):
             raise ArgumentError(
-                f"{method} of {name} was replaced already; it has a step of its own."
+                f"{name} has a {method} of its own, which with_asperity does not replace."
             )
 
 

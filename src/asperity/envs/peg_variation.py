@@ -29,7 +29,7 @@ _FIELDS = {
 
 @dataclass(frozen=True, kw_only=True)
 class PegVariation:
-    """Between which numbers those of an episode are drawn, uniformly; None is the task's own.
+    """Ranges from which the numbers of an episode are drawn, uniformly; None keeps the task's own.
 
     Parameters
     ----------

@@ -183,7 +183,7 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
         if np.any(fresh) and self.autoreset_mode != AutoresetMode.NEXT_STEP:
             raise ArgumentError(
                 f"the episode of world {int(np.argmax(fresh))} is over or has not begun; call "
-                "reset first, for some with options={'reset_mask': ...}."
+                "reset first (of single worlds with options={'reset_mask': ...})."
             )
         control = np.tile(task.scene.grip(), (self.num_envs, 1))
         control[:, :3] = task.controls(action)

@@ -26,10 +26,9 @@ class _WithNumbers:
 def mend_robotics() -> None:
     """Let Fetch, the Shadow hands and the kitchen of gymnasium-robotics run with MuJoCo 4.
 
-    Their module ``mujoco_utils``, to 1.4.2, compares types of joints, which are NumPy's integers,
-    with members of enumerations; MuJoCo 4 takes these for unequal, and not one such environment can
-    be made. Afterwards that module, and no other, sees members that are numbers. Where nothing is
-    to be mended, nothing is done.
+    Up to 1.4.2 their module ``mujoco_utils`` compares joint types, which are NumPy's integers, with
+    members of enumerations, which MuJoCo 4 takes for unequal. Afterwards that module, and no other,
+    sees members that are numbers. Where this is not needed, nothing changes.
 
     Raises
     ------

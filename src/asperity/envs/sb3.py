@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import gymnasium
+import mujoco
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
 from numpy.typing import NDArray
@@ -37,6 +39,9 @@ class Sb3VecEnv(VecEnv):
         that are reset in the same step, ``AutoresetMode.SAME_STEP``.
     num_envs : int
         Number of worlds, if ``env`` is a name.
+    integrator, contact
+        As for `with_asperity`, if ``env`` is the name of an environment of MuJoCo, such as
+        ``"Ant-v5"``, which then steps with Asperity.
     **options
         Of the environment, if ``env`` is a name.
 
@@ -54,7 +59,7 @@ class Sb3VecEnv(VecEnv):
                 f"env must be a name or a gymnasium VectorEnv, got {type(env).__name__}."
             )
         elif options or num_envs not in (1, env.num_envs):
-            raise ArgumentError("num_envs and options are for environments that are given by name.")
+            raise ArgumentError("num_envs and options apply only if env is a name.")
         if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
             raise ArgumentError(
                 "stable-baselines3 needs environments that are reset in the step in which an "
@@ -189,10 +194,29 @@ def _made(name: str, num_envs: int, options: dict[str, Any]) -> VectorEnv[Any, A
             **{"autoreset_mode": AutoresetMode.SAME_STEP, **options},
         )
         return made
+    asked: dict[str, Any] = {
+        key: options.pop(key) for key in ("integrator", "contact") if key in options
+    }
+    # Changes environments and wraps none, which Gymnasium's types do not know.
+    wrapper: Any = functools.partial(_stepping_with_asperity, asked)
     return gymnasium.make_vec(
         name,
         num_envs,
         "sync",
         vector_kwargs={"autoreset_mode": AutoresetMode.SAME_STEP},
+        wrappers=[wrapper],
         **options,
     )
+
+
+def _stepping_with_asperity(
+    asked: dict[str, Any], env: gymnasium.Env[Any, Any]
+) -> gymnasium.Env[Any, Any]:
+    """The environment, with Asperity's step if it has a model of MuJoCo."""
+    if isinstance(getattr(env.unwrapped, "model", None), mujoco.MjModel):
+        from asperity.envs.patched import with_asperity
+
+        return with_asperity(env, **asked)
+    if asked:
+        raise ArgumentError(f"{env} has no model of MuJoCo; omit {' and '.join(asked)}.")
+    return env

@@ -114,8 +114,10 @@ def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> Non
         target.stiffness[i] = source.stiffness[i]
         target.area[i] = source.area[i]
         target.patch[i] = source.patch[i]
-        target.geom[i, 0] = source.geom[i, 0]
-        target.geom[i, 1] = source.geom[i, 1]
+        for side in range(2):
+            target.geom[i, side] = source.geom[i, side]
+            target.element[i, side] = source.element[i, side]
+            target.vertex[i, side] = source.vertex[i, side]
         for a in range(9):
             target.frame[i, a] = source.frame[i, a]
         for a in range(3):
@@ -127,11 +129,6 @@ def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> Non
                 target.slip_scale[i, a] = source.slip_scale[i, a]
             for a in range(3):
                 target.angular_impulse[i, a] = source.angular_impulse[i, a]
-    if state.soft.force.shape[0] > 0:
-        for i in range(first, last):
-            for side in range(2):
-                target.element[i, side] = source.element[i, side]
-                target.vertex[i, side] = source.vertex[i, side]
 
 
 @compiled

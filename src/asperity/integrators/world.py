@@ -19,6 +19,7 @@ from asperity.contact.delivered import (
 from asperity.convex.problem import new_problem, path_places, read_statistics, write_statistics
 from asperity.convex.shared_islands import SharedIslands, solve_part, solve_shared
 from asperity.integrators.world_layout import (
+    ATTEMPT_COLUMNS,
     CONTACTS_FULL,
     COUPLING_FULL,
     RESULT,
@@ -156,6 +157,8 @@ class World(HoldsAddresses):
             record_qpos=np.zeros((_RECORDS, model.nq)),
             record_qvel=np.zeros((_RECORDS, model.nv)),
             record_act=np.zeros((_RECORDS, model.na)),
+            attempt=np.zeros((0, ATTEMPT_COLUMNS)),
+            attempts=-1,
         )
         self._problem: Table | None = None
         self._shared_islands: SharedIslands | None = None

@@ -152,6 +152,7 @@ WORLD = Layout(
     fill_smooth="i8",
     fill_elasticity="i8",  # or 0
     fill_velocities="i8",
+    follow_spins="i8",
     move_trees="i8",
     write_results="i8",
     copy_results="i8",
@@ -166,7 +167,15 @@ WORLD = Layout(
     record_qpos="f8[:,:]",
     record_qvel="f8[:,:]",
     record_act="f8[:,:]",
+    # of every attempted step what `asperity.integrators.steppings.attempts` has columns for, how
+    # many are there, negative where none are wanted, and the address of a counter of iterations
+    attempt="f8[:,:]",
+    attempts="i8",
+    attempt_counter="i8",
 )
+
+ATTEMPT_COLUMNS = 7
+"""Columns of ``attempt`` (`asperity.integrators.steppings.attempts`)."""
 
 METHOD_SIGNATURE = types.int64(WORLD.type, STATE.type, STATE.type, types.float64)
 """``code = method(world, source, target, h)``, h [s]."""

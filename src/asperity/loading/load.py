@@ -16,6 +16,7 @@ from asperity.loading.load_report import LoadReport, report_on
 from asperity.loading.mjcf import parse_mjcf
 from asperity.loading.model_text import read_text, unknown_root
 from asperity.loading.obj_objects import split_objects
+from asperity.loading.text_stl import convert_text_stl
 from asperity.loading.urdf import prepare_urdf
 from asperity.loading.urdf_spec import compile_urdf
 from asperity.loading.xml_reader import root_tag
@@ -184,7 +185,7 @@ def _open(
         raise unknown_root(root, name, text)
     _refuse(urdf_only, "MJCF, which states them itself")
     spec = parse_mjcf(text, path, name)
-    notes = split_objects(spec)
+    notes = [*convert_text_stl(spec), *split_objects(spec)]
     return _Opened(_with_choices(spec, discard_visual, fuse_static), name, notes)
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from pathlib import Path
 from typing import Any
 
 import mujoco
 import numpy as np
 
+from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
+from asperity.loading.mesh_paths import mesh_name, mesh_path
 from asperity.plant.model.names import listed
 
 __all__ = ["read_objects", "split_objects"]
@@ -44,13 +45,13 @@ def split_objects(spec: mujoco.MjSpec) -> list[str]:
     done = []
     paired = {name for pair in spec.pairs for name in (pair.geomname1, pair.geomname2)}
     for mesh in list(spec.meshes):
-        path = _path(spec, mesh.file)
+        path = mesh_path(spec, mesh.file)
         if path is None or path.suffix.lower() != ".obj":
             continue
-        geoms = [geom for geom in spec.geoms if geom.meshname == _name(mesh)]
+        geoms = [geom for geom in spec.geoms if geom.meshname == mesh_name(mesh)]
         if not any(geom.contype or geom.conaffinity or geom.name in paired for geom in geoms):
             continue
-        pieces = read_objects(path.read_text(errors="replace"))
+        pieces = read_objects(path.read_text(errors="replace"), str(path))
         if len(pieces) < 2:
             continue
         _split(spec, mesh, geoms, pieces)
@@ -62,36 +63,46 @@ def split_objects(spec: mujoco.MjSpec) -> list[str]:
     ]
 
 
-def _name(mesh: Any) -> str:
-    return str(mesh.name) or Path(mesh.file).stem
+def read_objects(text: str, name: str = "OBJ file") -> list[Surface]:
+    """Solids of an OBJ file, each on its own, and all that is not closed as one more.
 
-
-def _path(spec: mujoco.MjSpec, file: str) -> Path | None:
-    if not file:
-        return None
-    name = Path(file).name if spec.strippath else file
-    path = Path(spec.modelfiledir) / spec.meshdir / name
-    return path if path.is_file() else None
-
-
-def read_objects(text: str) -> list[Surface]:
-    """Solids of an OBJ file, each on its own, and all that is not closed as one more."""
+    Raises
+    ------
+    ModelError
+        Naming the file and the line that cannot be read.
+    """
     vertices: list[list[float]] = []
     objects: list[list[tuple[int, int, int]]] = [[]]
-    for line in text.splitlines():
+    last_face = -1
+    for number, line in enumerate(text.splitlines(), start=1):
         words = line.split()
         if not words:
             continue
         if words[0] == "v":
-            vertices.append([float(word) for word in words[1:4]])
+            vertices.append(_numbers(words[1:4], f"{name}, line {number}", line))
         elif words[0] in ("o", "g"):
             objects.append([])
         elif words[0] == "f":
-            corners = [int(word.split("/")[0]) for word in words[1:]]
+            try:
+                corners = [int(word.split("/")[0]) for word in words[1:]]
+            except ValueError:
+                raise ModelError(
+                    f"{name}, line {number}: {line.strip()!r} is no face of numbers of vertices."
+                ) from None
             corners = [c - 1 if c > 0 else len(vertices) + c for c in corners]
+            last_face = max(last_face, max(corners, default=0))
+            if min(corners, default=0) < 0:
+                raise ModelError(
+                    f"{name}, line {number}: there is no vertex 0 or before the first."
+                )
             objects[-1] += [
                 (corners[0], one, other) for one, other in itertools.pairwise(corners[1:])
             ]
+    if last_face >= len(vertices):
+        raise ModelError(
+            f"{name}: a face has vertex {last_face + 1}, and there are {len(vertices)}; the file "
+            "is damaged or incomplete."
+        )
     positions = np.array(vertices, dtype=np.float64).reshape(-1, 3)
     solids: list[Surface] = []
     sheets: list[Surface] = []
@@ -110,6 +121,16 @@ def read_objects(text: str) -> list[Surface]:
     return solids
 
 
+def _numbers(words: list[str], where: str, line: str) -> list[float]:
+    try:
+        found = [float(word) for word in words]
+    except ValueError:
+        found = []
+    if len(found) != 3 or not np.all(np.isfinite(found)):
+        raise ModelError(f"{where}: {line.strip()!r} is no vertex of three finite numbers.")
+    return found
+
+
 def _compact(positions: np.ndarray, faces: np.ndarray) -> Surface:
     """The triangles with the vertices that they have, each once."""
     used, label = np.unique(faces, return_inverse=True)
@@ -121,7 +142,7 @@ def _compact(positions: np.ndarray, faces: np.ndarray) -> Surface:
 
 def _split(spec: mujoco.MjSpec, mesh: Any, geoms: list[Any], pieces: list[Surface]) -> None:
     """Let a mesh be its first piece, and add the others with siblings of its geoms."""
-    base = _name(mesh)
+    base = mesh_name(mesh)
     volumes = np.abs([volume_integrals(piece)[0] for piece in pieces])
     shares = volumes / volumes.sum() if volumes.sum() > 0.0 else np.full(len(pieces), 0.0)
     masses = [float(geom.mass) for geom in geoms]

@@ -10,6 +10,7 @@ import numpy as np
 from asperity.errors import ArgumentError, ModelError
 from asperity.geometry.surfaces import Surface
 from asperity.loading.mesh_files import READABLE
+from asperity.loading.text_stl import is_text_stl, read_text_stl
 
 __all__ = ["read_surface", "write_obj"]
 
@@ -40,6 +41,9 @@ def read_surface(path: Path, scale: float = 1.0) -> Surface:
         raise ModelError(f"mesh {str(path)!r} is none of {', '.join(READABLE)}.")
     if not (np.isfinite(scale) and scale > 0.0):
         raise ArgumentError(f"the scale of mesh {str(path)!r} must be positive, got {scale!r}.")
+    if path.suffix.lower() == ".stl" and is_text_stl(path):
+        surface = read_text_stl(path)
+        return Surface(scale * surface.vertices, surface.faces)
     spec = mujoco.MjSpec()
     # By name MuJoCo would take a file that it has read before, though it was written anew since.
     spec.assets = {path.name: path.read_bytes()}

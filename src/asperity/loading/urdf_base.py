@@ -72,7 +72,7 @@ def free_floating(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
         ET.SubElement(robot.root, "link", name="world")
     robot.read_graph()
     prepared.notes.append(
-        "Floating joints hold nothing, so that their links are free in the world: "
+        "Links on floating joints are free in the world: "
         f"{quoted([joint.name for joint in floating])}."
     )
 

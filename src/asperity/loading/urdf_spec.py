@@ -6,9 +6,11 @@ import re
 
 import mujoco
 
+from asperity.errors import ModelError
 from asperity.loading.compiler_errors import explained
 from asperity.loading.initial_overlaps import initial_overlaps
 from asperity.loading.obj_objects import split_objects
+from asperity.loading.text_stl import convert_text_stl
 from asperity.loading.urdf_document import PreparedUrdf
 from asperity.plant.model.names import listed, quoted
 
@@ -57,20 +59,22 @@ def compile_urdf(
             spec.body(body).fuse = False
         for first, second in prepared.excludes:
             spec.add_exclude(bodyname1=first, bodyname2=second)
-        notes += split_objects(spec)
+        notes += [*convert_text_stl(spec), *split_objects(spec)]
         model, hollow = _compiled(spec)
         overlaps = initial_overlaps(model)
         if overlaps and exclude_overlaps:
             for first, second in overlaps:
                 spec.add_exclude(bodyname1=first, bodyname2=second)
             model = spec.compile()
+    except ModelError:
+        raise
     except (ValueError, mujoco.FatalError) as error:
         # The text that MuJoCo saw is not the user's, so its line numbers would mislead.
         raise explained(error, name, lines=False) from None
     if hollow:
         notes.append(
-            "Meshes without volume weigh what sheets of 1 mm at 1000 kg/m³ would, where no "
-            f"<inertial> says otherwise: {quoted(hollow)}."
+            "Meshes without volume have the mass of sheets of 1 mm at 1000 kg/m³, unless the link "
+            f"has <inertial>: {quoted(hollow)}."
         )
     if bodies > model.nbody:
         notes.append(

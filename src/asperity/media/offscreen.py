@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from asperity.errors import MissingExtra
 from asperity.media.errors import MediaError
+from asperity.media.force_arrows import Arrows
 
 __all__ = ["OffscreenRenderer"]
 
@@ -33,6 +34,10 @@ _SEEN_THROUGH = 0.35
 _SEEN_THROUGH_STATIC = 0.7
 # Share of the distance to the eye by which triangles are moved towards it.
 _NEARER = 0.01
+
+
+# Orange, which neither floors nor patches have.
+_ARROW = np.array([0.95, 0.45, 0.05, 1.0], np.float32)
 
 
 class OffscreenRenderer:
@@ -93,6 +98,7 @@ class OffscreenRenderer:
         data: mujoco.MjData,
         camera: mujoco.MjvCamera,
         triangles: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]] | None = None,
+        arrows: Arrows | None = None,
         legend: str = "",
     ) -> NDArray[np.uint8]:
         """Draw one picture, shape (height, width, 3), top row first.
@@ -104,8 +110,9 @@ class OffscreenRenderer:
         triangles : tuple of arrays, optional
             Corners in the world [m], shape (n, 3, 3), and colours, shape (n, 3), of triangles, and
             the geoms through which they are to be seen.
+        arrows : Arrows, optional
         legend : str
-            What the colours mean.
+            What colours and arrows mean.
         """
         if self._mjr is None:
             raise MediaError("This renderer is closed; make a new one.")
@@ -121,6 +128,8 @@ class OffscreenRenderer:
         )
         if triangles is not None:
             self._add_triangles(*triangles)
+        if arrows is not None:
+            self._add_arrows(arrows)
         mujoco.mjr_render(self._rect, self._scene, self._mjr)
         if legend:
             mujoco.mjr_overlay(
@@ -169,6 +178,17 @@ class OffscreenRenderer:
                 axes.ravel(),
                 np.append(color, 1.0).astype(np.float32),
             )
+            geom.emission = 1.0
+            scene.ngeom += 1
+
+    def _add_arrows(self, arrows: Arrows) -> None:
+        scene = self._scene
+        for start, end in zip(arrows.start, arrows.end, strict=True):
+            if scene.ngeom == scene.maxgeom:
+                break
+            geom, kind = scene.geoms[scene.ngeom], mujoco.mjtGeom.mjGEOM_ARROW
+            mujoco.mjv_initGeom(geom, kind, np.zeros(3), np.zeros(3), np.eye(3).ravel(), _ARROW)
+            mujoco.mjv_connector(geom, kind, arrows.width, start, end)
             geom.emission = 1.0
             scene.ngeom += 1
 

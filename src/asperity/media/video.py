@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +13,12 @@ from numpy.typing import ArrayLike, NDArray
 from asperity.errors import MissingExtra
 from asperity.media.camera import resolve_camera
 from asperity.media.errors import MediaError
+from asperity.media.force_arrows import ForceArrows
 from asperity.media.offscreen import OffscreenRenderer
 from asperity.media.patches import PressurePatches, pressure_colors
 from asperity.media.recording import Recording, output_path
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.simulator import Contacts
 
 __all__ = ["write_video"]
 
@@ -38,6 +40,7 @@ def write_video(
     mocap_quat: ArrayLike | None = None,
     shadows: bool | None = None,
     contact: ContactParameters | None = None,
+    forces: Sequence[Contacts] | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> Path:
     """Write a trajectory as an H.264 video that browsers play.
@@ -65,6 +68,8 @@ def write_video(
     contact : ContactParameters, optional
         Those of the simulation. Patches of pressure fields are drawn in colours of their pressure,
         through half transparent geoms.
+    forces : sequence of Contacts, optional
+        Contacts at every time, as ``trajectory.contacts``, whose forces are drawn as arrows.
     progress : callable, optional
         Called with the completed fraction, from 0 to 1.
 
@@ -88,6 +93,7 @@ def write_video(
     view = resolve_camera(recording, camera, width / height)
     ffmpeg = _imageio_ffmpeg()
     patches = PressurePatches(recording, contact) if contact is not None else None
+    arrows = ForceArrows(recording, forces) if forces is not None else None
 
     partial = target.with_name(f".{target.stem}.partial.mp4")
     try:
@@ -107,7 +113,7 @@ def write_video(
             writer.send(None)
             try:
                 for k, data in enumerate(recording.frames(fps)):
-                    writer.send(_picture(renderer, data, view, patches))
+                    writer.send(_picture(renderer, data, view, patches, arrows))
                     if progress is not None:
                         progress((k + 1) / count)
             finally:
@@ -125,13 +131,18 @@ def _picture(
     data: mujoco.MjData,
     view: mujoco.MjvCamera,
     patches: PressurePatches | None,
+    arrows: ForceArrows | None,
 ) -> NDArray[np.uint8]:
-    if patches is None or not patches.any:
-        return renderer.render(data, view)
-    corner, pressure, touching = patches.at(data)
-    colors = pressure_colors(pressure.mean(axis=1) / patches.largest)
-    legend = f"pressure: 0 (violet) to {patches.largest:.3g} Pa (yellow)"
-    return renderer.render(data, view, (corner, colors, touching), legend)
+    triangles, legend = None, []
+    if patches is not None and patches.any:
+        corner, pressure, touching = patches.at(data)
+        triangles = corner, pressure_colors(pressure.mean(axis=1) / patches.largest), touching
+        legend.append(f"pressure: 0 (violet) to {patches.largest:.3g} Pa (yellow)")
+    shown = None
+    if arrows is not None:
+        shown = arrows.at(data.time)
+        legend.append(f"longest arrows: {arrows.largest:.3g} N")
+    return renderer.render(data, view, triangles, shown, "\n".join(legend))
 
 
 def _imageio_ffmpeg() -> Any:

@@ -107,10 +107,7 @@ ENGINE_KERNELS = (
 """What the engine's steps need compiled."""
 
 # Poses of links, whose last row is the world's.
-_POSES = (
-    *("q", "q_before", "q_older", "q_slip", "q_target", "q_now", "q_trial", "q_straight"),
-    *("path_begin", "path_end"),
-)
+_POSES = (*("q", "q_before", "q_older", "q_slip", "q_target", "q_now", "q_trial", "q_straight"),)
 
 Floats = NDArray[np.float64]
 
@@ -137,6 +134,24 @@ class EngineOptions(NamedTuple):
     """The usual step size [s], which controllers that MuJoCo evaluates count with."""
     mesh_tolerance: float | None = None
     mesh_repair: str = "keep"
+
+
+def _new_table(sizes: Mapping[str, int], *fields: Mapping[str, Mapping[str, Any]]) -> Table:
+    """The engine's table, with such sizes, and fields by the tables that have them."""
+    found: dict[str, dict[str, Any]] = {name: {} for name in MIDAS.fields}
+    for tables in fields:
+        for name, values in tables.items():
+            found[name].update(values)
+    return Table(
+        MIDAS,
+        **{
+            name: Table(
+                field.layout, **{size: sizes[size] for size in field.layout.sizes}, **found[name]
+            )
+            for name, field in MIDAS.fields.items()
+            if field.layout is not None
+        },
+    )
 
 
 class Engine(HoldsAddresses):
@@ -213,60 +228,64 @@ class Engine(HoldsAddresses):
         add_actuators(model, joints, coordinates, self.gears)
         turns = turn_tables(model, self.links)
         held = {
-            "tie_block": constraints["tie_link"],
-            "turn_block": np.array(
+            "ties": constraints["ties"]["link"],
+            "turns": np.array(
                 [
                     (links[i].parent if links[i].parent >= 0 else len(links), i)
-                    for i in turns["turn_link"]
+                    for i in turns["turns"]["link"]
                 ],
                 dtype=np.int64,
             ).reshape(-1, 2),
         }
-        tables = (
-            {kernel.name.partition(":")[2]: kernel.address for kernel in ENGINE_KERNELS},
-            state_sizes(model, links, len(self.linearized.sources)),
-            meeting_fields(len(links)),
-            link_fields(model, links, self.shapes, options.rigidity),
-            shape_fields(model, self.shapes, links, held),
-            constraints,
-            turns,
-            joints,
-            member_tables(
-                model,
-                links,
-                np.asarray(constraints["coupling_joint"], np.int64),
-                self.linearized.coupled_links(),
-                turns["turn_link"],
-            ),
-            self.linearized.tables(),
-            motor_tables(model, coordinates, self.gears),
-            self.evaluated_motors.tables(),
+        surfaces, surface_sizes = shape_fields(model, self.shapes, links, held)
+        members = member_tables(
+            model,
+            links,
+            np.asarray(constraints["couplings"]["joint"], np.int64),
+            self.linearized.coupled_links(),
+            turns["turns"]["link"],
         )
         self._team: EngineTeam | None = None
-        self.table = Table(
-            MIDAS,
-            **{name: value for fields in tables for name, value in fields.items()},
-            drag=np.zeros((0, 12, 12)),
-            drag_rate=np.zeros((0, 4, 3)),
-            turn_terms=len(turns["turn_link"]),
-            schedule_size=SCHEDULE_SIZE,
-            slot_room=4 * len(links) + 64,
-            entry_room=16 * len(links),
-            factor_room=64 * sum(variable_count(link.kind) for link in links),
-            list_room=0,
-            run_room=0,
-            stencil_room=0,
-            part_room=0,
+        self.table = _new_table(
+            {
+                **state_sizes(model, links, len(self.linearized.sources)),
+                **surface_sizes,
+                "turn_terms": len(turns["turns"]["link"]),
+                "schedule_size": SCHEDULE_SIZE,
+                "slot_room": 4 * len(links) + 64,
+                "entry_room": 16 * len(links),
+                "factor_room": 64 * sum(variable_count(link.kind) for link in links),
+                **dict.fromkeys(("list_room", "run_room", "stencil_room", "part_room"), 0),
+            },
+            {
+                "entries": {
+                    kernel.name.partition(":")[2]: kernel.address for kernel in ENGINE_KERNELS
+                },
+                "links": link_fields(model, links, self.shapes, options.rigidity),
+                "joints": {**joints, **self.linearized.tables()},
+                "motors": {
+                    **motor_tables(model, coordinates, self.gears),
+                    **self.evaluated_motors.tables(),
+                },
+                "schedule": meeting_fields(len(links)),
+                "forces": {"drag": np.zeros((0, 12, 12)), "drag_rate": np.zeros((0, 4, 3))},
+                "parts": dict.fromkeys(("members", "searchers"), np.zeros(1, np.int64)),
+            },
+            constraints,
+            turns,
+            surfaces,
+            members,
         )
         for name in _POSES:
-            getattr(self.table, name)[-1, 1:] = np.eye(3)
+            getattr(self.table.poses, name)[-1, 1:] = np.eye(3)
+        for name in ("path_begin", "path_end"):
+            getattr(self.table.boxes, name)[-1, 1:] = np.eye(3)
         self._set_candidates(1024)
         self._set_numbers()
-        self.table.member_table = self.table.search_table = np.zeros(1, np.int64)
         if team is not None:
             self._team = EngineTeam(self.table, team)
         self.exclude(excluded)
-        missing = self.table.missing()
+        missing = [name for one in self._tables().values() for name in one.missing()]
         assert not missing, missing
 
     @property
@@ -278,33 +297,33 @@ class Engine(HoldsAddresses):
 
     def _set_numbers(self) -> None:
         table, options = self.table, self.options
-        table.clearance = np.inf
-        table.activation = options.activation_distance
-        table.pair_activation = np.full(len(table.pair_shape), options.activation_distance)
-        table.barrier_stiffness = options.barrier_stiffness
+        table.counts.clearance = np.inf
+        table.options.activation = options.activation_distance
+        table.pairs.activation = np.full(len(table.pairs.shape), options.activation_distance)
+        table.options.barrier_stiffness = options.barrier_stiffness
         if options.stiction_tolerance is not None:
-            table.pair_stiction[:] = options.stiction_tolerance
-        table.joint_stiction = options.joint_stiction_tolerance
-        table.tolerance = options.tolerance
-        table.linear = int(is_linear(self.links.links))
-        table.max_iterations = options.max_iterations
-        table.max_lags = options.friction_solves
-        table.second_order = int(options.second_order)
+            table.pairs.stiction[:] = options.stiction_tolerance
+        table.options.joint_stiction = options.joint_stiction_tolerance
+        table.options.tolerance = options.tolerance
+        table.options.linear = int(is_linear(self.links.links))
+        table.options.max_iterations = options.max_iterations
+        table.options.max_lags = options.friction_solves
+        table.options.second_order = int(options.second_order)
 
     def _set_candidates(self, size: int) -> None:
         table = self.table
         # Two rims of a cylinder on a plane, at most.
         rims = 2 * int(
-            np.count_nonzero((table.pair_shape[:, 1] < 0) | (table.pair_faces[:, 0] >= 0))
+            np.count_nonzero((table.pairs.shape[:, 1] < 0) | (table.pairs.faces[:, 0] >= 0))
         )
         table.resize(
             list_room=size,
             run_room=size,
             stencil_room=size + FEW * rims,
             # More than there are parts of anything.
-            part_room=size + len(table.vertex_link) + len(table.link_kind),
+            part_room=size + len(table.shapes.vertex_link) + len(table.links.kind),
         )
-        table.runs = 0
+        table.runs.count = 0
         if self._team is not None:
             self._team.set_lists(size)
 
@@ -312,13 +331,15 @@ class Engine(HoldsAddresses):
         """Enlarge what a step found too small; False if ``code`` is about something else."""
         table = self.table
         if code == CANDIDATES_FULL:
-            self._set_candidates(2 * len(table.candidate_kind))
-            table.resize(slot_room=2 * len(table.slot_link))
+            self._set_candidates(2 * len(table.candidates.kind))
+            table.resize(slot_room=2 * len(table.hessian.slot_link))
         elif code == LINKS_FULL:
-            table.resize(slot_room=2 * len(table.slot_link))
-            table.resize(entry_room=2 * len(table.entry_link))
+            table.resize(slot_room=2 * len(table.hessian.slot_link))
+            table.resize(entry_room=2 * len(table.hessian.entry_link))
         elif code == FACTOR_FULL:
-            table.resize(factor_room=max(2 * len(table.factor), int(table.row_start[-1])))
+            table.resize(
+                factor_room=max(2 * len(table.factor.values), int(table.factor.row_start[-1]))
+            )
         else:
             return False
         return True
@@ -327,14 +348,19 @@ class Engine(HoldsAddresses):
 
     def memory(self) -> dict[str, Any]:
         """All that the engine knows, but for addresses in memory."""
-        table: dict[str, Any] = {}
-        for name, field in self.table.layout.fields.items():
-            if name not in NOT_REMEMBERED:
-                value = getattr(self.table, name)
-                table[name] = value.copy() if field.ndim > 0 else value
+        remembered = {
+            name: one for name, one in self._tables().items() if name not in NOT_REMEMBERED
+        }
         return {
-            "sizes": dict(self.table.sizes),
-            "table": table,
+            "sizes": {name: dict(one.sizes) for name, one in remembered.items()},
+            "tables": {
+                name: {
+                    field: np.copy(value) if isinstance(value, np.ndarray) else value
+                    for field in one.layout.fields
+                    for value in (getattr(one, field),)
+                }
+                for name, one in remembered.items()
+            },
             "adapted": self.adapted,
             "checked": self.checked,
             "mocap_pose": self._mocap_pose.copy(),
@@ -342,53 +368,61 @@ class Engine(HoldsAddresses):
 
     def set_memory(self, memory: Mapping[str, Any]) -> None:
         """Put back what `memory` of an engine of the same model has returned."""
-        self.table.resize(**memory["sizes"])
-        for name, value in memory["table"].items():
-            setattr(self.table, name, np.copy(value) if isinstance(value, np.ndarray) else value)
+        for name, values in memory["tables"].items():
+            one = getattr(self.table, name)
+            one.resize(**memory["sizes"][name])
+            for field, value in values.items():
+                setattr(one, field, np.copy(value) if isinstance(value, np.ndarray) else value)
         if self._team is not None:
-            self._team.set_lists(len(self.table.candidate_kind))
+            self._team.set_lists(len(self.table.candidates.kind))
         self.adapted, self.checked = memory["adapted"], memory["checked"]
         self._mocap_pose = np.copy(memory["mocap_pose"])
+
+    def _tables(self) -> dict[str, Table]:
+        """The engine's tables by name."""
+        return {name: getattr(self.table, name) for name in MIDAS.fields}
 
     # -- state -------------------------------------------------------------------------------
 
     def holds(self, qpos: Floats, qvel: Floats) -> bool:
         """Whether a state is the one that the engine is in."""
-        return np.array_equal(qpos, self.table.qpos) and np.array_equal(qvel, self.table.qvel)
+        return np.array_equal(qpos, self.table.poses.qpos) and np.array_equal(
+            qvel, self.table.poses.qvel
+        )
 
     def set_state(self, qpos: Floats, qvel: Floats) -> None:
         """Put rigid links at ``qpos`` and let them move with ``qvel``."""
         table = self.table
         mocap = [self._mocap_target(body) for body in self._mocap_bodies]
         z, q, v, joint, rate = place(self.model, self.links, qpos, qvel, mocap)
-        table.z[:], table.q[:], table.v[:] = z, q, v
-        table.joint[: len(joint)], table.joint_rate[: len(rate)] = joint, rate
-        tendon_coordinates(table, table.joint)
-        tendon_coordinates(table, table.joint_rate)
-        table.qpos[:], table.qvel[:] = qpos, qvel
-        table.has_history = table.wait = table.smooth_steps = table.was_free = 0
-        table.last_step = self.options.time_step
-        table.patience = SHORTEST_WAIT
-        table.tie_force_start[:] = 0.0
-        table.coupling_force_start[:] = 0.0
-        table.joint_limit_factor[:] = table.turn_factor[:] = np.inf
-        table.pair_form[:] = 0
+        table.poses.z[:], table.poses.q[:], table.poses.v[:] = z, q, v
+        table.joints.value[: len(joint)], table.joints.rate[: len(rate)] = joint, rate
+        tendon_coordinates(table.joints, table.joints.value)
+        tendon_coordinates(table.joints, table.joints.rate)
+        table.poses.qpos[:], table.poses.qvel[:] = qpos, qvel
+        table.time.has_history = table.time.wait = table.time.smooth_steps = table.time.was_free = 0
+        table.time.last_step = self.options.time_step
+        table.time.patience = SHORTEST_WAIT
+        table.ties.force_start[:] = 0.0
+        table.couplings.force_start[:] = 0.0
+        table.joints.limit_factor[:] = table.turns.factor[:] = np.inf
+        table.pairs.form[:] = 0
         self.checked = False
-        table.listed = 0
-        move_vertices(table, table.q, table.vertex_now)
+        table.boxes.listed = 0
+        move_vertices(table.shapes, table.poses.q, table.vertices.now)
 
     def write_state(self, qpos: Floats) -> None:
         """Write the coordinates that the engine's state has, after it was corrected."""
         write_qpos(self.table, qpos)
-        self.table.qpos[:] = qpos
+        self.table.poses.qpos[:] = qpos
 
     @property
     def acceleration(self) -> Floats | None:
         """Generalized acceleration of the last step, shape (nv,), or None before the first."""
         table = self.table
-        if not table.has_history:
+        if not table.time.has_history:
             return None
-        return np.asarray(table.qvel - table.qvel_before) / table.last_step
+        return np.asarray(table.poses.qvel - table.poses.qvel_before) / table.time.last_step
 
     @property
     def looks_at_state(self) -> bool:
@@ -413,10 +447,10 @@ class Engine(HoldsAddresses):
         self._read_mocap()
         off = is_disabled(self.model, _FLAG.mjDSBL_GRAVITY)
         gravity = np.zeros(3) if off else self.model.opt.gravity
-        self.table.gravity[:] = np.outer(self._gravity_shares, gravity)
+        self.table.links.gravity[:] = np.outer(self._gravity_shares, gravity)
         motor_feed(self.model, self.data, self.gears, self.table)
         if self.looks_at_state:
-            state = self.linearized.evaluate(self.table.qpos, self.table.qvel)
+            state = self.linearized.evaluate(self.table.poses.qpos, self.table.poses.qvel)
             self.linearized.refresh(self.table, state)
             known = self.data.act if activation is None else activation
             feed_state_gains(self.model, self.state_gains, state, known, self.gears, self.table)
@@ -430,10 +464,13 @@ class Engine(HoldsAddresses):
         off = is_disabled(self.model, _FLAG.mjDSBL_EQUALITY | _FLAG.mjDSBL_CONSTRAINT)
         active = self.data.eq_active.astype(bool) & (not off)
         table, found = self.table, self.equalities
-        for kind, source in (("tie", found.tie_source), ("coupling", found.coupling_source)):
+        for own, source in (
+            (table.ties, found.tie_source),
+            (table.couplings, found.coupling_source),
+        ):
             on = np.array([number < 0 or active[number] for number in source], dtype=bool)
-            getattr(table, f"{kind}_active")[:] = on
-            getattr(table, f"{kind}_force_start")[~on] = 0.0
+            own.active[:] = on
+            own.force_start[~on] = 0.0
 
     def _mocap_target(self, body: int) -> tuple[Floats, Floats]:
         """Position [m] and quaternion that a mocap body shall have."""
@@ -454,28 +491,28 @@ class Engine(HoldsAddresses):
             self._mocap_pose[i] = pose
             ties = source == -1 - int(self.model.body_mocapid[body])
             points = mocap_points(self.links, body, position, quaternion)
-            self.table.tie_side[ties, 1, 1:] = points
+            self.table.ties.side[ties, 1, 1:] = points
 
     def _read_applied_forces(self) -> None:
         model, data, table = self.model, self.data, self.table
-        table.wrench[:] = 0.0
-        table.joint_applied[:] = 0.0
+        table.forces.wrench[:] = 0.0
+        table.joints.applied[:] = 0.0
         for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
             link = int(self.links.body_link[body])
             if link >= 0 and not self.links.links[link].is_mocap:
                 offset = self.links.body_offset[body] - self.links.links[link].centre
                 offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
-                arm = offset @ table.q[link, 1:]
+                arm = offset @ table.poses.q[link, 1:]
                 push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
-                table.wrench[link, :3] += push
-                table.wrench[link, 3:] += torque + np.cross(arm, push)
+                table.forces.wrench[link, :3] += push
+                table.forces.wrench[link, 3:] += torque + np.cross(arm, push)
         force = np.array(data.qfrc_applied)
         if self.fluid.is_there:
             qpos, qvel = self._state_ahead()
-            fluid, table.drag, table.drag_rate = self.fluid.at(qpos, qvel)
+            fluid, table.forces.drag, table.forces.drag_rate = self.fluid.at(qpos, qvel)
             force += fluid
-        elif len(table.drag) > 0:
-            table.drag = np.zeros((0, 12, 12))
+        elif len(table.forces.drag) > 0:
+            table.forces.drag = np.zeros((0, 12, 12))
         if not np.any(force):
             return
         scalar = 0
@@ -484,7 +521,7 @@ class Engine(HoldsAddresses):
                 continue
             dof = int(model.jnt_dofadr[link_.joint])
             if link_.kind in (HINGE, SLIDE):
-                table.joint_applied[scalar] = force[dof]
+                table.joints.applied[scalar] = force[dof]
                 scalar += 1
             else:
                 self._apply_to_link(i, link_, force[dof:])
@@ -495,25 +532,29 @@ class Engine(HoldsAddresses):
         Past an impact there are none to go by.
         """
         table = self.table
-        h = table.last_step
-        if not (table.has_history and table.smooth_steps and table.wait == 0 and h > 0.0):
-            return table.qpos, table.qvel
-        qpos = np.array(table.qpos)
-        mujoco.mj_integratePos(self.model, qpos, table.qvel, h)
-        return qpos, 2.0 * table.qvel - table.qvel_before
+        h = table.time.last_step
+        if not (
+            table.time.has_history and table.time.smooth_steps and table.time.wait == 0 and h > 0.0
+        ):
+            return table.poses.qpos, table.poses.qvel
+        qpos = np.array(table.poses.qpos)
+        mujoco.mj_integratePos(self.model, qpos, table.poses.qvel, h)
+        return qpos, 2.0 * table.poses.qvel - table.poses.qvel_before
 
     def _apply_to_link(self, index: int, link: Link, force: Floats) -> None:
         """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
         table = self.table
         if link.kind == FREE:
-            arm = -link.centre @ table.q[index, 1:]
-            table.wrench[index, :3] += force[:3]
-            table.wrench[index, 3:] += np.cross(arm, force[:3]) + force[3:6] @ table.q[index, 1:]
+            arm = -link.centre @ table.poses.q[index, 1:]
+            table.forces.wrench[index, :3] += force[:3]
+            table.forces.wrench[index, 3:] += (
+                np.cross(arm, force[:3]) + force[3:6] @ table.poses.q[index, 1:]
+            )
             return
-        torque = force[:3] @ table.q[index, 1:]
-        table.wrench[index, 3:] += torque
+        torque = force[:3] @ table.poses.q[index, 1:]
+        table.forces.wrench[index, 3:] += torque
         if link.parent >= 0:
-            table.wrench[link.parent, 3:] -= torque
+            table.forces.wrench[link.parent, 3:] -= torque
 
     def pair_geoms(self, pair: int) -> tuple[int, int]:
         """Geoms of a pair of shapes."""
@@ -531,6 +572,6 @@ class Engine(HoldsAddresses):
     def positions(self) -> Floats:
         """Positions of all surface vertices [m], shape (n, 3)."""
         table = self.table
-        out = table.vertex_trial.copy()
-        move_vertices(table, table.q, out)
+        out = table.vertices.trial.copy()
+        move_vertices(table.shapes, table.poses.q, out)
         return out

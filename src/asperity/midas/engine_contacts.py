@@ -15,8 +15,8 @@ from asperity.midas.energy.friction_stencils import normal_force, surface_drift,
 from asperity.midas.energy.potentials import friction_slope
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import STARTED
-from asperity.midas.geometry.distances import VERTEX_PLANE
 from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.vertex_boxes import are_kept
 from asperity.midas.pose.link_kinematics import move_listed
@@ -43,13 +43,13 @@ class EngineContacts(NamedTuple):
 @compiled
 def survey(engine: Table) -> int:
     """List and measure the candidates of the present state; returns a code."""
-    move_listed(engine, engine.q, engine.vertex_now)
-    engine.longest_move = 0.0
+    move_listed(engine.shapes, engine.vertices, engine.poses.q, engine.vertices.now)
+    engine.boxes.longest_move = 0.0
     code = 0
     # To look at contacts must not change the steps to come.
-    if not are_kept(engine, engine.q, engine.q):
-        code = call_pp_status(engine.rebuild, engine, STARTED)
-        engine.listed = 0
+    if not are_kept(engine, engine.poses.q, engine.poses.q):
+        code = call_pp_status(engine.entries.rebuild, engine, STARTED)
+        engine.boxes.listed = 0
     else:
         measure_candidates(engine)
     return code
@@ -58,63 +58,62 @@ def survey(engine: Table) -> int:
 @compiled
 def _measure(engine: Table, out: np.ndarray) -> int:
     """Fill one row for every candidate that pushes; returns how many."""
-    vertex = engine.candidate_vertex
-    arm = engine.candidate_arm
-    h = engine.step
+    candidates = engine.candidates
+    vertex = candidates.vertex
+    arm = candidates.arm
+    h = engine.time.step
     frame = np.empty((2, 3))
     slip = np.empty(2)
-    world = engine.q.shape[0] - 1
+    world = engine.poses.q.shape[0] - 1
     count = 0
-    for i in range(engine.candidates):
-        push = normal_force(engine, i, engine.vertex_now)
+    for i in range(candidates.count):
+        push = normal_force(engine, i, engine.vertices.now)
         if push <= 0.0:
             continue
-        distance = math.sqrt(engine.candidate_square[i])
+        distance = math.sqrt(candidates.square[i])
         tangents(arm[i], frame)
         contact_sides(
-            engine,
-            engine.candidate_kind[i],
+            engine.shapes,
+            candidates.kind[i],
             vertex[i],
-            engine.candidate_coefficient[i],
-            engine.side_weight,
+            candidates.coefficient[i],
+            engine.work.side_weight,
         )
-        add_round_arms(engine, i, engine.q, engine.side_weight)
-        radius = engine.vertex_radius[vertex[i, 0]]
-        surface_drift(engine, i, engine.q, engine.side_weight, frame, slip)
+        add_round_arms(engine.shapes, candidates, i, engine.poses.q, engine.work.side_weight)
+        radius = engine.shapes.vertex_radius[vertex[i, 0]]
+        surface_drift(engine, i, engine.poses.q, engine.work.side_weight, frame, slip)
         slip[0] *= h
         slip[1] *= h
         for side in range(2):
-            link = engine.vertex_link[vertex[i, 0]] if side == 0 else second_link(engine, i)
+            link = engine.shapes.vertex_link[vertex[i, 0]] if side == 0 else second_link(engine, i)
             if link == world:
                 continue
             for j in range(4):
                 for k in range(3):
-                    move = engine.side_weight[side, j] * (
-                        engine.q[link, j, k] - engine.q_slip[link, j, k]
+                    move = engine.work.side_weight[side, j] * (
+                        engine.poses.q[link, j, k] - engine.poses.q_slip[link, j, k]
                     )
                     slip[0] += move * frame[0, k]
                     slip[1] += move * frame[1, k]
         size = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1])
         drag = 0.0
         if h > 0.0:
-            per_slip, _ = friction_slope(size, engine.pair_stiction[engine.candidate_pair[i]] * h)
-            drag = engine.pair_friction[engine.candidate_pair[i]] * push * per_slip
+            per_slip, _ = friction_slope(size, engine.pairs.stiction[candidates.pair[i]] * h)
+            drag = engine.pairs.friction[candidates.pair[i]] * push * per_slip
             out[count, 9] = size / h
-        is_round = engine.candidate_kind[i] > VERTEX_PLANE
+        is_round = candidates.kind[i] > VERTEX_PLANE
         for k in range(3):
             on_first = 0.0
             for j in range(4):
-                if engine.candidate_coefficient[i, j] > 0.0 or is_round:
-                    on_first += (
-                        engine.candidate_coefficient[i, j] * engine.vertex_now[vertex[i, j], k]
-                    )
+                if candidates.coefficient[i, j] > 0.0 or is_round:
+                    on_first += candidates.coefficient[i, j] * engine.vertices.now[vertex[i, j], k]
             out[count, k] = on_first - (0.5 + radius / distance) * arm[i, k]
             out[count, 3 + k] = -arm[i, k] / distance
             out[count, 6 + k] = -push * arm[i, k] / distance + drag * (
                 slip[0] * frame[0, k] + slip[1] * frame[1, k]
             )
         out[count, 10] = distance
-        out[count, 11] = engine.candidate_pair[i]
+        out[count, 11] = candidates.pair[i]
         out[count, 12] = vertex[i, 0]
         count += 1
     return count
@@ -128,13 +127,13 @@ def read_contacts(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
     table, shapes = engine.table, engine.shapes
     while engine.grow(int(survey(table))):
         pass
-    rows = np.zeros((int(table.candidates), _COLUMNS))
+    rows = np.zeros((int(table.candidates.count), _COLUMNS))
     rows = rows[: int(_measure(table, rows))]
     pair = rows[:, 11].astype(np.int64)
-    ends = table.pair_shape[pair].reshape(-1, 2)
+    ends = table.pairs.shape[pair].reshape(-1, 2)
     # The first side's vertex says which of the pair's shapes it is.
     first_shape = (
-        np.searchsorted(table.shape_vertex, rows[:, 12].astype(np.int64), side="right") - 1
+        np.searchsorted(table.shapes.vertex_start, rows[:, 12].astype(np.int64), side="right") - 1
     )
     other = np.where(first_shape == ends[:, 0], ends[:, 1], ends[:, 0])
     geoms = np.append(shapes.geom, 0)
@@ -148,4 +147,4 @@ def read_contacts(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
         force=rows[:, 6:9].copy(),
         slip_speed=rows[:, 9].copy(),
     )
-    return contacts, table.pair_friction[pair]
+    return contacts, table.pairs.friction[pair]

@@ -47,7 +47,7 @@ class EngineResults(OwnResults):
         self._engine = engine
         self._delivered = _delivered(engine)
         self._acceleration = engine.acceleration
-        self.margin = 2.0 * engine.table.activation
+        self.margin = 2.0 * engine.table.options.activation
 
     @property
     def delivered(self) -> Table:
@@ -127,29 +127,31 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     model, table = engine.model, engine.table
     with np.errstate(divide="ignore", invalid="ignore"):
         data.actuator_force[:] = np.where(
-            engine.gears != 0.0, table.motor_force / engine.gears, data.actuator_force
+            engine.gears != 0.0, table.motors.force / engine.gears, data.actuator_force
         )
     data.qfrc_actuator[:] = 0.0
-    dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joint_link]
-    for motor, coordinate in enumerate(table.motor_joint):
+    dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joints.link]
+    for motor, coordinate in enumerate(table.motors.joint):
         if coordinate >= engine.linearized.first:
             start = int(data.moment_rowadr[motor])
             own = slice(start, start + int(data.moment_rownnz[motor]))
             moment = data.actuator_moment.ravel()[own]
-            data.qfrc_actuator[data.moment_colind[own]] += moment * table.motor_force[motor]
+            data.qfrc_actuator[data.moment_colind[own]] += moment * table.motors.force[motor]
             continue
-        for member in range(table.member_start[coordinate], table.member_start[coordinate + 1]):
-            share = table.member_weight[member] * table.motor_force[motor]
-            data.qfrc_actuator[dofs[table.member_joint[member]]] += share
+        for member in range(
+            table.joints.member_start[coordinate], table.joints.member_start[coordinate + 1]
+        ):
+            share = table.joints.member_weight[member] * table.motors.force[motor]
+            data.qfrc_actuator[dofs[table.joints.member_joint[member]]] += share
 
 
 def _apply_ties(engine: Engine, data: mujoco.MjData) -> None:
     """Add the forces of ties to those that act on bodies."""
     table = engine.table
-    for tie in np.flatnonzero(table.tie_active):
+    for tie in np.flatnonzero(table.ties.active):
         for side, sign in ((0, -1.0), (1, 1.0)):
             body = engine.equalities.tie_body[tie][side]
-            point = table.tie_side[tie, side] @ table.q[table.tie_link[tie, side]]
-            force = sign * table.tie_force_start[tie]
+            point = table.ties.side[tie, side] @ table.poses.q[table.ties.link[tie, side]]
+            force = sign * table.ties.force_start[tie]
             torque = np.cross(point - data.xipos[body], force)
             data.xfrc_applied[body] += np.concatenate([force, torque])

@@ -1,4 +1,4 @@
-"""What the members of a team work with: tables like the engine's, with space of their own."""
+"""Engines of the members of a team: the engine's own tables, but for space to work in."""
 
 from __future__ import annotations
 
@@ -6,25 +6,17 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.compiled.team import Team
-from asperity.midas.engine_layout import MIDAS
-from asperity.midas.entry_points import ENTRY_POINTS
+from asperity.midas.engine_layout import MIDAS, WORK
+from asperity.midas.lists.list_layout import CANDIDATES
 
 __all__ = ["NOT_REMEMBERED", "EngineTeam"]
 
-# The first of the fields that members do not share, and of those that are theirs in a search.
-_OWN, _OWN_OF_SEARCH = "relative_work", "candidate_kind"
-
-
-NOT_REMEMBERED = frozenset(
-    {*ENTRY_POINTS, "team", "part_task", "shared_words", "search_words"}
-    | {"member_table", "search_table"}
-    | {name for name, field in MIDAS.fields.items() if field.slot >= MIDAS.fields[_OWN].slot}
-)
-"""Fields with addresses, and what copies of an engine have of their own."""
+NOT_REMEMBERED = frozenset({"entries", "parts", "work"})
+"""Tables with addresses, and what copies of an engine have of their own."""
 
 
 class EngineTeam:
-    """Tables for the members of a team.
+    """What the members of a team work with.
 
     Parameters
     ----------
@@ -34,17 +26,24 @@ class EngineTeam:
     """
 
     def __init__(self, table: Table, team: Team) -> None:
-        self._team = team
-        self._members = [Table(MIDAS) for _ in range(team.threads)]
-        self._searchers = [Table(MIDAS) for _ in range(team.threads)]
-        table.member_table = np.array([one.address for one in self._members], np.int64)
-        table.search_table = np.array([one.address for one in self._searchers], np.int64)
-        table.shared_words = MIDAS.fields[_OWN].slot
-        table.search_words = MIDAS.fields[_OWN_OF_SEARCH].slot
-        table.team = team.table.address
-        self.set_lists(len(table.candidate_kind))
+        self._members = [_member(table) for _ in range(team.threads)]
+        self._searchers = [
+            _member(table, candidates=Table(CANDIDATES, list_room=len(table.candidates.kind)))
+            for _ in range(team.threads)
+        ]
+        parts = table.parts
+        parts.members = np.array([one.address for one in self._members], np.int64)
+        parts.searchers = np.array([one.address for one in self._searchers], np.int64)
+        parts.team = team.table.address
+        parts.keep(team)
 
     def set_lists(self, size: int) -> None:
         """Give every member room for as many candidates as the engine has."""
         for searcher in self._searchers:
-            searcher.resize(list_room=size)
+            searcher.candidates.resize(list_room=size)
+
+
+def _member(table: Table, **own: Table) -> Table:
+    """An engine with the same tables, but for some of its own."""
+    shared = {name: getattr(table, name) for name in MIDAS.fields}
+    return Table(MIDAS, **{**shared, "work": Table(WORK), **own})

@@ -106,10 +106,10 @@ class MidasMethod(Method):
 
     def _prepare_again(self, world: World) -> None:
         """Make another engine, which goes on counting."""
-        counts = {name: getattr(self.engine.table, name) for name in _COUNTERS}
+        counts = {name: getattr(self.engine.table.counts, name) for name in _COUNTERS}
         self.prepare(world)
         for name, count in counts.items():
-            setattr(self.engine.table, name, count)
+            setattr(self.engine.table.counts, name, count)
 
     def model_changed(self, world: World) -> None:
         self._prepare_again(world)
@@ -185,17 +185,19 @@ class MidasMethod(Method):
     def statistics(self, world: World) -> Mapping[str, int]:
         table = self.engine.table
         return {
-            "solves": table.solves,
-            "iterations": table.iterations,
-            "longest_iterations": table.iterations,
-            "factorizations": table.factorizations,
+            "solves": table.counts.solves,
+            "iterations": table.counts.iterations,
+            "longest_iterations": table.counts.iterations,
+            "factorizations": table.counts.factorizations,
             "reuses": 0,
-            "line_search_evaluations": table.line_searches,
+            "line_search_evaluations": table.counts.line_searches,
         }
 
     def clear_statistics(self, world: World) -> None:
         table = self.engine.table
-        table.solves = table.iterations = table.factorizations = table.line_searches = 0
+        table.counts.solves = table.counts.iterations = table.counts.factorizations = (
+            table.counts.line_searches
+        ) = 0
 
     def worst_residual(self, world: World) -> float:
         return 0.0
@@ -222,8 +224,8 @@ class MidasMethod(Method):
         return EngineResults(self._synchronised(world))
 
     def fallbacks(self, world: World) -> tuple[int, int]:
-        return self.engine.table.fallbacks, self.engine.table.frictionless
+        return self.engine.table.counts.fallbacks, self.engine.table.counts.frictionless
 
     def clearance(self, world: World) -> float:
         """Smallest distance of surfaces over all steps [m], or 1.5 activation distances."""
-        return float(self.engine.table.clearance)
+        return float(self.engine.table.counts.clearance)

@@ -3,7 +3,7 @@
 Parts are cut by the model and the state, never by the number of threads, and a part's sums are put
 together in their order: results have the same bits for any number. What is done for one part is
 an entry point, the very same code for one thread and for several. Each member of the team does it
-on a copy of the engine's table that has the same arrays, but for space to work in of its own.
+on an engine of its own, whose tables are the same but for space to work in.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pppn_status, load_address, store_address
+from asperity.compiled.calls import call_pppn_status
 from asperity.compiled.team import TEAM
 from asperity.midas.engine_layout import MIDAS
 
@@ -32,18 +32,11 @@ def count_parts(size: int, length: int) -> int:
     return (size + length - 1) // length
 
 
-@compiled
-def copy_words(source: Table, target: Table, words: int) -> None:
-    """Copy the first words of a table."""
-    for i in range(words):
-        store_address(target.address + 8 * i, load_address(source.address + 8 * i))
-
-
 @entry_point(PART)
 def do_part(engine: Table, part: int, member: int, _unused: int) -> int:
     """Let a member of the team do a part."""
-    own = engine if member == 0 else MIDAS.at(engine.member_table[member])
-    return call_pppn_status(engine.part_task, own, part, member, 0)
+    own = engine if member == 0 else MIDAS.at(engine.parts.members[member])
+    return call_pppn_status(engine.parts.task, own, part, member, 0)
 
 
 @compiled
@@ -55,19 +48,17 @@ def do_parts(engine: Table, task: int, parts: int) -> int:
     engine : Table
     task : int
         Address of an entry point with the signature `PART`. It may write what belongs to its part,
-        and no number of the table.
+        and no number of a table.
     parts : int
     """
-    if engine.team == 0 or parts < 2:
+    if engine.parts.team == 0 or parts < 2:
         code = 0
         for part in range(parts):
             code = max(code, call_pppn_status(task, engine, part, 0, 0))
         return code
-    team = TEAM.at(engine.team)
-    for member in range(1, team.threads):
-        copy_words(engine, MIDAS.at(engine.member_table[member]), engine.shared_words)
-    engine.part_task = task
-    return call_pppn_status(team.share, team, engine.do_part, engine, parts)
+    team = TEAM.at(engine.parts.team)
+    engine.parts.task = task
+    return call_pppn_status(team.share, team, engine.entries.do_part, engine, parts)
 
 
 @compiled
@@ -75,7 +66,7 @@ def sum_of_parts(engine: Table, parts: int) -> float:
     """Sum of the parts' values, in their order."""
     total = 0.0
     for part in range(parts):
-        total += engine.part_value[part]
+        total += engine.parts.value[part]
     return total
 
 
@@ -85,6 +76,6 @@ def least(engine: Table, parts: int, value: float) -> float:
     for part in range(parts):
         if value != value:
             break
-        if not engine.part_value[part] >= value:
-            value = engine.part_value[part]
+        if not engine.parts.value[part] >= value:
+            value = engine.parts.value[part]
     return value

@@ -30,61 +30,62 @@ _ACTIVATION = 1e-3
 class Midas(Integrator):
     """Fixed steps of incremental potential contact on affine bodies: nothing ever intersects.
 
-    Every step minimizes an energy whose barrier keeps surfaces apart, and no iterate of the
-    minimization may pass through another surface on its way, so that the guarantee does not depend
-    on step size, stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold
-    exactly, by a change of variables, and equalities (``connect``, ``weld``, ``joint``,
-    ``tendon``) to 1e-11 m, by augmented Lagrangians. Spheres and capsules are round here, and
-    cylinders and ellipsoids on planes and above flat faces of boxes and of meshes that are nowhere
-    above that face; all other collision geoms are triangle meshes, and meshes are taken as they
-    are, not by their convex hulls. What never intersects are these surfaces: where it counts as a
-    polyhedron, what is round reaches beyond that, by as much as ``segments`` says. Impacts end at
-    rest, but for those that the dissipation of `ContactParameters` lets part faster than gravity
-    undoes within twelve steps: 0.6 m/s at 10 ms, 0.1 m/s (the usual one lets nothing part faster)
-    at 1.7 ms.
+    Every step minimizes an energy whose barrier keeps surfaces apart. No iterate of the
+    minimization passes through another surface, so the guarantee does not depend on step size,
+    stiffness or convergence (Midas, section III; IPC, Li et al. 2020). Joints hold exactly, by a
+    change of variables, and equalities (``connect``, ``weld``, ``joint``, ``tendon``) to 1e-11 m,
+    by augmented Lagrangians.
+
+    Spheres and capsules are round. Cylinders and ellipsoids are round on planes, and above flat
+    faces of boxes and of meshes that are nowhere above that face. All other collision geoms are
+    triangle meshes; meshes are not replaced by their convex hulls. These surfaces never intersect.
+    Where a round shape is a polyhedron, the shape reaches beyond it, by as much as ``segments``
+    says.
+
+    Impacts rebound by the dissipation of `ContactParameters`. Rebounds that gravity undoes within
+    twelve steps are left out: those below 0.6 m/s at 10 ms, and below 0.1 m/s at 1.7 ms.
 
     Parameters
     ----------
     time_step : float
         Step size [s].
     time_scheme : {"bdf2", "implicit-euler"}
-        BDF2, blended with BDF3 where nothing touches, is of second order and keeps what swings;
-        through impacts, to which it would add, steps are those of implicit Euler. Implicit
-        Euler all the time is the paper's scheme. In both, free bodies keep their spin exactly, and
-        what is round rolls.
+        How time is discretised. BDF2, blended with BDF3 where nothing touches, is of second order,
+        so swings keep their energy. Steps through impacts are those of implicit Euler. Implicit
+        Euler throughout is the paper's scheme. In both, free bodies keep their spin exactly, and
+        round shapes roll.
     activation_distance : float, optional
-        Distance [m] below which surfaces repel each other; resting things keep about this distance.
-        By default the smallest clearance of the initial state, within 0.5 and 1 mm, but for two
-        links that begin nearer to each other theirs, and for shapes smaller than 2 cm a twentieth
-        of their extent; a note in `Simulator.load_report` names links that have less than 0.1 mm.
-        One that is given is that of all pairs.
+        Distance [m] below which surfaces repel each other; resting bodies keep about this distance.
+        All pairs have the distance that is given. By default it is the smallest clearance of the
+        initial state, within 0.5 and 1 mm. Two links that begin nearer to each other have their
+        clearance, and shapes smaller than 2 cm a twentieth of their extent. A note in
+        `Simulator.load_report` names links that have less than 0.1 mm.
     barrier_stiffness : float
         Pressure [Pa] that brings surfaces to about 0.4 activation distances, whatever these are. A
         thousandth of it, the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than
         that distance.
     stiction_tolerance : float, optional
-        Slip speed [m/s] below which friction counts as stiction: what sticks creeps, at most this
-        fast. By default what contact parameters say of a pair (`ContactParameters`): 0.1 mm/s where
-        nobody says anything. The paper's is 1 mm/s, at which a grasp slips by that in a second.
+        Slip speed [m/s] below which friction is stiction: sticking contacts creep at most this
+        fast. By default that of `ContactParameters`, which is 0.1 mm/s. The paper's is 1 mm/s, at
+        which a grasp slips by 1 mm in a second.
     tolerance : float
-        A step has converged when the next iteration would move nothing faster than this [m/s]. A
+        A step has converged when the next iteration would move no point faster than this [m/s]. A
         hundredth of the usual stiction tolerance.
     rigidity : float
-        Stiffness against deformation [Pa]: links are affine bodies, held close to rigid. 1e8 lets
-        lengths change by about 1e-5.
+        Stiffness against deformation [Pa] of links, which are affine bodies. 1e8 lets lengths
+        change by about 1e-5.
     max_iterations : int
         Newton iterations after which a solve has failed. If nothing else helps, the step ends with
         ``Status.NOT_CONVERGED``.
     friction_solves : int
-        Most solves of a step. Friction acts by the normal forces of a known state: first of the
-        step's beginning, then, while they change by more than a tenth, of the solution found with
-        the last ones. With one solve, a body that leaves a tiny clearance is braked by a normal
-        force that is no longer there.
+        Largest number of solves of a step. Friction has the normal forces of a known state: first
+        of the step's beginning, then, while they change by more than a tenth, of the last solution.
+        With one solve, a normal force that no longer acts brakes a body that leaves a tiny
+        clearance.
     segments : int
-        Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4, where they
-        touch anything but planes and the inside of flat faces of boxes and meshes. They lie inside
-        of the circle by up to 2 % of its radius with 16 pieces, 0.1 % with 64. Spheres and capsules
-        are round: a point and a line with a radius.
+        Straight pieces around a circle of cylinders and ellipsoids, a multiple of 4, where these
+        are not round. The pieces lie inside the circle by up to 2 % of its radius with 16 pieces,
+        and 0.1 % with 64.
     subdivisions : int
         Pieces of every edge of a box.
     convex_meshes : bool
@@ -95,20 +96,19 @@ class Midas(Integrator):
         ``manifold3d`` (extra ``midas``); a note in `Simulator.load_report` has the numbers. By
         default 0.5 % of a mesh's extent, and 0.5 mm at most; 0 leaves all meshes as they are.
     mesh_repair : {"keep", "close", "hull"}
-        What becomes of meshes that are the surface of no solid: open ones, those with edges of more
-        than two triangles or of two that disagree on the outside, those that run through
-        themselves. They are named in `Simulator.load_report` and collide as the sheets that they
-        are; or have their holes closed and parts that run through each other united (by the library
-        ``manifold3d``, extra ``midas``), or the convex hull in their place if that fails; or get
-        the hull at once. Meshes that face inwards are turned in any case.
+        What to do with meshes that do not enclose a solid: open ones, those with edges of more than
+        two triangles or of two that disagree on the outside, those that intersect themselves.
+        `Simulator.load_report` names them. ``"keep"``: they collide as sheets. ``"close"``: holes
+        are closed and parts that intersect are united (by the library ``manifold3d``, extra
+        ``midas``); if that fails, the convex hull replaces the mesh. ``"hull"``: the convex hull
+        replaces it at once. Meshes that face inwards are turned in any case.
     overlaps : {"exclude", "refuse", "separate"}
-        What happens to surfaces that meet in a state that is given. In any case but "refuse", those
-        that merely touch are taken apart by less than the activation distance, and joints whose
-        reference position is beyond a limit are brought back to it. Links of one mechanism that
-        overlap in the state that the simulator is made in, as robots are drawn, may pass through
-        each other from then on; a note in `Simulator.load_report` names them. Everything else that
-        overlaps is refused, or with "separate", free bodies are moved apart, and all joints brought
-        back.
+        What to do with surfaces that overlap in a given state. ``"refuse"``: it is an error.
+        Otherwise surfaces that merely touch are moved apart by less than the activation distance,
+        and joints whose reference position is beyond a limit are moved back to it. Links of one
+        mechanism that overlap in the simulator's first state may pass through each other from then
+        on; a note in `Simulator.load_report` names them. All other overlaps are an error, but with
+        ``"separate"`` free bodies are moved apart, and all joints moved back.
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.
@@ -116,28 +116,29 @@ class Midas(Integrator):
     Raises
     ------
     ModelError
-        From the simulator's constructor, for elements that are not supported; there and, of a state
-        that is given later, when it advances, if surfaces intersect or a joint is beyond a limit.
+        In the simulator's constructor, for elements that are not supported. There, and when a state
+        that was given later advances, if surfaces intersect or a joint is beyond a limit.
 
     Notes
     -----
-    The state is that of affine bodies, of which ``qpos`` has the nearest rotations: positions that
-    are written into ``data`` start a new motion of rigid bodies. Contacts in ``data`` are those of
-    ``Simulator.contacts``, with the forces at the end of the last step, where ``mj_contactForce``
-    and touch, force and torque sensors find them. Other constraints have no rows there; their
-    generalized forces are in ``qfrc_constraint``.
+    The state is that of affine bodies, and ``qpos`` has their nearest rotations. Positions that are
+    written into ``data`` start a new motion of rigid bodies. Contacts in ``data`` are those of
+    ``Simulator.contacts``, with the forces at the end of the last step, for ``mj_contactForce`` and
+    touch, force and torque sensors. Other constraints have no rows there; their generalized forces
+    are in ``qfrc_constraint``.
 
-    Forces of a surrounding fluid are linear over a step, about the velocities that the last steps
-    lead to: of their slope what resists is implicit, so that drag may stop a leaf within a step.
+    Forces of a surrounding fluid are linear over a step, about the velocities to which the last
+    steps lead. The resisting part of their slope is implicit, so drag may stop a leaf within a
+    step.
 
-    Mocap bodies move to the pose that ``data`` gives them in one step, with what they push and
-    carry. If there is no way, the step fails. A loop that is closed by an equality is closed on
-    affine links; poses in ``data`` show their strain, some 1e-5 of a link's length under load.
+    Mocap bodies move to the pose that ``data`` gives them in one step, with the bodies that they
+    push and carry. If that is not possible, the step fails. A loop that an equality closes is
+    closed on affine links; poses in ``data`` show their strain, some 1e-5 of a link's length under
+    load.
 
-    Where friction of a violent impact would turn a body by radians within a step, Newton's method
-    may not get there. The step then keeps the last solution that it has, with friction by the
-    normal forces of the step's beginning, or, if there is none, without friction. Statistics count
-    such steps.
+    Newton's method may fail where friction of an impact would turn a body by radians within a step.
+    The step then keeps its last solution, with the normal forces of the step's beginning, or has no
+    friction. Statistics count such steps.
     """
 
     time_step: float = 0.01
@@ -159,6 +160,7 @@ class Midas(Integrator):
 
     # A hundred times the velocity to which a step is solved.
     default_stiction_tolerance = 1e-4
+    default_joint_stiction_tolerance = 1e-3
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
 

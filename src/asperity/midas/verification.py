@@ -48,7 +48,7 @@ class IntersectionTest:
 
     def _positions(self) -> list[np.ndarray]:
         """Positions of the vertices of all shapes [m]."""
-        q, shapes = self._engine.table.q, self._engine.shapes
+        q, shapes = self._engine.table.poses.q, self._engine.shapes
         return [
             q[link, 0] + surface.vertices @ q[link, 1:]
             for link, surface in zip(shapes.link, shapes.drawn, strict=True)
@@ -60,7 +60,7 @@ class IntersectionTest:
         x = self._positions()
         low = np.array([vertices.min(axis=0) for vertices in x])
         high = np.array([vertices.max(axis=0) for vertices in x])
-        for a, b in table.pair_shape[table.pair_shape[:, 1] >= 0]:
+        for a, b in table.pairs.shape[table.pairs.shape[:, 1] >= 0]:
             if np.any(low[a] > high[b]) or np.any(low[b] > high[a]):
                 continue
             positions = np.asfortranarray(np.concatenate([x[a], x[b]]))
@@ -70,8 +70,8 @@ class IntersectionTest:
 
     def _below_planes(self, x: list[np.ndarray]) -> bool:
         table = self._engine.table
-        for a, b in table.pair_shape[table.pair_shape[:, 1] < 0]:
-            plane = table.plane[-1 - b]
+        for a, b in table.pairs.shape[table.pairs.shape[:, 1] < 0]:
+            plane = table.shapes.plane[-1 - b]
             if np.min(x[a] @ plane[:3]) <= plane[3]:
                 return True
         return False
@@ -90,6 +90,6 @@ def verify_no_intersections(engine: Engine) -> None:
     assert isinstance(engine.test, IntersectionTest)
     if engine.test():
         raise SimulationError(
-            "ipctk finds an intersection of surfaces, which the Midas integrator must never leave; "
+            "ipctk finds that surfaces intersect, which the Midas integrator must never allow; "
             "please report the model."
         )

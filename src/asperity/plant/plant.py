@@ -25,7 +25,7 @@ from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.flexes import FLEX_ARRAYS, elastic_table
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
-from asperity.plant.model.resolved_materials import resolve_materials
+from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
 from asperity.plant.model.servos import set_activations, set_servos
 from asperity.plant.model.surface_fields import make_fields
 from asperity.plant.model.surface_parameters import resolve_surfaces
@@ -120,8 +120,6 @@ class Plant(HoldsAddresses):
         Defaults and overrides; values in the model's own ``<custom>`` elements come second.
     joint_stiction_tolerance : float
         Velocity [m/s or rad/s] below which dry friction of joints and tendons counts as stiction.
-        1e-3: a thousandth of a usual joint speed, and an order above what contacts use, because a
-        joint's friction loss is itself a fitted number.
     efforts : Efforts
         What external systems exert.
     stiction_tolerance : float
@@ -134,7 +132,7 @@ class Plant(HoldsAddresses):
         self,
         model: mujoco.MjModel,
         contact: ContactParameters,
-        joint_stiction_tolerance: float = 1e-3,
+        joint_stiction_tolerance: float = 1e-5,
         efforts: Efforts = NO_EFFORTS,
         stiction_tolerance: float | None = None,
         evaluated: bool = True,
@@ -185,7 +183,9 @@ class Plant(HoldsAddresses):
         set_efforts(table, model, efforts)
         set_activations(table, model)
 
-    def variant(self, address: int, model: mujoco.MjModel | None) -> Plant:
+    def variant(
+        self, address: int, model: mujoco.MjModel | None, materials: ResolvedMaterials
+    ) -> Plant:
         """Return this plant with other numbers, for a world whose model differs in them.
 
         Parameters
@@ -194,6 +194,8 @@ class Plant(HoldsAddresses):
             Of the ``mjModel`` that MuJoCo's functions are to get; its owner keeps it alive.
         model : mujoco.MjModel or None
             With these numbers; None if they are none that the plant copies.
+        materials : ResolvedMaterials
+            Its contact parameters.
 
         Raises
         ------
@@ -205,6 +207,7 @@ class Plant(HoldsAddresses):
         other.table = self.table.twin()
         other.table.model = address
         other._is_variant = True
+        other.set_materials(materials)
         other.set_detection()
         if model is not None:
             other.model = model
@@ -350,6 +353,10 @@ class Plant(HoldsAddresses):
         self.surfaces = resolve_surfaces(self.model, contact)
         self._field_shapes = None
         self.contact = contact
+        self.set_materials(resolved)
+
+    def set_materials(self, resolved: ResolvedMaterials) -> None:
+        """Replace the tables of contact parameters, whoever gave them."""
         self.materials = resolved
         self.table.material = resolved.geoms
         self.table.material_default = resolved.default

@@ -240,6 +240,7 @@ WORK = Layout(
     gyroscopic="f8[nv]",
     gyroscopic_following="f8[nv]",
     gyroscopic_undone="f8[nv]",  # what they lacked of those at the solution, a pass before
+    spin_force="f8[nv]",  # of bodies whose spin forces follow, what the last ones were
     gyroscopic_share="f8[trees]",  # of it that they were given, by tree; 0 at first
     body_motion="f8[bodies, 13]",  # poses and velocities (`asperity.plant.tree_motion`)
     turning="i8[trees]",  # trees whose gyroscopic forces are still to be found

@@ -57,7 +57,7 @@ _ABOVE_PORT = 1e-3  # [m]
 
 @dataclass(frozen=True)
 class Task:
-    """A model in two descriptions with the controls that do the task.
+    """A task as a model in two descriptions, with its controls.
 
     Parameters
     ----------

@@ -60,7 +60,8 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
     """
     if session.team is not None:
         session.team.start()
-    if progress is None and session.control is None and session.watcher is None:
+    watched = session.watcher is not None or session.history is not None
+    if progress is None and session.control is None and not watched:
         report = _call_at_once(session, time)
         if report is not None:
             return report
@@ -97,6 +98,7 @@ def _call_at_once(session: Session, time: float) -> Report | None:
     session.wall_time += elapsed
     work = session.counters.table.work
     if code == PUBLISHED:
+        _look_at_motion(session)
         session.stale = session.lazy
         counts = work.tolist()
         # Not ``elapsed``: differences of `Simulator.stats` are the same to the last bit.
@@ -136,11 +138,19 @@ def _go_on(
         detail = base.hindrance(session.world)
     stats = as_statistics(session.counters.read() - before, session.wall_time - wall_time)
     report = Report(status, float(session.data.time), stats, residual, detail)
+    _look_at_motion(session)
     if status != Status.SUCCESS:
         _LOGGER.info("stopped at %g s: %s", report.time, report.message)
     elif _LOGGER.isEnabledFor(logging.DEBUG):
         _LOGGER.debug("advanced to %g s: %s", report.time, report.stats)
     return report
+
+
+def _look_at_motion(session: Session) -> None:
+    """Warn if fixed steps are too long for what moves, once."""
+    fast, data = session.fast_motion, session.data
+    if fast is not None and not fast.look(data.time, data.qvel):
+        session.fast_motion = None
 
 
 def _run(session: Session, end: float, progress: _Progress, code: int | None) -> Status:

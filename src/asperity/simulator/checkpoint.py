@@ -44,7 +44,7 @@ def load_simulator(path: str | os.PathLike[str], kind: type[_Kind]) -> _Kind:
         raise ArgumentError(f"{path} cannot be read ({error.strerror or error}).") from None
     header, _, content = raw.removeprefix(_MAGIC).partition(b"\n")
     if not raw.startswith(_MAGIC) or not content:
-        raise ArgumentError(f"{path} is no simulator that Simulator.save has written.")
+        raise ArgumentError(f"{path} was not written by Simulator.save.")
     version = json.loads(header)["mujoco"]
     if version != mujoco.__version__:
         raise ArgumentError(
@@ -55,9 +55,9 @@ def load_simulator(path: str | os.PathLike[str], kind: type[_Kind]) -> _Kind:
         loaded = pickle.loads(content)
     except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError) as error:
         raise ArgumentError(
-            f"{path} cannot be read ({error}): it is damaged, of another version, or needs a "
-            "module that is not there."
+            f"{path} cannot be read ({error}): it is damaged, of another version of Asperity, or "
+            "needs a module that is not installed."
         ) from error
     if not isinstance(loaded, kind):
-        raise ArgumentError(f"{path} is no simulator that Simulator.save has written.")
+        raise ArgumentError(f"{path} was not written by Simulator.save.")
     return loaded

@@ -8,15 +8,18 @@ from typing import Any
 
 import mujoco
 
-from asperity.arguments import as_number, is_count
+from asperity.arguments import as_number, is_count, is_flag
 from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError
 from asperity.integrators import Cenic, Integrator
+from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.systems import ExternalSystem
 
 __all__ = [
     "check_arguments",
+    "check_contact",
     "check_count",
+    "check_history",
     "check_integrator",
     "check_stiction_tolerance",
     "check_threads",
@@ -72,6 +75,26 @@ def check_arguments(model: mujoco.MjModel, data: Any, control: Any, systems: Any
             )
 
 
+def check_contact(contact: Any) -> ContactParameters:
+    """Contact parameters as users give them; those of the model for None."""
+    contact = ContactParameters() if contact is None else contact
+    if not isinstance(contact, ContactParameters):
+        hint = "ContactParameters(stiffness=1e5)"
+        if isinstance(contact, dict) and all(isinstance(name, str) for name in contact):
+            hint = f"ContactParameters({', '.join(f'{n}={v!r}' for n, v in contact.items())})"
+        raise ArgumentError(
+            f"contact must be ContactParameters, got {type(contact).__name__}; write {hint}."
+        )
+    return contact
+
+
+def check_history(history: Any) -> int | bool:
+    """How many attempted steps to remember; True for as many as usual."""
+    if is_flag(history):
+        return bool(history)
+    return check_count("history", history)
+
+
 def check_integrator(integrator: Any) -> Integrator:
     """An integrator as users give it; ``Cenic()`` for None, and anything else is refused."""
     integrator = Cenic() if integrator is None else integrator
@@ -82,8 +105,10 @@ def check_integrator(integrator: Any) -> Integrator:
     return integrator
 
 
-def check_stiction_tolerance(tolerance: Any) -> float:
-    """A ``joint_stiction_tolerance``, refused unless it is positive."""
+def check_stiction_tolerance(tolerance: Any, integrator: Integrator) -> float:
+    """A ``joint_stiction_tolerance``, refused unless it is positive; the integrator's for None."""
+    if tolerance is None:
+        return integrator.default_joint_stiction_tolerance
     value = as_number("joint_stiction_tolerance", tolerance)
     if not (math.isfinite(value) and value > 0):
         raise ArgumentError(f"joint_stiction_tolerance must be positive, got {value}.")
@@ -119,7 +144,7 @@ def check_threads(threads: int | None, kind: str, *, shared: bool) -> int:
     if not (is_count(threads) and threads > 0):
         raise ArgumentError(f"threads must be a positive whole number or None, got {threads!r}.")
     if threads > 1 and not shared:
-        raise ArgumentError(f"{kind} takes one thread, and threads is {threads}; omit it.")
+        raise ArgumentError(f"{kind} runs on one thread; omit threads={threads}.")
     return int(threads)
 
 

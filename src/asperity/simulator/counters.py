@@ -15,7 +15,7 @@ from asperity.integrators.world_layout import WORLD
 from asperity.plant.plant_layouts import STATE
 from asperity.simulator.report import Statistics
 
-__all__ = ["COUNTERS", "COUNTER_KERNELS", "Counters", "as_statistics", "count_work"]
+__all__ = ["COUNTERS", "COUNTER_KERNELS", "ITERATIONS", "Counters", "as_statistics", "count_work"]
 
 COUNTERS = Layout(
     "counters",
@@ -27,6 +27,9 @@ COUNTERS = Layout(
 )
 
 _COUNTS = 13
+
+ITERATIONS = 3
+"""Where Newton iterations are among counts."""
 
 _FIELDS = tuple(field.name for field in dataclasses.fields(Statistics))
 

@@ -110,8 +110,8 @@ def step(
     contact : ContactParameters, optional
         As for `Simulator`.
     systems : sequence of ExternalSystem
-        As for `Simulator`. The same ones in every call: their states live as long as the calls name
-        them, and begin anew when ``data.time`` has gone back.
+        As for `Simulator`. Give the same ones in every call: their states are kept while the calls
+        name them, and begin anew when ``data.time`` has gone back.
     on_failure : str
         ``"return"`` returns the status of a step that fails.
 
@@ -129,10 +129,9 @@ def step(
 
     Notes
     -----
-    What carries over from call to call, such as the step size that error control has found, is kept
-    with ``data`` while it lives and for one set of options: calls with other ones begin anew. So
-    does a call after somebody has written a state into ``data``, as ``mj_resetData`` does: the same
-    state then leads to the same bits, whatever was before.
+    The step size of error control and other memory from call to call belong to ``data`` and to one
+    set of options: a call with other options begins anew. So does a call after a state was written
+    into ``data``, as by ``mj_resetData``: the same state then leads to the same bits.
     """
     if not isinstance(model, mujoco.MjModel):
         raise ArgumentError(

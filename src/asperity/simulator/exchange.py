@@ -9,6 +9,7 @@ import mujoco
 from asperity.compiled import Table
 from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING, TAKEN
+from asperity.errors import ArgumentError
 from asperity.integrators import world_layout as codes
 from asperity.simulator.compiled_call import (
     PUBLISHED,
@@ -74,13 +75,36 @@ def follow_time_step(session: Session) -> None:
 
 
 def call_control(session: Session) -> None:
-    """Call the control callback, and take over what it has written."""
+    """Call the control callback, and take over what it has written.
+
+    Raises
+    ------
+    ArgumentError
+        If it returns something, or sets the time back: neither could be what a simulation goes on
+        from.
+    """
     assert session.control is not None
     data = session.data
-    session.control(session.model, data)
+    before = data.time
+    returned = session.control(session.model, data)
+    if returned is not None:
+        raise ArgumentError(
+            f"the control callback returned {returned!r:.80}, which nobody reads; let it write "
+            "data.ctrl[:] = ... and return None."
+        )
+    if data.time < before:
+        raise ArgumentError(
+            f"the control callback has set the time back from {before} to {data.time} s, as "
+            "mj_resetData does; reset between calls of the simulator, with sim.reset()."
+        )
     take_over(session)
     session.coupling.invalidate()
     session.clock.sampled(data.time)
+    if not session.clock.next > data.time:
+        raise ArgumentError(
+            f"control_period={session.clock.period} is too short to advance the time at "
+            f"{data.time} s; make it longer."
+        )
 
 
 def call_of(session: Session) -> Table | Literal[False]:

@@ -1,11 +1,18 @@
-"""What a user has changed in the model, taken over by plant, method and external systems."""
+"""What a user has changed in model or contact, taken over by plant, method and systems."""
 
 from __future__ import annotations
 
+from asperity.compiled.compilation import compile_kernels
+from asperity.contact.delivered import NOTHING
+from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.derived_bounds import DECIDING, update_bounds
+from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.support import check_supported
+from asperity.plant.plant import contact_kernels
+from asperity.simulator.checks import check_contact
 from asperity.simulator.session import Session
 
-__all__ = ["take_over_model"]
+__all__ = ["take_over_contact", "take_over_materials", "take_over_model"]
 
 
 def take_over_model(session: Session) -> bool:
@@ -25,7 +32,6 @@ def take_over_model(session: Session) -> bool:
     ModelError
         If the model is another mechanism now, or has what cannot be simulated.
     """
-    plant, coupling, base = session.plant, session.coupling, session.base
     session.watch.refuse_other_structure()
     notes = check_supported(
         session.model,
@@ -33,11 +39,60 @@ def take_over_model(session: Session) -> bool:
         every_friction=session.integrator.takes_every_friction,
         no_flexes=session.integrator.no_flexes,
     )
+    if not DECIDING.isdisjoint(name for name, _ in session.watch.changed_fields()):
+        update_bounds(session.model)
+    other_memory = _take_over(session)
+    session.watch.remember()
+    session.note([note for note in notes if note not in session.load_report.notes])
+    return other_memory
+
+
+def take_over_contact(session: Session, contact: ContactParameters) -> None:
+    """Go on with other contact parameters, as a session that was made with them would.
+
+    Raises
+    ------
+    ArgumentError, ModelError
+        If they are none, or do not fit the model. Nothing has then changed.
+    """
+    contact = check_contact(contact)
+    plant, before = session.plant, session.plant.contact
+    if session.base.evaluates_plant:
+        compile_kernels(contact_kernels(session.model, contact), "the contact parameters")
+    try:
+        plant.set_contact_parameters(contact)
+        _take_over(session)
+    except Exception:
+        plant.set_contact_parameters(before)
+        _take_over(session)
+        raise
+    _begin_anew(session)
+    notes = (*contact.notes, *plant.surfaces.notes)
+    session.note([note for note in notes if note not in session.load_report.notes])
+
+
+def take_over_materials(session: Session, materials: ResolvedMaterials) -> None:
+    """Go on with other tables of contact parameters."""
+    session.plant.set_materials(materials)
+    _take_over(session)
+    _begin_anew(session)
+
+
+def _begin_anew(session: Session) -> None:
+    """Steps with other parameters say nothing about those to come."""
+    session.stepping.prepare(session.world)
+    session.world.delivered.origin = NOTHING
+
+
+def _take_over(session: Session) -> bool:
+    """Copy again all that is copied of model and contact parameters."""
+    plant, coupling, base = session.plant, session.coupling, session.base
     before = coupling.efforts
     efforts, start = coupling.efforts_of_model()
     base.model_changed(session.world)
-    other_memory = base.evaluates_plant and plant.needs_other_memory(efforts, before)
+    other_memory, fields = plant.needs_other_memory(efforts, before), plant.fields
     plant.read_model(efforts)
+    other_memory = base.evaluates_plant and (other_memory or plant.fields is not fields)
     coupling.take_over(efforts, start)
     if other_memory:
         state = session.state()
@@ -47,6 +102,4 @@ def take_over_model(session: Session) -> bool:
     # Its publication knows options of the model.
     session.call = None
     session.world.forget_evaluations()
-    session.watch.remember()
-    session.note([note for note in notes if note not in session.load_report.notes])
     return other_memory

@@ -17,12 +17,15 @@ from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import (
     check_arguments,
+    check_contact,
+    check_history,
     check_integrator,
     check_stiction_tolerance,
     check_threads,
     find_keyframe,
 )
 from asperity.simulator.exchange import publish_session, take_over
+from asperity.simulator.history import HistoryKeeper
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.session import Control, Session
 from asperity.simulator.state_vector import EXCHANGED
@@ -39,10 +42,11 @@ def new_session(
     contact: ContactParameters | None,
     control: Control | None,
     control_period: float | None,
-    joint_stiction_tolerance: float,
+    joint_stiction_tolerance: float | None,
     systems: Sequence[ExternalSystem],
     publish: Literal["eager", "lazy"],
     threads: int | None,
+    history: int | bool,
     data: mujoco.MjData | None,
     keyframe: int | str | None = None,
     arrays: Mapping[str, ArrayLike | None] | None = None,
@@ -54,7 +58,7 @@ def new_session(
     Parameters
     ----------
     model, integrator, contact, control, control_period, joint_stiction_tolerance, systems, publish,
-    threads, data, keyframe
+    threads, history, data, keyframe
         As for `Simulator`.
     arrays : mapping, optional
         Initial ``qpos``, ``qvel`` and ``ctrl``, by name.
@@ -73,6 +77,7 @@ def new_session(
     integrator = check_integrator(integrator)
     model, report = load_model(model)
     check_arguments(model, data, control, systems)
+    contact = check_contact(contact)
     notes = check_supported(
         model,
         every_actuator=integrator.takes_every_actuator,
@@ -84,7 +89,12 @@ def new_session(
         if control_period is None
         else as_number("control_period", control_period)
     )
-    joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance)
+    if control is None and control_period is not None and not resumes:
+        raise ArgumentError(
+            f"control_period={control_period!r} has no effect without control, the function that "
+            "it is the period of; pass control, or omit control_period."
+        )
+    joint_stiction_tolerance = check_stiction_tolerance(joint_stiction_tolerance, integrator)
     method = integrator.make_method()
     if systems and not method.takes_systems:
         raise ArgumentError(
@@ -104,11 +114,10 @@ def new_session(
         threads=check_threads(threads, type(integrator).__name__, shared=shared),
         lazy=publish == "lazy",
         watcher=watcher,
+        history=HistoryKeeper(model, check_history(history)) if history else None,
     )
     session.note(notes)
-    session.make_plant(
-        ContactParameters() if contact is None else contact, joint_stiction_tolerance
-    )
+    session.make_plant(contact, joint_stiction_tolerance)
     data = mujoco.MjData(model) if data is None else data
     _write_initial_state(model, data, keyframe, {} if arrays is None else arrays)
     session.start_with(data)
@@ -132,6 +141,7 @@ def options_of(session: Session) -> dict[str, Any]:
         "systems": session.coupling.systems,
         "publish": "lazy" if session.lazy else "eager",
         "threads": session.threads,
+        "history": False if session.history is None else session.history.most,
     }
 
 

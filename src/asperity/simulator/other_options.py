@@ -28,13 +28,13 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
     before = session.integrator
     if type(integrator) is not type(before):
         raise ArgumentError(
-            f"the simulator runs with {type(before).__name__}, and {integrator!r} is not another "
-            "set of its options; make a simulator of its own for it."
+            f"the simulator runs with {type(before).__name__} and can take other options of it, "
+            f"but not {integrator!r}; make another Simulator."
         )
     if (integrator.time_step is None) != (before.time_step is None):
         raise ArgumentError(
-            "fixed steps and error control cannot take each other's place in one simulator; make "
-            "another one."
+            "a simulator cannot change between fixed steps and error control; make another "
+            "Simulator."
         )
     check_flexes(session.model, integrator.no_flexes)
     method = integrator.make_method()

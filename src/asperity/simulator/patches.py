@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import mujoco
 import numpy as np
 
 from asperity.compiled import Table
@@ -45,9 +46,9 @@ class Patches(NamedTuple):
     the field: pressures do not grow any more, and a stiffer or thicker field is called for."""
 
 
-def read_patches(delivered: Table, fields: Table) -> Patches:
+def read_patches(model: mujoco.MjModel, delivered: Table, fields: Table) -> Patches:
     """Patches that a step has delivered, between geoms with these fields."""
-    contacts = read_contacts(delivered, len(fields.geom_kind))
+    contacts = read_contacts(model, delivered)
     table = delivered.contacts
     count = len(contacts.geom)
     area = table.area[:count]

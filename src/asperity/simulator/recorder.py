@@ -23,22 +23,26 @@ class Recorder(Watcher, Simulator):
     def start_record(self) -> None:
         """Forget what was kept, and keep the present state and every accepted step from here."""
         self._held = [(float(self.data.time), self.data.ctrl.copy())]
-        self._parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._parts: list[tuple[np.ndarray, ...]] = []
         table = self.session.world.table
         table.records = 1
         table.record_time[0] = self.data.time
         table.record_qpos[0] = self.data.qpos
         table.record_qvel[0] = self.data.qvel
+        table.record_act[0] = self.data.act
 
     def keep_record(self) -> None:
         """See `Watcher`."""
         table = self.session.world.table
         n = int(table.records)
+        if n == 0:
+            return
         self._parts.append(
             (
                 table.record_time[:n].copy(),
                 table.record_qpos[:n].copy(),
                 table.record_qvel[:n].copy(),
+                table.record_act[:n].copy(),
             )
         )
         table.records = 0
@@ -65,8 +69,21 @@ class Recorder(Watcher, Simulator):
         index = np.searchsorted(begins, times + slack, side="right") - 1
         return np.array([ctrl for _, ctrl in self._held])[np.maximum(index, 0)]
 
+    def forget_record(self) -> None:
+        """Forget what was kept, but for the last state and control: the first of what follows."""
+        self.keep_record()
+        last = self._parts[-1]
+        self._parts = [tuple(part[-1:].copy() for part in last)]
+        self._held = self._held[-1:]
+
     def record(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Times, positions and velocities so far, shapes (n,), (n, nq) and (n, nv)."""
         self.keep_record()
-        times, qpos, qvel = (np.concatenate(part) for part in zip(*self._parts, strict=True))
-        return times, qpos, qvel
+        every = [np.concatenate(part) for part in zip(*self._parts, strict=True)]
+        self._parts = [tuple(every)]
+        return every[0], every[1], every[2]
+
+    def activations(self) -> np.ndarray:
+        """Activations of actuators so far, shape (n, na)."""
+        self.keep_record()
+        return np.concatenate([part[3] for part in self._parts])

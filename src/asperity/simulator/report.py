@@ -26,8 +26,8 @@ class Statistics:
     iterations : int
         Newton iterations, summed over the islands of every problem.
     longest_iterations : int
-        Newton iterations of the island that took most, summed over problems: what a solver that
-        treats all islands as one would count.
+        Newton iterations of the island that took most, summed over problems, as a solver without
+        islands would count.
     factorizations : int
         Factorizations of an island's Hessian.
     line_search_evaluations : int
@@ -37,20 +37,18 @@ class Statistics:
     substeps : int
         Parts of steps whose solver did not converge at once (`Tamsi`, `Midas`).
     fallbacks : int
-        Steps in which friction of an impact could not be solved for: they take it by normal forces
-        of the step's beginning, or leave it out (`Midas`). With `Icf`, solves of islands whose
-        friction differs by more than a tenth from what the delivered normal impulses allow; with
-        `Icf`, `Tamsi` and `Sap` steps in which something spins too fast for the gyroscopic forces
-        in their middle to be found.
+        `Midas`: steps that did not find the friction of an impact, and take it by normal forces of
+        the step's beginning or leave it out. `Icf`: solves of islands whose friction differs by
+        more than a tenth from what the delivered normal impulses allow. `Icf`, `Tamsi` and `Sap`:
+        steps in which a body spins too fast for the gyroscopic forces in the middle of the step.
     frictionless : int
-        Those of them that leave it out.
+        Steps that leave it out (`Midas`).
     impact_rejections : int
         Refused attempts that were too long for an impact (`Cenic`, ``resolve_impacts``); they are
         among the ``rejections``.
     damped_impacts : int
-        Impacts of which fixed steps have taken more than a tenth of the rebound, being too long for
-        them, where that is faster than 1 cm/s and would have taken the bodies apart for ten steps
-        (`Icf`, `Tamsi`).
+        Impacts that lost more than a tenth of their rebound because fixed steps are too long
+        (`Icf`, `Tamsi`). Rebounds below 1 cm/s, and those shorter than ten steps, do not count.
     wall_time : float
         Wall time inside the stepping loops [s].
     """
@@ -90,8 +88,7 @@ class Report(Shown):
     residual : float
         Largest relative residual ‖D∇ℓ‖/s of a convex solve that did not converge; 0 if all did.
     detail : str
-        A sentence on what was not finite, or on what hindered a step that did not converge, where
-        that is known.
+        A sentence on what was not finite, or why a step did not converge, where that is known.
     """
 
     status: Status

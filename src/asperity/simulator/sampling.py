@@ -8,6 +8,9 @@ from asperity.errors import ArgumentError
 
 __all__ = ["SamplingClock"]
 
+# A thousandth of the shortest steps that anyone takes; with it a second takes half an hour.
+_SHORTEST = 1e-9
+
 
 class SamplingClock:
     """Sampling times ``start + k period``.
@@ -20,10 +23,15 @@ class SamplingClock:
     Raises
     ------
     ArgumentError
-        If the period is not positive and finite.
+        If the period is not finite or shorter than a nanosecond.
     """
 
     def __init__(self, period: float) -> None:
+        if 0 < period < _SHORTEST:
+            raise ArgumentError(
+                f"control_period must be at least {_SHORTEST} s, got {period}: between two calls "
+                "there must be time to simulate."
+            )
         if not (math.isfinite(period) and period > 0):
             raise ArgumentError(f"control_period must be positive, got {period}.")
         self.period = period

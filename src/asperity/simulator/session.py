@@ -14,6 +14,8 @@ from asperity.compiled.team import TEAM_KERNELS, Team
 from asperity.integrators import Integrator
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.own_results import OwnResults
+from asperity.integrators.steppings.attempts import CONTACTS
+from asperity.integrators.steppings.attempts import ITERATIONS as HISTORY_ITERATIONS
 from asperity.integrators.steppings.stepping import Stepping
 from asperity.integrators.world import THREAD_KERNELS, World
 from asperity.loading import LoadReport
@@ -24,7 +26,9 @@ from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.claim import Claim
 from asperity.simulator.compiled_call import CALL_KERNELS
 from asperity.simulator.constraint_forces import FORCE_KERNELS
-from asperity.simulator.counters import COUNTER_KERNELS, Counters
+from asperity.simulator.counters import COUNTER_KERNELS, ITERATIONS, Counters
+from asperity.simulator.fast_motion import FastMotion
+from asperity.simulator.history import HistoryKeeper
 from asperity.simulator.inputs import INPUT_KERNELS, Inputs
 from asperity.simulator.publish import PUBLICATION_KERNELS, Delivered
 from asperity.simulator.sampling import SamplingClock
@@ -63,6 +67,8 @@ class Session(HoldsAddresses):
         Whether what follows from a state is left to those who read it.
     watcher : Watcher or None
         Who looks at every stretch of steps.
+    history : HistoryKeeper or None
+        Who keeps what attempted steps were.
 
     Attributes
     ----------
@@ -90,6 +96,8 @@ class Session(HoldsAddresses):
         Work done.
     call : Table, None or False
         Of calls in compiled code; None where it is to be made, False where there are none.
+    fast_motion : FastMotion or None
+        Warns of steps that are too long; None where it has, or where none are.
     claim : Claim
         Held while the session runs.
     stale : bool
@@ -112,6 +120,7 @@ class Session(HoldsAddresses):
     threads: int
     lazy: bool
     watcher: Watcher | None
+    history: HistoryKeeper | None = None
 
     plant: Plant = field(init=False)
     reference: DataReference = field(init=False)
@@ -126,6 +135,7 @@ class Session(HoldsAddresses):
     counters: Counters = field(init=False)
     call: Table | Literal[False] | None = None
     claim: Claim = field(init=False)
+    fast_motion: FastMotion | None = None
     stale: bool = False
     wall_time: float = 0.0
     pace: int = _FIRST_PACE
@@ -191,6 +201,9 @@ class Session(HoldsAddresses):
         )
         self.world.table.records = -1
         self.prepare()
+        step = self.integrator.time_step
+        watched = step is not None and self.base.evaluates_plant
+        self.fast_motion = FastMotion(self.model, step) if watched and step else None
         self.coupling.attach(self.world)
         self.inputs = Inputs(self.model, self.world)
         self.counters = Counters(self.world, self.base)
@@ -247,11 +260,35 @@ class Session(HoldsAddresses):
         base = self.method.base
         base.begin(self.world)
         budget = min(budget, base.most_steps)
+        history = self.history
+        if history is not None:
+            budget = self._begin_history(history, budget)
         code = self.stepping.advance(self.world, self.method, end, budget)
         base.end(self.world)
+        if history is not None:
+            self._end_history(history)
         if watcher is not None:
             watcher.after_steps()
         return code
+
+    def _begin_history(self, history: HistoryKeeper, budget: int) -> int:
+        """Let attempted steps be kept; returns how many at most."""
+        convex = self.base.evaluates_plant
+        counter = self.world.problem.address_of("iterations") if convex else 0
+        self.world.table.attempt_counter = counter
+        iterations = int(self.counters.read()[ITERATIONS])
+        history.begin(self.world, iterations, records=self.watcher is not None)
+        # Methods without a convex problem have counters of their own, read from step to step.
+        return budget if convex else 1
+
+    def _end_history(self, history: HistoryKeeper) -> None:
+        table, own = self.world.table, self.base.own_results(self.world)
+        if table.attempts > 0 and not self.base.evaluates_plant:
+            row = table.attempt[int(table.attempts) - 1]
+            row[HISTORY_ITERATIONS] = self.counters.read()[ITERATIONS]
+            if own is not None:
+                row[CONTACTS] = own.delivered.contacts.count
+        history.end(self.world)
 
     # -- copies ----------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 import mujoco
@@ -42,10 +43,12 @@ def simulate(
     save_at: Sequence[float] | np.ndarray | None = None,
     contact_forces: bool = False,
     events: Event | Sequence[Event] = (),
-    joint_stiction_tolerance: float = 1e-3,
+    joint_stiction_tolerance: float | None = None,
     systems: Sequence[ExternalSystem] = (),
     publish: Literal["eager", "lazy"] = "eager",
     threads: int | None = 1,
+    history: int | bool = False,
+    sensors: bool = False,
     progress: Progress = None,
     on_failure: OnFailure = "raise",
 ) -> Trajectory:
@@ -54,7 +57,7 @@ def simulate(
     Parameters
     ----------
     model, integrator, contact, control, control_period, keyframe, qpos, qvel, ctrl, data,
-    joint_stiction_tolerance, systems, publish, threads
+    joint_stiction_tolerance, systems, publish, threads, history
         As for `Simulator`.
     t_span : tuple of float
         Begin and end [s].
@@ -64,14 +67,17 @@ def simulate(
     contact_forces : bool
         Record contacts and their forces at every time of ``save_at``, which makes the steps end
         there.
+    sensors : bool
+        Record sensors, and what external systems exert, at every time of ``save_at``, which makes
+        the steps end there.
     events : function or sequence of functions, optional
         As those of `scipy.integrate.solve_ivp`, but of a simulator: ``event(sim) -> float`` is zero
         at the event. With ``event.terminal = True``, or a number of times, it ends the simulation;
         with ``event.direction`` positive or negative only zeros count at which it increases or
-        decreases. They are looked for after every accepted step, and found in the interpolated
-        states within it, to round-off of the time; ``t_events`` has their times. ``sim`` is
-        another simulator, in the state in question: what it is done to has no effect. Of states of
-        muscles and external systems it has those of the step's end.
+        decreases. They are checked after every accepted step and located in the interpolated states
+        within it, to round-off of the time; ``t_events`` has their times. ``sim`` is a copy in that
+        state, and changing it has no effect. Its muscles and external systems have the states of
+        the step's end.
     progress : bool or callable, optional
         See `Simulator.advance_to`.
     on_failure : str
@@ -107,8 +113,9 @@ def simulate(
         or times[-1] > end
     ):
         raise ArgumentError("save_at must be finite, increasing and within t_span.")
-    if contact_forces and times is None:
-        raise ArgumentError("contact_forces needs save_at, the times at which to record them.")
+    for name, wanted in (("contact_forces", contact_forces), ("sensors", sensors)):
+        if wanted and times is None:
+            raise ArgumentError(f"{name} needs save_at, the times at which to record them.")
     looked_for = check_events(events)
     simulator = Recorder(
         model,
@@ -125,6 +132,7 @@ def simulate(
         systems=systems,
         publish=publish,
         threads=threads,
+        history=history,
     )
     simulator.data.time = begin
     simulator.session.start_clocks(begin)
@@ -132,13 +140,23 @@ def simulate(
     if looked_for:
         simulator.advance_to(begin, on_failure="return")
         simulator.events = EventFinder(simulator, looked_for)
-    stops = [end] if times is None or not contact_forces else [float(time) for time in times]
+    samples = _Samples(contact_forces, sensors)
+    stops = [end] if times is None or not samples.wanted else [float(time) for time in times]
     with shown(progress, end) as each:
-        status, message, contacts = _advance(simulator, stops, end, contact_forces, each)
-    steps = simulator.record()
+        status, message = _advance(simulator, stops, end, samples, each)
+    steps, act = simulator.record(), simulator.activations()
+    accepted = steps[0]
     if simulator.events is not None and simulator.events.end is not None:
         steps = _ended(steps, *simulator.events.end)
-    trajectory = Trajectory(simulator.model, *steps, status, simulator.stats, contacts, message)
+    trajectory = Trajectory(
+        simulator.model, *steps, status, simulator.stats, samples.contacts, message
+    )
+    trajectory.sensordata = np.array(samples.sensordata).reshape(
+        len(samples.sensordata), simulator.model.nsensordata if sensors else 0
+    )
+    trajectory.system_outputs = [np.array(every) for every in zip(*samples.outputs, strict=True)]
+    if history:
+        trajectory.history = simulator.history
     if simulator.events is not None:
         trajectory.t_events = [np.array(found) for found in simulator.events.times]
     if times is not None:
@@ -146,6 +164,9 @@ def simulate(
         trajectory.qpos, trajectory.qvel = trajectory.at(reached)
         trajectory.time = reached
     trajectory.ctrl = simulator.controls_at(trajectory.time)
+    # What was reached last; round-off of a sum is none of a step.
+    last = np.searchsorted(accepted, trajectory.time * (1 + 1e-12) + 1e-12, side="right") - 1
+    trajectory.act = act[np.clip(last, 0, len(act) - 1)]
     if on_failure == "raise" and not status.success and status != Status.INTERRUPTED:
         error = failure(status, simulator.time, message)
         error.trajectory = trajectory
@@ -156,29 +177,51 @@ def simulate(
 _Steps = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+@dataclass
+class _Samples:
+    """What is recorded at times at which steps end."""
+
+    contact_forces: bool
+    sensors: bool
+    contacts: list[Contacts] = field(default_factory=list)
+    sensordata: list[np.ndarray] = field(default_factory=list)
+    outputs: list[list[np.ndarray]] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> bool:
+        return self.contact_forces or self.sensors
+
+    def take(self, simulator: Simulator) -> None:
+        """Record the present state's."""
+        if self.contact_forces:
+            self.contacts.append(simulator.contacts)
+        if self.sensors:
+            self.sensordata.append(simulator.data.sensordata.copy())
+            self.outputs.append([simulator.system_output(one) for one in simulator.systems])
+
+
 def _advance(
     simulator: Recorder,
     stops: list[float],
     end: float,
-    contact_forces: bool,
+    samples: _Samples,
     progress: Callable[[Simulator], None] | None,
-) -> tuple[Status, str, list[Contacts]]:
-    """Advance to the end, and on the way to times at which contacts are wanted."""
-    contacts: list[Contacts] = []
+) -> tuple[Status, str]:
+    """Advance to the end, and on the way to times at which something is recorded."""
     try:
         for stop in stops:
             report = simulator.advance_to(stop, progress=progress, on_failure="return")
             if not report.success:
                 break
-            if contact_forces:
-                contacts.append(simulator.contacts)
+            if samples.wanted:
+                samples.take(simulator)
         if report.success and simulator.time < end:
             report = simulator.advance_to(end, progress=progress, on_failure="return")
-        return report.status, report.message, contacts
+        return report.status, report.message
     except KeyboardInterrupt:
-        return Status.INTERRUPTED, Status.INTERRUPTED.message, contacts
+        return Status.INTERRUPTED, Status.INTERRUPTED.message
     except EventReached:
-        return Status.EVENT, Status.EVENT.message, contacts
+        return Status.EVENT, Status.EVENT.message
 
 
 def _ended(steps: _Steps, time: float, qpos: np.ndarray, qvel: np.ndarray) -> _Steps:

@@ -6,7 +6,7 @@ import functools
 import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -14,7 +14,8 @@ from numpy.typing import ArrayLike
 
 from asperity.arguments import as_number
 from asperity.contact.delivered import NOTHING
-from asperity.errors import OnFailure, check_on_failure, failure
+from asperity.errors import ArgumentError, OnFailure, check_on_failure, failure
+from asperity.fixed_attributes import FixedAttributes
 from asperity.integrators import Integrator
 from asperity.loading import LoadReport
 from asperity.plant.detection.patch_polygons import PolygonFinder, Polygons
@@ -27,7 +28,8 @@ from asperity.simulator.checks import find_keyframe, reset_data
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.current_contacts import Contacts, read_contacts
 from asperity.simulator.exchange import find_forces, publish_session, take_over, up_to_date
-from asperity.simulator.model_changes import take_over_model
+from asperity.simulator.history import History
+from asperity.simulator.model_changes import take_over_contact, take_over_model
 from asperity.simulator.opening import new_session, options_of, reopened
 from asperity.simulator.other_options import take_over_options
 from asperity.simulator.patches import Patches, read_patches
@@ -43,7 +45,7 @@ Progress = bool | Callable[["Simulator"], None] | None
 """Whether to show a bar, or what to call with the simulator."""
 
 
-class Simulator(Shown):
+class Simulator(FixedAttributes, Shown):
     """A simulation of an MJCF or URDF model.
 
     Parameters
@@ -65,26 +67,29 @@ class Simulator(Shown):
     qpos, qvel, ctrl : array_like, optional
         Initial state and controls, over those of model, ``data`` and keyframe.
     data : mujoco.MjData, optional
-        Where to publish, and the initial state; made from the model by default.
-    joint_stiction_tolerance : float
-        Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``)
-        counts as stiction: what a joint under load creeps at most. That of contacts is
+        Where to publish, and the initial state; by default one is made of the model.
+    joint_stiction_tolerance : float, optional
+        Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``) is
+        stiction: a joint that nine tenths of its friction hold creeps twice as fast. 1e-5 by
+        default, 1e-3 with `Midas` and the classical integrators. That of contacts is
         ``ContactParameters.stiction_tolerance``.
     systems : sequence of ExternalSystem
         Controllers and force elements that are integrated with the simulation; their states are
         those of `system_state`.
     publish : {"eager", "lazy"}
-        When ``data`` gets what follows from the state: after every call, or when somebody reads it.
-        With ``"lazy"`` a call leaves time, ``qpos``, ``qvel`` and ``act`` in ``data``, and the rest
-        (poses, contacts, forces, ``qacc``, sensors) is derived when the attribute `data` is read:
-        write ``sim.data.sensordata`` then, and do not keep ``data = sim.data`` for it. Calls of
-        one step of a robot take 0.5 to 0.9 of the time if nobody does.
+        When ``data`` gets poses, contacts, forces, ``qacc`` and sensors: after every call, or when
+        somebody reads them. With ``"lazy"`` a call leaves time, ``qpos``, ``qvel`` and ``act`` in
+        ``data``, and the rest is derived when the attribute `data` is read: write
+        ``sim.data.sensordata``, and do not keep ``data = sim.data``. Calls of one step of a robot
+        take 0.5 to 0.9 of the time if nobody reads.
     threads : int or None
-        How many threads a step may use, as many as this process may run at once with None. Results
-        have the same bits for any number. It pays for hundreds of bodies or dozens of robots that
-        are not all connected by contacts, and with `Midas` from a millisecond a step on; see
-        `docs/python.md`, "Threads". One by default, since several simulations at once, as of
-        `Batch`, use the cores better.
+        How many threads a step may use; None for as many as this process may run at once. Results
+        have the same bits for any number. Threads pay for hundreds of bodies, for dozens of robots,
+        and with `Midas` from a millisecond a step on (docs/python.md, ‘Copies and threads’). One by
+        default, because several simulations at once, as in a `Batch`, use the cores better.
+    history : bool or int
+        Whether to keep what every attempted step was, see `History`; or of how many, the latest. A
+        million by default, 64 MB. Steps stay the same; each takes some 20 µs longer.
 
     Raises
     ------
@@ -94,27 +99,25 @@ class Simulator(Shown):
     Notes
     -----
     ``data`` after each call is what ``mj_forward`` would leave at the present state. Contacts,
-    forces (where ``mj_contactForce`` and sensors read them) and accelerations are, as after
-    ``mj_step``, those of the step that led there: what Asperity's contact model delivered over it,
-    see `Contacts`.
+    forces (where ``mj_contactForce`` and sensors read them) and accelerations are those of the step
+    that led there, as after ``mj_step`` (see `Contacts`).
 
     A user may change ``data.qpos``, ``qvel``, ``ctrl``, applied forces and mocap poses between
-    calls, as with ``mj_step``, and in a control callback. Where a state was written, as by
-    ``mj_resetData``, step control begins anew, so that the same state leads to the same bits; where
-    the time was, so does control. States of external systems are those of `system_state`.
+    calls, as with ``mj_step``, and in a control callback. If a state was written, as by
+    ``mj_resetData``, step control begins anew, so the same state leads to the same bits. If the
+    time was written, the control period begins anew, too. States of external systems are those of
+    `system_state`.
 
-    Numbers of ``model`` may be changed, too: masses, sizes, friction, gains, limits, options, all
-    that enters the motion. The next call takes them over, in about a millisecond, or refuses them
-    by name. Only what is derived from meshes counts from the step after on, and which bodies and
-    joints are connected to which cannot change.
+    Numbers of ``model`` may be changed, too: masses, sizes, friction, gains, limits, options. The
+    next call takes them over, in about a millisecond, or refuses them by name. Changes of what
+    MuJoCo derives from meshes act a step later. The tree of bodies and joints cannot change.
 
-    ``copy.deepcopy`` and ``pickle`` make a simulator that goes on by itself, to the same bits;
-    ``copy.copy`` does too, with the same model, callback and systems; `save` and `load` do it with
-    a file.
+    ``copy.deepcopy`` and ``pickle`` make an independent simulator that goes on to the same bits.
+    With ``copy.copy`` it shares model, callback and systems. `save` and `load` use a file.
 
-    A simulator runs in one thread at a time, and says so (`SimulationError`) if another one tries.
-    Different simulators run in different threads at once, also of the same model as long as nobody
-    changes it; while one takes steps it does not hold Python's lock.
+    A simulator runs in one thread at a time, and raises `SimulationError` if another one tries.
+    Different simulators may run in different threads, also of the same model while nobody changes
+    it. They do not hold Python's lock while they take steps.
 
     The logger ``asperity`` tells what is compiled (warnings), which advances failed (info) and what
     every advance took (debug).
@@ -122,8 +125,21 @@ class Simulator(Shown):
     Attributes
     ----------
     session : Session
-        What the simulation is made of, for those who look inside.
+        What the simulation is made of (internal).
     """
+
+    session: Session
+    instead: ClassVar = {
+        **dict.fromkeys(
+            ("accuracy", "integrator", "step_size", "time_step"),
+            "call sim.change_integrator(dataclasses.replace(sim.integrator, accuracy=...))",
+        ),
+        **dict.fromkeys(("act", "ctrl", "qpos", "qvel", "time"), "write into sim.data"),
+        **dict.fromkeys(
+            ("control_period", "data", "model", "publish", "systems", "threads"),
+            "make a Simulator with it",
+        ),
+    }
 
     def __init__(
         self,
@@ -138,12 +154,13 @@ class Simulator(Shown):
         qvel: ArrayLike | None = None,
         ctrl: ArrayLike | None = None,
         data: mujoco.MjData | None = None,
-        joint_stiction_tolerance: float = 1e-3,
+        joint_stiction_tolerance: float | None = None,
         systems: Sequence[ExternalSystem] = (),
         publish: Literal["eager", "lazy"] = "eager",
         threads: int | None = 1,
+        history: int | bool = False,
     ) -> None:
-        self.session: Session = new_session(
+        self.session = new_session(
             model,
             integrator=integrator,
             contact=contact,
@@ -153,6 +170,7 @@ class Simulator(Shown):
             systems=systems,
             publish=publish,
             threads=threads,
+            history=history,
             data=data,
             keyframe=keyframe,
             arrays={"qpos": qpos, "qvel": qvel, "ctrl": ctrl},
@@ -177,6 +195,21 @@ class Simulator(Shown):
         return self.session.integrator
 
     @property
+    def contact(self) -> ContactParameters:
+        """The contact parameters; others may be put there between calls.
+
+        What follows is what a simulator with these parameters makes of the state.
+        """
+        return self.session.plant.contact
+
+    @contact.setter
+    def contact(self, contact: ContactParameters) -> None:
+        with self.session.claim:
+            take_over(self.session)
+            take_over_contact(self.session, contact)
+            publish_session(self.session)
+
+    @property
     def control(self) -> Control | None:
         """The control callback; another one, or None, may be put there between calls."""
         return self.session.control
@@ -192,7 +225,7 @@ class Simulator(Shown):
 
     @property
     def data(self) -> mujoco.MjData:
-        """Where the state is, with all that follows from it."""
+        """The state, and everything that follows from it."""
         return up_to_date(self.session)
 
     @property
@@ -226,13 +259,13 @@ class Simulator(Shown):
     def contacts(self) -> Contacts:
         """Contacts of the last step with the forces that they delivered."""
         find_forces(self.session)
-        return read_contacts(self.session.results.delivered, self.model.ngeom)
+        return read_contacts(self.model, self.session.results.delivered)
 
     @property
     def patches(self) -> Patches:
         """Patches of pressure fields in the last step; the contacts are their points."""
         find_forces(self.session)
-        return read_patches(self.session.results.delivered, self.session.plant.fields)
+        return read_patches(self.model, self.session.results.delivered, self.session.plant.fields)
 
     def polygons(self) -> Polygons:
         """Contact polygons of pressure fields at the published state, with their pressures."""
@@ -241,6 +274,22 @@ class Simulator(Shown):
         return finder.of_pairs(
             patches.geom, patches.normal, self.data.geom_xpos, self.data.geom_xmat
         )
+
+    @property
+    def history(self) -> History:
+        """Attempted steps since the beginning or the last reset, with ``history=True``.
+
+        Raises
+        ------
+        ArgumentError
+            If none are kept.
+        """
+        keeper = self.session.history
+        if keeper is None:
+            raise ArgumentError(
+                "no history is kept; make the simulator with Simulator(..., history=True)."
+            )
+        return keeper.table()
 
     @property
     def clearance(self) -> float | None:
@@ -252,7 +301,7 @@ class Simulator(Shown):
         return self.session.coupling.state(system)
 
     def system_output(self, system: ExternalSystem) -> np.ndarray:
-        """What an external system exerts at the published state [N, Nm], within its limits."""
+        """Efforts of an external system at the published state [N, Nm], within its limits."""
         _ = self.data
         return self.session.coupling.output(system)
 
@@ -354,12 +403,15 @@ class Simulator(Shown):
             take_over(session)
             publish_session(session)
             session.clear_counters()
+            if session.history is not None:
+                session.history.forget()
 
     def change_integrator(self, integrator: Integrator) -> None:
         """Go on with other options of the same integrator, such as another accuracy.
 
-        State and external systems stay, and but with `Midas` so do counters and the forces of the
-        last step. What follows is what a simulator with these options makes of the state.
+        State and external systems are kept, and so are counters and the forces of the last step,
+        except with `Midas`. The simulation goes on as a new simulator with these options would from
+        this state.
 
         Parameters
         ----------
@@ -379,9 +431,9 @@ class Simulator(Shown):
             take_over_options(self.session, integrator)
 
     def take_over(self) -> None:
-        """Take over what is in model and data, as every advance does, without a step.
+        """Take over the contents of model and data, as every advance does, without a step.
 
-        What follows depends on that alone, whatever was simulated before.
+        What follows depends on these alone.
 
         Raises
         ------
@@ -415,7 +467,7 @@ class Simulator(Shown):
         """Write a checkpoint: the simulator with its model and all that it knows.
 
         `load` makes a simulator of it that goes on to the same bits, with the same version of
-        MuJoCo. A file that is there is replaced only once the new one is complete.
+        MuJoCo. An existing file is replaced only once the new one is complete.
 
         Raises
         ------

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Literal
 
 import mujoco
 import numpy as np
@@ -13,9 +15,13 @@ from numpy.typing import ArrayLike
 from asperity.arguments import as_array
 from asperity.errors import ArgumentError, Status
 from asperity.shown import Shown
+from asperity.simulator.columns import data_frame
 from asperity.simulator.current_contacts import Contacts
+from asperity.simulator.history import History
 from asperity.simulator.interpolation import interpolate
+from asperity.simulator.plots import plot_series
 from asperity.simulator.report import Statistics
+from asperity.simulator.trajectory_columns import columns_of
 from asperity.simulator.trajectory_file import read_fields, write_fields
 
 __all__ = ["Trajectory"]
@@ -41,6 +47,15 @@ class Trajectory(Shown):
         Controls from each time on; those of the last time are those that led there.
     t_events : list of ndarray
         Times [s] at which each event occurred, if events were asked for.
+    act : ndarray, shape (n, na)
+        Activations of actuators; between accepted steps they are those of the step before.
+    sensordata : ndarray, shape (n, nsensordata)
+        Readings of sensors at every time, if they were asked for; otherwise of shape (0, 0).
+    system_outputs : list of ndarray
+        What each external system exerts at every time [N, Nm], shape (n, outputs), with the
+        sensors.
+    history : History or None
+        What attempted steps were, if it was asked for.
     """
 
     model: mujoco.MjModel
@@ -53,6 +68,10 @@ class Trajectory(Shown):
     message: str = ""
     ctrl: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     t_events: list[np.ndarray] = field(default_factory=list)
+    act: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    sensordata: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    system_outputs: list[np.ndarray] = field(default_factory=list)
+    history: History | None = None
 
     @property
     def success(self) -> bool:
@@ -82,8 +101,45 @@ class Trajectory(Shown):
             )
         return interpolate(self.model, self.time, self.qpos, self.qvel, times)
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write everything, the model included, to an ``.npz`` file, which `load` reads.
+    def to_pandas(self) -> Any:
+        """A ``pandas.DataFrame`` of times, states, controls and sensors, by the model's names.
+
+        Raises
+        ------
+        MissingExtra
+            If pandas is not installed.
+        """
+        groups = columns_of(self.model, self)
+        series = {name: values for group in groups.values() for name, values in group.items()}
+        return data_frame({"time": self.time, **series})
+
+    def plot(self) -> Any:
+        """A ``matplotlib`` figure of positions, velocities, controls and sensors over time.
+
+        ``trajectory.history.plot()`` draws what steps were.
+
+        Raises
+        ------
+        MissingExtra
+            If matplotlib is not installed.
+        """
+        return plot_series(self.time, columns_of(self.model, self))
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        model: Literal["inside", "beside", "omitted"] = "inside",
+    ) -> Path:
+        """Write everything to an ``.npz`` file, which `load` reads.
+
+        Parameters
+        ----------
+        path : path
+        model : {"inside", "beside", "omitted"}
+            Where the model goes: into the file; beside it, into a file that is named after its
+            content and is the same for all trajectories of a model; or nowhere, so that it is to be
+            given to `load`.
 
         Its arrays have the names of the fields; those of contacts, which follow one another, begin
         with ``contact_``, and ``contact_start[i]`` is the first of time i. A file that is there is
@@ -92,14 +148,16 @@ class Trajectory(Shown):
         Raises
         ------
         ArgumentError
-            If the name does not end in ``.npz``.
+            If the name does not end in ``.npz``, or the place of the model is another one.
         OSError
             If the file cannot be written; one that was there has not changed.
         """
         path = Path(path)
         if path.suffix != ".npz":
             raise ArgumentError(f"{path}: trajectories are saved as .npz files.")
-        write_fields(**{**vars(self), "path": path})
+        if model not in ("inside", "beside", "omitted"):
+            raise ArgumentError(f"model must be 'inside', 'beside' or 'omitted', got {model!r}.")
+        write_fields(**{**vars(self), "path": path, "place": model})
         return path
 
     @classmethod
@@ -111,7 +169,9 @@ class Trajectory(Shown):
         Parameters
         ----------
         path : path
-            The ``.npz`` file.
+            The ``.npz`` file. A name with a star, such as ``"run.*.npz"``, means all such files:
+            the parts of a run, one after the other, each of which begins with the state that ended
+            the one before.
         model : mujoco.MjModel, optional
             Instead of the one in the file, which only the version of MuJoCo that wrote it reads.
 
@@ -120,4 +180,24 @@ class Trajectory(Shown):
         ArgumentError
             If the file is not one of a trajectory, or its model cannot be read here.
         """
-        return cls(**read_fields(path, model))
+        path = Path(path)
+        if "*" not in path.name:
+            return cls(**read_fields(path, model))
+        files = sorted(path.parent.glob(path.name))
+        files = [file for file in files if not file.name.startswith("model-")]
+        if not files:
+            raise ArgumentError(f"there is no file {path}.")
+        parts = []
+        for file in files:
+            parts.append(cls(**read_fields(file, model)))
+            model = parts[0].model
+        return _joined(parts)
+
+
+def _joined(parts: list[Trajectory]) -> Trajectory:
+    """Parts of a run as one trajectory; the state between two of them is there once."""
+    whole = copy.copy(parts[-1])
+    for name in ("time", "qpos", "qvel", "ctrl", "act"):
+        rows = [getattr(part, name)[:-1] for part in parts[:-1]]
+        setattr(whole, name, np.concatenate([*rows, getattr(parts[-1], name)]))
+    return whole

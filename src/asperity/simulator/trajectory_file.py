@@ -8,6 +8,7 @@ or texts: reading one runs no code.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 import zipfile
 import zlib
@@ -20,24 +21,33 @@ import numpy as np
 from asperity.errors import ArgumentError, Status
 from asperity.simulator.atomic_files import replaced
 from asperity.simulator.current_contacts import Contacts
+from asperity.simulator.history import History
 from asperity.simulator.report import Statistics
 
 __all__ = ["read_fields", "write_fields"]
 
-_OF_FLEXES = ("flex", "elem", "vert")
-
 
 def write_fields(
-    path: Path, model: mujoco.MjModel, status: Status, stats: Statistics, **arrays: Any
+    path: Path,
+    model: mujoco.MjModel,
+    status: Status,
+    stats: Statistics,
+    place: str,
+    history: History | None,
+    **arrays: Any,
 ) -> None:
     """Write a trajectory's fields; a file that is there stays whole until the new one is."""
-    binary = np.empty(mujoco.mj_sizeModel(model), np.uint8)
-    mujoco.mj_saveModel(model, None, binary)
+    if place != "omitted":
+        arrays |= _model_entries(path, model, beside=place == "beside")
+    if history is not None:
+        arrays |= {f"history_{name}": values for name, values in history.items()}
+    for number, outputs in enumerate(arrays.pop("system_outputs")):
+        arrays[f"system_output_{number}"] = outputs
     contacts = arrays.pop("contacts")
     if contacts:
         counts = [len(one.point) for one in contacts]
         arrays["contact_start"] = np.concatenate([[0], np.cumsum(counts)])
-        for name in Contacts._fields:
+        for name in contacts[0].arrays():
             arrays["contact_" + name] = np.concatenate([getattr(one, name) for one in contacts])
     events = arrays.pop("t_events")
     if events:
@@ -48,10 +58,22 @@ def write_fields(
             file,
             **arrays,
             status=status.name,
-            model=binary,
             mujoco_version=mujoco.__version__,
             **{f"stats_{name}": value for name, value in vars(stats).items()},
         )
+
+
+def _model_entries(path: Path, model: mujoco.MjModel, *, beside: bool) -> dict[str, Any]:
+    """What a file says of the model, in its own words or by the name of the file beside it."""
+    binary = np.empty(mujoco.mj_sizeModel(model), np.uint8)
+    mujoco.mj_saveModel(model, None, binary)
+    if not beside:
+        return {"model": binary}
+    name = f"model-{hashlib.sha256(binary.tobytes()).hexdigest()[:16]}.npz"
+    if not (path.parent / name).exists():
+        with replaced(path.parent / name) as file:
+            np.savez_compressed(file, model=binary)
+    return {"model_file": name}
 
 
 def read_fields(
@@ -74,13 +96,11 @@ def read_fields(
         raise ArgumentError(f"{path} cannot be read ({error.strerror or error}).") from None
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ArgumentError(
-            f"{path} is no trajectory that Trajectory.save has written, or is damaged: {error}"
+            f"{path} was not written by Trajectory.save, or is damaged: {error}"
         ) from None
     missing = [name for name in ("time", "qpos", "qvel", "status") if name not in stored]
     if missing:
-        raise ArgumentError(
-            f"{path} is no trajectory that Trajectory.save has written: it has no {missing[0]!r}."
-        )
+        raise ArgumentError(f"{path} was not written by Trajectory.save: it has no {missing[0]!r}.")
     if model is None:
         model = _model(path, stored)
     if stored["qpos"].shape[1:] != (model.nq,) or stored["qvel"].shape[1:] != (model.nv,):
@@ -101,10 +121,14 @@ def read_fields(
         "qvel": stored["qvel"],
         "status": Status[str(stored["status"])],
         "stats": Statistics(**stats),
-        "contacts": _contacts(stored),
+        "contacts": _contacts(model, stored),
         "message": str(stored.get("message", "")),
         "t_events": _events(stored),
         "ctrl": stored.get("ctrl", np.empty((len(stored["time"]), 0))),
+        "act": stored.get("act", np.empty((0, 0))),
+        "sensordata": stored.get("sensordata", np.empty((0, 0))),
+        "system_outputs": _numbered(stored, "system_output_"),
+        "history": _history(stored),
     }
 
 
@@ -114,23 +138,40 @@ def _events(stored: dict[str, np.ndarray]) -> list[np.ndarray]:
     return np.split(stored["event_time"], stored["event_start"][1:-1])
 
 
-def _contacts(stored: dict[str, np.ndarray]) -> list[Contacts]:
-    if "contact_start" not in stored:
+def _numbered(stored: dict[str, np.ndarray], prefix: str) -> list[np.ndarray]:
+    count = sum(name.startswith(prefix) for name in stored)
+    return [stored[f"{prefix}{number}"] for number in range(count)]
+
+
+def _history(stored: dict[str, np.ndarray]) -> History | None:
+    prefix = "history_"
+    columns = {n.removeprefix(prefix): v for n, v in stored.items() if n.startswith(prefix)}
+    return History(columns) if columns else None
+
+
+def _contacts(model: mujoco.MjModel, stored: dict[str, np.ndarray]) -> list[Contacts]:
+    prefix = "contact_"
+    parts = {n.removeprefix(prefix): v for n, v in stored.items() if n.startswith(prefix)}
+    if not parts:
         return []
-    start = stored["contact_start"]
-    # Of versions that knew point contacts, or geoms, only.
-    none = np.full((int(start[-1]), 2), -1)
-    later = {"contact_patch": none[:, 0], **{"contact_" + name: none for name in _OF_FLEXES}}
-    stored = {**later, **stored}
-    parts = {name: stored["contact_" + name] for name in Contacts._fields}
+    start = parts.pop("start")
     return [
-        Contacts(**{name: part[start[i] : start[i + 1]] for name, part in parts.items()})
+        Contacts(**{n: part[start[i] : start[i + 1]] for n, part in parts.items()}, model=model)
         for i in range(len(start) - 1)
     ]
 
 
 def _model(path: str | os.PathLike[str], stored: dict[str, np.ndarray]) -> mujoco.MjModel:
     advice = "pass the model: Trajectory.load(path, model=...)"
+    if "model_file" in stored:
+        beside = Path(path).parent / str(stored["model_file"])
+        try:
+            with np.load(beside, allow_pickle=False) as file:
+                stored["model"] = file["model"]
+        except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise ArgumentError(
+                f"{path}: its model, {beside}, cannot be read ({error}); {advice}."
+            ) from None
     if "model" not in stored:
         raise ArgumentError(f"{path} holds no model; {advice}.")
     version = str(stored["mujoco_version"])

@@ -21,13 +21,12 @@ import numpy as np
 
 from asperity.errors import SimulationError
 from asperity.simulator import Simulator
-from asperity.simulator.recorder import Recorder
 
-__all__ = ["History", "LocalErrors", "StateRecorder", "local_errors", "windows_of"]
+__all__ = ["LocalErrors", "States", "local_errors", "windows_of"]
 
 
 @dataclass(frozen=True)
-class History:
+class States:
     """Every accepted step of a simulation.
 
     Parameters
@@ -61,27 +60,6 @@ class LocalErrors:
     windows: int
 
 
-class StateRecorder(Recorder):
-    """A recorder that keeps activations too."""
-
-    def start_record(self) -> None:
-        """See `Recorder`."""
-        super().start_record()
-        self._activations: list[np.ndarray] = []
-        self.session.world.table.record_act[0] = self.data.act
-
-    def keep_record(self) -> None:
-        """See `Recorder`."""
-        table = self.session.world.table
-        self._activations.append(table.record_act[: int(table.records)].copy())
-        super().keep_record()
-
-    def history(self) -> History:
-        """All states so far."""
-        time, qpos, qvel = self.record()
-        return History(time, qpos, qvel, np.concatenate(self._activations))
-
-
 def windows_of(time: np.ndarray, length: float, most: int) -> list[tuple[int, int]]:
     """Windows of at least a length [s] that begin and end at given times, no more than so many.
 
@@ -105,7 +83,7 @@ def windows_of(time: np.ndarray, length: float, most: int) -> list[tuple[int, in
 
 
 def local_errors(
-    history: History,
+    history: States,
     reference: Simulator,
     *,
     window: float = 0.025,
@@ -116,7 +94,7 @@ def local_errors(
 
     Parameters
     ----------
-    history : History
+    history : States
     reference : Simulator
         Of the same model, with an integrator whose own error is far below.
     window : float

@@ -10,8 +10,8 @@ import mujoco
 
 from asperity.errors import ArgumentError, SimulationError, Status
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.simulator import Simulator, Statistics
-from asperity.study.local_error import History, LocalErrors, StateRecorder, local_errors
+from asperity.simulator import Recorder, Simulator, Statistics
+from asperity.study.local_error import LocalErrors, States, local_errors
 from asperity.study.methods import Method, study_methods
 
 __all__ = ["Study", "Trial", "work_precision"]
@@ -225,9 +225,9 @@ def _simulate(
     duration: float,
     keyframe: int | str | None,
     contact: ContactParameters | None,
-) -> tuple[History, Status, Statistics]:
+) -> tuple[States, Status, Statistics]:
     """Simulate once for the record, and again for the least wall time."""
-    simulator = StateRecorder(model, integrator=method.make(parameter), contact=contact)
+    simulator = Recorder(model, integrator=method.make(parameter), contact=contact)
     # The first call of a loop is not the simulation's work.
     simulator.warm_up()
     best: Statistics | None = None
@@ -240,20 +240,24 @@ def _simulate(
         if not outcome.success:
             break
     assert best is not None
-    return simulator.history(), outcome.status, best
+    return _states(simulator), outcome.status, best
+
+
+def _states(simulator: Recorder) -> States:
+    return States(*simulator.record(), simulator.activations())
 
 
 def _reference_error(
     model: mujoco.MjModel,
     reference: Simulator,
     method: Method,
-    history: History,
+    history: States,
     step: float,
     window: float,
     contact: ContactParameters | None,
 ) -> LocalErrors:
     """How far the reference is from one of twice its step, in a few windows."""
-    coarse = StateRecorder(model, integrator=method.reference(2.0 * step), contact=contact)
+    coarse = Recorder(model, integrator=method.reference(2.0 * step), contact=contact)
     errors = []
     for begin in _spread(len(history.time) - 1, 4):
         coarse.data.time = history.time[begin]
@@ -263,9 +267,11 @@ def _reference_error(
         coarse.advance_to(coarse.time)
         coarse.start_record()
         if not coarse.advance_to(coarse.time + window, on_failure="return").success:
-            raise SimulationError("the reference failed at twice its step; make it smaller.")
-        own = coarse.history()
-        ends = History(own.time[[0, -1]], own.qpos[[0, -1]], own.qvel[[0, -1]], own.act[[0, -1]])
+            raise SimulationError(
+                "the reference failed at twice its step; choose a smaller reference_step."
+            )
+        own = _states(coarse)
+        ends = States(own.time[[0, -1]], own.qpos[[0, -1]], own.qvel[[0, -1]], own.act[[0, -1]])
         errors.append(local_errors(ends, reference, window=0.5 * window))
     return LocalErrors(
         math.sqrt(sum(e.position**2 for e in errors) / len(errors)),

@@ -50,17 +50,17 @@ class SystemInput(NamedTuple):
 class ExternalSystem:
     """A controller or force element beside the multibody system (CENIC III-C, V-C).
 
-    With a state z it evolves as ``ż = derivative(z, x)`` and exerts ``output(z, x)``. Integrators
-    that solve for the velocities of a step's end (`Cenic` by step doubling, `Icf`, `Sap`, `Tamsi`)
-    linearise both by forward differences once at the beginning of a step and integrate them
-    implicitly with the multibody system: a stiff controller makes no step shorter than accuracy
-    demands. Classical integrators evaluate both with the rest of the dynamics.
+    Its state z evolves as ``ż = derivative(z, x)``, and its efforts are ``output(z, x)``.
+    Integrators that solve for the velocities of a step's end (`Cenic` by step doubling, `Icf`,
+    `Sap`, `Tamsi`) linearise both by forward differences once at the beginning of a step and
+    integrate them implicitly with the multibody system, so a stiff controller shortens no steps.
+    Classical integrators evaluate both with the rest of the dynamics.
 
-    Subclasses define ``output``, ``derivative`` if there is a state, and the attributes that are
-    not as below. Both functions must depend on nothing but their arguments and attributes that
-    change only between calls of `Simulator.advance_to` or in a control callback: they are called
-    at states that are tried and not taken. An exception in them ends the advance as it is, with the
-    state of the last accepted step; values that are not finite make the step fail.
+    Subclasses define ``output``, ``derivative`` if there is a state, and attributes that differ
+    from those below. Both functions are also called at trial states. They must depend only on their
+    arguments and on attributes that change between calls of `Simulator.advance_to` or in a control
+    callback. An exception in them ends the advance with the state of the last accepted step; values
+    that are not finite make the step fail.
 
     Attributes
     ----------
@@ -70,8 +70,8 @@ class ExternalSystem:
         Joints on which the system acts by generalized forces [N, Nm], the first of its outputs: one
         per dof.
     actuators : sequence of str
-        Actuators that the system commands, the rest of its outputs: their forces [N, Nm], in place
-        of what MuJoCo would make of ``ctrl``.
+        Actuators that the system commands, the rest of its outputs: their forces [N, Nm] replace
+        those that follow from ``ctrl``.
     initial_state : sequence of float
         z at the beginning, and after `Simulator.reset`.
     effort_limit : None, float or sequence
@@ -85,14 +85,13 @@ class ExternalSystem:
         False for explicit treatment: forces and rates are those of the beginning of a step.
     coupled : bool
         Whether gains between different outputs are implicit too, for outputs on at most two
-        kinematic trees. Else every output is implicit in its own velocity alone, as in the paper,
-        which saves work where nothing is coupled.
+        kinematic trees. Otherwise every output is implicit in its own velocity alone, as in the
+        paper.
     linear : bool
         Whether both functions are linear (affine) in z, positions and velocities: differences are
         then exact to round-off.
     error_weight : float
-        Weight of z in the norm that `Cenic` compares with its accuracy; 0, as in the paper, for not
-        at all.
+        Weight of z in the norm that `Cenic` compares with its accuracy; 0 as in the paper.
     parameters : ndarray, shape (p,)
         Numbers for the functions, which may be written between steps.
     """

@@ -235,7 +235,8 @@ class Coupling(HoldsAddresses):
         for function in self._functions:
             function.raise_failure()
         raise SimulationError(
-            "an external system failed inside of a step, and not when it was called again."
+            "an external system failed within a step, but not when it was called again; its "
+            "functions must depend on their arguments alone."
         )
 
     def complaint(self) -> str:

@@ -281,7 +281,7 @@ class InverseDynamicsController(PidController):
             if other < 0 or model.jnt_type[other] != control.jnt_type[j]:
                 raise ArgumentError(
                     f"{self.label}: joint {name!r} of the control model is not in the simulated "
-                    "one; control a model with the same names."
+                    "one; both models must have the same names of joints."
                 )
             end = own_start[j + 1] if j + 1 < control.njnt else size
             count = int(end - own_start[j])

@@ -94,7 +94,7 @@ class Suction(ExternalSystem):
         else:
             self._target_ids = [self._geom(model, name) for name in self.targets]
         if not self._target_ids:
-            raise ArgumentError(f"{self.label} has nothing to pull: no geom moves freely of it.")
+            raise ArgumentError(f"{self.label} has nothing to pull: no geom can move away from it.")
         trees |= {self._tree(model, geom) for geom in self._target_ids}
         self._dofs = [dof for dof in range(model.nv) if int(model.dof_treeid[dof]) in trees]
 

@@ -8,9 +8,34 @@ import socket
 import webbrowser
 from collections.abc import Mapping
 
-__all__ = ["browser_is_near", "directions", "open_browser"]
+from asperity.errors import ArgumentError
+
+__all__ = ["browser_is_near", "check_address", "directions", "open_browser"]
 
 _EVERYWHERE = ("0.0.0.0", "::")
+
+
+def check_address(host: str, port: int) -> None:
+    """Refuse an address on which no server can listen, whatever else runs there.
+
+    Raises
+    ------
+    ArgumentError
+        If there is no such port, or this machine has no such address.
+    """
+    if not 0 <= port < 2**16:
+        raise ArgumentError(f"port must be between 0 and 65535, got {port}.")
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, 0, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        with socket.socket(family, kind, protocol) as listener:
+            listener.bind(address)
+    except (OSError, UnicodeError) as error:
+        raise ArgumentError(
+            f"host {host!r} is no address of this machine ({error}); use 127.0.0.1, or 0.0.0.0 to "
+            "let everybody connect."
+        ) from None
 
 
 def browser_is_near(environment: Mapping[str, str] = os.environ) -> bool:
@@ -43,8 +68,8 @@ def directions(host: str, port: int, environment: Mapping[str, str] = os.environ
     connection = environment.get("SSH_CONNECTION", "").split()
     if host in _EVERYWHERE:
         lines.append(
-            f"Whoever reaches port {port} of this machine, {socket.gethostname()}, sees and "
-            "controls it."
+            f"Everybody who can reach port {port} of this machine, {socket.gethostname()}, can see "
+            "and control the simulation."
         )
     elif connection:
         # The address under which the user reached this machine is the third.

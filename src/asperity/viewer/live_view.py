@@ -15,7 +15,7 @@ from asperity.arguments import as_number
 from asperity.errors import ArgumentError
 from asperity.media.web_scene import import_viser, silent
 from asperity.simulator import Simulator
-from asperity.viewer.address import browser_is_near, directions, open_browser
+from asperity.viewer.address import browser_is_near, check_address, directions, open_browser
 from asperity.viewer.panel import Panel
 from asperity.viewer.picture import Picture
 from asperity.viewer.session import Session
@@ -50,6 +50,7 @@ class View:
         if not (math.isfinite(speed) and speed > 0.0):
             raise ArgumentError(f"speed must be positive and finite, got {speed}.")
         viser = import_viser("A live view", "view")
+        check_address(host, port)
         self.session = Session(simulator, speed=speed)
         with silent():
             self.server = viser.ViserServer(host=host, port=port, verbose=False)
@@ -206,8 +207,8 @@ def view(
     if isinstance(model, Simulator):
         if options:
             raise ArgumentError(
-                f"{', '.join(options)}: options of a simulator, which has its own already; give "
-                "them to it."
+                f"view does not take {', '.join(options)} with a Simulator, which has its own; "
+                "give them to the Simulator."
             )
         simulator = model
     else:

@@ -6,7 +6,7 @@ import copy
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, SupportsIndex
+from typing import Any, ClassVar, SupportsIndex
 
 import mujoco
 import numpy as np
@@ -16,11 +16,13 @@ from asperity.arguments import as_array, as_number, is_count
 from asperity.compiled import HoldsAddresses
 from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError
+from asperity.fixed_attributes import FixedAttributes
 from asperity.integrators import Integrator
-from asperity.loading import load_model
+from asperity.loading import LoadReport, load_model
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import (
+    check_contact,
     check_count,
     check_integrator,
     check_stiction_tolerance,
@@ -40,7 +42,7 @@ from asperity.worlds.world_rows import WorldRows
 __all__ = ["Batch"]
 
 
-class Batch(HoldsAddresses):
+class Batch(FixedAttributes, HoldsAddresses):
     """Many worlds of one model, which advance in compiled code on a pool of threads.
 
     Parameters
@@ -55,17 +57,11 @@ class Batch(HoldsAddresses):
         As for `Simulator`.
     threads : int, optional
         Threads that advance worlds; as many as this process may run at once by default.
-    joint_stiction_tolerance : float
+    joint_stiction_tolerance : float, optional
         As for `Simulator`.
     systems : sequence of ExternalSystem
         As for `Simulator`. Every world gets copies, with states and parameters of their own:
         `systems` and `system_state`.
-
-    Attributes
-    ----------
-    model : mujoco.MjModel
-        Of all worlds, but for what `vary` has made their own. Its numbers may be changed between
-        calls, as those of a `Simulator`'s.
 
     Raises
     ------
@@ -89,6 +85,11 @@ class Batch(HoldsAddresses):
     A batch runs in one thread at a time, and cannot be copied.
     """
 
+    instead: ClassVar = dict.fromkeys(
+        ("count", "integrator", "model", "systems", "threads", "accuracy", "time_step"),
+        "make a Batch with it",
+    )
+
     def __init__(
         self,
         model: str | os.PathLike[str] | mujoco.MjSpec | mujoco.MjModel,
@@ -97,19 +98,20 @@ class Batch(HoldsAddresses):
         integrator: Integrator | None = None,
         contact: ContactParameters | None = None,
         threads: int | None = None,
-        joint_stiction_tolerance: float = 1e-3,
+        joint_stiction_tolerance: float | None = None,
         systems: Sequence[ExternalSystem] = (),
     ) -> None:
         integrator, count = check_integrator(integrator), check_count("count", count)
         threads = available_threads() if threads is None else check_count("threads", threads)
-        tolerance = check_stiction_tolerance(joint_stiction_tolerance)
-        self.model, self.load_report = load_model(model)
+        tolerance = check_stiction_tolerance(joint_stiction_tolerance, integrator)
+        contact = check_contact(contact)
+        self._model, self._load_report = load_model(model)
         check_supported(
             self.model,
             every_actuator=integrator.takes_every_actuator,
             every_friction=integrator.takes_every_friction,
         )
-        self.integrator = integrator
+        self._integrator = integrator
         self._rows = WorldRows(self.model, count)
         crew = Crew(min(count, threads))
         self._crew = crew
@@ -137,6 +139,39 @@ class Batch(HoldsAddresses):
     mocap_pos = row_view("mocap_pos", "Positions of mocap bodies [m], shape (n, nmocap, 3).")
     mocap_quat = row_view("mocap_quat", "Quaternions of mocap bodies, shape (n, nmocap, 4).")
     eq_active = row_view("eq_active", "Whether equalities are switched on, 1 or 0, shape (n, neq).")
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The model of all worlds, but for what `vary` has made their own.
+
+        Its numbers may be changed between calls, as those of a `Simulator`'s.
+        """
+        return self._model
+
+    @property
+    def load_report(self) -> LoadReport:
+        """What was dropped, ignored or found unusual in the model."""
+        return self._load_report
+
+    @property
+    def integrator(self) -> Integrator:
+        """How to advance."""
+        return self._integrator
+
+    @property
+    def contact(self) -> ContactParameters:
+        """Contact parameters of all worlds, but for what `vary` has made their own.
+
+        Others may be put there between calls.
+        """
+        return self._worlds.contact
+
+    @contact.setter
+    def contact(self, contact: ContactParameters) -> None:
+        contact = check_contact(contact)
+        with self._claim:
+            self._worlds.take_contact(contact)
+            self._follow_model()
 
     @property
     def count(self) -> int:
@@ -312,7 +347,10 @@ class Batch(HoldsAddresses):
             An array of ``MjModel`` of real numbers that enter the motion: ``"geom_friction"``,
             ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …; with `Midas` also
             ``"mesh_vert"``. Or an option of it: ``"opt.gravity"``, ``"opt.wind"``,
-            ``"opt.density"``, ``"opt.viscosity"``, ….
+            ``"opt.density"``, ``"opt.viscosity"``, …. Or a contact parameter:
+            ``"contact.stiffness"``, ``"contact.friction"``, …, which hold for every pair without
+            values of its own, as in `ContactParameters`, or ``"contact.geom_stiffness"``, …, the
+            geoms' own values, NaN where there is none.
 
         Returns
         -------
@@ -333,10 +371,13 @@ class Batch(HoldsAddresses):
                 self._variations = Variations(
                     self.model, self.count, meshes=self._worlds.have_models
                 )
-            return self._variations.vary(field)
+            return self._variations.vary(field, self._worlds.materials)
 
     def world_model(self, world: int) -> mujoco.MjModel:
-        """A copy of the model with the fields that `vary` has made a world's own."""
+        """A copy of the model with the fields that `vary` has made a world's own.
+
+        Contact parameters are not part of a model.
+        """
         number = self._number(world)
         if self._variations is None:
             return copy.copy(self.model)

@@ -13,7 +13,9 @@ from asperity.compiled.compilation import compile_kernels
 from asperity.errors import ArgumentError, ModelError, Status
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.derived_bounds import DECIDING, update_bounds
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.support import check_supported
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.constraint_forces import FORCE_KERNELS
@@ -74,6 +76,7 @@ class CompiledWorlds(HoldsAddresses):
         )
         self._make()
         self._watch = ModelWatch(model)
+        self._other_contact = False
         self._following = np.zeros(1, np.int64)
         self._job = self._new_job(_NO_ROLLOUT)
         self._counts = np.zeros_like(self._lanes[0].counters.read())
@@ -93,6 +96,34 @@ class CompiledWorlds(HoldsAddresses):
         """A job, with nothing to do."""
         following = self._following.ctypes.data
         return Table(JOB, following=following, worlds=np.zeros(0, np.int64), **fields)
+
+    @property
+    def materials(self) -> ResolvedMaterials:
+        """Contact parameters of worlds that have none of their own."""
+        return self.plant.materials
+
+    @property
+    def contact(self) -> ContactParameters:
+        """Contact parameters that all worlds share."""
+        return self._contact
+
+    def take_contact(self, contact: ContactParameters) -> None:
+        """Take other contact parameters, which the next call follows.
+
+        Raises
+        ------
+        ArgumentError, ModelError
+            If they do not fit the model. Nothing has then changed.
+        """
+        before, counts = self._contact, self.counts
+        self._contact = contact
+        try:
+            compile_kernels(contact_kernels(self._model, contact), "the contact parameters")
+            self._make()
+        except Exception:
+            self._contact = before
+            raise
+        self._counts, self._other_contact = counts, True
 
     def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
         """Let worlds share the plant, with memory for what steps deliver if that is to be kept."""
@@ -130,9 +161,13 @@ class CompiledWorlds(HoldsAddresses):
             If it is another mechanism now, or cannot be simulated; nothing has then changed.
         """
         if not self._watch.changed():
-            return False
+            again, self._other_contact = self._other_contact, False
+            return again
         self._watch.refuse_other_structure()
         check_supported(self._model)
+        self._other_contact = False
+        if not DECIDING.isdisjoint(name for name, _ in self._watch.changed_fields()):
+            update_bounds(self._model)
         counts = self.counts
         self._make()
         self._counts = counts
@@ -151,7 +186,8 @@ class CompiledWorlds(HoldsAddresses):
             w = int(world)
             address, model, in_place = variations.make(w)
             try:
-                plant = self.plant.variant(address, None if in_place else model)
+                materials = variations.materials(w, self.plant.materials)
+                plant = self.plant.variant(address, None if in_place else model, materials)
                 plant.model = model
                 detection = self._lanes[0].detection_for(plant)
             except (ArgumentError, ModelError) as error:

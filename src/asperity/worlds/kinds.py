@@ -8,7 +8,7 @@ import mujoco
 
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.simulator.checks import check_arguments
+from asperity.simulator.checks import check_arguments, check_contact
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew
@@ -36,7 +36,7 @@ def make_worlds(
         If the systems are no list of external systems, or cannot be used with the model.
     """
     check_arguments(model, None, None, systems)
-    contact = ContactParameters() if contact is None else contact
+    contact = check_contact(contact)
     if len(systems) == 0 and integrator.make_method().base.evaluates_plant:
         return CompiledWorlds(model, integrator, contact, joint_stiction_tolerance, crew)
     return SimulatedWorlds(model, integrator, contact, joint_stiction_tolerance, crew, systems)

@@ -61,7 +61,7 @@ def resolve_arrays(
     """
     if control_spec & ~_USER:
         raise ArgumentError(
-            f"control_spec {control_spec} has other bits than those of mjSTATE_USER, {_USER}."
+            f"control_spec {control_spec} has bits that mjSTATE_USER, {_USER}, does not have."
         )
     if nstep is not None and not (is_count(nstep) and nstep >= 0):
         raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
@@ -131,8 +131,7 @@ def _length(axis: int, known: int | None, given: dict[str, np.ndarray | None], w
             continue
         if wanted is not None and array.shape[axis] != wanted:
             raise ArgumentError(
-                f"{name} is for {array.shape[axis]} {what}, and what was given besides for "
-                f"{wanted}."
+                f"{name} is for {array.shape[axis]} {what}, and the other arrays are for {wanted}."
             )
         wanted = array.shape[axis]
     return 1 if wanted is None else wanted

@@ -23,7 +23,9 @@ from asperity.integrators import Integrator
 from asperity.plant import native
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import ModelWatch
+from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.support import check_supported
+from asperity.simulator.model_changes import take_over_materials
 from asperity.simulator.simulator import Simulator
 from asperity.simulator.state_vector import EXCHANGED, STATE_BITS
 from asperity.systems import ExternalSystem
@@ -70,6 +72,7 @@ class SimulatedWorlds(HoldsAddresses):
         self._simulators: list[Simulator] = []
         # Of the shared model, once simulators have models of their own.
         self._watch: ModelWatch | None = None
+        self._other_contact = False
 
     def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
         """Make a simulator for every world, unless they are there."""
@@ -82,10 +85,30 @@ class SimulatedWorlds(HoldsAddresses):
                 Simulator(self._model, **self._options, systems=_copies(self._systems))
                 for _ in range(rows.count)
             ]
+        self._materials = self._simulators[0].session.plant.materials
         self._states = [
             np.zeros((rows.count, len(system.initial_state))) for system in self._systems
         ]
         self._put_states(range(rows.count))
+
+    @property
+    def materials(self) -> ResolvedMaterials:
+        """Contact parameters of worlds that have none of their own."""
+        return self._materials
+
+    @property
+    def contact(self) -> ContactParameters:
+        """Contact parameters that all worlds share."""
+        found: ContactParameters = self._options["contact"]
+        return found
+
+    def take_contact(self, contact: ContactParameters) -> None:
+        """See `asperity.worlds.compiled_worlds.CompiledWorlds.take_contact`."""
+        for sim in self._simulators:
+            sim.contact = contact
+        self._options["contact"] = contact
+        self._materials = self._simulators[0].session.plant.materials
+        self._other_contact = True
 
     @property
     def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
@@ -123,7 +146,8 @@ class SimulatedWorlds(HoldsAddresses):
             If it is another mechanism now, or cannot be simulated; nothing has then changed.
         """
         if self._watch is None or not self._watch.changed():
-            return False
+            again, self._other_contact = self._other_contact, False
+            return again
         self._watch.refuse_other_structure()
         check_supported(self._model, every_actuator=self._takes_every_actuator)
         for sim in self._simulators:
@@ -137,7 +161,14 @@ class SimulatedWorlds(HoldsAddresses):
             self._simulators = [_with_own_model(sim) for sim in self._simulators]
             self._watch = ModelWatch(self._model, meshes=True)
         for w in worlds:
-            variations.write(int(w), self._simulators[w].model)
+            session = self._simulators[w].session
+            variations.write(int(w), session.model)
+            try:
+                materials = variations.materials(int(w), self._materials)
+            except ArgumentError as error:
+                raise ArgumentError(f"world {w}: {error}") from None
+            if materials is not self._materials:
+                take_over_materials(session, materials)
             variations.remember(int(w))
 
     def advance(

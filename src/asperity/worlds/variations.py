@@ -15,9 +15,13 @@ import numpy as np
 from asperity.compiled import HoldsAddresses
 from asperity.errors import ArgumentError, ModelError
 from asperity.plant import native
+from asperity.plant.model.derived_bounds import DECIDING, update_bounds
+from asperity.plant.model.finite import check_signs
 from asperity.plant.model.model_watch import is_watched
+from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import reset_data
+from asperity.worlds.varying_contact import CONTACT, contact_values, world_materials
 from asperity.worlds.varying_fields import OPTION, field_values, template_of, write_field
 
 __all__ = ["Variations"]
@@ -30,10 +34,7 @@ _STRUCT = native.struct_size("mjModel")
 _DERIVED = frozenset({"bvh_aabb"})
 
 # Read by MuJoCo alone: not copied by the plant, nor of any other use than as numbers.
-_READ_IN_PLACE = frozenset(
-    {"geom_friction", "pair_friction", "body_mass", "body_inertia", "body_subtreemass"}
-    | {"body_invweight0", "dof_invweight0", "dof_M0", "dof_length", "actuator_acc0"}
-)
+_READ_IN_PLACE = frozenset({"geom_friction", "pair_friction", "body_mass", "body_inertia"})
 
 # From which initial states and inputs follow.
 _INITIAL = frozenset({"qpos0", "body_pos", "body_quat"})
@@ -57,6 +58,7 @@ class Variations(HoldsAddresses):
         self._data = mujoco.MjData(model)
         self.forget_model()
         self._values: dict[str, np.ndarray] = {}
+        self._contact: dict[str, np.ndarray] = {}
         self._known: dict[str, np.ndarray] = {}
         self._structs: dict[int, tuple[np.ndarray, list[np.ndarray]]] = {}
         self._taken: set[int] = set()
@@ -66,19 +68,36 @@ class Variations(HoldsAddresses):
         """Whether worlds begin in states of their own."""
         return not _INITIAL.isdisjoint(self._values)
 
-    def vary(self, name: str) -> np.ndarray:
-        """Let a field vary; returns its values, shape (count, ...).
+    def vary(self, name: str, materials: ResolvedMaterials) -> np.ndarray:
+        """Let a field, or a contact parameter, vary; returns its values, shape (count, ...).
 
         Raises
         ------
         ArgumentError
             If the model has no such field, or its numbers do not enter the motion.
         """
-        if name not in self._values:
-            template = template_of(self._model, name, meshes=self._meshes)
-            self._values[name] = np.repeat(template[None], self._count, axis=0)
-            self._known[name] = self._values[name].copy()
-        return self._values[name]
+        of_contact = isinstance(name, str) and name.startswith(CONTACT)
+        found = self._contact if of_contact else self._values
+        if name not in found:
+            if of_contact:
+                template = contact_values(materials, name)
+            else:
+                template = template_of(self._model, name, meshes=self._meshes)
+            found[name] = np.repeat(template[None], self._count, axis=0)
+            self._known[name] = found[name].copy()
+        return found[name]
+
+    def materials(self, w: int, shared: ResolvedMaterials) -> ResolvedMaterials:
+        """Contact parameters of a world.
+
+        Raises
+        ------
+        ArgumentError
+            If one of them is negative or infinite.
+        """
+        if not self._contact:
+            return shared
+        return world_materials(shared, {name: v[w] for name, v in self._contact.items()})
 
     def changed(self) -> np.ndarray:
         """Numbers of the worlds whose values are other ones than were taken over last.
@@ -89,10 +108,13 @@ class Variations(HoldsAddresses):
             If one of them is not finite.
         """
         differs = np.zeros(self._count, bool)
-        for name, values in self._values.items():
-            now = values.reshape(self._count, -1)
-            # Of a number that is none this is true as well.
-            differs |= np.any(now != self._known[name].reshape(self._count, -1), axis=1)
+        for name, values in (*self._values.items(), *self._contact.items()):
+            now, known = values.reshape(self._count, -1), self._known[name].reshape(self._count, -1)
+            other = now != known
+            if name in self._contact:
+                other &= ~(np.isnan(now) & np.isnan(known))
+            # Of a field's number that is none this is true as well.
+            differs |= np.any(other, axis=1)
         worlds = np.flatnonzero(differs)
         for w in worlds:
             for name, values in self._values.items():
@@ -102,6 +124,8 @@ class Variations(HoldsAddresses):
 
     def varied(self) -> np.ndarray:
         """Numbers of the worlds whose values are other ones than the model's, or have been."""
+        if self._contact:
+            return np.arange(self._count)
         differs = np.isin(np.arange(self._count), list(self._taken))
         for name, values in self._values.items():
             shared = field_values(self._model, name)
@@ -111,7 +135,7 @@ class Variations(HoldsAddresses):
     def remember(self, w: int) -> None:
         """Take the values of a world for known."""
         self._taken.add(w)
-        for name, values in self._values.items():
+        for name, values in (*self._values.items(), *self._contact.items()):
             self._known[name][w] = values[w]
 
     def forget_model(self) -> None:
@@ -127,6 +151,8 @@ class Variations(HoldsAddresses):
         arrays = {name for name in self._values if not name.startswith(OPTION)}
         if not _READ_IN_PLACE.issuperset(arrays) or "body_mass" in arrays:
             mujoco.mj_setConst(model, self._data)
+        if not DECIDING.isdisjoint(arrays):
+            update_bounds(model)
 
     def model(self, w: int) -> mujoco.MjModel:
         """A copy of the model with a world's values."""
@@ -153,12 +179,14 @@ class Variations(HoldsAddresses):
         mould = self._mould
         self.write(w, mould)
         quick = _READ_IN_PLACE.issuperset(self._values)
-        if not quick:
-            try:
+        try:
+            if quick:
+                check_signs(mould, self._values)
+            else:
                 # What an actuator acts on does not vary, and the batch has looked at it.
                 check_supported(mould, every_actuator=True)
-            except ModelError as error:
-                raise ModelError(f"world {w}: {error}") from None
+        except ModelError as error:
+            raise ModelError(f"world {w}: {error}") from None
         struct = native.memory(self._model._address, _STRUCT // _WORD).copy()
         for name, values in self._values.items():
             if name.startswith(OPTION):

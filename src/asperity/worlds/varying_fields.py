@@ -32,7 +32,7 @@ _IN_STEP = "all worlds take the same steps; make a Batch for each time step"
 _MUJOCO_SOLVER = "it is an option of MuJoCo's solver or integrator, which Asperity does not run"
 _SOFT = (
     "contacts and limits have the stiffness of ContactParameters, not MuJoCo's reference; vary "
-    "fields such as geom_friction instead"
+    "'contact.stiffness' instead"
 )
 _REASONS = {
     "timestep": _IN_STEP,
@@ -48,6 +48,29 @@ _REASONS = {
     "sdf_initpoints": "signed distance fields are not simulated",
     "sdf_iterations": "signed distance fields are not simulated",
 }
+
+
+_SOFT_FIELDS = (
+    *("geom_solref", "geom_solimp", "geom_solmix", "eq_solref", "eq_solimp"),
+    *("pair_solref", "pair_solreffriction", "pair_solimp"),
+    *("jnt_solref", "jnt_solimp", "dof_solref", "dof_solimp"),
+    *("tendon_solref_lim", "tendon_solimp_lim", "tendon_solref_fri", "tendon_solimp_fri"),
+)
+_DERIVED = (
+    *("body_subtreemass", "body_invweight0", "dof_invweight0", "dof_M0", "dof_length"),
+    *("tendon_invweight0", "actuator_acc0"),
+)
+_UNREAD = {
+    **dict.fromkeys(
+        _SOFT_FIELDS,
+        "contacts, limits and equalities do not have MuJoCo's reference and impedance; vary "
+        "'contact.stiffness' or 'contact.dissipation' instead",
+    ),
+    **dict.fromkeys(_DERIVED, "MuJoCo derives it from other fields; vary those, as 'body_mass'"),
+    **dict.fromkeys(("geom_gap", "pair_gap"), "contacts within a gap exert no force"),
+    **dict.fromkeys(("geom_rbound", "geom_aabb"), "it follows from sizes; vary 'geom_size'"),
+}
+"""Arrays that do not decide about the motion, and why."""
 
 
 def field_values(model: mujoco.MjModel, name: str) -> np.ndarray:
@@ -88,8 +111,8 @@ def template_of(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray
     if name == "mesh_vert":
         if not meshes:
             raise ArgumentError(
-                "MjModel.mesh_vert cannot vary from world to world, since what MuJoCo's compiler "
-                "derives from meshes is shared; with Midas, which looks at vertices alone, it can."
+                "MjModel.mesh_vert can vary from world to world with Midas alone; others use what "
+                " MuJoCo's compiler derives from meshes, which all worlds share."
             )
         return np.asarray(model.mesh_vert)
     fields = {
@@ -99,6 +122,8 @@ def template_of(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray
         and is_watched(field)
         and getattr(getattr(model, field), "dtype", None) == np.float64
     }
+    if name in _UNREAD:
+        raise ArgumentError(f"MjModel.{name} cannot vary from world to world: {_UNREAD[name]}.")
     if name in fields:
         return np.asarray(getattr(model, name))
     if name == "opt":

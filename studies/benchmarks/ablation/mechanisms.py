@@ -60,28 +60,28 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "mode-test",
-        "Islands are extrapolated only if their contacts keep their modes.",
-        "Extrapolation of everything.",
+        "An island is extrapolated only if its active set does not change within the step.",
+        "Every island is extrapolated.",
         ("cenic",),
         (Body(f"{_METHODS}.extrapolation", "_keeps_modes", "return True"),),
     ),
     Mechanism(
         "closing-test",
-        "Islands whose contacts close much faster before a step than after it stay of first order.",
-        "Extrapolation of whatever keeps its modes.",
+        "An island whose contacts close much faster before a step than after is not extrapolated.",
+        "Every island that keeps its active set is extrapolated.",
         ("cenic",),
         (Body(f"{_METHODS}.extrapolation", "_begins_smoothly", "return True"),),
     ),
     Mechanism(
         "turning-allowance",
-        "The closing test makes allowance for contact directions that turn.",
+        "The closing test allows for contact directions that turn.",
         "The closing test without it.",
         ("cenic",),
         (Value(f"{_METHODS}.extrapolation", "_TURNED", "0.0"),),
     ),
     Mechanism(
         "warm-starts",
-        "Half steps and repeated attempts start their solves from what has been found before.",
+        "Half steps and repeated attempts have warm starts from earlier solves.",
         "The paper's: the mean for the first half, the whole step's end for the second.",
         ("cenic",),
         (
@@ -100,8 +100,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "swings",
-        "What swings ends a step on its sine, which keeps its energy and its time.",
-        "Extrapolation alone, which damps it.",
+        "An oscillator ends a step on its exact sine, which keeps its energy and phase.",
+        "Extrapolation alone, which damps oscillators.",
         ("cenic",),
         (
             Body(
@@ -136,8 +136,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "held-limits",
-        "Limits that hold a joint or tendon are smooth; those that stop one are not.",
-        "No limit that pushes is smooth.",
+        "A limit that holds a joint or tendon does not prevent extrapolation.",
+        "An island with a limit that pushes is not extrapolated.",
         ("cenic",),
         (
             Body(
@@ -156,8 +156,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "spring-share",
-        "Springs that are slow against the step are explicit, and keep their energy as swings do.",
-        "Wholly implicit springs.",
+        "Springs that a step resolves are explicit, and keep their energy as swings do.",
+        "All springs are implicit.",
         ("cenic",),
         (
             Body(
@@ -168,7 +168,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism(
         "energy-balance",
         "Velocities of robots that turn far are scaled to the energy that the step should leave.",
-        "Velocities as solved for.",
+        "Velocities remain as solved.",
         ("cenic", "icf"),
         (
             Body(f"{_METHODS}.step_balance", "balance_doubled_step", "return"),
@@ -177,14 +177,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "impact-resolution",
-        "Steps are refused that are too long for the rebound of an impact.",
+        "A step that is too long for the rebound of an impact is refused.",
         "Error control alone.",
         ("cenic",),
         (Value(_CENIC, "Cenic.resolve_impacts", "False"),),
     ),
     Mechanism(
         "missed-contacts",
-        "Steps are refused that have passed through a contact, or gone deep into a new one.",
+        "A step that has passed through a contact, or gone deep into a new one, is refused.",
         "Error control alone.",
         ("cenic",),
         (
@@ -198,14 +198,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "slip-test",
-        "A solve goes on until slip is known to within a part of the stiction tolerance.",
-        "The paper's criteria alone, by which a change of slip is small that is all of friction.",
+        "A solve goes on until slip is within a part of the stiction tolerance.",
+        "The paper's criteria alone, which do not see slip within the stiction tolerance.",
         ("cenic",),
         (Body("convex.convex_newton", "_slip_is_known", "return True"),),
     ),
     Mechanism(
         "delivered-friction",
-        "Friction is limited by the normal impulse that the step delivers.",
+        "The normal impulse that the step delivers limits friction.",
         "The paper's law: the normal impulse that the state before the step predicts.",
         ("cenic", "icf"),
         (
@@ -215,7 +215,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "trapezoid-fallback",
-        "Steps that the trapezoid would let ring are doubled steps instead.",
+        "Doubled steps replace steps in which the trapezoid would ring.",
         "The paper's trapezoid everywhere.",
         ("trapezoid",),
         (Body(f"{_METHODS}.trapezoid", "_note_rough", "return"),),
@@ -225,7 +225,21 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Gyroscopic and Coriolis forces are those at the mean velocity of a fixed step.",
         "Forces at the step's beginning.",
         ("icf",),
-        (Body(f"{_METHODS}.gyroscopic", "center_gyroscopic_forces", "return OK"),),
+        (Body(f"{_METHODS}.gyroscopic", "find_turning", "return False"),),
+    ),
+    Mechanism(
+        "following-spins",
+        "Gyroscopic forces of free bodies follow the iterates of Newton's method.",
+        "The step's problem is solved again until they are those of its solution.",
+        ("icf",),
+        (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
+    ),
+    Mechanism(
+        "ending-slips",
+        "Newton's step ends where a slip does that it would turn around.",
+        "The tangent, along which the line search stops at one such contact after the other.",
+        ("cenic", "icf"),
+        (Body("convex.potentials.lagged", "_reverses", "return False"),),
     ),
     Mechanism(
         "bdf2",
@@ -236,22 +250,22 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "rebounds",
-        "After an impact bodies part as fast as the dissipation of their contact says.",
+        "After an impact bodies part as fast as the dissipation of their contact allows.",
         "Impacts without a rebound.",
         ("midas",),
         (Body("midas.time.rebounds", "find_rebounds", "return 0"),),
     ),
     Mechanism(
         "anticipation",
-        "Directions of Newton's method count with contacts and limits that they are about to make.",
-        "Newton's own directions.",
+        "Directions of Newton's method anticipate contacts and limits that they lead to.",
+        "Newton's directions without anticipation.",
         ("midas",),
         (
             Body(
                 "midas.newton.anticipation",
                 "anticipate",
                 """
-                engine.anchored = 0
+                engine.newton.anchored = 0
                 return False
                 """,
             ),
@@ -260,13 +274,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism(
         "arcs",
         "Trial states turn links along arcs.",
-        "Straight trial paths, along which links that turn are stretched.",
+        "Trial paths are straight and stretch links that turn.",
         ("midas",),
         (Body("midas.newton.arcs", "follow_arcs", "return"),),
     ),
     Mechanism(
         "prediction",
-        "The first iterate is where rigid links go if they accelerate as in the last step.",
+        "The first iterate is where rigid links move if they accelerate as in the last step.",
         "The state before the step.",
         ("midas",),
         (
@@ -276,7 +290,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "friction-solves",
-        "A step is solved again until friction's normal forces are those of its solution.",
+        "A step is solved again until friction has the normal forces of its own solution.",
         "Normal forces of the step's beginning.",
         ("midas",),
         (Value("midas.preset", "Midas.friction_solves", "1"),),

@@ -11,6 +11,7 @@ from studies.benchmarks.ablation.mechanisms import MECHANISMS, METHODS
 from studies.benchmarks.ablation.results import NOTHING, Results
 from studies.benchmarks.ablation.trial import CLUTTER, GRADES, NEAR_BY, Trial
 from studies.benchmarks.verification.methods import label
+from studies.benchmarks.verification.page import unwrapped
 
 __all__ = ["PAGE", "changes", "write"]
 
@@ -26,17 +27,19 @@ _TITLES = {
 INTRODUCTION = """\
 # What each mechanism is good for
 
-This page shows what verification loses when one mechanism is switched off. `python -m
-studies benchmark ablation` makes the page from a copy of the package for each mechanism;
-`studies/benchmarks/ablation/mechanisms.py` lists them. A mechanism that corrects a
-method has a row here, or it is not in the package.
+Asperity corrects the papers' methods in several places. Each such mechanism has a row here, which
+shows what [verification](verification.md) loses without it.
 
-**How to read the tables.** Every case of [verification](verification.md) is run at {near_by} times
-each accuracy or time step. “Right” counts the runs within the tolerance of their case. Work is that
-of all runs, relative to the first row, and that of the CENIC paper's clutter: five seconds from
-five initial states. A case has changed if the median grade of its five runs is another one;
-**bold** cases are wrong or stopped without the mechanism. Cases next to a tolerance change by
-chance: differences of two runs mean nothing.
+```sh title="from a checkout"
+python -m studies benchmark ablation --mechanisms swings     # one row; all without the option
+```
+
+**How to read the tables.** Every case is run at {near_by} times each accuracy or time step. “Right”
+counts the runs within the tolerance of their case. Solves and iterations are those of all runs,
+relative to the first row, and those of the CENIC paper's clutter: five seconds from five initial
+states. A case is worse or better if the median grade of its five runs changes, at all accuracies or
+time steps or at those in parentheses. **Bold** cases are wrong or stopped without the mechanism.
+Differences of two runs are chance.
 """
 
 Key = tuple[str, float]
@@ -65,13 +68,15 @@ def changes(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[list[str],
         elif grade < old[case, number]:
             better[case].append(f"{number:g}")
 
-    def shown(case: str, numbers: Sequence[str]) -> str:
-        name = f"**{case}**" if case in is_wrong else case
-        return f"{name} ({', '.join(numbers)})"
+    every = len({number for _, number in new})
+
+    def shown(case: str, numbers: Sequence[str], mark: str = "") -> str:
+        where = "" if len(numbers) == every else f" ({', '.join(numbers)})"
+        return f"{mark}{case}{mark}{where}"
 
     return (
-        [shown(case, numbers) for case, numbers in worse.items()],
-        [f"{case} ({', '.join(numbers)})" for case, numbers in better.items()],
+        [shown(case, found, "**" if case in is_wrong else "") for case, found in worse.items()],
+        [shown(case, found) for case, found in better.items()],
     )
 
 
@@ -139,13 +144,13 @@ def _table(method: str, results: Results) -> list[str]:
 def write(results: Results, path: Path = PAGE) -> Path:
     """Write the page."""
     near_by = ", ".join(f"{share:g}" for share in NEAR_BY)
-    introduction = INTRODUCTION.replace("{near_by}", near_by).strip().split("\n\n")
-    lines = ["\n\n".join(" ".join(part.splitlines()) for part in introduction), ""]
+    lines = [unwrapped(INTRODUCTION.replace("{near_by}", near_by)), ""]
+    lines += ["## The mechanisms", "", "| mechanism | what it does | without it |", "|---|---|---|"]
+    lines += [f"| {m.name} | {m.purpose} | {m.replaces} |" for m in MECHANISMS]
+    lines.append("")
     for method in METHODS:
         table = _table(method, results)
         if table:
             lines += [f"## {_TITLES[method]}", "", *table]
-    lines += ["## The mechanisms", "", "| mechanism | what it does | without it |", "|---|---|---|"]
-    lines += [f"| {m.name} | {m.purpose} | {m.replaces} |" for m in MECHANISMS]
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return path

@@ -15,11 +15,11 @@ from pathlib import Path
 import asperity as asp
 from studies.benchmarks.engines.mujoco_engine import build_mjcf
 from studies.benchmarks.scene import scene_from_name
-from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
-from studies.benchmarks.verification.engines.limits import Deadline
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.methods import Method, evaluate, resolve, warm_up
 from studies.benchmarks.verification.page import grade
+from studies.peers.asperity import AsperitySimulate
+from studies.peers.limits import Deadline
 
 __all__ = ["CLUTTER", "GRADES", "NEAR_BY", "STOPPED", "Trial", "run"]
 

@@ -1,7 +1,7 @@
 """MuJoCo: the model (which Asperity loads too) and the stepping.
 
 Methods: ``"newton"`` (MuJoCo chooses dense or sparse algebra), ``"newton-dense"``,
-``"newton-sparse"``; all with elliptic friction cones and the Euler integrator.
+``"newton-sparse"``, ``"cg"``; all with elliptic friction cones and the Euler integrator.
 
 MuJoCo's contacts keep MuJoCo's default ``solref`` and ``solimp``: its soft constraints have no
 parameter that equals a stiffness in N/m, because their compliance scales with the apparent inertia
@@ -17,18 +17,20 @@ import mujoco
 import numpy as np
 
 from studies.benchmarks.engines.base import BodyStates, Counters, Setting
-from studies.benchmarks.scene import GREY, Box, HalfSpace, Scene, Sphere
+from studies.benchmarks.scene import GREY, Box, Capsule, HalfSpace, Scene, Sphere
 
 
 def _numbers(values: float | Sequence[float]) -> str:
     return " ".join(f"{v:.17g}" for v in np.ravel(values))
 
 
-def _geom(shape: Sphere | Box | HalfSpace) -> str:
+def _geom(shape: Sphere | Box | Capsule | HalfSpace) -> str:
     if isinstance(shape, Sphere):
         return f'type="sphere" size="{_numbers(shape.radius)}"'
     if isinstance(shape, Box):
         return f'type="box" size="{_numbers(shape.half_extents)}"'
+    if isinstance(shape, Capsule):
+        return f'type="capsule" size="{_numbers((shape.radius, shape.half_length))}"'
     return 'type="plane" size="2 2 0.1"'
 
 
@@ -55,7 +57,9 @@ def contact_texts(scene: Scene) -> dict[str, str]:
     return texts
 
 
-def build_mjcf(scene: Scene, time_step: float = 2e-3, jacobian: str = "auto") -> str:
+def build_mjcf(
+    scene: Scene, time_step: float = 2e-3, jacobian: str = "auto", solver: str = "Newton"
+) -> str:
     """The scene as MJCF.
 
     Bodies and their geoms are called ``object_0``, ``object_1``…, walls ``wall_0``….
@@ -68,12 +72,14 @@ def build_mjcf(scene: Scene, time_step: float = 2e-3, jacobian: str = "auto") ->
         Of MuJoCo's own stepping [s]; error-controlled integrators ignore it.
     jacobian
         ``"dense"``, ``"sparse"`` or ``"auto"``.
+    solver
+        ``"Newton"`` or ``"CG"``, of MuJoCo's own stepping.
     """
     friction = f'friction="{_numbers(scene.contact.friction)} 0 0" condim="3"'
     lines = [
         f'<mujoco model="{scene.name}">',
         f'<option timestep="{_numbers(time_step)}" gravity="0 0 {_numbers(-scene.gravity)}"'
-        f' cone="elliptic" solver="Newton" jacobian="{jacobian}"/>',
+        f' cone="elliptic" solver="{solver}" jacobian="{jacobian}"/>',
         "<custom>",
         *(f'<text name="{name}" data="{text}"/>' for name, text in contact_texts(scene).items()),
         "</custom>",
@@ -117,9 +123,10 @@ class MujocoRun:
 
     def __init__(self, scene: Scene, setting: Setting) -> None:
         name, _, jacobian = setting.method.partition("-")
-        if name != "newton" or jacobian not in ("", "dense", "sparse"):
+        solvers = {"newton": "Newton", "cg": "CG"}
+        if name not in solvers or jacobian not in ("", "dense", "sparse"):
             raise ValueError(f"MuJoCo has no method {setting.method!r} here")
-        xml = build_mjcf(scene, setting.fixed(), jacobian or "auto")
+        xml = build_mjcf(scene, setting.fixed(), jacobian or "auto", solvers[name])
         self.model = mujoco.MjModel.from_xml_string(xml)
         self.data = mujoco.MjData(self.model)
         self._steps = 0

@@ -44,10 +44,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     os.environ.update({k: os.environ.get(k, v) for k, v in SINGLE_THREAD.items()})
     from studies.benchmarks.verification.families import CASES
     from studies.benchmarks.verification.methods import COLUMNS, OWN, QUICK
-    from studies.benchmarks.verification.page import PAGE, table_of, write
-    from studies.benchmarks.verification.quoted import write_quoted
+    from studies.benchmarks.verification.page import ALL_METHODS, table_of, write, write_page
     from studies.benchmarks.verification.results import RESULTS, Result, load, save
     from studies.benchmarks.verification.runner import run
+    from studies.documents.marks import write_documents
 
     parser = argparse.ArgumentParser(prog="python -m studies verify", description=__doc__)
     parser.add_argument("--cases", help="names or patterns, comma-separated: 'gyro*,belt'")
@@ -58,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--limit", type=float, help="wall time of a method in a case [s]")
     parser.add_argument("--results", type=Path, default=RESULTS, help="JSON, added to")
-    parser.add_argument("--output", type=Path, default=PAGE, help="the page")
+    parser.add_argument("--output", type=Path, default=ALL_METHODS, help="the file of all methods")
     parser.add_argument(
         "--no-output",
         action="store_true",
@@ -73,10 +73,15 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(f"{case.name:24} {case.truth:<12.6g} {case.quantity}")
         print("methods:", ", ".join(columns))
         return
+
+    def publish(found: dict[tuple[str, str], Result]) -> None:
+        print(write(found, args.output))
+        if args.output == ALL_METHODS:
+            print(write_page(found))
+            write_documents()
+
     if args.page_only:
-        print(write(load(args.results), args.output))
-        if args.output == PAGE:
-            write_quoted(load(args.results))
+        publish(load(args.results))
         return
     cases = list(CASES) if args.cases is None else _chosen(args.cases, CASES)
     if args.quick and args.cases is None:
@@ -93,9 +98,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if args.no_output or args.quick:
             print(table_of({(r.case, r.method): r for r in results}, methods))
         elif results:
-            print(write(save(results, args.results), args.output))
-            if args.output == PAGE:
-                write_quoted(load(args.results))
+            publish(save(results, args.results))
     print(f"{len(results)} runs in {time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 

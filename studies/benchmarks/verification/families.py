@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from studies.benchmarks.verification import (
+    collisions,
+    curves,
+    drives,
     flight,
     friction,
     impacts,
+    loads,
     mechanisms,
+    oscillators,
     rest,
+    rigid,
     robots,
     rolling,
+    rubbing,
     smooth,
     tops,
     torsion,
@@ -19,14 +26,18 @@ from studies.benchmarks.verification.case import Case
 __all__ = ["CASES", "FAMILIES"]
 
 FAMILIES: dict[str, tuple[Case, ...]] = {
-    "Impacts": impacts.CASES,
+    "Impacts": impacts.CASES + collisions.CASES,
     "Sliding, sticking, gripping": friction.CASES,
     "Rolling": rolling.CASES,
+    "Rolling on curves": curves.CASES,
+    "Loads, wedges, brakes": loads.CASES + rubbing.CASES,
     "Friction of all kinds": torsion.CASES,
     "Tops": tops.CASES,
     "Rest and toppling": rest.CASES,
-    "Smooth motion": smooth.CASES,
+    "Smooth motion": smooth.CASES + rigid.CASES,
+    "Springs, dampers, dry joints": oscillators.CASES,
     "Mechanisms": mechanisms.CASES,
+    "Actuators and couplings": drives.CASES,
     "Robots in flight": flight.CASES,
     "Robots": robots.CASES,
 }

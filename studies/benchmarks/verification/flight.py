@@ -87,7 +87,7 @@ CASES = (
     Case(
         "flight-spin",
         _ROBOT,
-        "change of its angular momentum, of what it has",
+        "relative change of its angular momentum",
         0.0,
         "angular momentum is conserved.",
         0.01,

@@ -344,7 +344,7 @@ CASES = (
         "A pendulum swings at 8 rad/s into the limit of its joint at 30°.",
         "largest angle [°]",
         30.0,
-        "30°: a limit is not passed.",
+        "30°, because a limit is not passed.",
         0.6,
         _overshoot,
         form=".4g",

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from studies.benchmarks.verification.case import FIELDS, Case, NotApplicable, Simulate, World
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
+from studies.peers.limits import Deadline, OutOfTime, Stopped
 
 __all__ = ["COLUMNS", "FIELDS", "OWN", "PEERS", "QUICK", "evaluate", "label", "resolve", "warm_up"]
 
@@ -49,6 +49,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
     "Other engines": (
         "mujoco",
         "mujoco:careful",
+        "mujoco:speculative",
+        "mujoco:discrete",
+        "rapier@1e-3",
+        "motrixsim@1e-3",
         "drake:cenic@1e-3",
         "drake:cenic@1e-4",
         "drake:sap@1e-2",
@@ -57,7 +61,7 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 }
 """Tables of the page and their columns."""
 
-PEERS = tuple(name for name in COLUMNS["Other engines"] if name.startswith("drake"))
+PEERS = tuple(name for name in COLUMNS["Other engines"] if not name.startswith("mujoco"))
 OWN = tuple(name for names in COLUMNS.values() for name in names if name not in PEERS)
 QUICK = ("cenic@1e-3", "icf@1e-3", "sap@1e-3", "tamsi@1e-3", "mujoco")
 
@@ -91,7 +95,7 @@ def label(name: str) -> str:
 
 def _asperity(name: str, number: float) -> Make | None:
     import asperity as asp
-    from studies.benchmarks.verification.engines.asperity_engine import AsperitySimulate
+    from studies.peers.asperity import AsperitySimulate
 
     makers = {
         "cenic": lambda: asp.Cenic(accuracy=number),
@@ -129,14 +133,23 @@ def resolve(name: str) -> Method:
         number = float(text) if text else 0.0
     except ValueError:
         raise ValueError(f"method {name!r}: {text!r} is not a number") from None
-    if title == "mujoco" or title == "mujoco:careful":
-        from studies.benchmarks.verification.engines import mujoco_engine as engine
+    if title.partition(":")[0] == "mujoco":
+        from studies.peers import mujoco as engine
 
-        settings = (engine.DEFAULT,) if title == "mujoco" else engine.CAREFUL
-        return Method(name, tuple(partial(engine.MujocoSimulate, s) for s in settings))
+        if title in engine.SETTINGS:
+            settings = engine.SETTINGS[title]
+            return Method(name, tuple(partial(engine.MujocoSimulate, s) for s in settings))
     if number > 0.0:
+        if title == "rapier":
+            from studies.peers.rapier import RapierSimulate
+
+            return Method(name, (partial(RapierSimulate, number),))
+        if title == "motrixsim":
+            from studies.peers.motrixsim import MotrixSimulate
+
+            return Method(name, (partial(MotrixSimulate, number),))
         if title in ("drake:cenic", "drake:sap"):
-            from studies.benchmarks.verification.engines.drake_engine import DrakeSimulate
+            from studies.peers.drake import DrakeSimulate
 
             if title == "drake:cenic":
                 return Method(name, (lambda d: DrakeSimulate(accuracy=number, deadline=d),))

@@ -1,4 +1,4 @@
-"""The page: tables of what all methods found, the truth first."""
+"""The page, with the methods that users choose, and the file of all methods; the truth first."""
 
 from __future__ import annotations
 
@@ -8,34 +8,65 @@ from pathlib import Path
 from studies.benchmarks.verification.case import Case
 from studies.benchmarks.verification.families import CASES, FAMILIES
 from studies.benchmarks.verification.methods import COLUMNS, label
-from studies.benchmarks.verification.results import Result
+from studies.benchmarks.verification.results import RESULTS, Result
 
-__all__ = ["PAGE", "cell", "grade", "number", "table_of", "write"]
+__all__ = [
+    "ALL_METHODS",
+    "PAGE",
+    "cell",
+    "grade",
+    "number",
+    "table_of",
+    "unwrapped",
+    "write",
+    "write_page",
+]
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "verification.md"
+ALL_METHODS = RESULTS.with_suffix(".md")
 
 # An error of up to so many tolerances is "near": bold beyond it.
 NEAR = 5.0
 
+SHOWN = (
+    "cenic@1e-3",
+    "cenic@1e-4",
+    "icf@1e-3",
+    "sap@1e-3",
+    "tamsi@1e-3",
+    "midas@1e-2",
+    "rosenbrock2@1e-3",
+    "mujoco",
+    "mujoco:careful",
+    "drake:cenic@1e-3",
+    "drake:sap@1e-3",
+)
+"""Columns of the page; the file of all methods has all."""
+
 INTRODUCTION = """\
 # Verification
 
-This page compares all methods on cases whose outcome is known, including those that go wrong. The
-known outcomes come from textbooks, published tests and converged solutions.
+This page compares methods and engines on cases whose outcome is known, including those that go
+wrong. The known outcomes come from textbooks, published tests and converged solutions.
 
 ```sh title="from a checkout"
 python -m studies verify --jobs 2                    # all cases, and this page
 python -m studies verify --cases 'gyro*,belt' --methods 'cenic@1e-5,icf@*' --no-output
 ```
 
-The cases are in `studies/benchmarks/verification/`. `studies/benchmarks/results/verification.json`
-has all numbers.
+The tables below show one or two settings of each method. [All
+methods](../studies/benchmarks/results/verification.md) has the other settings, pressure fields and
+the classical integrators. The cases are in `studies/benchmarks/verification/`.
 
-**How to read the tables.** A plain number is within the tolerance of the case. An *italic* number
+"""
+
+READING = """\
+## How to read the tables
+
+A plain number is within the tolerance of the case. An *italic* number
 is within five times that tolerance. A **bold** number is wrong. “–” means that the method cannot
-take part: its steps are fixed, it knows one coefficient of friction, or its engine or our
-translation lacks something that the model has. “>N s” was not finished after so much wall time.
-“stopped” gave up. Tables leave out cases in which none of their methods can take part.
+take part, because its steps are fixed, it has one coefficient of friction, or its engine lacks
+something that the model has. “>N s” was not finished after so much wall time. “stopped” gave up.
 
 **Methods.** Numbers after a name are accuracies or time steps. All other options are defaults, with
 two exceptions. `midas` may move touching bodies apart at the start (`overlaps="separate"`). The
@@ -47,18 +78,28 @@ about a millimetre apart.
 
 **Other engines.** `mujoco` has MuJoCo's defaults: Euler, 2 ms, pyramidal cones, its own soft
 contact. `mujoco:careful` has RK4 or implicit, whichever comes nearer to the truth, with 0.5 ms,
-elliptic cones and `impratio` 100. Both get a `solref` of their own for elastic impacts. Drake reads
-the same models. Its boxes get contact points in their corners, because Drake finds one point
-between two flat faces.
+elliptic cones and `impratio` 100. `mujoco:speculative` and `mujoco:discrete` have options that are
+new in MuJoCo 4, with the default or the careful settings, whichever comes nearer. All get a
+`solref` of their own for elastic impacts. Drake reads the same models. Its boxes get contact points
+in their corners, because Drake finds one point between two flat faces. `motrixsim` and `rapier`
+load the models themselves, in single precision. What their loaders drop without a word counts
+against them. Rapier is told where an impact is elastic.
 
-**Converged** truths are those of TAMSI's and ICF's contact, whose friction differs, both in steps
-of 10 µs. Their two numbers are named. A **textbook's** equations are solved by scipy, with the
-method and tolerance named.
+**Truths.** Converged ones are those of TAMSI's and ICF's contact in steps of 10 µs. Their friction
+differs below the stiction tolerance, so two numbers are named. A textbook's equations are solved by
+scipy, with the method and tolerance named.
 
-**What is not a fault.** Positions move with the velocity at the end of a step. A body that slides
-to rest from v in fixed steps therefore stops vδt/2 short: a centimetre from 2 m/s with 10 ms
-(`slide-to-rest`, `landing-slide`). One number also says little where runs scatter. Fifteen
-accuracies around 1e-3 turn the tippe top by 168.5° to 176.5°.
+**Not a fault.** Positions move with the velocity at the end of a step. In fixed steps a body that
+slides to rest from v therefore stops vδt/2 short: a centimetre from 2 m/s with 10 ms
+(`slide-to-rest`, `landing-slide`). Runs of tops scatter: fifteen accuracies around 1e-3 turn the
+tippe top by 168.5° to 176.5°.
+"""
+
+ALL_INTRODUCTION = """\
+# Verification: all methods
+
+[The page of verification](../../../docs/verification.md) explains cases, methods and tables. This
+file has every setting.
 
 **Pressure fields.** `+fields` puts a field into every geom, on a rigid floor. The modulus is a
 hundred times the stiffness per metre (10⁷ Pa for 10⁵ N/m). Bodies that overlap begin where they
@@ -68,7 +109,8 @@ dissipation slows the ball down. There the truth is the law itself, integrated o
 time by an independent program (`studies/benchmarks/verification/field_ball.py`). Three differences
 belong to the law, and all columns agree on them: a capsule rolls on a line, a top feels the
 friction of its patch, and edges of dominoes meet with other normals. At loose accuracies a tall box
-that just touches rocks by the accuracy, and topples early.
+that just touches rocks by the accuracy, and topples early. Cases
+without a truth for fields have no numbers there.
 """
 
 
@@ -183,30 +225,45 @@ def table_of(results: Mapping[tuple[str, str], Result], methods: Sequence[str]) 
     return "\n".join(_table(tuple(CASES.values()), methods, results))
 
 
-def write(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
-    """Write the page."""
-    versions = sorted({part for r in results.values() for part in r.versions.split(", ") if part})
-    # A paragraph is a line: Markdown that wraps by itself.
-    introduction = [
+def unwrapped(text: str) -> str:
+    """A paragraph is a line: Markdown that wraps by itself."""
+    return "\n\n".join(
         part if part.startswith("```") else " ".join(part.splitlines())
-        for part in INTRODUCTION.strip().split("\n\n")
-    ]
-    lines = [
-        "\n\n".join(introduction),
-        "",
-        f"Made with {', '.join(versions)}.",
-        "",
-        *_summary(results),
-    ]
+        for part in text.strip().split("\n\n")
+    )
+
+
+def _made_with(results: Mapping[tuple[str, str], Result]) -> str:
+    versions = sorted({part for r in results.values() for part in r.versions.split(", ") if part})
+    return f"Made with {', '.join(versions)}."
+
+
+def write_page(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
+    """Write the page."""
+    lines = [unwrapped(INTRODUCTION), "", *_summary(results)]
+    lines += [unwrapped(READING), "", _made_with(results), ""]
     for family, cases in FAMILIES.items():
         lines += [f"## {family}", ""]
-        for case in cases:
-            lines.append(
-                f"- **{case.name}.** {case.what} Measured: {case.quantity}. Truth: {case.source}"
-            )
-            if case.field_truth is not None:
-                lines[-1] += f" With fields: {number(case, case.field_truth)}. {case.field_source}"
-        lines.append("")
+        lines += [
+            f"- **{case.name}.** {case.what} Measured: {case.quantity}. Truth: {case.source}"
+            for case in cases
+        ]
+        lines += ["", *_table(cases, SHOWN, results)]
+    path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    return path
+
+
+def write(results: Mapping[tuple[str, str], Result], path: Path = ALL_METHODS) -> Path:
+    """Write the file of all methods."""
+    lines = [unwrapped(ALL_INTRODUCTION), "", _made_with(results), ""]
+    for family, cases in FAMILIES.items():
+        lines += [f"## {family}", ""]
+        fields = [
+            f"- {case.name} with fields: {number(case, case.field_truth)}. {case.field_source}"
+            for case in cases
+            if case.field_truth is not None
+        ]
+        lines += [*fields, ""] if fields else []
         for title, methods in COLUMNS.items():
             table = _table(cases, methods, results)
             if table:

@@ -1,47 +1,21 @@
-"""Numbers of verification that other documents quote: they are written there from the results.
-
-A document says where: ``<!-- verification: NAME -->`` and ``<!-- end -->`` stand around what is
-written, a table on lines of its own or a number within a sentence.
-"""
+"""Tables and numbers of verification that documents quote, by the names that their marks have."""
 
 from __future__ import annotations
 
-import csv
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
+from studies.benchmarks.verification import which_engine
 from studies.benchmarks.verification.case import Case
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import cell, grade, number
-from studies.benchmarks.verification.results import RESULTS, Result
+from studies.benchmarks.verification.results import Result
+from studies.documents.result_files import find
+from studies.documents.tables import markdown
 
-__all__ = ["DOCUMENTS", "quoted", "write_quoted"]
-
-ROOT = Path(__file__).resolve().parents[3]
-CLUTTER = RESULTS.with_name("clutter.csv")
+__all__ = ["text_of"]
 
 Results = Mapping[tuple[str, str], Result]
-
-DOCUMENTS = tuple(
-    ROOT / name
-    for name in (
-        "README.md",
-        "docs/index.md",
-        "docs/inside.md",
-        "docs/integrators/cenic.md",
-        "docs/integrators/classical.md",
-        "docs/integrators/icf.md",
-        "docs/integrators/index.md",
-        "docs/integrators/midas.md",
-        "docs/integrators/sap.md",
-        "docs/integrators/tamsi.md",
-    )
-)
-"""Those that quote verification."""
-
-_MARK = re.compile(r"(<!-- verification: ([\w:@. -]+?) -->)(.*?)(<!-- end -->)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -63,15 +37,9 @@ def _score(results: Results, method: str) -> _Score:
         raise ValueError(f"there are no results of {method!r}")
     done = [r for r in mine if r.status in ("ok", "never")]
     grades = [grade(CASES[r.case], r.value, method) for r in done]
-    counts = [grades.count(level) for level in range(3)]
+    right, near, wrong = (grades.count(level) for level in range(3))
     seconds = sum(r.seconds for r in mine)
-    return _Score(len(mine), *counts, len(mine) - len(done), seconds)
-
-
-def _lines(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    lines += ["| " + " | ".join(row) + " |" for row in rows]
-    return "\n\n" + "\n".join(lines) + "\n\n"
+    return _Score(len(mine), right, near, wrong, len(mine) - len(done), seconds)
 
 
 def _case_row(results: Results, title: str, case: Case, methods: Sequence[str]) -> list[str]:
@@ -81,12 +49,13 @@ def _case_row(results: Results, title: str, case: Case, methods: Sequence[str]) 
 
 def _clutter_row(methods: Sequence[str]) -> list[str]:
     """CPU seconds per simulated second of hard clutter at 1e-3, where there are any."""
-    times: dict[str, str] = {}
-    with CLUTTER.open(encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            if (row["scene"], row["setting"]) == ("clutter-hard", "accuracy 0.001"):
-                name = row["method"].removeprefix("asperity ").replace(" ", ":")
-                times[f"{name}@1e-3"] = f"{float(row['cpu_s_per_s']):.2g}"
+    wanted = {"scene": "clutter-hard", "setting": "accuracy 0.001"}
+    times = {
+        f"{str(row['method']).removeprefix('asperity ').replace(' ', ':')}@1e-3": (
+            f"{row['cpu_s_per_s']:s2}"
+        )
+        for row in find("clutter.csv", wanted)
+    }
     return [times.get(method, "–") for method in methods]
 
 
@@ -116,7 +85,7 @@ def _readme(results: Results) -> str:
         *(_case_row(results, title, CASES[name], methods) for title, name in _SCENES.items()),
         ["20 bodies in hard clutter, CPU s per second", "", *_clutter_row(methods)],
     ]
-    return _lines(["", "truth", *_BESIDE], rows)
+    return markdown(["", "truth", *_BESIDE], rows)
 
 
 _METHODS = {
@@ -143,7 +112,7 @@ def _methods(results: Results) -> str:
         numbers = (s.cases, s.right, s.near, s.wrong, s.stopped)
         rows.append([title, *map(str, numbers)])
     head = ["", "cases", "right", "near", "wrong", "stopped or too slow"]
-    return _lines(head, rows)
+    return markdown(head, rows)
 
 
 _TITLES = {
@@ -235,17 +204,32 @@ def _page(name: str, results: Results) -> str:
     if name == "classical methods":
         times = [f"{_score(results, method).seconds:.0f}" for method in methods]
         rows.append(["wall time of all cases [s]", "", *times])
-    return _lines(["case", "truth", *columns], rows)
+    return markdown(["case", "truth", *columns], rows)
+
+
+def _value(results: Results, case: str, method: str) -> str:
+    """What a method has found in a case, as a plain number."""
+    result = results.get((case, method))
+    if result is None or result.value is None:
+        raise ValueError(f"there is no number of {method!r} in {case!r}")
+    return number(CASES[case], result.value)
 
 
 _TABLES: dict[str, Callable[[Results], str]] = {
     "beside MuJoCo and Drake": _readme,
     "methods": _methods,
+    "which engine": which_engine.table,
 }
 
 
-def _text(name: str, results: Results) -> str:
-    """What stands between the marks of a name."""
+def text_of(name: str, results: Results) -> str:
+    """What stands between the marks of a name.
+
+    Raises
+    ------
+    ValueError
+        If nothing is called so, or there are no results of its method.
+    """
     if name in _TABLES:
         return _TABLES[name](results)
     if name in _PAGES:
@@ -253,20 +237,11 @@ def _text(name: str, results: Results) -> str:
     if name == "cases":
         return str(len(CASES))
     what, _, method = name.partition(" ")
+    if what == "value":
+        return _value(results, *method.split())
     score = _score(results, method)
     if what == "right":
         return f"{score.right} of {score.cases}"
     if what == "wrong":
         return str(score.wrong)
     raise ValueError(f"nothing is called {name!r}")
-
-
-def quoted(text: str, results: Results) -> str:
-    """A document with the numbers that it quotes."""
-    return _MARK.sub(lambda mark: f"{mark[1]}{_text(mark[2], results)}{mark[4]}", text)
-
-
-def write_quoted(results: Results) -> None:
-    """Write the numbers into all documents that quote them."""
-    for path in DOCUMENTS:
-        path.write_text(quoted(path.read_text(encoding="utf-8"), results), encoding="utf-8")

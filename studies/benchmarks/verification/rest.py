@@ -221,9 +221,8 @@ CASES = (
     ),
     Case(
         "toppling-slope",
-        "A box three times as high as wide stands on slopes, μ = 0.9; sought is the least steep "
-        "one on which it topples.",
-        "tangent of the angle",
+        "A box three times as high as wide stands on slopes, μ = 0.9.",
+        "tangent of the least steep slope on which it topples",
         WIDTH / HEIGHT,
         "1/3: the centre of mass is above the edge.",
         0.006,
@@ -231,8 +230,8 @@ CASES = (
     ),
     Case(
         "toppling-push",
-        "The same box on the level turns about an edge; sought is the least spin that topples it.",
-        "spin [rad/s]",
+        "The same box on the level is given a spin about an edge.",
+        "least spin that topples it [rad/s]",
         push_over(),
         "energy: the centre of mass must pass above the edge.",
         0.05,
@@ -249,9 +248,8 @@ CASES = (
     ),
     Case(
         "ladder",
-        "A rod leans between floor and wall, μ = 0.5 on both; sought is the least angle at which "
-        "it stays for 2 s.",
-        "angle [°]",
+        "A rod leans between floor and wall, μ = 0.5 on both.",
+        "least angle at which it stays for 2 s [°]",
         ladder_angle(),
         "balance of forces and moments with both frictions at their limits.",
         0.7,

@@ -276,7 +276,7 @@ CASES = (
         "A ball rolls on a turning table. Its path is a circle, once in 7/2 turns.",
         "distance from the start after one circle, radius 0.30 m [m]",
         0.0,
-        "0: rolling without slip leads around circles at 2/7 of the table's speed.",
+        "0, because a ball that rolls without slip goes round at 2/7 of the table's speed.",
         0.02,
         _orbit,
         field_truth=0.2156,

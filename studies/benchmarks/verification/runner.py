@@ -28,9 +28,12 @@ _warm: set[str] = set()
 
 
 def _versions(method: str) -> str:
-    packages = {"drake": ("drake",), "mujoco": ("mujoco-core",)}.get(
-        method.partition(":")[0].partition("@")[0], ("asperity", "mujoco-core")
-    )
+    packages = {
+        "drake": ("drake",),
+        "mujoco": ("mujoco-core",),
+        "rapier": ("rapier3d",),
+        "motrixsim": ("motrixsim",),
+    }.get(method.partition(":")[0].partition("@")[0], ("asperity", "mujoco-core"))
     found = []
     for package in packages:
         try:

@@ -65,7 +65,7 @@ def distance_field(
     if flat.any():
         raise ModelError(
             f"{name}: {np.count_nonzero(flat)} of its {len(cells)} tetrahedra, the first of them "
-            f"{np.flatnonzero(flat)[0]}, are flat; make the mesh anew."
+            f"{np.flatnonzero(flat)[0]}, are flat; mesh the shape again."
         )
     surface = boundary_faces(cells)
     points, cells = split_thin_walls(points, cells)

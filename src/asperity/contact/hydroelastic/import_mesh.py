@@ -65,8 +65,8 @@ def read_field_mesh(path: str | os.PathLike[str], *, depth: float | None = None)
         vertices, tetrahedra = _read_foreign(path, name)
         return distance_field(vertices, tetrahedra, depth=depth, name=name)
     raise ModelError(
-        f"{name} is none of .npz, {', '.join(_FOREIGN)}; 'asperity tetrahedralize {path}' makes a "
-        f".npz of the surface meshes that MuJoCo reads."
+        f"{name} does not end in .npz, {', '.join(_FOREIGN)}; 'asperity tetrahedralize {path}' "
+        "makes a .npz file of a surface mesh that MuJoCo reads."
     )
 
 

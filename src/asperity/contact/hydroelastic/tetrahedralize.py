@@ -107,7 +107,7 @@ def _solid(surface: Surface, name: str) -> Surface:
         sides = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
         _, count = np.unique(np.sort(sides, axis=1), axis=0, return_counts=True)
         raise ModelError(
-            f"{name} is not closed, so that nothing is inside: {np.count_nonzero(count != 2)} of "
+            f"{name} is not closed and has no inside: {np.count_nonzero(count != 2)} of "
             f"its {len(count)} edges do not belong to two triangles, or triangles disagree on the "
             f'outside; repair it, or take its hull (field_mesh="hull") or surface="rigid".'
         )

@@ -11,6 +11,7 @@ all other islands before it is copied into panels.
 
 from __future__ import annotations
 
+import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
@@ -35,7 +36,7 @@ def first_panel(problem: Table) -> int:
 
 
 @compiled
-def find_columns(graph: Table, panel: int, column: object) -> None:
+def find_columns(graph: Table, panel: int, column: np.ndarray) -> None:
     """Fill the column of every tree in the rows of a panel."""
     place = 0
     for index in range(graph.panel_first[panel], graph.panel_last[panel]):
@@ -129,7 +130,7 @@ def _add_panel(graph: Table, begin: int, end: int, size: int) -> int:
 
 
 @compiled
-def _place_bonds(graph: Table, column: object) -> None:
+def _place_bonds(graph: Table, column: np.ndarray) -> None:
     """Find where the block of every bond begins."""
     for panel in range(graph.panels):
         find_columns(graph, panel, column)

@@ -25,12 +25,12 @@ _STICTION_TOLERANCE = 1e-4
 
 @dataclass(frozen=True, kw_only=True)
 class Smoothing:
-    """Bounds on how abrupt contact is, whatever model and contact parameters say.
+    """Bounds on how abrupt contact is; they replace stricter values of the model.
 
-    Friction turns around within the stiction tolerance, and a contact is made within the depth in
-    which it bears the load: derivatives are useful for displacements that are smaller than both.
-    What is smoothed creeps and sinks in, a bias that docs/derivatives.md measures: optimise with
-    less and less smoothing, and with none in the end.
+    Friction reverses within the stiction tolerance, and a contact is made within the depth in which
+    it bears the load. Derivatives are useful for displacements that are smaller than both. Smoothed
+    contacts creep and sink in, a bias that docs/derivatives.md measures. Optimise with less and
+    less smoothing, and with none in the end.
 
     Parameters
     ----------

@@ -37,8 +37,8 @@ __all__ = [
 class Parameter:
     """One number on which a motion depends.
 
-    `model_number`, `body_mass` and `contact_parameter` make the usual ones; lengths of links and
-    whatever else moves several numbers at once are functions ``set_in_model`` of one's own.
+    `model_number`, `body_mass` and `contact_parameter` make the usual ones. For parameters that
+    change several numbers at once, such as lengths of links, write a function ``set_in_model``.
 
     Attributes
     ----------
@@ -52,9 +52,9 @@ class Parameter:
         Instead of that, the field of `ContactParameters` that it is, for all contacts without a
         value of their own.
     size : float, optional
-        Displacement of differences. By default it is a millionth of the value, not less than 1e-9,
-        and to the larger side alone, since motions are nearly linear in masses, coefficients and
-        gains; a size is taken to both sides. For lengths take 3e-8.
+        Displacement of differences, to both sides; for lengths take 3e-8. By default it is a
+        millionth of the value, not less than 1e-9, and to the larger side alone, because motions
+        are nearly linear in masses, coefficients and gains.
     """
 
     name: str

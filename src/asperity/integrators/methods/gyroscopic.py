@@ -6,12 +6,16 @@ at the mean (v_0 + v)/2 of the velocities before and after the step they do no w
 
     (v_0 + v) · M (v − v_0) = −δt (v_0 + v) · (ω̄ × I ω̄, 0) = 0,   ω̄ = (ω_0 + ω)/2,
 
-and turning about ω itself leaves the energy as it is. The mean depends on the solution, so the
-step's problem is solved again with the forces at the last solution until these change little: a
-fixed point of convex problems, which contracts by the angle that bodies turn in half a step, and by
-the ratio of inertias if a light link carries a heavy one. Where it does not contract, a tree's
-forces go only part of the way: less of it where that has led farther away, and as far as Aitken's
-rule says where it leads slowly closer. What turns so far that this finds no end either keeps its
+and turning about ω itself leaves the energy as it is. The mean depends on the solution: a fixed
+point, which contracts by the angle that bodies turn in half a step, and by the ratio of inertias if
+a light link carries a heavy one.
+
+Forces of free bodies that turn less than a radian follow the iterates of Newton's method,
+which therefore ends where they are those of the solution: they cost hardly an iteration. For all
+others the step's problem is solved again with the forces at the last solution until these change
+little. Where that does not contract, a tree's forces go only part of the way: less of it where that
+has led farther away, and as far as Aitken's rule says where it leads slowly closer. What turns so
+far that this finds no end either keeps its
 last forces if they are nearly those of its mean velocity, and otherwise has none. Such steps are
 counted. Robots' velocities are then given the energy that they should have, with forces or without,
 since their masses change within a step (`.tree_balance`).
@@ -24,24 +28,36 @@ one does elsewhere: islands in which nothing turns far are not solved again.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp, call_ppip
-from asperity.integrators.methods.convex_step import minimise
-from asperity.integrators.world_layout import END_VELOCITY, NON_FINITE, NOT_CONVERGED, OK
+from asperity.convex.problem import PROBLEM
+from asperity.integrators.methods.convex_step import minimise, solve_potentials
+from asperity.integrators.world_layout import END_VELOCITY, NON_FINITE, NOT_CONVERGED, OK, WORLD
 from asperity.plant.evaluate import gyroscopic_force
+from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
 __all__ = [
-    "center_gyroscopic_forces",
     "find_turning",
+    "follow_spins",
     "gyroscopic_forces",
+    "solve_turning",
 ]
 
 # Angle [rad] by which a body must turn in a step for its gyroscopic forces to be looked at: free
 # bodies alone, and with articulated ones, of which all forces are to be computed anew.
 _LARGE_ANGLE = 0.01
 _LARGE_ANGLE_OF_JOINTS = 0.1
+# Angles [rad] up to which the fixed point contracts so fast that forces of a free body follow the
+# iterates, at the step's beginning and in its middle; how often they may; and their mark.
+_FOLLOWED_ANGLE = 1.0
+_LOST_ANGLE = 2.0
+_MOST_FOLLOWED = 100
+_FOLLOWS = 2
+# Change of velocity, relative to that of turning, that matters to forces that follow.
+_MATTERS = 1e-7
 # Change of velocity, relative to the velocity, that ends the passes, and the largest that forces
 # may leave undone if they have found no end.
 _SETTLED = 1e-6
@@ -84,6 +100,75 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
             turning[tree] = 1
             found = True
     return found
+
+
+@entry_point(types.int64(WORLD.type, PROBLEM.type))
+def follow_spins(world: Table, problem: Table) -> int:
+    """Let forces of bodies that follow be those of the island's iterate; 1 if that changes much.
+
+    Where they find no end, they are left to the passes.
+    """
+    plant = world.plant
+    state = STATE.at(world.shared_source)
+    work = state.work
+    step = world.shared_step
+    matters = 0
+    problem.followed += 1
+    for index in range(problem.first_tree, problem.last_tree):
+        tree = problem.graph.island_tree[index]
+        if work.turning[tree] != _FOLLOWS:
+            continue
+        s = plant.tree_start[tree]
+        spin = (
+            0.5 * (state.velocity[s] + problem.velocity[s]),
+            0.5 * (state.velocity[s + 1] + problem.velocity[s + 1]),
+            0.5 * (state.velocity[s + 2] + problem.velocity[s + 2]),
+        )
+        angle = step * np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
+        if problem.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
+            work.turning[tree] = 1
+            continue
+        force = gyroscopic_force(plant, state, tree, spin)
+        change = 0.0
+        size = 0.0
+        for a in range(6):
+            i = s + a
+            difference = force[a] - work.spin_force[i]
+            work.spin_force[i] = force[a]
+            work.gyroscopic[i] += difference
+            problem.rhs[i] += step * difference
+            change += difference * difference * state.mass_inverse_diagonal[i]
+        for a in range(3):
+            size += spin[a] * spin[a] * state.mass_diagonal[s + a]
+        if step * step * change > _MATTERS * _MATTERS * size:
+            matters = 1
+    return matters
+
+
+@compiled
+def _begin_following(world: Table, state: Table, step: float) -> None:
+    """Mark the bodies whose forces follow the iterates."""
+    plant = world.plant
+    work = state.work
+    gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
+    for tree in range(plant.ntree):
+        work.gyroscopic_share[tree] = 0.0
+        if work.turning[tree] == 0 or plant.tree_spatial[tree] == 0:
+            continue
+        s = plant.tree_start[tree]
+        x = state.velocity[s]
+        y = state.velocity[s + 1]
+        z = state.velocity[s + 2]
+        if step * np.sqrt(x * x + y * y + z * z) > _FOLLOWED_ANGLE:
+            continue
+        work.turning[tree] = _FOLLOWS
+        force = gyroscopic_force(plant, state, tree, (x, y, z))
+        for a in range(6):
+            work.spin_force[s + a] = force[a]
+    world.shared_source = state.address
+    world.shared_step = step
+    world.problem.follower = world.address
+    world.problem.follow_forces = world.follow_spins
 
 
 @compiled
@@ -163,7 +248,7 @@ def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
     turning = state.work.turning
     settled = True
     for tree in range(plant.ntree):
-        if turning[tree] == 0:
+        if turning[tree] != 1:
             continue
         change, size = _undone(plant, problem, state, tree, step)
         _relax(plant, problem, state, tree, step)
@@ -212,7 +297,7 @@ def _solve_again(world: Table, state: Table) -> int:
     turning = state.work.turning
     problem.only_marked = 1
     for tree in range(world.plant.ntree):
-        problem.tree_marked[tree] = turning[tree]
+        problem.tree_marked[tree] = 1 if turning[tree] == 1 else 0
     return minimise(world, state)
 
 
@@ -237,7 +322,7 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
         velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
         _find_forces(world, state, False)
     for tree in range(plant.ntree):
-        if turning[tree] == 0:
+        if turning[tree] != 1:
             continue
         change, size = _undone(plant, problem, state, tree, step)
         if all_of_them or not change <= _NEARLY_SETTLED * size:
@@ -248,7 +333,7 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
         return OK
     _find_forces(world, state, True)
     for tree in range(plant.ntree):
-        if turning[tree] == 0:
+        if turning[tree] != 1:
             continue
         for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
             work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
@@ -258,22 +343,29 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
 
 
 @compiled
-def center_gyroscopic_forces(world: Table, state: Table, step: float) -> int:
-    """Solve the step again until its gyroscopic forces are those at the mean velocity.
-
-    Needs the solution with the forces at the step's beginning in the problem.
-    """
-    plant = world.plant
-    world.has_centered_forces = 0
-    if not find_turning(plant, state, step):
-        return OK
-    world.has_centered_forces = 1
+def _any_is_left(plant: Table, state: Table) -> bool:
+    """Whether there are trees that turn and whose forces do not follow the iterates."""
+    found = False
     for tree in range(plant.ntree):
-        state.work.gyroscopic_share[tree] = 0.0
-    gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic)
-    code = _find_middle(world, state, step)
-    # The state's MjData has its own velocities again, as all that was computed of them.
-    gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic_following)
+        found = found or state.work.turning[tree] == 1
+    return found
+
+
+@compiled
+def solve_turning(world: Table, state: Table, step: float) -> int:
+    """`solve_potentials` with gyroscopic forces at the mean velocity, if the method has them."""
+    plant = world.plant
+    turns = world.center_gyroscopic == 1 and find_turning(plant, state, step)
+    world.has_centered_forces = 1 if turns else 0
+    if not turns:
+        return solve_potentials(world, state, step)
+    _begin_following(world, state, step)
+    code = solve_potentials(world, state, step)
+    if code == OK and _any_is_left(plant, state):
+        code = _find_middle(world, state, step)
+        # The state's MjData has its own velocities again, as all that was computed of them.
+        gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic_following)
+    world.problem.follow_forces = 0
     return code
 
 

@@ -23,8 +23,8 @@ from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
 from asperity.convex.row_kernels import copy_row
-from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
-from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
+from asperity.integrators.methods.convex_step import ConvexMethod, graph_of
+from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
 from asperity.integrators.methods.motion import (
     FEWEST_TREES,
     advance_activations,
@@ -54,7 +54,7 @@ ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR
 _REUSED_ITERATIONS = 10
 # Changes of the bounds of friction, in points and with pressure fields: what presses one point of a
 # patch more presses others less, so that more of them are needed.
-_PASSES = 4
+_PASSES = 8
 _FIELD_PASSES = 40
 
 
@@ -150,10 +150,7 @@ def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int
     if code != OK:
         return code
     fill_elasticity(world, state, step)
-    code = solve_potentials(world, state, step)
-    if code == OK and world.center_gyroscopic == 1:
-        code = center_gyroscopic_forces(world, state, step)
-    return code
+    return solve_turning(world, state, step)
 
 
 @compiled_method
@@ -173,7 +170,7 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     return OK
 
 
-ICF_KERNELS = (icf_solution, icf_method, _fill_smooth, move_trees)
+ICF_KERNELS = (icf_solution, icf_method, _fill_smooth, move_trees, follow_spins)
 """What `icf_method` needs compiled."""
 
 
@@ -181,6 +178,7 @@ def install_icf(world: Table) -> None:
     """Put the entry points of `ICF_KERNELS` into a world."""
     world.fill_smooth = _fill_smooth.address
     world.move_trees = move_trees.address
+    world.follow_spins = follow_spins.address
 
 
 class IcfMethod(ConvexMethod):

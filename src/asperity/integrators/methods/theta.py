@@ -32,8 +32,8 @@ from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.convex.potentials.law_table import install_law
 from asperity.convex.potentials.sap import SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
-from asperity.integrators.methods.convex_step import ConvexMethod, graph_of, solve_potentials
-from asperity.integrators.methods.gyroscopic import center_gyroscopic_forces
+from asperity.integrators.methods.convex_step import ConvexMethod, graph_of
+from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
 from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
@@ -313,10 +313,7 @@ def theta_solution(world: Table, state: Table, _target: Table, step: float) -> i
     # An extrapolated guess may satisfy the criterion at once; from the state's own velocity what is
     # exact, such as energy without friction, stays exact.
     world.guess_kind = 0
-    code = solve_potentials(world, state, step)
-    if code == OK and world.center_gyroscopic == 1:
-        code = center_gyroscopic_forces(world, state, step)
-    return code
+    return solve_turning(world, state, step)
 
 
 @compiled_method
@@ -398,6 +395,7 @@ class ThetaMethod(ConvexMethod):
         return (
             *super().kernels,
             theta_solution,
+            follow_spins,
             *SAP_LAW.kernels,
             evaluate_smooth,
             theta_method,
@@ -437,6 +435,7 @@ class ThetaMethod(ConvexMethod):
         problem.options.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
         world.table.center_gyroscopic = table.is_symplectic
+        world.table.follow_spins = follow_spins.address
         world.table.balances_steps = table.is_symplectic
         self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
         problem.options.relaxation_time = (

@@ -46,52 +46,51 @@ class Cenic(Integrator):
     max_step : float
         Largest step [s]; 0.1 as in the paper. The first attempt is a tenth of it.
     min_step : float
-        Smallest step [s]. A step of this size that is still refused, as forces that grow without
-        bound will have it, ends the simulation with ``Status.STEP_TOO_SMALL``.
+        Smallest step [s]. If a step of this size is refused, the simulation ends with
+        ``Status.STEP_TOO_SMALL``.
     error_estimate : {"extrapolation", "step-doubling", "trapezoid"}
-        ``"extrapolation"``: step doubling whose two solutions are combined to one of second order
-        wherever no contact, limit, servo or dry friction changes its mode within the step; what
-        swings keeps its energy.
-        ``"step-doubling"``: the paper's first-order scheme. ``"trapezoid"``: its second-order one,
-        which conserves energy, for free motion and contacts that a step resolves (sections V-B,
-        VII-A); elsewhere it rings, and extrapolation takes its place. With
-        ``friction_bound="lagged"`` it is the paper's everywhere: at 1e-3 a stack at rest then
-        rises, and what slides creeps.
+        How a step estimates its error, and of which order it is. ``"extrapolation"``: step doubling
+        whose two solutions are combined to one of second order wherever the active set does not
+        change within the step. Swings keep their energy. ``"step-doubling"``: the paper's
+        first-order scheme. ``"trapezoid"``: the paper's second-order scheme, which conserves energy
+        in free motion and in contacts that a step resolves (sections V-B, VII-A). Elsewhere it
+        would ring, and extrapolation replaces it. With ``friction_bound="lagged"`` it is the
+        paper's everywhere: at 1e-3 a stack at rest then rises, and sliding bodies creep.
     friction_bound : {"delivered", "lagged"}
-        Whether friction is limited by the normal impulse that a step delivers, with the coefficient
-        at the slip that results, or by what the state before the step predicts of both (the paper's
-        law, sections IV-B and V-D: in a short impact wrong by a multiple, and breaking loose comes
-        a step late). A step without an answer in which both agree is refused.
+        What limits friction. ``"delivered"``: the normal impulse that a step delivers, with the
+        coefficient at the resulting slip. A step in which both do not agree is refused.
+        ``"lagged"``: the state before the step predicts both (the paper's law, sections IV-B and
+        V-D). It is wrong by a multiple in short impacts, and bodies break loose a step late.
     error_norm : {"position", "state"}
         What the accuracy bounds: positions, as in the paper, or velocities as well, in m/s and
         rad/s, for comparisons with general-purpose integrators.
     velocity_weight : float
         With w > 0, errors of velocity count as w·δt times their size. 0 by default, as in the
-        paper: a weight of 1 made no held grasp, walk or pile of ``docs/accuracy.md`` measurably
-        better and cost up to a fifth more solver iterations in clutter, two fifths more in a walk.
+        paper: a weight of 1 improves no grasp, walk or pile of ``docs/accuracy.md`` and costs
+        iterations.
     tolerance_ratio : float
         κ of equation 34: the convex solver's tolerance relative to the accuracy.
     max_iterations : int
         Newton iterations after which a solve counts as not converged and the step is retried
         smaller.
     friction_passes : int
-        Changes of the bounds of friction in a solve after which they stay as they are. A step in
-        which they then differ from those of the solution by more than a tenth is refused.
+        Largest number of changes of the bounds of friction in a solve. A step in which they then
+        differ from those of the solution by more than a tenth is refused.
     friction_tolerance : float
-        Relative change of friction by which its bounds may differ from those of the solution
+        Largest relative difference of friction's bounds from those of the solution
         (``friction_bound="delivered"``). By default ten times the accuracy, but at most 1e-2.
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
         Off by default: the block factorization costs no more than the extra iterations.
     resolve_impacts : bool
-        Whether steps resolve impacts whose rebound would show: of a contact that closes the law
-        says how fast it will part again, which no comparison of two damped solutions tells. Not in
-        the paper. What it refuses is counted in ``Statistics.impact_rejections``.
+        Whether steps resolve impacts whose rebound exceeds the accuracy. The contact law predicts
+        how fast a closing contact will part again, which the estimated error does not show. Not in
+        the paper. ``Statistics.impact_rejections`` counts the refused steps.
 
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-3: a
-    rattleback that is to turn round, and the energy of a four-bar linkage. At 1e-4 none.
+    rattleback that should turn round, and the energy of a four-bar linkage. At 1e-4 none.
     """
 
     takes_every_friction = True

@@ -39,10 +39,10 @@ class Classical(SteppedIntegrator):
     """Options that all classical integrators share.
 
     They integrate the continuous dynamics: Hunt–Crossley contact and regularised friction as
-    functions of the state, limits and equalities as stiff springs and dampers. The relaxation time
-    of SAP plays no part. The forces of external systems are functions of the state, too; their own
-    states, like activations, are advanced with the rates of the step's beginning by implicit
-    methods.
+    functions of the state, limits and equalities as stiff springs and dampers. They ignore SAP's
+    relaxation time. The forces of external systems are functions of the state, too. Implicit
+    methods advance the states of external systems, and activations, with the rates of the step's
+    beginning.
 
     Parameters
     ----------
@@ -59,10 +59,9 @@ class Classical(SteppedIntegrator):
         How Coulomb friction is regularised below the stiction tolerance: CENIC's algebraic function
         (the limit of `Icf` and `Cenic`), TAMSI's ramp, or the parabola of Drake's TAMSI.
     constraint_step : float
-        Limits and equalities are as stiff as those of `Icf` are in steps of this size [s]. 1e-4 by
-        default, below which those of `Icf` get no stiffer: both then have the same limit. Explicit
-        methods can afford more on models with limits or equalities: they are stable in steps up to
-        about a hundredth of it.
+        Limits and equalities are as stiff as those of `Icf` in steps of this size [s]. By default
+        1e-4, below which those of `Icf` get no stiffer. Explicit methods are stable in steps up to
+        about a hundredth of it, so a larger value pays on models with limits or equalities.
     """
 
     friction_law: Literal["smooth", "linear", "parabolic"] = "smooth"
@@ -70,6 +69,7 @@ class Classical(SteppedIntegrator):
 
     # What sticks has the time constant v_s/(μ g), of 10 µs, which they have to resolve.
     default_stiction_tolerance = 1e-4
+    default_joint_stiction_tolerance = 1e-3
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,16 +85,15 @@ class Classical(SteppedIntegrator):
 class RungeKutta3(Classical):
     """The explicit Runge–Kutta method of order three with an error estimate (Drake's RK3).
 
-    Accurate for smooth motion; stiff contact and stiction need steps of some v_s/(μ g), 10 µs with
-    usual parameters, or the method is unstable. For studies and as a reference. Options are those
-    of `Classical`.
+    It is accurate for smooth motion. Stiff contact and stiction need steps of some v_s/(μ g), 10 µs
+    with usual parameters, or the method is unstable. Use it for studies and as a reference. Options
+    are those of `Classical`.
 
     Parameters
     ----------
     error_norm : {"state", "position"}
-        What the accuracy bounds; here velocities as well by default. Positions alone notice an
-        instability when bodies have already been launched: a box at rest at hundreds of metres per
-        second.
+        What the accuracy bounds; here by default velocities as well. Errors of positions alone show
+        an instability only when bodies have already been launched.
     """
 
     error_norm: ErrorNorm = "state"
@@ -107,14 +106,14 @@ class RungeKutta3(Classical):
 
 @dataclass(frozen=True, kw_only=True)
 class ImplicitClassical(Classical):
-    """Options that the implicit ones share.
+    """Options that the implicit classical integrators share.
 
     Parameters
     ----------
     jacobian : {"finite-differences", "analytic"}
         How to differentiate the dynamics. Finite differences take two evaluations per degree of
-        freedom, which makes large models slow, and contacts that come and go lead them astray. The
-        others are the derivatives of contacts, constraints, joint springs and dampers, servos and
+        freedom, which makes large models slow, and are wrong where contacts come and go. Analytic
+        derivatives are those of contacts, constraints, joint springs and dampers, servos and
         external systems, without those of inertia and geometry.
     """
 
@@ -135,8 +134,8 @@ class ImplicitClassical(Classical):
 class ImplicitEuler(ImplicitClassical):
     """Implicit Euler with Newton's method, the baseline of the TAMSI paper (sections III, IV).
 
-    First order and L-stable. Error control doubles steps. Fixed steps whose iteration does not
-    converge are done in parts (convergence control). Further options are those of
+    It is of first order and L-stable. Error control doubles steps. Fixed steps whose iteration does
+    not converge are divided (convergence control). Further options are those of
     `ImplicitClassical`.
 
     Parameters
@@ -145,8 +144,8 @@ class ImplicitEuler(ImplicitClassical):
         Keep the Jacobian and its factors as long as they serve, or make new ones in every
         iteration.
     transition_aware : bool
-        Cut updates that jump a stiction region (TALS). It helps while contacts keep their
-        orientation, and little else: that is the paper's finding, and what `Tamsi` is for.
+        Cut updates that jump a stiction region (TALS). As the paper finds, it helps only while
+        contacts keep their orientation.
     """
 
     newton: Literal["full", "quasi"] = "quasi"
@@ -175,8 +174,8 @@ class ImplicitEuler(ImplicitClassical):
 class Sdirk2(ImplicitClassical):
     """The two-stage, singly diagonally implicit Runge–Kutta method of order two.
 
-    L-stable, with an embedded error estimate and quasi-Newton iterations. Fixed steps that do not
-    converge are done in parts. Options are those of `ImplicitClassical`.
+    It is L-stable, with an embedded error estimate and quasi-Newton iterations. Fixed steps that do
+    not converge are divided. Options are those of `ImplicitClassical`.
     """
 
     def make_base_method(self) -> Method:
@@ -195,8 +194,8 @@ class Sdirk2(ImplicitClassical):
 class Rosenbrock2(ImplicitClassical):
     """The two-stage Rosenbrock method of order two.
 
-    L-stable, with an embedded error estimate and a new Jacobian, but no iteration, in every step.
-    Options are those of `ImplicitClassical`.
+    It is L-stable, with an embedded error estimate and a new Jacobian, but no iteration, in every
+    step. Options are those of `ImplicitClassical`.
     """
 
     def make_base_method(self) -> Method:

@@ -55,30 +55,29 @@ class Sap(SteppedIntegrator):
     """Steps of the semi-analytic primal method with compliant contact (SAP), fixed ones by default.
 
     Normal forces are linear springs and dampers, by ``stiffness`` and ``relaxation_time`` of
-    `ContactParameters`; Hunt–Crossley ``dissipation`` and the stiction tolerance play no part.
-    There is one coefficient of friction, the dynamic one. What slides glides at the height
-    (δt + τ_d) μ ‖v_t‖, where its contacts are kept (section V-A; docs/equations.md).
-    Linear servos and external systems are implicit, as in `Icf`, with any scheme.
+    `ContactParameters`. It ignores ``dissipation`` and the stiction tolerance. There is one
+    coefficient of friction, the dynamic one. Sliding bodies glide at the height
+    (δt + τ_d) μ ‖v_t‖, where contacts are kept (section V-A; docs/equations.md). Linear servos and
+    external systems are implicit, as in `Icf`, with any scheme.
 
     Parameters
     ----------
     time_step : float, optional
         Step size [s], 0.01 if there is no ``accuracy``.
     accuracy, max_step, min_step, error_norm, velocity_weight
-        Of error control by step doubling, as in `Cenic`. Near-rigid contact, and what sticks, then
-        follow the steps that it takes.
+        Of error control by step doubling, as in `Cenic`. Near-rigid contact and creep then depend
+        on the steps that it takes.
     theta_scheme : {"symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"}
-        The θ-method (section II-C). Symplectic Euler, the default, costs least and lets things come
-        to rest; dampers of joints, and springs faster than the step, are implicit in it, as the
-        paper's explicit ones gain energy without bound. The midpoint rule is of second order and
-        conserves energy; bodies chatter on stiff contacts with a relaxation time below 1.92 time
-        steps, (1 + √2)²/2 − 1, where the step's own dynamics of a contact are no longer
-        over-damped. Implicit Euler is stable and dissipates.
+        The θ-method (section II-C). Symplectic Euler, the default, costs least and lets bodies come
+        to rest. In it dampers of joints, and springs faster than the step, are implicit, because
+        the paper's explicit ones gain energy without bound. The midpoint rule is of second order
+        and conserves energy. It chatters on stiff contacts with a relaxation time below
+        (1 + √2)²/2 − 1 = 1.92 time steps. Implicit Euler is stable and dissipates.
     near_rigid : float
         β: contacts that the step cannot resolve get the period β δt. A resting point mass then
-        penetrates by about β² g δt²/(4π²), 25 µm at 10 ms (section V-B, equation 29).
+        overlaps by about β² g δt²/(4π²), 25 µm at 10 ms (section V-B, equation 29).
     slip_regularization : float
-        σ: what sticks creeps at no more than about μ σ g δt (section V-B, equations 30 and 31).
+        σ: sticking contacts creep at up to about μ σ g δt (section V-B, equations 30 and 31).
         1e-3 as in the paper. A grasp that needs a tenth of its friction creeps 10 µm/s in steps of
         2 ms, and a hundredth of that with 1e-5; clutter then takes a fifth to a half more
         iterations, and bodies that overlap deeply at the start may not converge.
@@ -99,7 +98,7 @@ class Sap(SteppedIntegrator):
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
-    impacts that are shorter than some steps, walls thinner than what a body flies in a step, and
+    impacts that are shorter than some steps, walls thinner than a step of flight (tunnelling), and
     rocking (rattleback, tippe top). At 10 ms also rolling that begins with slip, gyroscopes, closed
     loops and servos in explicit schemes.
     """

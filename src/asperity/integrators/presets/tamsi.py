@@ -32,15 +32,13 @@ def _reference(step: float) -> Tamsi:
 class Tamsi(SteppedIntegrator):
     """The transition-aware modified semi-implicit method (TAMSI), in fixed steps as in the paper.
 
-    With ``accuracy`` instead of ``time_step`` it doubles steps under error control, as `Cenic` does
-    with its convex steps.
+    With ``accuracy`` instead of ``time_step`` it doubles steps under error control, like `Cenic`.
 
-    Hunt–Crossley contact and regularised friction, coupled both ways and implicit in velocities, at
-    the geometry of the step's beginning. The forces are those of the continuous law, without the
-    convex methods' artefacts, but the equations are not those of a minimum: Newton's method with
-    the transition-aware line search nearly always converges, and nothing guarantees it. There is
-    one coefficient of friction, the dynamic one. Contacts are as stiff as their material says: the
-    near-rigid contact of `Sap` has no part in this method, so rigid materials with long steps cost
+    Hunt–Crossley contact and regularised friction are coupled both ways and implicit in velocities,
+    at the geometry of the step's beginning. The forces are those of the continuous law. The
+    equations are not those of a minimum: Newton's method with the transition-aware line search
+    nearly always converges, but nothing guarantees it. There is one coefficient of friction, the
+    dynamic one. Contacts are as stiff as their material, so stiff materials with long steps cost
     iterations.
 
     Limits, equalities, dry friction, linear servos, joint springs, joint dampers and external
@@ -57,28 +55,27 @@ class Tamsi(SteppedIntegrator):
         its beginning: semi-implicit Euler (section V-A), unstable in stiff contact.
     friction_law : {"linear", "parabolic"}
         Friction below the stiction tolerance: the paper's ramp (equation 7), or the parabola of
-        Drake's implementation, which is twice as steep at rest and smooth at its end.
+        Drake, which is twice as steep at rest and smooth at its end.
     transition_aware : bool
-        Whether Newton's updates are cut by TALS (section III-A). Off only for comparisons.
+        Whether TALS cuts Newton's updates (section III-A). Off only for comparisons.
     tolerance : float
         A step is solved when no contact velocity changes by more than this part of the stiction
         tolerance.
     max_iterations : int
         Newton iterations after which a solve counts as failed.
     substeps : bool
-        Do a step that fails in parts, of a millionth of it at the least, instead of stopping the
-        simulation with ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
-
+        Divide a step that fails, down to a millionth, instead of stopping the simulation with
+        ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
     resolve_impacts : bool
-        Under error control as in `Cenic`; fixed steps count impacts whose rebound they damp, in
+        As in `Cenic` under error control. Fixed steps count impacts whose rebound they damp, in
         ``Statistics.damped_impacts``.
 
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
-    impacts that are shorter than some steps, walls thinner than what a body flies in a step,
-    free springs and rocking (rattleback, tippe top), which lose energy, and slow slip at the limit
-    of friction.
+    impacts that are shorter than some steps, walls thinner than a step of flight (tunnelling), free
+    springs and rocking (rattleback, tippe top), which lose energy, and slow slip at the limit of
+    friction.
     """
 
     coupling: Literal["two-way", "one-way"] = "two-way"

@@ -14,6 +14,14 @@ from asperity.integrators.steppings.accepted import (
     is_finite,
     record,
 )
+from asperity.integrators.steppings.attempts import (
+    IMPACT,
+    MISSED,
+    NO_SOLUTION,
+    VERDICT,
+    keep_attempt,
+    verdict_of,
+)
 from asperity.integrators.steppings.impacts import REFUSED
 from asperity.integrators.steppings.missed_contacts import (
     passed_before_sample,
@@ -139,7 +147,7 @@ def _judge_end(world: Table, step: float, sees_impacts: bool) -> tuple[bool, flo
 
 
 @compiled
-def _keep_attempt(world: Table, code: int, step: float) -> None:
+def _keep_refused(world: Table, code: int, step: float) -> None:
     """Keep what a refused attempt has found, for the guesses of the next one."""
     world.tried = 0.0
     if code != OK:
@@ -162,7 +170,7 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
     current = world.current
     attempts = 0
     while current.time < end:
-        if world.records >= world.record_time.size:
+        if world.records >= world.record_time.size or world.attempts >= world.attempt.shape[0]:
             return RECORD_FULL
         if attempts >= budget:
             return BUDGET_USED
@@ -180,6 +188,9 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
         code, error = _attempt(world, method, h)
         if code not in (OK, NOT_CONVERGED, NON_FINITE):
             return code
+        impacts = world.impact_rejections
+        if world.attempts >= 0:
+            keep_attempt(world, h, error)
         new = next_step_size(h, error, world.accuracy, world.result.error_order)
         accepted = error <= world.accuracy
         longest = np.inf
@@ -198,6 +209,8 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
                 # The state before comes back; a code wants more memory and the same step again.
                 exchange_states(world, before)
                 if evaluated != OK:
+                    # The same step is tried again, with more memory.
+                    world.attempts -= 1 if world.attempts > 0 else 0
                     return evaluated
         if accepted:
             world.tried = 0.0
@@ -206,7 +219,14 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
             if not limited or new > ideal:
                 world.next_step = min(new, max(longest, smallest), world.largest_step)
             continue
-        _keep_attempt(world, code, h)
+        if world.attempts > 0:
+            verdict = verdict_of(code)
+            if error <= world.accuracy:
+                verdict = IMPACT if world.impact_rejections > impacts else MISSED
+            elif code == OK and not is_finite(world.following):
+                verdict = NO_SOLUTION
+            world.attempt[world.attempts - 1, VERDICT] = verdict
+        _keep_refused(world, code, h)
         world.rejections += 1
         if h <= smallest:
             if code in (NON_FINITE, NOT_CONVERGED):

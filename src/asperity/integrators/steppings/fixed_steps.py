@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from asperity.compiled import Table, entry_point
 from asperity.compiled.calls import call_method
 from asperity.integrators.steppings.accepted import (
@@ -11,8 +13,10 @@ from asperity.integrators.steppings.accepted import (
     is_finite,
     record,
 )
+from asperity.integrators.steppings.attempts import VERDICT, keep_attempt, verdict_of
 from asperity.integrators.world_layout import (
     NON_FINITE,
+    NOT_CONVERGED,
     OK,
     PREVIOUS_VELOCITY,
     STEPPING_SIGNATURE,
@@ -29,7 +33,7 @@ def fixed_steps(world: Table, method: int, step: float, end: float, budget: int)
     capacity = world.record_time.size
     steps = 0
     while current.time < end:
-        if world.records >= capacity:
+        if world.records >= capacity or world.attempts >= world.attempt.shape[0]:
             return RECORD_FULL
         if steps >= budget:
             return BUDGET_USED
@@ -45,10 +49,14 @@ def fixed_steps(world: Table, method: int, step: float, end: float, budget: int)
                 world.guess[i] = following.qvel[i]
             world.guess_kind = PREVIOUS_VELOCITY
         code = call_method(method, world, current, following, h)
+        if code == OK and not is_finite(following):
+            code = NON_FINITE
+        if world.attempts >= 0 and code in (OK, NON_FINITE, NOT_CONVERGED):
+            keep_attempt(world, h, np.nan)
+            if code != OK:
+                world.attempt[world.attempts - 1, VERDICT] = verdict_of(code)
         if code != OK:
             return code
-        if not is_finite(following):
-            return NON_FINITE
         if world.count_damped_impacts != 0:
             call_method(world.count_damped_impacts, world, current, following, h)
         exchange_states(world, time)

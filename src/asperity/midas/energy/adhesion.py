@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import SLACK
 
 __all__ = ["adhering", "press"]
@@ -44,10 +44,10 @@ def press(engine: Engine, activation: NDArray[np.float64]) -> None:
     pull: dict[int, float] = {}
     for i in adhering(model):
         motor = int(model.actuator_outadr[i])
-        state = int(table.motor_activation[motor])
-        fed = activation[state] if state >= 0 else table.motor_control[motor]
-        force = float(table.motor_bias[motor] + table.motor_gain[motor] * fed)
-        low, high = table.motor_limit[motor]
+        state = int(table.motors.activation[motor])
+        fed = activation[state] if state >= 0 else table.motors.control[motor]
+        force = float(table.motors.bias[motor] + table.motors.gain[motor] * fed)
+        low, high = table.motors.limit[motor]
         force = min(max(force, float(low)), float(high))
         body = int(model.actuator_trnid[i, 0])
         pull[body] = pull.get(body, 0.0) + force
@@ -55,19 +55,19 @@ def press(engine: Engine, activation: NDArray[np.float64]) -> None:
         return
     while engine.grow(int(survey(table))):
         pass
-    count = int(table.candidates)
-    reach = _REACH * np.asarray(table.pair_activation)[table.candidate_pair[:count]]
-    near = np.asarray(table.candidate_square[:count]) < reach**2
-    near &= np.asarray(table.candidate_weight[:count]) > 0.0
+    count = int(table.candidates.count)
+    reach = _REACH * np.asarray(table.pairs.activation)[table.candidates.pair[:count]]
+    near = np.asarray(table.candidates.square[:count]) < reach**2
+    near &= np.asarray(table.candidates.weight[:count]) > 0.0
     touching = np.flatnonzero(near)
-    bodies = _bodies(engine, np.asarray(table.candidate_pair)[touching])
-    edges = np.asarray(table.candidate_kind)[touching] == EDGE_EDGE
+    bodies = _bodies(engine, np.asarray(table.candidates.pair)[touching])
+    edges = np.asarray(table.candidates.kind)[touching] == EDGE_EDGE
     for body, force in pull.items():
         own = np.any(bodies == body, axis=1)
         # Edges that cross count where no vertex touches.
         chosen = touching[own & ~edges] if np.any(own & ~edges) else touching[own]
         if force != 0.0 and len(chosen):
-            weight = np.asarray(table.candidate_weight)[chosen]
+            weight = np.asarray(table.candidates.weight)[chosen]
             for candidate, share in zip(chosen, weight / weight.sum(), strict=True):
                 _pull_together(engine, int(candidate), force * float(share))
 
@@ -81,21 +81,21 @@ def _bodies(engine: Engine, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
 def _pull_together(engine: Engine, candidate: int, force: float) -> None:
     """Pull the two sides of a candidate towards each other, at the point between them."""
     table = engine.table
-    vertex = table.candidate_vertex[candidate]
-    coefficient = np.asarray(table.candidate_coefficient[candidate])[:4]
-    arm = np.asarray(table.candidate_arm[candidate])
-    kind = int(table.candidate_kind[candidate])
+    vertex = table.candidates.vertex[candidate]
+    coefficient = np.asarray(table.candidates.coefficient[candidate])[:4]
+    arm = np.asarray(table.candidates.arm[candidate])
+    kind = int(table.candidates.kind[candidate])
     first = coefficient if kind > VERTEX_PLANE else np.maximum(coefficient, 0.0)
     used = first != 0.0
     distance = float(np.linalg.norm(arm))
-    depth = 0.5 + float(table.vertex_radius[vertex[0]]) / distance
-    point = first[used] @ np.asarray(table.vertex_now)[vertex[used]] - depth * arm
+    depth = 0.5 + float(table.shapes.vertex_radius[vertex[0]]) / distance
+    point = first[used] @ np.asarray(table.vertices.now)[vertex[used]] - depth * arm
     push = -force * arm / distance
     world = len(engine.links.links)
-    ends = [int(table.vertex_link[vertex[0]]), world]
+    ends = [int(table.shapes.vertex_link[vertex[0]]), world]
     if kind != VERTEX_PLANE:
         ends[1] = int(second_link(table, candidate))
     for link, sign in zip(ends, (1.0, -1.0), strict=True):
         if link < world:
-            table.wrench[link, :3] += sign * push
-            table.wrench[link, 3:] += sign * np.cross(point - table.q[link, 0], push)
+            table.forces.wrench[link, :3] += sign * push
+            table.forces.wrench[link, 3:] += sign * np.cross(point - table.poses.q[link, 0], push)

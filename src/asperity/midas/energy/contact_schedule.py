@@ -32,10 +32,12 @@ SCHEDULE_SIZE = _GROUPS + _ROUNDS * _MEETINGS
 
 
 @compiled
-def part_of_links(engine: Table, one: int, other: int) -> int:
+def part_of_links(schedule: Table, one: int, other: int) -> int:
     """The part of two links, of which the second may be the world."""
-    a = engine.link_group[one]
-    return engine.meeting[a, engine.link_group[other] if other < engine.link_group.size else a]
+    a = schedule.link_group[one]
+    return schedule.meeting[
+        a, schedule.link_group[other] if other < schedule.link_group.size else a
+    ]
 
 
 def meeting_fields(links: int) -> dict[str, np.ndarray]:
@@ -74,41 +76,41 @@ def _order(own: np.ndarray, size: int, begin: np.ndarray, order: np.ndarray) -> 
 
 
 @compiled
-def schedule_runs(engine: Table) -> None:
+def schedule_runs(runs: Table, schedule: Table) -> None:
     """Put the runs of a new list into their parts."""
-    link = engine.run_link
-    for run in range(engine.runs):
-        engine.run_part[run] = part_of_links(engine, link[run, 0], link[run, 1])
-    _order(engine.run_part, engine.runs, engine.run_schedule, engine.run_order)
+    link = runs.link
+    for run in range(runs.count):
+        schedule.run_part[run] = part_of_links(schedule, link[run, 0], link[run, 1])
+    _order(schedule.run_part, runs.count, schedule.run_schedule, schedule.run_order)
 
 
 @compiled
-def schedule_friction(engine: Table) -> None:
+def schedule_friction(friction: Table, schedule: Table) -> None:
     """Put the stencils of friction into the parts that they have got from their runs."""
     _order(
-        engine.friction_part, engine.friction_pairs, engine.friction_schedule, engine.friction_order
+        schedule.friction_part, friction.count, schedule.friction_schedule, schedule.friction_order
     )
 
 
 @entry_point(PART)
 def do_meeting(engine: Table, meeting: int, member: int, _unused: int) -> int:
     """Do a part of a round."""
-    part = engine.first_meeting + meeting
-    return call_pppn_status(engine.contacts_part, engine, part, member, 0)
+    part = engine.schedule.first_meeting + meeting
+    return call_pppn_status(engine.entries.contacts_part, engine, part, member, 0)
 
 
 @compiled
 def do_schedule(engine: Table) -> None:
     """Let contacts and friction add to gradients and Hessian blocks."""
-    do_parts(engine, engine.contacts_part, _GROUPS)
-    runs = engine.run_schedule
-    friction = engine.friction_schedule
+    do_parts(engine, engine.entries.contacts_part, _GROUPS)
+    runs = engine.schedule.run_schedule
+    friction = engine.schedule.friction_schedule
     for turn in range(_ROUNDS):
         first = _GROUPS + turn * _MEETINGS
         end = first + _MEETINGS
         if runs[end] > runs[first] or friction[end] > friction[first]:
-            engine.first_meeting = first
-            do_parts(engine, engine.do_meeting, _MEETINGS)
+            engine.schedule.first_meeting = first
+            do_parts(engine, engine.entries.do_meeting, _MEETINGS)
 
 
 SCHEDULE_KERNELS = (do_meeting,)

@@ -16,15 +16,16 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.energy.potentials import barrier, barrier_slopes
-from asperity.midas.geometry.distances import (
+from asperity.midas.geometry.distances import mollifier
+from asperity.midas.geometry.round_bending import add_bending
+from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import (
     EDGE_EDGE,
     ELLIPSOID_PLANE,
     VERTEX_PLANE,
-    mollifier,
+    candidate_stencil,
     plane_number,
 )
-from asperity.midas.geometry.round_bending import add_bending
-from asperity.midas.geometry.round_planes import second_link
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 
 __all__ = [
@@ -40,38 +41,43 @@ __all__ = [
 @entry_point(PART)
 def contact_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum barriers of some runs, without their common factor."""
-    x = engine.vertex_trial if engine.at_trial == 1 else engine.vertex_now
+    candidates = engine.candidates
+    x = engine.vertices.trial if engine.newton.at_trial == 1 else engine.vertices.now
     total = 0.0
-    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
-        activation = engine.run_activation[run]
-        if engine.run_trial[run] >= activation:
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
+        activation = engine.runs.activation[run]
+        if engine.runs.trial[run] >= activation:
             continue
         limit = activation * activation
-        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-            if engine.candidate_square[i] >= limit:
+        for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+            if candidates.square[i] >= limit:
                 continue
-            value = engine.candidate_weight[i] * barrier(engine.candidate_square[i], activation)
-            if engine.candidate_kind[i] == EDGE_EDGE:
-                v = engine.candidate_vertex[i]
-                value *= mollifier(
-                    v[0], v[1], v[2], v[3], x, engine.candidate_threshold[i], engine.mollifier_slope
-                )
+            value = candidates.weight[i] * barrier(candidates.square[i], activation)
+            if candidates.kind[i] == EDGE_EDGE:
+                stencil = candidate_stencil(candidates, i)
+                slope = engine.work.mollifier_slope
+                value *= mollifier(stencil, x, candidates.threshold[i], slope)
             total += value
-    engine.part_value[part] = total
+    engine.parts.value[part] = total
     return 0
 
 
 @compiled
 def contact_energy(engine: Table) -> float:
     """Energy [J s²] of candidates, measured where energies are; infinite where surfaces touch."""
-    parts = count_parts(engine.runs, RUNS)
-    do_parts(engine, engine.contact_energy_part, parts)
-    return sum_of_parts(engine, parts) * engine.barrier_stiffness * engine.step * engine.step
+    parts = count_parts(engine.runs.count, RUNS)
+    do_parts(engine, engine.entries.contact_energy_part, parts)
+    return (
+        sum_of_parts(engine, parts)
+        * engine.options.barrier_stiffness
+        * engine.time.step
+        * engine.time.step
+    )
 
 
 @compiled
 def contact_sides(
-    engine: Table, kind: int, vertex: np.ndarray, coefficient: np.ndarray, weight: np.ndarray
+    shapes: Table, kind: int, vertex: np.ndarray, coefficient: np.ndarray, weight: np.ndarray
 ) -> None:
     """Fill y of both sides, shape (2, 4)."""
     first = 2 if kind == EDGE_EDGE else 1
@@ -80,45 +86,47 @@ def contact_sides(
             weight[side, i] = 0.0
     if kind == VERTEX_PLANE:
         for i in range(4):
-            weight[0, i] = engine.vertex_rest[vertex[0], i]
+            weight[0, i] = shapes.vertex_rest[vertex[0], i]
         return
     if kind > VERTEX_PLANE:
         for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
             for i in range(4):
-                weight[0, i] += coefficient[k] * engine.vertex_rest[vertex[k], i]
-        corner = engine.plane_corner[plane_number(kind, vertex[3])]
+                weight[0, i] += coefficient[k] * shapes.vertex_rest[vertex[k], i]
+        corner = shapes.plane_corner[plane_number(kind, vertex[3])]
         if corner[0] >= 0:
             one = coefficient[4]
             other = coefficient[5]
             for i in range(4):
                 weight[1, i] = (
-                    (one + other - 1.0) * engine.vertex_rest[corner[0], i]
-                    - one * engine.vertex_rest[corner[1], i]
-                    - other * engine.vertex_rest[corner[2], i]
+                    (one + other - 1.0) * shapes.vertex_rest[corner[0], i]
+                    - one * shapes.vertex_rest[corner[1], i]
+                    - other * shapes.vertex_rest[corner[2], i]
                 )
         return
     for k in range(4):
         side = 0 if k < first else 1
         for i in range(4):
-            weight[side, i] += coefficient[k] * engine.vertex_rest[vertex[k], i]
+            weight[side, i] += coefficient[k] * shapes.vertex_rest[vertex[k], i]
 
 
 @compiled
-def add_round_arms(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> None:
+def add_round_arms(
+    shapes: Table, candidates: Table, i: int, q: np.ndarray, weight: np.ndarray
+) -> None:
     """Move y of both sides from cores to the points of round surfaces that touch, at ``q``."""
-    vertex = engine.candidate_vertex[i]
-    arm = engine.candidate_arm[i]
+    vertex = candidates.vertex[i]
+    arm = candidates.arm[i]
     length = math.sqrt(arm[0] * arm[0] + arm[1] * arm[1] + arm[2] * arm[2])
     if length == 0.0:
         return
     for side in range(2):
-        if side == 1 and engine.candidate_kind[i] >= VERTEX_PLANE:
+        if side == 1 and candidates.kind[i] >= VERTEX_PLANE:
             continue
         v = vertex[0] if side == 0 else vertex[3]
-        radius = engine.vertex_radius[v]
+        radius = shapes.vertex_radius[v]
         if radius == 0.0:
             continue
-        link = engine.vertex_link[v]
+        link = shapes.vertex_link[v]
         share = (-radius if side == 0 else radius) / length
         for j in range(1, 4):
             for k in range(3):
@@ -149,22 +157,21 @@ def _add_mollified(
     engine: Table, i: int, x: np.ndarray, value: float, gradient: np.ndarray
 ) -> float:
     """Add the part of the gradient that the mollifier's change gives; returns the mollifier."""
-    vertex = engine.candidate_vertex[i]
-    threshold = engine.candidate_threshold[i]
-    factor = mollifier(
-        vertex[0], vertex[1], vertex[2], vertex[3], x, threshold, engine.mollifier_slope
-    )
+    vertex = engine.candidates.vertex[i]
+    threshold = engine.candidates.threshold[i]
+    stencil = candidate_stencil(engine.candidates, i)
+    factor = mollifier(stencil, x, threshold, engine.work.mollifier_slope)
     if factor < 1.0:
         for corner in range(4):
-            link = engine.vertex_link[vertex[corner]]
+            link = engine.shapes.vertex_link[vertex[corner]]
             if link < gradient.shape[0]:
                 sign = -value if corner % 2 == 0 else value
                 for j in range(4):
                     for k in range(3):
                         gradient[link, j, k] += (
                             sign
-                            * engine.mollifier_slope[corner // 2, k]
-                            * engine.vertex_rest[vertex[corner], j]
+                            * engine.work.mollifier_slope[corner // 2, k]
+                            * engine.shapes.vertex_rest[vertex[corner], j]
                         )
     return factor
 
@@ -172,40 +179,46 @@ def _add_mollified(
 @compiled
 def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     """Add the gradient and Hessian blocks of a candidate; as `add_contact_terms`."""
-    square = engine.candidate_square
-    gradient = engine.link_gradient
-    y = engine.side_weight
-    activation = engine.pair_activation[engine.candidate_pair[i]]
+    candidates = engine.candidates
+    square = candidates.square
+    gradient = engine.newton.link_gradient
+    y = engine.work.side_weight
+    activation = engine.pairs.activation[candidates.pair[i]]
     links = gradient.shape[0]
-    anchor = engine.candidate_anchor[i]
+    anchor = candidates.anchor[i]
     if square[i] >= activation * activation and anchor == 0.0:
         return
-    s = engine.barrier_stiffness * engine.step * engine.step * engine.candidate_weight[i]
-    if engine.candidate_kind[i] == EDGE_EDGE:
+    s = (
+        engine.options.barrier_stiffness
+        * engine.time.step
+        * engine.time.step
+        * candidates.weight[i]
+    )
+    if candidates.kind[i] == EDGE_EDGE:
         s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
     distance = math.sqrt(square[i])
     at = distance if anchor == 0.0 else anchor * activation
     slope, curvature = barrier_slopes(at * at, activation)
     slope = s * (slope + curvature * (distance - at))
     curvature *= s
-    n0 = engine.candidate_arm[i, 0] / distance
-    n1 = engine.candidate_arm[i, 1] / distance
-    n2 = engine.candidate_arm[i, 2] / distance
+    n0 = candidates.arm[i, 0] / distance
+    n1 = candidates.arm[i, 1] / distance
+    n2 = candidates.arm[i, 2] / distance
     contact_sides(
-        engine,
-        engine.candidate_kind[i],
-        engine.candidate_vertex[i],
-        engine.candidate_coefficient[i],
+        engine.shapes,
+        candidates.kind[i],
+        candidates.vertex[i],
+        candidates.coefficient[i],
         y,
     )
-    whole = engine.only_slopes == 0
+    whole = engine.newton.only_slopes == 0
     h00 = curvature * n0 * n0
     h01 = curvature * n0 * n1
     h02 = curvature * n0 * n2
     h11 = curvature * n1 * n1
     h12 = curvature * n1 * n2
     h22 = curvature * n2 * n2
-    a = engine.vertex_link[engine.candidate_vertex[i, 0]]
+    a = engine.shapes.vertex_link[candidates.vertex[i, 0]]
     b = second_link(engine, i)
     for side in range(2):
         link = a if side == 0 else b
@@ -216,16 +229,20 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
             gradient[link, j, 1] += slope * y[side, j] * n1
             gradient[link, j, 2] += slope * y[side, j] * n2
         if whole:
-            add_outer(engine.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22)
+            add_outer(
+                engine.hessian.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22
+            )
     # The tangent of a barrier far from its anchor would pull.
-    if whole and slope < 0.0 and engine.candidate_kind[i] > VERTEX_PLANE:
-        normal = engine.round_work[7]
+    if whole and slope < 0.0 and candidates.kind[i] > VERTEX_PLANE:
+        normal = engine.work.round_work[7]
         normal[0] = n0
         normal[1] = n1
         normal[2] = n2
         add_bending(engine, i, -slope, normal)
     if whole and a < links and b < links:
-        target = engine.slot_sums[engine.block_slot[engine.pair_block[engine.candidate_pair[i]]]]
+        target = engine.hessian.slot_sums[
+            engine.hessian.block_slot[engine.pairs.block[candidates.pair[i]]]
+        ]
         one = 0 if a < b else 1
         add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)
 
@@ -237,10 +254,10 @@ def add_contact_terms(engine: Table, part: int, x: np.ndarray) -> None:
     Those with an anchor have the tangent of their barrier there
     (`asperity.midas.newton.anticipation`).
     """
-    for at in range(engine.run_schedule[part], engine.run_schedule[part + 1]):
-        run = engine.run_order[at]
-        if engine.run_least[run] < engine.run_activation[run] or engine.run_anchored[run] == 1:
-            for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+    for at in range(engine.schedule.run_schedule[part], engine.schedule.run_schedule[part + 1]):
+        run = engine.schedule.run_order[at]
+        if engine.runs.least[run] < engine.runs.activation[run] or engine.runs.anchored[run] == 1:
+            for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
                 _add_contact(engine, i, x)
 
 

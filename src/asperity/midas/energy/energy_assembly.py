@@ -24,61 +24,62 @@ __all__ = ["ASSEMBLY_KERNELS", "assemble"]
 
 
 @compiled
-def _add(engine: Table, row: int, column: int, value: float) -> None:
+def _add(factor: Table, row: int, column: int, value: float) -> None:
     """Add to the lower triangle; both places of a symmetric pair are the same one."""
     i = max(row, column)
     j = min(row, column)
-    at = engine.row_start[i] + j - engine.row_first[i]
-    engine.factor[at] += value
+    at = factor.row_start[i] + j - factor.row_first[i]
+    factor.values[at] += value
 
 
 @compiled
-def _columns(engine: Table, link: int) -> int:
-    return engine.chain_start[link + 1] - engine.chain_start[link]
+def _columns(links: Table, link: int) -> int:
+    return links.chain_start[link + 1] - links.chain_start[link]
 
 
 @compiled
 def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
     """Fill ψ′ and ψ″ of every joint, motors and couplings included."""
+    joints = engine.joints
     for joint in range(angle.size):
-        _, engine.joint_slope[joint], engine.joint_stiffening[joint] = joint_slopes(
-            engine, joint, angle[joint]
-        )
-    for motor in range(engine.motor_joint.size):
-        joint = engine.motor_joint[motor]
-        slope, curvature = motor_slopes(engine, motor, angle[joint])
-        engine.joint_slope[joint] += slope
-        engine.joint_stiffening[joint] += curvature
-    add_coupling_slopes(engine, angle, engine.joint_slope, engine.joint_stiffening, curved)
-    share_slopes(engine)
+        _, joints.slope[joint], joints.stiffening[joint] = joint_slopes(engine, joint, angle[joint])
+    for motor in range(engine.motors.joint.size):
+        joint = engine.motors.joint[motor]
+        slope, curvature = motor_slopes(engine.motors, engine.time, motor, angle[joint])
+        joints.slope[joint] += slope
+        joints.stiffening[joint] += curvature
+    add_coupling_slopes(
+        engine.couplings, engine.time, angle, joints.slope, joints.stiffening, curved
+    )
+    share_slopes(joints)
 
 
 @compiled
 def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
     """Add what ψ″ of a ball or free joint's term gives."""
-    curvature = turn_columns(engine, term, q, engine.right)
+    curvature = turn_columns(engine, term, q, engine.factor.right)
     if curvature == 0.0:
         return
-    link = engine.turn_link[term]
-    start = engine.chain_start[link]
-    for c in range(_columns(engine, link)):
-        i = engine.variable_row[engine.chain_variable[start + c]]
+    link = engine.turns.link[term]
+    start = engine.links.chain_start[link]
+    for c in range(_columns(engine.links, link)):
+        i = engine.factor.variable_row[engine.links.chain_variable[start + c]]
         for d in range(c + 1):
             _add(
-                engine,
+                engine.factor,
                 i,
-                engine.variable_row[engine.chain_variable[start + d]],
-                curvature * engine.right[c] * engine.right[d],
+                engine.factor.variable_row[engine.links.chain_variable[start + d]],
+                curvature * engine.factor.right[c] * engine.factor.right[d],
             )
 
 
 @compiled
-def _take(engine: Table, link: int, column: int) -> int:
+def _take(links: Table, factor: Table, link: int, column: int) -> int:
     """Row of a variable that moves a link; −1 beyond the last."""
-    at = engine.chain_start[link] + column
-    if at >= engine.chain_start[link + 1]:
+    at = links.chain_start[link] + column
+    if at >= links.chain_start[link + 1]:
         return -1
-    return engine.variable_row[engine.chain_variable[at]]
+    return factor.variable_row[links.chain_variable[at]]
 
 
 @compiled
@@ -87,58 +88,61 @@ def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
 
     Along a chain of variables rows descend: those of both joints are taken in the order of rows.
     """
-    a = engine.joint_link[one]
-    b = engine.joint_link[other]
-    row = engine.cross_row
-    slope = engine.cross_slope
+    a = engine.joints.link[one]
+    b = engine.joints.link[other]
+    row = engine.links.cross_row
+    slope = engine.links.cross_slope
     count = 0
     c = 0
     d = 0
-    i = _take(engine, a, 0)
-    j = _take(engine, b, 0)
+    i = _take(engine.links, engine.factor, a, 0)
+    j = _take(engine.links, engine.factor, b, 0)
     while max(i, j) >= 0:
         row[count] = max(i, j)
         slope[0, count] = 0.0
         slope[1, count] = 0.0
         if i == row[count]:
-            slope[0, count] = cross * engine.joint_gradient[one, c]
+            slope[0, count] = cross * engine.joints.gradient[one, c]
             c += 1
-            i = _take(engine, a, c)
+            i = _take(engine.links, engine.factor, a, c)
         if j == row[count]:
-            slope[1, count] = engine.joint_gradient[other, d]
+            slope[1, count] = engine.joints.gradient[other, d]
             d += 1
-            j = _take(engine, b, d)
+            j = _take(engine.links, engine.factor, b, d)
         count += 1
     for m in range(count):
-        at = engine.row_start[row[m]] - engine.row_first[row[m]]
+        at = engine.factor.row_start[row[m]] - engine.factor.row_first[row[m]]
         for n in range(m, count):
-            engine.factor[at + row[n]] += slope[0, m] * slope[1, n] + slope[1, m] * slope[0, n]
+            engine.factor.values[at + row[n]] += (
+                slope[0, m] * slope[1, n] + slope[1, m] * slope[0, n]
+            )
 
 
 @compiled
 def _add_coupling(engine: Table, coupling: int, angle: np.ndarray) -> None:
     """Add the Hessian between the joints of a coupling's two coordinates."""
-    pair = engine.coupling_joint[coupling]
+    joints = engine.joints
+    pair = engine.couplings.joint[coupling]
     if pair[1] < 0:
         return
-    cross = coupling_cross(engine, coupling, angle)
-    joint = engine.member_joint
-    weight = engine.member_weight
-    for m in range(engine.member_start[pair[0]], engine.member_start[pair[0] + 1]):
-        for n in range(engine.member_start[pair[1]], engine.member_start[pair[1] + 1]):
+    cross = coupling_cross(engine.couplings, engine.time, coupling, angle)
+    joint = joints.member_joint
+    weight = joints.member_weight
+    for m in range(joints.member_start[pair[0]], joints.member_start[pair[0] + 1]):
+        for n in range(joints.member_start[pair[1]], joints.member_start[pair[1] + 1]):
             _add_cross(engine, joint[m], joint[n], cross * weight[m] * weight[n])
 
 
 @compiled
 def _add_tendon(engine: Table, tendon: int) -> None:
     """Add the Hessian between a tendon's joints."""
-    curvature = engine.joint_stiffening[tendon]
+    curvature = engine.joints.stiffening[tendon]
     if curvature == 0.0:
         return
-    joint = engine.member_joint
-    weight = engine.member_weight
-    end = engine.member_start[tendon + 1]
-    for m in range(engine.member_start[tendon], end):
+    joint = engine.joints.member_joint
+    weight = engine.joints.member_weight
+    end = engine.joints.member_start[tendon + 1]
+    for m in range(engine.joints.member_start[tendon], end):
         for n in range(m + 1, end):
             _add_cross(engine, joint[m], joint[n], curvature * weight[m] * weight[n])
 
@@ -146,64 +150,67 @@ def _add_tendon(engine: Table, tendon: int) -> None:
 @compiled
 def _add_linearized(engine: Table, i: int) -> None:
     """Add what acts on a coordinate that is linear over the step."""
-    coordinate = engine.joint_now.size - engine.linear_value.size + i
-    slope = engine.joint_slope[coordinate]
-    curvature = engine.joint_stiffening[coordinate]
-    by_z = engine.linear_slope
-    start = engine.linear_start[i]
-    for m in range(start, engine.linear_start[i + 1]):
-        variable = engine.linear_variable[m]
-        engine.gradient[variable] += slope * by_z[m]
-        if curvature == 0.0 or engine.only_slopes == 1:
+    joints = engine.joints
+    coordinate = joints.now.size - joints.linear_value.size + i
+    slope = joints.slope[coordinate]
+    curvature = joints.stiffening[coordinate]
+    by_z = joints.linear_slope
+    start = joints.linear_start[i]
+    for m in range(start, joints.linear_start[i + 1]):
+        variable = joints.linear_variable[m]
+        engine.newton.gradient[variable] += slope * by_z[m]
+        if curvature == 0.0 or engine.newton.only_slopes == 1:
             continue
-        row = engine.variable_row[variable]
+        row = engine.factor.variable_row[variable]
         for n in range(start, m + 1):
             value = curvature * by_z[m] * by_z[n]
             if value != 0.0:
-                _add(engine, row, engine.variable_row[engine.linear_variable[n]], value)
+                _add(
+                    engine.factor, row, engine.factor.variable_row[joints.linear_variable[n]], value
+                )
 
 
 @compiled
-def _clear(engine: Table) -> None:
+def _clear(hessian: Table, factor: Table) -> None:
     """Set the Hessian, and what contacts have summed for it, to zero, where they are not yet."""
-    for link in range(engine.link_sums.shape[0]):
+    for link in range(hessian.link_sums.shape[0]):
         for i in range(6):
             for j in range(16):
-                engine.link_sums[link, i, j] = 0.0
-    for slot in range(engine.couples):
+                hessian.link_sums[link, i, j] = 0.0
+    for slot in range(hessian.couples):
         for i in range(6):
             for j in range(16):
-                engine.slot_sums[slot, i, j] = 0.0
-    for row in range(engine.row_used.size):
-        begin = engine.row_start[row] + engine.row_used[row] - engine.row_first[row]
-        for i in range(begin, engine.row_start[row + 1]):
-            engine.factor[i] = 0.0
-        engine.row_used[row] = engine.row_first[row]
+                hessian.slot_sums[slot, i, j] = 0.0
+    for row in range(factor.row_used.size):
+        begin = factor.row_start[row] + factor.row_used[row] - factor.row_first[row]
+        for i in range(begin, factor.row_start[row + 1]):
+            factor.values[i] = 0.0
+        factor.row_used[row] = factor.row_first[row]
 
 
 @compiled
 def _add_between_joints(engine: Table, q: np.ndarray) -> None:
     """Add the Hessian of what depends on several coordinates, or on turns of ball joints."""
-    first = engine.joint_link.size
-    end = engine.joint_now.size - engine.linear_value.size
-    if end - first + engine.turn_link.size + engine.coupling_active.size == 0:
+    first = engine.joints.link.size
+    end = engine.joints.now.size - engine.joints.linear_value.size
+    if end - first + engine.turns.link.size + engine.couplings.active.size == 0:
         return
-    link_jacobians(engine, engine.z_now, q, engine.link_crossed)
+    link_jacobians(engine.links, engine.poses.z_now, q, engine.links.crossed)
     joint_gradients(engine, q)
     for tendon in range(first, end):
         _add_tendon(engine, tendon)
-    for term in range(engine.turn_link.size):
+    for term in range(engine.turns.link.size):
         _add_turn(engine, term, q)
-    for coupling in range(engine.coupling_active.size):
-        if engine.coupling_active[coupling]:
-            _add_coupling(engine, coupling, engine.joint_now)
+    for coupling in range(engine.couplings.active.size):
+        if engine.couplings.active[coupling]:
+            _add_coupling(engine, coupling, engine.joints.now)
 
 
 @entry_point(PART)
 def contacts_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Add what contacts and friction of a part of the schedule give."""
-    add_contact_terms(engine, part, engine.vertex_now)
-    add_friction_terms(engine, part, engine.q_now)
+    add_contact_terms(engine, part, engine.vertices.now)
+    add_friction_terms(engine, part, engine.poses.q_now)
     return 0
 
 
@@ -215,22 +222,22 @@ def assemble(engine: Table, curved: int) -> int:
     of strains, which may make it indefinite. With ``only_slopes`` the gradient alone is filled, and
     the factor stays.
     """
-    q = engine.q_now
-    whole = engine.only_slopes == 0
-    engine.curved = curved
-    place_carries(engine, engine.z_now, q)
+    q = engine.poses.q_now
+    whole = engine.newton.only_slopes == 0
+    engine.newton.curved = curved
+    place_carries(engine.links, engine.hessian, engine.poses.z_now, q)
     add_link_terms(engine)
     if whole:
-        _clear(engine)
+        _clear(engine.hessian, engine.factor)
     do_schedule(engine)
     add_tie_terms(engine, q)
     add_turn_terms(engine, q)
-    _sum_joint_slopes(engine, engine.joint_now, curved)
-    carry_gradient(engine, q, engine.gradient)
+    _sum_joint_slopes(engine, engine.joints.now, curved)
+    carry_gradient(engine, q, engine.newton.gradient)
     if whole:
-        do_parts(engine, engine.carry_part, engine.islands)
+        do_parts(engine, engine.entries.carry_part, engine.factor.islands)
         _add_between_joints(engine, q)
-    for i in range(engine.linear_value.size):
+    for i in range(engine.joints.linear_value.size):
         _add_linearized(engine, i)
     return 0
 

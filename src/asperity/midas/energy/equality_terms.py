@@ -42,23 +42,21 @@ _CLOSED = 1e-9
 
 
 @compiled
-def _tie_gap(engine: Table, tie: int, q: np.ndarray, k: int) -> float:
+def _tie_gap(ties: Table, tie: int, q: np.ndarray, k: int) -> float:
     """Coordinate k of a tie's gap [m], less what is left for later steps."""
-    one = engine.tie_link[tie, 0]
-    other = engine.tie_link[tie, 1]
-    gap = -engine.tie_rest[tie, k]
+    one = ties.link[tie, 0]
+    other = ties.link[tie, 1]
+    gap = -ties.rest[tie, k]
     for j in range(4):
-        gap += (
-            engine.tie_side[tie, 0, j] * q[one, j, k] - engine.tie_side[tie, 1, j] * q[other, j, k]
-        )
+        gap += ties.side[tie, 0, j] * q[one, j, k] - ties.side[tie, 1, j] * q[other, j, k]
     return gap
 
 
 @compiled
-def _polynomial(engine: Table, coupling: int, angle: np.ndarray) -> tuple[float, float, float]:
+def _polynomial(couplings: Table, coupling: int, angle: np.ndarray) -> tuple[float, float, float]:
     """What a coupling makes of its second joint: p, p′ and p″."""
-    c = engine.coupling_polynomial[coupling]
-    joint = engine.coupling_joint[coupling, 1]
+    c = couplings.polynomial[coupling]
+    joint = couplings.joint[coupling, 1]
     if joint < 0:
         return c[0], 0.0, 0.0
     x = angle[joint]
@@ -70,11 +68,11 @@ def _polynomial(engine: Table, coupling: int, angle: np.ndarray) -> tuple[float,
 
 
 @compiled
-def _coupling_gap(engine: Table, coupling: int, angle: np.ndarray) -> float:
+def _coupling_gap(couplings: Table, coupling: int, angle: np.ndarray) -> float:
     """A coupling's gap [m or rad], less what is left for later steps."""
-    value, _, _ = _polynomial(engine, coupling, angle)
-    own = angle[engine.coupling_joint[coupling, 0]]
-    return own - value - engine.coupling_rest[coupling]
+    value, _, _ = _polynomial(couplings, coupling, angle)
+    own = angle[couplings.joint[coupling, 0]]
+    return own - value - couplings.rest[coupling]
 
 
 @compiled
@@ -88,45 +86,47 @@ def _rest(gap: float, recovery: float, h: float) -> float:
 @compiled
 def begin_equalities(engine: Table, h: float) -> None:
     """At the beginning of a step, decide what gaps it leaves, and take up the last multipliers."""
-    step = engine.step
-    inertia = engine.tie_inertia
-    penalty = engine.tie_penalty
-    rest = engine.tie_rest
-    recovery = engine.tie_recovery
-    force = engine.tie_force
-    start = engine.tie_force_start
+    ties = engine.ties
+    couplings = engine.couplings
+    step = engine.time.step
+    inertia = ties.inertia
+    penalty = ties.penalty
+    rest = ties.rest
+    recovery = ties.recovery
+    force = ties.force
+    start = ties.force_start
     for tie in range(inertia.size):
         penalty[tie] = _PENALTY * inertia[tie] / (step * step)
         for k in range(3):
             rest[tie, k] = 0.0
             force[tie, k] = start[tie, k]
-            rest[tie, k] = _rest(_tie_gap(engine, tie, engine.q, k), recovery[tie], h)
-    inertia = engine.coupling_inertia
-    penalty = engine.coupling_penalty
-    rest = engine.coupling_rest
-    recovery = engine.coupling_recovery
-    force = engine.coupling_force
-    start = engine.coupling_force_start
+            rest[tie, k] = _rest(_tie_gap(ties, tie, engine.poses.q, k), recovery[tie], h)
+    inertia = couplings.inertia
+    penalty = couplings.penalty
+    rest = couplings.rest
+    recovery = couplings.recovery
+    force = couplings.force
+    start = couplings.force_start
     for i in range(inertia.size):
         penalty[i] = _PENALTY * inertia[i] / (step * step)
         rest[i] = 0.0
         force[i] = start[i]
-        rest[i] = _rest(_coupling_gap(engine, i, engine.joint), recovery[i], h)
+        rest[i] = _rest(_coupling_gap(couplings, i, engine.joints.value), recovery[i], h)
 
 
 @compiled
-def largest_gap(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
+def largest_gap(ties: Table, couplings: Table, q: np.ndarray, angle: np.ndarray) -> float:
     """Largest gap of all constraints [m or rad]."""
     largest = 0.0
-    active = engine.tie_active
+    active = ties.active
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
-                largest = max(largest, abs(_tie_gap(engine, tie, q, k)))
-    active = engine.coupling_active
+                largest = max(largest, abs(_tie_gap(ties, tie, q, k)))
+    active = couplings.active
     for i in range(active.size):
         if active[i]:
-            largest = max(largest, abs(_coupling_gap(engine, i, angle)))
+            largest = max(largest, abs(_coupling_gap(couplings, i, angle)))
     return largest
 
 
@@ -147,40 +147,40 @@ def raise_multipliers(engine: Table, q: np.ndarray, angle: np.ndarray, before: f
     float
         Largest gap after it.
     """
-    gap = largest_gap(engine, q, angle)
+    gap = largest_gap(engine.ties, engine.couplings, q, angle)
     growth = _GROWTH if gap > _PROGRESS * before else 1.0
-    active = engine.tie_active
-    inertia = engine.tie_inertia
-    penalty = engine.tie_penalty
-    force = engine.tie_force
-    step = engine.step
+    active = engine.ties.active
+    inertia = engine.ties.inertia
+    penalty = engine.ties.penalty
+    force = engine.ties.force
+    step = engine.time.step
     most = _PENALTY * _LARGEST_GROWTH / (step * step)
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
-                force[tie, k] += penalty[tie] * _tie_gap(engine, tie, q, k)
+                force[tie, k] += penalty[tie] * _tie_gap(engine.ties, tie, q, k)
             penalty[tie] = min(growth * penalty[tie], most * inertia[tie])
-    active = engine.coupling_active
-    inertia = engine.coupling_inertia
-    penalty = engine.coupling_penalty
-    force = engine.coupling_force
+    active = engine.couplings.active
+    inertia = engine.couplings.inertia
+    penalty = engine.couplings.penalty
+    force = engine.couplings.force
     for i in range(active.size):
         if active[i]:
-            force[i] += penalty[i] * _coupling_gap(engine, i, angle)
+            force[i] += penalty[i] * _coupling_gap(engine.couplings, i, angle)
             penalty[i] = min(growth * penalty[i], most * inertia[i])
     return gap
 
 
 @compiled
-def keep_multipliers(engine: Table) -> None:
+def keep_multipliers(ties: Table, couplings: Table) -> None:
     """At the end of a step, keep the constraints' forces for the next one."""
-    force = engine.tie_force
-    start = engine.tie_force_start
+    force = ties.force
+    start = ties.force_start
     for tie in range(force.shape[0]):
         for k in range(3):
             start[tie, k] = force[tie, k]
-    force = engine.coupling_force
-    start = engine.coupling_force_start
+    force = couplings.force
+    start = couplings.force_start
     for i in range(force.size):
         start[i] = force[i]
 
@@ -189,20 +189,20 @@ def keep_multipliers(engine: Table) -> None:
 def equality_energy(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
     """Energy of all constraints [J s²]."""
     total = 0.0
-    active = engine.tie_active
-    penalty = engine.tie_penalty
+    active = engine.ties.active
+    penalty = engine.ties.penalty
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
-                gap = _tie_gap(engine, tie, q, k)
-                total += gap * (engine.tie_force[tie, k] + 0.5 * penalty[tie] * gap)
-    active = engine.coupling_active
-    penalty = engine.coupling_penalty
+                gap = _tie_gap(engine.ties, tie, q, k)
+                total += gap * (engine.ties.force[tie, k] + 0.5 * penalty[tie] * gap)
+    active = engine.couplings.active
+    penalty = engine.couplings.penalty
     for i in range(active.size):
         if active[i]:
-            gap = _coupling_gap(engine, i, angle)
-            total += gap * (engine.coupling_force[i] + 0.5 * penalty[i] * gap)
-    h = engine.step
+            gap = _coupling_gap(engine.couplings, i, angle)
+            total += gap * (engine.couplings.force[i] + 0.5 * penalty[i] * gap)
+    h = engine.time.step
     return h * h * total
 
 
@@ -210,53 +210,56 @@ def equality_energy(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
 def equality_rounding(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
     """What round-off of coordinates does to `equality_energy` [J s²], in units of itself."""
     total = 0.0
-    active = engine.tie_active
-    penalty = engine.tie_penalty
+    active = engine.ties.active
+    penalty = engine.ties.penalty
     for tie in range(active.size):
         if active[tie]:
             for k in range(3):
-                size = 1e-3 + abs(q[engine.tie_link[tie, 0], 0, k])
-                gap = _tie_gap(engine, tie, q, k)
-                total += size * abs(engine.tie_force[tie, k] + penalty[tie] * gap)
-    active = engine.coupling_active
-    penalty = engine.coupling_penalty
+                size = 1e-3 + abs(q[engine.ties.link[tie, 0], 0, k])
+                gap = _tie_gap(engine.ties, tie, q, k)
+                total += size * abs(engine.ties.force[tie, k] + penalty[tie] * gap)
+    active = engine.couplings.active
+    penalty = engine.couplings.penalty
     for i in range(active.size):
         if active[i]:
-            gap = _coupling_gap(engine, i, angle)
-            total += (1e-3 + abs(angle[engine.coupling_joint[i, 0]])) * abs(
-                engine.coupling_force[i] + penalty[i] * gap
+            gap = _coupling_gap(engine.couplings, i, angle)
+            total += (1e-3 + abs(angle[engine.couplings.joint[i, 0]])) * abs(
+                engine.couplings.force[i] + penalty[i] * gap
             )
-    h = engine.step
+    h = engine.time.step
     return h * h * total
 
 
 @compiled
 def add_tie_terms(engine: Table, q: np.ndarray) -> None:
     """Add gradients and Hessian blocks of ties to those of links."""
-    h = engine.step
-    links = engine.link_gradient.shape[0]
-    for tie in range(engine.tie_active.size):
-        if not engine.tie_active[tie]:
+    ties = engine.ties
+    h = engine.time.step
+    links = engine.newton.link_gradient.shape[0]
+    for tie in range(ties.active.size):
+        if not ties.active[tie]:
             continue
-        stiffness = h * h * engine.tie_penalty[tie]
+        stiffness = h * h * ties.penalty[tie]
         for number in range(2):
-            body = engine.tie_link[tie, number]
+            body = ties.link[tie, number]
             if body >= links:
                 continue
-            y = engine.tie_side[tie, number]
+            y = ties.side[tie, number]
             sign = 1.0 - 2.0 * number
             for k in range(3):
-                gap = _tie_gap(engine, tie, q, k)
-                push = sign * (h * h * engine.tie_force[tie, k] + stiffness * gap)
+                gap = _tie_gap(ties, tie, q, k)
+                push = sign * (h * h * ties.force[tie, k] + stiffness * gap)
                 for j in range(4):
-                    engine.link_gradient[body, j, k] += push * y[j]
-            add_outer(engine.link_sums[body], y, y, stiffness, 0.0, 0.0, stiffness, 0.0, stiffness)
-        if engine.tie_block[tie] >= 0:
-            one = 0 if engine.tie_link[tie, 0] < engine.tie_link[tie, 1] else 1
+                    engine.newton.link_gradient[body, j, k] += push * y[j]
             add_outer(
-                engine.slot_sums[engine.block_slot[engine.tie_block[tie]]],
-                engine.tie_side[tie, one],
-                engine.tie_side[tie, 1 - one],
+                engine.hessian.link_sums[body], y, y, stiffness, 0.0, 0.0, stiffness, 0.0, stiffness
+            )
+        if ties.block[tie] >= 0:
+            one = 0 if ties.link[tie, 0] < ties.link[tie, 1] else 1
+            add_outer(
+                engine.hessian.slot_sums[engine.hessian.block_slot[ties.block[tie]]],
+                ties.side[tie, one],
+                ties.side[tie, 1 - one],
                 -stiffness,
                 0.0,
                 0.0,
@@ -268,20 +271,25 @@ def add_tie_terms(engine: Table, q: np.ndarray) -> None:
 
 @compiled
 def add_coupling_slopes(
-    engine: Table, angle: np.ndarray, slopes: np.ndarray, curvatures: np.ndarray, curved: int
+    couplings: Table,
+    time: Table,
+    angle: np.ndarray,
+    slopes: np.ndarray,
+    curvatures: np.ndarray,
+    curved: int,
 ) -> None:
     """Add what couplings add to ψ′ and ψ″ of their joints."""
-    h = engine.step
-    for i in range(engine.coupling_active.size):
-        if not engine.coupling_active[i]:
+    h = time.step
+    for i in range(couplings.active.size):
+        if not couplings.active[i]:
             continue
-        stiffness = h * h * engine.coupling_penalty[i]
-        push = h * h * engine.coupling_force[i] + stiffness * _coupling_gap(engine, i, angle)
-        slopes[engine.coupling_joint[i, 0]] += push
-        curvatures[engine.coupling_joint[i, 0]] += stiffness
-        other = engine.coupling_joint[i, 1]
+        stiffness = h * h * couplings.penalty[i]
+        push = h * h * couplings.force[i] + stiffness * _coupling_gap(couplings, i, angle)
+        slopes[couplings.joint[i, 0]] += push
+        curvatures[couplings.joint[i, 0]] += stiffness
+        other = couplings.joint[i, 1]
         if other >= 0:
-            _, first, second = _polynomial(engine, i, angle)
+            _, first, second = _polynomial(couplings, i, angle)
             slopes[other] -= push * first
             curvatures[other] += stiffness * first * first
             # Without second derivatives the Hessian must be positive.
@@ -290,8 +298,8 @@ def add_coupling_slopes(
 
 
 @compiled
-def coupling_cross(engine: Table, coupling: int, angle: np.ndarray) -> float:
+def coupling_cross(couplings: Table, time: Table, coupling: int, angle: np.ndarray) -> float:
     """∂²/∂θ₁∂θ₂ of a coupling's energy."""
-    h = engine.step
-    _, first, _ = _polynomial(engine, coupling, angle)
-    return -h * h * engine.coupling_penalty[coupling] * first
+    h = time.step
+    _, first, _ = _polynomial(couplings, coupling, angle)
+    return -h * h * couplings.penalty[coupling] * first

@@ -10,18 +10,19 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.contact_schedule import schedule_friction
 from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
 from asperity.midas.energy.potentials import barrier_slopes
-from asperity.midas.geometry.distances import (
-    EDGE_EDGE,
-    RIM_PLANE,
-    VERTEX_FACE,
-    VERTEX_PLANE,
-    mollifier,
-)
+from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_planes import (
     further_stencils,
     place_on_round,
     second_link,
     spread_friction,
+)
+from asperity.midas.geometry.stencil import (
+    EDGE_EDGE,
+    RIM_PLANE,
+    VERTEX_FACE,
+    VERTEX_PLANE,
+    candidate_stencil,
 )
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts
 
@@ -41,16 +42,16 @@ _STRAIN = 0.1
 @compiled
 def normal_force(engine: Table, i: int, x: np.ndarray) -> float:
     """Normal force [N] of a candidate measured at ``x``."""
-    activation = engine.pair_activation[engine.candidate_pair[i]]
-    square = engine.candidate_square[i]
+    candidates = engine.candidates
+    activation = engine.pairs.activation[candidates.pair[i]]
+    square = candidates.square[i]
     if square >= activation * activation or square <= 0.0:
         return 0.0
     slope, _ = barrier_slopes(square, activation)
-    force = -engine.barrier_stiffness * engine.candidate_weight[i] * slope
-    if engine.candidate_kind[i] == EDGE_EDGE:
-        v = engine.candidate_vertex[i]
-        threshold = engine.candidate_threshold[i]
-        force *= mollifier(v[0], v[1], v[2], v[3], x, threshold, engine.mollifier_slope)
+    force = -engine.options.barrier_stiffness * candidates.weight[i] * slope
+    if candidates.kind[i] == EDGE_EDGE:
+        stencil = candidate_stencil(candidates, i)
+        force *= mollifier(stencil, x, candidates.threshold[i], engine.work.mollifier_slope)
     return force
 
 
@@ -83,9 +84,9 @@ def _bring_along(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> No
     beginning; of a fast turntable that has a quite different velocity.
     """
     link = second_link(engine, i)
-    if link >= engine.link_gradient.shape[0] or not _is_rigid(q[link]):
+    if link >= engine.newton.link_gradient.shape[0] or not _is_rigid(q[link]):
         return
-    own = q[engine.vertex_link[engine.candidate_vertex[i, 0]]]
+    own = q[engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]]
     for j in range(1, 4):
         weight[1, j] = 0.0
         for k in range(3):
@@ -106,19 +107,21 @@ def surface_drift(
     """
     out[0] = 0.0
     out[1] = 0.0
-    shapes = engine.shape_radius.size
-    if engine.surface_velocity.shape[0] == 0:
+    shapes = engine.shapes.radius.size
+    if engine.shapes.surface_velocity.shape[0] == 0:
         return
-    first = engine.candidate_vertex[i, 0]
-    pair = engine.pair_shape[engine.candidate_pair[i]]
-    is_first = engine.shape_vertex[pair[0]] <= first < engine.shape_vertex[pair[0] + 1]
-    own = q[engine.vertex_link[first]]
+    first = engine.candidates.vertex[i, 0]
+    pair = engine.pairs.shape[engine.candidates.pair[i]]
+    is_first = (
+        engine.shapes.vertex_start[pair[0]] <= first < engine.shapes.vertex_start[pair[0] + 1]
+    )
+    own = q[engine.shapes.vertex_link[first]]
     for side in range(2):
         shape = pair[0] if is_first == (side == 0) else pair[1]
-        by_point = engine.surface_velocity[shape if shape >= 0 else shapes - 1 - shape]
-        link = engine.vertex_link[first] if side == 0 else second_link(engine, i)
+        by_point = engine.shapes.surface_velocity[shape if shape >= 0 else shapes - 1 - shape]
+        link = engine.shapes.vertex_link[first] if side == 0 else second_link(engine, i)
         for m in range(3):
-            if side == 1 and link >= engine.link_gradient.shape[0]:
+            if side == 1 and link >= engine.newton.link_gradient.shape[0]:
                 # Of the world there may be no y, but the point is where the first side's is.
                 velocity = -by_point[0, m]
                 for k in range(3):
@@ -145,79 +148,84 @@ def _is_rigid(q: np.ndarray) -> bool:
 @entry_point(PART)
 def count_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find what friction can bear at some candidates, and count the stencils that it will have."""
-    x = engine.vertex_now
-    weight = engine.side_weight
+    runs = engine.runs
+    x = engine.vertices.now
+    weight = engine.work.side_weight
     count = 0
-    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
-        first = engine.run_begin[run]
-        mu = engine.pair_friction[engine.candidate_pair[first]]
-        if mu == 0.0 or engine.run_least[run] >= engine.run_activation[run]:
-            for i in range(first, engine.run_begin[run + 1]):
-                engine.friction_bound[i] = 0.0
+    for run in range(part * RUNS, min((part + 1) * RUNS, runs.count)):
+        first = runs.begin[run]
+        mu = engine.pairs.friction[engine.candidates.pair[first]]
+        if mu == 0.0 or runs.least[run] >= runs.activation[run]:
+            for i in range(first, runs.begin[run + 1]):
+                engine.friction.bound[i] = 0.0
             continue
-        for i in range(first, engine.run_begin[run + 1]):
+        for i in range(first, runs.begin[run + 1]):
             value = mu * normal_force(engine, i, x)
-            engine.friction_bound[i] = value
+            engine.friction.bound[i] = value
             if value > 0.0:
                 count += 1
-                if engine.candidate_kind[i] == RIM_PLANE:
-                    count += further_stencils(place_on_round(engine, i, _lead(engine), weight))
-    engine.part_value[part] = count
+                if engine.candidates.kind[i] == RIM_PLANE:
+                    count += further_stencils(
+                        place_on_round(engine, i, _lead(engine.poses, engine.friction), weight)
+                    )
+    engine.parts.value[part] = count
     return 0
 
 
 @compiled
-def _lead(engine: Table) -> np.ndarray:
+def _lead(poses: Table, friction: Table) -> np.ndarray:
     """The links' coordinates at which friction acts."""
-    return engine.q_now if engine.friction_now == 1 else engine.q_target
+    return poses.q_now if friction.at_iterate == 1 else poses.q_target
 
 
 @entry_point(PART)
 def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Fill the stencils of some runs, from where the part's value says."""
-    q = _lead(engine)
-    count = int(engine.part_value[part])
-    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
-        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-            value = engine.friction_bound[i]
+    candidates = engine.candidates
+    friction = engine.friction
+    q = _lead(engine.poses, friction)
+    count = int(engine.parts.value[part])
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
+        for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+            value = friction.bound[i]
             # Written so that NaN is left out, as it was counted.
             if not value > 0.0:
                 continue
-            engine.friction_force[count] = value
-            engine.friction_pair[count] = engine.candidate_pair[i]
-            engine.friction_part[count] = engine.run_part[run]
-            engine.friction_link[count, 0] = engine.vertex_link[engine.candidate_vertex[i, 0]]
-            engine.friction_link[count, 1] = second_link(engine, i)
-            weight = engine.friction_weight[count]
+            friction.force[count] = value
+            friction.pair[count] = candidates.pair[i]
+            engine.schedule.friction_part[count] = engine.schedule.run_part[run]
+            friction.link[count, 0] = engine.shapes.vertex_link[candidates.vertex[i, 0]]
+            friction.link[count, 1] = second_link(engine, i)
+            weight = friction.weight[count]
             contact_sides(
-                engine,
-                engine.candidate_kind[i],
-                engine.candidate_vertex[i],
-                engine.candidate_coefficient[i],
+                engine.shapes,
+                candidates.kind[i],
+                candidates.vertex[i],
+                candidates.coefficient[i],
                 weight,
             )
-            add_round_arms(engine, i, q, weight)
+            add_round_arms(engine.shapes, candidates, i, q, weight)
             first = count
             pointed = 1.0
-            if engine.candidate_kind[i] > VERTEX_PLANE:
+            if candidates.kind[i] > VERTEX_PLANE:
                 pointed = place_on_round(engine, i, q, weight)
-            tangents(engine.candidate_arm[i], engine.friction_frame[count])
-            engine.friction_dual[count, 0] = 0.0
-            engine.friction_dual[count, 1] = 0.0
+            tangents(candidates.arm[i], friction.frame[count])
+            friction.dual[count, 0] = 0.0
+            friction.dual[count, 1] = 0.0
             count += 1
-            if engine.candidate_kind[i] == RIM_PLANE:
+            if candidates.kind[i] == RIM_PLANE:
                 count = spread_friction(engine, i, count, pointed)
-            if engine.candidate_kind[i] == VERTEX_FACE or engine.candidate_kind[i] > VERTEX_PLANE:
+            if candidates.kind[i] == VERTEX_FACE or candidates.kind[i] > VERTEX_PLANE:
                 for stencil in range(first, count):
-                    _bring_along(engine, i, q, engine.friction_weight[stencil])
+                    _bring_along(engine, i, q, friction.weight[stencil])
             for stencil in range(first, count):
                 surface_drift(
                     engine,
                     i,
                     q,
-                    engine.friction_weight[stencil],
-                    engine.friction_frame[stencil],
-                    engine.friction_drift[stencil],
+                    friction.weight[stencil],
+                    friction.frame[stencil],
+                    friction.drift[stencil],
                 )
     return 0
 
@@ -229,24 +237,24 @@ def collect_friction(engine: Table, now: int) -> None:
     Friction acts by velocities at a step's end, on the points of surfaces that touch then: with
     links where they are if ``now`` is 1, and else where inertia leads.
     """
-    engine.friction_now = now
-    parts = count_parts(engine.runs, RUNS)
-    do_parts(engine, engine.count_friction_part, parts)
+    engine.friction.at_iterate = now
+    parts = count_parts(engine.runs.count, RUNS)
+    do_parts(engine, engine.entries.count_friction_part, parts)
     total = 0.0
     for part in range(parts):
-        count = engine.part_value[part]
-        engine.part_value[part] = total
+        count = engine.parts.value[part]
+        engine.parts.value[part] = total
         total += count
-    engine.friction_pairs = int(total)
-    do_parts(engine, engine.collect_friction_part, parts)
-    schedule_friction(engine)
+    engine.friction.count = int(total)
+    do_parts(engine, engine.entries.collect_friction_part, parts)
+    schedule_friction(engine.friction, engine.schedule)
 
 
 @compiled
-def forget_friction(engine: Table) -> None:
+def forget_friction(friction: Table, schedule: Table) -> None:
     """Let there be no friction."""
-    engine.friction_pairs = 0
-    schedule_friction(engine)
+    friction.count = 0
+    schedule_friction(friction, schedule)
 
 
 STENCIL_KERNELS = (count_friction_part, collect_friction_part)

@@ -27,101 +27,102 @@ __all__ = [
 
 
 @compiled
-def friction_scale(engine: Table) -> float:
+def friction_scale(friction: Table) -> float:
     """Sum of the forces that friction can bear [N]."""
     total = 0.0
-    for i in range(engine.friction_pairs):
-        total += engine.friction_force[i]
+    for i in range(friction.count):
+        total += friction.force[i]
     return total
 
 
 @compiled
 def fill_slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
     """Fill the slip [m] of a friction stencil from the start of the step, shape (2,)."""
-    u[0] = engine.step * engine.friction_drift[i, 0]
-    u[1] = engine.step * engine.friction_drift[i, 1]
+    friction = engine.friction
+    u[0] = engine.time.step * friction.drift[i, 0]
+    u[1] = engine.time.step * friction.drift[i, 1]
     for side in range(2):
-        body = engine.friction_link[i, side]
+        body = friction.link[i, side]
         for j in range(4):
-            w = engine.friction_weight[i, side, j]
+            w = friction.weight[i, side, j]
             for k in range(3):
-                move = w * (q[body, j, k] - engine.q_slip[body, j, k])
-                u[0] += move * engine.friction_frame[i, 0, k]
-                u[1] += move * engine.friction_frame[i, 1, k]
+                move = w * (q[body, j, k] - engine.poses.q_slip[body, j, k])
+                u[0] += move * friction.frame[i, 0, k]
+                u[1] += move * friction.frame[i, 1, k]
 
 
 @compiled
-def _end(engine: Table, part: int) -> int:
-    return min((part + 1) * STENCILS, engine.friction_pairs)
+def _end(friction: Table, part: int) -> int:
+    return min((part + 1) * STENCILS, friction.count)
 
 
 @entry_point(PART)
 def friction_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum the energy of some stencils, without its factor h²."""
-    q = engine.q_trial if engine.at_trial == 1 else engine.q_now
-    u = engine.slip
-    h = engine.step
+    q = engine.poses.q_trial if engine.newton.at_trial == 1 else engine.poses.q_now
+    u = engine.work.slip
+    h = engine.time.step
     total = 0.0
-    for i in range(part * STENCILS, _end(engine, part)):
+    for i in range(part * STENCILS, _end(engine.friction, part)):
         fill_slip(engine, i, q, u)
-        width = engine.pair_stiction[engine.friction_pair[i]] * h
-        total += engine.friction_force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-    engine.part_value[part] = total
+        width = engine.pairs.stiction[engine.friction.pair[i]] * h
+        total += engine.friction.force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
+    engine.parts.value[part] = total
     return 0
 
 
 @compiled
 def friction_energy(engine: Table) -> float:
     """Energy of friction [J s²]."""
-    parts = count_parts(engine.friction_pairs, STENCILS)
-    do_parts(engine, engine.friction_energy_part, parts)
-    return engine.step * engine.step * sum_of_parts(engine, parts)
+    parts = count_parts(engine.friction.count, STENCILS)
+    do_parts(engine, engine.entries.friction_energy_part, parts)
+    return engine.time.step * engine.time.step * sum_of_parts(engine, parts)
 
 
 @entry_point(PART)
 def slip_change_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find the largest relative change of a slip of some stencils."""
-    u = engine.slip
+    u = engine.work.slip
     largest = 0.0
-    for i in range(part * STENCILS, _end(engine, part)):
-        fill_slip(engine, i, engine.q_trial, u)
+    for i in range(part * STENCILS, _end(engine.friction, part)):
+        fill_slip(engine, i, engine.poses.q_trial, u)
         e0 = u[0]
         e1 = u[1]
-        fill_slip(engine, i, engine.q_now, u)
-        width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
+        fill_slip(engine, i, engine.poses.q_now, u)
+        width = engine.pairs.stiction[engine.friction.pair[i]] * engine.time.step
         size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
-    engine.part_value[part] = largest
+    engine.parts.value[part] = largest
     return 0
 
 
 @compiled
 def slip_change(engine: Table) -> float:
     """Largest change of a slip from the iterate to the trial state, relative to what it is."""
-    parts = count_parts(engine.friction_pairs, STENCILS)
-    do_parts(engine, engine.slip_change_part, parts)
+    parts = count_parts(engine.friction.count, STENCILS)
+    do_parts(engine, engine.entries.slip_change_part, parts)
     largest = 0.0
     for part in range(parts):
-        largest = max(largest, engine.part_value[part])
+        largest = max(largest, engine.parts.value[part])
     return largest
 
 
 @entry_point(PART)
 def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Move the duals of some stencils; as `turn_friction`."""
-    u = engine.slip
-    share = engine.turn_share
-    for i in range(part * STENCILS, _end(engine, part)):
-        fill_slip(engine, i, engine.q_trial, u)
+    u = engine.work.slip
+    share = engine.friction.turn_share
+    for i in range(part * STENCILS, _end(engine.friction, part)):
+        fill_slip(engine, i, engine.poses.q_trial, u)
         e0 = u[0]
         e1 = u[1]
-        fill_slip(engine, i, engine.q_now, u)
+        fill_slip(engine, i, engine.poses.q_now, u)
         d0 = (e0 - u[0]) / share
         d1 = (e1 - u[1]) / share
-        width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
+        width = engine.pairs.stiction[engine.friction.pair[i]] * engine.time.step
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
         turn = bend / per_slip * (u[0] * d0 + u[1] * d1)
-        w = engine.friction_dual[i]
+        w = engine.friction.dual[i]
         w0 = w[0] + share * (per_slip * (u[0] + d0) + (turn - 1.0) * w[0])
         w1 = w[1] + share * (per_slip * (u[1] + d1) + (turn - 1.0) * w[1])
         size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
@@ -137,8 +138,10 @@ def turn_friction(engine: Table, share: float) -> None:
     With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
     w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
     """
-    engine.turn_share = share
-    do_parts(engine, engine.turn_friction_part, count_parts(engine.friction_pairs, STENCILS))
+    engine.friction.turn_share = share
+    do_parts(
+        engine, engine.entries.turn_friction_part, count_parts(engine.friction.count, STENCILS)
+    )
 
 
 @compiled
@@ -149,23 +152,26 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
     where it would stop. The Hessian has a dual w in place of u/|u|, which goes there as the
     iteration does (Chan, Golub and Mulet 1999).
     """
-    u = engine.slip
-    h = engine.step
-    whole = engine.only_slopes == 0
-    links = engine.link_gradient.shape[0]
-    for at in range(engine.friction_schedule[part], engine.friction_schedule[part + 1]):
-        i = engine.friction_order[at]
+    friction = engine.friction
+    u = engine.work.slip
+    h = engine.time.step
+    whole = engine.newton.only_slopes == 0
+    links = engine.newton.link_gradient.shape[0]
+    for at in range(
+        engine.schedule.friction_schedule[part], engine.schedule.friction_schedule[part + 1]
+    ):
+        i = engine.schedule.friction_order[at]
         fill_slip(engine, i, q, u)
-        width = engine.pair_stiction[engine.friction_pair[i]] * h
+        width = engine.pairs.stiction[friction.pair[i]] * h
         per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-        s = h * h * engine.friction_force[i]
-        w = engine.friction_dual[i]
+        s = h * h * friction.force[i]
+        w = friction.dual[i]
         turn = bend / per_slip
         a0 = s * (per_slip + turn * w[0] * u[0])
         a1 = s * turn * 0.5 * (w[0] * u[1] + w[1] * u[0])
         a2 = s * (per_slip + turn * w[1] * u[1])
-        p = engine.friction_frame[i, 0]
-        o = engine.friction_frame[i, 1]
+        p = friction.frame[i, 0]
+        o = friction.frame[i, 1]
         h00 = a0 * p[0] * p[0] + 2.0 * a1 * p[0] * o[0] + a2 * o[0] * o[0]
         h11 = a0 * p[1] * p[1] + 2.0 * a1 * p[1] * o[1] + a2 * o[1] * o[1]
         h22 = a0 * p[2] * p[2] + 2.0 * a1 * p[2] * o[2] + a2 * o[2] * o[2]
@@ -173,26 +179,28 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
         h02 = a0 * p[0] * p[2] + a1 * (p[0] * o[2] + p[2] * o[0]) + a2 * o[0] * o[2]
         h12 = a0 * p[1] * p[2] + a1 * (p[1] * o[2] + p[2] * o[1]) + a2 * o[1] * o[2]
         for side in range(2):
-            body = engine.friction_link[i, side]
+            body = friction.link[i, side]
             if body >= links:
                 continue
-            y = engine.friction_weight[i, side]
+            y = friction.weight[i, side]
             for j in range(4):
                 for k in range(3):
-                    engine.link_gradient[body, j, k] += (
+                    engine.newton.link_gradient[body, j, k] += (
                         s * per_slip * y[j] * (u[0] * p[k] + u[1] * o[k])
                     )
             if whole:
-                add_outer(engine.link_sums[body], y, y, h00, h01, h02, h11, h12, h22)
-        a = engine.friction_link[i, 0]
-        b = engine.friction_link[i, 1]
+                add_outer(engine.hessian.link_sums[body], y, y, h00, h01, h02, h11, h12, h22)
+        a = friction.link[i, 0]
+        b = friction.link[i, 1]
         if whole and a < links and b < links:
-            target = engine.slot_sums[engine.block_slot[engine.pair_block[engine.friction_pair[i]]]]
+            target = engine.hessian.slot_sums[
+                engine.hessian.block_slot[engine.pairs.block[friction.pair[i]]]
+            ]
             one = 0 if a < b else 1
             add_outer(
                 target,
-                engine.friction_weight[i, one],
-                engine.friction_weight[i, 1 - one],
+                friction.weight[i, one],
+                friction.weight[i, 1 - one],
                 h00,
                 h01,
                 h02,

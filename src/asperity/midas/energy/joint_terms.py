@@ -36,22 +36,22 @@ LIMIT_DISSIPATION = 100.0
 
 
 @compiled
-def limit_gap(engine: Table, joint: int, side: int, angle: float) -> float:
+def limit_gap(joints: Table, joint: int, side: int, angle: float) -> float:
     """Gap between a coordinate and its lower (0) or upper (1) limit; infinite if there is none."""
     sign = 1.0 - 2.0 * side
-    return sign * (angle - engine.joint_limit[joint, side])
+    return sign * (angle - joints.limit[joint, side])
 
 
 @compiled
-def begin_limits(engine: Table) -> None:
+def begin_limits(joints: Table) -> None:
     """At the beginning of a step, choose the forces of limits by the speeds towards them."""
-    for joint in range(engine.joint.size):
+    for joint in range(joints.value.size):
         for side in range(2):
-            closing = (2.0 * side - 1.0) * engine.joint_rate[joint]
+            closing = (2.0 * side - 1.0) * joints.rate[joint]
             before = math.inf
-            if limit_gap(engine, joint, side, engine.joint[joint]) < engine.joint_activation[joint]:
-                before = engine.joint_limit_factor[joint, side]
-            engine.joint_limit_factor[joint, side] = dissipation_factor(
+            if limit_gap(joints, joint, side, joints.value[joint]) < joints.activation[joint]:
+                before = joints.limit_factor[joint, side]
+            joints.limit_factor[joint, side] = dissipation_factor(
                 before, closing, LIMIT_DISSIPATION
             )
 
@@ -63,40 +63,41 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
     A limit with an anchor has the tangent of its barrier there
     (`asperity.midas.newton.anticipation`).
     """
-    h = engine.step
-    armature = engine.joint_armature[joint]
-    stiffness = engine.joint_stiffness[joint]
-    damping = engine.joint_damping[joint] / h
-    dry = engine.joint_friction[joint]
-    applied = engine.joint_applied[joint]
-    width = engine.joint_activation[joint]
-    lead = angle - engine.joint_target[joint]
-    low = engine.joint_spring[joint, 0]
-    high = engine.joint_spring[joint, 1]
+    joints = engine.joints
+    h = engine.time.step
+    armature = joints.armature[joint]
+    stiffness = joints.stiffness[joint]
+    damping = joints.damping[joint] / h
+    dry = joints.friction[joint]
+    applied = joints.applied[joint]
+    width = joints.activation[joint]
+    lead = angle - joints.target[joint]
+    low = joints.spring[joint, 0]
+    high = joints.spring[joint, 1]
     stretch = angle - min(max(angle, low), high)
     if low < high and stretch == 0.0:
         stiffness = 0.0
-    move = angle - engine.joint_start[joint]
+    move = angle - joints.start[joint]
     energy = 0.5 * stiffness * stretch * stretch + 0.5 * damping * move * move - applied * angle
     slope = stiffness * stretch + damping * move - applied
     curvature = stiffness + damping
     if dry > 0.0:
         size = abs(move)
-        creep = engine.joint_stiction * h
+        creep = engine.options.joint_stiction * h
         per_slip, bend = friction_slope(size, creep)
         energy += dry * friction(size, creep)
         slope += dry * per_slip * move
         # As of friction in contacts (`asperity.midas.energy.friction_terms`), of one dimension.
-        turn = bend / per_slip * engine.joint_dual[joint] * move
+        turn = bend / per_slip * joints.dual[joint] * move
         curvature += dry * max(per_slip + turn, 0.0)
     for side in range(2):
-        gap = limit_gap(engine, joint, side, angle)
-        anchor = engine.joint_anchor[joint, side]
+        gap = limit_gap(joints, joint, side, angle)
+        anchor = joints.anchor[joint, side]
         if gap >= width and anchor == 0.0:
             continue
         if gap <= 0.0:
             return math.inf, 0.0, 0.0
-        scale = engine.joint_limit_factor[joint, side] * engine.joint_barrier[joint]
+        scale = joints.limit_factor[joint, side] * joints.barrier[joint]
         at = gap if anchor == 0.0 else anchor * width
         s, c = barrier_slopes(at * at, width)
         energy += scale * barrier(gap * gap, width)
@@ -111,19 +112,19 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
 
 
 @compiled
-def meets_limit(engine: Table) -> bool:
+def meets_limit(joints: Table) -> bool:
     """Whether a step begins faster towards a limit than it could depart, and reaches its barrier.
 
     BDF2 would go on with the deceleration of the impact, away from the limit.
     """
-    for joint in range(engine.joint_now.size):
-        if engine.joint_barrier[joint] == 0.0:
+    for joint in range(joints.now.size):
+        if joints.barrier[joint] == 0.0:
             continue
         for side in range(2):
-            closing = engine.joint_rate[joint] * (2.0 * side - 1.0)
-            now = limit_gap(engine, joint, side, engine.joint_now[joint])
-            before = limit_gap(engine, joint, side, engine.joint[joint])
-            near = min(now, before) < engine.joint_activation[joint]
+            closing = joints.rate[joint] * (2.0 * side - 1.0)
+            now = limit_gap(joints, joint, side, joints.now[joint])
+            before = limit_gap(joints, joint, side, joints.value[joint])
+            near = min(now, before) < joints.activation[joint]
             if near and closing * LIMIT_DISSIPATION > 1.0:
                 return True
     return False
@@ -132,26 +133,27 @@ def meets_limit(engine: Table) -> bool:
 @compiled
 def turn_joint_friction(engine: Table, share: float) -> None:
     """Move the duals of joints' dry friction as `turn_friction`."""
-    creep = engine.joint_stiction * engine.step
-    for joint in range(engine.joint_now.size):
-        if engine.joint_friction[joint] == 0.0:
+    joints = engine.joints
+    creep = engine.options.joint_stiction * engine.time.step
+    for joint in range(joints.now.size):
+        if joints.friction[joint] == 0.0:
             continue
-        u = engine.joint_now[joint] - engine.joint_start[joint]
-        d = (engine.joint_trial[joint] - engine.joint_now[joint]) / share
+        u = joints.now[joint] - joints.start[joint]
+        d = (joints.trial[joint] - joints.now[joint]) / share
         per_slip, bend = friction_slope(abs(u), creep)
-        w = engine.joint_dual[joint]
+        w = joints.dual[joint]
         turn = bend / per_slip * u * d
         w += share * (per_slip * (u + d) + (turn - 1.0) * w)
-        engine.joint_dual[joint] = min(max(w, -1.0), 1.0)
+        joints.dual[joint] = min(max(w, -1.0), 1.0)
 
 
 @compiled
-def _motor(engine: Table, motor: int, angle: float) -> tuple[float, float, float]:
+def _motor(motors: Table, motor: int, angle: float) -> tuple[float, float, float]:
     """Potential of a motor's force clamp(c − k θ), the force, and what of k is in effect."""
-    k = engine.motor_stiffness[motor]
-    wanted = engine.motor_constant[motor] - k * angle
-    low = engine.motor_limit[motor, 0]
-    high = engine.motor_limit[motor, 1]
+    k = motors.stiffness[motor]
+    wanted = motors.constant[motor] - k * angle
+    low = motors.limit[motor, 0]
+    high = motors.limit[motor, 1]
     force = min(max(wanted, low), high)
     if k == 0.0:
         return -force * angle, force, 0.0
@@ -161,30 +163,30 @@ def _motor(engine: Table, motor: int, angle: float) -> tuple[float, float, float
 
 
 @compiled
-def motor_forces(engine: Table, angle: np.ndarray) -> None:
+def motor_forces(motors: Table, angle: np.ndarray) -> None:
     """Fill the motors' forces on their joints [N or N m]."""
-    for motor in range(engine.motor_joint.size):
-        _, force, _ = _motor(engine, motor, angle[engine.motor_joint[motor]])
-        engine.motor_force[motor] = force
+    for motor in range(motors.joint.size):
+        _, force, _ = _motor(motors, motor, angle[motors.joint[motor]])
+        motors.force[motor] = force
 
 
 @compiled
 def joint_energy(engine: Table, angle: np.ndarray) -> float:
     """Energy [J s²] of all joints and motors; infinite beyond a limit."""
-    h = engine.step
+    h = engine.time.step
     total = 0.0
     for i in range(angle.size):
         energy, _, _ = joint_slopes(engine, i, angle[i])
         total += energy
-    for motor in range(engine.motor_joint.size):
-        energy, _, _ = _motor(engine, motor, angle[engine.motor_joint[motor]])
+    for motor in range(engine.motors.joint.size):
+        energy, _, _ = _motor(engine.motors, motor, angle[engine.motors.joint[motor]])
         total += h * h * energy
     return total
 
 
 @compiled
-def motor_slopes(engine: Table, motor: int, angle: float) -> tuple[float, float]:
+def motor_slopes(motors: Table, time: Table, motor: int, angle: float) -> tuple[float, float]:
     """First and second derivative of a motor's energy by its joint's coordinate."""
-    h = engine.step
-    _, force, stiffness = _motor(engine, motor, angle)
+    h = time.step
+    _, force, stiffness = _motor(motors, motor, angle)
     return -h * h * force, h * h * stiffness

@@ -13,12 +13,12 @@ __all__ = ["linearized_coordinates"]
 
 
 @compiled
-def linearized_coordinates(engine: Table, z: np.ndarray, out: np.ndarray) -> None:
+def linearized_coordinates(joints: Table, z: np.ndarray, out: np.ndarray) -> None:
     """Fill the coordinates that are linear over a step."""
-    for i in range(engine.linear_value.size):
-        value = engine.linear_value[i]
-        for m in range(engine.linear_start[i], engine.linear_start[i + 1]):
-            value += engine.linear_slope[m] * (
-                z[engine.linear_variable[m]] - engine.linear_origin[m]
+    for i in range(joints.linear_value.size):
+        value = joints.linear_value[i]
+        for m in range(joints.linear_start[i], joints.linear_start[i + 1]):
+            value += joints.linear_slope[m] * (
+                z[joints.linear_variable[m]] - joints.linear_origin[m]
             )
-        out[out.size - engine.linear_value.size + i] = value
+        out[out.size - joints.linear_value.size + i] = value

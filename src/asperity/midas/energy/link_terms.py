@@ -23,8 +23,8 @@ __all__ = ["LINK_KERNELS", "add_link_terms", "link_energy", "link_rounding"]
 
 
 @compiled
-def _end(engine: Table, part: int) -> int:
-    return min((part + 1) * LINKS, engine.rigidity.size)
+def _end(links: Table, part: int) -> int:
+    return min((part + 1) * LINKS, links.rigidity.size)
 
 
 @compiled
@@ -32,16 +32,20 @@ def _change_of_rate(engine: Table, q: np.ndarray, link: int, a: int) -> float:
     """Rate of a link's coordinate less that which the fluid's forces are of, times the step."""
     i = a // 3
     k = a % 3
-    return q[link, i, k] - engine.q_slip[link, i, k] - engine.step * engine.drag_rate[link, i, k]
+    return (
+        q[link, i, k]
+        - engine.poses.q_slip[link, i, k]
+        - engine.time.step * engine.forces.drag_rate[link, i, k]
+    )
 
 
 @entry_point(PART)
 def link_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum the energy of some links."""
-    q = engine.q_trial if engine.at_trial == 1 else engine.q_now
-    h = engine.step
+    q = engine.poses.q_trial if engine.newton.at_trial == 1 else engine.poses.q_now
+    h = engine.time.step
     total = 0.0
-    for link in range(part * LINKS, _end(engine, part)):
+    for link in range(part * LINKS, _end(engine.links, part)):
         strain = 0.0
         for i in range(3):
             for j in range(3):
@@ -52,38 +56,38 @@ def link_energy_part(engine: Table, part: int, _member: int, _unused: int) -> in
         work = 0.0
         for k in range(3):
             for i in range(4):
-                work += engine.force[link, i, k] * q[link, i, k]
-        total += h * h * (engine.rigidity[link] * strain - work)
-        if engine.drag.shape[0] > 0:
+                work += engine.forces.force[link, i, k] * q[link, i, k]
+        total += h * h * (engine.links.rigidity[link] * strain - work)
+        if engine.forces.drag.shape[0] > 0:
             for a in range(12):
                 change = _change_of_rate(engine, q, link, a)
                 for b in range(12):
                     total += (
                         0.5
                         * h
-                        * engine.drag[link, a, b]
+                        * engine.forces.drag[link, a, b]
                         * change
                         * _change_of_rate(engine, q, link, b)
                     )
         for k in range(3):
             for i in range(4):
-                a = q[link, i, k] - engine.q_target[link, i, k]
+                a = q[link, i, k] - engine.poses.q_target[link, i, k]
                 for j in range(4):
                     total += (
                         0.5
-                        * engine.mass[link, i, j]
+                        * engine.links.mass[link, i, j]
                         * a
-                        * (q[link, j, k] - engine.q_target[link, j, k])
+                        * (q[link, j, k] - engine.poses.q_target[link, j, k])
                     )
-    engine.part_value[part] = total
+    engine.parts.value[part] = total
     return 0
 
 
 @compiled
 def link_energy(engine: Table) -> float:
     """Energy of all links [J s²]."""
-    parts = count_parts(engine.rigidity.size, LINKS)
-    do_parts(engine, engine.link_energy_part, parts)
+    parts = count_parts(engine.links.rigidity.size, LINKS)
+    do_parts(engine, engine.entries.link_energy_part, parts)
     return sum_of_parts(engine, parts)
 
 
@@ -94,58 +98,63 @@ def link_rounding(engine: Table, q: np.ndarray) -> float:
     Displacements of a step are small differences of coordinates, so that the energy is known far
     less well than to its last digit.
     """
-    h = engine.step
+    h = engine.time.step
     total = 0.0
-    for link in range(engine.rigidity.size):
+    for link in range(engine.links.rigidity.size):
         strain = 0.0
         for i in range(4):
             for k in range(3):
-                total += engine.mass[link, i, i] * abs(
-                    (q[link, i, k] - engine.q_target[link, i, k]) * q[link, i, k]
+                total += engine.links.mass[link, i, i] * abs(
+                    (q[link, i, k] - engine.poses.q_target[link, i, k]) * q[link, i, k]
                 )
         for i in range(3):
             c = -1.0
             for k in range(3):
                 c += q[link, 1 + i, k] * q[link, 1 + i, k]
             strain += abs(c)
-        total += 4.0 * h * h * engine.rigidity[link] * strain
-        for a in range(12 if engine.drag.shape[0] > 0 else 0):
+        total += 4.0 * h * h * engine.links.rigidity[link] * strain
+        for a in range(12 if engine.forces.drag.shape[0] > 0 else 0):
             change = _change_of_rate(engine, q, link, a)
-            total += h * engine.drag[link, a, a] * abs(change * q[link, a // 3, a % 3])
+            total += h * engine.forces.drag[link, a, a] * abs(change * q[link, a // 3, a % 3])
     return total
 
 
 @entry_point(PART)
 def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Set gradients and Hessian blocks of some links; as `add_link_terms`."""
-    q = engine.q_now
-    h = engine.step
-    inertia = 1.0 + engine.inertia_damping
-    whole = engine.only_slopes == 0
-    bent = engine.curved == 1 and engine.nearly_rigid == 1
-    for link in range(part * LINKS, _end(engine, part)):
+    newton = engine.newton
+    q = engine.poses.q_now
+    h = engine.time.step
+    inertia = 1.0 + newton.inertia_damping
+    whole = newton.only_slopes == 0
+    bent = newton.curved == 1 and newton.nearly_rigid == 1
+    for link in range(part * LINKS, _end(engine.links, part)):
         if whole:
             for i in range(12):
                 for j in range(12):
-                    engine.link_block[link, i, j] = 0.0
+                    engine.hessian.link_block[link, i, j] = 0.0
         for i in range(4):
             for k in range(3):
-                value = -h * h * engine.force[link, i, k]
+                value = -h * h * engine.forces.force[link, i, k]
                 for j in range(4):
-                    value += engine.mass[link, i, j] * (q[link, j, k] - engine.q_target[link, j, k])
+                    value += engine.links.mass[link, i, j] * (
+                        q[link, j, k] - engine.poses.q_target[link, j, k]
+                    )
                     if whole:
-                        engine.link_block[link, 3 * i + k, 3 * j + k] += (
-                            inertia * engine.mass[link, i, j]
+                        engine.hessian.link_block[link, 3 * i + k, 3 * j + k] += (
+                            inertia * engine.links.mass[link, i, j]
                         )
-                engine.link_gradient[link, i, k] = value
-        if engine.drag.shape[0] > 0:
+                newton.link_gradient[link, i, k] = value
+        if engine.forces.drag.shape[0] > 0:
             for b in range(12):
                 change = h * _change_of_rate(engine, q, link, b)
                 for a in range(12):
-                    engine.link_gradient[link, a // 3, a % 3] += engine.drag[link, a, b] * change
+                    newton.link_gradient[link, a // 3, a % 3] += (
+                        engine.forces.drag[link, a, b] * change
+                    )
                     if whole:
-                        engine.link_block[link, a, b] += h * engine.drag[link, a, b]
-        scale = 4.0 * h * h * engine.rigidity[link]
+                        engine.hessian.link_block[link, a, b] += h * engine.forces.drag[link, a, b]
+        scale = 4.0 * h * h * engine.links.rigidity[link]
         if scale == 0.0:
             continue
         for i in range(1, 4):
@@ -154,7 +163,7 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
                 for k in range(3):
                     c += q[link, i, k] * q[link, j, k]
                 for k in range(3):
-                    engine.link_gradient[link, i, k] += scale * c * q[link, j, k]
+                    newton.link_gradient[link, i, k] += scale * c * q[link, j, k]
                     for m in range(3 if whole else 0):
                         value = q[link, j, k] * q[link, i, m]
                         if i == j:
@@ -162,7 +171,7 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
                                 value += q[link, n, k] * q[link, n, m]
                         if k == m and bent:
                             value += c
-                        engine.link_block[link, 3 * i + k, 3 * j + m] += scale * value
+                        engine.hessian.link_block[link, 3 * i + k, 3 * j + m] += scale * value
     return 0
 
 
@@ -172,7 +181,7 @@ def add_link_terms(engine: Table) -> None:
 
     Only with ``curved`` these have the term that may be indefinite.
     """
-    do_parts(engine, engine.link_terms_part, count_parts(engine.rigidity.size, LINKS))
+    do_parts(engine, engine.entries.link_terms_part, count_parts(engine.links.rigidity.size, LINKS))
 
 
 LINK_KERNELS = (link_energy_part, link_terms_part)

@@ -14,21 +14,21 @@ __all__ = ["share_slopes", "tendon_coordinates"]
 
 
 @compiled
-def tendon_coordinates(engine: Table, angle: np.ndarray) -> None:
+def tendon_coordinates(joints: Table, angle: np.ndarray) -> None:
     """Fill the tendons' coordinates, which follow those of the joints."""
-    for tendon in range(engine.joint_link.size, angle.size - engine.linear_value.size):
+    for tendon in range(joints.link.size, angle.size - joints.linear_value.size):
         value = 0.0
-        for m in range(engine.member_start[tendon], engine.member_start[tendon + 1]):
-            value += engine.member_weight[m] * angle[engine.member_joint[m]]
+        for m in range(joints.member_start[tendon], joints.member_start[tendon + 1]):
+            value += joints.member_weight[m] * angle[joints.member_joint[m]]
         angle[tendon] = value
 
 
 @compiled
-def share_slopes(engine: Table) -> None:
+def share_slopes(joints: Table) -> None:
     """Add the tendons' ψ′ and the diagonal of their ψ″ to those of their joints."""
-    for tendon in range(engine.joint_link.size, engine.joint_slope.size - engine.linear_value.size):
-        for m in range(engine.member_start[tendon], engine.member_start[tendon + 1]):
-            joint = engine.member_joint[m]
-            weight = engine.member_weight[m]
-            engine.joint_slope[joint] += weight * engine.joint_slope[tendon]
-            engine.joint_stiffening[joint] += weight * weight * engine.joint_stiffening[tendon]
+    for tendon in range(joints.link.size, joints.slope.size - joints.linear_value.size):
+        for m in range(joints.member_start[tendon], joints.member_start[tendon + 1]):
+            joint = joints.member_joint[m]
+            weight = joints.member_weight[m]
+            joints.slope[joint] += weight * joints.slope[tendon]
+            joints.stiffening[joint] += weight * weight * joints.stiffening[tendon]

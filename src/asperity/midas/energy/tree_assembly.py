@@ -41,55 +41,55 @@ _LINE = 8 * 12  # of a block [bytes]
 
 
 @compiled
-def place_carries(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
+def place_carries(links: Table, hessian: Table, z: np.ndarray, q: np.ndarray) -> None:
     """Fill T of every link, and how a slide's coordinate moves it."""
-    for link in range(engine.link_parent.size):
+    for link in range(links.parent.size):
         for i in range(4):
             for j in range(4):
-                engine.carry[link, i, j] = engine.transfer[link, i, j]
-        if engine.link_kind[link] != SLIDE:
+                hessian.carry[link, i, j] = links.transfer[link, i, j]
+        if links.kind[link] != SLIDE:
             continue
-        p = engine.link_parent[link]
-        s = z[engine.link_variable[link]]
+        p = links.parent[link]
+        s = z[links.variable[link]]
         for k in range(3):
-            engine.carry[link, 0, 1 + k] += s * engine.slide_direction[link, k]
-            engine.slide_motion[link, k] = 0.0
+            hessian.carry[link, 0, 1 + k] += s * links.slide_direction[link, k]
+            hessian.slide_motion[link, k] = 0.0
             for j in range(3):
-                engine.slide_motion[link, k] += engine.slide_direction[link, j] * q[p, 1 + j, k]
+                hessian.slide_motion[link, k] += links.slide_direction[link, j] * q[p, 1 + j, k]
 
 
 @compiled
 def carry_gradient(engine: Table, q: np.ndarray, gradient: np.ndarray) -> None:
     """Fill the gradient in the variables; those of links get what they carry."""
-    by_q = engine.link_gradient
-    links = engine.link_parent.size
+    by_q = engine.newton.link_gradient
+    links = engine.links.parent.size
     for back in range(links):
         link = links - 1 - back
-        joint = engine.link_joint[link]
+        joint = engine.links.joint[link]
         if joint >= 0:
-            add_angle_gradient(engine, joint, q, engine.joint_slope[joint], by_q)
-        first = engine.link_variable[link]
-        if engine.link_kind[link] == SLIDE:
-            gradient[first] = engine.joint_slope[joint]
+            add_angle_gradient(engine, joint, q, engine.joints.slope[joint], by_q)
+        first = engine.links.variable[link]
+        if engine.links.kind[link] == SLIDE:
+            gradient[first] = engine.joints.slope[joint]
             for k in range(3):
-                gradient[first] += engine.slide_motion[link, k] * by_q[link, 0, k]
-        elif engine.link_kind[link] == FREE:
+                gradient[first] += engine.hessian.slide_motion[link, k] * by_q[link, 0, k]
+        elif engine.links.kind[link] == FREE:
             for i in range(4):
                 for k in range(3):
                     gradient[first + 3 * i + k] = by_q[link, i, k]
         else:
-            for point in range((engine.link_variable[link + 1] - first) // 3):
+            for point in range((engine.links.variable[link + 1] - first) // 3):
                 for k in range(3):
                     value = 0.0
                     for i in range(4):
-                        value += engine.embedding[link, i, point] * by_q[link, i, k]
+                        value += engine.links.embedding[link, i, point] * by_q[link, i, k]
                     gradient[first + 3 * point + k] = value
-        p = engine.link_parent[link]
+        p = engine.links.parent[link]
         if p < links:
             for j in range(4):
                 for k in range(3):
                     for i in range(4):
-                        by_q[p, j, k] += engine.carry[link, i, j] * by_q[link, i, k]
+                        by_q[p, j, k] += engine.hessian.carry[link, i, j] * by_q[link, i, k]
 
 
 @inlined
@@ -103,9 +103,9 @@ def _add_multiples(
 
 
 @compiled
-def _hand_to_parent(engine: Table, link: int, source: int, target: int, width: int) -> None:
+def _hand_to_parent(hessian: Table, link: int, source: int, target: int, width: int) -> None:
     """Add Tᵀ times a link's lines to its parent's, both at addresses."""
-    carry = engine.carry[link].ctypes.data
+    carry = hessian.carry[link].ctypes.data
     for j in range(4):
         for k in range(3):
             _add_multiples(
@@ -120,20 +120,20 @@ def _hand_to_parent(engine: Table, link: int, source: int, target: int, width: i
 
 
 @compiled
-def _times_own(engine: Table, link: int, line: np.ndarray, out: np.ndarray) -> None:
+def _times_own(links: Table, hessian: Table, link: int, line: np.ndarray, out: np.ndarray) -> None:
     """Add a line of 12 numbers times E, or what a slide has in its place."""
-    kind = engine.link_kind[link]
+    kind = links.kind[link]
     if kind == FREE:
         for i in range(12):
             out[i] += line[i]
     elif kind == SLIDE:
         for k in range(3):
-            out[0] += engine.slide_motion[link, k] * line[k]
+            out[0] += hessian.slide_motion[link, k] * line[k]
     else:
         for point in range(3 if kind == BALL else 2):
             for k in range(3):
                 for i in range(4):
-                    out[3 * point + k] += engine.embedding[link, i, point] * line[3 * i + k]
+                    out[3 * point + k] += links.embedding[link, i, point] * line[3 * i + k]
 
 
 @compiled
@@ -144,44 +144,44 @@ def _clear(block: np.ndarray) -> None:
 
 
 @compiled
-def _enter(engine: Table, link: int, other: int, values: np.ndarray) -> None:
+def _enter(links: Table, factor: Table, link: int, other: int, values: np.ndarray) -> None:
     """Write the entries of a link's variables with another's, which come in lines of its own."""
-    first = engine.link_variable[link]
-    first_too = engine.link_variable[other]
-    for c in range(engine.link_variable[other + 1] - first_too):
-        i = engine.variable_row[first_too + c]
-        for r in range(engine.link_variable[link + 1] - first):
-            j = engine.variable_row[first + r]
+    first = links.variable[link]
+    first_too = links.variable[other]
+    for c in range(links.variable[other + 1] - first_too):
+        i = factor.variable_row[first_too + c]
+        for r in range(links.variable[link + 1] - first):
+            j = factor.variable_row[first + r]
             if i > j:
-                engine.factor[engine.row_start[i] + j - engine.row_first[i]] = values[c, r]
+                factor.values[factor.row_start[i] + j - factor.row_first[i]] = values[c, r]
             elif i < j or link == other:
-                engine.factor[engine.row_start[j] + i - engine.row_first[j]] = values[c, r]
+                factor.values[factor.row_start[j] + i - factor.row_first[j]] = values[c, r]
 
 
 @compiled
 def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
     """Enter a link's rows, of which those in another link's coordinates are complete."""
-    rows = engine.link_rows[other]
-    kind = engine.link_kind[other]
+    rows = engine.hessian.link_rows[other]
+    kind = engine.links.kind[other]
     if kind == FREE:
-        _enter(engine, link, other, rows)
+        _enter(engine.links, engine.factor, link, other, rows)
         return
-    values = engine.block_work[2]
+    values = engine.work.block_work[2]
     if kind == SLIDE:
         for r in range(12):
             values[0, r] = 0.0
         _add_multiples(
             values.ctypes.data,
-            engine.slide_motion[other].ctypes.data,
+            engine.hessian.slide_motion[other].ctypes.data,
             8,
             rows.ctypes.data,
             _LINE,
             3,
             width,
         )
-        _enter(engine, link, other, values)
+        _enter(engine.links, engine.factor, link, other, values)
         return
-    embedding = engine.embedding[other].ctypes.data
+    embedding = engine.links.embedding[other].ctypes.data
     for point in range(3 if kind == BALL else 2):
         for k in range(3):
             for r in range(12):
@@ -195,36 +195,36 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
                 4,
                 width,
             )
-    _enter(engine, link, other, values)
+    _enter(engine.links, engine.factor, link, other, values)
 
 
 @inlined
-def _carried(engine: Table, link: int, sums: np.ndarray, q: int, a: int, j: int) -> float:
+def _carried(hessian: Table, link: int, sums: np.ndarray, q: int, a: int, j: int) -> float:
     """One number of a block's columns, carried from a link to its parent."""
     value = 0.0
     for b in range(4):
-        value += sums[q, 4 * a + b] * engine.carry[link, b, j]
+        value += sums[q, 4 * a + b] * hessian.carry[link, b, j]
     return value
 
 
 @compiled
-def _hand_pair_on(engine: Table, link: int, other: int, sums: np.ndarray) -> None:
+def _hand_pair_on(links: Table, hessian: Table, link: int, other: int, sums: np.ndarray) -> None:
     """Add to a parent's block with another link what a link's is part of."""
-    p = engine.link_parent[link]
+    p = links.parent[link]
     if p == other:
         # Both sides are the same now: the block and its transpose.
         for q in range(6):
             for a in range(4):
                 for j in range(4):
-                    value = _carried(engine, link, sums, q, a, j)
-                    engine.link_sums[p, q, 4 * a + j] += value
-                    engine.link_sums[p, q, 4 * j + a] += value
+                    value = _carried(hessian, link, sums, q, a, j)
+                    hessian.link_sums[p, q, 4 * a + j] += value
+                    hessian.link_sums[p, q, 4 * j + a] += value
         return
-    target = engine.slot_sums[pair_number(engine, p, other)]
+    target = hessian.slot_sums[pair_number(hessian, p, other)]
     for q in range(6):
         for a in range(4):
             for j in range(4):
-                value = _carried(engine, link, sums, q, a, j)
+                value = _carried(hessian, link, sums, q, a, j)
                 target[q, 4 * a + j if other < p else 4 * j + a] += value
 
 
@@ -239,50 +239,50 @@ def _is_zero(sums: np.ndarray) -> bool:
 
 
 @compiled
-def _use_rows(engine: Table, other: int) -> np.ndarray:
+def _use_rows(hessian: Table, other: int) -> np.ndarray:
     """The rows in another link's coordinates, which are zero at first."""
-    if engine.rows_used[other] == 0:
-        _clear(engine.link_rows[other])
-        engine.rows_used[other] = 1
-    return engine.link_rows[other]
+    if hessian.rows_used[other] == 0:
+        _clear(hessian.link_rows[other])
+        hessian.rows_used[other] = 1
+    return hessian.link_rows[other]
 
 
 @compiled
 def _add_pairs(engine: Table, link: int) -> None:
     """Add the rows of a link that come of its blocks with others, and hand those on."""
-    block = engine.block_work[0]
-    links = engine.link_parent.size
-    pair = engine.slot_first[link]
+    block = engine.work.block_work[0]
+    links = engine.links.parent.size
+    pair = engine.hessian.slot_first[link]
     while pair >= 0:
-        other = engine.slot_link[pair, 0]
-        sums = engine.slot_sums[pair]
-        pair = engine.slot_next[pair]
+        other = engine.hessian.slot_link[pair, 0]
+        sums = engine.hessian.slot_sums[pair]
+        pair = engine.hessian.slot_next[pair]
         if _is_zero(sums):
             continue
         _clear(block)
         expand(sums, block)
-        rows = _use_rows(engine, other)
+        rows = _use_rows(engine.hessian, other)
         for i in range(12):
-            _times_own(engine, link, block[i], rows[i])
-        if engine.link_parent[link] < links:
-            _hand_pair_on(engine, link, other, sums)
+            _times_own(engine.links, engine.hessian, link, block[i], rows[i])
+        if engine.links.parent[link] < links:
+            _hand_pair_on(engine.links, engine.hessian, link, other, sums)
 
 
 @compiled
 def _hand_block_on(engine: Table, link: int, cross: np.ndarray) -> None:
     """Add TᵀHT + TᵀC + CᵀT to the parent's block, C being what joints put between the two."""
-    block = engine.link_block[link]
-    turned = engine.block_work[1]
-    half = engine.block_work[2]
+    block = engine.hessian.link_block[link]
+    turned = engine.work.block_work[1]
+    half = engine.work.block_work[2]
     _clear(turned)
-    _hand_to_parent(engine, link, block.ctypes.data, turned.ctypes.data, 12)
+    _hand_to_parent(engine.hessian, link, block.ctypes.data, turned.ctypes.data, 12)
     # TᵀH + 2Cᵀ, times T, has the sought sum for its symmetric part.
     for i in range(12):
         for j in range(12):
             half[i, j] = turned[j, i] + 2.0 * cross[j, i]
     _clear(turned)
-    _hand_to_parent(engine, link, half.ctypes.data, turned.ctypes.data, 12)
-    target = engine.link_block[engine.link_parent[link]]
+    _hand_to_parent(engine.hessian, link, half.ctypes.data, turned.ctypes.data, 12)
+    target = engine.hessian.link_block[engine.links.parent[link]]
     for i in range(12):
         for j in range(12):
             target[i, j] += 0.5 * (turned[i, j] + turned[j, i])
@@ -291,30 +291,32 @@ def _hand_block_on(engine: Table, link: int, cross: np.ndarray) -> None:
 @compiled
 def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
     """Fill a link's rows in coordinates, and hand its blocks on."""
-    p = engine.link_parent[link]
-    joint = engine.link_joint[link]
-    cross = engine.block_work[0]
-    for at in range(engine.entry_start[link], engine.entry_start[link + 1]):
-        engine.rows_used[engine.entry_link[at]] = 0
-    own = _use_rows(engine, link)
-    block = engine.link_block[link]
-    expand(engine.link_sums[link], block)
+    hessian = engine.hessian
+    p = engine.links.parent[link]
+    joint = engine.links.joint[link]
+    cross = engine.work.block_work[0]
+    for at in range(hessian.entry_start[link], hessian.entry_start[link + 1]):
+        hessian.rows_used[hessian.entry_link[at]] = 0
+    own = _use_rows(hessian, link)
+    block = hessian.link_block[link]
+    expand(hessian.link_sums[link], block)
     _clear(cross)
     if joint >= 0:
         add_angle_blocks(engine, joint, q, curved, cross)
     for i in range(12):
-        _times_own(engine, link, block[i], own[i])
-    if p < engine.link_parent.size:
+        _times_own(engine.links, hessian, link, block[i], own[i])
+    if p < engine.links.parent.size:
         _hand_block_on(engine, link, cross)
-        rows = _use_rows(engine, p)
+        rows = _use_rows(hessian, p)
         for i in range(3, 12):
-            _times_own(engine, link, cross[i], rows[i])
-        if curved == 1 and engine.link_kind[link] == SLIDE:
+            _times_own(engine.links, hessian, link, cross[i], rows[i])
+        if curved == 1 and engine.links.kind[link] == SLIDE:
             # A slide's direction turns with the parent.
             for j in range(3):
                 for k in range(3):
                     rows[3 * (1 + j) + k, 0] += (
-                        engine.slide_direction[link, j] * engine.link_gradient[link, 0, k]
+                        engine.links.slide_direction[link, j]
+                        * engine.newton.link_gradient[link, 0, k]
                     )
     _add_pairs(engine, link)
 
@@ -325,22 +327,25 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
 
     Gradients of links must have what these carry in them; their blocks get it.
     """
-    links = engine.link_parent.size
-    for place in range(engine.island_link[island], engine.island_link[island + 1]):
-        link = engine.island_order[place]
-        width = 8 if engine.link_kind[link] > BALL else 12
-        _begin_rows(engine, link, engine.q_now, engine.curved)
-        for at in range(engine.entry_start[link], engine.entry_start[link + 1]):
-            other = engine.entry_link[at]
-            if engine.rows_used[other] == 0:
+    factor = engine.factor
+    links = engine.links.parent.size
+    for place in range(factor.island_link[island], factor.island_link[island + 1]):
+        link = factor.island_order[place]
+        width = 8 if engine.links.kind[link] > BALL else 12
+        _begin_rows(engine, link, engine.poses.q_now, engine.newton.curved)
+        for at in range(engine.hessian.entry_start[link], engine.hessian.entry_start[link + 1]):
+            other = engine.hessian.entry_link[at]
+            if engine.hessian.rows_used[other] == 0:
                 continue
             _enter_rows(engine, link, other, width)
-            p = engine.link_parent[other]
+            p = engine.links.parent[other]
             if p < links:
-                source = engine.link_rows[other].ctypes.data
-                _hand_to_parent(engine, other, source, _use_rows(engine, p).ctypes.data, width)
-        if engine.link_kind[link] == SLIDE:
-            i = engine.variable_row[engine.link_variable[link]]
-            at = engine.row_start[i + 1] - 1
-            engine.factor[at] += engine.joint_stiffening[engine.link_joint[link]]
+                source = engine.hessian.link_rows[other].ctypes.data
+                _hand_to_parent(
+                    engine.hessian, other, source, _use_rows(engine.hessian, p).ctypes.data, width
+                )
+        if engine.links.kind[link] == SLIDE:
+            i = factor.variable_row[engine.links.variable[link]]
+            at = factor.row_start[i + 1] - 1
+            factor.values[at] += engine.joints.stiffening[engine.links.joint[link]]
     return 0

@@ -38,11 +38,11 @@ _FARTHEST = 0.9999
 
 
 @compiled
-def _measure(engine: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
+def _measure(links: Table, turns: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
     """Fill the rows of Aᵀ − Wᵀ A_parentᵀ, shape (3, 3), and return u."""
-    link = engine.turn_link[term]
-    p = engine.link_parent[link]
-    frame = engine.turn_frame[term]
+    link = turns.link[term]
+    p = links.parent[link]
+    frame = turns.frame[term]
     total = 0.0
     for b in range(3):
         for k in range(3):
@@ -55,19 +55,19 @@ def _measure(engine: Table, term: int, q: np.ndarray, r: np.ndarray) -> float:
 
 
 @compiled
-def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
+def _slopes(turns: Table, time: Table, term: int, u: float) -> tuple[float, float, float]:
     """ψ [J], ψ′ and ψ″."""
-    kind = engine.turn_kind[term]
-    scale = engine.turn_scale[term]
+    kind = turns.kind[term]
+    scale = turns.scale[term]
     if kind == DAMPER:
-        slope = 2.0 * scale / engine.step
+        slope = 2.0 * scale / time.step
         return slope * u, slope, 0.0
     if kind == LIMIT:
-        gap = engine.turn_bound[term] - u
+        gap = turns.bound[term] - u
         if gap <= 0.0:
             return math.inf, 0.0, 0.0
-        width = engine.turn_width[term]
-        force = engine.turn_factor[term] * scale
+        width = turns.width[term]
+        force = turns.factor[term] * scale
         slope, curvature = barrier_slopes(gap * gap, width)
         return force * barrier(gap * gap, width), -force * slope, force * curvature
     x = min(u, _FARTHEST)
@@ -92,69 +92,72 @@ def _slopes(engine: Table, term: int, u: float) -> tuple[float, float, float]:
 @compiled
 def _closing_speed(engine: Table, term: int, r: np.ndarray) -> float:
     """Rate of a ball joint's angle at the step's beginning [rad/s], as near its limit."""
-    link = engine.turn_link[term]
-    p = engine.link_parent[link]
-    frame = engine.turn_frame[term]
-    _measure(engine, term, engine.q, r)
+    link = engine.turns.link[term]
+    p = engine.links.parent[link]
+    frame = engine.turns.frame[term]
+    _measure(engine.links, engine.turns, term, engine.poses.q, r)
     rate = 0.0
     for b in range(3):
         for k in range(3):
-            change = engine.v[link, 1 + b, k]
+            change = engine.poses.v[link, 1 + b, k]
             for m in range(3):
-                change -= frame[m, b] * engine.v[p, 1 + m, k]
+                change -= frame[m, b] * engine.poses.v[p, 1 + m, k]
             rate += 0.25 * r[b, k] * change
     # dα/du = 2/sin α
-    bound = engine.turn_bound[term]
+    bound = engine.turns.bound[term]
     return rate / math.sqrt(bound * (1.0 - bound))
 
 
 @compiled
 def begin_turns(engine: Table) -> None:
     """At the beginning of a step, let what dissipates start from where displacements count."""
-    kind = engine.turn_kind
+    turns = engine.turns
+    kind = turns.kind
     for term in range(kind.size):
         if kind[term] == LIMIT:
-            gap = engine.turn_bound[term] - _measure(engine, term, engine.q, engine.turn_rows)
-            before = engine.turn_factor[term] if gap < engine.turn_width[term] else math.inf
-            closing = _closing_speed(engine, term, engine.turn_rows)
-            engine.turn_factor[term] = dissipation_factor(before, closing, LIMIT_DISSIPATION)
+            gap = turns.bound[term] - _measure(
+                engine.links, turns, term, engine.poses.q, turns.rows
+            )
+            before = turns.factor[term] if gap < turns.width[term] else math.inf
+            closing = _closing_speed(engine, term, turns.rows)
+            turns.factor[term] = dissipation_factor(before, closing, LIMIT_DISSIPATION)
         if kind[term] != DAMPER:
             continue
-        link = engine.turn_link[term]
-        p = engine.link_parent[link]
+        link = turns.link[term]
+        p = engine.links.parent[link]
         for m in range(3):
             for b in range(3):
-                engine.turn_frame[term, m, b] = 0.0
+                turns.frame[term, m, b] = 0.0
                 for k in range(3):
-                    engine.turn_frame[term, m, b] += (
-                        engine.q_slip[p, 1 + m, k] * engine.q_slip[link, 1 + b, k]
+                    turns.frame[term, m, b] += (
+                        engine.poses.q_slip[p, 1 + m, k] * engine.poses.q_slip[link, 1 + b, k]
                     )
-    kind = engine.hold_kind
+    kind = engine.holds.kind
     for term in range(kind.size):
         if kind[term] != DAMPER:
             continue
         for k in range(3):
-            engine.hold_target[term, k] = 0.0
+            engine.holds.target[term, k] = 0.0
             for j in range(4):
-                engine.hold_target[term, k] += (
-                    engine.hold_side[term, j] * engine.q_slip[engine.hold_link[term], j, k]
+                engine.holds.target[term, k] += (
+                    engine.holds.side[term, j] * engine.poses.q_slip[engine.holds.link[term], j, k]
                 )
 
 
 @compiled
-def _hold_stiffness(engine: Table, term: int) -> float:
-    scale = engine.hold_scale[term]
-    if engine.hold_kind[term] == SPRING:
+def _hold_stiffness(holds: Table, time: Table, term: int) -> float:
+    scale = holds.scale[term]
+    if holds.kind[term] == SPRING:
         return scale
-    return scale / engine.step
+    return scale / time.step
 
 
 @compiled
-def _hold_gap(engine: Table, term: int, q: np.ndarray, k: int) -> float:
-    link = engine.hold_link[term]
-    gap = -engine.hold_target[term, k]
+def _hold_gap(holds: Table, term: int, q: np.ndarray, k: int) -> float:
+    link = holds.link[term]
+    gap = -holds.target[term, k]
     for j in range(4):
-        gap += engine.hold_side[term, j] * q[link, j, k]
+        gap += holds.side[term, j] * q[link, j, k]
     return gap
 
 
@@ -162,46 +165,54 @@ def _hold_gap(engine: Table, term: int, q: np.ndarray, k: int) -> float:
 def turn_energy(engine: Table, q: np.ndarray) -> float:
     """Energy of all these terms [J s²]; infinite beyond a limit."""
     total = 0.0
-    for term in range(engine.turn_link.size):
-        energy, _, _ = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
+    for term in range(engine.turns.link.size):
+        energy, _, _ = _slopes(
+            engine.turns,
+            engine.time,
+            term,
+            _measure(engine.links, engine.turns, term, q, engine.turns.rows),
+        )
         total += energy
-    for term in range(engine.hold_link.size):
+    for term in range(engine.holds.link.size):
         for k in range(3):
-            gap = _hold_gap(engine, term, q, k)
-            total += 0.5 * _hold_stiffness(engine, term) * gap * gap
-    h = engine.step
+            gap = _hold_gap(engine.holds, term, q, k)
+            total += 0.5 * _hold_stiffness(engine.holds, engine.time, term) * gap * gap
+    h = engine.time.step
     return h * h * total
 
 
 @compiled
 def add_turn_terms(engine: Table, q: np.ndarray) -> None:
     """Add gradients, and Hessian blocks without what ψ″ gives, to those of links."""
-    y = engine.side_weight
-    h = engine.step
-    links = engine.link_gradient.shape[0]
-    for term in range(engine.turn_link.size):
-        _, slope, _ = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
+    turns = engine.turns
+    y = engine.work.side_weight
+    h = engine.time.step
+    links = engine.newton.link_gradient.shape[0]
+    for term in range(turns.link.size):
+        _, slope, _ = _slopes(
+            turns, engine.time, term, _measure(engine.links, turns, term, q, turns.rows)
+        )
         s = 0.25 * h * h * slope
         if s == 0.0:
             continue
-        link = engine.turn_link[term]
-        p = engine.link_parent[link]
+        link = turns.link[term]
+        p = engine.links.parent[link]
         for b in range(3):
             for j in range(4):
                 y[0, j] = 1.0 if j == 1 + b else 0.0
-                y[1, j] = 0.0 if j == 0 else -engine.turn_frame[term, j - 1, b]
+                y[1, j] = 0.0 if j == 0 else -turns.frame[term, j - 1, b]
             for side in range(2):
                 body = link if side == 0 else p
                 if body == links:
                     continue
                 for j in range(4):
                     for k in range(3):
-                        engine.link_gradient[body, j, k] += s * y[side, j] * engine.turn_rows[b, k]
-                add_outer(engine.link_sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
-            if engine.turn_block[term] >= 0:
+                        engine.newton.link_gradient[body, j, k] += s * y[side, j] * turns.rows[b, k]
+                add_outer(engine.hessian.link_sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
+            if turns.block[term] >= 0:
                 # Parents come first.
                 add_outer(
-                    engine.slot_sums[engine.block_slot[engine.turn_block[term]]],
+                    engine.hessian.slot_sums[engine.hessian.block_slot[turns.block[term]]],
                     y[1],
                     y[0],
                     s,
@@ -211,76 +222,80 @@ def add_turn_terms(engine: Table, q: np.ndarray) -> None:
                     0.0,
                     s,
                 )
-    side = engine.hold_side
-    for term in range(engine.hold_link.size):
-        s = h * h * _hold_stiffness(engine, term)
-        link = engine.hold_link[term]
+    side = engine.holds.side
+    for term in range(engine.holds.link.size):
+        s = h * h * _hold_stiffness(engine.holds, engine.time, term)
+        link = engine.holds.link[term]
         for k in range(3):
-            push = s * _hold_gap(engine, term, q, k)
+            push = s * _hold_gap(engine.holds, term, q, k)
             for j in range(4):
-                engine.link_gradient[link, j, k] += push * side[term, j]
-        add_outer(engine.link_sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
+                engine.newton.link_gradient[link, j, k] += push * side[term, j]
+        add_outer(engine.hessian.link_sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
 
 
 @compiled
 def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> float:
     """Fill ∂u/∂z over the variables that move the term's link; returns h² ψ″."""
-    link = engine.turn_link[term]
-    p = engine.link_parent[link]
-    frame = engine.turn_frame[term]
-    chain = engine.chain_start
-    _, _, curvature = _slopes(engine, term, _measure(engine, term, q, engine.turn_rows))
+    links = engine.links
+    link = engine.turns.link[term]
+    p = links.parent[link]
+    frame = engine.turns.frame[term]
+    chain = links.chain_start
+    _, _, curvature = _slopes(
+        engine.turns, engine.time, term, _measure(links, engine.turns, term, q, engine.turns.rows)
+    )
     ancestors = 0
-    if p < engine.link_kind.size:
+    if p < links.kind.size:
         ancestors = chain[p + 1] - chain[p]
     for column in range(chain[link + 1] - chain[link]):
         total = 0.0
         for b in range(3):
             for k in range(3):
-                if engine.link_kind[link] == FREE:
-                    total += engine.turn_rows[b, k] * (1.0 if column == 3 * (1 + b) + k else 0.0)
+                if links.kind[link] == FREE:
+                    total += engine.turns.rows[b, k] * (1.0 if column == 3 * (1 + b) + k else 0.0)
                     continue
-                by_z = engine.jacobian[chain[link] + column, 1 + b, k]
+                by_z = links.jacobian[chain[link] + column, 1 + b, k]
                 if column < ancestors:
                     for m in range(3):
-                        if engine.link_kind[p] == FREE:
+                        if links.kind[p] == FREE:
                             turned = 1.0 if column == 3 * (1 + m) + k else 0.0
                         else:
-                            turned = engine.jacobian[chain[p] + column, 1 + m, k]
+                            turned = links.jacobian[chain[p] + column, 1 + m, k]
                         by_z -= frame[m, b] * turned
-                total += engine.turn_rows[b, k] * by_z
+                total += engine.turns.rows[b, k] * by_z
         out[column] = 0.25 * total
-    h = engine.step
+    h = engine.time.step
     return h * h * curvature
 
 
 @compiled
 def meets_turn_limit(engine: Table) -> bool:
     """Whether a step reaches a ball joint's limit, as `meets_limit`."""
-    for term in range(engine.turn_kind.size):
-        if engine.turn_kind[term] != LIMIT:
+    turns = engine.turns
+    for term in range(turns.kind.size):
+        if turns.kind[term] != LIMIT:
             continue
-        now = _measure(engine, term, engine.q_now, engine.turn_rows)
-        begin = _measure(engine, term, engine.q, engine.turn_rows)
-        near = engine.turn_bound[term] - max(now, begin) < engine.turn_width[term]
-        closing = _closing_speed(engine, term, engine.turn_rows)
+        now = _measure(engine.links, turns, term, engine.poses.q_now, turns.rows)
+        begin = _measure(engine.links, turns, term, engine.poses.q, turns.rows)
+        near = turns.bound[term] - max(now, begin) < turns.width[term]
+        closing = _closing_speed(engine, term, turns.rows)
         if near and closing * LIMIT_DISSIPATION > 1.0:
             return True
     return False
 
 
 @compiled
-def share_to_turn_limits(engine: Table, now: np.ndarray, trial: np.ndarray) -> float:
+def share_to_turn_limits(links: Table, turns: Table, now: np.ndarray, trial: np.ndarray) -> float:
     """Share of the way to a trial state that keeps a tenth of the way to every limit.
 
     Exact enough because u is convex along it.
     """
     time = 1.0
-    for term in range(engine.turn_kind.size):
-        if engine.turn_kind[term] == LIMIT:
-            here = _measure(engine, term, now, engine.turn_rows)
-            move = _measure(engine, term, trial, engine.turn_rows) - here
-            room = 0.9 * (engine.turn_bound[term] - here)
+    for term in range(turns.kind.size):
+        if turns.kind[term] == LIMIT:
+            here = _measure(links, turns, term, now, turns.rows)
+            move = _measure(links, turns, term, trial, turns.rows) - here
+            room = 0.9 * (turns.bound[term] - here)
             if move > room:
                 time = min(time, room / move)
     return time

@@ -30,10 +30,10 @@ Ints = NDArray[np.int64]
 
 
 def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Fields of the engine's table for the surfaces that others of its fields describe."""
+    """Fields of `BOX_TREES`, for fields of `SHAPES`."""
     rest = fields["vertex_rest"][:, 1:]
     primitives = (np.arange(len(rest))[:, None], fields["edge"], fields["face"])
-    starts = (fields["shape_vertex"], fields["shape_edge"], fields["shape_face"])
+    starts = (fields["vertex_start"], fields["edge_start"], fields["face_start"])
     items: list[Ints] = [np.zeros(0, np.int64)]
     boxes: list[Floats] = [np.zeros((0, 2, 3))]
     first_item, first_node, depths = [], [], []
@@ -51,15 +51,15 @@ def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             item_count += len(order)
             node_count += len(box)
     return {
-        "tree_item": np.concatenate(items),
-        "tree_first": np.array([*first_item, item_count], np.int64),
-        "tree_node": np.array(first_node, np.int64),
-        "tree_depth": np.array(depths, np.int64),
-        "tree_box": np.ascontiguousarray(np.concatenate(boxes)),
-        "tree_placed": np.zeros((node_count, 2, 3)),
-        "tree_still": np.zeros((node_count, 4, 3)),
-        "tree_slack": np.zeros(node_count),
-        "tree_stamp": np.zeros(node_count, np.int64),
+        "item": np.concatenate(items),
+        "first": np.array([*first_item, item_count], np.int64),
+        "node": np.array(first_node, np.int64),
+        "depth": np.array(depths, np.int64),
+        "box": np.ascontiguousarray(np.concatenate(boxes)),
+        "placed": np.zeros((node_count, 2, 3)),
+        "still": np.zeros((node_count, 4, 3)),
+        "slack": np.zeros(node_count),
+        "stamp": np.zeros(node_count, np.int64),
     }
 
 

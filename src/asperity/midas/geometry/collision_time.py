@@ -13,16 +13,17 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
-from asperity.midas.geometry.distances import (
+from asperity.compiled import Table, compiled
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.round_heights import half_space, round_height
+from asperity.midas.geometry.round_impact import time_to_face
+from asperity.midas.geometry.stencil import (
     RIM_PLANE,
     VERTEX_FACE,
     VERTEX_PLANE,
+    Stencil,
     plane_number,
-    separation,
 )
-from asperity.midas.geometry.round_heights import half_space, round_height
-from asperity.midas.geometry.round_impact import time_to_face
 
 __all__ = ["KEPT", "collision_free_time"]
 
@@ -34,10 +35,9 @@ _MOST_CHORDS = 60
 
 
 @compiled
-def _relative_speed(
-    kind: int, i0: int, i1: int, i2: int, i3: int, p: np.ndarray, mean: np.ndarray
-) -> float:
+def _relative_speed(stencil: Stencil, p: np.ndarray, mean: np.ndarray) -> float:
     """Bound of how fast two points of the two sides approach, with the mean motion taken off."""
+    kind, i0, i1, i2, i3 = stencil
     for k in range(3):
         mean[k] = 0.25 * (p[i0, k] + p[i1, k] + p[i2, k] + p[i3, k])
     n0 = 0.0
@@ -56,11 +56,7 @@ def _relative_speed(
 
 @compiled
 def _round_time(
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
+    stencil: Stencil,
     x: np.ndarray,
     p: np.ndarray,
     plane: tuple[float, float, float, float],
@@ -68,14 +64,17 @@ def _round_time(
     spare: float,
     kept: float,
     longest: float,
-    c: np.ndarray,
-    corner: np.ndarray,
+    work: Table,
 ) -> float:
     """Time of impact of a round shape and a half-space at rest, by chords of its concave height.
 
     ``spare`` is the height now, less what must be kept. A chord lies below a concave function, so
     that the time of the chord's end is never too late.
     """
+    kind, i0, i1, i2, i3 = stencil
+    c = work.side_weight[0]
+    corner = work.corner
+    at_corners = Stencil(kind, 0, 1, 2, 3)
     early = 0.0
     late = longest
     here = spare
@@ -90,7 +89,7 @@ def _round_time(
             corner[2, k] = x[i2, k] + time * p[i2, k]
             if kind != RIM_PLANE:
                 corner[3, k] = x[i3, k] + time * p[i3, k]
-        value = round_height(kind == RIM_PLANE, 0, 1, 2, 3, corner, plane, activation, c) - kept
+        value = round_height(at_corners, corner, plane, activation, c) - kept
         if value >= 0.0:
             early = time
             here = value
@@ -106,58 +105,52 @@ def _round_time(
 
 @compiled
 def collision_free_time(
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
+    stencil: Stencil,
     x: np.ndarray,
     p: np.ndarray,
-    planes: np.ndarray,
-    faces: np.ndarray,
+    shapes: Table,
     radius: float,
     square: float,
     longest: float,
-    c: np.ndarray,
-    t: np.ndarray,
-    corner: np.ndarray,
+    work: Table,
 ) -> float:
     """Largest time τ ≤ ``longest`` up to which x + τ p keeps a tenth of the distance.
 
     Parameters
     ----------
+    stencil : Stencil
     x, p : arrays, shape (n, 3)
         Positions and displacements of vertices [m].
-    planes, faces : arrays
-        As of `separation`.
+    shapes : Table
+        For half-spaces.
     radius : float
         Sum of the radii of the two sides [m].
     square : float
         The squared distance at x [m²].
-    c, t, corner : arrays, shapes (4,), (3,) and (7, 3)
+    work : Table
         Space to work in.
     """
+    kind, i0, i1, i2, i3 = stencil
+    c = work.side_weight[0]
+    t = work.slip
+    corner = work.corner
     distance = math.sqrt(square)
     kept = KEPT * distance
     if kind == VERTEX_PLANE:
-        approach = -(planes[i3, 0] * p[i0, 0] + planes[i3, 1] * p[i0, 1] + planes[i3, 2] * p[i0, 2])
+        n = shapes.plane[i3]
+        approach = -(n[0] * p[i0, 0] + n[1] * p[i0, 1] + n[2] * p[i0, 2])
         if approach * longest <= distance - kept:
             return longest
         return (distance - kept) / approach
     if kind > VERTEX_PLANE:
         number = plane_number(kind, i3)
-        is_rim = kind == RIM_PLANE
-        if faces[number, 0] >= 0:
-            face = faces[number]
-            return time_to_face(
-                is_rim, i0, i1, i2, i3, face, x, p, radius, distance, kept, longest, c, corner
-            )
-        plane = half_space(x, planes, faces, number)
+        face = shapes.plane_corner[number]
+        if face[0] >= 0:
+            return time_to_face(stencil, face, x, p, radius, distance, kept, longest, c, corner)
+        plane = half_space(x, shapes, number)
         spare = distance - kept
-        return _round_time(
-            kind, i0, i1, i2, i3, x, p, plane, radius, spare, kept, longest, c, corner
-        )
-    speed = _relative_speed(kind, i0, i1, i2, i3, p, t)
+        return _round_time(stencil, x, p, plane, radius, spare, kept, longest, work)
+    speed = _relative_speed(stencil, p, t)
     if speed * longest <= distance - kept:
         return longest
     m0 = t[0]
@@ -176,7 +169,7 @@ def collision_free_time(
             corner[2, k] = x[i2, k] + time * (p[i2, k] - m)
             corner[3, k] = x[i3, k] + time * (p[i3, k] - m)
         distance = math.sqrt(
-            max(separation(kind, 0, 1, 2, 3, corner, planes, faces, radius, c, t), 0.0)
+            max(separation(Stencil(kind, 0, 1, 2, 3), corner, shapes, radius, c, t), 0.0)
         )
         # The last stretch, a hundredth of what must be kept, is not worth the iterations.
         if distance <= 1.01 * kept:

@@ -88,7 +88,7 @@ def _apart(one: np.ndarray, other: np.ndarray) -> bool:
 
 @compiled
 def _edges_cross(
-    engine: Table,
+    shapes: Table,
     x: np.ndarray,
     edges: int,
     faces: int,
@@ -99,21 +99,21 @@ def _edges_cross(
     """Whether an edge of one shape goes through a face of another, in a region that has both."""
     box = np.empty((2, 3))
     count = 0
-    for i in range(engine.shape_edge[edges], engine.shape_edge[edges + 1]):
-        _box(x, engine.edge[i], boxes[count])
+    for i in range(shapes.edge_start[edges], shapes.edge_start[edges + 1]):
+        _box(x, shapes.edge[i], boxes[count])
         if not _apart(boxes[count], region):
             chosen[count] = i
             count += 1
-    for j in range(engine.shape_face[faces], engine.shape_face[faces + 1]):
-        f = engine.face[j]
+    for j in range(shapes.face_start[faces], shapes.face_start[faces + 1]):
+        f = shapes.face[j]
         _box(x, f, box)
         if _apart(box, region):
             continue
         for i in range(count):
             if _apart(boxes[i], box):
                 continue
-            a = engine.edge[chosen[i], 0]
-            b = engine.edge[chosen[i], 1]
+            a = shapes.edge[chosen[i], 0]
+            b = shapes.edge[chosen[i], 1]
             s = _meets(
                 x, f, x[a, 0], x[a, 1], x[a, 2], x[b, 0] - x[a, 0], x[b, 1] - x[a, 1],
                 x[b, 2] - x[a, 2],
@@ -124,12 +124,12 @@ def _edges_cross(
 
 
 @compiled
-def _is_inside(engine: Table, x: np.ndarray, vertex: int, shape: int) -> bool:
+def _is_inside(shapes: Table, x: np.ndarray, vertex: int, shape: int) -> bool:
     """Whether a vertex is inside a closed shape: a ray from it leaves an odd number of times."""
     count = 0
-    for j in range(engine.shape_face[shape], engine.shape_face[shape + 1]):
+    for j in range(shapes.face_start[shape], shapes.face_start[shape + 1]):
         s = _meets(
-            x, engine.face[j], x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2]
+            x, shapes.face[j], x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2]
         )
         if 0.0 <= s < math.inf:
             count += 1
@@ -147,10 +147,10 @@ def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.nda
     out : array of int64
         One number for every pair of the engine's table.
     """
-    start = engine.shape_vertex
-    chosen = np.empty(engine.edge.shape[0], np.int64)
+    start = engine.shapes.vertex_start
+    chosen = np.empty(engine.shapes.edge.shape[0], np.int64)
     # One more, which is filled before it is known to be too many.
-    boxes = np.empty((engine.edge.shape[0] + 1, 2, 3))
+    boxes = np.empty((engine.shapes.edge.shape[0] + 1, 2, 3))
     shapes = start.size - 1
     hull = np.empty((shapes, 2, 3))
     region = np.empty((2, 3))
@@ -161,15 +161,15 @@ def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.nda
             for v in range(start[shape], start[shape + 1]):
                 hull[shape, 0, k] = min(hull[shape, 0, k], x[v, k])
                 hull[shape, 1, k] = max(hull[shape, 1, k], x[v, k])
-    for pair in range(engine.pair_shape.shape[0]):
-        a = engine.pair_shape[pair, 0]
-        b = engine.pair_shape[pair, 1]
+    for pair in range(engine.pairs.shape.shape[0]):
+        a = engine.pairs.shape[pair, 0]
+        b = engine.pairs.shape[pair, 1]
         out[pair] = 0
         if b < 0:
-            plane = engine.plane[-1 - b]
+            plane = engine.shapes.plane[-1 - b]
             for v in range(start[a], start[a + 1]):
                 height = plane[0] * x[v, 0] + plane[1] * x[v, 1] + plane[2] * x[v, 2] - plane[3]
-                if height <= engine.shape_radius[a]:
+                if height <= engine.shapes.radius[a]:
                     out[pair] = 1
             continue
         if _apart(hull[a], hull[b]):
@@ -178,9 +178,9 @@ def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.nda
             region[0, k] = max(hull[a, 0, k], hull[b, 0, k])
             region[1, k] = min(hull[a, 1, k], hull[b, 1, k])
         if (
-            _edges_cross(engine, x, a, b, region, chosen, boxes)
-            or _edges_cross(engine, x, b, a, region, chosen, boxes)
-            or (closed[b] == 1 and _is_inside(engine, x, start[a], b))
-            or (closed[a] == 1 and _is_inside(engine, x, start[b], a))
+            _edges_cross(engine.shapes, x, a, b, region, chosen, boxes)
+            or _edges_cross(engine.shapes, x, b, a, region, chosen, boxes)
+            or (closed[b] == 1 and _is_inside(engine.shapes, x, start[a], b))
+            or (closed[a] == 1 and _is_inside(engine.shapes, x, start[b], a))
         ):
             out[pair] = 1

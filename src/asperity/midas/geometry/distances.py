@@ -17,29 +17,17 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 from asperity.midas.geometry.round_heights import find_foot, half_space, round_height
+from asperity.midas.geometry.stencil import (
+    RIM_PLANE,
+    VERTEX_FACE,
+    VERTEX_PLANE,
+    Stencil,
+    plane_number,
+)
 
-__all__ = [
-    "EDGE_EDGE",
-    "ELLIPSOID_PLANE",
-    "RIM_PLANE",
-    "VERTEX_FACE",
-    "VERTEX_PLANE",
-    "mollifier",
-    "plane_number",
-    "separation",
-]
-
-# Kinds of stencils; the first side has 1, 2 and 1 vertices.
-VERTEX_FACE = 0
-EDGE_EDGE = 1
-VERTEX_PLANE = 2
-# Round shapes against half-spaces (`asperity.midas.geometry.round_planes`): a circle by three of
-# its points, and an ellipsoid by the ends of its axes; the kind of the latter is this and the
-# half-space's number.
-RIM_PLANE = 3
-ELLIPSOID_PLANE = 4
+__all__ = ["mollifier", "separation"]
 
 # Relative square of the sine of an angle below which two edges count as parallel, and the closest
 # points are put amid the overlap.
@@ -47,8 +35,9 @@ _PARALLEL = 1e-14
 
 
 @compiled
-def _vertex_face(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarray) -> None:
+def _vertex_face(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
     """Regions of a triangle's plane (Ericson, Real-Time Collision Detection, 5.1.5)."""
+    _, i0, i1, i2, i3 = stencil
     ux = x[i2, 0] - x[i1, 0]
     uy = x[i2, 1] - x[i1, 1]
     uz = x[i2, 2] - x[i1, 2]
@@ -107,8 +96,9 @@ def _vertex_face(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarra
 
 
 @compiled
-def _edge_edge(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarray) -> None:
+def _edge_edge(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
     """Closest points of two segments (Ericson, 5.1.9)."""
+    _, i0, i1, i2, i3 = stencil
     ux = x[i1, 0] - x[i0, 0]
     uy = x[i1, 1] - x[i0, 1]
     uz = x[i1, 2] - x[i0, 2]
@@ -143,38 +133,18 @@ def _edge_edge(x: np.ndarray, i0: int, i1: int, i2: int, i3: int, c: np.ndarray)
 
 
 @compiled
-def plane_number(kind: int, i3: int) -> int:
-    """The half-space of a stencil of a round shape, or of a vertex."""
-    return kind - ELLIPSOID_PLANE if kind >= ELLIPSOID_PLANE else i3
-
-
-@compiled
 def separation(
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
-    x: np.ndarray,
-    planes: np.ndarray,
-    faces: np.ndarray,
-    radius: float,
-    c: np.ndarray,
-    t: np.ndarray,
+    stencil: Stencil, x: np.ndarray, shapes: Table, radius: float, c: np.ndarray, t: np.ndarray
 ) -> float:
     """Fill the coefficients of a stencil's closest points and the vector between them.
 
     Parameters
     ----------
-    kind : int
-    i0, i1, i2, i3 : int
-        Vertices; for a half-space, ``i3`` is its number.
+    stencil : Stencil
     x : array, shape (n, 3)
         Positions of vertices [m].
-    planes : array, shape (m, 4)
-        Outward normals of half-spaces, and their offsets n·x [m].
-    faces : array, shape (m, 3)
-        Vertices that half-spaces move with, −1 for those that do not.
+    shapes : Table
+        For half-spaces.
     radius : float
         Sum of the radii of the two sides [m]; the activation distance of round shapes against
         half-spaces.
@@ -187,7 +157,9 @@ def separation(
     float
         The distance's square [m²], negative where a half-space or a round shape is entered.
     """
+    kind, i0, i1, i2, i3 = stencil
     if kind == VERTEX_PLANE:
+        planes = shapes.plane
         c[0] = 1.0
         c[1] = 0.0
         c[2] = 0.0
@@ -204,8 +176,9 @@ def separation(
         return d * abs(d)
     if kind > VERTEX_PLANE:
         number = plane_number(kind, i3)
-        plane = half_space(x, planes, faces, number)
-        d = round_height(kind == RIM_PLANE, i0, i1, i2, i3, x, plane, radius, c)
+        faces = shapes.plane_corner
+        plane = half_space(x, shapes, number)
+        d = round_height(stencil, x, plane, radius, c)
         t[0] = d * plane[0]
         t[1] = d * plane[1]
         t[2] = d * plane[2]
@@ -223,9 +196,9 @@ def separation(
             )
         return d * abs(d)
     if kind == VERTEX_FACE:
-        _vertex_face(x, i0, i1, i2, i3, c)
+        _vertex_face(x, stencil, c)
     else:
-        _edge_edge(x, i0, i1, i2, i3, c)
+        _edge_edge(x, stencil, c)
     square = 0.0
     for k in range(3):
         # Differences first: far from the origin the four terms would cancel.
@@ -245,9 +218,7 @@ def separation(
 
 
 @compiled
-def mollifier(
-    i0: int, i1: int, i2: int, i3: int, x: np.ndarray, threshold: float, slope: np.ndarray
-) -> float:
+def mollifier(stencil: Stencil, x: np.ndarray, threshold: float, slope: np.ndarray) -> float:
     """Fade-out of edge–edge contact as the edges become parallel (IPC, section 5.2 and supplement).
 
     m = z (2 − z) with z = ‖u × v‖²/ε for z < 1, else 1, where u and v are the edges and ε is
@@ -259,6 +230,7 @@ def mollifier(
     slope : array, shape (2, 3)
         Output: ∂m/∂u and ∂m/∂v.
     """
+    _, i0, i1, i2, i3 = stencil
     uu = 0.0
     vv = 0.0
     uv = 0.0

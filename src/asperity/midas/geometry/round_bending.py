@@ -16,20 +16,22 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.outer_products import add_outer
-from asperity.midas.geometry.distances import RIM_PLANE, plane_number
 from asperity.midas.geometry.round_heights import FLATNESS, find_foot
 from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.stencil import RIM_PLANE, plane_number
 
 __all__ = ["add_bending"]
 
 
 @compiled
-def _find_axes(engine: Table, i: int, axes: np.ndarray, alpha: np.ndarray) -> int:
+def _find_axes(
+    shapes: Table, candidates: Table, i: int, axes: np.ndarray, alpha: np.ndarray
+) -> int:
     """Fill y and α of a candidate's half axes; returns how many it has."""
-    vertex = engine.candidate_vertex[i]
-    c = engine.candidate_coefficient[i]
-    rest = engine.vertex_rest
-    is_rim = engine.candidate_kind[i] == RIM_PLANE
+    vertex = candidates.vertex[i]
+    c = candidates.coefficient[i]
+    rest = shapes.vertex_rest
+    is_rim = candidates.kind[i] == RIM_PLANE
     last = vertex[2] if is_rim else vertex[1]
     for k in range(4):
         middle = 0.5 * (rest[vertex[0], k] + rest[last, k])
@@ -51,13 +53,19 @@ def _find_axes(engine: Table, i: int, axes: np.ndarray, alpha: np.ndarray) -> in
 
 @compiled
 def _find_side(
-    engine: Table, face: np.ndarray, w0: float, w1: float, w2: float, side: np.ndarray
+    shapes: Table,
+    vertices: Table,
+    face: np.ndarray,
+    w0: float,
+    w1: float,
+    w2: float,
+    side: np.ndarray,
 ) -> None:
     """Fill minus y of the vector of a face's body that lies along w."""
-    x = engine.vertex_now
+    x = vertices.now
     f0 = face[0]
     one, other = find_foot(x, f0, face[1], face[2], x[f0, 0] + w0, x[f0, 1] + w1, x[f0, 2] + w2)
-    rest = engine.vertex_rest
+    rest = shapes.vertex_rest
     for k in range(4):
         side[k] = one * (rest[f0, k] - rest[face[1], k])
         side[k] += other * (rest[f0, k] - rest[face[2], k])
@@ -69,18 +77,18 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray) -> None:
 
     Positive, since the height is concave in what tilts.
     """
-    axes = engine.round_work[:3]
-    sides = engine.round_work[3:6]
-    alpha = engine.round_work[6]
-    count = _find_axes(engine, i, axes, alpha)
-    kind = engine.candidate_kind[i]
-    own = engine.vertex_link[engine.candidate_vertex[i, 0]]
+    axes = engine.work.round_work[:3]
+    sides = engine.work.round_work[3:6]
+    alpha = engine.work.round_work[6]
+    count = _find_axes(engine.shapes, engine.candidates, i, axes, alpha)
+    kind = engine.candidates.kind[i]
+    own = engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
     carrier = second_link(engine, i)
-    moves = carrier < engine.link_parent.size
-    face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+    moves = carrier < engine.links.parent.size
+    face = engine.shapes.plane_corner[plane_number(kind, engine.candidates.vertex[i, 3])]
     # s by the heights of the half axes, which the link's present coordinates give.
     square = 0.0
-    link = engine.q_now[own]
+    link = engine.poses.q_now[own]
     for a in range(count):
         w0 = 0.0
         w1 = 0.0
@@ -91,19 +99,19 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray) -> None:
             w2 += axes[a, j] * link[j, 2]
         square += (w0 * normal[0] + w1 * normal[1] + w2 * normal[2]) ** 2
         if moves:
-            _find_side(engine, face, w0, w1, w2, sides[a])
+            _find_side(engine.shapes, engine.vertices, face, w0, w1, w2, sides[a])
     if kind == RIM_PLANE:
-        square += (FLATNESS * engine.pair_activation[engine.candidate_pair[i]]) ** 2
+        square += (FLATNESS * engine.pairs.activation[engine.candidates.pair[i]]) ** 2
     scale = push / math.sqrt(max(square, 1e-300))
     for a in range(count):
         for b in range(count):
             h = scale * ((1.0 if a == b else 0.0) - alpha[a] * alpha[b])
-            _add(engine.link_sums[own], axes[a], axes[b], h, normal)
+            _add(engine.hessian.link_sums[own], axes[a], axes[b], h, normal)
             if not moves:
                 continue
-            _add(engine.link_sums[carrier], sides[a], sides[b], h, normal)
-            block = engine.pair_block[engine.candidate_pair[i]]
-            target = engine.slot_sums[engine.block_slot[block]]
+            _add(engine.hessian.link_sums[carrier], sides[a], sides[b], h, normal)
+            block = engine.pairs.block[engine.candidates.pair[i]]
+            target = engine.hessian.slot_sums[engine.hessian.block_slot[block]]
             if own < carrier:
                 _add(target, axes[a], sides[b], h, normal)
             else:

@@ -20,7 +20,8 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
+from asperity.midas.geometry.stencil import RIM_PLANE, Stencil
 
 __all__ = ["FLATNESS", "find_foot", "half_space", "plane_through", "round_height"]
 
@@ -49,20 +50,10 @@ def plane_through(x: np.ndarray, f0: int, f1: int, f2: int) -> tuple[float, floa
 
 
 @compiled
-def half_space(
-    x: np.ndarray, planes: np.ndarray, faces: np.ndarray, number: int
-) -> tuple[float, float, float, float]:
-    """Outward normal and offset n·x [m] of a half-space, with vertices at ``x``.
-
-    Parameters
-    ----------
-    x : array, shape (n, 3)
-    planes : array, shape (m, 4)
-        Normals and offsets of those that do not move.
-    faces : array, shape (m, 3)
-        Three vertices of those that do, −1 for others.
-    number : int
-    """
+def half_space(x: np.ndarray, shapes: Table, number: int) -> tuple[float, float, float, float]:
+    """Outward normal and offset n·x [m] of a half-space, with vertices at ``x``."""
+    planes = shapes.plane
+    faces = shapes.plane_corner
     if faces[number, 0] >= 0:
         return plane_through(x, faces[number, 0], faces[number, 1], faces[number, 2])
     return planes[number, 0], planes[number, 1], planes[number, 2], planes[number, 3]
@@ -70,11 +61,7 @@ def half_space(
 
 @compiled
 def round_height(
-    is_rim: bool,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
+    stencil: Stencil,
     x: np.ndarray,
     plane: tuple[float, float, float, float],
     activation: float,
@@ -86,6 +73,8 @@ def round_height(
     one, so that the height is never more: the point moves to the middle, as the pressure under a
     flat face does.
     """
+    kind, i0, i1, i2, i3 = stencil
+    is_rim = kind == RIM_PLANE
     n0, n1, n2, offset = plane
     last = i2 if is_rim else i1
     h0 = n0 * x[i0, 0] + n1 * x[i0, 1] + n2 * x[i0, 2]

@@ -14,6 +14,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.midas.geometry.round_heights import find_foot, plane_through, round_height
+from asperity.midas.geometry.stencil import RIM_PLANE, Stencil
 
 __all__ = ["time_to_face"]
 
@@ -31,20 +32,14 @@ def _place(x: np.ndarray, p: np.ndarray, vertex: int, time: float, out: np.ndarr
 
 @compiled
 def _speed(
-    is_rim: bool,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
-    face: np.ndarray,
-    p: np.ndarray,
-    height: float,
-    corner: np.ndarray,
+    stencil: Stencil, face: np.ndarray, p: np.ndarray, height: float, corner: np.ndarray
 ) -> float:
     """Bound of how fast points of the shape move against their feet, with vertices at ``corner``.
 
     Until they have moved by the height.
     """
+    kind, i0, i1, i2, i3 = stencil
+    is_rim = kind == RIM_PLANE
     last = i2 if is_rim else i1
     own = 2 if is_rim else 1
     x0 = 0.5 * (corner[0, 0] + corner[own, 0])
@@ -89,11 +84,7 @@ def _speed(
 
 @compiled
 def time_to_face(
-    is_rim: bool,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
+    stencil: Stencil,
     face: np.ndarray,
     x: np.ndarray,
     p: np.ndarray,
@@ -108,9 +99,8 @@ def time_to_face(
 
     Parameters
     ----------
-    is_rim : bool
-        Whether the shape is a circle, by three of its points, or an ellipsoid, by four.
-    i0, i1, i2, i3 : int
+    stencil : Stencil
+        Of a circle, by three of its points, or an ellipsoid, by four.
     face : array, shape (3,)
         Vertices of the plane.
     x, p : arrays, shape (n, 3)
@@ -121,21 +111,22 @@ def time_to_face(
         Space to work in.
     """
     time = 0.0
+    at_corners = Stencil(stencil.kind, 0, 1, 2, 3)
     for _ in range(_MOST_ADVANCES):
-        _place(x, p, i0, time, corner[0])
-        _place(x, p, i1, time, corner[1])
-        _place(x, p, i2, time, corner[2])
-        if not is_rim:
-            _place(x, p, i3, time, corner[3])
+        _place(x, p, stencil.i0, time, corner[0])
+        _place(x, p, stencil.i1, time, corner[1])
+        _place(x, p, stencil.i2, time, corner[2])
+        if stencil.kind != RIM_PLANE:
+            _place(x, p, stencil.i3, time, corner[3])
         for k in range(3):
             _place(x, p, face[k], time, corner[4 + k])
         if time > 0.0:
             plane = plane_through(corner, 4, 5, 6)
-            height = round_height(is_rim, 0, 1, 2, 3, corner, plane, activation, c)
+            height = round_height(at_corners, corner, plane, activation, c)
             # The last stretch is not worth the iterations.
             if height <= 1.01 * kept:
                 break
-        speed = _speed(is_rim, i0, i1, i2, i3, face, p, height, corner)
+        speed = _speed(stencil, face, p, height, corner)
         if speed * (longest - time) <= height - kept:
             return longest
         time += (height - kept) / speed

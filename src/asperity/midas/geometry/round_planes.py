@@ -19,14 +19,15 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.distances import (
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
+from asperity.midas.geometry.stencil import (
     ELLIPSOID_PLANE,
     RIM_PLANE,
     VERTEX_PLANE,
+    Stencil,
     plane_number,
-    separation,
 )
-from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
 
 __all__ = [
     "FEW",
@@ -53,11 +54,13 @@ def add_round_stencils(
     engine: Table, x: np.ndarray, count: int, pair: int, shape: int, plane: int, margin: float
 ) -> int:
     """Add those of a round shape and a half-space; returns the new count, or −1 if full."""
+    shapes = engine.shapes
+    candidates = engine.candidates
     for which in range(2):
-        anchor = engine.shape_anchor[shape, which]
+        anchor = shapes.anchor[shape, which]
         if anchor[0] < 0:
             break
-        vertex = engine.candidate_vertex[count]
+        vertex = candidates.vertex[count]
         kind = RIM_PLANE
         for k in range(4):
             vertex[k] = anchor[k]
@@ -66,37 +69,32 @@ def add_round_stencils(
         else:
             kind = ELLIPSOID_PLANE + plane
         square = separation(
-            kind,
-            vertex[0],
-            vertex[1],
-            vertex[2],
-            vertex[3],
+            Stencil(kind, vertex[0], vertex[1], vertex[2], vertex[3]),
             x,
-            engine.plane,
-            engine.plane_corner,
-            engine.pair_activation[pair],
-            engine.candidate_coefficient[count],
-            engine.candidate_arm[count],
+            shapes,
+            engine.pairs.activation[pair],
+            candidates.coefficient[count],
+            candidates.arm[count],
         )
         reach = 0.0
         for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
-            reach = max(reach, engine.vertex_reach[vertex[k]])
+            reach = max(reach, engine.boxes.reach[vertex[k]])
         most = margin + _REACH * reach
-        if engine.plane_corner[plane, 0] >= 0:
+        if shapes.plane_corner[plane, 0] >= 0:
             reach = 0.0
             for k in range(3):
-                reach = max(reach, engine.vertex_reach[engine.plane_corner[plane, k]])
+                reach = max(reach, engine.boxes.reach[shapes.plane_corner[plane, k]])
             most += _FACE_REACH * reach
         if square > most * most:
             continue
-        if count >= engine.candidate_kind.size:
+        if count >= candidates.kind.size:
             return -1
-        engine.candidate_square[count] = square
-        engine.candidate_anchor[count] = 0.0
-        engine.candidate_kind[count] = kind
-        engine.candidate_pair[count] = pair
-        engine.candidate_threshold[count] = 0.0
-        engine.candidate_weight[count] = engine.shape_area[shape]
+        candidates.square[count] = square
+        candidates.anchor[count] = 0.0
+        candidates.kind[count] = kind
+        candidates.pair[count] = pair
+        candidates.threshold[count] = 0.0
+        candidates.weight[count] = shapes.area[shape]
         count += 1
     return count
 
@@ -104,25 +102,25 @@ def add_round_stencils(
 @compiled
 def second_link(engine: Table, i: int) -> int:
     """Link of a candidate's second side, the number of links for the world's."""
-    kind = engine.candidate_kind[i]
-    last = engine.candidate_vertex[i, 3]
+    kind = engine.candidates.kind[i]
+    last = engine.candidates.vertex[i, 3]
     if kind < VERTEX_PLANE:
-        return engine.vertex_link[last]
+        return engine.shapes.vertex_link[last]
     if kind > VERTEX_PLANE:
-        corner = engine.plane_corner[plane_number(kind, last), 0]
+        corner = engine.shapes.plane_corner[plane_number(kind, last), 0]
         if corner >= 0:
-            return engine.vertex_link[corner]
-    return engine.link_parent.size
+            return engine.shapes.vertex_link[corner]
+    return engine.links.parent.size
 
 
 @compiled
-def _place(engine: Table, vertex: int, q: np.ndarray, out: np.ndarray) -> None:
+def _place(shapes: Table, vertex: int, q: np.ndarray, out: np.ndarray) -> None:
     """Fill where a vertex is with links at ``q``, shape (3,)."""
-    link = q[engine.vertex_link[vertex]]
+    link = q[shapes.vertex_link[vertex]]
     for k in range(3):
         out[k] = 0.0
         for j in range(4):
-            out[k] += engine.vertex_rest[vertex, j] * link[j, k]
+            out[k] += shapes.vertex_rest[vertex, j] * link[j, k]
 
 
 @compiled
@@ -131,26 +129,26 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
 
     That is (a² + b²)/s² of a rim's s: 1 of one that stands, 0 of one that lies flat.
     """
-    kind = engine.candidate_kind[i]
-    vertex = engine.candidate_vertex[i]
+    kind = engine.candidates.kind[i]
+    vertex = engine.candidates.vertex[i]
     is_rim = kind == RIM_PLANE
     count = 3 if is_rim else 4
-    points = engine.corner
-    c = engine.round_work[0]
+    points = engine.work.corner
+    c = engine.work.round_work[0]
     for corner in range(count):
-        _place(engine, vertex[corner], q, points[corner])
+        _place(engine.shapes, vertex[corner], q, points[corner])
     number = plane_number(kind, vertex[3])
-    plane = half_space(engine.vertex_now, engine.plane, engine.plane_corner, number)
-    if engine.plane_corner[number, 0] >= 0:
+    plane = half_space(engine.vertices.now, engine.shapes, number)
+    if engine.shapes.plane_corner[number, 0] >= 0:
         for corner in range(3):
-            _place(engine, engine.plane_corner[number, corner], q, points[4 + corner])
+            _place(engine.shapes, engine.shapes.plane_corner[number, corner], q, points[4 + corner])
         plane = plane_through(points, 4, 5, 6)
-    activation = engine.pair_activation[engine.candidate_pair[i]]
-    round_height(is_rim, 0, 1, 2, 3, points, plane, activation, c)
+    activation = engine.pairs.activation[engine.candidates.pair[i]]
+    round_height(Stencil(kind, 0, 1, 2, 3), points, plane, activation, c)
     for j in range(4):
         weight[0, j] = 0.0
         for corner in range(count):
-            weight[0, j] += c[corner] * engine.vertex_rest[vertex[corner], j]
+            weight[0, j] += c[corner] * engine.shapes.vertex_rest[vertex[corner], j]
     if not is_rim:
         return 1.0
     # α = a/s and β = b/s, by the coefficients
@@ -166,18 +164,19 @@ def further_stencils(pointed: float) -> int:
 @compiled
 def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
     """Spread the last friction stencil, of a rim, over its face; returns the new count."""
+    friction = engine.friction
     at = count - 1
     if further_stencils(pointed) == 0:
         return count
-    vertex = engine.candidate_vertex[i]
+    vertex = engine.candidates.vertex[i]
     share = math.sqrt(pointed)
-    force = engine.friction_force[at]
-    rest = engine.vertex_rest
+    force = friction.force[at]
+    rest = engine.shapes.vertex_rest
     for k in range(4):
         middle = 0.5 * (rest[vertex[0], k] + rest[vertex[2], k])
         one = _SPREAD * (rest[vertex[0], k] - middle)
         other = _SPREAD * (rest[vertex[1], k] - middle)
-        weight = engine.friction_weight
+        weight = friction.weight
         weight[count, 0, k] = middle + one
         weight[count + 1, 0, k] = middle - one
         weight[count + 2, 0, k] = middle + other
@@ -185,16 +184,16 @@ def spread_friction(engine: Table, i: int, count: int, pointed: float) -> int:
         # The point on the rim, whose share of the force has it act where it did.
         if share > 1e-9:
             weight[at, 0, k] = middle + (weight[at, 0, k] - middle) / share
-    engine.friction_force[at] = share * force
+    friction.force[at] = share * force
     for new in range(count, count + FEW):
-        engine.friction_force[new] = (1.0 - share) * force / FEW
-        engine.friction_pair[new] = engine.friction_pair[at]
-        engine.friction_part[new] = engine.friction_part[at]
+        friction.force[new] = (1.0 - share) * force / FEW
+        friction.pair[new] = friction.pair[at]
+        engine.schedule.friction_part[new] = engine.schedule.friction_part[at]
         for k in range(2):
-            engine.friction_link[new, k] = engine.friction_link[at, k]
-            engine.friction_dual[new, k] = 0.0
+            friction.link[new, k] = friction.link[at, k]
+            friction.dual[new, k] = 0.0
             for m in range(3):
-                engine.friction_frame[new, k, m] = engine.friction_frame[at, k, m]
+                friction.frame[new, k, m] = friction.frame[at, k, m]
         for k in range(4):
-            engine.friction_weight[new, 1, k] = engine.friction_weight[at, 1, k]
+            friction.weight[new, 1, k] = friction.weight[at, 1, k]
     return count + FEW

@@ -36,58 +36,59 @@ def rebuild(engine: Table, reason: int) -> int:
     (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
     Hessian blocks in use stay in use: friction's outlive a list.
     """
-    for link in range(engine.link_kind.size):
+    boxes = engine.boxes
+    for link in range(engine.links.kind.size):
         for i in range(4):
             for k in range(3):
                 if reason == STARTED:
-                    engine.path_begin[link, i, k] = engine.q[link, i, k]
-                    engine.path_end[link, i, k] = engine.q_target[link, i, k]
+                    boxes.path_begin[link, i, k] = engine.poses.q[link, i, k]
+                    boxes.path_end[link, i, k] = engine.poses.q_target[link, i, k]
                 else:
-                    engine.path_begin[link, i, k] = engine.q_now[link, i, k]
-                    engine.path_end[link, i, k] = engine.q_trial[link, i, k]
-    engine.keeps_relative = 0
+                    boxes.path_begin[link, i, k] = engine.poses.q_now[link, i, k]
+                    boxes.path_end[link, i, k] = engine.poses.q_trial[link, i, k]
+    engine.relative.keeps_any = 0
     if reason == CUT and keep_relative(engine):
-        engine.keeps_relative = 1
+        engine.relative.keeps_any = 1
         put_kept_aside(engine)
-    measure_paths(engine, engine.longest_move)
+    measure_paths(engine, boxes.longest_move)
     code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
     while (
         code == CANDIDATES_FULL
-        and engine.candidate_kind.size >= _MANY
-        and engine.longest_move > engine.activation
+        and engine.candidates.kind.size >= _MANY
+        and boxes.longest_move > engine.options.activation
     ):
-        most = _LONGEST * max(engine.activation, _REACH)
-        engine.longest_move = min(0.25 * engine.longest_move, most)
-        engine.widening *= 0.5
-        measure_paths(engine, engine.longest_move)
+        most = _LONGEST * max(engine.options.activation, _REACH)
+        boxes.longest_move = min(0.25 * boxes.longest_move, most)
+        boxes.widening *= 0.5
+        measure_paths(engine, boxes.longest_move)
         code = find_candidates(engine, reason == CUT)
-    do_parts(engine, engine.place_start_vertices, listed_parts(engine))
-    if engine.relative == 1:
+    do_parts(engine, engine.entries.place_start_vertices, listed_parts(engine.vertices))
+    if engine.relative.any == 1:
         measure_candidates(engine)
     if code == 0:
         code = couple_links(engine)
     if code == 0:
         code = arrange(engine)
     if code != 0:
-        engine.listed = 0
-    engine.rebuilds += 1
+        boxes.listed = 0
+    engine.counts.rebuilds += 1
     return code
 
 
 @compiled
 def widen_boxes(engine: Table) -> int:
     """List candidates in larger boxes, for paths that theirs have cut; returns a code."""
-    most = _LONGEST * max(engine.activation, _REACH)
-    engine.longest_move = min(2.0 * engine.longest_move, most)
+    most = _LONGEST * max(engine.options.activation, _REACH)
+    engine.boxes.longest_move = min(2.0 * engine.boxes.longest_move, most)
     # The next direction will be another one.
-    engine.widening = 0.3
+    engine.boxes.widening = 0.3
     # Boxes along the last direction, whose end is not reached yet.
     try_share(engine, 1.0)
-    return call_pp_status(engine.rebuild, engine, CUT)
+    return call_pp_status(engine.entries.rebuild, engine, CUT)
 
 
 @compiled
-def shorten_boxes(engine: Table) -> None:
+def shorten_boxes(options: Table, boxes: Table) -> None:
     """Let boxes be short again, as they are at the beginning of a minimization."""
-    engine.longest_move = _FIRST * max(engine.activation, _REACH)
+    boxes.longest_move = _FIRST * max(options.activation, _REACH)

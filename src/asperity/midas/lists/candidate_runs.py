@@ -21,6 +21,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.contact_schedule import schedule_runs
 from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.stencil import candidate_stencil
 from asperity.midas.lists.stencils import sum_of_radii
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts
 
@@ -48,166 +49,168 @@ _LONGEST = 32
 @compiled
 def divide_into_runs(engine: Table) -> None:
     """Divide a new list, whose candidates are measured at the iterate."""
+    candidates = engine.candidates
     runs = 0
     pair = -1
     begin = 0
-    for i in range(engine.candidates):
-        if engine.candidate_pair[i] != pair or i - begin == _LONGEST:
-            pair = engine.candidate_pair[i]
+    for i in range(candidates.count):
+        if candidates.pair[i] != pair or i - begin == _LONGEST:
+            pair = candidates.pair[i]
             begin = i
-            engine.run_begin[runs] = i
+            engine.runs.begin[runs] = i
             runs += 1
-    engine.runs = runs
-    engine.run_begin[runs] = engine.candidates
-    world = engine.link_parent.size
+    engine.runs.count = runs
+    engine.runs.begin[runs] = candidates.count
+    world = engine.links.parent.size
     for run in range(runs):
-        first = engine.run_begin[run]
-        shape = engine.pair_shape[engine.candidate_pair[first]]
-        engine.run_link[run, 0] = engine.vertex_link[engine.shape_vertex[shape[0]]]
-        engine.run_link[run, 1] = world
+        first = engine.runs.begin[run]
+        shape = engine.pairs.shape[candidates.pair[first]]
+        engine.runs.link[run, 0] = engine.shapes.vertex_link[engine.shapes.vertex_start[shape[0]]]
+        engine.runs.link[run, 1] = world
         if shape[1] >= 0:
-            engine.run_link[run, 1] = engine.vertex_link[engine.shape_vertex[shape[1]]]
-        engine.run_activation[run] = engine.pair_activation[engine.candidate_pair[first]]
-        engine.run_anchored[run] = 0
+            engine.runs.link[run, 1] = engine.shapes.vertex_link[
+                engine.shapes.vertex_start[shape[1]]
+            ]
+        engine.runs.activation[run] = engine.pairs.activation[candidates.pair[first]]
+        engine.runs.anchored[run] = 0
         smallest = math.inf
-        for i in range(first, engine.run_begin[run + 1]):
-            smallest = min(smallest, engine.candidate_square[i])
-        _set_now(engine, run, math.sqrt(smallest))
-    schedule_runs(engine)
+        for i in range(first, engine.runs.begin[run + 1]):
+            smallest = min(smallest, candidates.square[i])
+        _set_now(engine.runs, candidates, run, math.sqrt(smallest))
+    schedule_runs(engine.runs, engine.schedule)
 
 
 @compiled
-def move_of_run(engine: Table, run: int) -> float:
+def move_of_run(runs: Table, run: int) -> float:
     """Bound of how far points of a run's two links move against each other to the trial state."""
-    return engine.link_move[engine.run_link[run, 0]] + engine.link_move[engine.run_link[run, 1]]
+    return runs.link_move[runs.link[run, 0]] + runs.link_move[runs.link[run, 1]]
 
 
 @compiled
 def _measure(engine: Table, run: int, x: np.ndarray) -> float:
     """Measure a run's candidates at vertex positions ``x``; returns the smallest distance."""
-    vertex = engine.candidate_vertex
-    pair = engine.candidate_pair[engine.run_begin[run]]
+    candidates = engine.candidates
+    pair = candidates.pair[engine.runs.begin[run]]
     smallest = math.inf
-    for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-        engine.candidate_square[i] = separation(
-            engine.candidate_kind[i],
-            vertex[i, 0],
-            vertex[i, 1],
-            vertex[i, 2],
-            vertex[i, 3],
+    for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+        stencil = candidate_stencil(candidates, i)
+        candidates.square[i] = separation(
+            stencil,
             x,
-            engine.plane,
-            engine.plane_corner,
-            sum_of_radii(engine, pair, engine.candidate_kind[i], vertex[i, 0], vertex[i, 3]),
-            engine.candidate_coefficient[i],
-            engine.candidate_arm[i],
+            engine.shapes,
+            sum_of_radii(engine.shapes, engine.pairs, pair, stencil),
+            candidates.coefficient[i],
+            candidates.arm[i],
         )
-        smallest = min(smallest, engine.candidate_square[i])
+        smallest = min(smallest, candidates.square[i])
     return math.sqrt(smallest)
 
 
 @compiled
-def _set_now(engine: Table, run: int, least: float) -> None:
+def _set_now(runs: Table, candidates: Table, run: int, least: float) -> None:
     """Make the values of a run, which are the iterate's, known."""
-    for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-        engine.now_square[i] = engine.candidate_square[i]
-    engine.run_state[run] = AT_NOW
-    engine.run_known[run] = 1
-    engine.run_least[run] = least
-    engine.run_trial[run] = least
+    for i in range(runs.begin[run], runs.begin[run + 1]):
+        runs.now_square[i] = candidates.square[i]
+    runs.state[run] = AT_NOW
+    runs.known[run] = 1
+    runs.least[run] = least
+    runs.trial[run] = least
 
 
 @compiled
-def _put_back(engine: Table, run: int) -> None:
+def _put_back(runs: Table, candidates: Table, run: int) -> None:
     """Replace a trial state's squares by older ones, that are beyond reach."""
-    for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-        engine.candidate_square[i] = engine.now_square[i]
-    engine.run_state[run] = OLD
+    for i in range(runs.begin[run], runs.begin[run + 1]):
+        candidates.square[i] = runs.now_square[i]
+    runs.state[run] = OLD
 
 
 @compiled
 def wake(engine: Table, run: int) -> None:
     """Measure a run at the iterate if its values are others or it is not known."""
-    if engine.run_state[run] != AT_NOW or engine.run_known[run] == 0:
-        _set_now(engine, run, _measure(engine, run, engine.vertex_now))
+    if engine.runs.state[run] != AT_NOW or engine.runs.known[run] == 0:
+        _set_now(engine.runs, engine.candidates, run, _measure(engine, run, engine.vertices.now))
 
 
 @compiled
-def _end(engine: Table, part: int) -> int:
-    return min((part + 1) * RUNS, engine.runs)
+def _end(runs: Table, part: int) -> int:
+    return min((part + 1) * RUNS, runs.count)
 
 
 @compiled
-def run_parts(engine: Table) -> int:
+def run_parts(runs: Table) -> int:
     """How many parts the runs have."""
-    return count_parts(engine.runs, RUNS)
+    return count_parts(runs.count, RUNS)
 
 
 @entry_point(PART)
 def measure_all_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Measure some runs at the iterate."""
-    for run in range(part * RUNS, _end(engine, part)):
-        _set_now(engine, run, _measure(engine, run, engine.vertex_now))
+    for run in range(part * RUNS, _end(engine.runs, part)):
+        _set_now(engine.runs, engine.candidates, run, _measure(engine, run, engine.vertices.now))
     return 0
 
 
 @compiled
 def measure_candidates(engine: Table) -> None:
     """Measure all candidates at an iterate that nothing is known of."""
-    do_parts(engine, engine.measure_all_part, run_parts(engine))
+    do_parts(engine, engine.entries.measure_all_part, run_parts(engine.runs))
 
 
 @entry_point(PART)
 def measure_trial_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Measure what may be within reach at the trial state, of some runs."""
-    for run in range(part * RUNS, _end(engine, part)):
-        reach = (1.0 + SLACK) * engine.run_activation[run]
-        bound = engine.run_least[run] - move_of_run(engine, run)
+    runs = engine.runs
+    for run in range(part * RUNS, _end(runs, part)):
+        reach = (1.0 + SLACK) * runs.activation[run]
+        bound = runs.least[run] - move_of_run(runs, run)
         if bound >= reach:
-            if engine.run_state[run] == AT_TRIAL:
-                _put_back(engine, run)
-            engine.run_trial[run] = bound
+            if runs.state[run] == AT_TRIAL:
+                _put_back(runs, engine.candidates, run)
+            runs.trial[run] = bound
         else:
-            engine.run_trial[run] = _measure(engine, run, engine.vertex_trial)
-            engine.run_state[run] = AT_TRIAL
+            runs.trial[run] = _measure(engine, run, engine.vertices.trial)
+            runs.state[run] = AT_TRIAL
     return 0
 
 
 @compiled
 def measure_trial(engine: Table) -> None:
     """Measure what may be within reach at the trial state."""
-    do_parts(engine, engine.measure_trial_part, run_parts(engine))
+    do_parts(engine, engine.entries.measure_trial_part, run_parts(engine.runs))
 
 
 @entry_point(PART)
 def measure_now_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Go back to the iterate's values from those of a trial state, of some runs."""
-    for run in range(part * RUNS, _end(engine, part)):
-        if engine.run_state[run] == AT_TRIAL:
-            if engine.run_least[run] >= (1.0 + SLACK) * engine.run_activation[run]:
-                _put_back(engine, run)
+    for run in range(part * RUNS, _end(engine.runs, part)):
+        if engine.runs.state[run] == AT_TRIAL:
+            if engine.runs.least[run] >= (1.0 + SLACK) * engine.runs.activation[run]:
+                _put_back(engine.runs, engine.candidates, run)
             else:
-                _set_now(engine, run, _measure(engine, run, engine.vertex_now))
-        engine.run_trial[run] = engine.run_least[run]
+                _set_now(
+                    engine.runs, engine.candidates, run, _measure(engine, run, engine.vertices.now)
+                )
+        engine.runs.trial[run] = engine.runs.least[run]
     return 0
 
 
 @compiled
 def measure_now(engine: Table) -> None:
     """Go back to the iterate's values from those of a trial state."""
-    do_parts(engine, engine.measure_now_part, run_parts(engine))
+    do_parts(engine, engine.entries.measure_now_part, run_parts(engine.runs))
 
 
 @compiled
-def accept_runs(engine: Table) -> None:
+def accept_runs(runs: Table, candidates: Table) -> None:
     """Make a measured trial state's values those of the iterate."""
-    for run in range(engine.runs):
-        if engine.run_state[run] == AT_TRIAL:
-            _set_now(engine, run, engine.run_trial[run])
+    for run in range(runs.count):
+        if runs.state[run] == AT_TRIAL:
+            _set_now(runs, candidates, run, runs.trial[run])
         else:
-            engine.run_state[run] = OLD
-            engine.run_known[run] = 0
-            engine.run_least[run] = engine.run_trial[run]
+            runs.state[run] = OLD
+            runs.known[run] = 0
+            runs.least[run] = runs.trial[run]
 
 
 RUN_KERNELS = (measure_all_part, measure_trial_part, measure_now_part)

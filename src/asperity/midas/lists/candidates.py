@@ -12,8 +12,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.engine_layout import CANDIDATES_FULL
-from asperity.midas.geometry.distances import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.geometry.round_planes import add_round_stencils
+from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.lists.candidate_runs import divide_into_runs
 from asperity.midas.lists.kept_lists import take_kept
 from asperity.midas.lists.placed_boxes import box_shape
@@ -34,46 +34,49 @@ _SHAPES = 4
 
 
 @compiled
-def _use_slot(engine: Table, block: int) -> bool:
+def _use_slot(pairs: Table, hessian: Table, block: int) -> bool:
     """Give a pair of links a Hessian block; returns False if there is no room."""
     if block < 0:
         return True
-    if engine.block_slot[block] >= 0:
+    if hessian.block_slot[block] >= 0:
         return True
-    slot = engine.slots
-    if slot >= engine.slot_link.shape[0]:
+    slot = hessian.slots
+    if slot >= hessian.slot_link.shape[0]:
         return False
-    engine.slot_link[slot, 0] = engine.block_link[block, 0]
-    engine.slot_link[slot, 1] = engine.block_link[block, 1]
-    engine.block_slot[block] = slot
-    engine.slots = slot + 1
+    hessian.slot_link[slot, 0] = pairs.block_link[block, 0]
+    hessian.slot_link[slot, 1] = pairs.block_link[block, 1]
+    hessian.block_slot[block] = slot
+    hessian.slots = slot + 1
     return True
 
 
 @compiled
 def _list_vertex(engine: Table, vertex: int) -> None:
     """List a vertex, if it moves and is not there yet."""
-    if vertex < engine.moving_vertices and engine.vertex_mark[vertex] != engine.list_number:
-        engine.vertex_mark[vertex] = engine.list_number
-        engine.listed_vertex[engine.listed_vertices] = vertex
-        engine.listed_vertices += 1
+    if (
+        vertex < engine.shapes.moving_vertices
+        and engine.vertices.mark[vertex] != engine.boxes.list_number
+    ):
+        engine.vertices.mark[vertex] = engine.boxes.list_number
+        engine.vertices.listed[engine.vertices.listed_count] = vertex
+        engine.vertices.listed_count += 1
 
 
 @compiled
 def _list_vertices(engine: Table) -> None:
     """List the moving vertices of a new list's candidates."""
-    engine.listed_vertices = 0
-    for i in range(engine.candidates):
-        kind = engine.candidate_kind[i]
+    engine.vertices.listed_count = 0
+    for i in range(engine.candidates.count):
+        kind = engine.candidates.kind[i]
         corners = 4
         if kind == VERTEX_PLANE:
             corners = 1
         elif kind == RIM_PLANE:
             corners = 3
         for corner in range(corners):
-            _list_vertex(engine, engine.candidate_vertex[i, corner])
+            _list_vertex(engine, engine.candidates.vertex[i, corner])
         if kind > VERTEX_PLANE:
-            face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+            face = engine.shapes.plane_corner[plane_number(kind, engine.candidates.vertex[i, 3])]
             for corner in range(3 if face[0] >= 0 else 0):
                 _list_vertex(engine, face[corner])
 
@@ -81,9 +84,9 @@ def _list_vertices(engine: Table) -> None:
 @entry_point(PART)
 def hull_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Fill the boxes of some shapes."""
-    for shape in range(part * _SHAPES, min((part + 1) * _SHAPES, engine.shape_box.shape[0])):
-        if engine.shape_boxed[shape] == 1:
-            box_shape(engine, shape, engine.shape_box[shape])
+    for shape in range(part * _SHAPES, min((part + 1) * _SHAPES, engine.boxes.shape_box.shape[0])):
+        if engine.boxes.shape_boxed[shape] == 1:
+            box_shape(engine, shape, engine.boxes.shape_box[shape])
     return 0
 
 
@@ -92,7 +95,7 @@ def _search_trees(
     engine: Table, x: np.ndarray, pair: int, a: int, b: int, third: int, count: int
 ) -> int:
     """Add a third of the stencils of two shapes, by their trees of boxes."""
-    margin = engine.pair_activation[pair]
+    margin = engine.pairs.activation[pair]
     if third == 0:
         return search_faces(engine, x, count, pair, a, b, margin)
     if third == 1:
@@ -103,31 +106,37 @@ def _search_trees(
 @compiled
 def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
     """Add the stencils of a shape and a half-space."""
-    margin = engine.pair_activation[pair]
-    if engine.shape_anchor[a, 0, 0] < 0:
+    margin = engine.pairs.activation[pair]
+    if engine.shapes.anchor[a, 0, 0] < 0:
         return search_half_space(engine, x, count, pair, a, plane, margin)
-    for v in range(engine.shape_vertex[a], engine.shape_vertex[a + 1]):
-        box_vertex(engine, v)
-    box_face(engine, plane)
+    for v in range(engine.shapes.vertex_start[a], engine.shapes.vertex_start[a + 1]):
+        box_vertex(engine.shapes, engine.boxes, v)
+    box_face(engine.shapes, engine.boxes, plane)
     return add_round_stencils(engine, x, count, pair, a, plane, margin)
 
 
 @compiled
 def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: int) -> int:
     """Add a third of the stencils of two shapes; returns the count, or −1 if the list is full."""
-    a = engine.pair_shape[pair, 0]
-    b = engine.pair_shape[pair, 1]
-    plane = engine.pair_plane[pair]
+    a = engine.pairs.shape[pair, 0]
+    b = engine.pairs.shape[pair, 1]
+    plane = engine.pairs.plane[pair]
     if plane >= 0:
         if third > 0:
             return count
-        return _search_plane(engine, x, pair, round_side(engine, pair), plane, count)
-    if is_relative(engine, pair):
-        block = engine.pair_block[pair]
-        if engine.relative_kept[block] == 1:
+        return _search_plane(
+            engine, x, pair, round_side(engine.shapes, engine.pairs, pair), plane, count
+        )
+    if is_relative(engine.pairs, engine.relative, pair):
+        block = engine.pairs.block[pair]
+        if engine.relative.kept[block] == 1:
             return take_kept(engine, pair, THIRDS * pair + third, count)
-        return search_relative(engine, pair, third, count) if may_meet(engine, block) else count
-    if apart(engine.shape_box[a], engine.shape_box[b], engine.pair_activation[pair]):
+        return (
+            search_relative(engine, pair, third, count)
+            if may_meet(engine.relative, block)
+            else count
+        )
+    if apart(engine.boxes.shape_box[a], engine.boxes.shape_box[b], engine.pairs.activation[pair]):
         return count
     return _search_trees(engine, x, pair, a, b, third, count)
 
@@ -135,15 +144,15 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
 @entry_point(PART)
 def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
     """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
-    count = engine.candidates
-    for number in range(engine.search_begin[part], engine.search_begin[part + 1]):
-        engine.pair_found[number, 0] = member
-        engine.pair_found[number, 1] = count
-        count = _search_third(engine, engine.vertex_start, number // THIRDS, number % THIRDS, count)
+    count = engine.candidates.count
+    for number in range(engine.search.begin[part], engine.search.begin[part + 1]):
+        engine.search.found[number, 0] = member
+        engine.search.found[number, 1] = count
+        count = _search_third(engine, engine.boxes.start, number // THIRDS, number % THIRDS, count)
         if count < 0:
             return CANDIDATES_FULL
-        engine.pair_found[number, 2] = count
-    engine.candidates = count
+        engine.search.found[number, 2] = count
+    engine.candidates.count = count
     return 0
 
 
@@ -155,39 +164,41 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     (those of friction outlive a list).
     """
     if not keep_slots:
-        engine.slots = 0
-        for i in range(engine.block_slot.size):
-            engine.block_slot[i] = -1
-    for block in engine.tie_block:
-        if not _use_slot(engine, block):
+        engine.hessian.slots = 0
+        for i in range(engine.hessian.block_slot.size):
+            engine.hessian.block_slot[i] = -1
+    for block in engine.ties.block:
+        if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
-    for block in engine.turn_block:
-        if not _use_slot(engine, block):
+    for block in engine.turns.block:
+        if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
-    engine.list_number += 1
-    do_parts(engine, engine.hull_part, count_parts(engine.shape_box.shape[0], _SHAPES))
+    engine.boxes.list_number += 1
+    do_parts(
+        engine, engine.entries.hull_part, count_parts(engine.boxes.shape_box.shape[0], _SHAPES)
+    )
     if keep_slots:
         release_faces(engine)
     else:
         choose_faces(engine)
-    if engine.relative == 1:
+    if engine.relative.any == 1:
         widen(engine)
     code = search_pairs(engine)
     if code != 0:
         return code
-    found = engine.pair_found
-    for block in range(engine.relative_found.size):
-        engine.relative_found[block] = 0
-    for number in range(THIRDS * engine.pair_shape.shape[0]):
+    found = engine.search.found
+    for block in range(engine.relative.found.size):
+        engine.relative.found[block] = 0
+    for number in range(THIRDS * engine.pairs.shape.shape[0]):
         count = found[number, 2] - found[number, 1]
         if count == 0:
             continue
-        block = engine.pair_block[number // THIRDS]
+        block = engine.pairs.block[number // THIRDS]
         if block >= 0:
-            engine.relative_found[block] += count
-        if not _use_slot(engine, block):
+            engine.relative.found[block] += count
+        if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
-    engine.anchored = 0
+    engine.newton.anchored = 0
     _list_vertices(engine)
     divide_into_runs(engine)
     return 0

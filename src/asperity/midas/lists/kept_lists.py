@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
+from asperity.midas.geometry.stencil import Stencil
 from asperity.midas.lists.relative_paths import is_relative
 from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.lists.stencils import append_stencil
@@ -13,31 +14,36 @@ __all__ = ["put_kept_aside", "take_kept"]
 @compiled
 def put_kept_aside(engine: Table) -> None:
     """Copy the candidates of pairs of links that keep them."""
-    found = engine.pair_found
+    found = engine.search.found
     kept = 0
-    for number in range(THIRDS * engine.pair_shape.shape[0]):
-        engine.kept_found[number, 0] = kept
+    for number in range(THIRDS * engine.pairs.shape.shape[0]):
+        engine.kept.found[number, 0] = kept
         pair = number // THIRDS
-        if is_relative(engine, pair) and engine.relative_kept[engine.pair_block[pair]] == 1:
+        if (
+            is_relative(engine.pairs, engine.relative, pair)
+            and engine.relative.kept[engine.pairs.block[pair]] == 1
+        ):
             for i in range(found[number, 1], found[number, 2]):
-                engine.kept_kind[kept] = engine.candidate_kind[i]
-                engine.kept_weight[kept] = engine.candidate_weight[i]
-                engine.kept_threshold[kept] = engine.candidate_threshold[i]
+                engine.kept.kind[kept] = engine.candidates.kind[i]
+                engine.kept.weight[kept] = engine.candidates.weight[i]
+                engine.kept.threshold[kept] = engine.candidates.threshold[i]
                 for k in range(4):
-                    engine.kept_vertex[kept, k] = engine.candidate_vertex[i, k]
+                    engine.kept.vertex[kept, k] = engine.candidates.vertex[i, k]
                 kept += 1
-        engine.kept_found[number, 1] = kept
+        engine.kept.found[number, 1] = kept
 
 
 @compiled
 def take_kept(engine: Table, pair: int, number: int, count: int) -> int:
     """Add the candidates of a third of a pair that were put aside; −1 if the list is full."""
-    for i in range(engine.kept_found[number, 0], engine.kept_found[number, 1]):
-        v = engine.kept_vertex[i]
-        after = append_stencil(engine, count, pair, engine.kept_kind[i], v[0], v[1], v[2], v[3])
+    kept = engine.kept
+    for i in range(kept.found[number, 0], kept.found[number, 1]):
+        v = kept.vertex[i]
+        stencil = Stencil(kept.kind[i], v[0], v[1], v[2], v[3])
+        after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
         if after < 0:
             return after
-        engine.candidate_weight[count] = engine.kept_weight[i]
-        engine.candidate_threshold[count] = engine.kept_threshold[i]
+        engine.candidates.weight[count] = kept.weight[i]
+        engine.candidates.threshold[count] = kept.threshold[i]
         count = after
     return count

@@ -31,13 +31,14 @@ def _place(engine: Table, tree: int, at: int) -> None:
 
     Each number is written once, as it stays: another thread may read what this one writes anew.
     """
+    box_trees = engine.box_trees
     shape = tree // KINDS
-    link = engine.vertex_link[engine.shape_vertex[shape]]
-    box = engine.tree_box[at]
-    begin = engine.path_begin[link]
-    end = engine.path_end[link]
-    share = engine.link_share[link]
-    work = engine.box_work
+    link = engine.shapes.vertex_link[engine.shapes.vertex_start[shape]]
+    box = box_trees.box[at]
+    begin = engine.boxes.path_begin[link]
+    end = engine.boxes.path_end[link]
+    share = engine.boxes.link_share[link]
+    work = engine.work.box_work
     square = 0.0
     largest = 0.0
     for k in range(3):
@@ -57,58 +58,58 @@ def _place(engine: Table, tree: int, at: int) -> None:
             size += abs(c)
         low = share * (move - spread)
         high = share * (move + spread)
-        engine.tree_still[at, 2, k] = low
-        engine.tree_still[at, 3, k] = high
+        box_trees.still[at, 2, k] = low
+        box_trees.still[at, 3, k] = high
         low = min(low, 0.0)
         high = max(high, 0.0)
         square += max(-low, high) ** 2
         rounding = _ROUNDING * (size + half)
         largest = max(largest, rounding)
-        more = rounding + engine.shape_radius[shape]
+        more = rounding + engine.shapes.radius[shape]
         work[0, k] = centre - half - more
         work[1, k] = centre + half + more
         work[2, k] = centre - half + low - more
         work[3, k] = centre + half + high + more
-    slack = engine.least_slack + engine.boxed_widening * math.sqrt(square)
-    engine.tree_slack[at] = slack + largest
+    slack = engine.boxes.least_slack + engine.boxes.boxed_widening * math.sqrt(square)
+    box_trees.slack[at] = slack + largest
     for k in range(3):
-        engine.tree_still[at, 0, k] = work[0, k] - slack
-        engine.tree_still[at, 1, k] = work[1, k] + slack
-        engine.tree_placed[at, 0, k] = work[2, k] - slack
-        engine.tree_placed[at, 1, k] = work[3, k] + slack
+        box_trees.still[at, 0, k] = work[0, k] - slack
+        box_trees.still[at, 1, k] = work[1, k] + slack
+        box_trees.placed[at, 0, k] = work[2, k] - slack
+        box_trees.placed[at, 1, k] = work[3, k] + slack
 
 
 @compiled
 def placed_node(engine: Table, tree: int, node: int) -> int:
     """Where a node's box is found, which is filled."""
-    at = engine.tree_node[tree] + node
+    at = engine.box_trees.node[tree] + node
     # Two threads may fill it at once, with the same numbers.
-    stamp = engine.tree_stamp.ctypes.data + 8 * at
-    if atomic_load(stamp) != engine.list_number:
+    stamp = engine.box_trees.stamp.ctypes.data + 8 * at
+    if atomic_load(stamp) != engine.boxes.list_number:
         _place(engine, tree, at)
-        atomic_store(stamp, engine.list_number)
+        atomic_store(stamp, engine.boxes.list_number)
     return at
 
 
 @compiled
-def _set_axes(engine: Table, link: int, other: int, axes: np.ndarray, swapped: bool) -> None:
+def _set_axes(boxes: Table, link: int, other: int, axes: np.ndarray, swapped: bool) -> None:
     """Fill what `pass_by_along_axes` needs of a link's axes, shape (3, 10)."""
     for i in range(3):
         axis = axes[i]
         square = 0.0
         for k in range(3):
-            square += engine.path_begin[link, 1 + i, k] ** 2
+            square += boxes.path_begin[link, 1 + i, k] ** 2
         scale = 1.0 / math.sqrt(square) if square > 0.0 else 0.0
         axis[9] = 0.0
         for k in range(3):
-            axis[k] = scale * engine.path_begin[link, 1 + i, k]
+            axis[k] = scale * boxes.path_begin[link, 1 + i, k]
             axis[9] += abs(axis[k])
         for j in range(3):
             own = 0.0
             others = 0.0
             for k in range(3):
-                own += axis[k] * engine.path_begin[link, 1 + j, k]
-                others += axis[k] * engine.path_begin[other, 1 + j, k]
+                own += axis[k] * boxes.path_begin[link, 1 + j, k]
+                others += axis[k] * boxes.path_begin[other, 1 + j, k]
             axis[6 + j if swapped else 3 + j] = abs(own)
             axis[3 + j if swapped else 6 + j] = abs(others)
 
@@ -116,27 +117,27 @@ def _set_axes(engine: Table, link: int, other: int, axes: np.ndarray, swapped: b
 @compiled
 def prepare_axes(engine: Table, one: int, other: int) -> None:
     """Prepare `pass_by_along_axes` for two shapes."""
-    a = engine.vertex_link[engine.shape_vertex[one]]
-    b = engine.vertex_link[engine.shape_vertex[other]]
-    _set_axes(engine, a, b, engine.pair_axes[:3], False)
-    _set_axes(engine, b, a, engine.pair_axes[3:], True)
+    a = engine.shapes.vertex_link[engine.shapes.vertex_start[one]]
+    b = engine.shapes.vertex_link[engine.shapes.vertex_start[other]]
+    _set_axes(engine.boxes, a, b, engine.work.pair_axes[:3], False)
+    _set_axes(engine.boxes, b, a, engine.work.pair_axes[3:], True)
 
 
 @compiled
-def pass_by_along_axes(engine: Table, at: int, at_too: int, margin: float) -> bool:
+def pass_by_along_axes(box_trees: Table, work: Table, at: int, at_too: int, margin: float) -> bool:
     """Whether vertices of two nodes stay apart, seen along the axes of one of their links.
 
     Turned boxes are smaller along these than along the world's (the tests of faces of Gottschalk,
     Lin and Manocha, OBBTree, 1996). Shapes are those of `prepare_axes`; ``margin`` includes their
     radii.
     """
-    one = engine.tree_still[at]
-    other = engine.tree_still[at_too]
-    box = engine.tree_box[at]
-    box_too = engine.tree_box[at_too]
-    slack = engine.tree_slack[at] + engine.tree_slack[at_too]
+    one = box_trees.still[at]
+    other = box_trees.still[at_too]
+    box = box_trees.box[at]
+    box_too = box_trees.box[at_too]
+    slack = box_trees.slack[at] + box_trees.slack[at_too]
     for i in range(6):
-        axis = engine.pair_axes[i]
+        axis = work.pair_axes[i]
         gap = 0.0
         least = 0.0
         most = 0.0
@@ -161,20 +162,20 @@ def box_shape(engine: Table, shape: int, box: np.ndarray) -> None:
     for k in range(3):
         box[0, k] = math.inf
         box[1, k] = -math.inf
-    begin = engine.shape_vertex[shape]
-    end = engine.shape_vertex[shape + 1]
+    begin = engine.shapes.vertex_start[shape]
+    end = engine.shapes.vertex_start[shape + 1]
     if end - begin <= _FEW:
-        radius = engine.shape_radius[shape]
+        radius = engine.shapes.radius[shape]
         for vertex in range(begin, end):
-            box_vertex(engine, vertex)
+            box_vertex(engine.shapes, engine.boxes, vertex)
             for k in range(3):
-                box[0, k] = min(box[0, k], engine.vertex_low[vertex, k] - radius)
-                box[1, k] = max(box[1, k], engine.vertex_high[vertex, k] + radius)
+                box[0, k] = min(box[0, k], engine.boxes.low[vertex, k] - radius)
+                box[1, k] = max(box[1, k], engine.boxes.high[vertex, k] + radius)
         return
     tree = KINDS * shape
-    first = 1 << min(_LEVELS, engine.tree_depth[tree])
+    first = 1 << min(_LEVELS, engine.box_trees.depth[tree])
     for node in range(first, 2 * first):
         at = placed_node(engine, tree, node)
         for k in range(3):
-            box[0, k] = min(box[0, k], engine.tree_placed[at, 0, k])
-            box[1, k] = max(box[1, k], engine.tree_placed[at, 1, k])
+            box[0, k] = min(box[0, k], engine.box_trees.placed[at, 0, k])
+            box[1, k] = max(box[1, k], engine.box_trees.placed[at, 1, k])

@@ -65,41 +65,43 @@ NOT_RELATIVE, FAR, NEAR = range(3)
 
 
 @compiled
-def is_relative(engine: Table, pair: int) -> bool:
+def is_relative(pairs: Table, relative: Table, pair: int) -> bool:
     """Whether a pair of shapes is looked at from the link of one of them."""
-    block = engine.pair_block[pair]
-    return block >= 0 and engine.relative_state[block] != NOT_RELATIVE
+    block = pairs.block[pair]
+    return block >= 0 and relative.state[block] != NOT_RELATIVE
 
 
 @compiled
-def may_meet(engine: Table, block: int) -> bool:
+def may_meet(relative: Table, block: int) -> bool:
     """Whether a pair of links that is looked at so may come near on its path."""
-    return engine.relative_state[block] == NEAR
+    return relative.state[block] == NEAR
 
 
 @compiled
-def part_for_now(engine: Table, block: int) -> None:
+def part_for_now(relative: Table, block: int) -> None:
     """Note that nothing of a pair of links comes near on its path."""
-    engine.relative_state[block] = FAR
+    relative.state[block] = FAR
 
 
 @entry_point(PART)
 def relative_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Choose paths for some pairs of links that have none."""
-    work = engine.relative_work
-    longest = engine.longest_move
-    end = min((part + 1) * _PAIRS, engine.relative_state.size)
+    boxes = engine.boxes
+    relative = engine.relative
+    work = engine.work.relative_work
+    longest = boxes.longest_move
+    end = min((part + 1) * _PAIRS, relative.state.size)
     for block in range(part * _PAIRS, end):
-        if engine.relative_state[block] == NOT_RELATIVE or engine.relative_kept[block] == 1:
+        if relative.state[block] == NOT_RELATIVE or relative.kept[block] == 1:
             continue
-        base = engine.relative_link[block, 0]
-        link = engine.relative_link[block, 1]
-        start = engine.relative_start[block]
-        path = engine.relative_path[block]
-        box = engine.link_box[base]
-        own = engine.link_box[link]
-        set_pose(engine.path_begin[base], engine.path_begin[link], work[:3], start)
-        set_pose(engine.path_end[base], engine.path_end[link], work[:3], path)
+        base = relative.link[block, 0]
+        link = relative.link[block, 1]
+        start = relative.start[block]
+        path = relative.path[block]
+        box = relative.link_box[base]
+        own = relative.link_box[link]
+        set_pose(boxes.path_begin[base], boxes.path_begin[link], work[:3], start)
+        set_pose(boxes.path_end[base], boxes.path_end[link], work[:3], path)
         for i in range(4):
             for k in range(3):
                 path[i, k] -= start[i, k]
@@ -108,7 +110,7 @@ def relative_part(engine: Table, part: int, _member: int, _unused: int) -> int:
         for i in range(4):
             for k in range(3):
                 path[i, k] *= share
-        pivot = engine.relative_pivot[block]
+        pivot = relative.pivot[block]
         choose_pivot(path, own, work, pivot)
         moved = 0.0
         turned = 0.0
@@ -124,32 +126,32 @@ def relative_part(engine: Table, part: int, _member: int, _unused: int) -> int:
             radius += half_extent(own, k) ** 2
         far = math.sqrt(far)
         # Half of it for what moves, half for what turns.
-        width = max(engine.least_slack, _LEAST_WIDTH)
-        firmness = _FIRMNESS * engine.boxed_widening
+        width = max(boxes.least_slack, _LEAST_WIDTH)
+        firmness = _FIRMNESS * boxes.boxed_widening
         wide = 0.5 * width + firmness * math.sqrt(moved)
         turn = firmness * math.sqrt(turned)
         if radius > 0.0:
             turn += 0.5 * width / math.sqrt(radius)
         gap, gap_now = measure_gaps(start, path, box, own, work)
         # Of surfaces, and round-off.
-        reach = engine.activation + engine.relative_radius[block] + _ROUNDING * (far + length)
+        reach = engine.options.activation + relative.radius[block] + _ROUNDING * (far + length)
         reach += _ROUNDING * (abs(start[0, 0]) + abs(start[0, 1]) + abs(start[0, 2]))
-        room = engine.link_stretch[base] * gap - reach
+        room = relative.link_stretch[base] * gap - reach
         state = NEAR
         if room >= wide + turn * far:
             state = FAR
             more = room / (wide + turn * far)
             wide *= more
             turn *= more
-        engine.relative_state[block] = state
-        engine.relative_width[block, 0] = wide
-        engine.relative_width[block, 1] = turn
-        engine.relative_reach[block] = reach
-        engine.relative_room[block] = (
-            engine.link_stretch[base] * gap_now
+        relative.state[block] = state
+        relative.width[block, 0] = wide
+        relative.width[block, 1] = turn
+        relative.reach[block] = reach
+        relative.room[block] = (
+            relative.link_stretch[base] * gap_now
             - reach
-            - engine.link_drift[base]
-            - engine.link_drift[link]
+            - relative.link_drift[base]
+            - relative.link_drift[link]
         )
     return 0
 
@@ -157,65 +159,65 @@ def relative_part(engine: Table, part: int, _member: int, _unused: int) -> int:
 @compiled
 def _choose_relative(engine: Table) -> None:
     """Choose what pairs of links are looked at from one of them."""
-    engine.relative = 0
-    for shape in range(engine.shape_boxed.size):
-        engine.shape_boxed[shape] = 1
-    state = engine.relative_state
+    relative = engine.relative
+    relative.any = 0
+    for shape in range(engine.boxes.shape_boxed.size):
+        engine.boxes.shape_boxed[shape] = 1
+    state = relative.state
     for block in range(state.size):
         state[block] = NOT_RELATIVE
     largest = 0.0
-    for link in range(engine.link_root.size):
-        if engine.tree_folds[engine.link_root[link]] == 1:
-            largest = max(largest, engine.path_length[link])
-            square = squared_stretch(engine.path_begin[link])
-            if not (square >= _FIRM and squared_stretch(engine.path_end[link]) >= _FIRM):
+    for link in range(relative.link_root.size):
+        if relative.tree_folds[relative.link_root[link]] == 1:
+            largest = max(largest, engine.boxes.path_length[link])
+            square = squared_stretch(engine.boxes.path_begin[link])
+            if not (square >= _FIRM and squared_stretch(engine.boxes.path_end[link]) >= _FIRM):
                 return
-            engine.link_stretch[link] = _STRETCH * math.sqrt(square)
+            relative.link_stretch[link] = _STRETCH * math.sqrt(square)
     # Short paths have small boxes, and lists of them last.
-    if not largest > engine.activation:
+    if not largest > engine.options.activation:
         return
-    for back in range(engine.pair_block.size):
-        pair = engine.pair_block.size - 1 - back
-        block = engine.pair_block[pair]
-        if block >= 0 and engine.relative_link[block, 0] >= 0:
-            engine.relative_next[pair] = (
-                engine.relative_first[block] if state[block] == NEAR else -1
-            )
-            engine.relative_first[block] = pair
+    for back in range(engine.pairs.block.size):
+        pair = engine.pairs.block.size - 1 - back
+        block = engine.pairs.block[pair]
+        if block >= 0 and relative.link[block, 0] >= 0:
+            relative.next[pair] = relative.first[block] if state[block] == NEAR else -1
+            relative.first[block] = pair
             state[block] = NEAR
-            engine.relative = 1
-    if engine.relative == 1:
+            relative.any = 1
+    if relative.any == 1:
         _choose_boxed(engine)
 
 
 @compiled
 def _choose_boxed(engine: Table) -> None:
     """Mark the shapes of which other pairs are, and whose vertices must stay in boxes."""
-    for shape in range(engine.shape_boxed.size):
-        engine.shape_boxed[shape] = 0
-    for pair in range(engine.pair_block.size):
-        if not is_relative(engine, pair):
-            engine.shape_boxed[engine.pair_shape[pair, 0]] = 1
-            if engine.pair_shape[pair, 1] >= 0:
-                engine.shape_boxed[engine.pair_shape[pair, 1]] = 1
+    for shape in range(engine.boxes.shape_boxed.size):
+        engine.boxes.shape_boxed[shape] = 0
+    for pair in range(engine.pairs.block.size):
+        if not is_relative(engine.pairs, engine.relative, pair):
+            engine.boxes.shape_boxed[engine.pairs.shape[pair, 0]] = 1
+            if engine.pairs.shape[pair, 1] >= 0:
+                engine.boxes.shape_boxed[engine.pairs.shape[pair, 1]] = 1
 
 
 @compiled
 def measure_relative(engine: Table) -> None:
     """Choose paths and widths of pairs of links, but of those that keep theirs."""
-    if engine.keeps_relative == 0:
+    relative = engine.relative
+    if relative.keeps_any == 0:
         _choose_relative(engine)
-        for block in range(engine.relative_kept.size):
-            engine.relative_kept[block] = 0
-        for link in range(engine.link_root.size):
+        for block in range(relative.kept.size):
+            relative.kept[block] = 0
+        for link in range(relative.link_root.size):
             for i in range(4):
                 for k in range(3):
-                    engine.q_listed[link, i, k] = engine.path_begin[link, i, k]
-    if engine.relative == 0:
+                    relative.q_listed[link, i, k] = engine.boxes.path_begin[link, i, k]
+    if relative.any == 0:
         return
-    for link in range(engine.link_root.size):
-        engine.link_drift[link] = drift(engine, link, engine.path_begin)
-    do_parts(engine, engine.relative_part, count_parts(engine.relative_state.size, _PAIRS))
+    for link in range(relative.link_root.size):
+        relative.link_drift[link] = drift(engine.links, relative, link, engine.boxes.path_begin)
+    do_parts(engine, engine.entries.relative_part, count_parts(relative.state.size, _PAIRS))
 
 
 RELATIVE_KERNELS = (relative_part,)

@@ -13,7 +13,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS
-from asperity.midas.geometry.distances import VERTEX_FACE, separation
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.stencil import VERTEX_FACE, Stencil
 from asperity.midas.lists.tree_search import leaf_begin
 
 __all__ = ["come_near", "near_times", "set_corner", "still_box", "track_leaf", "tracks_pass"]
@@ -58,27 +59,35 @@ def near_times(
 
 
 @compiled
-def _place(engine: Table, block: int, vertex: int, x: np.ndarray, p: np.ndarray) -> None:
+def _place(
+    shapes: Table, relative: Table, block: int, vertex: int, x: np.ndarray, p: np.ndarray
+) -> None:
     """Fill where a vertex of the moving link is, and its path."""
-    rest = engine.vertex_rest[vertex]
-    start = engine.relative_start[block]
-    path = engine.relative_path[block]
+    rest = shapes.vertex_rest[vertex]
+    start = relative.start[block]
+    path = relative.path[block]
     for k in range(3):
         x[k] = start[0, k] + rest[1] * start[1, k] + rest[2] * start[2, k] + rest[3] * start[3, k]
         p[k] = path[0, k] + rest[1] * path[1, k] + rest[2] * path[2, k] + rest[3] * path[3, k]
 
 
 @compiled
-def _corner(engine: Table, kind: int, item: int, corner: int) -> int:
+def _corner(shapes: Table, kind: int, item: int, corner: int) -> int:
     """A vertex of a primitive."""
     if kind == _EDGE:
-        return engine.edge[item, corner]
-    return engine.face[item, corner] if kind == _FACE else item
+        return shapes.edge[item, corner]
+    return shapes.face[item, corner] if kind == _FACE else item
 
 
 @compiled
 def _track(
-    engine: Table, block: int, kind: int, item: int, track: np.ndarray, corners: np.ndarray
+    shapes: Table,
+    relative: Table,
+    block: int,
+    kind: int,
+    item: int,
+    track: np.ndarray,
+    corners: np.ndarray,
 ) -> None:
     """Fill the box of a moving primitive with its least and largest moves, shape (4, 3).
 
@@ -87,7 +96,7 @@ def _track(
     for corner in range(kind + 1):
         x = corners[corner, 0]
         p = corners[corner, 1]
-        _place(engine, block, _corner(engine, kind, item, corner), x, p)
+        _place(shapes, relative, block, _corner(shapes, kind, item, corner), x, p)
         for k in range(3):
             track[0, k] = x[k] if corner == 0 else min(track[0, k], x[k])
             track[1, k] = x[k] if corner == 0 else max(track[1, k], x[k])
@@ -98,17 +107,25 @@ def _track(
 @compiled
 def track_leaf(engine: Table, block: int, tree: int, leaf: int) -> None:
     """Fill the boxes of a leaf's moving primitives, and where their vertices are."""
-    begin = leaf_begin(engine, tree, leaf)
-    for j in range(leaf_begin(engine, tree, leaf + 1) - begin):
-        item = engine.tree_item[begin + j]
-        _track(engine, block, tree % KINDS, item, engine.leaf_box[j], engine.leaf_corner[j])
+    begin = leaf_begin(engine.box_trees, tree, leaf)
+    for j in range(leaf_begin(engine.box_trees, tree, leaf + 1) - begin):
+        item = engine.box_trees.item[begin + j]
+        _track(
+            engine.shapes,
+            engine.relative,
+            block,
+            tree % KINDS,
+            item,
+            engine.work.leaf_box[j],
+            engine.work.leaf_corner[j],
+        )
 
 
 @compiled
-def still_box(engine: Table, kind: int, item: int, box: np.ndarray) -> None:
+def still_box(shapes: Table, kind: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive that is still."""
     for corner in range(kind + 1):
-        rest = engine.vertex_rest[_corner(engine, kind, item, corner)]
+        rest = shapes.vertex_rest[_corner(shapes, kind, item, corner)]
         for k in range(3):
             x = rest[1 + k]
             box[0, k] = x if corner == 0 else min(box[0, k], x)
@@ -161,14 +178,14 @@ def _gaps(
 
 
 @compiled
-def come_near(engine: Table, kind: int, margin: float) -> bool:
+def come_near(shapes: Table, work: Table, kind: int, margin: float) -> bool:
     """Whether two primitives, whose corners and paths are filled, come near on the path.
 
     The direction that told the last ones apart is tried first.
     """
-    corner = engine.corner
-    path = engine.relative_move
-    normal = engine.relative_normal
+    corner = work.corner
+    path = work.relative_move
+    normal = work.relative_normal
     firsts = 1 if kind == VERTEX_FACE else 2
     reach = margin * math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
     gap, gap_end = _gaps(corner, path, firsts, 1.0, normal)
@@ -183,20 +200,9 @@ def come_near(engine: Table, kind: int, margin: float) -> bool:
             if square <= margin * margin:
                 return True
     rest = 1.0
+    stencil = Stencil(kind, 0, 1, 2, 3)
     for _ in range(_ADVANCES):
-        separation(
-            kind,
-            0,
-            1,
-            2,
-            3,
-            corner,
-            engine.plane,
-            engine.plane_corner,
-            0.0,
-            engine.side_weight[0],
-            normal,
-        )
+        separation(stencil, corner, shapes, 0.0, work.side_weight[0], normal)
         reach = margin * math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
         gap, gap_end = _gaps(corner, path, firsts, rest, normal)
         # Also of what is not a number.
@@ -213,8 +219,10 @@ def come_near(engine: Table, kind: int, margin: float) -> bool:
 
 
 @compiled
-def set_corner(engine: Table, i: int, still: int, tracked: np.ndarray, moves: bool) -> None:
+def set_corner(
+    shapes: Table, work: Table, i: int, still: int, tracked: np.ndarray, moves: bool
+) -> None:
     """Fill a corner of a stencil: a vertex that is still, or one that was placed."""
     for k in range(3):
-        engine.corner[i, k] = tracked[0, k] if moves else engine.vertex_rest[still, 1 + k]
-        engine.relative_move[i, k] = tracked[1, k] if moves else 0.0
+        work.corner[i, k] = tracked[0, k] if moves else shapes.vertex_rest[still, 1 + k]
+        work.relative_move[i, k] = tracked[1, k] if moves else 0.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_FACE
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, Stencil
 from asperity.midas.lists.relative_primitives import (
     come_near,
     near_times,
@@ -35,12 +35,12 @@ _VERTEX, _EDGE, _FACE = range(KINDS)
 
 
 @compiled
-def _prepare(engine: Table, block: int) -> None:
+def _prepare(relative: Table, work: Table, block: int) -> None:
     """Fill the axes of the moving link: themselves, and its own axes and their turns along them."""
-    start = engine.relative_start[block]
-    path = engine.relative_path[block]
+    start = relative.start[block]
+    path = relative.path[block]
     for i in range(3):
-        axis = engine.relative_axes[i]
+        axis = work.relative_axes[i]
         square = 0.0
         for k in range(3):
             square += start[1 + i, k] ** 2
@@ -57,24 +57,24 @@ def _prepare(engine: Table, block: int) -> None:
 
 
 @compiled
-def _margin(engine: Table, block: int, box: np.ndarray) -> float:
+def _margin(relative: Table, block: int, box: np.ndarray) -> float:
     """How near the points of a box may come in the base's coordinates without being listed."""
-    pivot = engine.relative_pivot[block]
+    pivot = relative.pivot[block]
     square = 0.0
     for k in range(3):
         square += max(pivot[k] - box[0, k], box[1, k] - pivot[k]) ** 2
-    width = engine.relative_width[block]
-    reach = engine.relative_reach[block] + width[0] + width[1] * math.sqrt(square)
-    return reach / engine.link_stretch[engine.relative_link[block, 0]]
+    width = relative.width[block]
+    reach = relative.reach[block] + width[0] + width[1] * math.sqrt(square)
+    return reach / relative.link_stretch[relative.link[block, 0]]
 
 
 @compiled
 def _pass_by(
-    engine: Table, block: int, still: np.ndarray, moving: np.ndarray, margin: float
+    relative: Table, work: Table, block: int, still: np.ndarray, moving: np.ndarray, margin: float
 ) -> bool:
     """Whether what is in two boxes stays apart; both are in their links' rest coordinates."""
-    start = engine.relative_start[block]
-    path = engine.relative_path[block]
+    start = relative.start[block]
+    path = relative.path[block]
     early = 0.0
     late = 1.0
     c0 = 0.5 * (moving[0, 0] + moving[1, 0])
@@ -83,7 +83,7 @@ def _pass_by(
     e0 = 0.5 * (moving[1, 0] - moving[0, 0])
     e1 = 0.5 * (moving[1, 1] - moving[0, 1])
     e2 = 0.5 * (moving[1, 2] - moving[0, 2])
-    gap = engine.relative_gap
+    gap = work.relative_gap
     for k in range(3):
         centre = start[0, k] + c0 * start[1, k] + c1 * start[2, k] + c2 * start[3, k]
         move = path[0, k] + c0 * path[1, k] + c1 * path[2, k] + c2 * path[3, k]
@@ -104,7 +104,7 @@ def _pass_by(
         gap[1, k] = move
         gap[2, k] = 0.5 * (still[1, k] - still[0, k])
     for i in range(3):
-        axis = engine.relative_axes[i]
+        axis = work.relative_axes[i]
         centre = axis[0] * gap[0, 0] + axis[1] * gap[0, 1] + axis[2] * gap[0, 2]
         move = axis[0] * gap[1, 0] + axis[1] * gap[1, 1] + axis[2] * gap[1, 2]
         half = abs(axis[0]) * gap[2, 0] + abs(axis[1]) * gap[2, 1] + abs(axis[2]) * gap[2, 2]
@@ -116,9 +116,9 @@ def _pass_by(
         if early > late:
             return True
     # What told the last primitives apart may do so with all that is here.
-    n0 = engine.relative_normal[0]
-    n1 = engine.relative_normal[1]
-    n2 = engine.relative_normal[2]
+    n0 = work.relative_normal[0]
+    n1 = work.relative_normal[1]
+    n2 = work.relative_normal[2]
     length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
     if length == 0.0:
         return False
@@ -154,58 +154,62 @@ def _leaves(
 
     Without ``lists`` the first is counted only.
     """
-    boxes = engine.leaf_box
-    chosen = engine.leaf_item
+    boxes = engine.work.leaf_box
+    chosen = engine.work.leaf_item
     box = boxes[chosen.size]
     kind = still % KINDS
     kind_too = moving % KINDS
-    node = engine.tree_box[engine.tree_node[still] + a]
-    begin = leaf_begin(engine, moving, b)
+    node = engine.box_trees.box[engine.box_trees.node[still] + a]
+    begin = leaf_begin(engine.box_trees, moving, b)
     near = 0
-    for j in range(leaf_begin(engine, moving, b + 1) - begin):
+    for j in range(leaf_begin(engine.box_trees, moving, b + 1) - begin):
         if not tracks_pass(node, boxes[j], margin):
             chosen[near] = j
             near += 1
     if near == 0:
         return count
-    for at in range(leaf_begin(engine, still, a), leaf_begin(engine, still, a + 1)):
-        item = engine.tree_item[at]
-        still_box(engine, kind, item, box)
+    for at in range(
+        leaf_begin(engine.box_trees, still, a), leaf_begin(engine.box_trees, still, a + 1)
+    ):
+        item = engine.box_trees.item[at]
+        still_box(engine.shapes, kind, item, box)
         for j in range(near):
             if tracks_pass(box, boxes[chosen[j]], margin):
                 continue
-            item_too = engine.tree_item[begin + chosen[j]]
-            placed = engine.leaf_corner[chosen[j]]
+            item_too = engine.box_trees.item[begin + chosen[j]]
+            placed = engine.work.leaf_corner[chosen[j]]
             if kind == _EDGE:
                 # As in the pair: the first shape's edge first.
-                swapped = still // KINDS != engine.pair_shape[pair, 0]
+                swapped = still // KINDS != engine.pairs.shape[pair, 0]
                 one = item_too if swapped else item
                 other = item if swapped else item_too
-                v = engine.edge[one]
-                w = engine.edge[other]
+                v = engine.shapes.edge[one]
+                w = engine.shapes.edge[other]
                 for i in range(2):
-                    set_corner(engine, i, v[i], placed[i], swapped)
-                    set_corner(engine, 2 + i, w[i], placed[i], not swapped)
-                if not come_near(engine, EDGE_EDGE, margin):
+                    set_corner(engine.shapes, engine.work, i, v[i], placed[i], swapped)
+                    set_corner(engine.shapes, engine.work, 2 + i, w[i], placed[i], not swapped)
+                if not come_near(engine.shapes, engine.work, EDGE_EDGE, margin):
                     continue
                 if not lists:
                     return count + 1
-                after = append_stencil(engine, count, pair, EDGE_EDGE, v[0], v[1], w[0], w[1])
+                stencil = Stencil(EDGE_EDGE, v[0], v[1], w[0], w[1])
+                after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
                 if after > count:
-                    weigh_edges(engine, count, one, other)
+                    weigh_edges(engine.shapes, engine.candidates, count, one, other)
                 count = after
             else:
                 vertex = item if kind == _VERTEX else item_too
-                f = engine.face[item_too if kind == _VERTEX else item]
+                f = engine.shapes.face[item_too if kind == _VERTEX else item]
                 moves = kind_too == _VERTEX
-                set_corner(engine, 0, vertex, placed[0], moves)
+                set_corner(engine.shapes, engine.work, 0, vertex, placed[0], moves)
                 for i in range(3):
-                    set_corner(engine, 1 + i, f[i], placed[i], not moves)
-                if not come_near(engine, VERTEX_FACE, margin):
+                    set_corner(engine.shapes, engine.work, 1 + i, f[i], placed[i], not moves)
+                if not come_near(engine.shapes, engine.work, VERTEX_FACE, margin):
                     continue
                 if not lists:
                     return count + 1
-                count = append_stencil(engine, count, pair, VERTEX_FACE, vertex, f[0], f[1], f[2])
+                stencil = Stencil(VERTEX_FACE, vertex, f[0], f[1], f[2])
+                count = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
             if count < 0:
                 return count
     return count
@@ -217,16 +221,17 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
 
     Without ``lists``, as `narrow_relative`, with the level for the count.
     """
+    box_trees = engine.box_trees
     if (
-        engine.tree_first[still] == engine.tree_first[still + 1]
-        or engine.tree_first[moving] == engine.tree_first[moving + 1]
+        box_trees.first[still] == box_trees.first[still + 1]
+        or box_trees.first[moving] == box_trees.first[moving + 1]
     ):
         return count
-    block = engine.pair_block[pair]
-    stack = engine.node_stack
-    boxes = engine.tree_box
-    leaf = 1 << engine.tree_depth[still]
-    leaf_too = 1 << engine.tree_depth[moving]
+    block = engine.pairs.block[pair]
+    stack = engine.work.node_stack
+    boxes = box_trees.box
+    leaf = 1 << box_trees.depth[still]
+    leaf_too = 1 << box_trees.depth[moving]
     tracked = 0
     stack[0, 0] = 1
     stack[0, 1] = 1
@@ -235,10 +240,10 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
         waiting -= 1
         a = stack[waiting, 0]
         b = stack[waiting, 1]
-        box = boxes[engine.tree_node[still] + a]
-        box_too = boxes[engine.tree_node[moving] + b]
-        margin = _margin(engine, block, box_too)
-        if _pass_by(engine, block, box, box_too, margin):
+        box = boxes[box_trees.node[still] + a]
+        box_too = boxes[box_trees.node[moving] + b]
+        margin = _margin(engine.relative, block, box_too)
+        if _pass_by(engine.relative, engine.work, block, box, box_too, margin):
             continue
         if a >= leaf and b >= leaf_too:
             if b != tracked:
@@ -251,8 +256,8 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
                 # Nodes that stayed apart do so in narrower paths, too.
                 count -= 1
                 if count >= 0:
-                    engine.relative_width[block, 0] /= WIDTH_FACTOR
-                    engine.relative_width[block, 1] /= WIDTH_FACTOR
+                    engine.relative.width[block, 0] /= WIDTH_FACTOR
+                    engine.relative.width[block, 1] /= WIDTH_FACTOR
                     stack[waiting, 0] = a
                     stack[waiting, 1] = b
                     waiting += 1
@@ -275,14 +280,14 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
 
 @compiled
 def _search_third(engine: Table, pair: int, third: int, count: int, lists: bool) -> int:
-    block = engine.pair_block[pair]
-    one = KINDS * engine.pair_shape[pair, 0]
-    other = KINDS * engine.pair_shape[pair, 1]
-    moving = engine.vertex_link[engine.shape_vertex[engine.pair_shape[pair, 0]]]
-    is_first = moving == engine.relative_link[block, 1]
-    _prepare(engine, block)
+    block = engine.pairs.block[pair]
+    one = KINDS * engine.pairs.shape[pair, 0]
+    other = KINDS * engine.pairs.shape[pair, 1]
+    moving = engine.shapes.vertex_link[engine.shapes.vertex_start[engine.pairs.shape[pair, 0]]]
+    is_first = moving == engine.relative.link[block, 1]
+    _prepare(engine.relative, engine.work, block)
     # What is found depends on nothing that was looked for before.
-    engine.relative_normal[:] = 0.0
+    engine.work.relative_normal[:] = 0.0
     if third == 2:
         one += _EDGE
         other += _EDGE

@@ -90,23 +90,33 @@ def _time_of_rows(
 @compiled
 def _time_of_pair(engine: Table, block: int) -> float:
     """Time τ ≤ 1 up to which a pair of links keeps to its path on the way to the trial state."""
-    base = engine.relative_link[block, 0]
-    link = engine.relative_link[block, 1]
-    start = engine.relative_start[block]
-    path = engine.relative_path[block]
-    pivot = engine.relative_pivot[block]
-    own = engine.link_box[link]
+    relative = engine.relative
+    base = relative.link[block, 0]
+    link = relative.link[block, 1]
+    start = relative.start[block]
+    path = relative.path[block]
+    pivot = relative.pivot[block]
+    own = relative.link_box[link]
     scale = 0.0
     for k in range(3):
         scale += half_extent(own, k) ** 2
-    work = engine.relative_work
+    work = engine.work.relative_work
     off = work[:4]
     along = work[4:8]
     after = work[8:12]
     along_after = work[12:16]
-    now = _deviate(start, path, pivot, engine.q_now[base], engine.q_now[link], scale, off, along)
+    now = _deviate(
+        start, path, pivot, engine.poses.q_now[base], engine.poses.q_now[link], scale, off, along
+    )
     then = _deviate(
-        start, path, pivot, engine.q_trial[base], engine.q_trial[link], scale, after, along_after
+        start,
+        path,
+        pivot,
+        engine.poses.q_trial[base],
+        engine.poses.q_trial[link],
+        scale,
+        after,
+        along_after,
     )
     for row in range(4):
         for k in range(3):
@@ -114,7 +124,7 @@ def _time_of_pair(engine: Table, block: int) -> float:
             off[row, k] -= now * along[row, k]
             after[row, k] -= then * along_after[row, k]
             along[row, k] = bend
-    width = engine.relative_width[block]
+    width = relative.width[block]
     return min(
         _time_of_rows(off, after, along, 0, 1, width[0]),
         _time_of_rows(off, after, along, 1, 4, width[1]),
@@ -124,48 +134,51 @@ def _time_of_pair(engine: Table, block: int) -> float:
 @compiled
 def _time_of_some(engine: Table, part: int, keep: bool) -> float:
     """That of some pairs; with ``keep`` those that stay for good are marked."""
+    relative = engine.relative
     time = 1.0
-    end = min((part + 1) * _PAIRS, engine.relative_state.size)
+    end = min((part + 1) * _PAIRS, relative.state.size)
     for block in range(part * _PAIRS, end):
-        if engine.relative_state[block] == NOT_RELATIVE:
+        if relative.state[block] == NOT_RELATIVE:
             continue
-        base = engine.relative_link[block, 0]
-        link = engine.relative_link[block, 1]
+        base = relative.link[block, 0]
+        link = relative.link[block, 1]
         own = 1.0
-        if not engine.link_drift[base] + engine.link_drift[link] <= engine.relative_room[block]:
+        if not relative.link_drift[base] + relative.link_drift[link] <= relative.room[block]:
             own = _time_of_pair(engine, block)
             time = min(time, own)
         if keep:
-            engine.relative_kept[block] = 1 if own == 1.0 else 0
+            relative.kept[block] = 1 if own == 1.0 else 0
     return time
 
 
 @entry_point(PART)
 def relative_time_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find how long some pairs of links keep to their paths."""
-    engine.part_value[part] = _time_of_some(engine, part, False)
+    engine.parts.value[part] = _time_of_some(engine, part, False)
     return 0
 
 
 @compiled
 def _time_of_links(engine: Table) -> float:
     """Time τ ≤ 1 up to which no base is stretched too much; links' drifts are measured."""
+    poses = engine.poses
     time = 1.0
-    for link in range(engine.link_root.size):
-        if engine.tree_folds[engine.link_root[link]] == 0:
+    for link in range(engine.relative.link_root.size):
+        if engine.relative.tree_folds[engine.relative.link_root[link]] == 0:
             continue
         # On a straight way drift is largest at an end.
-        engine.link_drift[link] = max(
-            drift(engine, link, engine.q_now), drift(engine, link, engine.q_trial)
+        engine.relative.link_drift[link] = max(
+            drift(engine.links, engine.relative, link, poses.q_now),
+            drift(engine.links, engine.relative, link, poses.q_trial),
         )
-        now = squared_stretch(engine.q_now[link])
-        then = squared_stretch(engine.q_trial[link])
+        now = squared_stretch(poses.q_now[link])
+        then = squared_stretch(poses.q_trial[link])
         turned = 0.0
         for i in range(1, 4):
             for k in range(3):
-                turned += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
+                turned += (poses.q_trial[link, i, k] - poses.q_now[link, i, k]) ** 2
         # |u A(τ)|² = (1 − τ) |u A|² + τ |u A′|² − τ (1 − τ) |u ΔA|²
-        least_square = engine.link_stretch[link] ** 2
+        least_square = engine.relative.link_stretch[link] ** 2
         if min(now, then) - 0.25 * turned >= least_square:
             continue
         fall = now - max(then, 0.0) + turned
@@ -180,17 +193,17 @@ def _time_of_links(engine: Table) -> float:
 def time_in_relative(engine: Table) -> float:
     """Largest time τ ≤ 1 for which pairs of links keep to their paths on the way to the trial."""
     time = _time_of_links(engine)
-    parts = count_parts(engine.relative_state.size, _PAIRS)
-    do_parts(engine, engine.relative_time_part, parts)
+    parts = count_parts(engine.relative.state.size, _PAIRS)
+    do_parts(engine, engine.entries.relative_time_part, parts)
     return least(engine, parts, time)
 
 
 @compiled
 def keep_relative(engine: Table) -> bool:
     """Mark the pairs of links that keep their paths on the way to the trial state, if any may."""
-    if engine.relative == 0 or _time_of_links(engine) < 1.0:
+    if engine.relative.any == 0 or _time_of_links(engine) < 1.0:
         return False
-    for part in range(count_parts(engine.relative_state.size, _PAIRS)):
+    for part in range(count_parts(engine.relative.state.size, _PAIRS)):
         _time_of_some(engine, part, True)
     return True
 

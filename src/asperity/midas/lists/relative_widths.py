@@ -21,29 +21,29 @@ def _level(engine: Table, block: int) -> int:
     """How many times wider the path of two links may be; −1 if something comes near anyway."""
     level = _LEVELS
     for k in range(2):
-        engine.relative_width[block, k] *= WIDTH_FACTOR**_LEVELS
-    pair = engine.relative_first[block]
+        engine.relative.width[block, k] *= WIDTH_FACTOR**_LEVELS
+    pair = engine.relative.first[block]
     while pair >= 0:
         for third in range(THIRDS):
             level = narrow_relative(engine, pair, third, level)
             if level < 0:
                 return level
-        pair = engine.relative_next[pair]
+        pair = engine.relative.next[pair]
     return level
 
 
 @entry_point(PART)
 def widen_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Widen the paths of some pairs of links, as far as nothing comes near then."""
-    for block in range(part * _PAIRS, min((part + 1) * _PAIRS, engine.relative_state.size)):
+    for block in range(part * _PAIRS, min((part + 1) * _PAIRS, engine.relative.state.size)):
         # What had some stencils is likely to have some again.
         if (
-            may_meet(engine, block)
-            and engine.relative_kept[block] == 0
-            and engine.relative_found[block] == 0
+            may_meet(engine.relative, block)
+            and engine.relative.kept[block] == 0
+            and engine.relative.found[block] == 0
             and _level(engine, block) >= 0
         ):
-            part_for_now(engine, block)
+            part_for_now(engine.relative, block)
     return 0
 
 
@@ -53,7 +53,7 @@ def widen(engine: Table) -> None:
 
     What stays in wider paths is listed anew less often.
     """
-    do_parts(engine, engine.widen_part, count_parts(engine.relative_state.size, _PAIRS))
+    do_parts(engine, engine.entries.widen_part, count_parts(engine.relative.state.size, _PAIRS))
 
 
 WIDENING_KERNELS = (widen_part,)

@@ -9,7 +9,7 @@ from asperity.compiled.calls import call_pp_status, call_pppn_status
 from asperity.compiled.team import TEAM
 from asperity.midas.engine_layout import CANDIDATES_FULL, MIDAS
 from asperity.midas.lists.relative_paths import is_relative, may_meet
-from asperity.midas.parts import PART, copy_words, do_parts
+from asperity.midas.parts import PART, do_parts
 
 __all__ = ["LIST_KERNELS", "THIRDS", "search_pairs"]
 
@@ -25,65 +25,66 @@ _PASSED = 64
 @compiled
 def _divide(engine: Table) -> int:
     """Cut the thirds of pairs of shapes into parts of about the same work; returns how many."""
-    count = THIRDS * engine.pair_shape.shape[0]
+    count = THIRDS * engine.pairs.shape.shape[0]
     boxed = max(_PASSED // (1 + count // _PARTS), 1)
     parts = 0
     work = _PASSED
     for number in range(count):
         pair = number // THIRDS
         own = boxed
-        if is_relative(engine, pair):
-            block = engine.pair_block[pair]
-            met = may_meet(engine, block) and engine.relative_kept[block] == 0
+        if is_relative(engine.pairs, engine.relative, pair):
+            block = engine.pairs.block[pair]
+            met = may_meet(engine.relative, block) and engine.relative.kept[block] == 0
             own = _PASSED if met else 1
         if work + own > _PASSED:
-            engine.search_begin[parts] = number
+            engine.search.begin[parts] = number
             parts += 1
             work = 0
         work += own
-    engine.search_begin[parts] = count
+    engine.search.begin[parts] = count
     return parts
 
 
 @entry_point(PART)
 def do_search(engine: Table, part: int, member: int, _unused: int) -> int:
     """Let a member of the team search some thirds of pairs, for its own list."""
-    own = MIDAS.at(engine.search_table[member])
-    return call_pppn_status(engine.search_part, own, part, member, 0)
+    own = MIDAS.at(engine.parts.searchers[member])
+    return call_pppn_status(engine.entries.search_part, own, part, member, 0)
 
 
 @compiled
 def _copy(source: Table, i: int, target: Table, count: int) -> None:
-    target.candidate_kind[count] = source.candidate_kind[i]
-    target.candidate_pair[count] = source.candidate_pair[i]
-    target.candidate_weight[count] = source.candidate_weight[i]
-    target.candidate_threshold[count] = source.candidate_threshold[i]
-    target.candidate_square[count] = source.candidate_square[i]
-    target.candidate_anchor[count] = source.candidate_anchor[i]
+    """Copy a candidate from one list to another."""
+    target.kind[count] = source.kind[i]
+    target.pair[count] = source.pair[i]
+    target.weight[count] = source.weight[i]
+    target.threshold[count] = source.threshold[i]
+    target.square[count] = source.square[i]
+    target.anchor[count] = source.anchor[i]
     for k in range(4):
-        target.candidate_vertex[count, k] = source.candidate_vertex[i, k]
+        target.vertex[count, k] = source.vertex[i, k]
     for k in range(6):
-        target.candidate_coefficient[count, k] = source.candidate_coefficient[i, k]
+        target.coefficient[count, k] = source.coefficient[i, k]
     for k in range(3):
-        target.candidate_arm[count, k] = source.candidate_arm[i, k]
+        target.arm[count, k] = source.arm[i, k]
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
 def merge_lists(engine: Table, _unused: int) -> int:
     """Put the members' lists together; returns a code."""
-    found = engine.pair_found
+    found = engine.search.found
     count = 0
-    for number in range(THIRDS * engine.pair_shape.shape[0]):
-        own = MIDAS.at(engine.search_table[found[number, 0]])
+    for number in range(THIRDS * engine.pairs.shape.shape[0]):
+        own = MIDAS.at(engine.parts.searchers[found[number, 0]]).candidates
         begin = count
         for i in range(found[number, 1], found[number, 2]):
-            if count >= engine.candidate_kind.size:
+            if count >= engine.candidates.kind.size:
                 return CANDIDATES_FULL
-            _copy(own, i, engine, count)
+            _copy(own, i, engine.candidates, count)
             count += 1
         found[number, 1] = begin
         found[number, 2] = count
-    engine.candidates = count
+    engine.candidates.count = count
     return 0
 
 
@@ -91,16 +92,16 @@ def merge_lists(engine: Table, _unused: int) -> int:
 def search_pairs(engine: Table) -> int:
     """List the stencils of all pairs of shapes; returns a code."""
     parts = _divide(engine)
-    engine.candidates = 0
-    if engine.team == 0 or parts < 2:
-        return do_parts(engine, engine.search_part, parts)
-    team = TEAM.at(engine.team)
+    engine.candidates.count = 0
+    if engine.parts.team == 0 or parts < 2:
+        return do_parts(engine, engine.entries.search_part, parts)
+    team = TEAM.at(engine.parts.team)
     for member in range(team.threads):
-        copy_words(engine, MIDAS.at(engine.search_table[member]), engine.search_words)
-    code = call_pppn_status(team.share, team, engine.do_search, engine, parts)
+        MIDAS.at(engine.parts.searchers[member]).candidates.count = 0
+    code = call_pppn_status(team.share, team, engine.entries.do_search, engine, parts)
     if code != 0:
         return code
-    return call_pp_status(engine.merge_lists, engine, 0)
+    return call_pp_status(engine.entries.merge_lists, engine, 0)
 
 
 LIST_KERNELS = (do_search, merge_lists)

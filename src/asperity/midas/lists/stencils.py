@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, separation
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, Stencil
 
 __all__ = [
     "add_pair_of_edges",
@@ -19,15 +20,15 @@ __all__ = [
 
 
 @compiled
-def sum_of_radii(engine: Table, pair: int, kind: int, first: int, last: int) -> float:
-    """Sum of the radii of a stencil's sides [m], by its first and its last vertex.
+def sum_of_radii(shapes: Table, pairs: Table, pair: int, stencil: Stencil) -> float:
+    """Sum of the radii of a stencil's sides [m].
 
     The activation distance of a pair of a round shape and a half-space, as `separation` wants it.
     """
-    if kind > VERTEX_PLANE:
-        return engine.pair_activation[pair]
-    radius = engine.vertex_radius[first]
-    return radius if kind == VERTEX_PLANE else radius + engine.vertex_radius[last]
+    if stencil.kind > VERTEX_PLANE:
+        return pairs.activation[pair]
+    radius = shapes.vertex_radius[stencil.i0]
+    return radius if stencil.kind == VERTEX_PLANE else radius + shapes.vertex_radius[stencil.i3]
 
 
 @compiled
@@ -55,57 +56,45 @@ def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
 
 @compiled
 def append_stencil(
-    engine: Table, count: int, pair: int, kind: int, i0: int, i1: int, i2: int, i3: int
+    shapes: Table, candidates: Table, count: int, pair: int, stencil: Stencil
 ) -> int:
     """Add a stencil that is not measured yet; returns the new count, or −1 if the list is full."""
-    vertices = engine.candidate_vertex
-    if count >= engine.candidate_kind.size:
+    kind, i0, i1, i2, i3 = stencil
+    vertices = candidates.vertex
+    if count >= candidates.kind.size:
         return -1
-    engine.candidate_anchor[count] = 0.0
-    engine.candidate_kind[count] = kind
-    engine.candidate_pair[count] = pair
+    candidates.anchor[count] = 0.0
+    candidates.kind[count] = kind
+    candidates.pair[count] = pair
     vertices[count, 0] = i0
     vertices[count, 1] = i1
     vertices[count, 2] = i2
     vertices[count, 3] = i3
-    engine.candidate_threshold[count] = 0.0
+    candidates.threshold[count] = 0.0
     # Each of a surface's area counts once: over vertices and edges of both sides (IPC with area
     # weights as in ipctk), or over the vertices alone against a half-space.
     if kind == EDGE_EDGE:
         return count + 1
-    engine.candidate_weight[count] = (
-        engine.vertex_area[i0] if kind == VERTEX_PLANE else 0.25 * engine.vertex_area[i0]
+    candidates.weight[count] = (
+        shapes.vertex_area[i0] if kind == VERTEX_PLANE else 0.25 * shapes.vertex_area[i0]
     )
     return count + 1
 
 
 @compiled
 def add_stencil(
-    engine: Table,
-    x: np.ndarray,
-    count: int,
-    pair: int,
-    kind: int,
-    i0: int,
-    i1: int,
-    i2: int,
-    i3: int,
-    margin: float,
+    engine: Table, x: np.ndarray, count: int, pair: int, stencil: Stencil, margin: float
 ) -> int:
     """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
-    reach = engine.vertex_reach
+    kind, i0, i1, i2, i3 = stencil
+    reach = engine.boxes.reach
     square = separation(
-        kind,
-        i0,
-        i1,
-        i2,
-        i3,
+        stencil,
         x,
-        engine.plane,
-        engine.plane_corner,
-        sum_of_radii(engine, pair, kind, i0, i3),
-        engine.candidate_coefficient[count],
-        engine.candidate_arm[count],
+        engine.shapes,
+        sum_of_radii(engine.shapes, engine.pairs, pair, stencil),
+        engine.candidates.coefficient[count],
+        engine.candidates.arm[count],
     )
     if kind == VERTEX_PLANE:
         margin += reach[i0]
@@ -115,9 +104,9 @@ def add_stencil(
         margin += max(reach[i0], reach[i1]) + max(reach[i2], reach[i3])
     if square > margin * margin:
         return count
-    after = append_stencil(engine, count, pair, kind, i0, i1, i2, i3)
+    after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
     if after > count:
-        engine.candidate_square[count] = square
+        engine.candidates.square[count] = square
     return after
 
 
@@ -126,16 +115,17 @@ def add_pair_of_edges(
     engine: Table, x: np.ndarray, count: int, pair: int, one: int, other: int, margin: float
 ) -> int:
     """Add the stencil of two edges; as `add_stencil`."""
-    a = engine.edge[one]
-    b = engine.edge[other]
-    after = add_stencil(engine, x, count, pair, EDGE_EDGE, a[0], a[1], b[0], b[1], margin)
+    a = engine.shapes.edge[one]
+    b = engine.shapes.edge[other]
+    stencil = Stencil(EDGE_EDGE, a[0], a[1], b[0], b[1])
+    after = add_stencil(engine, x, count, pair, stencil, margin)
     if after > count:
-        weigh_edges(engine, count, one, other)
+        weigh_edges(engine.shapes, engine.candidates, count, one, other)
     return after
 
 
 @compiled
-def weigh_edges(engine: Table, i: int, one: int, other: int) -> None:
+def weigh_edges(shapes: Table, candidates: Table, i: int, one: int, other: int) -> None:
     """Fill the weight and the mollifier's threshold of a stencil of two edges."""
-    engine.candidate_weight[i] = 0.25 * (engine.edge_area[one] + engine.edge_area[other])
-    engine.candidate_threshold[i] = 1e-3 * engine.edge_square[one] * engine.edge_square[other]
+    candidates.weight[i] = 0.25 * (shapes.edge_area[one] + shapes.edge_area[other])
+    candidates.threshold[i] = 1e-3 * shapes.edge_square[one] * shapes.edge_square[other]

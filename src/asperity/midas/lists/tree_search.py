@@ -7,7 +7,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load
 from asperity.midas.geometry.box_trees import KINDS, LEAF
-from asperity.midas.geometry.distances import VERTEX_FACE, VERTEX_PLANE
+from asperity.midas.geometry.stencil import VERTEX_FACE, VERTEX_PLANE, Stencil
 from asperity.midas.lists.placed_boxes import pass_by_along_axes, placed_node, prepare_axes
 from asperity.midas.lists.stencils import add_pair_of_edges, add_stencil, apart, primitive_box
 from asperity.midas.lists.vertex_boxes import box_vertex
@@ -18,37 +18,37 @@ _VERTEX, _EDGE, _FACE = range(KINDS)
 
 
 @compiled
-def leaf_begin(engine: Table, tree: int, node: int) -> int:
+def leaf_begin(box_trees: Table, tree: int, node: int) -> int:
     """First item of a leaf; that of the next one, or of the next tree, follows its last."""
-    depth = engine.tree_depth[tree]
-    count = engine.tree_first[tree + 1] - engine.tree_first[tree]
-    return engine.tree_first[tree] + (((node - (1 << depth)) * count) >> depth)
+    depth = box_trees.depth[tree]
+    count = box_trees.first[tree + 1] - box_trees.first[tree]
+    return box_trees.first[tree] + (((node - (1 << depth)) * count) >> depth)
 
 
 @compiled
-def _prepare(engine: Table, vertex: int) -> None:
+def _prepare(shapes: Table, boxes: Table, vertex: int) -> None:
     """See that a vertex has its box."""
-    if atomic_load(engine.vertex_stamp.ctypes.data + 8 * vertex) != engine.list_number:
-        box_vertex(engine, vertex)
+    if atomic_load(boxes.stamp.ctypes.data + 8 * vertex) != boxes.list_number:
+        box_vertex(shapes, boxes, vertex)
 
 
 @compiled
-def _box(engine: Table, tree: int, item: int, box: np.ndarray) -> None:
+def _box(shapes: Table, boxes: Table, tree: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive."""
     kind = tree % KINDS
-    radius = engine.shape_radius[tree // KINDS]
-    low = engine.vertex_low
-    high = engine.vertex_high
+    radius = shapes.radius[tree // KINDS]
+    low = boxes.low
+    high = boxes.high
     if kind == _EDGE:
         for corner in range(2):
-            _prepare(engine, engine.edge[item, corner])
-        primitive_box(low, high, engine.edge[item], radius, box)
+            _prepare(shapes, boxes, shapes.edge[item, corner])
+        primitive_box(low, high, shapes.edge[item], radius, box)
     elif kind == _FACE:
         for corner in range(3):
-            _prepare(engine, engine.face[item, corner])
-        primitive_box(low, high, engine.face[item], radius, box)
+            _prepare(shapes, boxes, shapes.face[item, corner])
+        primitive_box(low, high, shapes.face[item], radius, box)
     else:
-        _prepare(engine, item)
+        _prepare(shapes, boxes, item)
         for k in range(3):
             box[0, k] = low[item, k] - radius
             box[1, k] = high[item, k] + radius
@@ -67,23 +67,24 @@ def _leaves(
     margin: float,
 ) -> int:
     """Add stencils of two leaves' primitives."""
-    boxes = engine.leaf_box
-    chosen = engine.leaf_item
+    box_trees = engine.box_trees
+    boxes = engine.work.leaf_box
+    chosen = engine.work.leaf_item
     box = boxes[LEAF]
-    at = engine.tree_node[one] + a
-    at_too = engine.tree_node[other] + b
+    at = box_trees.node[one] + a
+    at_too = box_trees.node[other] + b
     near = 0
-    for j in range(leaf_begin(engine, other, b), leaf_begin(engine, other, b + 1)):
-        _box(engine, other, engine.tree_item[j], boxes[near])
-        if not apart(boxes[near], engine.tree_placed[at], margin):
-            chosen[near] = engine.tree_item[j]
+    for j in range(leaf_begin(box_trees, other, b), leaf_begin(box_trees, other, b + 1)):
+        _box(engine.shapes, engine.boxes, other, box_trees.item[j], boxes[near])
+        if not apart(boxes[near], box_trees.placed[at], margin):
+            chosen[near] = box_trees.item[j]
             near += 1
     if near == 0:
         return count
-    for i in range(leaf_begin(engine, one, a), leaf_begin(engine, one, a + 1)):
-        item = engine.tree_item[i]
-        _box(engine, one, item, box)
-        if apart(box, engine.tree_placed[at_too], margin):
+    for i in range(leaf_begin(box_trees, one, a), leaf_begin(box_trees, one, a + 1)):
+        item = box_trees.item[i]
+        _box(engine.shapes, engine.boxes, one, item, box)
+        if apart(box, box_trees.placed[at_too], margin):
             continue
         for j in range(near):
             if apart(box, boxes[j], margin):
@@ -91,10 +92,9 @@ def _leaves(
             if one % KINDS == _EDGE:
                 count = add_pair_of_edges(engine, x, count, pair, item, chosen[j], margin)
             else:
-                f = engine.face[chosen[j]]
-                count = add_stencil(
-                    engine, x, count, pair, VERTEX_FACE, item, f[0], f[1], f[2], margin
-                )
+                f = engine.shapes.face[chosen[j]]
+                stencil = Stencil(VERTEX_FACE, item, f[0], f[1], f[2])
+                count = add_stencil(engine, x, count, pair, stencil, margin)
             if count < 0:
                 return count
     return count
@@ -111,16 +111,17 @@ def _search(
     margin: float,
 ) -> int:
     """Add stencils of a primitive of one tree and one of another; as `add_stencil`."""
+    box_trees = engine.box_trees
     if (
-        engine.tree_first[one] == engine.tree_first[one + 1]
-        or engine.tree_first[other] == engine.tree_first[other + 1]
+        box_trees.first[one] == box_trees.first[one + 1]
+        or box_trees.first[other] == box_trees.first[other + 1]
     ):
         return count
-    stack = engine.node_stack
-    wide = margin + engine.shape_radius[one // KINDS] + engine.shape_radius[other // KINDS]
+    stack = engine.work.node_stack
+    wide = margin + engine.shapes.radius[one // KINDS] + engine.shapes.radius[other // KINDS]
     prepare_axes(engine, one // KINDS, other // KINDS)
-    leaf = 1 << engine.tree_depth[one]
-    leaf_too = 1 << engine.tree_depth[other]
+    leaf = 1 << box_trees.depth[one]
+    leaf_too = 1 << box_trees.depth[other]
     stack[0, 0] = 1
     stack[0, 1] = 1
     waiting = 1
@@ -128,13 +129,13 @@ def _search(
         waiting -= 1
         a = stack[waiting, 0]
         b = stack[waiting, 1]
-        box = engine.tree_placed[placed_node(engine, one, a)]
-        box_too = engine.tree_placed[placed_node(engine, other, b)]
+        box = box_trees.placed[placed_node(engine, one, a)]
+        box_too = box_trees.placed[placed_node(engine, other, b)]
         if apart(box, box_too, margin):
             continue
-        at = engine.tree_node[one] + a
-        at_too = engine.tree_node[other] + b
-        if pass_by_along_axes(engine, at, at_too, wide):
+        at = box_trees.node[one] + a
+        at_too = box_trees.node[other] + b
+        if pass_by_along_axes(box_trees, engine.work, at, at_too, wide):
             continue
         if a >= leaf and b >= leaf_too:
             count = _leaves(engine, x, count, pair, one, a, other, b, margin)
@@ -193,17 +194,17 @@ def search_half_space(
 ) -> int:
     """Add the vertices of a shape against a half-space; as `add_stencil`."""
     tree = KINDS * shape + _VERTEX
-    if engine.tree_first[tree] == engine.tree_first[tree + 1]:
+    if engine.box_trees.first[tree] == engine.box_trees.first[tree + 1]:
         return count
-    stack = engine.node_stack[:, 0]
-    leaf = 1 << engine.tree_depth[tree]
-    normal = engine.plane[plane]
+    stack = engine.work.node_stack[:, 0]
+    leaf = 1 << engine.box_trees.depth[tree]
+    normal = engine.shapes.plane[plane]
     stack[0] = 1
     waiting = 1
     while waiting > 0:
         waiting -= 1
         node = stack[waiting]
-        box = engine.tree_placed[placed_node(engine, tree, node)]
+        box = engine.box_trees.placed[placed_node(engine, tree, node)]
         height = -normal[3]
         for k in range(3):
             height += normal[k] * (box[0, k] if normal[k] > 0.0 else box[1, k])
@@ -215,10 +216,13 @@ def search_half_space(
             stack[waiting + 1] = 2 * node
             waiting += 2
             continue
-        for i in range(leaf_begin(engine, tree, node), leaf_begin(engine, tree, node + 1)):
-            v = engine.tree_item[i]
-            _prepare(engine, v)
-            count = add_stencil(engine, x, count, pair, VERTEX_PLANE, v, v, v, plane, margin)
+        for i in range(
+            leaf_begin(engine.box_trees, tree, node), leaf_begin(engine.box_trees, tree, node + 1)
+        ):
+            v = engine.box_trees.item[i]
+            _prepare(engine.shapes, engine.boxes, v)
+            stencil = Stencil(VERTEX_PLANE, v, v, v, plane)
+            count = add_stencil(engine, x, count, pair, stencil, margin)
             if count < 0:
                 return count
     return count

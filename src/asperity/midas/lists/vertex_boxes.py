@@ -29,15 +29,15 @@ _LARGEST = 1.7976931348623157e308
 @compiled
 def _longest_paths(engine: Table) -> None:
     """Bound the length of every link's path, by those of the corners of its shapes' boxes."""
-    engine.path_length[:] = 0.0
-    world = engine.link_parent.size
-    for shape in range(engine.shape_radius.size):
-        link = engine.vertex_link[engine.shape_vertex[shape]]
+    engine.boxes.path_length[:] = 0.0
+    world = engine.links.parent.size
+    for shape in range(engine.shapes.radius.size):
+        link = engine.shapes.vertex_link[engine.shapes.vertex_start[shape]]
         if link == world:
             break
-        begin = engine.path_begin[link]
-        end = engine.path_end[link]
-        box = engine.tree_box[engine.tree_node[KINDS * shape] + 1]
+        begin = engine.boxes.path_begin[link]
+        end = engine.boxes.path_end[link]
+        box = engine.box_trees.box[engine.box_trees.node[KINDS * shape] + 1]
         for corner in range(8):
             square = 0.0
             for k in range(3):
@@ -45,90 +45,93 @@ def _longest_paths(engine: Table) -> None:
                 for j in range(3):
                     move += box[(corner >> j) & 1, j] * (end[1 + j, k] - begin[1 + j, k])
                 square += move * move
-            engine.path_length[link] = max(engine.path_length[link], math.sqrt(square))
+            engine.boxes.path_length[link] = max(engine.boxes.path_length[link], math.sqrt(square))
 
 
 @compiled
 def measure_paths(engine: Table, longest: float) -> None:
     """Choose boxes for the links' paths, of each no more than a length ``longest`` [m]."""
-    least = SLACK * engine.activation
-    engine.least_slack = least
-    engine.boxed_widening = engine.widening
+    boxes = engine.boxes
+    least = SLACK * engine.options.activation
+    boxes.least_slack = least
+    boxes.boxed_widening = boxes.widening
     _longest_paths(engine)
     measure_relative(engine)
     longest_path = 0.0
-    for link in range(engine.link_parent.size):
-        length = engine.path_length[link]
+    for link in range(engine.links.parent.size):
+        length = boxes.path_length[link]
         share = longest / length if length > longest else 1.0
-        engine.link_share[link] = share
-        longest_path = max(longest_path, share * length + least + engine.widening * share * length)
+        boxes.link_share[link] = share
+        longest_path = max(longest_path, share * length + least + boxes.widening * share * length)
     # Larger boxes would go on holding candidates that are none any more.
-    kept = longest_path <= _KEPT * engine.activation and engine.relative == 0
-    engine.listed = 1 if kept else 0
+    kept = longest_path <= _KEPT * engine.options.activation and engine.relative.any == 0
+    boxes.listed = 1 if kept else 0
 
 
 @compiled
-def box_vertex(engine: Table, vertex: int) -> None:
+def box_vertex(shapes: Table, boxes: Table, vertex: int) -> None:
     """Make the box of a vertex, unless it has one or does not move."""
-    stamp = engine.vertex_stamp.ctypes.data + 8 * vertex
-    if atomic_load(stamp) == engine.list_number or vertex >= engine.moving_vertices:
+    stamp = boxes.stamp.ctypes.data + 8 * vertex
+    if atomic_load(stamp) == boxes.list_number or vertex >= shapes.moving_vertices:
         return
-    link = engine.vertex_link[vertex]
-    begin = engine.path_begin[link]
-    end = engine.path_end[link]
-    rest = engine.vertex_rest[vertex]
-    start = engine.vertex_start[vertex]
-    path = engine.vertex_path[vertex]
+    link = shapes.vertex_link[vertex]
+    begin = boxes.path_begin[link]
+    end = boxes.path_end[link]
+    rest = shapes.vertex_rest[vertex]
+    start = boxes.start[vertex]
+    path = boxes.path[vertex]
     square = 0.0
     for k in range(3):
         start[k] = (
             begin[0, k] + rest[1] * begin[1, k] + rest[2] * begin[2, k] + rest[3] * begin[3, k]
         )
         there = end[0, k] + rest[1] * end[1, k] + rest[2] * end[2, k] + rest[3] * end[3, k]
-        path[k] = engine.link_share[link] * (there - start[k])
+        path[k] = boxes.link_share[link] * (there - start[k])
         square += path[k] * path[k]
     length = math.sqrt(square)
-    slack = engine.least_slack + engine.boxed_widening * length
+    slack = boxes.least_slack + boxes.boxed_widening * length
     for k in range(3):
-        engine.vertex_low[vertex, k] = start[k] + min(path[k], 0.0) - slack
-        engine.vertex_high[vertex, k] = start[k] + max(path[k], 0.0) + slack
-    engine.vertex_reach[vertex] = length + 1.7320508075688772 * slack
+        boxes.low[vertex, k] = start[k] + min(path[k], 0.0) - slack
+        boxes.high[vertex, k] = start[k] + max(path[k], 0.0) + slack
+    boxes.reach[vertex] = length + 1.7320508075688772 * slack
     # After the box: two threads may make it at once, with the same numbers.
-    atomic_store(stamp, engine.list_number)
+    atomic_store(stamp, boxes.list_number)
 
 
 @compiled
-def vertex_slack(engine: Table, vertex: int) -> float:
+def vertex_slack(shapes: Table, boxes: Table, vertex: int) -> float:
     """Half the width [m] of a vertex's box about its path; zero of one that does not move."""
-    if vertex >= engine.moving_vertices:
+    if vertex >= shapes.moving_vertices:
         return 0.0
     square = 0.0
     for k in range(3):
-        square += engine.vertex_path[vertex, k] ** 2
-    return engine.least_slack + engine.boxed_widening * math.sqrt(square)
+        square += boxes.path[vertex, k] ** 2
+    return boxes.least_slack + boxes.boxed_widening * math.sqrt(square)
 
 
 @compiled
 def _set_deviation(
-    engine: Table, link: int, q: np.ndarray, ahead: np.ndarray, time: float, out: np.ndarray
+    boxes: Table, link: int, q: np.ndarray, ahead: np.ndarray, time: float, out: np.ndarray
 ) -> None:
     """Fill how far a link is from where its path begins, a part of the way from ``q``."""
     for i in range(4):
         for k in range(3):
             here = q[link, i, k]
-            out[i, k] = here + time * (ahead[link, i, k] - here) - engine.path_begin[link, i, k]
+            out[i, k] = here + time * (ahead[link, i, k] - here) - boxes.path_begin[link, i, k]
 
 
 @compiled
-def _is_inside(engine: Table, link: int, at: int, deviation: np.ndarray, less: float) -> bool:
+def _is_inside(
+    boxes: Table, box_trees: Table, link: int, at: int, deviation: np.ndarray, less: float
+) -> bool:
     """Whether all vertices of a node of a link stay in their boxes for sure.
 
     With ``less`` in boxes whose slack is smaller by so much.
     """
-    box = engine.tree_box[at]
-    begin = engine.path_begin[link]
-    end = engine.path_end[link]
-    share = engine.link_share[link]
+    box = box_trees.box[at]
+    begin = boxes.path_begin[link]
+    end = boxes.path_end[link]
+    share = boxes.link_share[link]
     farthest = 0.0
     known = 0.0
     square = 0.0
@@ -155,12 +158,13 @@ def _is_inside(engine: Table, link: int, at: int, deviation: np.ndarray, less: f
     # Minima and maxima may lose NaN.
     if not abs(known) <= _LARGEST:
         return False
-    return farthest <= engine.least_slack + engine.boxed_widening * math.sqrt(square) - less
+    return farthest <= boxes.least_slack + boxes.boxed_widening * math.sqrt(square) - less
 
 
 @compiled
 def _time_of_vertex(
-    engine: Table,
+    shapes: Table,
+    boxes: Table,
     vertex: int,
     q: np.ndarray,
     ahead: np.ndarray,
@@ -168,9 +172,9 @@ def _time_of_vertex(
     less: float,
 ) -> float:
     """Largest time τ ≤ ``time`` for which a vertex on its way stays in its box."""
-    box_vertex(engine, vertex)
-    link = engine.vertex_link[vertex]
-    rest = engine.vertex_rest[vertex]
+    box_vertex(shapes, boxes, vertex)
+    link = shapes.vertex_link[vertex]
+    rest = shapes.vertex_rest[vertex]
     for k in range(3):
         x = q[link, 0, k]
         p = ahead[link, 0, k]
@@ -178,8 +182,8 @@ def _time_of_vertex(
             x += rest[j] * q[link, j, k]
             p += rest[j] * ahead[link, j, k]
         p -= x
-        low = engine.vertex_low[vertex, k] + less
-        high = engine.vertex_high[vertex, k] - less
+        low = boxes.low[vertex, k] + less
+        high = boxes.high[vertex, k] - less
         end = x + time * p
         if end > high:
             time = max((high - x) / p, 0.0) if x < high else 0.0
@@ -193,28 +197,28 @@ def _time_of_vertex(
 @compiled
 def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float) -> float:
     """Largest time τ ≤ 1 for which all vertices stay in their boxes."""
-    world = engine.link_parent.size
-    stack = engine.node_stack[:, 0]
-    deviation = engine.deviation
+    world = engine.links.parent.size
+    stack = engine.work.node_stack[:, 0]
+    deviation = engine.work.deviation
     time = 1.0
-    for shape in range(engine.shape_radius.size):
-        link = engine.vertex_link[engine.shape_vertex[shape]]
+    for shape in range(engine.shapes.radius.size):
+        link = engine.shapes.vertex_link[engine.shapes.vertex_start[shape]]
         if link == world:
             break
-        if engine.shape_boxed[shape] == 0:
+        if engine.boxes.shape_boxed[shape] == 0:
             continue
         tree = KINDS * shape
-        first = engine.tree_first[tree]
-        count = engine.tree_first[tree + 1] - first
-        depth = engine.tree_depth[tree]
-        _set_deviation(engine, link, q, ahead, time, deviation)
+        first = engine.box_trees.first[tree]
+        count = engine.box_trees.first[tree + 1] - first
+        depth = engine.box_trees.depth[tree]
+        _set_deviation(engine.boxes, link, q, ahead, time, deviation)
         stack[0] = 1
         waiting = 1
         while waiting > 0:
             waiting -= 1
             node = stack[waiting]
-            at = engine.tree_node[tree] + node
-            if _is_inside(engine, link, at, deviation, less):
+            at = engine.box_trees.node[tree] + node
+            if _is_inside(engine.boxes, engine.box_trees, link, at, deviation, less):
                 continue
             leaf = node - (1 << depth)
             if leaf < 0:
@@ -226,25 +230,27 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
             begin = first + ((leaf * count) >> depth)
             end = first + (((leaf + 1) * count) >> depth)
             for i in range(begin, end):
-                time = _time_of_vertex(engine, engine.tree_item[i], q, ahead, time, less)
+                time = _time_of_vertex(
+                    engine.shapes, engine.boxes, engine.box_trees.item[i], q, ahead, time, less
+                )
             if time < before:
-                _set_deviation(engine, link, q, ahead, time, deviation)
+                _set_deviation(engine.boxes, link, q, ahead, time, deviation)
     return time
 
 
 @compiled
 def time_in_boxes(engine: Table) -> float:
     """Largest time τ ≤ 1 for which the way to the trial state is what candidates are listed for."""
-    time = _time_in_boxes(engine, engine.q_now, engine.q_trial, 0.0)
-    return min(time, time_in_relative(engine)) if engine.relative == 1 else time
+    time = _time_in_boxes(engine, engine.poses.q_now, engine.poses.q_trial, 0.0)
+    return min(time, time_in_relative(engine)) if engine.relative.any == 1 else time
 
 
 @compiled
 def are_kept(engine: Table, q: np.ndarray, ahead: np.ndarray) -> bool:
     """Whether the way from links' coordinates to others leaves half of the slack: boxes hold."""
-    if engine.listed == 0:
+    if engine.boxes.listed == 0:
         return False
-    less = 0.5 * engine.least_slack
+    less = 0.5 * engine.boxes.least_slack
     return (
         _time_in_boxes(engine, q, q, less) == 1.0 and _time_in_boxes(engine, q, ahead, less) == 1.0
     )

@@ -22,44 +22,44 @@ _VERTICES = 512
 
 
 @compiled
-def listed_parts(engine: Table) -> int:
+def listed_parts(vertices: Table) -> int:
     """How many parts the listed vertices have."""
-    return count_parts(engine.listed_vertices, _VERTICES)
+    return count_parts(vertices.listed_count, _VERTICES)
 
 
 @compiled
-def _end(engine: Table, part: int) -> int:
-    return min((part + 1) * _VERTICES, engine.listed_vertices)
+def _end(vertices: Table, part: int) -> int:
+    return min((part + 1) * _VERTICES, vertices.listed_count)
 
 
 @compiled
-def _place(engine: Table, part: int, q: np.ndarray, x: np.ndarray) -> None:
-    for i in range(part * _VERTICES, _end(engine, part)):
-        place_vertex(engine, engine.listed_vertex[i], q, x)
+def _place(shapes: Table, vertices: Table, part: int, q: np.ndarray, x: np.ndarray) -> None:
+    for i in range(part * _VERTICES, _end(vertices, part)):
+        place_vertex(shapes, vertices.listed[i], q, x)
 
 
 @compiled
 def _place_trial(engine: Table, part: int) -> None:
-    _place(engine, part, engine.q_trial, engine.vertex_trial)
-    for i in range(part * _VERTICES, _end(engine, part)):
-        vertex = engine.listed_vertex[i]
+    _place(engine.shapes, engine.vertices, part, engine.poses.q_trial, engine.vertices.trial)
+    for i in range(part * _VERTICES, _end(engine.vertices, part)):
+        vertex = engine.vertices.listed[i]
         for k in range(3):
-            engine.vertex_move[vertex, k] = (
-                engine.vertex_trial[vertex, k] - engine.vertex_now[vertex, k]
+            engine.vertices.move[vertex, k] = (
+                engine.vertices.trial[vertex, k] - engine.vertices.now[vertex, k]
             )
 
 
 @entry_point(PART)
 def place_now_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Place vertices of the iterate."""
-    _place(engine, part, engine.q_now, engine.vertex_now)
+    _place(engine.shapes, engine.vertices, part, engine.poses.q_now, engine.vertices.now)
     return 0
 
 
 @entry_point(PART)
 def place_start_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Place vertices where paths begin, and at the trial state."""
-    _place(engine, part, engine.path_begin, engine.vertex_now)
+    _place(engine.shapes, engine.vertices, part, engine.boxes.path_begin, engine.vertices.now)
     _place_trial(engine, part)
     return 0
 
@@ -74,10 +74,10 @@ def place_trial_vertices(engine: Table, part: int, _member: int, _unused: int) -
 @entry_point(PART)
 def accept_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Make the trial state's vertices those of the iterate."""
-    for i in range(part * _VERTICES, _end(engine, part)):
-        vertex = engine.listed_vertex[i]
+    for i in range(part * _VERTICES, _end(engine.vertices, part)):
+        vertex = engine.vertices.listed[i]
         for k in range(3):
-            engine.vertex_now[vertex, k] = engine.vertex_trial[vertex, k]
+            engine.vertices.now[vertex, k] = engine.vertices.trial[vertex, k]
     return 0
 
 

@@ -39,31 +39,31 @@ def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
         Links that begin nearer than a tenth of the usual distance, with theirs [m].
     """
     table, shapes = engine.table, engine.shapes
-    if len(table.pair_shape) == 0:
+    if len(table.pairs.shape) == 0:
         return {}
-    usual = float(table.activation)
+    usual = float(table.options.activation)
     world = len(engine.links.links)
     ends = np.column_stack(
-        pair_ends(table.pair_shape, shapes.link, np.full(len(shapes.plane_geom), world))
+        pair_ends(table.pairs.shape, shapes.link, np.full(len(shapes.plane_geom), world))
     )
     links, label = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
     label = label.reshape(-1)
-    count = int(table.candidates)
+    count = int(table.candidates.count)
     clearance = np.full(len(links), np.inf)
-    near = label[table.candidate_pair[:count]]
-    np.minimum.at(clearance, near, np.sqrt(table.candidate_square[:count]))
+    near = label[table.candidates.pair[:count]]
+    np.minimum.at(clearance, near, np.sqrt(table.candidates.square[:count]))
     extents = [
         float(np.ptp(surface.vertices, axis=0).max() + 2.0 * radius)
         for surface, radius in zip(shapes.surface, shapes.radius, strict=True)
     ]
     every = np.concatenate([extents, np.full(len(shapes.plane_geom), np.inf)])
-    largest = _EXTENT_SHARE * every[table.pair_shape].min(axis=1)
+    largest = _EXTENT_SHARE * every[table.pairs.shape].min(axis=1)
     common = min(usual, max(float(clearance.min()), _COMMON * usual))
     wanted = np.minimum(np.minimum(clearance[label], largest), common)
-    table.pair_activation[:] = np.maximum(wanted, _SMALLEST)
-    table.activation = float(table.pair_activation.max())
+    table.pairs.activation[:] = np.maximum(wanted, _SMALLEST)
+    table.options.activation = float(table.pairs.activation.max())
     # Lists were made with other ones.
-    table.listed = 0
+    table.boxes.listed = 0
     return {
         (int(one), int(other)): max(float(least), _SMALLEST)
         for (one, other), least in zip(links, clearance, strict=True)

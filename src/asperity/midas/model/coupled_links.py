@@ -15,87 +15,89 @@ __all__ = ["couple_links", "pair_number"]
 
 
 @compiled
-def pair_number(engine: Table, one: int, other: int) -> int:
+def pair_number(hessian: Table, one: int, other: int) -> int:
     """Number of two links' pair, or −1 if they have none."""
     small = min(one, other)
-    pair = engine.slot_first[max(one, other)]
-    while pair >= 0 and engine.slot_link[pair, 0] != small:
-        pair = engine.slot_next[pair]
+    pair = hessian.slot_first[max(one, other)]
+    while pair >= 0 and hessian.slot_link[pair, 0] != small:
+        pair = hessian.slot_next[pair]
     return pair
 
 
 @compiled
-def _chain(engine: Table, pair: int) -> None:
+def _chain(hessian: Table, pair: int) -> None:
     """Put a pair into the list of its larger link."""
-    large = engine.slot_link[pair, 1]
-    engine.slot_next[pair] = engine.slot_first[large]
-    engine.slot_first[large] = pair
+    large = hessian.slot_link[pair, 1]
+    hessian.slot_next[pair] = hessian.slot_first[large]
+    hessian.slot_first[large] = pair
 
 
 @compiled
 def _hand_on(engine: Table) -> bool:
     """Add the pairs that links hand on to their parents; False if there is no room."""
-    count = engine.slots
-    links = engine.link_parent.size
+    hessian = engine.hessian
+    count = hessian.slots
+    links = engine.links.parent.size
     for link in range(links):
-        engine.slot_first[link] = -1
+        hessian.slot_first[link] = -1
     for pair in range(count):
-        _chain(engine, pair)
+        _chain(hessian, pair)
     for back in range(links):
         link = links - 1 - back
-        p = engine.link_parent[link]
-        pair = engine.slot_first[link]
+        p = engine.links.parent[link]
+        pair = hessian.slot_first[link]
         while pair >= 0 and p < links:
-            other = engine.slot_link[pair, 0]
-            if other != p and pair_number(engine, other, p) < 0:
-                if count >= engine.slot_link.shape[0]:
+            other = hessian.slot_link[pair, 0]
+            if other != p and pair_number(hessian, other, p) < 0:
+                if count >= hessian.slot_link.shape[0]:
                     return False
-                engine.slot_link[count, 0] = min(other, p)
-                engine.slot_link[count, 1] = max(other, p)
-                _chain(engine, count)
+                hessian.slot_link[count, 0] = min(other, p)
+                hessian.slot_link[count, 1] = max(other, p)
+                _chain(hessian, count)
                 count += 1
-            pair = engine.slot_next[pair]
-    engine.couples = count
+            pair = hessian.slot_next[pair]
+    hessian.couples = count
     return True
 
 
 @compiled
-def _insert(engine: Table, begin: int, end: int, link: int) -> int:
+def _insert(hessian: Table, begin: int, end: int, link: int) -> int:
     """Put a link into a list of descending numbers, if it is not there; returns the list's end."""
     at = end
-    while at > begin and engine.entry_link[at - 1] < link:
+    while at > begin and hessian.entry_link[at - 1] < link:
         at -= 1
-    if at > begin and engine.entry_link[at - 1] == link:
+    if at > begin and hessian.entry_link[at - 1] == link:
         return end
-    if end < engine.entry_link.size:
+    if end < hessian.entry_link.size:
         for k in range(end, at, -1):
-            engine.entry_link[k] = engine.entry_link[k - 1]
-        engine.entry_link[at] = link
+            hessian.entry_link[k] = hessian.entry_link[k - 1]
+        hessian.entry_link[at] = link
     return end + 1
 
 
 @compiled
 def couple_links(engine: Table) -> int:
     """Find pairs and entries for the pairs in use; returns 0 or `LINKS_FULL`."""
+    hessian = engine.hessian
     if not _hand_on(engine):
         return LINKS_FULL
-    links = engine.link_parent.size
+    links = engine.links.parent.size
     end = 0
     for link in range(links):
         begin = end
-        engine.entry_start[link] = begin
-        end = _insert(engine, begin, end, link)
-        pair = engine.slot_first[link]
+        hessian.entry_start[link] = begin
+        end = _insert(hessian, begin, end, link)
+        pair = hessian.slot_first[link]
         while pair >= 0:
-            end = _insert(engine, begin, end, engine.slot_link[pair, 0])
-            pair = engine.slot_next[pair]
+            end = _insert(hessian, begin, end, hessian.slot_link[pair, 0])
+            pair = hessian.slot_next[pair]
         at = begin
-        while at < end and end <= engine.entry_link.size:
-            p = engine.link_parent[engine.entry_link[at]]
+        while at < end and end <= hessian.entry_link.size:
+            p = engine.links.parent[hessian.entry_link[at]]
             if p < links:
-                end = _insert(engine, begin, end, p)
+                end = _insert(hessian, begin, end, p)
             at += 1
-        if end > engine.entry_link.size:
+        if end > hessian.entry_link.size:
             return LINKS_FULL
-    engine.entry_start[links] = end
+    hessian.entry_start[links] = end
     return 0

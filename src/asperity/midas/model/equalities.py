@@ -46,32 +46,36 @@ class Equalities:
     coupling_recovery: list[float] = field(default_factory=list)
     """Time constants with which gaps close [s]; 0 of those that close within a step."""
 
-    def tables(self) -> dict[str, NDArray[np.generic]]:
-        """Fields of the engine's table, but for `tie_block`."""
+    def tables(self) -> dict[str, dict[str, NDArray[np.generic]]]:
+        """Fields of `TIES`, but for ``block``, and of `COUPLINGS`, by the name of the table."""
         ties, couplings = len(self.tie_source), len(self.coupling_source)
         source = np.array(self.tie_source, dtype=np.int64)
         return {
-            "tie_link": np.array(self.tie_link, dtype=np.int64).reshape(ties, 2),
-            "tie_side": np.array(self.tie_side, dtype=np.float64).reshape(ties, 2, 4),
-            "tie_inertia": np.array(self.tie_inertia, dtype=np.float64),
-            # Mocap bodies are where they are told to be at the end of the step.
-            "tie_recovery": np.where(source < 0, 0.0, _RECOVERY),
-            "tie_active": np.ones(ties, np.int64),
-            "tie_penalty": np.zeros(ties),
-            "tie_rest": np.zeros((ties, 3)),
-            "tie_force": np.zeros((ties, 3)),
-            "tie_force_start": np.zeros((ties, 3)),
-            "coupling_joint": np.array(self.coupling_joint, dtype=np.int64).reshape(couplings, 2),
-            "coupling_polynomial": np.array(self.coupling_polynomial, dtype=np.float64).reshape(
-                couplings, 5
-            ),
-            "coupling_inertia": np.array(self.coupling_inertia, dtype=np.float64),
-            "coupling_recovery": np.array(self.coupling_recovery, dtype=np.float64),
-            "coupling_active": np.ones(couplings, np.int64),
-            "coupling_penalty": np.zeros(couplings),
-            "coupling_rest": np.zeros(couplings),
-            "coupling_force": np.zeros(couplings),
-            "coupling_force_start": np.zeros(couplings),
+            "ties": {
+                "link": np.array(self.tie_link, dtype=np.int64).reshape(ties, 2),
+                "side": np.array(self.tie_side, dtype=np.float64).reshape(ties, 2, 4),
+                "inertia": np.array(self.tie_inertia, dtype=np.float64),
+                # Mocap bodies are where they are told to be at the end of the step.
+                "recovery": np.where(source < 0, 0.0, _RECOVERY),
+                "active": np.ones(ties, np.int64),
+                "penalty": np.zeros(ties),
+                "rest": np.zeros((ties, 3)),
+                "force": np.zeros((ties, 3)),
+                "force_start": np.zeros((ties, 3)),
+            },
+            "couplings": {
+                "joint": np.array(self.coupling_joint, dtype=np.int64).reshape(couplings, 2),
+                "polynomial": np.array(self.coupling_polynomial, dtype=np.float64).reshape(
+                    couplings, 5
+                ),
+                "inertia": np.array(self.coupling_inertia, dtype=np.float64),
+                "recovery": np.array(self.coupling_recovery, dtype=np.float64),
+                "active": np.ones(couplings, np.int64),
+                "penalty": np.zeros(couplings),
+                "rest": np.zeros(couplings),
+                "force": np.zeros(couplings),
+                "force_start": np.zeros(couplings),
+            },
         }
 
 

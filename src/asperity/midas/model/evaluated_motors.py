@@ -76,7 +76,7 @@ class EvaluatedMotors:
         return at is not None and bool(parameters[actuator, at] > 0.0)
 
     def tables(self) -> dict[str, NDArray[np.generic]]:
-        """Fields of the engine's table."""
+        """Fields of `MOTORS` for activations that MuJoCo evaluates."""
         model = self._model
         limit = np.tile([-np.inf, np.inf], (model.na, 1))
         for i in evaluated_actuators(model):
@@ -92,7 +92,7 @@ class EvaluatedMotors:
             "state_rate": np.zeros(model.na),
             "state_slope": np.zeros(model.na),
             "state_limit": limit,
-            "motor_state_gain": np.zeros((len(self._gears), self._most)),
+            "state_gain": np.zeros((len(self._gears), self._most)),
         }
 
     def _is_unclamped(self) -> bool:
@@ -140,7 +140,7 @@ class EvaluatedMotors:
             for k in range(self._most):
                 chosen = self._kth_states(k)
                 by_state.append(_slopes(lent, state, state.act, chosen, _ACTIVATION))
-        table.state_start[:] = activation
+        table.motors.state_start[:] = activation
         self._set_states(table, rate, by_state)
         self._set_motors(table, state, force, slope_of, by_state, step)
 
@@ -154,9 +154,9 @@ class EvaluatedMotors:
     ) -> None:
         for k, (_, slope) in enumerate(by_state):
             for at in self._kth_states(k):
-                table.state_rate[at] = rate[at]
+                table.motors.state_rate[at] = rate[at]
                 # A set-point that is near its command gets there in one step.
-                table.state_slope[at] = 0.0 if at in self._slewing else min(slope[at], 0.0)
+                table.motors.state_slope[at] = 0.0 if at in self._slewing else min(slope[at], 0.0)
 
     def _set_motors(
         self,
@@ -167,6 +167,7 @@ class EvaluatedMotors:
         by_state: list[tuple[Floats, Floats]],
         step: float,
     ) -> None:
+        motors = table.motors
         model = self._model
         for motor, actuator in zip(self._motors, self._owner, strict=True):
             gear = float(self._gears[motor])
@@ -181,7 +182,7 @@ class EvaluatedMotors:
                 if at in self._slewing:
                     continue
                 gains[k] = by_state[k][0][motor]
-                grown = step * _growth(step * float(table.state_slope[at]))
+                grown = step * _growth(step * float(motors.state_slope[at]))
                 for way, (_, of_rate) in enumerate(slope_of.values()):
                     slopes[way] += gains[k] * grown * float(of_rate[at])
             stiffness, damping = (min(slope, 0.0) for slope in slopes)
@@ -189,16 +190,16 @@ class EvaluatedMotors:
                 float(state.actuator_length[motor]),
                 float(state.actuator_velocity[motor]),
             )
-            reference = gear * float(table.joint_reference[table.motor_joint[motor]])
-            table.motor_state_gain[motor] = gear * gains
-            table.motor_position[motor] = gear * gear * stiffness
-            table.motor_velocity[motor] = gear * gear * damping
-            table.motor_bias[motor] = gear * (
+            reference = gear * float(table.joints.reference[motors.joint[motor]])
+            motors.state_gain[motor] = gear * gains
+            motors.position[motor] = gear * gear * stiffness
+            motors.velocity[motor] = gear * gear * damping
+            motors.bias[motor] = gear * (
                 float(force[motor]) + stiffness * (reference - length) - damping * speed
             )
-            table.motor_feed[motor] = table.motor_bias[motor]
+            motors.feed[motor] = motors.bias[motor]
             if is_servo and model.actuator_forcelimited[actuator]:
-                table.motor_limit[motor] = self._limits(int(motor), int(actuator), force)
+                motors.limit[motor] = self._limits(int(motor), int(actuator), force)
 
     def _limits(self, motor: int, actuator: int, force: Floats) -> tuple[float, float]:
         """Limits of one part of a servo's torque, whose length is limited."""

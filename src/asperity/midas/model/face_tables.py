@@ -17,7 +17,9 @@ __all__ = ["face_tables"]
 _LEAST = 0.02
 
 
-def face_tables(shapes: Shapes, tables: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def face_tables(
+    shapes: Shapes, tables: Mapping[str, np.ndarray]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Half-spaces of a model: its planes, then those below faces that round shapes may be above.
 
     Parameters
@@ -25,6 +27,11 @@ def face_tables(shapes: Shapes, tables: Mapping[str, np.ndarray]) -> dict[str, A
     shapes : Shapes
     tables : mapping
         What `surface_tables` says of them.
+
+    Returns
+    -------
+    dict, dict
+        Fields of `SHAPES`, and of `PAIRS`.
     """
     pairs = shapes.pair_shape
     is_round = shapes.anchor[:, 0, 0] >= 0
@@ -41,7 +48,7 @@ def face_tables(shapes: Shapes, tables: Mapping[str, np.ndarray]) -> dict[str, A
             continue
         if flat not in found:
             begin = len(borders)
-            offset = int(tables["shape_vertex"][flat])
+            offset = int(tables["vertex_start"][flat])
             moves = offset < int(tables["moving_vertices"])
             for face in hull_faces(shapes.surface[flat], _LEAST):
                 planes.append(_half_space(shapes.surface[flat].vertices, face)[None])
@@ -51,16 +58,18 @@ def face_tables(shapes: Shapes, tables: Mapping[str, np.ndarray]) -> dict[str, A
         if found[flat][0] < found[flat][1]:
             pair_faces[i] = found[flat]
     solid = pairs[:, 1] >= 0
-    return {
+    fields = {
         "plane": np.ascontiguousarray(np.concatenate(planes)),
         "plane_corner": np.ascontiguousarray(np.concatenate(corners)),
         "plane_border": np.cumsum([0, *map(len, borders)]),
         "border_vertex": np.ascontiguousarray(np.concatenate([np.zeros((0, 2), int), *borders])),
-        "flat_pairs": int(np.count_nonzero(pair_faces[:, 0] >= 0)),
+    }
+    return fields, {
+        "flat": int(np.count_nonzero(pair_faces[:, 0] >= 0)),
         "may_overlap": 0,
-        "pair_faces": pair_faces,
-        "pair_plane": np.where(solid, -1, -1 - pairs[:, 1]),
-        "pair_form": np.zeros(len(pairs), np.int64),
+        "faces": pair_faces,
+        "plane": np.where(solid, -1, -1 - pairs[:, 1]),
+        "form": np.zeros(len(pairs), np.int64),
     }
 
 

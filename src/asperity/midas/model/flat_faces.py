@@ -20,6 +20,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
+from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
 from asperity.midas.lists.stencils import apart
 from asperity.midas.lists.vertex_boxes import box_vertex, vertex_slack
 
@@ -33,27 +34,27 @@ _CLEAR = 0.5
 
 
 @compiled
-def round_side(engine: Table, pair: int) -> int:
+def round_side(shapes: Table, pairs: Table, pair: int) -> int:
     """The shape of a pair that half-spaces are of, or that may be above a face of the other."""
-    first = engine.pair_shape[pair, 0]
-    if engine.pair_faces[pair, 0] >= 0 and engine.shape_anchor[first, 0, 0] < 0:
-        return engine.pair_shape[pair, 1]
+    first = pairs.shape[pair, 0]
+    if pairs.faces[pair, 0] >= 0 and shapes.anchor[first, 0, 0] < 0:
+        return pairs.shape[pair, 1]
     return first
 
 
 @compiled
-def box_face(engine: Table, plane: int) -> None:
+def box_face(shapes: Table, boxes: Table, plane: int) -> None:
     """Make the boxes of the vertices that a half-space moves with."""
-    if engine.plane_corner[plane, 0] >= 0:
+    if shapes.plane_corner[plane, 0] >= 0:
         for corner in range(3):
-            box_vertex(engine, engine.plane_corner[plane, corner])
+            box_vertex(shapes, boxes, shapes.plane_corner[plane, corner])
 
 
 @compiled
-def _place(engine: Table, vertex: int, time: float, out: np.ndarray) -> None:
+def _place(boxes: Table, vertex: int, time: float, out: np.ndarray) -> None:
     """Fill where a vertex is on the path of its box, shape (3,)."""
     for k in range(3):
-        out[k] = engine.vertex_start[vertex, k] + time * engine.vertex_path[vertex, k]
+        out[k] = boxes.start[vertex, k] + time * boxes.path[vertex, k]
 
 
 @compiled
@@ -65,17 +66,18 @@ def _lowest(
     activation: float,
 ) -> float:
     """Height [m] of a round shape over a half-space, at a time of its path."""
-    corner = engine.corner
+    corner = engine.work.corner
     lowest = math.inf
     for which in range(2):
-        anchor = engine.shape_anchor[shape, which]
+        anchor = engine.shapes.anchor[shape, which]
         if anchor[0] < 0:
             break
         is_rim = anchor[3] < 0
         for k in range(3 if is_rim else 4):
-            _place(engine, anchor[k], time, corner[k])
-        c = engine.side_weight[0]
-        height = round_height(is_rim, 0, 1, 2, 3, corner, plane, activation, c)
+            _place(engine.boxes, anchor[k], time, corner[k])
+        c = engine.work.side_weight[0]
+        stencil = Stencil(RIM_PLANE if is_rim else ELLIPSOID_PLANE, 0, 1, 2, 3)
+        height = round_height(stencil, corner, plane, activation, c)
         lowest = min(lowest, height)
     return lowest
 
@@ -83,17 +85,18 @@ def _lowest(
 @compiled
 def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
     """Whether a round shape is above a face, not beyond its border, at a time of their paths."""
-    corner = engine.corner
-    n0, n1, n2, _ = half_space(engine.vertex_start, engine.plane, engine.plane_corner, plane)
-    if engine.plane_corner[plane, 0] >= 0:
+    shapes = engine.shapes
+    corner = engine.work.corner
+    n0, n1, n2, _ = half_space(engine.boxes.start, shapes, plane)
+    if shapes.plane_corner[plane, 0] >= 0:
         for k in range(3):
-            _place(engine, engine.plane_corner[plane, k], time, corner[4 + k])
+            _place(engine.boxes, shapes.plane_corner[plane, k], time, corner[4 + k])
         n0, n1, n2, _ = plane_through(corner, 4, 5, 6)
-    slack = vertex_slack(engine, engine.shape_anchor[shape, 0, 0])
-    for edge in range(engine.plane_border[plane], engine.plane_border[plane + 1]):
-        begin = engine.border_vertex[edge, 0]
-        _place(engine, begin, time, corner[4])
-        _place(engine, engine.border_vertex[edge, 1], time, corner[5])
+    slack = vertex_slack(shapes, engine.boxes, shapes.anchor[shape, 0, 0])
+    for edge in range(shapes.plane_border[plane], shapes.plane_border[plane + 1]):
+        begin = shapes.border_vertex[edge, 0]
+        _place(engine.boxes, begin, time, corner[4])
+        _place(engine.boxes, shapes.border_vertex[edge, 1], time, corner[5])
         d0 = corner[5, 0] - corner[4, 0]
         d1 = corner[5, 1] - corner[4, 1]
         d2 = corner[5, 2] - corner[4, 2]
@@ -105,8 +108,8 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
         m1 /= size
         m2 /= size
         offset = m0 * corner[4, 0] + m1 * corner[4, 1] + m2 * corner[4, 2]
-        inside = _lowest(engine, shape, (m0, m1, m2, offset), time, engine.activation)
-        if inside < slack + vertex_slack(engine, begin):
+        inside = _lowest(engine, shape, (m0, m1, m2, offset), time, engine.options.activation)
+        if inside < slack + vertex_slack(shapes, engine.boxes, begin):
             return False
     return True
 
@@ -114,42 +117,43 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
 @compiled
 def _stays_above(engine: Table, shape: int, plane: int) -> bool:
     """Whether a round shape is above a face at both ends of their paths."""
-    box_face(engine, plane)
-    for edge in range(engine.plane_border[plane], engine.plane_border[plane + 1]):
-        box_vertex(engine, engine.border_vertex[edge, 0])
-        box_vertex(engine, engine.border_vertex[edge, 1])
+    box_face(engine.shapes, engine.boxes, plane)
+    for edge in range(engine.shapes.plane_border[plane], engine.shapes.plane_border[plane + 1]):
+        box_vertex(engine.shapes, engine.boxes, engine.shapes.border_vertex[edge, 0])
+        box_vertex(engine.shapes, engine.boxes, engine.shapes.border_vertex[edge, 1])
     return _is_above(engine, shape, plane, 0.0) and _is_above(engine, shape, plane, 1.0)
 
 
 @compiled
-def _box_anchors(engine: Table, shape: int) -> None:
+def _box_anchors(shapes: Table, boxes: Table, shape: int) -> None:
     for which in range(2):
         for k in range(4):
-            if engine.shape_anchor[shape, which, k] >= 0:
-                box_vertex(engine, engine.shape_anchor[shape, which, k])
+            if shapes.anchor[shape, which, k] >= 0:
+                box_vertex(shapes, boxes, shapes.anchor[shape, which, k])
 
 
 @compiled
 def _choose_face(engine: Table, pair: int, shape: int) -> int:
     """The half-space that a round shape meets the other of a pair as, or −1."""
-    _box_anchors(engine, shape)
-    box = engine.shape_box[shape]
+    pairs = engine.pairs
+    _box_anchors(engine.shapes, engine.boxes, shape)
+    box = engine.boxes.shape_box[shape]
     best = 0.0
-    if engine.pair_form[pair] == _POLYHEDRON:
-        best = _CLEAR * engine.pair_activation[pair]
-    if engine.may_overlap == 1:
+    if pairs.form[pair] == _POLYHEDRON:
+        best = _CLEAR * pairs.activation[pair]
+    if pairs.may_overlap == 1:
         best = -math.inf
     chosen = -1
-    for plane in range(engine.pair_faces[pair, 0], engine.pair_faces[pair, 1]):
-        box_face(engine, plane)
-        there = half_space(engine.vertex_start, engine.plane, engine.plane_corner, plane)
+    for plane in range(pairs.faces[pair, 0], pairs.faces[pair, 1]):
+        box_face(engine.shapes, engine.boxes, plane)
+        there = half_space(engine.boxes.start, engine.shapes, plane)
         middle = -there[3]
         middle += 0.5 * (box[0, 0] + box[1, 0]) * there[0]
         middle += 0.5 * (box[0, 1] + box[1, 1]) * there[1]
         middle += 0.5 * (box[0, 2] + box[1, 2]) * there[2]
         if middle <= 0.0:
             continue
-        height = _lowest(engine, shape, there, 0.0, engine.pair_activation[pair])
+        height = _lowest(engine, shape, there, 0.0, pairs.activation[pair])
         if height > best and _stays_above(engine, shape, plane):
             best = height
             chosen = plane
@@ -162,43 +166,44 @@ def choose_faces(engine: Table) -> None:
 
     Of a state that may overlap, any shape that has its middle above a face is round there.
     """
-    if engine.flat_pairs == 0:
+    pairs = engine.pairs
+    if pairs.flat == 0:
         return
-    for pair in range(engine.pair_faces.shape[0]):
-        if engine.pair_faces[pair, 0] < 0:
+    for pair in range(pairs.faces.shape[0]):
+        if pairs.faces[pair, 0] < 0:
             continue
-        engine.pair_plane[pair] = -1
-        shape = round_side(engine, pair)
-        other = engine.pair_shape[pair, 0] + engine.pair_shape[pair, 1] - shape
-        box = engine.shape_box[shape]
-        least = engine.pair_activation[pair]
+        pairs.plane[pair] = -1
+        shape = round_side(engine.shapes, pairs, pair)
+        other = pairs.shape[pair, 0] + pairs.shape[pair, 1] - shape
+        box = engine.boxes.shape_box[shape]
+        least = pairs.activation[pair]
         margin = least
         for k in range(3):
             # That box is the polyhedron's, which has at least four sides.
             margin = max(margin, least + 0.5 * (box[1, k] - box[0, k]))
-        if not apart(box, engine.shape_box[other], margin):
-            engine.pair_plane[pair] = _choose_face(engine, pair, shape)
+        if not apart(box, engine.boxes.shape_box[other], margin):
+            pairs.plane[pair] = _choose_face(engine, pair, shape)
 
 
 @compiled
 def release_faces(engine: Table) -> None:
     """For another list within a step, let shapes go that are leaving faces that move."""
-    if engine.flat_pairs == 0:
+    if engine.pairs.flat == 0:
         return
-    for pair in range(engine.pair_faces.shape[0]):
-        plane = engine.pair_plane[pair]
-        if plane < 0 or engine.plane_corner[plane, 0] < 0:
+    for pair in range(engine.pairs.faces.shape[0]):
+        plane = engine.pairs.plane[pair]
+        if plane < 0 or engine.shapes.plane_corner[plane, 0] < 0:
             continue
-        shape = round_side(engine, pair)
-        _box_anchors(engine, shape)
+        shape = round_side(engine.shapes, engine.pairs, pair)
+        _box_anchors(engine.shapes, engine.boxes, shape)
         if not _stays_above(engine, shape, plane):
-            engine.pair_plane[pair] = -1
+            engine.pairs.plane[pair] = -1
 
 
 @compiled
-def keep_faces(engine: Table) -> None:
+def keep_faces(pairs: Table) -> None:
     """At the end of a step, remember what shapes were to surfaces."""
-    if engine.flat_pairs == 0:
+    if pairs.flat == 0:
         return
-    for pair in range(engine.pair_faces.shape[0]):
-        engine.pair_form[pair] = _ROUND if engine.pair_plane[pair] >= 0 else _POLYHEDRON
+    for pair in range(pairs.faces.shape[0]):
+        pairs.form[pair] = _ROUND if pairs.plane[pair] >= 0 else _POLYHEDRON

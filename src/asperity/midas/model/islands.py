@@ -17,36 +17,37 @@ _ENTRIES = 1024
 @compiled
 def divide_into_islands(engine: Table) -> None:
     """Fill the islands' rows and their links, children before parents, for a factor laid out."""
-    trees = engine.tree_order.size
-    row = engine.row_first.size
+    factor = engine.factor
+    trees = factor.tree_order.size
+    row = factor.row_first.size
     # First row that this row or a later one reaches to; of trees, from the last to the first.
     reach = row
-    place = engine.island_row
+    place = factor.island_row
     count = 0
     for back in range(trees):
-        t = engine.tree_order[trees - 1 - back]
-        size = engine.tree_variable[t + 1] - engine.tree_variable[t]
+        t = factor.tree_order[trees - 1 - back]
+        size = engine.links.tree_variable[t + 1] - engine.links.tree_variable[t]
         for i in range(row - size, row):
-            reach = min(reach, engine.row_first[i])
+            reach = min(reach, factor.row_first[i])
         row -= size
-        engine.tree_island[t] = count
-        entries = engine.row_start[place[count - 1] if count > 0 else engine.row_first.size]
-        entries -= engine.row_start[row]
+        factor.tree_island[t] = count
+        entries = factor.row_start[place[count - 1] if count > 0 else factor.row_first.size]
+        entries -= factor.row_start[row]
         if reach == row and (entries >= _ENTRIES or row == 0):
             place[count] = row
             count += 1
-    engine.islands = count
+    factor.islands = count
     # They were counted from the last one.
     for i in range(count // 2):
         j = count - 1 - i
         place[i], place[j] = place[j], place[i]
-    place[count] = engine.row_first.size
-    links = engine.link_tree.size
-    begin = engine.island_link
+    place[count] = factor.row_first.size
+    links = engine.links.tree.size
+    begin = factor.island_link
     for island in range(count + 1):
         begin[island] = 0
     for link in range(links):
-        begin[count - 1 - engine.tree_island[engine.link_tree[link]]] += 1
+        begin[count - 1 - factor.tree_island[engine.links.tree[link]]] += 1
     total = 0
     for island in range(count):
         size = begin[island]
@@ -54,8 +55,8 @@ def divide_into_islands(engine: Table) -> None:
         total += size
     for back in range(links):
         link = links - 1 - back
-        island = count - 1 - engine.tree_island[engine.link_tree[link]]
-        engine.island_order[begin[island]] = link
+        island = count - 1 - factor.tree_island[engine.links.tree[link]]
+        factor.island_order[begin[island]] = link
         begin[island] += 1
     for back in range(count):
         begin[count - back] = begin[count - back - 1]

@@ -39,49 +39,49 @@ def enter_limits(engine: Engine, overlaps: str) -> tuple[bool, list[str]]:
     ModelError
         If a joint is beyond a limit and shall not be brought back.
     """
-    qpos = engine.table.qpos.copy()
+    qpos = engine.table.poses.qpos.copy()
     names = _enter_scalar_limits(engine, qpos, overlaps) + _enter_ball_limits(
         engine, qpos, overlaps
     )
-    if np.array_equal(qpos, engine.table.qpos):
+    if np.array_equal(qpos, engine.table.poses.qpos):
         return False, names
-    engine.set_state(qpos, engine.table.qvel.copy())
+    engine.set_state(qpos, engine.table.poses.qvel.copy())
     return True, names
 
 
 def _may_bring_back(engine: Engine, overlaps: str, part: slice) -> bool:
     """Whether coordinates beyond a limit may be changed."""
-    drawn = np.array_equal(engine.table.qpos[part], engine.model.qpos0[part])
+    drawn = np.array_equal(engine.table.poses.qpos[part], engine.model.qpos0[part])
     return overlaps == "separate" or (overlaps == "exclude" and drawn)
 
 
 def _refuse(name: str, what: str) -> None:
     raise ModelError(
-        f"{name} {what}; the Midas integrator never passes a limit, so that a state must be within "
-        "them. Midas(overlaps='separate') brings joints back."
+        f"{name} {what}; the Midas integrator never passes a limit, so a state must be within its "
+        "limits. Midas(overlaps='separate') moves joints back into their ranges."
     )
 
 
 def _enter_scalar_limits(engine: Engine, qpos: np.ndarray, overlaps: str) -> list[str]:
     """Correct the coordinates of hinges and slides; returns the names of those far beyond."""
     table, model = engine.table, engine.model
-    count = len(table.joint_link)
-    check_tendon_limits(model, table.joint, table.joint_limit, count)
-    limit, joint = table.joint_limit[:count], table.joint[:count]
-    room = np.minimum(1e-3 * table.joint_activation[:count], 1e-5)
+    count = len(table.joints.link)
+    check_tendon_limits(model, table.joints.value, table.joints.limit, count)
+    limit, joint = table.joints.limit[:count], table.joints.value[:count]
+    room = np.minimum(1e-3 * table.joints.activation[:count], 1e-5)
     low, high = limit[:, 0] + room, limit[:, 1] - room
     names = []
     for k in np.flatnonzero((joint < limit[:, 0] - _AT_LIMIT) | (joint > limit[:, 1] + _AT_LIMIT)):
-        name = element(model, _JOINT, engine.links.links[table.joint_link[k]].joint)
-        ends = limit[k] + table.joint_reference[k]
-        at = int(table.joint_qpos[k])
+        name = element(model, _JOINT, engine.links.links[table.joints.link[k]].joint)
+        ends = limit[k] + table.joints.reference[k]
+        at = int(table.joints.qpos[k])
         if not _may_bring_back(engine, overlaps, slice(at, at + 1)):
-            where = joint[k] + table.joint_reference[k]
+            where = joint[k] + table.joints.reference[k]
             _refuse(name, f"is at {where:g}, outside its range {ends[0]:g} to {ends[1]:g}")
         names.append(name)
     inside = np.clip(joint, low, high)
     moved = inside != joint
-    qpos[table.joint_qpos[moved]] = (inside + table.joint_reference[:count])[moved]
+    qpos[table.joints.qpos[moved]] = (inside + table.joints.reference[:count])[moved]
     return names
 
 
@@ -89,12 +89,12 @@ def _enter_ball_limits(engine: Engine, qpos: np.ndarray, overlaps: str) -> list[
     """Bring ball joints into their limits, or refuse those that are beyond."""
     table, model = engine.table, engine.model
     names = []
-    for term in np.flatnonzero(table.turn_kind == LIMIT):
-        joint = engine.links.links[table.turn_link[term]].joint
+    for term in np.flatnonzero(table.turns.kind == LIMIT):
+        joint = engine.links.links[table.turns.link[term]].joint
         at = int(model.jnt_qposadr[joint])
         quaternion = qpos[at : at + 4] / np.linalg.norm(qpos[at : at + 4])
         angle = 2.0 * math.atan2(float(np.linalg.norm(quaternion[1:])), abs(quaternion[0]))
-        limit = 2.0 * math.asin(math.sqrt(table.turn_bound[term]))
+        limit = 2.0 * math.asin(math.sqrt(table.turns.bound[term]))
         end = float(model.jnt_range[joint].max())
         if angle > end + _AT_LIMIT:
             name = element(model, _JOINT, joint)

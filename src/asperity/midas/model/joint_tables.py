@@ -36,7 +36,7 @@ _LEAST_FORCE = 1.0
 def joint_tables(
     model: mujoco.MjModel, links: list[Link], unlimited: Container[int]
 ) -> dict[str, np.ndarray]:
-    """Joint fields of the engine's table; limits of some joints do not count."""
+    """Fields of `JOINTS` for joints; limits of some joints do not count."""
     own = scalar_links(links)
     count = len(own)
     joints = [links[i].joint for i in own]
@@ -69,26 +69,26 @@ def joint_tables(
         return np.array([0.0 if off else np.ravel(values[i])[0] for i in of], dtype=np.float64)
 
     return {
-        "joint_link": np.array(own, dtype=np.int64),
-        "joint_qpos": qpos,
-        "joint_dof": np.array(dof, dtype=np.int64),
-        "joint_reference": reference,
-        "joint_frame": frames,
-        "joint_stiffness": per_joint(model.jnt_stiffness, joints, springs_off),
-        "joint_spring": np.column_stack([spring, spring]),
-        "joint_damping": per_joint(model.dof_damping, dof, dampers_off),
-        "joint_armature": per_joint(model.dof_armature, dof),
-        "joint_friction": per_joint(model.dof_frictionloss, dof, friction_off),
-        "joint_limit": limit,
-        "joint_activation": activation,
-        "joint_barrier": barrier,
+        "link": np.array(own, dtype=np.int64),
+        "qpos": qpos,
+        "dof": np.array(dof, dtype=np.int64),
+        "reference": reference,
+        "frame": frames,
+        "stiffness": per_joint(model.jnt_stiffness, joints, springs_off),
+        "spring": np.column_stack([spring, spring]),
+        "damping": per_joint(model.dof_damping, dof, dampers_off),
+        "armature": per_joint(model.dof_armature, dof),
+        "friction": per_joint(model.dof_frictionloss, dof, friction_off),
+        "limit": limit,
+        "activation": activation,
+        "barrier": barrier,
     }
 
 
 def motor_tables(
     model: mujoco.MjModel, coordinates: np.ndarray, gears: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Motor fields of the engine's table.
+    """Fields of `MOTORS`.
 
     An actuator of MuJoCo pulls its coordinate with ``gear · clamp(gain · ctrl + bias)``, the bias
     affine in length and velocity.
@@ -123,20 +123,21 @@ def motor_tables(
         limit[motor] = ends
     zero = np.zeros(count)
     return {
-        "motor_joint": coordinates,
+        "joint": coordinates,
         **activation_tables(model, gears),
-        "motor_feed": zero.copy(),
-        "motor_position": position,
-        "motor_velocity": velocity,
-        "motor_limit": np.ascontiguousarray(limit),
-        "motor_constant": zero.copy(),
-        "motor_stiffness": zero.copy(),
-        "motor_force": zero.copy(),
+        "feed": zero.copy(),
+        "position": position,
+        "velocity": velocity,
+        "limit": np.ascontiguousarray(limit),
+        "constant": zero.copy(),
+        "stiffness": zero.copy(),
+        "force": zero.copy(),
     }
 
 
 def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, gears: np.ndarray, table: Table) -> None:
     """Bring the part of the motors' forces that controls set up to date."""
+    motors = table.motors
     owner = motor_actuators(model)
     if not len(owner):
         return
@@ -148,10 +149,10 @@ def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, gears: np.ndarray, ta
     affine = model.actuator_biastype[owner] == mujoco.mjtBias.mjBIAS_AFFINE
     bias = np.where(affine, model.actuator_biasprm[owner, 0], 0.0)
     # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
-    reference = table.motor_position * table.joint_reference[table.motor_joint]
-    table.motor_bias[:] = gears * bias + reference
+    reference = motors.position * table.joints.reference[motors.joint]
+    motors.bias[:] = gears * bias + reference
     # Actuators without a control have no inputs at all.
     inputs = np.append(control, 0.0)
     address = np.where(model.actuator_ctrlnum > 0, model.actuator_ctrladr, len(control))
-    table.motor_control[:] = inputs[address[owner]]
-    table.motor_feed[:] = table.motor_bias + table.motor_gain * table.motor_control
+    motors.control[:] = inputs[address[owner]]
+    motors.feed[:] = motors.bias + motors.gain * motors.control

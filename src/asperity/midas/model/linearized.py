@@ -87,7 +87,7 @@ class LinearizedCoordinates:
         return self.first + self.sources.index(source) if source in self.sources else None
 
     def tables(self) -> dict[str, NDArray[np.generic]]:
-        """Fields of the engine's table."""
+        """Fields of `JOINTS` for linearized coordinates."""
         reach = [self._moved_by(source) for source in self.sources]
         starts = np.cumsum([0, *[len(_variables(self._links.links, own)) for own in reach]])
         variables = [_variables(self._links.links, own) for own in reach]
@@ -134,6 +134,7 @@ class LinearizedCoordinates:
 
     def refresh(self, table: Table, data: mujoco.MjData) -> None:
         """Let the coordinates be those of the engine's state, which ``data`` was evaluated at."""
+        joints = table.joints
         if not self.sources:
             return
         value = np.array([self._value(source, data) for source in self.sources])
@@ -145,18 +146,18 @@ class LinearizedCoordinates:
         value -= left
         slopes = self._slopes(table, moment)
         for i in range(len(self.sources)):
-            own = slice(int(table.linear_start[i]), int(table.linear_start[i + 1]))
-            variables = table.linear_variable[own]
-            table.linear_slope[own] = slopes[i, variables]
-            table.linear_origin[own] = table.z[variables]
-        table.linear_value[:] = value
+            own = slice(int(joints.linear_start[i]), int(joints.linear_start[i + 1]))
+            variables = joints.linear_variable[own]
+            joints.linear_slope[own] = slopes[i, variables]
+            joints.linear_origin[own] = table.poses.z[variables]
+        joints.linear_value[:] = value
         own = slice(self.first, None)
-        if table.has_history:
-            table.joint_before[own] += value - table.joint[own]
-            table.joint_older[own] += value - table.joint[own]
+        if table.time.has_history:
+            joints.before[own] += value - joints.value[own]
+            joints.older[own] += value - joints.value[own]
         else:
-            table.joint_rate[own] = moment @ np.asarray(table.qvel)
-        table.joint[own] = value
+            joints.rate[own] = moment @ np.asarray(table.poses.qvel)
+        joints.value[own] = value
 
     def _look_ahead(self, table: Table, value: Floats, moment: Floats) -> None:
         """Let what limits and equalities act on be linear about where the state leads in a step.
@@ -167,19 +168,23 @@ class LinearizedCoordinates:
         own = [i for i, source in enumerate(self.sources) if source.kind in (LIMIT, HELD)]
         if not own:
             return
-        qpos, qvel = np.array(table.qpos), np.array(table.qvel)
-        mujoco.mj_integratePos(self._model, qpos, qvel, float(table.last_step))
+        qpos, qvel = np.array(table.poses.qpos), np.array(table.poses.qvel)
+        mujoco.mj_integratePos(self._model, qpos, qvel, float(table.time.last_step))
         data = self._ahead.at(qpos, qvel)
         for i in own:
             moment[i] = self._moment(self.sources[i], data)
             length = self._value(self.sources[i], data)
-            value[i] = length - float(table.last_step) * float(moment[i] @ qvel)
+            value[i] = length - float(table.time.last_step) * float(moment[i] @ qvel)
 
     def _left(self, table: Table, source: _Source, gap: float) -> float:
         """What a step leaves of an equality's gap."""
         if source.kind != HELD:
             return 0.0
-        return gap * _RECOVERY / (_RECOVERY + float(table.last_step)) if table.has_history else gap
+        return (
+            gap * _RECOVERY / (_RECOVERY + float(table.time.last_step))
+            if table.time.has_history
+            else gap
+        )
 
     def _value(self, source: _Source, data: mujoco.MjData) -> float:
         if source.kind in _TENDONS:
@@ -230,16 +235,18 @@ class LinearizedCoordinates:
         By the velocities of rigid links: angular ones are ω·u = ½ Σ (aᵢ × ȧᵢ)·u, of the rows aᵢ of
         Aᵀ.
         """
-        link_jacobians(table, table.z, table.q, np.ones(len(table.link_kind), np.int64))
-        by_link = np.zeros((len(moment), *table.link_gradient.shape))
-        own = np.zeros((len(moment), len(table.z)))
+        link_jacobians(
+            table.links, table.poses.z, table.poses.q, np.ones(len(table.links.kind), np.int64)
+        )
+        by_link = np.zeros((len(moment), *table.newton.link_gradient.shape))
+        own = np.zeros((len(moment), len(table.poses.z)))
         for i, link in enumerate(self._links.links):
             if link.is_mocap:
                 continue
             dof = int(self._model.jnt_dofadr[link.joint])
-            axes = np.asarray(table.q[i, 1:])
+            axes = np.asarray(table.poses.q[i, 1:])
             if link.kind == SLIDE:
-                own[:, table.link_variable[i]] += moment[:, dof]
+                own[:, table.links.variable[i]] += moment[:, dof]
                 continue
             if link.kind == FREE:
                 by_link[:, i] += np.einsum(
@@ -254,13 +261,13 @@ class LinearizedCoordinates:
                 continue
             by_link[:, i, 1:] += 0.5 * np.cross(spin[:, None], axes[None])
             if link.kind != FREE and link.parent >= 0:
-                above = np.asarray(table.q[link.parent, 1:])
+                above = np.asarray(table.poses.q[link.parent, 1:])
                 by_link[:, link.parent, 1:] -= 0.5 * np.cross(spin[:, None], above[None])
-        kept = np.array(table.link_gradient)
+        kept = np.array(table.newton.link_gradient)
         for r in range(len(moment)):
-            table.link_gradient[:] = by_link[r]
-            reduce_gradient(table, own[r])
-        table.link_gradient[:] = kept
+            table.newton.link_gradient[:] = by_link[r]
+            reduce_gradient(table.links, table.newton, own[r])
+        table.newton.link_gradient[:] = kept
         return own
 
 

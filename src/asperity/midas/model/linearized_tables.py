@@ -32,15 +32,15 @@ def linearized_tables(
     """The joint tables, with the entries of linearized coordinates behind the others."""
     count = len(linearized.sources)
     added: dict[str, Any] = {
-        "joint_reference": np.zeros(count),
-        "joint_limit": np.tile([-np.inf, np.inf], (count, 1)),
-        "joint_activation": np.ones(count),
-        "joint_barrier": np.zeros(count),
-        "joint_spring": np.zeros((count, 2)),
-        "joint_stiffness": np.zeros(count),
-        "joint_damping": np.zeros(count),
-        "joint_armature": np.zeros(count),
-        "joint_friction": np.zeros(count),
+        "reference": np.zeros(count),
+        "limit": np.tile([-np.inf, np.inf], (count, 1)),
+        "activation": np.ones(count),
+        "barrier": np.zeros(count),
+        "spring": np.zeros((count, 2)),
+        "stiffness": np.zeros(count),
+        "damping": np.zeros(count),
+        "armature": np.zeros(count),
+        "friction": np.zeros(count),
     }
     springs = not is_disabled(model, _FLAG.mjDSBL_SPRING)
     dampers = not is_disabled(model, _FLAG.mjDSBL_DAMPER)
@@ -48,17 +48,17 @@ def linearized_tables(
     for k, source in enumerate(linearized.sources):
         i = source.index
         if source.kind == TENDON:
-            added["joint_spring"][k] = model.tendon_lengthspring[i]
-            added["joint_stiffness"][k] = springs * float(np.ravel(model.tendon_stiffness[i])[0])
-            added["joint_damping"][k] = dampers * float(np.ravel(model.tendon_damping[i])[0])
-            added["joint_armature"][k] = model.tendon_armature[i]
-            added["joint_friction"][k] = friction * model.tendon_frictionloss[i]
+            added["spring"][k] = model.tendon_lengthspring[i]
+            added["stiffness"][k] = springs * float(np.ravel(model.tendon_stiffness[i])[0])
+            added["damping"][k] = dampers * float(np.ravel(model.tendon_damping[i])[0])
+            added["armature"][k] = model.tendon_armature[i]
+            added["friction"][k] = friction * model.tendon_frictionloss[i]
         elif source.kind == LIMIT:
-            added["joint_spring"][k] = model.tendon_range[i]
-            added["joint_stiffness"][k] = _TAUT / max(float(model.tendon_invweight0[i]), 1e-9)
+            added["spring"][k] = model.tendon_range[i]
+            added["stiffness"][k] = _TAUT / max(float(model.tendon_invweight0[i]), 1e-9)
         elif source.kind == DOF:
-            added["joint_armature"][k] = model.dof_armature[i]
-            added["joint_friction"][k] = friction * model.dof_frictionloss[i]
+            added["armature"][k] = model.dof_armature[i]
+            added["friction"][k] = friction * model.dof_frictionloss[i]
     tables = dict(joints)
     for name, values in added.items():
         tables[name] = np.ascontiguousarray(np.concatenate([joints[name], values]))
@@ -105,7 +105,7 @@ def add_actuators(
     damped = not is_disabled(model, _FLAG.mjDSBL_DAMPER)
     for motor, i in enumerate(motor_actuators(model)):
         coordinate, square = coordinates[motor], gears[motor] ** 2
-        joints["joint_armature"][coordinate] += square * model.actuator_armature[i]
-        joints["joint_damping"][coordinate] += (
+        joints["armature"][coordinate] += square * model.actuator_armature[i]
+        joints["damping"][coordinate] += (
             damped * square * float(np.ravel(model.actuator_damping[i])[0])
         )

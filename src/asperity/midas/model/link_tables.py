@@ -1,4 +1,4 @@
-"""Fields of the engine's table from links and shapes; `asperity.midas.engine_layout` says which."""
+"""Fields of the engine's tables from links and shapes (`asperity.midas.model.model_layout`)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def is_linear(links: list[Link]) -> bool:
 def link_fields(
     model: mujoco.MjModel, links: list[Link], shapes: Shapes, rigidity: float
 ) -> dict[str, Any]:
-    """Links, their change of variables and mass."""
+    """Fields of `LINKS`: their change of variables and mass."""
     count = len(links)
     sizes = [variable_count(link.kind) for link in links]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -71,12 +71,12 @@ def link_fields(
         return np.ascontiguousarray(np.array(values, dtype=np.float64).reshape(count, *shape))
 
     return {
-        "link_parent": np.array(
+        "parent": np.array(
             [link.parent if link.parent >= 0 else count for link in links], dtype=np.int64
         ),
-        "link_kind": np.array([link.kind for link in links], dtype=np.int64),
-        "link_tree": tree,
-        "link_variable": first,
+        "kind": np.array([link.kind for link in links], dtype=np.int64),
+        "tree": tree,
+        "variable": first,
         "tree_variable": first[np.searchsorted(tree, np.arange(len(trees) + 1))],
         "transfer": stacked([part[0] for part in parts], 4, 4),
         "slide_direction": stacked([part[1] for part in parts], 3),
@@ -84,17 +84,17 @@ def link_fields(
         "own_row": stacked(
             [np.eye(4) if link.kind == SLIDE else own_rows(link) for link in links], 4, 4
         ),
-        "link_joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
+        "joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
         "mass": stacked([link.inertia for link in links], 4, 4),
         "slender_axis": stacked([_slender_axes(link)[0] for link in links], 3),
         "slender_side": stacked([_slender_axes(link)[1:] for link in links], 2, 3),
-        "link_pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
+        "pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
-        "link_qpos": _addresses(model.jnt_qposadr, links),
-        "link_dof": _addresses(model.jnt_dofadr, links),
-        "link_centre": stacked([link.centre for link in links], 3),
-        "link_turn": stacked([link.turn for link in links], 3, 3),
+        "qpos": _addresses(model.jnt_qposadr, links),
+        "dof": _addresses(model.jnt_dofadr, links),
+        "centre": stacked([link.centre for link in links], 3),
+        "turn": stacked([link.turn for link in links], 3, 3),
         "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
         "chain_variable": np.concatenate([np.zeros(0, np.int64), *chains]).astype(np.int64),
         "jacobian": np.zeros((sum(lengths), 4, 3)),
@@ -209,7 +209,7 @@ def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
 
 
 def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> dict[str, int]:
-    """Sizes of the engine's table, of which so many coordinates are linearized."""
+    """Sizes of the engine's tables; so many coordinates are linearized."""
     joints = sum(link.kind in (HINGE, SLIDE) for link in links)
     # No chain of variables is longer than its tree's.
     in_tree = np.bincount(
@@ -229,14 +229,15 @@ def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> di
 
 def shape_fields(
     model: mujoco.MjModel, shapes: Shapes, links: list[Link], held: dict[str, np.ndarray]
-) -> dict[str, Any]:
+) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
     """Surfaces, pairs of shapes and of links that may touch or are held, and their numbers.
 
-    ``held`` has pairs of links, by the name of the field that shall have the pairs' numbers.
+    ``held`` has pairs of links, by the name of the table that shall have the pairs' numbers.
+    Returns the fields by their tables, and sizes.
     """
     world = len(links)
-    fields: dict[str, Any] = surface_tables(shapes)
-    owner, rest = fields["vertex_link"], fields["vertex_rest"]
+    surfaces: dict[str, Any] = surface_tables(shapes)
+    owner, rest = surfaces["vertex_link"], surfaces["vertex_rest"]
     moving = int(np.searchsorted(owner, world))
     ends = np.array(
         [[shapes.link[a], shapes.link[b] if b >= 0 else world] for a, b in shapes.pair_shape],
@@ -249,32 +250,45 @@ def shape_fields(
     block = np.full(len(ends), -1, np.int64)
     block[both] = label.reshape(-1)
     radius = np.array([link.size for link in links], dtype=np.float64)
-    reach = np.linalg.norm(rest[:moving, 1:], axis=1) + fields["vertex_radius"][:moving]
+    reach = np.linalg.norm(rest[:moving, 1:], axis=1) + surfaces["vertex_radius"][:moving]
     np.maximum.at(radius, owner[:moving], reach)
-    for name in ("vertex_now", "vertex_trial", "vertex_low", "vertex_high", "vertex_start"):
-        fields[name] = np.zeros((len(owner), 3))
-        fields[name][moving:] = rest[moving:, 1:]
-    fields["moving_vertices"] = moving
-    fields["pair_block"] = block[: starts[0]].copy()
-    fields["surface_velocity"] = shapes.surface_velocity
-    fields |= face_tables(shapes, fields)
-    return {
-        **fields,
-        **tree_tables(fields),
-        "radius": radius,
-        "pair_shape": shapes.pair_shape,
-        "pair_friction": shapes.pair_friction,
-        "pair_stiction": shapes.pair_stiction,
-        "pair_dissipation": shapes.pair_dissipation,
-        **{
-            name: block[start : start + len(pairs)].copy()
-            for start, (name, pairs) in zip(starts, held.items(), strict=False)
-        },
+
+    def positions() -> np.ndarray:
+        """Of vertices, of which those do not move that are fixed in the world."""
+        found = np.zeros((len(owner), 3))
+        found[moving:] = rest[moving:, 1:]
+        return found
+
+    surfaces["moving_vertices"] = moving
+    surfaces["surface_velocity"] = shapes.surface_velocity
+    planes, faces = face_tables(shapes, surfaces)
+    pairs = {
+        **faces,
+        "block": block[: starts[0]].copy(),
+        "shape": shapes.pair_shape,
+        "friction": shapes.pair_friction,
+        "stiction": shapes.pair_stiction,
+        "dissipation": shapes.pair_dissipation,
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
+    }
+    fields = {
+        "shapes": {**surfaces, **planes},
+        "pairs": pairs,
+        "links": {"radius": radius},
+        "vertices": {"now": positions(), "trial": positions()},
+        "boxes": {"low": positions(), "high": positions(), "start": positions()},
+        "box_trees": tree_tables(surfaces),
+        "relative": relative_tables(model, shapes, links, blocks, surfaces, pairs),
+        **{
+            name: {"block": block[start : start + len(own)].copy()}
+            for start, (name, own) in zip(starts, held.items(), strict=False)
+        },
+    }
+    sizes = {
         "blocks": len(blocks),
         "vertices": len(owner),
         "moving": moving,
         "shapes": len(shapes.link),
         "thirds": THIRDS * len(shapes.pair_shape),
-        **relative_tables(model, shapes, links, blocks, fields),
     }
+    return fields, sizes

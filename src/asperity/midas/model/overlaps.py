@@ -37,7 +37,7 @@ def of_one_mechanism(engine: Engine, pair: int, *, half_spaces: bool = False) ->
     floats is connected to nothing else. Half-spaces are the world's if they count at all.
     """
     roots = [_root(engine, geom) for geom in engine.pair_geoms(pair)]
-    if engine.table.pair_shape[pair, 1] < 0:
+    if engine.table.pairs.shape[pair, 1] < 0:
         return half_spaces and roots[0] >= 0
     return roots[0] == roots[1]
 

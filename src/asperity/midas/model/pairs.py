@@ -27,14 +27,14 @@ def pair_ends(
 
 def pair_geoms(table: Table, shapes: Shapes, pair: int) -> tuple[int, int]:
     """Geoms of a pair of shapes."""
-    a, b = (int(i) for i in table.pair_shape[pair])
+    a, b = (int(i) for i in table.pairs.shape[pair])
     other = shapes.geom[b] if b >= 0 else shapes.plane_geom[-1 - b]
     return int(shapes.geom[a]), int(other)
 
 
 def pair_links(table: Table, shapes: Shapes, pair: int) -> LinkPair:
     """Links of a pair of shapes."""
-    a, b = (int(i) for i in table.pair_shape[pair])
+    a, b = (int(i) for i in table.pairs.shape[pair])
     one, other = int(shapes.link[a]), int(shapes.link[b]) if b >= 0 else b
     return min(one, other), max(one, other)
 
@@ -43,21 +43,13 @@ def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> No
     """Let links pass through each other from now on."""
     gone = set(pairs)
     kept = np.array(
-        [pair_links(table, shapes, pair) not in gone for pair in range(len(table.pair_shape))],
+        [pair_links(table, shapes, pair) not in gone for pair in range(len(table.pairs.shape))],
         dtype=bool,
     )
-    for name in (
-        "pair_shape",
-        "pair_activation",
-        "pair_friction",
-        "pair_stiction",
-        "pair_dissipation",
-        "pair_block",
-        "pair_faces",
-        "pair_plane",
-        "pair_form",
-    ):
-        setattr(table, name, getattr(table, name)[kept].copy())
+    own = table.pairs
+    for name, field in own.layout.fields.items():
+        if field.ndim > 0 and name != "block_link":
+            setattr(own, name, getattr(own, name)[kept].copy())
     # Whatever is listed has other numbers now.
-    table.candidates = table.friction_pairs = table.listed = 0
-    table.friction_schedule[:] = 0
+    table.candidates.count = table.friction.count = table.boxes.listed = 0
+    table.schedule.friction_schedule[:] = 0

@@ -1,7 +1,8 @@
-"""Fields of the engine's table for pairs of links of one tree, looked at from one of them."""
+"""Fields of `RELATIVE`: pairs of links of one tree, looked at from one of them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import mujoco
@@ -19,22 +20,23 @@ def relative_tables(
     shapes: Shapes,
     links: list[Link],
     pairs: NDArray[np.int64],
-    surface: dict[str, Any],
+    surface: Mapping[str, Any],
+    pair_fields: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Fields of `asperity.midas.lists.relative_paths`, for all pairs of links that may touch.
+    """Fields of `RELATIVE`, for all pairs of links that may touch.
 
     Parameters
     ----------
     pairs : array, shape (p, 2)
         Pairs of links, those among them that are merely held as well.
-    surface : dict
-        Fields of the links' surfaces, and of their pairs.
+    surface, pair_fields : mapping
+        Fields of `SHAPES` and of `PAIRS`.
     """
     pairs = pairs.reshape(-1, 2)
     roots = _roots(model, links)
     together = roots[pairs[:, 0]] == roots[pairs[:, 1]]
     # Round shapes above faces are looked for where they are in the world.
-    level = surface["pair_block"][surface["pair_faces"][:, 0] >= 0]
+    level = pair_fields["block"][pair_fields["faces"][:, 0] >= 0]
     together[level[level >= 0]] = False
     folds = np.zeros(len(links), np.int64)
     folds[roots[pairs[together, 0]]] = 1
@@ -58,21 +60,21 @@ def relative_tables(
         "link_stretch": np.ones(len(links)),
         "link_drift": np.zeros(len(links)),
         "q_listed": np.zeros((len(links), 4, 3)),
-        "relative": 0,
-        "keeps_relative": 0,
-        "relative_link": np.where(together[:, None], ordered, -1),
-        "relative_first": np.zeros(count, np.int64),
-        "relative_next": np.zeros(len(shapes.pair_shape), np.int64),
-        "relative_state": np.zeros(count, np.int64),
-        "relative_found": np.zeros(count, np.int64),
-        "relative_kept": np.zeros(count, np.int64),
-        "relative_start": np.zeros((count, 4, 3)),
-        "relative_path": np.zeros((count, 4, 3)),
-        "relative_pivot": np.zeros((count, 3)),
-        "relative_width": np.zeros((count, 2)),
-        "relative_radius": radius[pairs].sum(axis=1),
-        "relative_reach": np.zeros(count),
-        "relative_room": np.zeros(count),
+        "any": 0,
+        "keeps_any": 0,
+        "link": np.where(together[:, None], ordered, -1),
+        "first": np.zeros(count, np.int64),
+        "next": np.zeros(len(shapes.pair_shape), np.int64),
+        "state": np.zeros(count, np.int64),
+        "found": np.zeros(count, np.int64),
+        "kept": np.zeros(count, np.int64),
+        "start": np.zeros((count, 4, 3)),
+        "path": np.zeros((count, 4, 3)),
+        "pivot": np.zeros((count, 3)),
+        "width": np.zeros((count, 2)),
+        "radius": radius[pairs].sum(axis=1),
+        "reach": np.zeros(count),
+        "room": np.zeros(count),
     }
 
 

@@ -282,7 +282,7 @@ def _contact(
 
 
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
-    """Vertices, edges and faces of all shapes in one numbering, for the engine's table."""
+    """Vertices, edges and faces of all shapes in one numbering: fields of `SHAPES`."""
     rest, owner, area, edges, edge_areas, faces = [], [], [], [], [], []
     radii = []
     starts = {"vertex": [0], "edge": [0], "face": [0]}
@@ -309,19 +309,17 @@ def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
 
     own_first = np.array(starts["vertex"][:-1], dtype=np.int64).reshape(-1, 1, 1)
     tables = {
-        "shape_anchor": np.ascontiguousarray(
-            np.where(shapes.anchor >= 0, shapes.anchor + own_first, -1)
-        ),
-        "shape_area": np.array(shapes.area, dtype=np.float64),
+        "anchor": np.ascontiguousarray(np.where(shapes.anchor >= 0, shapes.anchor + own_first, -1)),
+        "area": np.array(shapes.area, dtype=np.float64),
         "vertex_rest": joined(rest, 4, np.float64),
         "vertex_link": joined(owner, 0, np.int64),
         "vertex_area": joined(area, 0, np.float64),
         "vertex_radius": joined(radii, 0, np.float64),
-        "shape_radius": np.array(shapes.radius, dtype=np.float64),
+        "radius": np.array(shapes.radius, dtype=np.float64),
         "edge": joined(edges, 2, np.int64),
         "edge_area": joined(edge_areas, 0, np.float64),
         "face": joined(faces, 3, np.int64),
-        **{f"shape_{name}": np.array(start, np.int64) for name, start in starts.items()},
+        **{f"{name}_start": np.array(start, np.int64) for name, start in starts.items()},
     }
     ends = tables["vertex_rest"][tables["edge"], 1:]
     tables["edge_square"] = np.sum((ends[:, 0] - ends[:, 1]) ** 2, axis=1)

@@ -63,9 +63,10 @@ def feed_state_gains(
     table : Table
         The engine's, with the controls of all motors.
     """
+    motors = table.motors
     for i in actuators:
         motor = int(model.actuator_outadr[i])
-        control = float(table.motor_control[motor])
+        control = float(motors.control[motor])
         if int(model.actuator_dyntype[i]) == _NO_DYNAMICS:
             input_ = control
         else:
@@ -73,7 +74,7 @@ def feed_state_gains(
         if int(model.actuator_dyntype[i]) == _MUSCLE_DYNAMICS:
             # Its activation goes on at this rate, as MuJoCo's does.
             parameters = np.ascontiguousarray(model.actuator_dynprm[i, :3])
-            table.motor_control[motor] = mujoco.mju_muscleDynamics(control, input_, parameters)
+            motors.control[motor] = mujoco.mju_muscleDynamics(control, input_, parameters)
         length, speed = float(state.actuator_length[motor]), float(state.actuator_velocity[motor])
         size = float(np.ptp(model.actuator_lengthrange[motor])) or 1.0
         small, quick = _SHARE * size, 10.0 * _SHARE * size
@@ -85,14 +86,14 @@ def feed_state_gains(
         damping = (force(length, speed + quick) - force(length, speed - quick)) / (2.0 * quick)
         stiffness, damping = min(stiffness, 0.0), min(damping, 0.0)
         gear = float(gears[motor])
-        reference = gear * float(table.joint_reference[table.motor_joint[motor]])
-        table.motor_position[motor] = gear * gear * stiffness
-        table.motor_velocity[motor] = gear * gear * damping
-        table.motor_gain[motor] = gear * _gain(model, i, length, speed)
-        table.motor_bias[motor] = gear * (
+        reference = gear * float(table.joints.reference[motors.joint[motor]])
+        motors.position[motor] = gear * gear * stiffness
+        motors.velocity[motor] = gear * gear * damping
+        motors.gain[motor] = gear * _gain(model, i, length, speed)
+        motors.bias[motor] = gear * (
             _bias(model, i, length, speed) + stiffness * (reference - length) - damping * speed
         )
-        table.motor_feed[motor] = table.motor_bias[motor] + table.motor_gain[motor] * input_
+        motors.feed[motor] = motors.bias[motor] + motors.gain[motor] * input_
 
 
 def _gain(model: mujoco.MjModel, i: int, length: float, speed: float) -> float:

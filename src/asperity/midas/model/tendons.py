@@ -61,7 +61,7 @@ def member_tables(
     couplings: NDArray[np.int64],
     further: Iterable[tuple[int, int]],
     turned: Iterable[int],
-) -> dict[str, NDArray[np.generic]]:
+) -> dict[str, dict[str, NDArray[np.generic]]]:
     """Joints that every coordinate is made of, and pairs of links that coordinates couple.
 
     ``further`` are pairs of links that are coupled besides, ``turned`` links with terms of their
@@ -91,9 +91,8 @@ def member_tables(
     for i in reversed(range(len(links))):
         if link_crossed[i] and links[i].parent >= 0:
             link_crossed[links[i].parent] = 1
-    return {
-        "joint_crossed": joint_crossed,
-        "link_crossed": link_crossed,
+    joints: dict[str, NDArray[np.generic]] = {
+        "crossed": joint_crossed,
         "member_start": np.cumsum([0, *map(len, members)]).astype(np.int64),
         "member_joint": np.array([joint for joint, _ in flat], dtype=np.int64),
         "member_weight": np.array([weight for _, weight in flat], dtype=np.float64),
@@ -101,6 +100,7 @@ def member_tables(
             sorted({(own[a], own[b]) for a, b in pairs} | set(further)), dtype=np.int64
         ).reshape(-1, 2),
     }
+    return {"joints": joints, "links": {"crossed": link_crossed}}
 
 
 def tendon_tables(
@@ -122,22 +122,22 @@ def tendon_tables(
         first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
         reference = sum(
             float(model.wrap_prm[at])
-            * float(joints["joint_reference"][number[int(model.wrap_objid[at])]])
+            * float(joints["reference"][number[int(model.wrap_objid[at])]])
             for at in range(first, first + count)
         )
         limited = bool(model.tendon_limited[tendon]) and not limits_off and tendon not in held
         limit = model.tendon_range[tendon] - reference if limited else np.array([-np.inf, np.inf])
         activation = min(_ACTIVATION, _RANGE_SHARE * float(np.ptp(limit))) if limited else 1.0
-        added["joint_reference"].append(reference)
-        added["joint_limit"].append(limit)
-        added["joint_activation"].append(activation)
-        added["joint_barrier"].append(max(weight, _LEAST_FORCE) if limited else 0.0)
-        added["joint_spring"].append(model.tendon_lengthspring[tendon] - reference)
+        added["reference"].append(reference)
+        added["limit"].append(limit)
+        added["activation"].append(activation)
+        added["barrier"].append(max(weight, _LEAST_FORCE) if limited else 0.0)
+        added["spring"].append(model.tendon_lengthspring[tendon] - reference)
         for name, value, off in (
-            ("joint_stiffness", model.tendon_stiffness[tendon], springs_off),
-            ("joint_damping", model.tendon_damping[tendon], dampers_off),
-            ("joint_armature", model.tendon_armature[tendon], False),
-            ("joint_friction", model.tendon_frictionloss[tendon], friction_off),
+            ("stiffness", model.tendon_stiffness[tendon], springs_off),
+            ("damping", model.tendon_damping[tendon], dampers_off),
+            ("armature", model.tendon_armature[tendon], False),
+            ("friction", model.tendon_frictionloss[tendon], friction_off),
         ):
             added[name].append(0.0 if off else float(np.ravel(value)[0]))
     tables = dict(joints)
@@ -149,15 +149,15 @@ def tendon_tables(
 
 
 _FIELDS = (
-    "joint_reference",
-    "joint_limit",
-    "joint_activation",
-    "joint_barrier",
-    "joint_spring",
-    "joint_stiffness",
-    "joint_damping",
-    "joint_armature",
-    "joint_friction",
+    "reference",
+    "limit",
+    "activation",
+    "barrier",
+    "spring",
+    "stiffness",
+    "damping",
+    "armature",
+    "friction",
 )
 
 

@@ -18,8 +18,8 @@ _RANGE_SHARE = 1e-2
 _STRAIN = 1e-4
 
 
-def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic]]:
-    """Fields of the engine's table, but for `turn_block`."""
+def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, dict[str, NDArray[np.generic]]]:
+    """Fields of `TURNS`, but for ``block``, and of `HOLDS`, by the name of the table."""
     flags = int(model.opt.disableflags)
     bit = mujoco.mjtDisableBit
     turns: list[tuple[int, int, NDArray[np.float64], float, float, float]] = []
@@ -52,18 +52,22 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
             scale = torque * min(_ACTIVATION, _RANGE_SHARE * limit) / width
             turns.append((i, LIMIT, link.turn.copy(), scale, bound, width))
     return {
-        "turn_link": np.array([turn[0] for turn in turns], dtype=np.int64),
-        "turn_kind": np.array([turn[1] for turn in turns], dtype=np.int64),
-        "turn_frame": np.array([turn[2] for turn in turns], dtype=np.float64).reshape(-1, 3, 3),
-        "turn_scale": np.array([turn[3] for turn in turns], dtype=np.float64),
-        "turn_bound": np.array([turn[4] for turn in turns], dtype=np.float64),
-        "turn_width": np.array([turn[5] for turn in turns], dtype=np.float64),
-        "turn_rows": np.zeros((3, 3)),
-        "hold_link": np.array([hold[0] for hold in holds], dtype=np.int64),
-        "hold_kind": np.array([hold[1] for hold in holds], dtype=np.int64),
-        "hold_side": np.array([hold[2] for hold in holds], dtype=np.float64).reshape(-1, 4),
-        "hold_target": np.array([hold[3] for hold in holds], dtype=np.float64).reshape(-1, 3),
-        "hold_scale": np.array([hold[4] for hold in holds], dtype=np.float64),
+        "turns": {
+            "link": np.array([turn[0] for turn in turns], dtype=np.int64),
+            "kind": np.array([turn[1] for turn in turns], dtype=np.int64),
+            "frame": np.array([turn[2] for turn in turns], dtype=np.float64).reshape(-1, 3, 3),
+            "scale": np.array([turn[3] for turn in turns], dtype=np.float64),
+            "bound": np.array([turn[4] for turn in turns], dtype=np.float64),
+            "width": np.array([turn[5] for turn in turns], dtype=np.float64),
+            "rows": np.zeros((3, 3)),
+        },
+        "holds": {
+            "link": np.array([hold[0] for hold in holds], dtype=np.int64),
+            "kind": np.array([hold[1] for hold in holds], dtype=np.int64),
+            "side": np.array([hold[2] for hold in holds], dtype=np.float64).reshape(-1, 4),
+            "target": np.array([hold[3] for hold in holds], dtype=np.float64).reshape(-1, 3),
+            "scale": np.array([hold[4] for hold in holds], dtype=np.float64),
+        },
     }
 
 

@@ -20,7 +20,8 @@ import math
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.joint_terms import limit_gap
 from asperity.midas.energy.potentials import barrier_slopes
-from asperity.midas.geometry.distances import EDGE_EDGE, VERTEX_PLANE, mollifier, plane_number
+from asperity.midas.geometry.distances import mollifier
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
 
@@ -72,42 +73,39 @@ def _ratio_of(force: float) -> float:
 @compiled
 def _ratio_ahead(engine: Table, i: int, distance: float) -> float:
     """D/d̂ of a candidate at the end of ``vertex_move``, along its present normal."""
+    candidates = engine.candidates
     move = 0.0
-    kind = engine.candidate_kind[i]
+    kind = candidates.kind[i]
     vertices = 1 if kind == VERTEX_PLANE else 4
     for corner in range(vertices):
-        vertex = engine.candidate_vertex[i, corner]
+        vertex = candidates.vertex[i, corner]
         along = 0.0
         for k in range(3):
-            along += engine.vertex_move[vertex, k] * engine.candidate_arm[i, k]
-        move += engine.candidate_coefficient[i, corner] * along
+            along += engine.vertices.move[vertex, k] * candidates.arm[i, k]
+        move += candidates.coefficient[i, corner] * along
     if kind > VERTEX_PLANE:
-        face = engine.plane_corner[plane_number(kind, engine.candidate_vertex[i, 3])]
+        face = engine.shapes.plane_corner[plane_number(kind, candidates.vertex[i, 3])]
         if face[0] >= 0:
-            one = engine.candidate_coefficient[i, 4]
-            other = engine.candidate_coefficient[i, 5]
+            one = candidates.coefficient[i, 4]
+            other = candidates.coefficient[i, 5]
             for k in range(3):
-                foot = (1.0 - one - other) * engine.vertex_move[face[0], k]
-                foot += one * engine.vertex_move[face[1], k]
-                foot += other * engine.vertex_move[face[2], k]
-                move -= foot * engine.candidate_arm[i, k]
-    activation = engine.pair_activation[engine.candidate_pair[i]]
+                foot = (1.0 - one - other) * engine.vertices.move[face[0], k]
+                foot += one * engine.vertices.move[face[1], k]
+                foot += other * engine.vertices.move[face[2], k]
+                move -= foot * candidates.arm[i, k]
+    activation = engine.pairs.activation[candidates.pair[i]]
     return (distance + move / distance) / activation
 
 
 @compiled
 def _is_parallel(engine: Table, i: int) -> bool:
-    if engine.candidate_kind[i] != EDGE_EDGE:
+    if engine.candidates.kind[i] != EDGE_EDGE:
         return False
-    v = engine.candidate_vertex[i]
     factor = mollifier(
-        v[0],
-        v[1],
-        v[2],
-        v[3],
-        engine.vertex_now,
-        engine.candidate_threshold[i],
-        engine.mollifier_slope,
+        candidate_stencil(engine.candidates, i),
+        engine.vertices.now,
+        engine.candidates.threshold[i],
+        engine.work.mollifier_slope,
     )
     return factor < _PARALLEL
 
@@ -115,13 +113,13 @@ def _is_parallel(engine: Table, i: int) -> bool:
 @compiled
 def forget_anchors(engine: Table) -> None:
     """Let all barriers be linearized where they are."""
-    for run in range(engine.runs):
-        if engine.run_anchored[run] == 1:
-            for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-                engine.candidate_anchor[i] = 0.0
-            engine.run_anchored[run] = 0
-    engine.joint_anchor[:, :] = 0.0
-    engine.anchored = 0
+    for run in range(engine.runs.count):
+        if engine.runs.anchored[run] == 1:
+            for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+                engine.candidates.anchor[i] = 0.0
+            engine.runs.anchored[run] = 0
+    engine.joints.anchor[:, :] = 0.0
+    engine.newton.anchored = 0
 
 
 @compiled
@@ -147,30 +145,30 @@ def _choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
 @compiled
 def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     """Choose where a candidate's barrier is linearized; whether not here, and whether anew."""
-    before = engine.candidate_anchor[i]
-    distance = math.sqrt(engine.candidate_square[i])
-    ratio = distance / engine.pair_activation[engine.candidate_pair[i]]
+    before = engine.candidates.anchor[i]
+    distance = math.sqrt(engine.candidates.square[i])
+    ratio = distance / engine.pairs.activation[engine.candidates.pair[i]]
     ahead = _ratio_ahead(engine, i, distance)
     if before == 0.0 and (ahead > 1.0 - _LEAST or _is_parallel(engine, i)):
         return False, False
     anchor = _choose_anchor(before, ratio, ahead)
-    engine.candidate_anchor[i] = anchor
+    engine.candidates.anchor[i] = anchor
     return anchor > 0.0, anchor != before
 
 
 @compiled
-def _anticipate_limits(engine: Table) -> tuple[int, bool]:
+def _anticipate_limits(joints: Table) -> tuple[int, bool]:
     """Choose where limits are linearized; how many have an anchor, and whether one is new."""
     anchored = 0
     new = False
-    for joint in range(engine.joint_now.size):
-        width = engine.joint_activation[joint]
-        for side in range(2 if engine.joint_barrier[joint] > 0.0 else 0):
-            ratio = limit_gap(engine, joint, side, engine.joint_now[joint]) / width
-            ahead = limit_gap(engine, joint, side, engine.joint_trial[joint]) / width
-            before = engine.joint_anchor[joint, side]
+    for joint in range(joints.now.size):
+        width = joints.activation[joint]
+        for side in range(2 if joints.barrier[joint] > 0.0 else 0):
+            ratio = limit_gap(joints, joint, side, joints.now[joint]) / width
+            ahead = limit_gap(joints, joint, side, joints.trial[joint]) / width
+            before = joints.anchor[joint, side]
             anchor = _choose_anchor(before, ratio, ahead)
-            engine.joint_anchor[joint, side] = anchor
+            joints.anchor[joint, side] = anchor
             new = new or anchor != before
             if anchor > 0.0:
                 anchored += 1
@@ -180,23 +178,24 @@ def _anticipate_limits(engine: Table) -> tuple[int, bool]:
 @entry_point(PART)
 def anticipate_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Choose where barriers of some runs are linearized; 1 if that is new."""
+    runs = engine.runs
     anchored = 0
     new = 0
-    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
+    for run in range(part * RUNS, min((part + 1) * RUNS, runs.count)):
         if (
-            engine.run_anchored[run] == 0
-            and engine.run_least[run] - move_of_run(engine, run) >= engine.run_activation[run]
+            runs.anchored[run] == 0
+            and runs.least[run] - move_of_run(runs, run) >= runs.activation[run]
         ):
             continue
         wake(engine, run)
-        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+        for i in range(runs.begin[run], runs.begin[run + 1]):
             is_anchored, is_new = _anchor(engine, i)
             if is_new:
                 new = 1
             if is_anchored:
                 anchored += 1
-                engine.run_anchored[run] = 1
-    engine.part_value[part] = anchored
+                runs.anchored[run] = 1
+    engine.parts.value[part] = anchored
     return new
 
 
@@ -207,10 +206,10 @@ def anticipate(engine: Table) -> bool:
     Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
     used.
     """
-    anchored, new = _anticipate_limits(engine)
-    parts = count_parts(engine.runs, RUNS)
-    new = do_parts(engine, engine.anticipate_part, parts) == 1 or new
-    engine.anchored = anchored + int(sum_of_parts(engine, parts))
+    anchored, new = _anticipate_limits(engine.joints)
+    parts = count_parts(engine.runs.count, RUNS)
+    new = do_parts(engine, engine.entries.anticipate_part, parts) == 1 or new
+    engine.newton.anchored = anchored + int(sum_of_parts(engine, parts))
     return new
 
 

@@ -140,18 +140,20 @@ def _turn_on_hinge(
 @compiled
 def follow_arcs(engine: Table) -> None:
     """Carry the trial state, whose links are placed by its variables, to the arcs."""
-    straight = engine.q_straight
-    for link in range(engine.link_kind.size):
+    links = engine.links
+    poses = engine.poses
+    straight = poses.q_straight
+    for link in range(links.kind.size):
         for i in range(4):
             for k in range(3):
-                straight[link, i, k] = engine.q_trial[link, i, k]
-    work = engine.arc_work
-    for link in range(engine.link_kind.size):
-        kind = engine.link_kind[link]
-        start = engine.link_variable[link]
-        now = engine.q_now[link, 1:]
-        ahead = engine.q_trial[link, 1:]
-        p = engine.link_parent[link]
+                straight[link, i, k] = poses.q_trial[link, i, k]
+    work = engine.newton.arc_work
+    for link in range(links.kind.size):
+        kind = links.kind[link]
+        start = links.variable[link]
+        now = poses.q_now[link, 1:]
+        ahead = poses.q_trial[link, 1:]
+        p = links.parent[link]
         if kind == SLIDE:
             # Of its axes only, which is what others are turned by.
             for i in range(3):
@@ -159,16 +161,16 @@ def follow_arcs(engine: Table) -> None:
                     ahead[i, k] = 0.0
                     for j in range(3):
                         ahead[i, k] += (
-                            engine.transfer[link, 1 + i, 1 + j] * engine.q_trial[p, 1 + j, k]
+                            links.transfer[link, 1 + i, 1 + j] * poses.q_trial[p, 1 + j, k]
                         )
             continue
         if kind == HINGE:
             _turn_on_hinge(
                 now,
-                engine.q_now[p, 1:],
+                poses.q_now[p, 1:],
                 straight[p, 1:],
-                engine.q_trial[p, 1:],
-                engine.joint_frame[engine.link_joint[link]],
+                poses.q_trial[p, 1:],
+                engine.joints.frame[links.joint[link]],
                 ahead,
                 work,
             )
@@ -177,13 +179,13 @@ def follow_arcs(engine: Table) -> None:
         if kind == FREE:
             for i in range(1, 4):
                 for k in range(3):
-                    engine.z_trial[start + 3 * i + k] = engine.q_trial[link, i, k]
+                    poses.z_trial[start + 3 * i + k] = poses.q_trial[link, i, k]
             continue
         held = 2 if kind == HINGE else 1
         for vector in range(held, 4):
             for k in range(3):
                 value = 0.0
                 for i in range(1, 4):
-                    value += engine.own_row[link, vector, i] * engine.q_trial[link, i, k]
-                engine.z_trial[start + 3 * (vector - held) + k] = value
-    place_links(engine, engine.z_trial, engine.q_trial)
+                    value += links.own_row[link, vector, i] * poses.q_trial[link, i, k]
+                poses.z_trial[start + 3 * (vector - held) + k] = value
+    place_links(links, poses.z_trial, poses.q_trial)

@@ -37,12 +37,12 @@ MOST_DAMPING = 1e12
 @entry_point(types.int64(MIDAS.type, types.int64))
 def find_direction(engine: Table, _unused: int) -> int:
     """Fill the direction from the assembled gradient and Hessian; returns 0, or 1 if that fails."""
-    gradient = engine.gradient
+    gradient = engine.newton.gradient
     # Massless links between the joints of a body may leave a variable without stiffness.
     for i in range(gradient.size):
-        at = engine.row_start[i + 1] - 1
-        engine.factor[at] += 1e-13 * engine.factor[at]
-    engine.factorizations += 1
+        at = engine.factor.row_start[i + 1] - 1
+        engine.factor.values[at] += 1e-13 * engine.factor.values[at]
+    engine.counts.factorizations += 1
     if factorize(engine) != 0:
         return 1
     solve_again(engine)
@@ -52,11 +52,11 @@ def find_direction(engine: Table, _unused: int) -> int:
 @compiled
 def solve_again(engine: Table) -> None:
     """Fill the direction from the gradient and the factor at hand."""
-    for i in range(engine.gradient.size):
-        engine.right[engine.variable_row[i]] = -engine.gradient[i]
+    for i in range(engine.newton.gradient.size):
+        engine.factor.right[engine.factor.variable_row[i]] = -engine.newton.gradient[i]
     solve(engine)
-    for i in range(engine.gradient.size):
-        engine.direction[i] = engine.right[engine.variable_row[i]]
+    for i in range(engine.newton.gradient.size):
+        engine.newton.direction[i] = engine.factor.right[engine.factor.variable_row[i]]
 
 
 @compiled
@@ -67,26 +67,26 @@ def choose_direction(engine: Table, curved: int) -> int:
     without them, or `NO_DIRECTION` if there is none. With ``curved`` `FLAT` the first is not tried.
     """
     if curved == CURVED:
-        call_pp_status(engine.assemble, engine, CURVED)
-        if call_pp_status(engine.find_direction, engine, 0) == 0:
+        call_pp_status(engine.entries.assemble, engine, CURVED)
+        if call_pp_status(engine.entries.find_direction, engine, 0) == 0:
             return CURVED
-    call_pp_status(engine.assemble, engine, FLAT)
-    if call_pp_status(engine.find_direction, engine, 0) == 0:
+    call_pp_status(engine.entries.assemble, engine, FLAT)
+    if call_pp_status(engine.entries.find_direction, engine, 0) == 0:
         return FLAT
     return NO_DIRECTION
 
 
 @compiled
-def slope_along(engine: Table) -> float:
+def slope_along(newton: Table) -> float:
     """Derivative of the energy along the direction."""
     total = 0.0
-    for i in range(engine.gradient.size):
-        total += engine.gradient[i] * engine.direction[i]
+    for i in range(newton.gradient.size):
+        total += newton.gradient[i] * newton.direction[i]
     return total
 
 
 @compiled
-def set_damping(engine: Table, free: float, short: int) -> int:
+def set_damping(newton: Table, free: float, short: int) -> int:
     """Choose the damping of the next direction; returns the number of short steps in a row.
 
     ``free`` is the part of the way that surfaces and limits have left.
@@ -95,13 +95,13 @@ def set_damping(engine: Table, free: float, short: int) -> int:
     square root of their distance only, too short for the barrier to part them. Shorter directions
     it can follow: damped ones (Levenberg 1944), by inertia.
     """
-    damping = engine.inertia_damping
+    damping = newton.inertia_damping
     short = short + 1 if free < _SHORT else 0
     if damping == 0.0:
         if short > _PATIENCE:
-            engine.inertia_damping = 1.0
+            newton.inertia_damping = 1.0
     elif free < _ROOM:
-        engine.inertia_damping = min(_GROWTH * damping, MOST_DAMPING)
+        newton.inertia_damping = min(_GROWTH * damping, MOST_DAMPING)
     else:
-        engine.inertia_damping = damping / _DECAY if damping > 1.0 else 0.0
+        newton.inertia_damping = damping / _DECAY if damping > 1.0 else 0.0
     return short

@@ -89,24 +89,25 @@ def _turn_duals(engine: Table, share: float) -> None:
 @compiled
 def _accept(engine: Table) -> None:
     """Make the trial state, whose candidates have been measured, the present one."""
-    for i in range(engine.z_now.size):
-        engine.z_now[i] = engine.z_trial[i]
-    for link in range(engine.q_now.shape[0] - 1):
+    poses = engine.poses
+    for i in range(poses.z_now.size):
+        poses.z_now[i] = poses.z_trial[i]
+    for link in range(poses.q_now.shape[0] - 1):
         for i in range(4):
             for k in range(3):
-                engine.q_now[link, i, k] = engine.q_trial[link, i, k]
-    do_parts(engine, engine.accept_vertices, listed_parts(engine))
-    for joint in range(engine.joint_now.size):
-        engine.joint_now[joint] = engine.joint_trial[joint]
-    accept_runs(engine)
+                poses.q_now[link, i, k] = poses.q_trial[link, i, k]
+    do_parts(engine, engine.entries.accept_vertices, listed_parts(engine.vertices))
+    for joint in range(engine.joints.now.size):
+        engine.joints.now[joint] = engine.joints.trial[joint]
+    accept_runs(engine.runs, engine.candidates)
 
 
 @compiled
 def _descend(engine: Table, before: float, rounding: float, slope: float, share: float) -> float:
     """Halve the trial step until the energy does not grow; returns the energy, or NaN."""
-    for _ in range(_HALVINGS if engine.anchored == 0 else _FEW_HALVINGS):
-        engine.line_searches += 1
-        engine.taken_share = share
+    for _ in range(_HALVINGS if engine.newton.anchored == 0 else _FEW_HALVINGS):
+        engine.counts.line_searches += 1
+        engine.newton.taken_share = share
         measure_trial(engine)
         energy = incremental_potential(engine, 1)
         if energy <= before + rounding:
@@ -114,14 +115,19 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
         # Too small a change to be seen in the energy: the direction is downhill.
         if abs(share * slope) <= rounding and energy < math.inf:
             return energy
-        if engine.on_arcs == 0 and largest_turn_of_links(engine) > _LEAST_ARC:
+        if (
+            engine.newton.on_arcs == 0
+            and largest_turn_of_links(engine.links, engine.poses) > _LEAST_ARC
+        ):
             # What it has grown by may be the strain of links that were turned.
-            engine.on_arcs = 1
+            engine.newton.on_arcs = 1
         else:
             share *= 0.5
         try_share(engine, share)
         # The straight way to a nearer end is another one if the model is not linear.
-        while not is_straight(engine) and not is_free(engine) and share > 0.0:
+        while (
+            not is_straight(engine.options, engine.newton) and not is_free(engine) and share > 0.0
+        ):
             share *= 0.5
             try_share(engine, share)
     return math.nan
@@ -138,15 +144,17 @@ def _look_ahead(engine: Table, curved: int) -> int:
     for _ in range(_FORESIGHT):
         if not anticipate(engine):
             return _KNOWN
-        if engine.iterations_left <= 0:
+        if engine.newton.iterations_left <= 0:
             return _CHANGING
-        engine.iterations_left -= 1
+        engine.newton.iterations_left -= 1
         _turn_duals(engine, 1.0)
         curved = choose_direction(engine, curved)
         if curved == NO_DIRECTION:
             return _LOST
         try_share(engine, 1.0)
-        if engine.may_be_rough == 1 and not is_smooth(engine, engine.q_trial, engine.last_step):
+        if engine.time.may_be_rough == 1 and not is_smooth(
+            engine, engine.poses.q_trial, engine.time.last_step
+        ):
             return _ROUGH
     return _CHANGING
 
@@ -154,9 +162,9 @@ def _look_ahead(engine: Table, curved: int) -> int:
 @compiled
 def _begin(engine: Table) -> float:
     """Measure the present state's candidates; returns its energy."""
-    shorten_boxes(engine)
-    engine.inertia_damping = 0.0
-    engine.nearly_rigid = 0
+    shorten_boxes(engine.options, engine.boxes)
+    engine.newton.inertia_damping = 0.0
+    engine.newton.nearly_rigid = 0
     forget_anchors(engine)
     measure_now(engine)
     return incremental_potential(engine, 0)
@@ -178,7 +186,7 @@ def _energy_ahead(engine: Table, energy: float) -> float:
 @compiled
 def _take_prediction(engine: Table, energy: float) -> float:
     """Go to a predicted state if the way is free and its energy lower; returns the energy."""
-    engine.has_prediction = 0
+    engine.time.has_prediction = 0
     if not limits_leave(engine):
         return energy
     lower = _energy_ahead(engine, energy)
@@ -188,7 +196,7 @@ def _take_prediction(engine: Table, energy: float) -> float:
         return energy
     turn_friction(engine, 1.0)
     _accept(engine)
-    engine.nearly_rigid = 1
+    engine.newton.nearly_rigid = 1
     return lower
 
 
@@ -211,12 +219,12 @@ def _ends(engine: Table, tolerance: float) -> bool:
     least = tolerance
     ends = False
     for _ in range(_CHORDS):
-        engine.only_slopes = 1
-        call_pp_status(engine.assemble, engine, 1)
-        engine.only_slopes = 0
+        engine.newton.only_slopes = 1
+        call_pp_status(engine.entries.assemble, engine, 1)
+        engine.newton.only_slopes = 0
         solve_again(engine)
         try_share(engine, 1.0)
-        size = largest_move(engine)
+        size = largest_move(engine.links, engine.poses)
         if not size <= 0.5 * least:
             break
         ends = True
@@ -249,18 +257,19 @@ def minimize(engine: Table, _unused: int) -> int:
     The candidates must be those of the present state. The state is left where the method stopped,
     free of intersections in any case. A hinge that turns away has no minimum.
     """
-    tolerance = engine.tolerance * engine.step
+    newton = engine.newton
+    tolerance = engine.options.tolerance * engine.time.step
     short = 0
     foresight = True
     met = False
     energy = _begin(engine)
-    if engine.has_prediction == 1:
+    if engine.time.has_prediction == 1:
         energy = _take_prediction(engine, energy)
     while True:
         curved = choose_direction(engine, CURVED)
         if curved == NO_DIRECTION:
             return NON_FINITE
-        engine.on_arcs = 0
+        newton.on_arcs = 0
         try_share(engine, 1.0)
         if foresight:
             foreseen = _look_ahead(engine, curved)
@@ -269,15 +278,15 @@ def minimize(engine: Table, _unused: int) -> int:
             if foreseen == _ROUGH:
                 return NOT_CONVERGED
         foresight = False
-        size = largest_move(engine)
+        size = largest_move(engine.links, engine.poses)
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut, free = safe_share(engine)
-        slope = slope_along(engine)
+        slope = slope_along(newton)
         rounding = energy_rounding(engine, energy)
-        damped = engine.inertia_damping > 0.0
+        damped = newton.inertia_damping > 0.0
         small = _is_small(size, tolerance, slope, rounding)
-        if small and engine.anchored > 0:
+        if small and newton.anchored > 0:
             # The last direction is Newton's own.
             forget_anchors(engine)
             continue
@@ -285,46 +294,52 @@ def minimize(engine: Table, _unused: int) -> int:
             if share == 1.0:
                 _take_last_step(engine)
             return OK
-        if engine.iterations_left <= 0:
+        if newton.iterations_left <= 0:
             return NOT_CONVERGED
-        engine.iterations_left -= 1
-        short = set_damping(engine, 1.0 if small else free, short)
+        newton.iterations_left -= 1
+        short = set_damping(newton, 1.0 if small else free, short)
         if share > 0.0:
             lower = _descend(engine, energy, rounding, slope, share)
             if abs(lower) <= _LARGEST:
                 energy = lower
-                ahead = engine.anchored > 0
+                ahead = newton.anchored > 0
                 met = met or ahead
-                whole = engine.taken_share == 1.0 and not damped and not ahead
+                whole = newton.taken_share == 1.0 and not damped and not ahead
                 settled = (
-                    whole and met and engine.draft == DRAFT and change_of_forces(engine) <= _DRAFT
+                    whole
+                    and met
+                    and engine.time.draft == DRAFT
+                    and change_of_forces(engine) <= _DRAFT
                 )
                 alike = whole and is_alike(engine)
-                rigid = engine.on_arcs == 1 or largest_turn_of_links(engine) < STRAIGHT
-                engine.nearly_rigid = 1 if whole and rigid else 0
-                _turn_duals(engine, engine.taken_share)
+                rigid = (
+                    newton.on_arcs == 1
+                    or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
+                )
+                newton.nearly_rigid = 1 if whole and rigid else 0
+                _turn_duals(engine, newton.taken_share)
                 _accept(engine)
                 forget_anchors(engine)
-                if turns_away(engine):
+                if turns_away(engine.links, engine.joints):
                     return NOT_CONVERGED
                 if settled:
-                    engine.draft = CUT_SHORT
+                    engine.time.draft = CUT_SHORT
                     return OK
                 if alike and _ends(engine, tolerance):
                     return OK
-            elif engine.anchored > 0:
+            elif newton.anchored > 0:
                 forget_anchors(engine)
                 measure_now(engine)
                 continue
             elif damped:
-                engine.inertia_damping = 0.0
+                newton.inertia_damping = 0.0
                 measure_now(engine)
                 continue
             else:
                 # No shorter step is better: this is as near as round-off lets us.
                 measure_now(engine)
                 return OK if size <= _NEAR * tolerance else NOT_CONVERGED
-        elif not cut and engine.inertia_damping >= MOST_DAMPING:
+        elif not cut and newton.inertia_damping >= MOST_DAMPING:
             return NOT_CONVERGED
         if cut:
             code = widen_boxes(engine)

@@ -77,77 +77,78 @@ def _order_trees(near: np.ndarray, order: np.ndarray, place: np.ndarray) -> None
 @compiled
 def arrange(engine: Table) -> int:
     """Lay out the factor for the pairs of links in use; returns 0 or `FACTOR_FULL`."""
-    near = engine.tree_near
-    order = engine.tree_order
-    tree = engine.link_tree
+    factor = engine.factor
+    near = factor.tree_near
+    order = factor.tree_order
+    tree = engine.links.tree
     for i in range(order.size):
         for j in range(order.size):
             near[i, j] = 0
-    for slot in range(engine.slots):
-        a = tree[engine.slot_link[slot, 0]]
-        b = tree[engine.slot_link[slot, 1]]
+    for slot in range(engine.hessian.slots):
+        a = tree[engine.hessian.slot_link[slot, 0]]
+        b = tree[engine.hessian.slot_link[slot, 1]]
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
-    coupled = engine.crossing_link
+    coupled = engine.joints.crossing_link
     for pair in range(coupled.shape[0]):
         a = tree[coupled[pair, 0]]
         b = tree[coupled[pair, 1]]
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
-    _order_trees(near, order, engine.tree_place)
+    _order_trees(near, order, factor.tree_place)
     row = 0
     for position in range(order.size):
         t = order[position]
-        last = engine.tree_variable[t + 1] - 1
-        for back in range(engine.tree_variable[t + 1] - engine.tree_variable[t]):
-            engine.variable_row[last - back] = row
+        last = engine.links.tree_variable[t + 1] - 1
+        for back in range(engine.links.tree_variable[t + 1] - engine.links.tree_variable[t]):
+            factor.variable_row[last - back] = row
             row += 1
     _begin_rows(engine)
     size = 0
     for i in range(row):
-        engine.row_start[i] = size
+        factor.row_start[i] = size
         # What is there is of another layout.
-        engine.row_used[i] = engine.row_first[i]
-        size += i - engine.row_first[i] + 1
-    engine.row_start[row] = size
+        factor.row_used[i] = factor.row_first[i]
+        size += i - factor.row_first[i] + 1
+    factor.row_start[row] = size
     divide_into_islands(engine)
-    return FACTOR_FULL if size > engine.factor.size else 0
+    return FACTOR_FULL if size > factor.values.size else 0
 
 
 @compiled
-def _own_first(engine: Table, link: int) -> int:
+def _own_first(links: Table, factor: Table, link: int) -> int:
     """First row of a link's own variables, which comes before those of all its ancestors."""
-    return engine.variable_row[engine.link_variable[link + 1] - 1]
+    return factor.variable_row[links.variable[link + 1] - 1]
 
 
 @compiled
-def _reach(engine: Table, link: int, row: int) -> None:
+def _reach(links: Table, factor: Table, link: int, row: int) -> None:
     """Let the rows of all variables that move a link begin at a row that comes before them."""
-    for c in range(engine.chain_start[link], engine.chain_start[link + 1]):
-        own = engine.variable_row[engine.chain_variable[c]]
-        engine.row_first[own] = min(engine.row_first[own], row)
+    for c in range(links.chain_start[link], links.chain_start[link + 1]):
+        own = factor.variable_row[links.chain_variable[c]]
+        factor.row_first[own] = min(factor.row_first[own], row)
 
 
 @compiled
 def _begin_rows(engine: Table) -> None:
     """Fill the first column of every row."""
-    for i in range(engine.row_first.size):
-        engine.row_first[i] = i
-    for link in range(engine.link_kind.size):
-        _reach(engine, link, _own_first(engine, link))
-    for slot in range(engine.slots):
-        a = engine.slot_link[slot, 0]
-        b = engine.slot_link[slot, 1]
-        _reach(engine, a, _own_first(engine, b))
-        _reach(engine, b, _own_first(engine, a))
-    coupled = engine.crossing_link
+    for i in range(engine.factor.row_first.size):
+        engine.factor.row_first[i] = i
+    for link in range(engine.links.kind.size):
+        _reach(engine.links, engine.factor, link, _own_first(engine.links, engine.factor, link))
+    for slot in range(engine.hessian.slots):
+        a = engine.hessian.slot_link[slot, 0]
+        b = engine.hessian.slot_link[slot, 1]
+        _reach(engine.links, engine.factor, a, _own_first(engine.links, engine.factor, b))
+        _reach(engine.links, engine.factor, b, _own_first(engine.links, engine.factor, a))
+    coupled = engine.joints.crossing_link
     for pair in range(coupled.shape[0]):
         a = coupled[pair, 0]
         b = coupled[pair, 1]
-        _reach(engine, a, _own_first(engine, b))
-        _reach(engine, b, _own_first(engine, a))
+        _reach(engine.links, engine.factor, a, _own_first(engine.links, engine.factor, b))
+        _reach(engine.links, engine.factor, b, _own_first(engine.links, engine.factor, a))
 
 
 @compiled
@@ -159,20 +160,21 @@ def _begin(used: int, first: int) -> int:
 @entry_point(PART)
 def factorize_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     """Replace an island's lower triangle by its Cholesky factor; 1 if a pivot is not positive."""
-    values = engine.factor
+    factor = engine.factor
+    values = factor.values
     base = values.ctypes.data
-    for i in range(engine.island_row[island], engine.island_row[island + 1]):
-        fi = engine.row_first[i]
-        bi = engine.row_start[i] - fi
+    for i in range(factor.island_row[island], factor.island_row[island + 1]):
+        fi = factor.row_first[i]
+        bi = factor.row_start[i] - fi
         row = base + 8 * bi
         used = fi
         while used < i and values[bi + used] == 0.0:
             used += 1
-        engine.row_used[i] = used
+        factor.row_used[i] = used
         for j in range(used, i):
-            fj = engine.row_first[j]
-            bj = engine.row_start[j] - fj
-            low = _begin(max(used, engine.row_used[j]), max(fi, fj))
+            fj = factor.row_first[j]
+            bj = factor.row_start[j] - fj
+            low = _begin(max(used, factor.row_used[j]), max(fi, fj))
             total = 0.0
             if low < j:
                 total = dot_rows(row + 8 * low, base + 8 * (bj + low), j - low)
@@ -188,25 +190,26 @@ def factorize_part(engine: Table, island: int, _member: int, _unused: int) -> in
 @entry_point(PART)
 def solve_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     """Replace an island's part of the right-hand side by the solution."""
-    first = engine.row_first
-    values = engine.factor
-    right = engine.right
-    begin = engine.island_row[island]
-    end = engine.island_row[island + 1]
+    factor = engine.factor
+    first = factor.row_first
+    values = factor.values
+    right = factor.right
+    begin = factor.island_row[island]
+    end = factor.island_row[island + 1]
     unknown = right.ctypes.data
     for i in range(begin, end):
         fi = first[i]
-        row = values.ctypes.data + 8 * (engine.row_start[i] - fi)
-        last = values[engine.row_start[i] + i - fi]
-        low = _begin(engine.row_used[i], fi)
+        row = values.ctypes.data + 8 * (factor.row_start[i] - fi)
+        last = values[factor.row_start[i] + i - fi]
+        low = _begin(factor.row_used[i], fi)
         right[i] = (right[i] - dot_rows(row + 8 * low, unknown + 8 * low, i - low)) / last
     for back in range(end - begin):
         i = end - 1 - back
         fi = first[i]
-        row = values.ctypes.data + 8 * (engine.row_start[i] - fi)
-        value = right[i] / values[engine.row_start[i] + i - fi]
+        row = values.ctypes.data + 8 * (factor.row_start[i] - fi)
+        value = right[i] / values[factor.row_start[i] + i - fi]
         right[i] = value
-        low = engine.row_used[i]
+        low = factor.row_used[i]
         add_row(unknown + 8 * low, row + 8 * low, -value, i - low)
     return 0
 
@@ -214,13 +217,13 @@ def solve_part(engine: Table, island: int, _member: int, _unused: int) -> int:
 @compiled
 def factorize(engine: Table) -> int:
     """Replace the lower triangle by its Cholesky factor; returns 1 if a pivot is not positive."""
-    return do_parts(engine, engine.factorize_part, engine.islands)
+    return do_parts(engine, engine.entries.factorize_part, engine.factor.islands)
 
 
 @compiled
 def solve(engine: Table) -> None:
     """Replace the right-hand side, in the factor's order, by the solution."""
-    do_parts(engine, engine.solve_part, engine.islands)
+    do_parts(engine, engine.entries.solve_part, engine.factor.islands)
 
 
 ENVELOPE_KERNELS = (factorize_part, solve_part)

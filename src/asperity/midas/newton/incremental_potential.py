@@ -24,9 +24,9 @@ def incremental_potential(engine: Table, at_trial: int) -> float:
 
     ``at_trial`` is 1 for the trial state.
     """
-    engine.at_trial = at_trial
-    q = engine.q_trial if at_trial == 1 else engine.q_now
-    angle = engine.joint_trial if at_trial == 1 else engine.joint_now
+    engine.newton.at_trial = at_trial
+    q = engine.poses.q_trial if at_trial == 1 else engine.poses.q_now
+    angle = engine.joints.trial if at_trial == 1 else engine.joints.now
     contact = contact_energy(engine)
     if contact == math.inf:
         return math.inf
@@ -45,6 +45,6 @@ def energy_rounding(engine: Table, energy: float) -> float:
     """Growth of the energy that round-off of the present state may pretend."""
     return _ROUNDING * (
         abs(energy)
-        + link_rounding(engine, engine.q_now)
-        + equality_rounding(engine, engine.q_now, engine.joint_now)
+        + link_rounding(engine, engine.poses.q_now)
+        + equality_rounding(engine, engine.poses.q_now, engine.joints.now)
     )

@@ -17,9 +17,9 @@ _LITTLE = 0.1
 
 
 @compiled
-def _is_beyond(engine: Table, run: int) -> bool:
+def _is_beyond(runs: Table, run: int) -> bool:
     """Whether nothing in a run touches, neither at the iterate nor at the trial state."""
-    return min(engine.run_least[run], engine.run_trial[run]) >= engine.run_activation[run]
+    return min(runs.least[run], runs.trial[run]) >= runs.activation[run]
 
 
 @compiled
@@ -30,15 +30,15 @@ def change_of_forces(engine: Table) -> float:
     """
     change = 0.0
     total = 0.0
-    for run in range(engine.runs):
-        if _is_beyond(engine, run):
+    for run in range(engine.runs.count):
+        if _is_beyond(engine.runs, run):
             continue
-        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-            trial = engine.candidate_square[i]
-            after = normal_force(engine, i, engine.vertex_trial)
-            engine.candidate_square[i] = engine.now_square[i]
-            before = normal_force(engine, i, engine.vertex_now)
-            engine.candidate_square[i] = trial
+        for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+            trial = engine.candidates.square[i]
+            after = normal_force(engine, i, engine.vertices.trial)
+            engine.candidates.square[i] = engine.runs.now_square[i]
+            before = normal_force(engine, i, engine.vertices.now)
+            engine.candidates.square[i] = trial
             change += abs(after - before)
             total += after
     return change / total if total > 0.0 else math.inf
@@ -50,30 +50,30 @@ def is_alike(engine: Table) -> bool:
 
     Terms of ball and free joints are not looked at: with any, the answer is no.
     """
-    if engine.turn_link.size > 0:
+    if engine.turns.link.size > 0:
         return False
-    for run in range(engine.runs):
-        if _is_beyond(engine, run):
+    for run in range(engine.runs.count):
+        if _is_beyond(engine.runs, run):
             continue
-        activation = engine.run_activation[run]
-        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-            before = math.sqrt(engine.now_square[i])
-            after = math.sqrt(engine.candidate_square[i])
+        activation = engine.runs.activation[run]
+        for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+            before = math.sqrt(engine.runs.now_square[i])
+            after = math.sqrt(engine.candidates.square[i])
             if min(before, after) < activation and abs(after - before) > _LITTLE * (
                 activation - min(before, after)
             ):
                 return False
     if slip_change(engine) > _LITTLE:
         return False
-    for joint in range(engine.joint_now.size):
-        _, _, before = joint_slopes(engine, joint, engine.joint_now[joint])
-        _, _, after = joint_slopes(engine, joint, engine.joint_trial[joint])
+    for joint in range(engine.joints.now.size):
+        _, _, before = joint_slopes(engine, joint, engine.joints.now[joint])
+        _, _, after = joint_slopes(engine, joint, engine.joints.trial[joint])
         if abs(after - before) > _LITTLE * min(after, before):
             return False
-    for motor in range(engine.motor_joint.size):
-        joint = engine.motor_joint[motor]
-        _, before = motor_slopes(engine, motor, engine.joint_now[joint])
-        _, after = motor_slopes(engine, motor, engine.joint_trial[joint])
+    for motor in range(engine.motors.joint.size):
+        joint = engine.motors.joint[motor]
+        _, before = motor_slopes(engine.motors, engine.time, motor, engine.joints.now[joint])
+        _, after = motor_slopes(engine.motors, engine.time, motor, engine.joints.trial[joint])
         if before != after:
             return False
     return True

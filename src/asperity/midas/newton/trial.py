@@ -12,6 +12,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.turn_terms import share_to_turn_limits
 from asperity.midas.engine_layout import HINGE
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
+from asperity.midas.geometry.stencil import candidate_stencil
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.lists.stencils import sum_of_radii
 from asperity.midas.lists.vertex_boxes import time_in_boxes
@@ -52,10 +53,10 @@ _TURNED_AWAY = 3.0
 @compiled
 def try_share(engine: Table, share: float) -> None:
     """Place the trial state at z + share · direction, or where arcs lead if they are followed."""
-    for i in range(engine.z_now.size):
-        engine.z_trial[i] = engine.z_now[i] + share * engine.direction[i]
-    place_links(engine, engine.z_trial, engine.q_trial)
-    if engine.on_arcs == 1:
+    for i in range(engine.poses.z_now.size):
+        engine.poses.z_trial[i] = engine.poses.z_now[i] + share * engine.newton.direction[i]
+    place_links(engine.links, engine.poses.z_trial, engine.poses.q_trial)
+    if engine.newton.on_arcs == 1:
         follow_arcs(engine)
     _measure_trial_state(engine)
 
@@ -63,42 +64,46 @@ def try_share(engine: Table, share: float) -> None:
 @compiled
 def place_trial(engine: Table) -> None:
     """Place links and vertices of the trial state by its variables."""
-    place_links(engine, engine.z_trial, engine.q_trial)
+    place_links(engine.links, engine.poses.z_trial, engine.poses.q_trial)
     _measure_trial_state(engine)
 
 
 @compiled
 def _measure_trial_state(engine: Table) -> None:
     """Place vertices and coordinates of joints of the trial state by its links."""
-    do_parts(engine, engine.place_trial_vertices, listed_parts(engine))
-    joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
+    do_parts(engine, engine.entries.place_trial_vertices, listed_parts(engine.vertices))
+    joint_coordinates(
+        engine, engine.poses.q_trial, engine.poses.z_trial, engine.joints.now, engine.joints.trial
+    )
     _bound_moves(engine)
 
 
 @compiled
 def _bound_moves(engine: Table) -> None:
     """Bound how far points of every link are from now to the trial state [m]."""
-    for link in range(engine.radius.size):
+    for link in range(engine.links.radius.size):
         straight = 0.0
         turned = 0.0
         for k in range(3):
-            straight += (engine.q_trial[link, 0, k] - engine.q_now[link, 0, k]) ** 2
+            straight += (engine.poses.q_trial[link, 0, k] - engine.poses.q_now[link, 0, k]) ** 2
             for i in range(1, 4):
-                turned += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
-        engine.link_move[link] = math.sqrt(straight) + engine.radius[link] * math.sqrt(turned)
+                turned += (engine.poses.q_trial[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
+        engine.runs.link_move[link] = math.sqrt(straight) + engine.links.radius[link] * math.sqrt(
+            turned
+        )
 
 
 @compiled
-def largest_move(engine: Table) -> float:
+def largest_move(links: Table, poses: Table) -> float:
     """Bound of how far any point of a link is from now to the trial state [m]."""
     largest = 0.0
-    for link in range(engine.radius.size):
+    for link in range(links.radius.size):
         size = 0.0
         for i in range(4):
             square = 0.0
             for k in range(3):
-                square += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
-            size += (1.0 if i == 0 else engine.radius[link]) * math.sqrt(square)
+                square += (poses.q_trial[link, i, k] - poses.q_now[link, i, k]) ** 2
+            size += (1.0 if i == 0 else links.radius[link]) * math.sqrt(square)
         # Written so that NaN, which later links are not to replace, is not lost.
         if not size <= _LARGEST:
             return size
@@ -107,68 +112,71 @@ def largest_move(engine: Table) -> float:
 
 
 @compiled
-def largest_turn_of_links(engine: Table) -> float:
+def largest_turn_of_links(links: Table, poses: Table) -> float:
     """Largest change of an axis of a link from now to the trial state."""
     largest = 0.0
-    for link in range(engine.radius.size):
+    for link in range(links.radius.size):
         for i in range(1, 4):
             square = 0.0
             for k in range(3):
-                square += (engine.q_trial[link, i, k] - engine.q_now[link, i, k]) ** 2
+                square += (poses.q_trial[link, i, k] - poses.q_now[link, i, k]) ** 2
             largest = max(largest, square)
     return math.sqrt(largest)
 
 
 @compiled
-def is_straight(engine: Table) -> bool:
+def is_straight(options: Table, newton: Table) -> bool:
     """Whether trial states nearer than the present one are on the straight way to it."""
-    return engine.linear == 1 and engine.on_arcs == 0
+    return options.linear == 1 and newton.on_arcs == 0
 
 
 @compiled
 def limits_leave(engine: Table) -> bool:
     """Whether limits of joints leave the whole way to the trial state."""
     return (
-        _time_to_limits(engine) == 1.0
-        and share_to_turn_limits(engine, engine.q_now, engine.q_trial) == 1.0
+        _time_to_limits(engine.joints) == 1.0
+        and share_to_turn_limits(
+            engine.links, engine.turns, engine.poses.q_now, engine.poses.q_trial
+        )
+        == 1.0
     )
 
 
 @compiled
-def _largest_turn(engine: Table) -> float:
+def _largest_turn(joints: Table) -> float:
     largest = 0.0
-    for joint in range(engine.joint_link.size):
-        largest = max(largest, abs(engine.joint_trial[joint] - engine.joint_now[joint]))
+    for joint in range(joints.link.size):
+        largest = max(largest, abs(joints.trial[joint] - joints.now[joint]))
     return largest
 
 
 @compiled
-def turns_away(engine: Table) -> bool:
+def turns_away(links: Table, joints: Table) -> bool:
     """Whether a hinge has turned by nearly half a turn since the step's beginning.
 
     Inertia resists by no more than that of a link turned over, so that a torque τ > I/h² has no
     potential with a minimum: it winds its joint up without end. Shorter steps have one.
     """
-    for joint in range(engine.joint_link.size):
+    for joint in range(joints.link.size):
         if (
-            abs(engine.joint_now[joint] - engine.joint[joint]) > _TURNED_AWAY
-            and engine.link_kind[engine.joint_link[joint]] == HINGE
+            abs(joints.now[joint] - joints.value[joint]) > _TURNED_AWAY
+            and links.kind[joints.link[joint]] == HINGE
         ):
             return True
     return False
 
 
 @compiled
-def _time_to_limits(engine: Table) -> float:
+def _time_to_limits(joints: Table) -> float:
     """Share of the trial step that keeps a tenth of the way to every joint limit."""
-    now = engine.joint_now
+    now = joints.now
     time = 1.0
     for joint in range(now.size):
-        move = engine.joint_trial[joint] - now[joint]
-        room = 0.9 * (engine.joint_limit[joint, 1] - now[joint])
+        move = joints.trial[joint] - now[joint]
+        room = 0.9 * (joints.limit[joint, 1] - now[joint])
         if move > room:
             time = min(time, room / move)
-        room = 0.9 * (engine.joint_limit[joint, 0] - now[joint])
+        room = 0.9 * (joints.limit[joint, 0] - now[joint])
         if move < room:
             time = min(time, room / move)
     return time
@@ -177,52 +185,44 @@ def _time_to_limits(engine: Table) -> float:
 @compiled
 def _time_to_touch(engine: Table, run: int, time: float) -> float:
     """Share of the trial step, at most ``time``, that keeps a tenth of a run's distances."""
-    c = engine.side_weight[0]
-    pair = engine.candidate_pair[engine.run_begin[run]]
-    for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-        v = engine.candidate_vertex[i]
+    pair = engine.candidates.pair[engine.runs.begin[run]]
+    for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+        stencil = candidate_stencil(engine.candidates, i)
         time = collision_free_time(
-            engine.candidate_kind[i],
-            v[0],
-            v[1],
-            v[2],
-            v[3],
-            engine.vertex_now,
-            engine.vertex_move,
-            engine.plane,
-            engine.plane_corner,
-            sum_of_radii(engine, pair, engine.candidate_kind[i], v[0], v[3]),
-            engine.now_square[i],
+            stencil,
+            engine.vertices.now,
+            engine.vertices.move,
+            engine.shapes,
+            sum_of_radii(engine.shapes, engine.pairs, pair, stencil),
+            engine.runs.now_square[i],
             time,
-            c,
-            engine.slip,
-            engine.corner,
+            engine.work,
         )
     return time
 
 
 @compiled
-def _has_room(engine: Table, run: int, time: float) -> bool:
+def _has_room(runs: Table, run: int, time: float) -> bool:
     """Whether nothing of a run can come too near until a time, as far as is known."""
-    return move_of_run(engine, run) * time <= _ROOM * engine.run_least[run]
+    return move_of_run(runs, run) * time <= _ROOM * runs.least[run]
 
 
 @compiled
 def _time_of_run(engine: Table, run: int, time: float) -> float:
     """Time of impact of a run that may be asleep."""
-    if engine.run_known[run] == 0:
+    if engine.runs.known[run] == 0:
         wake(engine, run)
-    return time if _has_room(engine, run, time) else _time_to_touch(engine, run, time)
+    return time if _has_room(engine.runs, run, time) else _time_to_touch(engine, run, time)
 
 
 @entry_point(PART)
 def touch_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find how long some runs keep a tenth of their distances, if less than is known of others."""
-    time = engine.known_time
-    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs)):
-        if not _has_room(engine, run, time):
+    time = engine.newton.known_time
+    for run in range(part * RUNS, min((part + 1) * RUNS, engine.runs.count)):
+        if not _has_room(engine.runs, run, time):
             time = _time_of_run(engine, run, time)
-    engine.part_value[part] = time
+    engine.parts.value[part] = time
     return 0
 
 
@@ -234,19 +234,19 @@ def _time_to_collision(engine: Table, time: float) -> float:
     """
     first = -1
     largest = 0.0
-    for run in range(engine.runs):
-        if not _has_room(engine, run, time):
-            ratio = move_of_run(engine, run) / engine.run_least[run]
+    for run in range(engine.runs.count):
+        if not _has_room(engine.runs, run, time):
+            ratio = move_of_run(engine.runs, run) / engine.runs.least[run]
             # Written so that NaN, of a distance that is 0, is not lost.
             if first < 0 or not ratio <= largest:
                 largest = ratio
                 first = run
     if first < 0:
         return time
-    engine.known_time = _time_of_run(engine, first, time)
-    parts = count_parts(engine.runs, RUNS)
-    do_parts(engine, engine.touch_part, parts)
-    return least(engine, parts, engine.known_time)
+    engine.newton.known_time = _time_of_run(engine, first, time)
+    parts = count_parts(engine.runs.count, RUNS)
+    do_parts(engine, engine.entries.touch_part, parts)
+    return least(engine, parts, engine.newton.known_time)
 
 
 @compiled
@@ -258,14 +258,19 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
     coordinates a non-linear function of the variables, the straight way to the end of a shorter
     step is another one, and is looked at again.
     """
-    linear = is_straight(engine)
+    linear = is_straight(engine.options, engine.newton)
     share = 1.0
     cut = False
     free = 1.0
     for attempt in range(_ATTEMPTS):
-        time = _time_to_limits(engine)
-        time = min(time, share_to_turn_limits(engine, engine.q_now, engine.q_trial))
-        turn = _largest_turn(engine)
+        time = _time_to_limits(engine.joints)
+        time = min(
+            time,
+            share_to_turn_limits(
+                engine.links, engine.turns, engine.poses.q_now, engine.poses.q_trial
+            ),
+        )
+        turn = _largest_turn(engine.joints)
         if turn * time > _LARGEST_TURN:
             time = _LARGEST_TURN / turn
         boxed = time_in_boxes(engine)

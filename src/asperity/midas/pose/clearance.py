@@ -122,7 +122,7 @@ def _refuse(engine: Engine, flagged: dict[int, float]) -> None:
     more = f" (and {len(flagged) - 1} more pairs)" if len(flagged) > 1 else ""
     raise ModelError(
         f"{what}{more}; the Midas integrator needs a state in which surfaces are apart. Move them "
-        "(in the data that Simulator is given, if it is about the first state), exclude the pair "
-        "from contact (<exclude>, contype and conaffinity), or let Midas(overlaps='separate') move "
-        "free bodies apart."
+        "apart (for the first state in the data given to Simulator), exclude the pair from contact "
+        "(<exclude>, contype and conaffinity), or let Midas(overlaps='separate') move free bodies "
+        "apart."
     )

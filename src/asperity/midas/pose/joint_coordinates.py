@@ -25,16 +25,16 @@ __all__ = [
 
 
 @compiled
-def _directions(engine: Table, joint: int, q: np.ndarray, out: np.ndarray) -> None:
+def _directions(links: Table, joints: Table, joint: int, q: np.ndarray, out: np.ndarray) -> None:
     """Fill u, n and b of a hinge, shape (3, 3)."""
-    child = engine.joint_link[joint]
-    p = engine.link_parent[child]
+    child = joints.link[joint]
+    p = links.parent[child]
     for row in range(3):
         link = child if row == 0 else p
         for k in range(3):
             out[row, k] = 0.0
             for i in range(3):
-                out[row, k] += engine.joint_frame[joint, row, i] * q[link, 1 + i, k]
+                out[row, k] += joints.frame[joint, row, i] * q[link, 1 + i, k]
 
 
 @compiled
@@ -49,24 +49,24 @@ def joint_coordinates(
     engine: Table, q: np.ndarray, z: np.ndarray, near: np.ndarray, out: np.ndarray
 ) -> None:
     """Fill coordinates relative to the reference pose, angles within π of those in ``near``."""
-    for joint in range(engine.joint_link.size):
-        if engine.link_kind[engine.joint_link[joint]] == SLIDE:
-            out[joint] = z[engine.link_variable[engine.joint_link[joint]]]
+    for joint in range(engine.joints.link.size):
+        if engine.links.kind[engine.joints.link[joint]] == SLIDE:
+            out[joint] = z[engine.links.variable[engine.joints.link[joint]]]
             continue
-        _directions(engine, joint, q, engine.directions)
-        sine, cosine = _sine_cosine(engine.directions)
+        _directions(engine.links, engine.joints, joint, q, engine.work.directions)
+        sine, cosine = _sine_cosine(engine.work.directions)
         angle = math.atan2(sine, cosine)
         turns = math.floor((near[joint] - angle) / (2.0 * math.pi) + 0.5)
         out[joint] = angle + 2.0 * math.pi * turns
-    tendon_coordinates(engine, out)
-    linearized_coordinates(engine, z, out)
+    tendon_coordinates(engine.joints, out)
+    linearized_coordinates(engine.joints, z, out)
 
 
 @compiled
 def _angle_slopes(engine: Table, joint: int, q: np.ndarray, g: np.ndarray) -> tuple[float, float]:
     """Fill ∂θ/∂u, ∂θ/∂n and ∂θ/∂b of a hinge, shape (3, 3), and its directions; returns s and c."""
-    d = engine.directions
-    _directions(engine, joint, q, d)
+    d = engine.work.directions
+    _directions(engine.links, engine.joints, joint, q, d)
     sine, cosine = _sine_cosine(d)
     square = sine * sine + cosine * cosine
     for k in range(3):
@@ -79,36 +79,35 @@ def _angle_slopes(engine: Table, joint: int, q: np.ndarray, g: np.ndarray) -> tu
 @compiled
 def joint_gradients(engine: Table, q: np.ndarray) -> None:
     """Fill ∂θ/∂z of joints that act on others' coordinates, over the variables that move each."""
-    g = engine.angle_slope
-    chain = engine.chain_start
-    for joint in range(engine.joint_link.size):
-        if engine.joint_crossed[joint] == 0:
+    links = engine.links
+    g = engine.work.angle_slope
+    chain = links.chain_start
+    for joint in range(engine.joints.link.size):
+        if engine.joints.crossed[joint] == 0:
             continue
-        child = engine.joint_link[joint]
-        p = engine.link_parent[child]
+        child = engine.joints.link[joint]
+        p = links.parent[child]
         size = chain[child + 1] - chain[child]
-        out = engine.joint_gradient[joint]
-        if engine.link_kind[child] == SLIDE:
+        out = engine.joints.gradient[joint]
+        if links.kind[child] == SLIDE:
             for column in range(size - 1):
                 out[column] = 0.0
             out[size - 1] = 1.0
             continue
         _angle_slopes(engine, joint, q, g)
-        frame = engine.joint_frame[joint]
-        ancestors = chain[p + 1] - chain[p] if p < engine.link_kind.size else 0
+        frame = engine.joints.frame[joint]
+        ancestors = chain[p + 1] - chain[p] if p < links.kind.size else 0
         for column in range(size):
             total = 0.0
             for i in range(3):
                 for k in range(3):
-                    total += (
-                        g[0, k] * frame[0, i] * engine.jacobian[chain[child] + column, 1 + i, k]
-                    )
+                    total += g[0, k] * frame[0, i] * links.jacobian[chain[child] + column, 1 + i, k]
                     if column >= ancestors:
                         continue
-                    if engine.link_kind[p] == FREE:  # its coordinates are its variables
+                    if links.kind[p] == FREE:  # its coordinates are its variables
                         turned = 1.0 if column == 3 * (1 + i) + k else 0.0
                     else:
-                        turned = engine.jacobian[chain[p] + column, 1 + i, k]
+                        turned = links.jacobian[chain[p] + column, 1 + i, k]
                     total += (g[1, k] * frame[1, i] + g[2, k] * frame[2, i]) * turned
             out[column] = total
 
@@ -118,13 +117,13 @@ def add_angle_gradient(
     engine: Table, joint: int, q: np.ndarray, slope: float, out: np.ndarray
 ) -> None:
     """Add ψ′ ∂θ/∂Q of a hinge to gradients of its two links; nothing for a slide."""
-    child = engine.joint_link[joint]
-    if slope == 0.0 or engine.link_kind[child] == SLIDE:
+    child = engine.joints.link[joint]
+    if slope == 0.0 or engine.links.kind[child] == SLIDE:
         return
-    p = engine.link_parent[child]
-    g = engine.angle_slope
+    p = engine.links.parent[child]
+    g = engine.work.angle_slope
     _angle_slopes(engine, joint, q, g)
-    frame = engine.joint_frame[joint]
+    frame = engine.joints.frame[joint]
     for i in range(3):
         for k in range(3):
             out[child, 1 + i, k] += slope * g[0, k] * frame[0, i]
@@ -135,9 +134,9 @@ def add_angle_gradient(
 @compiled
 def _angle_hessian(engine: Table, joint: int, q: np.ndarray, curved: int, out: np.ndarray) -> None:
     """Fill the Hessian of ψ(θ) in u, n and b, shape (9, 9)."""
-    g = engine.angle_slope
-    d = engine.directions
-    slope = engine.joint_slope[joint] if curved == 1 else 0.0
+    g = engine.work.angle_slope
+    d = engine.work.directions
+    slope = engine.joints.slope[joint] if curved == 1 else 0.0
     sine, cosine = _angle_slopes(engine, joint, q, g)
     square = sine * sine + cosine * cosine
     by_ss = slope * -2.0 * sine * cosine / (square * square)
@@ -149,7 +148,7 @@ def _angle_hessian(engine: Table, joint: int, q: np.ndarray, curved: int, out: n
         c_a = d[1, k] if a < 3 else (d[0, k] if a < 6 else 0.0)
         for b in range(9):
             m = b % 3
-            value = engine.joint_stiffening[joint] * row[k] * g[b // 3, m]
+            value = engine.joints.stiffening[joint] * row[k] * g[b // 3, m]
             if slope != 0.0:
                 s_b = d[2, m] if b < 3 else (0.0 if b < 6 else d[0, m])
                 c_b = d[1, m] if b < 3 else (d[0, m] if b < 6 else 0.0)
@@ -172,23 +171,24 @@ def add_angle_blocks(
     That between the parent's coordinates, in rows, and the link's is added to ``cross``, shape
     (12, 12). Only with ``curved`` there is the part of ψ′, which may be indefinite.
     """
-    child = engine.joint_link[joint]
-    if engine.link_kind[child] == SLIDE or (
-        engine.joint_stiffening[joint] == 0.0 and (curved == 0 or engine.joint_slope[joint] == 0.0)
+    child = engine.joints.link[joint]
+    if engine.links.kind[child] == SLIDE or (
+        engine.joints.stiffening[joint] == 0.0
+        and (curved == 0 or engine.joints.slope[joint] == 0.0)
     ):
         return
-    p = engine.link_parent[child]
-    frame = engine.joint_frame[joint]
-    h = engine.angle_work
+    p = engine.links.parent[child]
+    frame = engine.joints.frame[joint]
+    h = engine.work.angle_work
     _angle_hessian(engine, joint, q, curved, h)
     for i in range(3):
         for j in range(3):
             for k in range(3):
                 for m in range(3):
-                    engine.link_block[child, 3 + 3 * i + k, 3 + 3 * j + m] += (
+                    engine.hessian.link_block[child, 3 + 3 * i + k, 3 + 3 * j + m] += (
                         frame[0, i] * frame[0, j] * h[k, m]
                     )
-    if p == engine.link_kind.size:
+    if p == engine.links.kind.size:
         return
     for i in range(3):
         for j in range(3):
@@ -200,5 +200,5 @@ def add_angle_blocks(
                         between += frame[a, i] * frame[0, j] * h[3 * a + k, m]
                         for b in range(1, 3):
                             own += frame[a, i] * frame[b, j] * h[3 * a + k, 3 * b + m]
-                    engine.link_block[p, 3 + 3 * i + k, 3 + 3 * j + m] += own
+                    engine.hessian.link_block[p, 3 + 3 * i + k, 3 + 3 * j + m] += own
                     cross[3 + 3 * i + k, 3 + 3 * j + m] += between

@@ -18,36 +18,36 @@ __all__ = [
 
 
 @compiled
-def place_links(engine: Table, z: np.ndarray, q: np.ndarray) -> None:
+def place_links(links: Table, z: np.ndarray, q: np.ndarray) -> None:
     """Fill the links' coordinates, shape (n + 1, 4, 3); the world's are there already."""
-    for link in range(engine.link_parent.size):
-        start = engine.link_variable[link]
-        if engine.link_kind[link] == FREE:
+    for link in range(links.parent.size):
+        start = links.variable[link]
+        if links.kind[link] == FREE:
             for i in range(4):
                 for k in range(3):
                     q[link, i, k] = z[start + 3 * i + k]
             continue
-        p = engine.link_parent[link]
+        p = links.parent[link]
         for i in range(4):
             for k in range(3):
                 value = 0.0
                 for j in range(4):
-                    value += engine.transfer[link, i, j] * q[p, j, k]
+                    value += links.transfer[link, i, j] * q[p, j, k]
                 q[link, i, k] = value
-        if engine.link_kind[link] == SLIDE:
+        if links.kind[link] == SLIDE:
             s = z[start]
             for k in range(3):
                 for j in range(3):
-                    q[link, 0, k] += s * engine.slide_direction[link, j] * q[p, 1 + j, k]
+                    q[link, 0, k] += s * links.slide_direction[link, j] * q[p, 1 + j, k]
         else:
-            for point in range((engine.link_variable[link + 1] - start) // 3):
+            for point in range((links.variable[link + 1] - start) // 3):
                 for i in range(4):
                     for k in range(3):
-                        q[link, i, k] += engine.embedding[link, i, point] * z[start + 3 * point + k]
+                        q[link, i, k] += links.embedding[link, i, point] * z[start + 3 * point + k]
 
 
 @compiled
-def link_jacobians(engine: Table, z: np.ndarray, q: np.ndarray, wanted: np.ndarray) -> None:
+def link_jacobians(links: Table, z: np.ndarray, q: np.ndarray, wanted: np.ndarray) -> None:
     """Fill ∂Q/∂z of the links that are wanted, with their ancestors, over variables that move them.
 
     Parameters
@@ -58,91 +58,91 @@ def link_jacobians(engine: Table, z: np.ndarray, q: np.ndarray, wanted: np.ndarr
     wanted : array of int, shape (n,)
         1 for those.
     """
-    kind = engine.link_kind
-    chain = engine.chain_start
-    jacobian = engine.jacobian
-    for link in range(engine.link_parent.size):
+    kind = links.kind
+    chain = links.chain_start
+    jacobian = links.jacobian
+    for link in range(links.parent.size):
         if kind[link] == FREE or wanted[link] == 0:
             continue  # the identity, which nobody reads
-        p = engine.link_parent[link]
-        s = z[engine.link_variable[link]] if kind[link] == SLIDE else 0.0
+        p = links.parent[link]
+        s = z[links.variable[link]] if kind[link] == SLIDE else 0.0
         at = chain[link]
-        if p < engine.link_parent.size:
+        if p < links.parent.size:
             for column in range(chain[p], chain[p + 1]):
                 if kind[p] == FREE:
                     own = column - chain[p]
                     for i in range(4):
                         for k in range(3):
                             jacobian[at, i, k] = 0.0
-                        jacobian[at, i, own % 3] = engine.transfer[link, i, own // 3]
+                        jacobian[at, i, own % 3] = links.transfer[link, i, own // 3]
                     if own >= 3:
-                        jacobian[at, 0, own % 3] += s * engine.slide_direction[link, own // 3 - 1]
+                        jacobian[at, 0, own % 3] += s * links.slide_direction[link, own // 3 - 1]
                 else:
                     for k in range(3):
                         for i in range(4):
                             value = 0.0
                             for j in range(4):
-                                value += engine.transfer[link, i, j] * jacobian[column, j, k]
+                                value += links.transfer[link, i, j] * jacobian[column, j, k]
                             jacobian[at, i, k] = value
                         for j in range(3):
                             jacobian[at, 0, k] += (
-                                s * engine.slide_direction[link, j] * jacobian[column, 1 + j, k]
+                                s * links.slide_direction[link, j] * jacobian[column, 1 + j, k]
                             )
                 at += 1
-        for own in range(engine.link_variable[link + 1] - engine.link_variable[link]):
+        for own in range(links.variable[link + 1] - links.variable[link]):
             for i in range(4):
                 for k in range(3):
                     jacobian[at, i, k] = 0.0
             if kind[link] == SLIDE:
                 for k in range(3):
                     for j in range(3):
-                        jacobian[at, 0, k] += engine.slide_direction[link, j] * q[p, 1 + j, k]
+                        jacobian[at, 0, k] += links.slide_direction[link, j] * q[p, 1 + j, k]
             else:
                 for i in range(4):
-                    jacobian[at, i, own % 3] = engine.embedding[link, i, own // 3]
+                    jacobian[at, i, own % 3] = links.embedding[link, i, own // 3]
             at += 1
 
 
 @compiled
-def reduce_gradient(engine: Table, gradient: np.ndarray) -> None:
+def reduce_gradient(links: Table, newton: Table, gradient: np.ndarray) -> None:
     """Add the links' gradients to that of the variables."""
-    for link in range(engine.link_kind.size):
-        if engine.link_kind[link] == FREE:
-            start = engine.chain_variable[engine.chain_start[link]]
+    for link in range(links.kind.size):
+        if links.kind[link] == FREE:
+            start = links.chain_variable[links.chain_start[link]]
             for i in range(4):
                 for k in range(3):
-                    gradient[start + 3 * i + k] += engine.link_gradient[link, i, k]
+                    gradient[start + 3 * i + k] += newton.link_gradient[link, i, k]
             continue
-        for column in range(engine.chain_start[link], engine.chain_start[link + 1]):
+        for column in range(links.chain_start[link], links.chain_start[link + 1]):
             value = 0.0
             for i in range(4):
                 for k in range(3):
-                    value += engine.jacobian[column, i, k] * engine.link_gradient[link, i, k]
-            gradient[engine.chain_variable[column]] += value
+                    value += links.jacobian[column, i, k] * newton.link_gradient[link, i, k]
+            gradient[links.chain_variable[column]] += value
 
 
 @compiled
-def place_vertex(engine: Table, vertex: int, q: np.ndarray, x: np.ndarray) -> None:
+def place_vertex(shapes: Table, vertex: int, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the position of a vertex."""
-    link = engine.vertex_link[vertex]
+    link = shapes.vertex_link[vertex]
     for k in range(3):
         x[vertex, k] = (
             q[link, 0, k]
-            + engine.vertex_rest[vertex, 1] * q[link, 1, k]
-            + engine.vertex_rest[vertex, 2] * q[link, 2, k]
-            + engine.vertex_rest[vertex, 3] * q[link, 3, k]
+            + shapes.vertex_rest[vertex, 1] * q[link, 1, k]
+            + shapes.vertex_rest[vertex, 2] * q[link, 2, k]
+            + shapes.vertex_rest[vertex, 3] * q[link, 3, k]
         )
 
 
 @compiled
-def move_vertices(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
+def move_vertices(shapes: Table, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the positions of the moving links' vertices, which come first in ``x``."""
-    for vertex in range(engine.moving_vertices):
-        place_vertex(engine, vertex, q, x)
+    for vertex in range(shapes.moving_vertices):
+        place_vertex(shapes, vertex, q, x)
 
 
 @compiled
-def move_listed(engine: Table, q: np.ndarray, x: np.ndarray) -> None:
+def move_listed(shapes: Table, vertices: Table, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the positions of those that candidates have."""
-    for i in range(engine.listed_vertices):
-        place_vertex(engine, engine.listed_vertex[i], q, x)
+    for i in range(vertices.listed_count):
+        place_vertex(shapes, vertices.listed[i], q, x)

@@ -12,7 +12,7 @@ __all__ = ["find_pivot", "move_origin"]
 
 
 @compiled
-def find_pivot(engine: Table, link: int, point: np.ndarray, axis: np.ndarray) -> int:
+def find_pivot(links: Table, poses: Table, link: int, point: np.ndarray, axis: np.ndarray) -> int:
     """Fill where a link's joint is, and its axis; returns the first row of Q that turns about it.
 
     That is 1 for a link that turns about its centre of mass: the point is then not filled, and the
@@ -20,17 +20,17 @@ def find_pivot(engine: Table, link: int, point: np.ndarray, axis: np.ndarray) ->
     """
     for k in range(3):
         axis[k] = 0.0
-    held = engine.link_pivot[link]
+    held = links.pivot[link]
     if held == 0:
         return 1
-    q = engine.q[link]
+    q = poses.q[link]
     length = 0.0
     for k in range(3):
         point[k] = 0.0
         for i in range(4):
-            point[k] += engine.own_row[link, 0, i] * q[i, k]
+            point[k] += links.own_row[link, 0, i] * q[i, k]
             if held == 2:
-                axis[k] += (engine.own_row[link, 1, i] - engine.own_row[link, 0, i]) * q[i, k]
+                axis[k] += (links.own_row[link, 1, i] - links.own_row[link, 0, i]) * q[i, k]
         length += axis[k] * axis[k]
     if held == 2:
         for k in range(3):

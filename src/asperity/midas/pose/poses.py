@@ -105,41 +105,42 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
 
     A free body's centre of mass is where it is; its orientation is the rotation nearest to A.
     """
-    q = engine.q
+    links = engine.links
+    q = engine.poses.q
     rotation = np.empty((3, 3))
     above = np.empty((3, 3))
     relative = np.empty((3, 3))
-    for link in range(engine.link_kind.size):
-        at = engine.link_qpos[link]
-        if engine.link_kind[link] == FREE:
+    for link in range(links.kind.size):
+        at = links.qpos[link]
+        if links.kind[link] == FREE:
             if at < 0:  # a mocap body
                 continue
             nearest_rotation(q[link], rotation)
             for k in range(3):
                 value = q[link, 0, k]
                 for i in range(3):
-                    value -= rotation[k, i] * engine.link_centre[link, i]
+                    value -= rotation[k, i] * links.centre[link, i]
                 qpos[at + k] = value
             _write_quaternion(rotation, qpos, at + 3)
-        elif engine.link_kind[link] == BALL:
+        elif links.kind[link] == BALL:
             nearest_rotation(q[link], rotation)
-            nearest_rotation(q[engine.link_parent[link]], above)
+            nearest_rotation(q[links.parent[link]], above)
             for i in range(3):
                 for k in range(3):
                     value = 0.0
                     for m in range(3):
                         base = 0.0
                         for n in range(3):
-                            base += above[m, n] * engine.link_turn[link, n, i]
+                            base += above[m, n] * links.turn[link, n, i]
                         value += base * rotation[m, k]
                     relative[i, k] = value
             _write_quaternion(relative, qpos, at)
-    for i in range(engine.joint_qpos.size):
-        qpos[engine.joint_qpos[i]] = engine.joint_reference[i] + engine.joint[i]
+    for i in range(engine.joints.qpos.size):
+        qpos[engine.joints.qpos[i]] = engine.joints.reference[i] + engine.joints.value[i]
 
 
 @compiled
-def write_qvel(engine: Table, qvel: np.ndarray) -> None:
+def write_qvel(links: Table, poses: Table, qvel: np.ndarray) -> None:
     """Fill the velocities of free and ball joints: those that have the links' momenta."""
     rotation = np.empty((3, 3))
     moments = np.empty((3, 3))
@@ -147,33 +148,33 @@ def write_qvel(engine: Table, qvel: np.ndarray) -> None:
     rate = np.empty(3)
     above = np.empty(3)
     none = np.zeros(3)
-    for link in range(engine.link_kind.size):
-        at = engine.link_dof[link]
+    for link in range(links.kind.size):
+        at = links.dof[link]
         if at < 0:
             continue
-        q = engine.q[link]
-        angular_momentum(engine.mass[link], q, engine.v[link], 1, momentum)
-        if not angular_velocity(engine.mass[link], q, 1, none, momentum, moments, rate):
+        q = poses.q[link]
+        angular_momentum(links.mass[link], q, poses.v[link], 1, momentum)
+        if not angular_velocity(links.mass[link], q, 1, none, momentum, moments, rate):
             continue
         nearest_rotation(q, rotation)
-        if engine.link_kind[link] == FREE:
+        if links.kind[link] == FREE:
             for k in range(3):
-                value = engine.v[link, 0, k]
+                value = poses.v[link, 0, k]
                 i = (k + 1) % 3
                 j = (k + 2) % 3
                 for m in range(3):
                     # ω × r, with r from the origin to the centre of mass
-                    value -= (
-                        rate[i] * rotation[j, m] - rate[j] * rotation[i, m]
-                    ) * engine.link_centre[link, m]
+                    value -= (rate[i] * rotation[j, m] - rate[j] * rotation[i, m]) * links.centre[
+                        link, m
+                    ]
                 qvel[at + k] = value
             at += 3
         else:
-            p = engine.link_parent[link]
-            if p < engine.link_kind.size:
-                angular_momentum(engine.mass[p], engine.q[p], engine.v[p], 1, momentum)
+            p = links.parent[link]
+            if p < links.kind.size:
+                angular_momentum(links.mass[p], poses.q[p], poses.v[p], 1, momentum)
                 if not angular_velocity(
-                    engine.mass[p], engine.q[p], 1, none, momentum, moments, above
+                    links.mass[p], poses.q[p], 1, none, momentum, moments, above
                 ):
                     continue
                 for k in range(3):

@@ -180,12 +180,12 @@ def measure_gaps(
 
 
 @compiled
-def drift(engine: Table, link: int, q: np.ndarray) -> float:
+def drift(links: Table, relative: Table, link: int, q: np.ndarray) -> float:
     """Bound of how far a link's points are from where they were when all was listed."""
     straight = 0.0
     turned = 0.0
     for k in range(3):
-        straight += (q[link, 0, k] - engine.q_listed[link, 0, k]) ** 2
+        straight += (q[link, 0, k] - relative.q_listed[link, 0, k]) ** 2
         for i in range(1, 4):
-            turned += (q[link, i, k] - engine.q_listed[link, i, k]) ** 2
-    return math.sqrt(straight) + engine.radius[link] * math.sqrt(turned)
+            turned += (q[link, i, k] - relative.q_listed[link, i, k]) ** 2
+    return math.sqrt(straight) + links.radius[link] * math.sqrt(turned)

@@ -48,10 +48,10 @@ def _shares(whole: bool) -> tuple[float, ...]:
 def _gaps(engine: Engine, share: float) -> dict[tuple[int, int], float]:
     """Distances [m] to bring geoms apart to, as a share of their activation distances."""
     table = engine.table
-    one, other = pair_ends(table.pair_shape, engine.shapes.geom, engine.shapes.plane_geom)
+    one, other = pair_ends(table.pairs.shape, engine.shapes.geom, engine.shapes.plane_geom)
     first, last = np.minimum(one, other).tolist(), np.maximum(one, other).tolist()
     gaps: dict[tuple[int, int], float] = {}
-    for a, b, activation in zip(first, last, table.pair_activation.tolist(), strict=True):
+    for a, b, activation in zip(first, last, table.pairs.activation.tolist(), strict=True):
         gaps[a, b] = max(share * activation, gaps.get((a, b), 0.0))
     return gaps
 
@@ -81,8 +81,8 @@ def take_apart(engine: Engine, pairs: Iterable[int], *, whole: bool) -> bool:
 def _take_apart(engine: Engine, pairs: list[int], share: float) -> bool:
     """Part them by a share of their activation distances, or move nothing."""
     gaps = _gaps(engine, share)
-    farthest = _FARTHEST * float(np.asarray(engine.table.pair_activation)[pairs].max())
-    before, start = engine.table.qpos.copy(), engine.positions
+    farthest = _FARTHEST * float(np.asarray(engine.table.pairs.activation)[pairs].max())
+    before, start = engine.table.poses.qpos.copy(), engine.positions
     allowed = set(find_touching(engine)) - set(pairs)
     wanted = {_sorted_geoms(engine, pair) for pair in pairs}
     for _ in range(_FEW_ROUNDS):
@@ -95,9 +95,9 @@ def _take_apart(engine: Engine, pairs: list[int], share: float) -> bool:
         move = _least_motion(engine, data, near, gained)
         if move is None:
             break
-        qpos = engine.table.qpos.copy()
+        qpos = engine.table.poses.qpos.copy()
         mujoco.mj_integratePos(engine.model, qpos, move, 1.0)
-        engine.set_state(qpos, engine.table.qvel.copy())
+        engine.set_state(qpos, engine.table.poses.qvel.copy())
         moved = np.linalg.norm(engine.positions - start, axis=1).max()
         if moved > farthest:
             break
@@ -105,7 +105,7 @@ def _take_apart(engine: Engine, pairs: list[int], share: float) -> bool:
         if not found:
             return True
         wanted |= {_sorted_geoms(engine, pair) for pair in found}
-    engine.set_state(before, engine.table.qvel.copy())
+    engine.set_state(before, engine.table.poses.qvel.copy())
     return False
 
 
@@ -161,16 +161,16 @@ def _least_motion(
 def _append_ranges(engine: Engine, rows: list[Floats], least: list[float]) -> None:
     """Let joints stay within their ranges."""
     table, model = engine.table, engine.model
-    room = np.minimum(1e-3 * table.joint_activation, 1e-5)
-    joint = table.qpos[table.joint_qpos] - table.joint_reference[: len(table.joint_qpos)]
+    room = np.minimum(1e-3 * table.joints.activation, 1e-5)
+    joint = table.poses.qpos[table.joints.qpos] - table.joints.reference[: len(table.joints.qpos)]
     for k in range(len(joint)):
-        dof = int(model.jnt_dofadr[engine.links.links[table.joint_link[k]].joint])
+        dof = int(model.jnt_dofadr[engine.links.links[table.joints.link[k]].joint])
         for side, sign in ((0, 1.0), (1, -1.0)):
-            if np.isfinite(table.joint_limit[k, side]):
+            if np.isfinite(table.joints.limit[k, side]):
                 row = np.zeros(model.nv)
                 row[dof] = sign
                 rows.append(row)
-                least.append(min(sign * (table.joint_limit[k, side] - joint[k]) + room[k], 0.0))
+                least.append(min(sign * (table.joints.limit[k, side] - joint[k]) + room[k], 0.0))
 
 
 def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -> None:
@@ -178,16 +178,16 @@ def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -
 
     Parameters are those of `take_apart`.
     """
-    before = engine.table.qpos.copy()
+    before = engine.table.poses.qpos.copy()
     for share in _shares(whole):
-        engine.set_state(before, engine.table.qvel.copy())
+        engine.set_state(before, engine.table.poses.qvel.copy())
         if _separate(engine, list(pairs), _gaps(engine, share)):
             return
 
 
 def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], float]) -> bool:
     """Push free bodies apart by gaps [m]; returns whether they are."""
-    qvel = engine.table.qvel.copy()
+    qvel = engine.table.poses.qvel.copy()
     close = {_sorted_geoms(engine, pair) for pair in pairs}
     for _ in range(_ROUNDS):
         data = state_data(engine)

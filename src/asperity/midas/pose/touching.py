@@ -24,23 +24,23 @@ _LEAST_GAP = 1e-4
 def find_touching(engine: Engine) -> dict[int, float]:
     """Pairs that intersect, or are nearer than they may be, with the distance between [m]."""
     table = engine.table
-    found = np.zeros(len(table.pair_shape), np.int64)
+    found = np.zeros(len(table.pairs.shape), np.int64)
     x = engine.positions
     closed = np.array([is_closed(surface) for surface in engine.shapes.surface], dtype=np.int64)
     crossing_pairs(table, x, closed, found)
     crossing = np.flatnonzero(found)
     data = state_data(engine) if len(crossing) else None
     flagged = {int(pair): _depth(engine, int(pair), x, data) for pair in crossing}
-    table.may_overlap = 1
+    table.pairs.may_overlap = 1
     while engine.grow(int(survey(table))):
         pass
-    table.may_overlap = 0
-    count = int(table.candidates)
-    least = _LEAST_GAP * np.asarray(table.pair_activation)[table.candidate_pair[:count]]
-    square = np.asarray(table.candidate_square[:count])
+    table.pairs.may_overlap = 0
+    count = int(table.candidates.count)
+    least = _LEAST_GAP * np.asarray(table.pairs.activation)[table.candidates.pair[:count]]
+    square = np.asarray(table.candidates.square[:count])
     # What is inside of a round shape has a negative square.
     for i in np.flatnonzero(square < least**2):
-        pair, distance = int(table.candidate_pair[i]), math.sqrt(abs(float(square[i])))
+        pair, distance = int(table.candidates.pair[i]), math.sqrt(abs(float(square[i])))
         flagged.setdefault(pair, distance)
         if square[i] < 0.0:
             flagged[pair] = min(flagged[pair], -distance)
@@ -49,13 +49,13 @@ def find_touching(engine: Engine) -> dict[int, float]:
 
 def merely_touch(engine: Engine, pair: int, distance: float) -> bool:
     """Whether the surfaces of a flagged pair, with this distance between [m], do not overlap."""
-    return distance >= -_TOUCHING * float(engine.table.pair_activation[pair])
+    return distance >= -_TOUCHING * float(engine.table.pairs.activation[pair])
 
 
 def state_data(engine: Engine) -> mujoco.MjData:
     """MuJoCo's kinematics at the engine's given state."""
     data = mujoco.MjData(engine.model)
-    data.qpos[:] = engine.table.qpos
+    data.qpos[:] = engine.table.poses.qpos
     data.mocap_pos[:], data.mocap_quat[:] = engine.data.mocap_pos, engine.data.mocap_quat
     mujoco.mj_kinematics(engine.model, data)
     mujoco.mj_comPos(engine.model, data)
@@ -65,11 +65,11 @@ def state_data(engine: Engine) -> mujoco.MjData:
 def _depth(engine: Engine, pair: int, x: NDArray[np.float64], data: mujoco.MjData | None) -> float:
     """Signed distance of two geoms that intersect [m]: exactly for half-spaces, else MuJoCo's."""
     table, shapes = engine.table, engine.shapes
-    a, b = (int(i) for i in table.pair_shape[pair])
+    a, b = (int(i) for i in table.pairs.shape[pair])
     if b < 0:
-        vertices = slice(int(table.shape_vertex[a]), int(table.shape_vertex[a + 1]))
-        plane = table.plane[-1 - b]
-        return float(np.min(x[vertices] @ plane[:3]) - plane[3] - table.shape_radius[a])
+        vertices = slice(int(table.shapes.vertex_start[a]), int(table.shapes.vertex_start[a + 1]))
+        plane = table.shapes.plane[-1 - b]
+        return float(np.min(x[vertices] @ plane[:3]) - plane[3] - table.shapes.radius[a])
     one, other = int(shapes.geom[a]), int(shapes.geom[b])
     line = np.zeros(6)
     return min(float(mujoco.mj_geomDistance(engine.model, data, one, other, 1.0, line)), 0.0)

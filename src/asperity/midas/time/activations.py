@@ -51,58 +51,58 @@ def activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, Any
     limited &= not is_disabled(model, mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
     unlimited = np.tile([-np.inf, np.inf], (model.nactuator, 1))
     return {
-        "motor_dynamics": kind[owner],
-        "motor_activation": np.array(model.actuator_actadr[owner], dtype=np.int64),
-        "motor_states": np.array(model.actuator_actnum[owner], dtype=np.int64),
-        "motor_time": np.maximum(model.actuator_dynprm[owner, 0], 1e-15),
-        "motor_activation_limit": np.ascontiguousarray(
+        "dynamics": kind[owner],
+        "activation": np.array(model.actuator_actadr[owner], dtype=np.int64),
+        "states": np.array(model.actuator_actnum[owner], dtype=np.int64),
+        "time": np.maximum(model.actuator_dynprm[owner, 0], 1e-15),
+        "activation_limit": np.ascontiguousarray(
             np.where(limited[:, None], model.actuator_actrange, unlimited)[owner]
         ),
-        "motor_control": np.zeros(len(owner)),
-        "motor_gain": gears * model.actuator_gainprm[owner, 0],
-        "motor_bias": np.zeros(len(owner)),
+        "control": np.zeros(len(owner)),
+        "gain": gears * model.actuator_gainprm[owner, 0],
+        "bias": np.zeros(len(owner)),
     }
 
 
 @compiled
 def _advance_evaluated(
-    engine: Table, motor: int, before: np.ndarray, after: np.ndarray, h: float
+    motors: Table, motor: int, before: np.ndarray, after: np.ndarray, h: float
 ) -> None:
     """Advance the activations of a motor whose rates and slopes MuJoCo has evaluated."""
-    first = engine.motor_activation[motor]
-    feed = engine.motor_bias[motor]
-    for k in range(engine.motor_states[motor]):
+    first = motors.activation[motor]
+    feed = motors.bias[motor]
+    for k in range(motors.states[motor]):
         at = first + k
-        x = h * engine.state_slope[at]
+        x = h * motors.state_slope[at]
         growth = math.expm1(x) / x if x != 0.0 else 1.0
-        value = before[at] + h * growth * engine.state_rate[at]
-        after[at] = min(max(value, engine.state_limit[at, 0]), engine.state_limit[at, 1])
-        feed += engine.motor_state_gain[motor, k] * (after[at] - engine.state_start[at])
-    engine.motor_feed[motor] = feed
+        value = before[at] + h * growth * motors.state_rate[at]
+        after[at] = min(max(value, motors.state_limit[at, 0]), motors.state_limit[at, 1])
+        feed += motors.state_gain[motor, k] * (after[at] - motors.state_start[at])
+    motors.feed[motor] = feed
 
 
 @compiled
-def advance_activations(engine: Table, before: np.ndarray, after: np.ndarray, h: float) -> None:
+def advance_activations(motors: Table, before: np.ndarray, after: np.ndarray, h: float) -> None:
     """Fill the activations at the end of a step of h [s], and what they feed their motors."""
     for i in range(before.size):
         after[i] = before[i]
-    for motor in range(engine.motor_joint.size):
-        kind = engine.motor_dynamics[motor]
+    for motor in range(motors.joint.size):
+        kind = motors.dynamics[motor]
         if kind == _NONE:
             continue
-        at = engine.motor_activation[motor]
+        at = motors.activation[motor]
         if kind == _EVALUATED:
-            _advance_evaluated(engine, motor, before, after, h)
+            _advance_evaluated(motors, motor, before, after, h)
             continue
-        control = engine.motor_control[motor]
+        control = motors.control[motor]
         value = before[at]
         if kind == _INTEGRATOR:
             value += h * control
         elif kind == _FILTER:
-            value += h * (control - value) / engine.motor_time[motor]
+            value += h * (control - value) / motors.time[motor]
         else:
-            value += (control - value) * (1.0 - math.exp(-h / engine.motor_time[motor]))
-        low = engine.motor_activation_limit[motor, 0]
-        high = engine.motor_activation_limit[motor, 1]
+            value += (control - value) * (1.0 - math.exp(-h / motors.time[motor]))
+        low = motors.activation_limit[motor, 0]
+        high = motors.activation_limit[motor, 1]
         after[at] = min(max(value, low), high)
-        engine.motor_feed[motor] = engine.motor_bias[motor] + engine.motor_gain[motor] * after[at]
+        motors.feed[motor] = motors.bias[motor] + motors.gain[motor] * after[at]

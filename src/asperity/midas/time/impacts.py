@@ -35,15 +35,15 @@ _NORMAL = 0
 
 
 @compiled
-def slowest_departure(engine: Table, h: float) -> float:
+def slowest_departure(options: Table, links: Table, h: float) -> float:
     """Speed of departure [m/s] below which contacts end at rest."""
     square = 0.0
-    for link in range(engine.gravity.shape[0]):
+    for link in range(links.gravity.shape[0]):
         pull = 0.0
         for k in range(3):
-            pull += engine.gravity[link, k] ** 2
+            pull += links.gravity[link, k] ** 2
         square = max(square, pull)
-    return max(0.5 * _FLIGHT * h * math.sqrt(square), _UNSEEN * engine.activation / h)
+    return max(0.5 * _FLIGHT * h * math.sqrt(square), _UNSEEN * options.activation / h)
 
 
 @compiled
@@ -52,22 +52,22 @@ def departs(engine: Table, run: int, slowest: float) -> bool:
 
     They depart no faster than 1/d, nor than they have met.
     """
-    if engine.run_least[run] >= engine.run_activation[run]:
+    if engine.runs.least[run] >= engine.runs.activation[run]:
         return False
-    pair = engine.candidate_pair[engine.run_begin[run]]
-    if engine.pair_dissipation[pair] * slowest >= 1.0:
+    pair = engine.candidates.pair[engine.runs.begin[run]]
+    if engine.pairs.dissipation[pair] * slowest >= 1.0:
         return False
     fastest = 0.0
     for side in range(2):
-        link = engine.run_link[run, side]
-        if link < engine.radius.size:
+        link = engine.runs.link[run, side]
+        if link < engine.links.radius.size:
             straight = 0.0
             turned = 0.0
             for k in range(3):
-                straight += engine.v_free[link, 0, k] ** 2
+                straight += engine.poses.v_free[link, 0, k] ** 2
                 for i in range(1, 4):
-                    turned += engine.v_free[link, i, k] ** 2
-            fastest += math.sqrt(straight) + engine.radius[link] * math.sqrt(turned)
+                    turned += engine.poses.v_free[link, i, k] ** 2
+            fastest += math.sqrt(straight) + engine.links.radius[link] * math.sqrt(turned)
     return fastest > slowest
 
 
@@ -79,7 +79,7 @@ def _rate_along(
 
     The link is at ``q`` and has the momenta of ``v``; in chords of rotations there is more.
     """
-    work = engine.inertia_work
+    work = engine.work.inertia_work
     arm = work[1]
     rate = work[2]
     momentum = work[3]
@@ -89,9 +89,11 @@ def _rate_along(
         rate[k] = 0.0
         any_axis[k] = 0.0
         for j in range(1, 4):
-            arm[k] += y[j] * engine.q_now[link, j, k]
-    angular_momentum(engine.mass[link], q, v, 1, momentum)
-    angular_velocity(engine.mass[link], q, 1, any_axis, momentum, engine.moments_work, rate)
+            arm[k] += y[j] * engine.poses.q_now[link, j, k]
+    angular_momentum(engine.links.mass[link], q, v, 1, momentum)
+    angular_velocity(
+        engine.links.mass[link], q, 1, any_axis, momentum, engine.work.moments_work, rate
+    )
     total = 0.0
     for k in range(3):
         i = (k + 1) % 3
@@ -106,37 +108,41 @@ def _approach(engine: Table, i: int, normal: np.ndarray) -> tuple[float, float]:
 
     Fills the normal, and y of both sides in ``side_weight``.
     """
-    kind = engine.candidate_kind[i]
-    vertex = engine.candidate_vertex[i]
-    y = engine.side_weight
-    contact_sides(engine, kind, vertex, engine.candidate_coefficient[i], y)
-    add_round_arms(engine, i, engine.q_now, y)
-    distance = math.sqrt(engine.candidate_square[i])
+    kind = engine.candidates.kind[i]
+    vertex = engine.candidates.vertex[i]
+    y = engine.work.side_weight
+    contact_sides(engine.shapes, kind, vertex, engine.candidates.coefficient[i], y)
+    add_round_arms(engine.shapes, engine.candidates, i, engine.poses.q_now, y)
+    distance = math.sqrt(engine.candidates.square[i])
     for k in range(3):
-        normal[k] = engine.candidate_arm[i, k] / distance
+        normal[k] = engine.candidates.arm[i, k] / distance
     closing = 0.0
     pressing = 0.0
     for side in range(2):
-        link = engine.vertex_link[vertex[0]] if side == 0 else second_link(engine, i)
-        if link == engine.link_parent.size:
+        link = engine.shapes.vertex_link[vertex[0]] if side == 0 else second_link(engine, i)
+        if link == engine.links.parent.size:
             continue
         for k in range(3):
-            pressing -= normal[k] * y[side, 0] * engine.gravity[link, k]
-        before = engine.q_target[link] if engine.turns[link] == 1 else engine.q_slip[link]
-        closing -= _rate_along(engine, link, y[side], normal, before, engine.v_free[link])
+            pressing -= normal[k] * y[side, 0] * engine.links.gravity[link, k]
+        before = (
+            engine.poses.q_target[link]
+            if engine.poses.turns[link] == 1
+            else engine.poses.q_slip[link]
+        )
+        closing -= _rate_along(engine, link, y[side], normal, before, engine.poses.v_free[link])
     return closing, pressing
 
 
 @compiled
 def meets_impact(engine: Table, h: float) -> bool:
     """Whether a solution is that of an impact from which something may rebound."""
-    slowest = slowest_departure(engine, h)
-    normal = engine.inertia_work[_NORMAL]
-    for run in range(engine.runs):
+    slowest = slowest_departure(engine.options, engine.links, h)
+    normal = engine.work.inertia_work[_NORMAL]
+    for run in range(engine.runs.count):
         if not departs(engine, run, slowest):
             continue
-        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
-            if normal_force(engine, i, engine.vertex_now) > 0.0:
+        for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
+            if normal_force(engine, i, engine.vertices.now) > 0.0:
                 closing, _ = _approach(engine, i, normal)
                 if closing > slowest:
                     return True
@@ -150,10 +156,11 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
     Links have their velocities at the end of the step. Returns the energy [J] that compression has
     taken, or −1 where there is no rebound. With one, y of both sides is in ``side_weight``.
     """
-    force = normal_force(engine, i, engine.vertex_now)
+    candidates = engine.candidates
+    force = normal_force(engine, i, engine.vertices.now)
     if force <= 0.0:
         return -1.0
-    normal = engine.inertia_work[_NORMAL]
+    normal = engine.work.inertia_work[_NORMAL]
     closing, pressing = _approach(engine, i, normal)
     if closing <= slowest:
         return -1.0
@@ -161,10 +168,12 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
     for side in range(2):
         link = second_link(engine, i)
         if side == 0:
-            link = engine.vertex_link[engine.candidate_vertex[i, 0]]
-        if link < engine.link_parent.size:
-            y = engine.side_weight[side]
-            parting += _rate_along(engine, link, y, normal, engine.q[link], engine.v[link])
+            link = engine.shapes.vertex_link[candidates.vertex[i, 0]]
+        if link < engine.links.parent.size:
+            y = engine.work.side_weight[side]
+            parting += _rate_along(
+                engine, link, y, normal, engine.poses.q[link], engine.poses.v[link]
+            )
     ended = closing + pressing * h
     stopped = ended + parting
     # By how much the gap has closed, gravity has made it faster.
@@ -172,14 +181,14 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
     if not (square > 0.0 and ended > 0.0 and stopped >= _STOPPED * ended):
         return -1.0
     closing = math.sqrt(square)
-    dissipation = engine.pair_dissipation[engine.candidate_pair[i]]
+    dissipation = engine.pairs.dissipation[candidates.pair[i]]
     speed = rebound_speed(impact_energy(closing, 0.0, 0.0, dissipation, 0.0), dissipation)
-    mass = force * engine.step / stopped
-    activation = engine.pair_activation[engine.candidate_pair[i]]
-    if speed * h < activation - math.sqrt(engine.candidate_square[i]):
+    mass = force * engine.time.step / stopped
+    activation = engine.pairs.activation[candidates.pair[i]]
+    if speed * h < activation - math.sqrt(candidates.square[i]):
         # The barrier goes on pushing for more than a step, with what it has stored.
-        slope, _ = barrier_slopes(engine.candidate_square[i], activation)
-        stored = -force * barrier(engine.candidate_square[i], activation) / slope
+        slope, _ = barrier_slopes(candidates.square[i], activation)
+        stored = -force * barrier(candidates.square[i], activation) / slope
         speed = math.sqrt(max(speed * speed - 2.0 * stored / mass, 0.0))
     if speed < slowest or speed <= parting:
         return -1.0

@@ -29,9 +29,9 @@ _ROOM = 0.5
 
 
 @compiled
-def _rate(engine: Table, now: float, before: float) -> float:
+def _rate(time: Table, now: float, before: float) -> float:
     """Velocity at the end of the step, if it changes as it did."""
-    return 2.0 * now - before if engine.has_history == 1 else now
+    return 2.0 * now - before if time.has_history == 1 else now
 
 
 @compiled
@@ -67,28 +67,30 @@ def _make_orthogonal(a: np.ndarray) -> bool:
 
 
 @compiled
-def _turns_far(engine: Table, link: int) -> bool:
+def _turns_far(poses: Table, link: int) -> bool:
     """Whether a link turns by itself, and farther than what is taken for straight."""
-    if engine.turns[link] == 0:
+    if poses.turns[link] == 0:
         return False
     square = 0.0
     for i in range(1, 4):
         for k in range(3):
-            square += (engine.q_target[link, i, k] - engine.q_now[link, i, k]) ** 2
+            square += (poses.q_target[link, i, k] - poses.q_now[link, i, k]) ** 2
     return square > _FAR
 
 
 @compiled
 def _turn_by_torque(engine: Table, link: int, q: np.ndarray) -> None:
     """Turn a free link from where inertia leads by what the last step's torque does to it."""
-    mass = engine.mass[link]
+    mass = engine.links.mass[link]
     had = np.empty(3)
     gained = np.empty(3)
     angle = np.empty(3)
-    angular_momentum(mass, engine.q_before[link], engine.v_before[link], 1, had)
-    angular_momentum(mass, engine.q[link], engine.v[link], 1, gained)
+    angular_momentum(mass, engine.poses.q_before[link], engine.poses.v_before[link], 1, had)
+    angular_momentum(mass, engine.poses.q[link], engine.poses.v[link], 1, gained)
     for k in range(3):
-        gained[k] = (gained[k] - had[k]) * engine.step * engine.step / engine.last_step
+        gained[k] = (
+            (gained[k] - had[k]) * engine.time.step * engine.time.step / engine.time.last_step
+        )
     if angular_velocity(mass, q, 1, np.zeros(3), gained, np.empty((3, 3)), angle):
         turn(angle, q, 1)
 
@@ -100,33 +102,33 @@ def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
     One that turns so far that its axes move quite otherwise meanwhile turns as inertia leads.
     """
     straight = 4
-    if _turns_far(engine, link):
+    if _turns_far(engine.poses, link):
         straight = 1
         for i in range(1, 4):
             for k in range(3):
-                q[link, i, k] = engine.q_target[link, i, k]
-        if engine.has_history == 1 and engine.link_kind[link] == FREE:
+                q[link, i, k] = engine.poses.q_target[link, i, k]
+        if engine.time.has_history == 1 and engine.links.kind[link] == FREE:
             _turn_by_torque(engine, link, q[link])
     for i in range(straight):
         for k in range(3):
-            if engine.has_history == 1:
-                v = 2.0 * engine.v[link, i, k] - engine.v_before[link, i, k]
+            if engine.time.has_history == 1:
+                v = 2.0 * engine.poses.v[link, i, k] - engine.poses.v_before[link, i, k]
             else:
-                v = engine.v_free[link, i, k]
+                v = engine.poses.v_free[link, i, k]
                 if i == 0:
-                    v += engine.step * engine.gravity[link, k]
-            q[link, i, k] = engine.q_slip[link, i, k] + engine.step * v
+                    v += engine.time.step * engine.links.gravity[link, k]
+            q[link, i, k] = engine.poses.q_slip[link, i, k] + engine.time.step * v
     return _make_orthogonal(q[link, 1:])
 
 
 @compiled
 def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.ndarray) -> None:
     """Carry a link with its parent, and turn it about their hinge."""
-    p = engine.link_parent[link]
-    n = engine.joint_frame[joint, 1]
-    b = engine.joint_frame[joint, 2]
-    axis = engine.directions[0]
-    row = engine.directions[1]
+    p = engine.links.parent[link]
+    n = engine.joints.frame[joint, 1]
+    b = engine.joints.frame[joint, 2]
+    axis = engine.work.directions[0]
+    row = engine.work.directions[1]
     for k in range(3):
         axis[k] = 0.0
     for j in range(3):
@@ -141,7 +143,7 @@ def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.n
         for j in range(1, 4):
             share = 0.0
             for k in range(3):
-                share += engine.q_now[link, i, k] * engine.q_now[p, j, k]
+                share += engine.poses.q_now[link, i, k] * engine.poses.q_now[p, j, k]
             for k in range(3):
                 row[k] += share * q[p, j, k]
         along = axis[0] * row[0] + axis[1] * row[1] + axis[2] * row[2]
@@ -156,10 +158,10 @@ def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.n
 
 
 @compiled
-def _hang(engine: Table, link: int, q: np.ndarray) -> None:
+def _hang(links: Table, link: int, q: np.ndarray) -> None:
     """Move a link of given axes to where its joint is on its parent."""
-    p = engine.link_parent[link]
-    held = 1 if engine.link_kind[link] == BALL else 2
+    p = links.parent[link]
+    held = 1 if links.kind[link] == BALL else 2
     for k in range(3):
         q[link, 0, k] = 0.0
     for k in range(3):
@@ -168,53 +170,54 @@ def _hang(engine: Table, link: int, q: np.ndarray) -> None:
             for i in range(4):
                 there = 0.0
                 for j in range(4):
-                    there += engine.transfer[link, i, j] * q[p, j, k]
+                    there += links.transfer[link, i, j] * q[p, j, k]
                 here = 0.0 if i == 0 else q[link, i, k]
-                gap += engine.own_row[link, point, i] * (there - here)
+                gap += links.own_row[link, point, i] * (there - here)
         q[link, 0, k] = gap / held
 
 
 @compiled
-def _coordinate_ahead(engine: Table, joint: int) -> float:
+def _coordinate_ahead(joints: Table, time: Table, joint: int) -> float:
     """Where a joint will be, short of its limits."""
-    now = engine.joint_now[joint]
-    rate = _rate(engine, engine.joint_rate[joint], engine.joint_rate_before[joint])
-    move = engine.joint_start[joint] + engine.step * rate - now
-    move = min(move, _ROOM * (engine.joint_limit[joint, 1] - now))
-    return now + max(move, _ROOM * (engine.joint_limit[joint, 0] - now))
+    now = joints.now[joint]
+    rate = _rate(time, joints.rate[joint], joints.rate_before[joint])
+    move = joints.start[joint] + time.step * rate - now
+    move = min(move, _ROOM * (joints.limit[joint, 1] - now))
+    return now + max(move, _ROOM * (joints.limit[joint, 0] - now))
 
 
 @compiled
 def predict(engine: Table) -> bool:
     """Fill the trial state with a prediction; False if there is none that is worth it."""
-    q = engine.q_trial
-    z = engine.z_trial
+    links = engine.links
+    q = engine.poses.q_trial
+    z = engine.poses.z_trial
     joint = 0
     largest = 0.0
-    for link in range(engine.link_kind.size):
-        kind = engine.link_kind[link]
-        start = engine.link_variable[link]
+    for link in range(links.kind.size):
+        kind = links.kind[link]
+        start = links.variable[link]
         if kind in (FREE, BALL):
             if not _move_freely(engine, link, q):
                 return False
             if kind == BALL:
-                _hang(engine, link, q)
+                _hang(links, link, q)
         else:
-            ahead = _coordinate_ahead(engine, joint)
+            ahead = _coordinate_ahead(engine.joints, engine.time, joint)
             if kind == HINGE:
-                _turn_about_axis(engine, joint, link, ahead - engine.joint_now[joint], q)
-                _hang(engine, link, q)
+                _turn_about_axis(engine, joint, link, ahead - engine.joints.now[joint], q)
+                _hang(links, link, q)
             else:
                 z[start] = ahead
-                p = engine.link_parent[link]
+                p = links.parent[link]
                 for i in range(4):
                     for k in range(3):
                         q[link, i, k] = 0.0
                         for j in range(4):
-                            q[link, i, k] += engine.transfer[link, i, j] * q[p, j, k]
+                            q[link, i, k] += links.transfer[link, i, j] * q[p, j, k]
                 for j in range(3):
                     for k in range(3):
-                        q[link, 0, k] += ahead * engine.slide_direction[link, j] * q[p, 1 + j, k]
+                        q[link, 0, k] += ahead * links.slide_direction[link, j] * q[p, 1 + j, k]
             joint += 1
         if kind == FREE:
             for i in range(4):
@@ -226,18 +229,18 @@ def predict(engine: Table) -> bool:
                 for k in range(3):
                     value = 0.0
                     for i in range(4):
-                        value += engine.own_row[link, point, i] * q[link, i, k]
+                        value += links.own_row[link, point, i] * q[link, i, k]
                     z[start + 3 * (point - held) + k] = value
         for i in range(1, 4):
             square = 0.0
             for k in range(3):
-                square += (q[link, i, k] - engine.q_now[link, i, k]) ** 2
-            if square > 1.0 and _turns_far(engine, link):
+                square += (q[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
+            if square > 1.0 and _turns_far(engine.poses, link):
                 square = 1.0
             # Written so that NaN is not lost.
             if not square <= largest:
                 largest = square
-    least = _LEAST_JOINTED_TURN if engine.joint_link.size > 0 else _LEAST_TURN
+    least = _LEAST_JOINTED_TURN if engine.joints.link.size > 0 else _LEAST_TURN
     if not least**2 <= largest <= 1.0:
         return False
     place_trial(engine)
@@ -252,12 +255,12 @@ def predict_turns(engine: Table) -> bool:
     long way for Newton's method.
     """
     far = False
-    for link in range(engine.link_kind.size):
-        if engine.link_kind[link] == FREE and _turns_far(engine, link):
+    for link in range(engine.links.kind.size):
+        if engine.links.kind[link] == FREE and _turns_far(engine.poses, link):
             far = True
-            start = engine.link_variable[link]
+            start = engine.links.variable[link]
             for k in range(3):
-                engine.z_trial[start + k] = engine.z_now[start + k]
+                engine.poses.z_trial[start + k] = engine.poses.z_now[start + k]
     if far:
         place_trial(engine)
     return far

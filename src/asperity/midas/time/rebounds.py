@@ -25,8 +25,8 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
 from asperity.midas.energy.friction_terms import fill_slip
-from asperity.midas.geometry.distances import RIM_PLANE
 from asperity.midas.geometry.round_planes import further_stencils, place_on_round, second_link
+from asperity.midas.geometry.stencil import RIM_PLANE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.time.impacts import (
@@ -53,16 +53,16 @@ def _apply_impulses(engine: Table, h: float) -> float:
 
     Returns the energy that compression has taken [J], or −1 if nothing rebounds.
     """
-    slowest = slowest_departure(engine, h)
-    world = engine.link_parent.size
-    y = engine.side_weight
-    push = engine.inertia_work[_PUSH]
+    slowest = slowest_departure(engine.options, engine.links, h)
+    world = engine.links.parent.size
+    y = engine.work.side_weight
+    push = engine.work.inertia_work[_PUSH]
     lost = -1.0
     collect_friction(engine, 1)
     at = 0
-    for run in range(engine.runs):
+    for run in range(engine.runs.count):
         may_depart = departs(engine, run, slowest)
-        for i in range(engine.run_begin[run], engine.run_begin[run + 1]):
+        for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
             size = 0.0
             taken = restitution_impulse(engine, i, h, slowest, push) if may_depart else -1.0
             if taken >= 0.0:
@@ -70,24 +70,26 @@ def _apply_impulses(engine: Table, h: float) -> float:
                 for side in range(2):
                     link = second_link(engine, i)
                     if side == 0:
-                        link = engine.vertex_link[engine.candidate_vertex[i, 0]]
+                        link = engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
                     if link == world:
                         continue
                     for j in range(4):
                         for k in range(3):
-                            engine.force[link, j, k] += y[side, j] * push[k] / engine.step
+                            engine.forces.force[link, j, k] += (
+                                y[side, j] * push[k] / engine.time.step
+                            )
                 for k in range(3):
                     size += push[k] * push[k]
-                size = math.sqrt(size) / engine.step
-            if not engine.friction_bound[i] > 0.0:
+                size = math.sqrt(size) / engine.time.step
+            if not engine.friction.bound[i] > 0.0:
                 continue
             stencils = 1
-            if engine.candidate_kind[i] == RIM_PLANE:
-                stencils += further_stencils(place_on_round(engine, i, engine.q_now, y))
-            bound = engine.friction_bound[i]
-            share = engine.pair_friction[engine.candidate_pair[i]] * size / bound
+            if engine.candidates.kind[i] == RIM_PLANE:
+                stencils += further_stencils(place_on_round(engine, i, engine.poses.q_now, y))
+            bound = engine.friction.bound[i]
+            share = engine.pairs.friction[engine.candidates.pair[i]] * size / bound
             for _ in range(stencils):
-                engine.rebound_friction[at] = share * engine.friction_force[at]
+                engine.friction.rebound[at] = share * engine.friction.force[at]
                 at += 1
     return lost
 
@@ -98,35 +100,37 @@ def _weigh_friction(engine: Table, first: bool) -> float:
 
     Friction is as if linear in the slip, with a factor by which it has its bound for this slip.
     """
+    friction = engine.friction
     change = 0.0
-    u = engine.slip
-    for i in range(engine.friction_pairs):
-        bound = engine.rebound_friction[i]
+    u = engine.work.slip
+    for i in range(friction.count):
+        bound = friction.rebound[i]
         if bound == 0.0 or first:
-            engine.friction_force[i] = bound
+            friction.force[i] = bound
             continue
-        width = engine.pair_stiction[engine.friction_pair[i]] * engine.step
-        fill_slip(engine, i, engine.q_now, u)
+        width = engine.pairs.stiction[friction.pair[i]] * engine.time.step
+        fill_slip(engine, i, engine.poses.q_now, u)
         u0 = u[0]
         u1 = u[1]
         before = max(math.sqrt(u0 * u0 + u1 * u1), width)
-        fill_slip(engine, i, engine.q_trial, u)
+        fill_slip(engine, i, engine.poses.q_trial, u)
         u0 += (u[0] - u0) / _SHARE
         u1 += (u[1] - u1) / _SHARE
         after = max(math.sqrt(u0 * u0 + u1 * u1), width)
         force = bound * before / after
-        change = max(change, abs(force - engine.friction_force[i]) / force)
-        engine.friction_force[i] = force
+        change = max(change, abs(force - friction.force[i]) / force)
+        friction.force[i] = force
     return change
 
 
 @compiled
 def _place_ahead(engine: Table) -> None:
     """Place the trial state at a small share of the direction."""
-    for i in range(engine.z_now.size):
-        engine.z_trial[i] = engine.z_now[i] + _SHARE * engine.direction[i]
-    place_links(engine, engine.z_trial, engine.q_trial)
-    joint_coordinates(engine, engine.q_trial, engine.z_trial, engine.joint_now, engine.joint_trial)
+    poses = engine.poses
+    for i in range(poses.z_now.size):
+        poses.z_trial[i] = poses.z_now[i] + _SHARE * engine.newton.direction[i]
+    place_links(engine.links, poses.z_trial, poses.q_trial)
+    joint_coordinates(engine, poses.q_trial, poses.z_trial, engine.joints.now, engine.joints.trial)
 
 
 @compiled
@@ -134,16 +138,16 @@ def _affordable_share(engine: Table, lost: float) -> float:
     """Share of the change of velocities that costs no more energy [J] than there was."""
     square = 0.0
     cross = 0.0
-    for link in range(engine.mass.shape[0]):
+    for link in range(engine.links.mass.shape[0]):
         for i in range(4):
             for j in range(4):
-                mass = engine.mass[link, i, j]
+                mass = engine.links.mass[link, i, j]
                 for k in range(3):
-                    new = engine.q_trial[link, j, k] - engine.q_now[link, j, k]
-                    own = engine.q_trial[link, i, k] - engine.q_now[link, i, k]
+                    new = engine.poses.q_trial[link, j, k] - engine.poses.q_now[link, j, k]
+                    own = engine.poses.q_trial[link, i, k] - engine.poses.q_now[link, i, k]
                     square += mass * own * new
-                    cross += mass * engine.v[link, i, k] * new
-    whole = _SHARE * engine.step
+                    cross += mass * engine.poses.v[link, i, k] * new
+    whole = _SHARE * engine.time.step
     square /= whole * whole
     cross /= whole
     if square <= 0.0:
@@ -161,39 +165,41 @@ def find_rebounds(engine: Table, h: float) -> int:
     """
     if not meets_impact(engine, h):
         return 0
-    gradient = engine.gradient
-    rest = engine.rebound_gradient
-    stiffness = engine.barrier_stiffness
-    engine.inertia_damping = 0.0
+    gradient = engine.newton.gradient
+    rest = engine.time.rebound_gradient
+    stiffness = engine.options.barrier_stiffness
+    engine.newton.inertia_damping = 0.0
     # What all but contacts and friction does to the solution.
-    forget_friction(engine)
-    engine.barrier_stiffness = 0.0
-    engine.only_slopes = 1
-    call_pp_status(engine.assemble, engine, 0)
-    engine.only_slopes = 0
-    engine.barrier_stiffness = stiffness
+    forget_friction(engine.friction, engine.schedule)
+    engine.options.barrier_stiffness = 0.0
+    engine.newton.only_slopes = 1
+    call_pp_status(engine.entries.assemble, engine, 0)
+    engine.newton.only_slopes = 0
+    engine.options.barrier_stiffness = stiffness
     for i in range(gradient.size):
         rest[i] = gradient[i]
     lost = _apply_impulses(engine, h)
     if lost < 0.0:
         return 0
-    engine.barrier_stiffness = 0.0
+    engine.options.barrier_stiffness = 0.0
     code = 0
     for turn in range(_ROUNDS):
         change = _weigh_friction(engine, turn == 0)
         if turn > 0 and change <= _ENOUGH:
             break
-        call_pp_status(engine.assemble, engine, 0)
+        call_pp_status(engine.entries.assemble, engine, 0)
         for i in range(gradient.size):
             gradient[i] -= rest[i]
-        code = call_pp_status(engine.find_direction, engine, 0)
+        code = call_pp_status(engine.entries.find_direction, engine, 0)
         if code != 0:
             break
         _place_ahead(engine)
-    engine.barrier_stiffness = stiffness
+    engine.options.barrier_stiffness = stiffness
     if code != 0:
         return 0
-    engine.rebound_share = _SHARE * engine.step / max(_affordable_share(engine, lost), 1e-300)
+    engine.time.rebound_share = (
+        _SHARE * engine.time.step / max(_affordable_share(engine, lost), 1e-300)
+    )
     return 1
 
 
@@ -204,18 +210,19 @@ def add_rebounds(engine: Table) -> None:
     Those of the step before, which say how the next one may begin, become the same: there is no
     acceleration to go on.
     """
-    for link in range(engine.mass.shape[0]):
+    joints = engine.joints
+    for link in range(engine.links.mass.shape[0]):
         moves = False
         for i in range(4):
             for k in range(3):
-                change = engine.q_trial[link, i, k] - engine.q_now[link, i, k]
+                change = engine.poses.q_trial[link, i, k] - engine.poses.q_now[link, i, k]
                 moves = moves or change != 0.0
-                engine.v[link, i, k] += change / engine.rebound_share
+                engine.poses.v[link, i, k] += change / engine.time.rebound_share
         for i in range(4 if moves else 0):
             for k in range(3):
-                engine.v_before[link, i, k] = engine.v[link, i, k]
-    for i in range(engine.joint.size):
-        change = engine.joint_trial[i] - engine.joint_now[i]
-        engine.joint_rate[i] += change / engine.rebound_share
+                engine.poses.v_before[link, i, k] = engine.poses.v[link, i, k]
+    for i in range(joints.value.size):
+        change = joints.trial[i] - joints.now[i]
+        joints.rate[i] += change / engine.time.rebound_share
         if change != 0.0:
-            engine.joint_rate_before[i] = engine.joint_rate[i]
+            joints.rate_before[i] = joints.rate[i]

@@ -56,41 +56,41 @@ _LONGEST_WAIT = 8
 
 
 @compiled
-def may_look_back(engine: Table, h: float) -> bool:
+def may_look_back(options: Table, time: Table, h: float) -> bool:
     """Whether a step of h [s] is to be one of BDF2."""
-    if engine.second_order == 0 or engine.has_history == 0 or engine.wait > 0:
+    if options.second_order == 0 or time.has_history == 0 or time.wait > 0:
         return False
-    return abs(engine.last_step - h) <= 1e-9 * h
+    return abs(time.last_step - h) <= 1e-9 * h
 
 
 @compiled
-def moves_freely(engine: Table) -> bool:
+def moves_freely(joints: Table, runs: Table) -> bool:
     """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
-    for run in range(engine.runs):
-        if engine.run_least[run] < engine.run_activation[run]:
+    for run in range(runs.count):
+        if runs.least[run] < runs.activation[run]:
             return False
-    for joint in range(engine.joint_now.size):
-        width = engine.joint_activation[joint]
-        now = engine.joint_now[joint]
-        if engine.joint_barrier[joint] > 0.0 and (
-            now - engine.joint_limit[joint, 0] < width or engine.joint_limit[joint, 1] - now < width
+    for joint in range(joints.now.size):
+        width = joints.activation[joint]
+        now = joints.now[joint]
+        if joints.barrier[joint] > 0.0 and (
+            now - joints.limit[joint, 0] < width or joints.limit[joint, 1] - now < width
         ):
             return False
     return True
 
 
 @compiled
-def _has_other_stops(engine: Table) -> bool:
+def _has_other_stops(joints: Table, turns: Table) -> bool:
     """Whether something may stop motion that `moves_freely` does not see.
 
     That are limits of ball joints, and springs that are slack up to a length, as strings are.
     """
-    for term in range(engine.turn_kind.size):
-        if engine.turn_kind[term] == LIMIT:
+    for term in range(turns.kind.size):
+        if turns.kind[term] == LIMIT:
             return True
-    for joint in range(engine.joint.size):
-        slack = engine.joint_spring[joint, 0] < engine.joint_spring[joint, 1]
-        if slack and engine.joint_stiffness[joint] > 0.0:
+    for joint in range(joints.value.size):
+        slack = joints.spring[joint, 0] < joints.spring[joint, 1]
+        if slack and joints.stiffness[joint] > 0.0:
             return True
     return False
 
@@ -102,27 +102,27 @@ def may_look_far_back(engine: Table, h: float) -> bool:
     The one before was smooth and ended with nothing that touches, which BDF2 damps better, and
     nothing turns farther in two steps than free motion is followed.
     """
-    if engine.smooth_steps == 0 or engine.was_free == 0:
+    if engine.time.smooth_steps == 0 or engine.time.was_free == 0:
         return False
-    for link in range(engine.rigidity.size):
+    for link in range(engine.links.rigidity.size):
         turn = 0.0
         for k in range(3):
             for i in range(1, 4):
-                turn += engine.v[link, i, k] ** 2
+                turn += engine.poses.v[link, i, k] ** 2
         if turn * h * h > 0.5 * (0.9 * _TURN) ** 2:
             return False
     return True
 
 
 @compiled
-def set_weights(engine: Table, h: float, levels: int) -> float:
+def set_weights(time: Table, h: float, levels: int) -> float:
     """Set by how much so many states of the past count; returns the step of forces [s]."""
     blend = _BLEND if levels == 2 else 0.0
     whole = 1.0 if levels == 0 else 1.5 + blend / 3.0
-    engine.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
-    engine.past_weight[1] = -blend / 3.0 / whole
-    engine.step = h / whole
-    return engine.step
+    time.past_weight[0] = 0.0 if levels == 0 else (0.5 + blend) / whole
+    time.past_weight[1] = -blend / 3.0 / whole
+    time.step = h / whole
+    return time.step
 
 
 @compiled
@@ -136,18 +136,18 @@ def _compare_momenta(
     """
     pivot = work[0]
     axis = work[1]
-    mass = engine.mass[link]
-    present_q = engine.q[link]
-    before = engine.q_before[link]
-    first = find_pivot(engine, link, pivot, axis)
+    mass = engine.links.mass[link]
+    present_q = engine.poses.q[link]
+    before = engine.poses.q_before[link]
+    first = find_pivot(engine.links, engine.poses, link, pivot, axis)
     for i in range(4):
         for k in range(3):
-            velocity[i, k] = (q[i, k] - engine.q_slip[link, i, k]) / engine.step
+            velocity[i, k] = (q[i, k] - engine.poses.q_slip[link, i, k]) / engine.time.step
     for rows in (q, present_q, before):
         move_origin(rows, first, pivot, -1.0)
     angular_momentum(mass, q, velocity, first, work[2])
-    angular_momentum(mass, present_q, engine.v[link], first, work[3])
-    angular_momentum(mass, before, engine.v_before[link], first, work[4])
+    angular_momentum(mass, present_q, engine.poses.v[link], first, work[3])
+    angular_momentum(mass, before, engine.poses.v_before[link], first, work[4])
     inertia = 0.0
     for i in range(first, 4):
         for k in range(3):
@@ -179,11 +179,16 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     rows are elsewhere a step later. Where nothing touches, before or after, there is no impact,
     however fast accelerations change, as those of linkages do near their dead centres.
     """
-    free = engine.was_free == 1 and moves_freely(engine) and not _has_other_stops(engine)
-    unseen = _UNSEEN * engine.activation / h
+    poses = engine.poses
+    free = (
+        engine.time.was_free == 1
+        and moves_freely(engine.joints, engine.runs)
+        and not _has_other_stops(engine.joints, engine.turns)
+    )
+    unseen = _UNSEEN * engine.options.activation / h
     work = np.empty((5, 3))
     velocity = np.empty((4, 3))
-    for link in range(engine.rigidity.size):
+    for link in range(engine.links.rigidity.size):
         change = 0.0
         present = 0.0
         past = 0.0
@@ -191,31 +196,31 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
         turn = 0.0  # 2 ω², by the rows of a rigid link
         turn_before = 0.0  # of the step before
         straight = 4  # rows before this one are compared as they are
-        if engine.turns[link] == 1:
+        if poses.turns[link] == 1:
             straight, change, present, past, speed = _compare_momenta(
                 engine, link, q[link], work, velocity
             )
         for k in range(3):
             for i in range(1, 4):
-                turn += engine.v[link, i, k] ** 2
-                turn_before += engine.v_before[link, i, k] ** 2
+                turn += poses.v[link, i, k] ** 2
+                turn_before += poses.v_before[link, i, k] ** 2
             for i in range(straight):
-                d0i = engine.v_past[link, i, k] - engine.v_before[link, i, k]
-                vi = (q[link, i, k] - engine.q_slip[link, i, k]) / engine.step
-                di = vi - engine.v_free[link, i, k]
+                d0i = poses.v_past[link, i, k] - poses.v_before[link, i, k]
+                vi = (q[link, i, k] - poses.q_slip[link, i, k]) / engine.time.step
+                di = vi - poses.v_free[link, i, k]
                 for j in range(straight):
-                    d0j = engine.v_past[link, j, k] - engine.v_before[link, j, k]
-                    vj = (q[link, j, k] - engine.q_slip[link, j, k]) / engine.step
-                    dj = vj - engine.v_free[link, j, k]
-                    mass = engine.mass[link, i, j]
+                    d0j = poses.v_past[link, j, k] - poses.v_before[link, j, k]
+                    vj = (q[link, j, k] - poses.q_slip[link, j, k]) / engine.time.step
+                    dj = vj - poses.v_free[link, j, k]
+                    mass = engine.links.mass[link, i, j]
                     change += mass * (di - d0i) * (dj - d0j)
                     present += mass * di * dj
                     past += mass * d0i * d0j
-                    speed += mass * engine.v[link, i, k] * engine.v[link, j, k]
+                    speed += mass * poses.v[link, i, k] * poses.v[link, j, k]
         limit = max(
             _CHANGE**2 * max(present, past),
             _SWING**2 * speed,
-            unseen**2 * engine.mass[link, 0, 0],
+            unseen**2 * engine.links.mass[link, 0, 0],
         )
         if (change > limit and not free) or max(turn, turn_before) * h * h > 2.0 * _TURN**2:
             return False
@@ -230,61 +235,64 @@ def invent_past(engine: Table, h: float) -> None:
     motion: D̈ = (Q̇₁ − Ḟ(h))/h. The state of a step ago is then F(−h) + h²/2 D̈, and its rate
     Ḟ(−h) − h D̈.
     """
+    joints = engine.joints
+    poses = engine.poses
     work = np.empty(3)
     axis = np.empty(3)
-    for link in range(engine.rigidity.size):
-        first = find_pivot(engine, link, work, axis)
-        before = engine.q_before[link]
-        move_origin(engine.q[link], first, work, -1.0)
+    for link in range(engine.links.rigidity.size):
+        first = find_pivot(engine.links, poses, link, work, axis)
+        before = poses.q_before[link]
+        move_origin(poses.q[link], first, work, -1.0)
         free_motion(
-            engine.mass[link],
-            engine.q[link],
-            engine.v[link],
+            engine.links.mass[link],
+            poses.q[link],
+            poses.v[link],
             first,
             axis,
             -h,
             before,
-            engine.v_before[link],
+            poses.v_before[link],
         )
-        move_origin(engine.q[link], first, work, 1.0)
+        move_origin(poses.q[link], first, work, 1.0)
         move_origin(before, first, work, 1.0)
         for i in range(4):
             for k in range(3):
-                rate = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / engine.step
-                change = rate - engine.v_free[link, i, k]
+                rate = (poses.q_now[link, i, k] - poses.q_slip[link, i, k]) / engine.time.step
+                change = rate - poses.v_free[link, i, k]
                 before[i, k] += 0.5 * h * change
-                engine.v_before[link, i, k] -= change
-    for i in range(engine.joint.size):
-        rate = engine.joint_rate[i]
-        change = (engine.joint_now[i] - engine.joint_start[i]) / engine.step - rate
-        engine.joint_before[i] = engine.joint[i] - h * rate + 0.5 * h * change
-        engine.joint_rate_before[i] = rate - change
-    for i in range(engine.joint_dof.size):
-        engine.shift[engine.joint_dof[i]] = (engine.joint[i] - engine.joint_before[i]) / h
-    engine.has_history = 1
-    engine.last_step = h
+                poses.v_before[link, i, k] -= change
+    for i in range(joints.value.size):
+        rate = joints.rate[i]
+        change = (joints.now[i] - joints.start[i]) / engine.time.step - rate
+        joints.before[i] = joints.value[i] - h * rate + 0.5 * h * change
+        joints.rate_before[i] = rate - change
+    for i in range(joints.dof.size):
+        poses.shift[joints.dof[i]] = (joints.value[i] - joints.before[i]) / h
+    engine.time.has_history = 1
+    engine.time.last_step = h
 
 
 @compiled
-def forget_past(engine: Table) -> None:
+def forget_past(time: Table) -> None:
     """Take it back, where motion turns out not to be smooth."""
-    engine.has_history = 0
+    time.has_history = 0
 
 
 @compiled
-def put_off(engine: Table) -> None:
+def put_off(time: Table) -> None:
     """After an impact: leave this step and some more to implicit Euler, more of them each time."""
-    engine.wait = 1 + engine.patience
-    engine.patience = min(2 * engine.patience, _LONGEST_WAIT)
+    time.wait = 1 + time.patience
+    time.patience = min(2 * time.patience, _LONGEST_WAIT)
 
 
 @compiled
 def count_step(engine: Table, second: bool) -> None:
     """At the end of a step, which was one of BDF2 or not."""
-    engine.smooth_steps = engine.smooth_steps + 1 if second else 0
-    engine.was_free = 1 if moves_freely(engine) else 0
+    time = engine.time
+    time.smooth_steps = time.smooth_steps + 1 if second else 0
+    time.was_free = 1 if moves_freely(engine.joints, engine.runs) else 0
     if second:
         # The next impact is again the first of its kind.
-        engine.patience = SHORTEST_WAIT
-    elif engine.wait > 0:
-        engine.wait -= 1
+        time.patience = SHORTEST_WAIT
+    elif time.wait > 0:
+        time.wait -= 1

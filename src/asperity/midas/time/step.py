@@ -53,10 +53,10 @@ def _close_gaps(engine: Table) -> int:
     """After a minimization, close what gaps equality constraints have; returns a code."""
     gap = math.inf
     for _ in range(_ROUNDS):
-        gap = raise_multipliers(engine, engine.q_now, engine.joint_now, gap)
+        gap = raise_multipliers(engine, engine.poses.q_now, engine.joints.now, gap)
         if gap <= _GAP:
             return OK
-        code = call_pp_status(engine.minimize, engine, 0)
+        code = call_pp_status(engine.entries.minimize, engine, 0)
         if code != OK:
             return code
     return NOT_CONVERGED
@@ -65,28 +65,28 @@ def _close_gaps(engine: Table) -> int:
 @compiled
 def _solve(engine: Table, limit: int) -> int:
     """Minimize from the iterate in at most ``limit`` iterations; returns a code."""
-    engine.solves += 1
-    engine.iterations_left = limit
-    code = call_pp_status(engine.minimize, engine, 0)
+    engine.counts.solves += 1
+    engine.newton.iterations_left = limit
+    code = call_pp_status(engine.entries.minimize, engine, 0)
     if code == OK:
         code = _close_gaps(engine)
-    engine.iterations += limit - engine.iterations_left
+    engine.counts.iterations += limit - engine.newton.iterations_left
     if code == OK:
-        for i in range(engine.z_now.size):
-            engine.z_solution[i] = engine.z_now[i]
+        for i in range(engine.poses.z_now.size):
+            engine.poses.z_solution[i] = engine.poses.z_now[i]
     return code
 
 
 @compiled
 def _return_to_solution(engine: Table) -> int:
     """Set the iterate to the last solution; returns a code."""
-    z = engine.z_now
+    z = engine.poses.z_now
     for i in range(z.size):
-        z[i] = engine.z_solution[i]
-    place_links(engine, z, engine.q_now)
-    joint_coordinates(engine, engine.q_now, z, engine.joint, engine.joint_now)
-    engine.longest_move = 0.0
-    return call_pp_status(engine.rebuild, engine, CUT)
+        z[i] = engine.poses.z_solution[i]
+    place_links(engine.links, z, engine.poses.q_now)
+    joint_coordinates(engine, engine.poses.q_now, z, engine.joints.value, engine.joints.now)
+    engine.boxes.longest_move = 0.0
+    return call_pp_status(engine.entries.rebuild, engine, CUT)
 
 
 @compiled
@@ -98,14 +98,14 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
     fallback = False
     frictionless = False
     is_short = False
-    for lag in range(engine.max_lags):
-        before = friction_scale(engine)
-        limit = engine.max_iterations
-        engine.draft = DRAFT if draft and lag == 0 and engine.max_lags > 1 else WHOLE
-        engine.may_be_rough = 1 if second and lag == 0 else 0
+    for lag in range(engine.options.max_lags):
+        before = friction_scale(engine.friction)
+        limit = engine.options.max_iterations
+        engine.time.draft = DRAFT if draft and lag == 0 and engine.options.max_lags > 1 else WHOLE
+        engine.time.may_be_rough = 1 if second and lag == 0 else 0
         code = _solve(engine, limit if lag == 0 else min(limit, _LAG_ITERATIONS))
         failed = code == NOT_CONVERGED
-        if second and lag == 0 and (failed or not is_smooth(engine, engine.q_now, h)):
+        if second and lag == 0 and (failed or not is_smooth(engine, engine.poses.q_now, h)):
             return _NOT_SMOOTH
         if failed and lag > 0:
             if lag == 1 and is_short:
@@ -113,26 +113,26 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
             fallback = True
             code = _return_to_solution(engine)
             break
-        is_short = engine.draft == CUT_SHORT
+        is_short = engine.time.draft == CUT_SHORT
         frictionless = False
         if failed and before > 0.0:
             code = prepare_step(engine, h, second)
             if code == OK:
-                forget_friction(engine)
-                engine.draft = WHOLE
+                forget_friction(engine.friction, engine.schedule)
+                engine.time.draft = WHOLE
                 before = 0.0
                 code = _solve(engine, limit)
                 fallback = True
                 frictionless = True
-        if code != OK or lag + 1 == engine.max_lags:
+        if code != OK or lag + 1 == engine.options.max_lags:
             break
         collect_friction(engine, 1)
-        after = friction_scale(engine)
+        after = friction_scale(engine.friction)
         if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break
     if code == OK:
-        engine.fallbacks += 1 if fallback else 0
-        engine.frictionless += 1 if frictionless else 0
+        engine.counts.fallbacks += 1 if fallback else 0
+        engine.counts.frictionless += 1 if frictionless else 0
     return code
 
 
@@ -160,14 +160,14 @@ def _solve_first(engine: Table, h: float) -> int:
     code = _solve_with_friction(engine, h, False)
     if code != OK:
         return code
-    if not moves_freely(engine):
+    if not moves_freely(engine.joints, engine.runs):
         # An impact must not be taken for an acceleration.
         finish_step(engine, h, False)
         return OK
     invent_past(engine, h)
     code = _solve_with_friction(engine, h, True)
     if code != OK:
-        forget_past(engine)
+        forget_past(engine.time)
         return _NOT_SMOOTH
     finish_step(engine, h, True)
     return OK
@@ -176,20 +176,20 @@ def _solve_first(engine: Table, h: float) -> int:
 @compiled
 def solve_step(engine: Table, h: float) -> int:
     """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
-    if engine.second_order == 1 and engine.has_history == 0:
+    if engine.options.second_order == 1 and engine.time.has_history == 0:
         code = _solve_first(engine, h)
         if code != _NOT_SMOOTH:
             return code
-    second = may_look_back(engine, h)
+    second = may_look_back(engine.options, engine.time, h)
     code = _solve_with_friction(engine, h, second)
     if (
         code == OK
         and second
-        and (meets_impact(engine, h) or meets_limit(engine) or meets_turn_limit(engine))
+        and (meets_impact(engine, h) or meets_limit(engine.joints) or meets_turn_limit(engine))
     ):
         code = _NOT_SMOOTH
     if code == _NOT_SMOOTH:
-        put_off(engine)
+        put_off(engine.time)
         second = False
         code = _solve_with_friction(engine, h, second)
     if code == OK:
@@ -202,7 +202,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     """Advance the engine's state, which must be that of ``source``, by h [s] into ``target``."""
     engine = MIDAS.at(world.memory)
     plant = world.plant
-    advance_activations(engine, source.act, target.act, h)
+    advance_activations(engine.motors, source.act, target.act, h)
     code = solve_step(engine, h)
     if code != OK:
         return code
@@ -220,23 +220,25 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         qpos.ctypes.data,
     )
     # Of BDF2, whose velocity is (3Q_{n+1} − 4Q_n + Q_{n−1})/2h, the same of these differences.
-    one = engine.past_weight[0]
-    two = engine.past_weight[1]
-    whole = h / engine.step
+    one = engine.time.past_weight[0]
+    two = engine.time.past_weight[1]
+    whole = h / engine.time.step
     for i in range(qvel.size):
         mean = qvel[i]
-        qvel[i] = whole * (mean - (one + two) * engine.shift[i] - two * engine.shift_older[i])
-        engine.shift_older[i] = engine.shift[i]
-        engine.shift[i] = mean
-    if engine.rebounded == 1:
-        for i in range(engine.joint_dof.size):
-            qvel[engine.joint_dof[i]] = engine.joint_rate[i]
-    write_qvel(engine, qvel)
+        qvel[i] = whole * (
+            mean - (one + two) * engine.poses.shift[i] - two * engine.poses.shift_older[i]
+        )
+        engine.poses.shift_older[i] = engine.poses.shift[i]
+        engine.poses.shift[i] = mean
+    if engine.time.rebounded == 1:
+        for i in range(engine.joints.dof.size):
+            qvel[engine.joints.dof[i]] = engine.joints.rate[i]
+    write_qvel(engine.links, engine.poses, qvel)
     for i in range(qpos.size):
-        engine.qpos[i] = qpos[i]
+        engine.poses.qpos[i] = qpos[i]
     for i in range(qvel.size):
-        engine.qvel_before[i] = engine.qvel[i]
-        engine.qvel[i] = qvel[i]
+        engine.poses.qvel_before[i] = engine.poses.qvel[i]
+        engine.poses.qvel[i] = qvel[i]
     return OK
 
 

@@ -23,77 +23,83 @@ def _spin_on(engine: Table) -> None:
     inertia about its axis, and what is left there of the momentum across it would spin it up; but
     forces on the axis have no torque about it, whatever they turn it to.
     """
-    moments = engine.moments_work
-    change = engine.inertia_work[:4]
-    momentum = engine.inertia_work[4]
-    rate = engine.inertia_work[5]
-    pivot = engine.inertia_work[6]
-    axis = engine.inertia_work[7]
-    for link in range(engine.turns.size):
-        if engine.turns[link] == 0:
+    links = engine.links
+    poses = engine.poses
+    work = engine.work
+    moments = work.moments_work
+    change = work.inertia_work[:4]
+    momentum = work.inertia_work[4]
+    rate = work.inertia_work[5]
+    pivot = work.inertia_work[6]
+    axis = work.inertia_work[7]
+    for link in range(poses.turns.size):
+        if poses.turns[link] == 0:
             continue
-        q = engine.q[link]
-        first = find_pivot(engine, link, pivot, axis)
+        q = poses.q[link]
+        first = find_pivot(links, poses, link, pivot, axis)
         for i in range(4):
             for k in range(3):
-                change[i, k] = (q[i, k] - engine.q_target[link, i, k]) / engine.step
+                change[i, k] = (q[i, k] - poses.q_target[link, i, k]) / engine.time.step
         for k in range(3):
             # Weight is in the target, but acts where the link is.
-            change[0, k] += engine.step * engine.gravity[link, k]
+            change[0, k] += engine.time.step * links.gravity[link, k]
         move_origin(q, first, pivot, -1.0)
-        angular_momentum(engine.mass[link], q, change, first, momentum)
-        across = along(engine.slender_axis[link], q, engine.momentum[link])
-        across -= engine.slender_momentum[link]
+        angular_momentum(links.mass[link], q, change, first, momentum)
+        across = along(links.slender_axis[link], q, poses.momentum[link])
+        across -= poses.slender_momentum[link]
         for k in range(3):
-            momentum[k] += engine.momentum[link, k]
-        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
-            side = engine.slender_side[link]
-            across -= engine.step * along(side[0], q, rate) * along(side[1], q, rate)
+            momentum[k] += poses.momentum[link, k]
+        if angular_velocity(links.mass[link], q, first, axis, momentum, moments, rate):
+            side = links.slender_side[link]
+            across -= engine.time.step * along(side[0], q, rate) * along(side[1], q, rate)
         for k in range(3):
             for i in range(3):
-                momentum[k] -= across * engine.slender_axis[link, i] * q[1 + i, k]
-        if angular_velocity(engine.mass[link], q, first, axis, momentum, moments, rate):
-            spin(rate, q, first, engine.v[link])
+                momentum[k] -= across * links.slender_axis[link, i] * q[1 + i, k]
+        if angular_velocity(links.mass[link], q, first, axis, momentum, moments, rate):
+            spin(rate, q, first, poses.v[link])
         move_origin(q, first, pivot, 1.0)
 
 
 @compiled
 def finish_step(engine: Table, h: float, second: bool) -> None:
     """Make the iterate the present state, at the end of a step that was one of BDF2 or not."""
+    joints = engine.joints
+    poses = engine.poses
+    time = engine.time
     count_step(engine, second)
-    step = engine.step
-    for i in range(engine.z.size):
-        engine.z[i] = engine.z_now[i]
-    for link in range(engine.q.shape[0] - 1):
+    step = time.step
+    for i in range(poses.z.size):
+        poses.z[i] = poses.z_now[i]
+    for link in range(poses.q.shape[0] - 1):
         for i in range(4):
             for k in range(3):
-                engine.q_older[link, i, k] = engine.q_before[link, i, k]
-                engine.v_older[link, i, k] = engine.v_before[link, i, k]
-                engine.q_before[link, i, k] = engine.q[link, i, k]
-                engine.v_before[link, i, k] = engine.v[link, i, k]
-                engine.q[link, i, k] = engine.q_now[link, i, k]
-                engine.v[link, i, k] = (engine.q_now[link, i, k] - engine.q_slip[link, i, k]) / step
+                poses.q_older[link, i, k] = poses.q_before[link, i, k]
+                poses.v_older[link, i, k] = poses.v_before[link, i, k]
+                poses.q_before[link, i, k] = poses.q[link, i, k]
+                poses.v_before[link, i, k] = poses.v[link, i, k]
+                poses.q[link, i, k] = poses.q_now[link, i, k]
+                poses.v[link, i, k] = (poses.q_now[link, i, k] - poses.q_slip[link, i, k]) / step
     _spin_on(engine)
-    for i in range(engine.joint.size):
-        engine.joint_older[i] = engine.joint_before[i]
-        engine.joint_rate_older[i] = engine.joint_rate_before[i]
-        engine.joint_before[i] = engine.joint[i]
-        engine.joint_rate_before[i] = engine.joint_rate[i]
-        engine.joint[i] = engine.joint_now[i]
-        engine.joint_rate[i] = (engine.joint_now[i] - engine.joint_start[i]) / step
-    engine.rebounded = 0 if second else find_rebounds(engine, h)
-    if engine.rebounded == 1:
+    for i in range(joints.value.size):
+        joints.older[i] = joints.before[i]
+        joints.rate_older[i] = joints.rate_before[i]
+        joints.before[i] = joints.value[i]
+        joints.rate_before[i] = joints.rate[i]
+        joints.value[i] = joints.now[i]
+        joints.rate[i] = (joints.now[i] - joints.start[i]) / step
+    time.rebounded = 0 if second else find_rebounds(engine, h)
+    if time.rebounded == 1:
         add_rebounds(engine)
         # The next step has no smooth past.
-        engine.wait = max(engine.wait, 1)
-    engine.last_step = h
-    engine.has_history = 1
-    motor_forces(engine, engine.joint_now)
-    keep_multipliers(engine)
-    keep_faces(engine)
+        time.wait = max(time.wait, 1)
+    time.last_step = h
+    time.has_history = 1
+    motor_forces(engine.motors, joints.now)
+    keep_multipliers(engine.ties, engine.couplings)
+    keep_faces(engine.pairs)
     # Beyond the boxes' slack there may be others that were never looked at.
-    smallest = (1.0 + SLACK) * engine.activation
-    for run in range(engine.runs):
-        if engine.run_least[run] < (1.0 + SLACK) * engine.run_activation[run]:
-            smallest = min(smallest, engine.run_least[run])
-    engine.clearance = min(engine.clearance, smallest)
+    smallest = (1.0 + SLACK) * engine.options.activation
+    for run in range(engine.runs.count):
+        if engine.runs.least[run] < (1.0 + SLACK) * engine.runs.activation[run]:
+            smallest = min(smallest, engine.runs.least[run])
+    engine.counts.clearance = min(engine.counts.clearance, smallest)

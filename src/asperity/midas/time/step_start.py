@@ -48,18 +48,18 @@ _DOUBT = 0.1
 
 
 @compiled
-def _apply_forces(engine: Table) -> None:
+def _apply_forces(poses: Table, forces: Table) -> None:
     """Turn wrenches into forces on Q: a torque τ does ½ τ × aᵢ on the rows of a rigid link."""
-    wrench = engine.wrench
+    wrench = forces.wrench
     for link in range(wrench.shape[0]):
         for k in range(3):
             i = (k + 1) % 3
             j = (k + 2) % 3
-            engine.force[link, 0, k] = wrench[link, k]
+            forces.force[link, 0, k] = wrench[link, k]
             for row in range(1, 4):
-                engine.force[link, row, k] = 0.5 * (
-                    wrench[link, 3 + i] * engine.q[link, row, j]
-                    - wrench[link, 3 + j] * engine.q[link, row, i]
+                forces.force[link, row, k] = 0.5 * (
+                    wrench[link, 3 + i] * poses.q[link, row, j]
+                    - wrench[link, 3 + j] * poses.q[link, row, i]
                 )
 
 
@@ -81,26 +81,27 @@ def _predict_turn(
     ``first`` turn, about the axis ``hinge`` if that is not zero; ``levels`` states of the past
     count, and ``older`` is where the free motion was two steps ago.
     """
-    step = engine.step
-    mass = engine.mass[link]
-    ahead = engine.q_target[link]
-    slip = engine.q_slip[link]
+    poses = engine.poses
+    step = engine.time.step
+    mass = engine.links.mass[link]
+    ahead = poses.q_target[link]
+    slip = poses.q_slip[link]
     momentum = work[0]
     change = work[1]
     angle = work[2]
     rate = work[3]
     speed = work[4]
-    angular_momentum(mass, engine.q[link], engine.v[link], first, momentum)
+    angular_momentum(mass, poses.q[link], poses.v[link], first, momentum)
     if not angular_velocity(mass, ahead, first, hinge, momentum, moments, rate):
         return False
-    axis = engine.slender_axis[link]
-    side = engine.slender_side[link]
+    axis = engine.links.slender_axis[link]
+    side = engine.links.slender_side[link]
     # What the spin that a step adds does about a slender axis is added at its end.
     about = along(axis, ahead, momentum) - step * (
         along(side[0], ahead, rate) * along(side[1], ahead, rate)
     )
     for k in range(3):
-        engine.momentum[link, k] = momentum[k]
+        poses.momentum[link, k] = momentum[k]
         angle[k] = 0.0
         speed[k] = 0.0
     if levels > 0:
@@ -109,9 +110,9 @@ def _predict_turn(
         for k in range(3):
             change[k] = 0.0
         for level in range(levels):
-            weight = engine.past_weight[level]
-            before = engine.q_before[link] if level == 0 else engine.q_older[link]
-            v_before = engine.v_before[link] if level == 0 else engine.v_older[link]
+            weight = engine.time.past_weight[level]
+            before = poses.q_before[link] if level == 0 else poses.q_older[link]
+            v_before = poses.v_before[link] if level == 0 else poses.v_older[link]
             free = slip if level == 0 else older
             angular_momentum(mass, before, v_before, first, had)
             more += weight * (along(axis, free, momentum) - along(axis, before, had))
@@ -125,7 +126,7 @@ def _predict_turn(
                 angle[k] -= weight * speed[k]
         about += more
         for k in range(3):
-            engine.momentum[link, k] += change[k]
+            poses.momentum[link, k] += change[k]
         # About a slender axis not what the momentum across it has there, as at the step's end.
         more -= along(axis, ahead, change)
         for k in range(3):
@@ -133,7 +134,7 @@ def _predict_turn(
                 change[k] += more * axis[i] * ahead[1 + i, k]
         if not angular_velocity(mass, ahead, first, hinge, change, moments, speed):
             return False
-    engine.slender_momentum[link] = about
+    poses.slender_momentum[link] = about
     for k in range(3):
         angle[k] += step * speed[k]
         rate[k] += speed[k]
@@ -148,114 +149,112 @@ def _predict_turn(
 @entry_point(PART)
 def predict_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Fill where displacements of some links count from and where inertia leads."""
-    step = engine.step
-    h = engine.whole_step
-    levels = engine.past_levels
-    one = engine.past_weight[0]
-    two = engine.past_weight[1]
-    work = engine.inertia_work[:6]
-    older = engine.inertia_work[6:10]
-    rate_older = engine.inertia_work[10:14]
-    pivot = engine.inertia_work[14]
-    axis = engine.inertia_work[15]
-    moments = engine.moments_work
-    for link in range(part * LINKS, min((part + 1) * LINKS, engine.q.shape[0] - 1)):
-        mass = engine.mass[link]
-        q = engine.q[link]
-        v = engine.v[link]
-        ahead = engine.q_target[link]
-        rate = engine.v_free[link]
-        back = engine.q_slip[link]
-        first = find_pivot(engine, link, pivot, axis)
+    poses = engine.poses
+    step = engine.time.step
+    h = engine.time.whole_step
+    levels = engine.time.past_levels
+    one = engine.time.past_weight[0]
+    two = engine.time.past_weight[1]
+    work = engine.work.inertia_work[:6]
+    older = engine.work.inertia_work[6:10]
+    rate_older = engine.work.inertia_work[10:14]
+    pivot = engine.work.inertia_work[14]
+    axis = engine.work.inertia_work[15]
+    moments = engine.work.moments_work
+    for link in range(part * LINKS, min((part + 1) * LINKS, poses.q.shape[0] - 1)):
+        mass = engine.links.mass[link]
+        q = poses.q[link]
+        v = poses.v[link]
+        ahead = poses.q_target[link]
+        rate = poses.v_free[link]
+        back = poses.q_slip[link]
+        first = find_pivot(engine.links, poses, link, pivot, axis)
         move_origin(q, first, pivot, -1.0)
-        move_origin(engine.q_before[link], first, pivot, -1.0)
-        move_origin(engine.q_older[link], first, pivot, -1.0)
+        move_origin(poses.q_before[link], first, pivot, -1.0)
+        move_origin(poses.q_older[link], first, pivot, -1.0)
         turns = free_motion(mass, q, v, first, axis, h, ahead, rate)
         if levels > 0:
-            turns = free_motion(mass, q, v, first, axis, -h, back, engine.v_past[link]) and turns
+            turns = free_motion(mass, q, v, first, axis, -h, back, poses.v_past[link]) and turns
         if levels == 2:
             turns = free_motion(mass, q, v, first, axis, -2.0 * h, older, rate_older) and turns
-        engine.turns[link] = 0
+        poses.turns[link] = 0
         if turns and _predict_turn(engine, link, first, axis, levels, older, work, moments):
-            engine.turns[link] = 1
-        first_row = first if engine.turns[link] == 1 else 4
+            poses.turns[link] = 1
+        first_row = first if poses.turns[link] == 1 else 4
         for i in range(first_row):
             for k in range(3):
                 past = 0.0
                 past_rate = 0.0
                 if levels > 0:
-                    past = one * (engine.q_before[link, i, k] - back[i, k])
-                    past_rate = one * (engine.v_before[link, i, k] - engine.v_past[link, i, k])
+                    past = one * (poses.q_before[link, i, k] - back[i, k])
+                    past_rate = one * (poses.v_before[link, i, k] - poses.v_past[link, i, k])
                 if levels == 2:
-                    past += two * (engine.q_older[link, i, k] - older[i, k])
-                    past_rate += two * (engine.v_older[link, i, k] - rate_older[i, k])
+                    past += two * (poses.q_older[link, i, k] - older[i, k])
+                    past_rate += two * (poses.v_older[link, i, k] - rate_older[i, k])
                 back[i, k] = ahead[i, k] - past - step * rate[i, k]
                 ahead[i, k] -= past + step * past_rate
         move_origin(q, first, pivot, 1.0)
-        move_origin(engine.q_before[link], first, pivot, 1.0)
-        move_origin(engine.q_older[link], first, pivot, 1.0)
+        move_origin(poses.q_before[link], first, pivot, 1.0)
+        move_origin(poses.q_older[link], first, pivot, 1.0)
         move_origin(ahead, first, pivot, 1.0)
         move_origin(back, first, pivot, 1.0)
         for k in range(3):
-            engine.q_target[link, 0, k] += step * step * engine.gravity[link, k]
+            poses.q_target[link, 0, k] += step * step * engine.links.gravity[link, k]
     return 0
 
 
 @compiled
 def _predict(engine: Table, h: float, second: bool) -> float:
     """Fill where displacements count from and where inertia leads; returns the step of forces."""
+    joints = engine.joints
     levels = 0
     if second:
         levels = 2 if may_look_far_back(engine, h) else 1
-    step = set_weights(engine, h, levels)
-    one = engine.past_weight[0]
-    two = engine.past_weight[1]
+    step = set_weights(engine.time, h, levels)
+    one = engine.time.past_weight[0]
+    two = engine.time.past_weight[1]
     new = 1.0 + one + two
-    engine.whole_step = h
-    engine.past_levels = levels
-    do_parts(engine, engine.predict_part, count_parts(engine.q.shape[0] - 1, LINKS))
-    rate = engine.joint_rate
-    for i in range(engine.joint.size):
-        engine.joint_start[i] = (
-            new * engine.joint[i] - one * engine.joint_before[i] - two * engine.joint_older[i]
-        )
-        engine.joint_target[i] = engine.joint_start[i] + step * (
-            new * rate[i] - one * engine.joint_rate_before[i] - two * engine.joint_rate_older[i]
+    engine.time.whole_step = h
+    engine.time.past_levels = levels
+    do_parts(engine, engine.entries.predict_part, count_parts(engine.poses.q.shape[0] - 1, LINKS))
+    rate = joints.rate
+    for i in range(joints.value.size):
+        joints.start[i] = new * joints.value[i] - one * joints.before[i] - two * joints.older[i]
+        joints.target[i] = joints.start[i] + step * (
+            new * rate[i] - one * joints.rate_before[i] - two * joints.rate_older[i]
         )
     return step
 
 
 @compiled
-def _set_motors(engine: Table, step: float) -> None:
+def _set_motors(joints: Table, motors: Table, step: float) -> None:
     """Bring motors into the form clamp(c − k θ), with the velocity (θ − θ*)/h."""
-    for i in range(engine.motor_joint.size):
-        k = -engine.motor_position[i] - engine.motor_velocity[i] / step
-        c = (
-            engine.motor_feed[i]
-            - engine.motor_velocity[i] * engine.joint_start[engine.motor_joint[i]] / step
-        )
+    for i in range(motors.joint.size):
+        k = -motors.position[i] - motors.velocity[i] / step
+        c = motors.feed[i] - motors.velocity[i] * joints.start[motors.joint[i]] / step
         if k < 0.0:
             # Positive feedback has no minimum: it acts by the state at hand.
-            c -= k * engine.joint[engine.motor_joint[i]]
+            c -= k * joints.value[motors.joint[i]]
             k = 0.0
-        engine.motor_constant[i] = c
-        engine.motor_stiffness[i] = k
+        motors.constant[i] = c
+        motors.stiffness[i] = k
 
 
 @compiled
 def _begin(engine: Table) -> None:
     """Set the iterate to the present state, and the trial state to a prediction if there is one."""
-    for i in range(engine.z.size):
-        engine.z_now[i] = engine.z[i]
-    for link in range(engine.q.shape[0] - 1):
+    poses = engine.poses
+    for i in range(poses.z.size):
+        poses.z_now[i] = poses.z[i]
+    for link in range(poses.q.shape[0] - 1):
         for i in range(4):
             for k in range(3):
-                engine.q_now[link, i, k] = engine.q[link, i, k]
-    for i in range(engine.joint.size):
-        engine.joint_now[i] = engine.joint[i]
-        engine.joint_dual[i] = 0.0
-    do_parts(engine, engine.place_now_vertices, listed_parts(engine))
-    engine.has_prediction = 1 if predict(engine) else 0
+                poses.q_now[link, i, k] = poses.q[link, i, k]
+    for i in range(engine.joints.value.size):
+        engine.joints.now[i] = engine.joints.value[i]
+        engine.joints.dual[i] = 0.0
+    do_parts(engine, engine.entries.place_now_vertices, listed_parts(engine.vertices))
+    engine.time.has_prediction = 1 if predict(engine) else 0
 
 
 @compiled
@@ -264,22 +263,24 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
 
     ``second`` says whether it is one of BDF2, for which there must be a history.
     """
-    _apply_forces(engine)
+    _apply_forces(engine.poses, engine.forces)
     step = _predict(engine, h, second)
-    _set_motors(engine, step)
+    _set_motors(engine.joints, engine.motors, step)
     begin_equalities(engine, h)
-    begin_limits(engine)
+    begin_limits(engine.joints)
     begin_turns(engine)
     _begin(engine)
-    engine.longest_move = math.inf
-    engine.widening = _DOUBT if engine.has_prediction == 1 else 0.0
+    engine.boxes.longest_move = math.inf
+    engine.boxes.widening = _DOUBT if engine.time.has_prediction == 1 else 0.0
     code = OK
-    ahead = engine.q_trial if engine.has_prediction == 1 else engine.q_target
-    if are_kept(engine, engine.q, ahead):
+    ahead = engine.poses.q_trial if engine.time.has_prediction == 1 else engine.poses.q_target
+    if are_kept(engine, engine.poses.q, ahead):
         measure_candidates(engine)
     else:
         code = call_pp_status(
-            engine.rebuild, engine, PREDICTED if engine.has_prediction == 1 else STARTED
+            engine.entries.rebuild,
+            engine,
+            PREDICTED if engine.time.has_prediction == 1 else STARTED,
         )
     if code == OK:
         collect_friction(engine, 0)

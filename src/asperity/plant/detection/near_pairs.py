@@ -28,7 +28,7 @@ from asperity.plant.detection.near_pairs_layout import (
     POSSIBLE_PAIRS,
 )
 
-__all__ = ["can_list_pairs", "new_near_pairs", "possible_pairs"]
+__all__ = ["can_list_pairs", "colliding_bodies", "new_near_pairs", "possible_pairs"]
 
 _WORD = 8
 # Comparisons per body up to which listing is no slower than what MuJoCo does: with 112 of them a
@@ -52,7 +52,7 @@ _PARAMETERS = (
 _stamps = itertools.count(1)
 
 
-def _collides(model: mujoco.MjModel) -> np.ndarray:
+def colliding_bodies(model: mujoco.MjModel) -> np.ndarray:
     """Which bodies collide with which, by MuJoCo's rules: bool, shape (nbody, nbody)."""
     weld = model.body_weldid
     collide = weld[:, None] != weld[None, :]
@@ -99,7 +99,7 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
     active = (kind != 0) | (affinity != 0)
     geom_body = model.geom_bodyid.astype(np.int64)
     moving = model.body_treeid[geom_body] >= 0
-    collides = _collides(model)
+    collides = colliding_bodies(model)
     fixed = np.flatnonzero(active & ~moving)
     geoms = np.flatnonzero(active & moving)
     bodies = np.unique(geom_body[geoms])

@@ -28,29 +28,27 @@ MODEL_OPTIONS: dict[str, tuple[str, ...]] = {
 class ContactParameters(Material):
     """Contact parameters of a model, in SI units.
 
-    The values given here hold for every *pair* of geoms that touch, as they stand. Overrides by
-    geom or body are the geom's *own* values: two of them combine (stiffness in series, dissipation
-    by the softer side, friction by the harmonic mean, the larger stiction tolerance, the
-    sum of relaxation times), one of them stands alone against a geom without. An override by pair
-    replaces everything.
+    The values given here hold for every *pair* of geoms that touch. Values by geom or body are a
+    geom's *own*: two of them combine (stiffness in series, dissipation by the softer side, friction
+    by the harmonic mean, the larger stiction tolerance, the sum of relaxation times), and one of
+    them holds alone beside a geom without. Values by pair replace all others.
 
     Parameters
     ----------
     stiffness : float, optional
-        1e5 N/m by default: a kilogram rests 0.1 mm deep, which no one sees, and the fastest contact
-        oscillation of a 10 g part is 500 Hz. (CENIC's hard clutter uses the same.)
+        1e5 N/m by default: a kilogram rests 0.1 mm deep, and a part of 10 g oscillates at 500 Hz on
+        its contact. CENIC's hard clutter has the same.
     dissipation : float, optional
-        10 s/m by default: no rebound faster than 0.1 m/s, about what hard plastics and metals
-        do at everyday speeds. (CENIC's clutter uses the same.)
+        10 s/m by default: nothing rebounds faster than 0.1 m/s. CENIC's clutter has the same.
     friction : float, optional
         By default the model's, combined as MuJoCo does.
     dynamic_friction : float, optional
         By default the same as static friction.
     stiction_tolerance : float, optional
-        3e-6 m/s by default: what sticks creeps at most 3 µm in a second, and a grasp by a small
-        part of that. (All three papers have 1e-4, for a tenth fewer iterations.) 1e-4 with
-        `Midas`, whose steps are solved to a hundredth of that, and with the classical integrators,
-        which have to resolve how fast friction stops what slips so slowly.
+        3e-6 m/s by default: sticking contacts creep at most 3 µm in a second, and a grasp by a
+        small part of that. All three papers have 1e-4, for a tenth fewer iterations. The default is
+        1e-4 with `Midas`, whose steps are solved to a hundredth of that, and with the classical
+        integrators, which must resolve how fast friction stops so slow a slip.
     relaxation_time : float, optional
         By default that of the `Sap` integrator, which is its time step unless it says otherwise.
     surface : {"point", "compliant", "rigid"}, optional
@@ -62,29 +60,28 @@ class ContactParameters(Material):
     depth, field_mesh : optional
         Not for every geom: give them by geom or body.
     quadrature : {"adaptive", "centre-of-pressure", "centroid", "moments"}
-        Where the force of a polygon of a patch acts: in its centre of pressure; in its centroid,
-        as in Drake, without the moment of the pressure; or in three points, which resist rocking
-        and turning about the normal as the polygon does. By default polygons in one plane with one
-        linear pressure are one face, and it acts in three or six points of a face that is a large
-        part of its patch, in the centre of pressure of the others.
+        Where the force of a polygon of a patch acts: in its centre of pressure; in its centroid, as
+        in Drake, without the moment of the pressure; or in three points, which resist rocking and
+        turning about the normal as the polygon does. ``"adaptive"`` joins polygons in one plane
+        with one linear pressure into a face. The force of a face that is a large part of its patch
+        acts in three or six points, and that of other faces in the centre of pressure.
     angle_rule : {"smooth", "cut"}
-        How polygons that a field sees from its back stop counting: smoothly, or (as in Drake) at
-        once, by which thin bodies get jumps of force.
+        How polygons that a field sees from its back fade: smoothly, or at once as in Drake, which
+        makes the force of thin bodies jump.
     fallback : {"point", "error"}
-        What becomes of pairs of geoms with surfaces that cannot make a patch, such as two rigid
-        ones: they touch in points, or are an error.
+        What to do with pairs of geoms whose surfaces cannot make a patch, such as two rigid ones:
+        they touch in points, or are an error.
     geoms, bodies : mapping of str to Material, optional
         Own values of geoms (of all geoms of bodies) whose name matches the key, a name or a glob
         such as ``"finger_*"``. Later entries win over earlier ones, geoms over bodies.
     pairs : mapping of (str, str) to Material, optional
-        Values of pairs of geoms, each side a name or a glob; a name that no geom has is taken as
-        a body's.
+        Values of pairs of geoms. Each side is a name or a glob, of a body if no geom has that name.
     notes : tuple of str
         Remarks for `Simulator.load_report`, of `from_mujoco`.
 
     Notes
     -----
-    A model file can carry the same in ``<custom>``; values given in Python win::
+    A model file can carry the same in ``<custom>``. Values given in Python replace them::
 
         <custom>
           <text name="asperity" data="stiffness=1e5 dissipation=10"/>
@@ -195,8 +192,8 @@ def _check_pair(where: str, material: Material) -> None:
         value = getattr(material, name)
         if value is not None and (name, value) != ("surface", "point"):
             raise ArgumentError(
-                f"{where}: {name}={value!r} is of a geom, not of a pair, of which only "
-                "surface='point' can be said; give it by geom or body."
+                f"{where}: {name}={value!r} belongs to a geom, and a pair takes surface='point' "
+                "alone; give it by geom or body."
             )
 
 

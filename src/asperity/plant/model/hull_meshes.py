@@ -27,8 +27,8 @@ def hull_notes(model: mujoco.MjModel) -> tuple[str, ...]:
         names = [model.geom(int(geom)).name or f"#{geom}" for geom in users]
         notes.append(
             f"Mesh {model.mesh(int(mesh)).name!r} collides as its convex hull, of which it fills "
-            f"{100.0 * share:.0f} % (geoms {listed(names)}): split it into convex parts, or take "
-            "Midas or a pressure field, which see the mesh as it is."
+            f"{100.0 * share:.0f} % (geoms {listed(names)}): split it into convex parts, or use "
+            "Midas or a pressure field, which take the mesh as it is."
         )
     return tuple(notes)
 

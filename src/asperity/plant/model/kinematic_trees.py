@@ -148,12 +148,12 @@ def _tendon_trees(model: mujoco.MjModel, tendon: int) -> set[int]:
     trees: set[int] = set()
     first = model.tendon_adr[tendon]
     for k in range(first, first + model.tendon_num[tendon]):
-        kind, number = model.wrap_type[k], model.wrap_objid[k]
-        if kind == wrap.mjWRAP_JOINT:
+        kind, number = int(model.wrap_type[k]), int(model.wrap_objid[k])
+        if kind == int(wrap.mjWRAP_JOINT):
             body = model.jnt_bodyid[number]
-        elif kind == wrap.mjWRAP_SITE:
+        elif kind == int(wrap.mjWRAP_SITE):
             body = model.site_bodyid[number]
-        elif kind in (wrap.mjWRAP_SPHERE, wrap.mjWRAP_CYLINDER):
+        elif kind in (int(wrap.mjWRAP_SPHERE), int(wrap.mjWRAP_CYLINDER)):
             body = model.geom_bodyid[number]
         else:
             continue

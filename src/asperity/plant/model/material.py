@@ -86,20 +86,19 @@ class Material:
     stiction_tolerance : float, optional
         Slip speed [m/s] below which a contact counts as sticking.
     relaxation_time : float, optional
-        Time scale [s] of dissipation that is linear in the penetration's rate, the law of `Sap`;
-        the other methods dissipate by ``dissipation``.
+        Time scale [s] of linear dissipation, the law of `Sap`; other methods take ``dissipation``.
     surface : {"point", "compliant", "rigid"}, optional
         Whether the geom touches in points, or with a field of pressure over its tetrahedra
         (docs/equations.md, ‘Pressure fields’), or with a rigid surface that enters the fields of
-        others. Two geoms of which at least one is compliant and none is a point geom make a patch
-        of contacts; their stiffness is that of the fields, whatever ``stiffness`` says. Of a pair
-        only ``"point"`` can be said, which turns that pair back. Planes and height fields are rigid
-        unless a plane is told by its own name or body to be compliant.
+        others. Two geoms make a patch of contacts if at least one is compliant and none is a point
+        geom. Their stiffness is that of the fields, and ``stiffness`` has no effect. A pair takes
+        ``"point"`` alone, which makes that pair touch in points. Height fields are rigid, and so
+        are planes unless their own name or body has ``"compliant"``.
     hydroelastic_modulus : float, optional
         Pressure where the field is largest [Pa]; a number to be tuned, not Young's modulus. A
         field falls from there to zero over the depth of the shape.
     resolution : float, optional
-        Length of edges of tetrahedra on round shapes, and of what is tetrahedralized [m].
+        Length of edges of tetrahedra on round shapes, and of tetrahedralized meshes [m].
     depth : float, optional
         Distance from the surface at which the field is largest [m], of meshes and planes; that of
         the shape by default. A compliant plane needs one.

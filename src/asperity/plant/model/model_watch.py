@@ -61,7 +61,8 @@ _STRUCTURE = frozenset((
     "actuator_ctrlnum", "actuator_outadr", "actuator_outnum", "actuator_actadr",
     "actuator_actnum", "actuator_historyadr", "B_rownnz", "B_rowadr", "B_colind", "M_rownnz",
     "M_rowadr", "M_colind", "mapM2M", "D_rownnz", "D_rowadr", "D_diag", "D_colind", "mapM2D",
-    "mapD2M",
+    "mapD2M", "pair_geom1", "pair_geom2", "wrap_type", "wrap_objid", "actuator_trntype",
+    "actuator_trnid", "eq_type",
 ))  # fmt: skip
 
 _OWNERS = {
@@ -209,7 +210,7 @@ class ModelWatch(HoldsAddresses):
             if name in _STRUCTURE:
                 raise ModelError(
                     f"MjModel.{name}{_whose(self._model, name, byte)} has changed since the "
-                    "simulator was made, and what is connected to what cannot change; make a new "
+                    "simulator was made, and the structure of a model cannot change; make a new "
                     "Simulator (for asperity.step, a new MjData)."
                 )
 

@@ -175,7 +175,9 @@ def materials_from_mujoco(model: mujoco.MjModel, impact_speed: float) -> MujocoM
                 geoms[glob.escape(model.geom(geom).name)] = values[geom]
             else:
                 where = f"of body {name!r} " if name else ""
-                notes.append(f"geom {geom} {where}has no name and keeps other contact parameters.")
+                notes.append(
+                    f"geom {geom} {where}has no name, so its contact parameters were not converted."
+                )
     pairs = _pairs(model, material, notes)
     if len(alike) > 1:
         notes.append(
@@ -201,7 +203,7 @@ def _pairs(
         first, second = int(model.pair_geom1[pair]), int(model.pair_geom2[pair])
         names = (model.geom(first).name, model.geom(second).name)
         if not all(names):
-            notes.append(f"pair {pair} joins geoms without names and keeps theirs.")
+            notes.append(f"pair {pair} joins geoms without names, so it was not converted.")
             continue
         weight = sum(float(model.body_invweight0[model.geom_bodyid[g], 0]) for g in (first, second))
         if weight > 0.0:

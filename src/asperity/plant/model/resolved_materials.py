@@ -22,7 +22,7 @@ from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.flexes import contact_stiffness
 from asperity.plant.model.material import COLUMNS, Material
 
-__all__ = ["GeomNames", "ResolvedMaterials", "resolve_materials"]
+__all__ = ["GeomNames", "ResolvedMaterials", "apply_material", "resolve_materials"]
 
 
 class ResolvedMaterials(NamedTuple):
@@ -90,7 +90,8 @@ class GeomNames:
         return indices
 
 
-def _apply(rows: np.ndarray, indices: list[int], material: Material) -> None:
+def apply_material(rows: np.ndarray, indices: list[int], material: Material) -> None:
+    """Write what a material gives into rows of a table."""
     values = material.row()
     given = values != UNSET
     for index in indices:
@@ -120,18 +121,18 @@ def resolve_materials(
     sources = ((inside, GeomNames(model, ModelError)), (given, GeomNames(model)))
     default = _DEFAULT.row()
     if stiction_tolerance is not None:
-        _apply(default[None], [0], Material(stiction_tolerance=stiction_tolerance))
+        apply_material(default[None], [0], Material(stiction_tolerance=stiction_tolerance))
     for source in (inside, given):
-        _apply(default[None], [0], Material(**{f: getattr(source, f) for f in COLUMNS}))
+        apply_material(default[None], [0], Material(**{f: getattr(source, f) for f in COLUMNS}))
     rows = np.full((model.ngeom + model.nflex, PARAMETERS), UNSET)
     if inside.stiffness is None and given.stiffness is None:
         rows[model.ngeom :, STIFFNESS] = contact_stiffness(model)
     for source, names in sources:
         for pattern, material in source.bodies.items():
-            _apply(rows, names.of_bodies(pattern), material)
+            apply_material(rows, names.of_bodies(pattern), material)
     for source, names in sources:
         for pattern, material in source.geoms.items():
-            _apply(rows, names.geoms(pattern), material)
+            apply_material(rows, names.geoms(pattern), material)
     table: dict[int, np.ndarray] = {}
     for source, names in sources:
         for pair, material in source.pairs.items():
@@ -139,7 +140,7 @@ def resolve_materials(
                 for b in names.side(pair, 1):
                     key = min(a, b) * len(rows) + max(a, b)
                     row = table.setdefault(key, np.full(PARAMETERS, UNSET))
-                    _apply(row[None], [0], material)
+                    apply_material(row[None], [0], material)
     keys = np.array(sorted(table), dtype=np.int64)
     pairs = np.array([table[k] for k in keys]).reshape(len(keys), PARAMETERS)
     return ResolvedMaterials(default, rows, pairs, keys)

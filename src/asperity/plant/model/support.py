@@ -147,8 +147,8 @@ def _adhesion(model: mujoco.MjModel) -> None:
     ):
         for index in np.unique(np.argwhere(values != 0)[:, 0]):
             raise ModelError(
-                f"{element(model, kind, index)} has {attribute}, which the contact laws do not "
-                "know; set it to zero."
+                f"{element(model, kind, index)} has {attribute}, which contact laws do not "
+                "support; set it to zero."
             )
 
 
@@ -182,12 +182,30 @@ def _options(model: mujoco.MjModel) -> None:
         )
 
 
+def _indices(model: mujoco.MjModel) -> None:
+    """Refuse indices of elements that there are not, which MuJoCo follows without looking."""
+    kinds = mujoco.mjtGeom
+    fields = np.isin(model.geom_type, [int(kinds.mjGEOM_MESH), int(kinds.mjGEOM_SDF)])
+    heights = model.geom_type == int(kinds.mjGEOM_HFIELD)
+    data = model.geom_dataid
+    known = (model.geom_type >= 0) & (model.geom_type <= int(kinds.mjGEOM_SDF))
+    lacks = fields & ((data < 0) | (data >= model.nmesh))
+    lacks |= heights & ((data < 0) | (data >= model.nhfield))
+    for geom in np.flatnonzero(lacks | ~known):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_GEOM, geom)} has the type {int(model.geom_type[geom])} "
+            "and no mesh or height field of that type (geom_dataid); load a model in which it has "
+            "one."
+        )
+
+
 _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
     _plugins,
     _actuators,
     _adhesion,
     _plasticity,
     _equalities,
+    _indices,
     _options,
 )
 

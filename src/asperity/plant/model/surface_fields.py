@@ -205,14 +205,14 @@ def _mesh(model: mujoco.MjModel, index: int, geom: GeomSurface) -> Field:
     if geom.field_mesh in (None, "hull"):
         if geom.depth is not None:
             raise ArgumentError(
-                f"{name}: depth is of meshes of tetrahedra; that of a hull follows from its shape. "
-                "Say field_mesh='tetrahedralize', or name a file of tetrahedra."
+                f"{name}: depth applies to tetrahedra, and a hull's depth follows from its shape; "
+                "set field_mesh='tetrahedralize', or name a file of tetrahedra."
             )
         try:
             hull = convex_hull(vertices)
         except QhullError:
             raise ModelError(
-                f"{name}: its mesh is flat, so its hull has no inside for a field of pressure; say "
+                f"{name}: its mesh is flat, so its hull has no inside for a field of pressure; set "
                 "surface='rigid' with field_mesh='surface', or surface='point'."
             ) from None
         return _made(convex_mesh(hull.vertices, hull.faces), compliant)

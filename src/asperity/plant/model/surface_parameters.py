@@ -192,14 +192,14 @@ def _possible(
     kind = int(model.geom_type[index])
     if geom.field_mesh is not None and kind != int(_KINDS.mjGEOM_MESH):
         raise ArgumentError(
-            f"{element(model, _GEOM, index)}: field_mesh is of mesh geoms, not of a "
+            f"{element(model, _GEOM, index)}: field_mesh applies to mesh geoms, not to a "
             f"{_type_name(kind)}."
         )
     if kind == int(_KINDS.mjGEOM_PLANE):
         if geom.depth is not None and not (geom.surface == "compliant" and geom.told):
             raise ArgumentError(
                 f"{element(model, _GEOM, index)}: a plane is rigid and has no depth unless its own "
-                "material says surface='compliant'."
+                "material has surface='compliant'."
             )
         if geom.surface == "compliant" and not geom.told:
             return replace(geom, surface="rigid"), None
@@ -212,26 +212,26 @@ def _possible(
         if geom.surface == "compliant" and geom.told:
             raise ArgumentError(
                 f"{element(model, _GEOM, index)}: a height field has no inside to carry a field of "
-                "pressure; say surface='rigid' and let what touches it be compliant."
+                "pressure; set surface='rigid', and make the geoms that touch it compliant."
             )
         return replace(geom, surface="rigid"), None
     elif kind == int(_KINDS.mjGEOM_SDF):
         if geom.told:
             raise ArgumentError(
                 f"{element(model, _GEOM, index)}: a signed distance field has no mesh for "
-                f"surface={geom.surface!r}; say surface='point', or use its mesh as a mesh geom."
+                f"surface={geom.surface!r}; set surface='point', or use its mesh as a mesh geom."
             )
         return replace(geom, surface="point"), (
             f"{element(model, _GEOM, index)} is a signed distance field and touches in points."
         )
     if geom.depth is not None and kind in (int(primitive) for primitive in _PRIMITIVES):
         raise ArgumentError(
-            f"{element(model, _GEOM, index)}: depth is of meshes and planes; that of a "
+            f"{element(model, _GEOM, index)}: depth applies to meshes and planes; the depth of a "
             f"{_type_name(kind)} follows from its shape."
         )
     if geom.field_mesh == "surface" and geom.surface == "compliant":
         raise ArgumentError(
-            f"{element(model, _GEOM, index)}: field_mesh='surface' is of rigid geoms; a compliant "
+            f"{element(model, _GEOM, index)}: field_mesh='surface' is for rigid geoms; a compliant "
             "one needs tetrahedra: 'hull', 'tetrahedralize' or a file."
         )
     return geom, None
@@ -264,7 +264,7 @@ def _with_fallbacks(
     both = f"{element(model, _GEOM, a)} and {element(model, _GEOM, b)}{more} are both rigid"
     if fallback == "error":
         raise ArgumentError(
-            f"{both} and make no patch; make one compliant, or say fallback='point'."
+            f"{both} and make no patch; make one compliant, or set fallback='point'."
         )
     note = f"{both} and touch in points."
     return resolved._replace(notes=(*resolved.notes, note))

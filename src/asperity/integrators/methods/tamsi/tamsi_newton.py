@@ -24,6 +24,7 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.island import (
     begin_island,
     factorize_island,
+    follow_forces,
     give_up,
     island_gradient,
     island_impulses,
@@ -128,6 +129,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
     most = problem.options.max_iterations
     for iteration in range(most + 1):
+        follow_forces(problem)
         island_gradient(problem, contacts, rows)
         norm = scaled_norm(problem, first, last, problem.gradient)
         if not norm <= _LARGEST:

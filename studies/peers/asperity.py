@@ -14,7 +14,7 @@ import asperity as asp
 from asperity.integrators import Integrator
 from asperity.simulator import Recorder
 from studies.benchmarks.verification.case import Drive, NotApplicable, Record, World
-from studies.benchmarks.verification.engines.limits import Deadline, Stopped
+from studies.peers.limits import Deadline, Stopped
 
 __all__ = ["AsperitySimulate"]
 
@@ -64,6 +64,8 @@ class AsperitySimulate:
         self.deadline = deadline or Deadline(float("inf"))
         self.fields = fields
         self.work: Counter[str] = Counter()
+        self._made: tuple[tuple[World, float | None], Recorder] | None = None
+        self._drive: Drive | None = None
 
     def __call__(
         self,
@@ -81,35 +83,9 @@ class AsperitySimulate:
         if world.every_friction and (self.fields or not self.integrator.takes_every_friction):
             raise NotApplicable("no friction but that of sliding")
 
-        model = world.model()
-        contact = asp.ContactParameters()
-        if self.fields:
-            if not np.any(model.geom_contype | model.geom_conaffinity):
-                raise NotApplicable("nothing in it touches")
-            contact = asp.ContactParameters(
-                surface="compliant",
-                hydroelastic_modulus=world.contact.modulus
-                or world.contact.stiffness / FIELD_LENGTH,
-            )
-
-        def control(_: mujoco.MjModel, data: mujoco.MjData) -> None:
-            assert drive is not None
-            data.ctrl[:] = drive(float(data.time))
-
-        try:
-            with warnings.catch_warnings():
-                # Free motion has nothing that could collide.
-                warnings.simplefilter("ignore", asp.AsperityWarning)
-                simulator = Recorder(
-                    model,
-                    integrator=self.integrator,
-                    contact=contact,
-                    control=None if drive is None else control,
-                    control_period=period,
-                )
-        except (asp.ArgumentError, asp.ModelError) as refusal:
-            raise NotApplicable(str(refusal)) from refusal
-        data = simulator.data
+        self._drive = drive
+        simulator = self._simulator(world, None if drive is None else period)
+        model, data = simulator.model, simulator.data
         if qpos is not None:
             data.qpos[:] = qpos
         if self.fields and world.contact.modulus is None:
@@ -133,4 +109,44 @@ class AsperitySimulate:
         fixed = self.integrator.time_step is not None
         stats = simulator.stats
         attempts = None if fixed else stats.steps + stats.rejections
-        return Record(simulator.model, *simulator.record(), attempts)
+        return Record(model, *simulator.record(), attempts)
+
+    def _simulator(self, world: World, period: float | None) -> Recorder:
+        """A simulator in the world's initial state, with controls of a period [s] if it has any.
+
+        That of the last call, if it was of the same world: to make one takes as long as a second
+        of a small world.
+        """
+        if self._made is not None and self._made[0] == (world, period):
+            self._made[1].reset()
+            return self._made[1]
+        model = world.model()
+        contact = asp.ContactParameters()
+        if self.fields:
+            if not np.any(model.geom_contype | model.geom_conaffinity):
+                raise NotApplicable("nothing in it touches")
+            contact = asp.ContactParameters(
+                surface="compliant",
+                hydroelastic_modulus=world.contact.modulus
+                or world.contact.stiffness / FIELD_LENGTH,
+            )
+
+        def control(_: mujoco.MjModel, data: mujoco.MjData) -> None:
+            assert self._drive is not None
+            data.ctrl[:] = self._drive(float(data.time))
+
+        try:
+            with warnings.catch_warnings():
+                # Free motion has nothing that could collide.
+                warnings.simplefilter("ignore", asp.AsperityWarning)
+                simulator = Recorder(
+                    model,
+                    integrator=self.integrator,
+                    contact=contact,
+                    control=None if period is None else control,
+                    control_period=period,
+                )
+        except (asp.ArgumentError, asp.ModelError) as refusal:
+            raise NotApplicable(str(refusal)) from refusal
+        self._made = (world, period), simulator
+        return simulator

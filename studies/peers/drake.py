@@ -17,12 +17,49 @@ from pydrake.systems.framework import EventStatus
 
 from asperity.errors import ModelError
 from studies.benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
-from studies.benchmarks.verification.engines.limits import Deadline, OutOfTime, Stopped
-from studies.experiments.drake_model import DrakeModel
+from studies.peers.drake_model import DrakeModel
+from studies.peers.limits import Deadline, OutOfTime, Stopped
 
-__all__ = ["DrakeSimulate"]
+__all__ = ["Coordinates", "DrakeSimulate", "counts", "integrate_by_cenic", "overlap"]
 
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
+
+
+def integrate_by_cenic(simulator: Simulator, accuracy: float | None, max_step: float = 0.1) -> None:
+    """Let a simulator advance by ``cenic``, without error control if there is no accuracy."""
+    config = SimulatorConfig(
+        integration_scheme="cenic",
+        max_step_size=max_step,
+        use_error_control=accuracy is not None,
+        target_realtime_rate=0.0,
+    )
+    if accuracy is not None:
+        config.accuracy = accuracy
+    ApplySimulatorConfig(config, simulator)
+
+
+def counts(simulator: Simulator) -> dict[str, int | None]:
+    """What ``cenic`` has done so far: steps, refused ones, and the solver's work if it is told."""
+    integrator = simulator.get_integrator()
+    summary = {name: int(value) for name, value in integrator.GetStatisticsSummary()}
+    return {
+        "steps": int(integrator.get_num_steps_taken()),
+        "rejections": integrator.get_num_step_shrinkages_from_error_control()
+        + integrator.get_num_step_shrinkages_from_substep_failures(),
+        "iterations": summary.get("cenic_total_solver_iterations"),
+        "factorizations": summary.get("cenic_total_hessian_factorizations"),
+        "line_search_evaluations": summary.get("cenic_total_ls_iterations"),
+    }
+
+
+def overlap(made: DrakeModel, context: Any) -> float:
+    """The deepest overlap among Drake's own contacts [m]."""
+    results = made.plant.get_contact_results_output_port().Eval(context)
+    depths = [
+        results.point_pair_contact_info(i).point_pair().depth
+        for i in range(results.num_point_pair_contacts())
+    ]
+    return float(max(depths, default=0.0))
 
 
 class DrakeSimulate:
@@ -68,18 +105,10 @@ class DrakeSimulate:
             raise NotApplicable(str(refusal)) from refusal
         simulator = Simulator(made.diagram)
         if self.time_step is None:
-            config = SimulatorConfig(
-                integration_scheme="cenic",
-                max_step_size=0.1,
-                use_error_control=True,
-                target_realtime_rate=0.0,
-                publish_every_time_step=False,
-            )
-            config.accuracy = self.accuracy
-            ApplySimulatorConfig(config, simulator)
+            integrate_by_cenic(simulator, self.accuracy)
         root = simulator.get_mutable_context()
         context = made.plant.GetMyMutableContextFromRoot(root)
-        state = _Coordinates(made, context)
+        state = Coordinates(made, context)
         state.write(
             model.qpos0 if qpos is None else np.asarray(qpos, float),
             np.zeros(model.nv) if qvel is None else np.asarray(qvel, float),
@@ -137,7 +166,7 @@ def _apply(made: DrakeModel, context: Any, forces: Mapping[str, Sequence[float]]
     )
 
 
-class _Coordinates:
+class Coordinates:
     """Between MuJoCo's coordinates and those of Drake's joints.
 
     A free joint's angular velocity is in the body's axes in MuJoCo and in the world's in Drake,

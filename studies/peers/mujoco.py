@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from studies.benchmarks.verification.case import Drive, NotApplicable, Record, World
-from studies.benchmarks.verification.engines.limits import Deadline, Stopped
+from studies.peers.limits import Deadline, Stopped
 
-__all__ = ["CAREFUL", "DEFAULT", "MujocoSetting", "MujocoSimulate"]
+__all__ = ["CAREFUL", "DEFAULT", "SETTINGS", "MujocoSetting", "MujocoSimulate"]
 
 _BAD = (
     mujoco.mjtWarning.mjWARN_BADQPOS,
@@ -29,6 +29,7 @@ class MujocoSetting:
     integrator: str = "Euler"
     elliptic: bool = False
     impratio: float = 1.0
+    speculative: bool = False
 
     def apply(self, model: mujoco.MjModel) -> None:
         """Write them into a model."""
@@ -37,10 +38,13 @@ class MujocoSetting:
             "Euler": mujoco.mjtIntegrator.mjINT_EULER,
             "RK4": mujoco.mjtIntegrator.mjINT_RK4,
             "implicit": mujoco.mjtIntegrator.mjINT_IMPLICIT,
+            "discrete": mujoco.mjtIntegrator.mjINT_DISCRETE,
         }[self.integrator]
         if self.elliptic:
             model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
         model.opt.impratio = self.impratio
+        if self.speculative:
+            model.opt.enableflags |= mujoco.mjtEnableBit.mjENBL_SPECULATIVE
 
 
 DEFAULT = MujocoSetting()
@@ -50,6 +54,20 @@ CAREFUL = (
     MujocoSetting(5e-4, "RK4", elliptic=True, impratio=100.0),
     MujocoSetting(5e-4, "implicit", elliptic=True, impratio=100.0),
 )
+SETTINGS = {
+    "mujoco": (DEFAULT,),
+    "mujoco:careful": CAREFUL,
+    # Both are new in MuJoCo 4: contacts that are expected within the step, and a discrete step map.
+    "mujoco:speculative": (
+        MujocoSetting(speculative=True),
+        MujocoSetting(5e-4, "implicit", elliptic=True, impratio=100.0, speculative=True),
+    ),
+    "mujoco:discrete": (
+        MujocoSetting(2e-3, "discrete"),
+        MujocoSetting(5e-4, "discrete", elliptic=True, impratio=100.0),
+    ),
+}
+"""By the names of verification."""
 
 
 class MujocoSimulate:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.errors import MissingExtra, ModelError
-from studies.experiments.bullet_shapes import BulletShapes, bullet_quaternion, collision_geoms
+from studies.peers.bullet_shapes import BulletShapes, bullet_quaternion, collision_geoms
 
 __all__ = ["BulletWorld"]
 

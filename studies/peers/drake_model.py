@@ -9,6 +9,7 @@ for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import mujoco
@@ -44,7 +45,7 @@ from pydrake.systems.framework import DiagramBuilder
 
 from asperity.errors import ModelError
 
-__all__ = ["Contact", "DrakeModel"]
+__all__ = ["CORNER_RADIUS", "Contact", "DrakeModel"]
 
 CORNER_RADIUS = 1e-3
 
@@ -106,6 +107,11 @@ class DrakeModel:
         Of the discrete plant's contact, as Drake calls it; empty for its default.
     corners : bool
         Whether boxes get spheres in their corners.
+    surface : callable, optional
+        Stiffness of a geom's own surface [N/m], by its number; two in series make that of a pair.
+        By default all have twice the pair's.
+    relaxation_time : float, optional
+        Of a pair, for SAP [s]; by default the time step, 0 where dissipation is.
 
     Raises
     ------
@@ -121,6 +127,8 @@ class DrakeModel:
         time_step: float,
         approximation: str,
         corners: bool = True,
+        surface: Callable[[int], float] | None = None,
+        relaxation_time: float | None = None,
     ) -> None:
         _refuse_what_is_not_translated(model)
         self.model = model
@@ -134,7 +142,10 @@ class DrakeModel:
         )
         if approximation:
             config.discrete_contact_approximation = approximation
-        self.relaxation_time = 0.0 if contact.dissipation == 0.0 else time_step
+        self.surface = surface or (lambda geom: 2.0 * contact.stiffness)
+        if relaxation_time is None:
+            relaxation_time = 0.0 if contact.dissipation == 0.0 else time_step
+        self.relaxation_time = relaxation_time
         builder = DiagramBuilder()
         self.plant, self.scene_graph = AddMultibodyPlant(config, builder)
         gravity: Any = model.opt.gravity.copy()
@@ -228,13 +239,13 @@ class DrakeModel:
             raise ModelError("springs of this joint are not translated for Drake")
 
     def _properties(self, geom: int) -> ProximityProperties:
-        # Two surfaces in series have the pair's stiffness; SAP's relaxation times add.
+        # SAP's relaxation times of two surfaces add.
         properties = ProximityProperties()
         friction = float(self.model.geom_friction[geom, 0])
         dynamic = self.contact.dynamic_friction
         AddContactMaterial(
             dissipation=self.contact.dissipation,
-            point_stiffness=2.0 * self.contact.stiffness,
+            point_stiffness=self.surface(geom),
             friction=CoulombFriction(friction, friction if dynamic is None else dynamic),
             properties=properties,
         )

@@ -46,7 +46,7 @@ class BulletShapes:
     folder : str
         For mesh files.
     hulls, concave : bool
-        See `studies.experiments.bullet.BulletWorld`.
+        See `studies.peers.bullet.BulletWorld`.
     """
 
     def __init__(

@@ -1,0 +1,84 @@
+"""The contact parameters of all pairs of geoms that may touch, as they are combined."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import mujoco
+import numpy as np
+
+from asperity.contact.combination import PARAMETERS, UNSET, combine
+from asperity.plant.detection.near_pairs import colliding_bodies
+from asperity.plant.plant import Plant
+
+__all__ = ["TouchingPairs", "touching_pairs"]
+
+
+class TouchingPairs(NamedTuple):
+    """Pairs of geoms with the same parameters."""
+
+    first: np.ndarray
+    """Geoms on one side."""
+    second: np.ndarray
+    """Geoms on the other side; all that may touch one of the first."""
+    number: int
+    """Number of pairs."""
+    values: np.ndarray
+    """Parameters, shape (6,), in the order of `asperity.contact.combination`."""
+
+
+def touching_pairs(plant: Plant) -> Iterator[TouchingPairs]:
+    """Yield all pairs that may touch, those with equal parameters together.
+
+    Geoms with the same values of their own, coefficient of friction and priority are alike, so as
+    many combinations are computed as there are pairs of such classes. Pairs with values of their
+    own come last, one by one.
+    """
+    model, materials = plant.model, plant.materials
+    bodies = model.geom_bodyid
+    kind, affinity = model.geom_contype, model.geom_conaffinity
+    touch = (kind[:, None] & affinity[None, :]) != 0
+    touch = (touch | touch.T) & colliding_bodies(model)[bodies][:, bodies]
+    friction = {}
+    for pair in range(model.npair):
+        a, b = sorted((int(model.pair_geom1[pair]), int(model.pair_geom2[pair])))
+        friction[a, b] = float(model.pair_friction[pair, 0])
+    single = {divmod(int(key), model.ngeom) for key in materials.pair_keys} | set(friction)
+    for a, b in single:
+        touch[a, b] = touch[b, a] = False
+    alike = np.column_stack([materials.geoms, model.geom_friction[:, 0], model.geom_priority])
+    _, classes = np.unique(alike, axis=0, return_inverse=True)
+    classes = classes.ravel()
+    for a in range(classes.max(initial=-1) + 1):
+        of_a = np.flatnonzero(classes == a)
+        for b in range(a, classes.max() + 1):
+            of_b = np.flatnonzero(classes == b)
+            block = touch[np.ix_(of_a, of_b)]
+            if not block.any():
+                continue
+            first, second = of_a[block.any(axis=1)], of_b[block.any(axis=0)]
+            count = int(block.sum()) // (2 if a == b else 1)
+            one = int(first[0]), int(second[0])
+            yield TouchingPairs(
+                first, second, count, _combined(plant, *one, _friction(model, *one))
+            )
+    for a, b in sorted(single):
+        own = friction.get((a, b))
+        values = _combined(plant, a, b, _friction(model, a, b) if own is None else own)
+        yield TouchingPairs(np.array([a]), np.array([b]), 1, values)
+
+
+def _friction(model: mujoco.MjModel, a: int, b: int) -> float:
+    """Sliding friction as MuJoCo combines it."""
+    ahead = int(model.geom_priority[a]) - int(model.geom_priority[b])
+    if ahead != 0:
+        return float(model.geom_friction[a if ahead > 0 else b, 0])
+    return float(max(model.geom_friction[a, 0], model.geom_friction[b, 0]))
+
+
+def _combined(plant: Plant, a: int, b: int, friction: float) -> np.ndarray:
+    materials, values = plant.materials, np.full(PARAMETERS, UNSET)
+    tables = materials.geoms, materials.pairs, materials.pair_keys, materials.default
+    combine(*tables, a, b, friction, values)
+    return values

@@ -1,0 +1,62 @@
+"""What is kept of attempted steps for a run's history: one row each, if anybody wants them."""
+
+from __future__ import annotations
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import load_address
+from asperity.integrators.world_layout import ATTEMPT_COLUMNS, NON_FINITE, NOT_CONVERGED, OK
+
+__all__ = [
+    "ACCEPTED",
+    "CONTACTS",
+    "ELASTIC",
+    "ERROR",
+    "IMPACT",
+    "INACCURATE",
+    "ITERATIONS",
+    "MISSED",
+    "NO_SOLUTION",
+    "STEP",
+    "TIME",
+    "UNSOLVED",
+    "VERDICT",
+    "keep_attempt",
+    "verdict_of",
+]
+
+# Columns: beginning of the step [s], its size [s], estimated error, verdict, iterations so far,
+# contacts of the state in which it begins, and their elastic energy [J].
+TIME, STEP, ERROR, VERDICT, ITERATIONS, CONTACTS, ELASTIC = range(ATTEMPT_COLUMNS)
+
+# Verdicts.
+ACCEPTED, INACCURATE, UNSOLVED, NO_SOLUTION, IMPACT, MISSED = range(6)
+
+
+@compiled
+def verdict_of(code: int) -> int:
+    """Verdict on an attempt that is refused for its code, or for its error."""
+    if code == NOT_CONVERGED:
+        return UNSOLVED
+    if code == NON_FINITE:
+        return NO_SOLUTION
+    return INACCURATE if code == OK else UNSOLVED
+
+
+@compiled
+def keep_attempt(world: Table, step: float, error: float) -> None:
+    """Begin the row of an attempt, with the current state as it was evaluated for it."""
+    contacts = world.current.contacts
+    elastic = 0.0
+    for i in range(contacts.count):
+        depth = max(-contacts.signed_distance[i], 0.0)
+        elastic += 0.5 * contacts.stiffness[i] * depth * depth
+    row = world.attempts
+    world.attempt[row, TIME] = world.current.time
+    world.attempt[row, STEP] = step
+    world.attempt[row, ERROR] = error
+    world.attempt[row, VERDICT] = ACCEPTED
+    world.attempt[row, CONTACTS] = contacts.count
+    world.attempt[row, ELASTIC] = elastic
+    if world.attempt_counter != 0:
+        world.attempt[row, ITERATIONS] = load_address(world.attempt_counter)
+    world.attempts = row + 1

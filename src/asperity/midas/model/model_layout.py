@@ -1,0 +1,258 @@
+"""What the engine knows of a model: links, joints, constraints, motors, and surfaces.
+
+*Links* are affine bodies: bodies of the model that move as one, and massless ones between the
+joints of a body with several joints. A link's coordinates are Q = [p; Aᵀ], shape (4, 3): a point
+with rest coordinates x̄, measured from the link's centre of mass, is at x = [1, x̄] Q. The last row
+of every link array is the world, which does not move. Links are sorted by kinematic tree, parents
+before children.
+
+Links obey their joints exactly, by a change of variables along the tree:
+
+    Q = T Q_parent + E Z,
+
+with constant 4 × 4 matrices T (for a slide joint affine in the joint's position s) and E, and with
+the link's own variables Z, shape (k, 3): Q of a free body, 3 vectors of a ball joint, 2 of a hinge;
+a slide joint has the single variable s. ``variables`` lists all of them.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Layout
+
+__all__ = [
+    "COUPLINGS",
+    "HOLDS",
+    "JOINTS",
+    "LINKS",
+    "MOTORS",
+    "PAIRS",
+    "SHAPES",
+    "TIES",
+    "TURNS",
+]
+
+LINKS = Layout(
+    "links",
+    # Links, n of them; in arrays of shape (n + 1, ...) the last row is the world.
+    parent="i8[:]",  # the world is n
+    kind="i8[:]",
+    tree="i8[:]",
+    variable="i8[:]",  # first variable, shape (n + 1,)
+    transfer="f8[:,:,:]",  # T, shape (n, 4, 4)
+    slide_direction="f8[:,:]",  # what s multiplies in T's first row, shape (n, 3)
+    joint="i8[:]",  # coordinate of a hinge or slide, or −1
+    embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
+    # [1, x̄] of what the joint holds and then [0, x̄] of Z, shape (n, 4, 4)
+    own_row="f8[:,:,:]",
+    mass="f8[:,:,:]",  # ∫ρ[1, x̄]ᵀ[1, x̄]dV, shape (n, 4, 4)
+    # Axis of least inertia, in rest coordinates; its square is 0 if another one has as little, and
+    # 1 if it has none; shape (n, 3).
+    slender_axis="f8[:,:]",
+    slender_side="f8[:,:,:]",  # the other two, shape (number of links, 2, 3)
+    pivot="i8[:]",  # 1 on a ball joint, 2 on a hinge that is fixed in the world, 0 elsewhere
+    rigidity="f8[:]",  # κV of the orthogonality energy [J]
+    radius="f8[:]",  # of the link about its centre of mass [m]
+    gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
+    qpos="i8[:]",  # address in qpos of free and ball joints, or −1
+    dof="i8[:]",  # address in qvel of free and ball joints, or −1
+    centre="f8[:,:]",  # centre of mass in the body frame [m]
+    turn="f8[:,:,:]",  # axes in the parent's, at the reference pose
+    # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
+    tree_variable="i8[:]",
+    # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].
+    chain_start="i8[:]",
+    chain_variable="i8[:]",
+    crossed="i8[:]",  # 1 for links whose Jacobians coordinates take that others depend on
+    cross_row="i8[2 * longest_chain]",
+    cross_slope="f8[2, 2 * longest_chain]",
+    jacobian="f8[:,:,:]",  # ∂Q/∂z, one (4, 3) for every entry of chain_variable
+)
+"""Links, kinematic trees, and the variables that move them."""
+
+JOINTS = Layout(
+    "joints",
+    # Coordinates, j of them, relative to the reference pose: those of hinges and slides, and then
+    # those of fixed tendons, which are sums of them, and linearized ones. ``link``,
+    # ``qpos``, ``frame`` and arrays over chains have entries for joints only.
+    link="i8[:]",
+    dof="i8[:]",
+    qpos="i8[:]",
+    reference="f8[:]",  # qpos of the reference pose
+    frame="f8[:,:,:]",  # u on the child, n and b on the parent, shape (j, 3, 3)
+    stiffness="f8[:]",
+    spring="f8[:,:]",  # coordinates between which the spring is slack, shape (j, 2)
+    damping="f8[:]",
+    armature="f8[:]",
+    friction="f8[:]",
+    limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
+    activation="f8[:]",  # distance from a limit at which it begins to push
+    barrier="f8[:]",  # force of that barrier [N or N m], 0 without limits
+    limit_factor="f8[coordinates, 2] = inf",  # of it, in the last step, of both limits
+    # gap over width where a limit's barrier is linearized; 0: where it is
+    anchor="f8[coordinates, 2]",
+    dual="f8[coordinates]",  # of dry friction, as `FRICTION`'s, in [−1, 1]
+    applied="f8[coordinates]",  # applied force [N or N m]
+    value="f8[coordinates]",  # at the end of the last step, and before it
+    rate="f8[coordinates]",
+    before="f8[coordinates]",
+    rate_before="f8[coordinates]",
+    older="f8[coordinates]",
+    rate_older="f8[coordinates]",
+    start="f8[coordinates]",  # during a step, like q_slip
+    target="f8[coordinates]",
+    now="f8[coordinates]",  # of the iterate
+    trial="f8[coordinates]",
+    gradient="f8[joints, longest_chain]",  # ∂θ/∂z over the chain of the joint's link
+    slope="f8[coordinates]",  # ψ′ and ψ″, motors included
+    stiffening="f8[coordinates]",
+    crossed="i8[:]",  # 1 for joints that others' coordinates depend on
+    # Joints that a coordinate is a weighted sum of: member_start[i] to member_start[i + 1].
+    member_start="i8[:]",
+    member_joint="i8[:]",
+    member_weight="f8[:]",
+    crossing_link="i8[:,:]",  # pairs of links that coordinates and couplings couple
+    # Coordinates that are linear over a step (`linearized`), r of them, the last ones of all:
+    # value + slope·(z − origin), the latter two from linear_start[i] to linear_start[i + 1].
+    linear_start="i8[:]",
+    linear_variable="i8[:]",
+    linear_slope="f8[:]",
+    linear_origin="f8[:]",
+    linear_value="f8[:]",
+)
+"""Scalar coordinates: of the model, and where they are."""
+
+TURNS = Layout(
+    "turns",
+    # Ball and free joints (`turn_terms`): energies of the angle from A_parent W, and of a point.
+    link="i8[:]",
+    kind="i8[:]",
+    frame="f8[:,:,:]",  # W, shape (r, 3, 3)
+    scale="f8[:]",  # stiffness, damping or a barrier's slope by u [N m/rad, N m s/rad, J]
+    bound="f8[:]",  # u of a limit
+    factor="f8[turn_terms] = inf",  # of its force, in the last step
+    width="f8[:]",  # distance from it at which its barrier begins
+    block="i8[:]",  # number of the two links' pair, or −1 if one is the world
+    rows="f8[:,:]",
+)
+"""Energies of angles of ball and free joints."""
+
+HOLDS = Layout(
+    "holds",
+    link="i8[:]",
+    kind="i8[:]",
+    side="f8[:,:]",  # [1, x̄] of the point
+    target="f8[:,:]",  # where it belongs [m]
+    scale="f8[:]",  # [N/m or N s/m]
+)
+"""Energies of points that ball and free joints hold."""
+
+TIES = Layout(
+    "ties",
+    # Equality constraints: points held together and joints coupled (`equality_terms`).
+    link="i8[:,:]",  # the two links, shape (t, 2)
+    side="f8[:,:,:]",  # [1, x̄] of the two points, shape (t, 2, 4)
+    block="i8[:]",  # number of the two links' pair, or −1 if one is the world
+    inertia="f8[:]",  # what it feels of its links [kg]
+    recovery="f8[:]",  # time constant that a gap closes with [s]
+    active="i8[:]",
+    penalty="f8[:]",  # ρ [N/m]
+    rest="f8[:,:]",  # gap that the step leaves [m], shape (t, 3)
+    force="f8[:,:]",  # multipliers λ, minus the force on the first link [N]
+    force_start="f8[:,:]",
+)
+"""Equality constraints that hold two points together."""
+
+COUPLINGS = Layout(
+    "couplings",
+    joint="i8[:,:]",  # the second may be −1, shape (c, 2)
+    polynomial="f8[:,:]",  # shape (c, 5)
+    inertia="f8[:]",
+    recovery="f8[:]",
+    active="i8[:]",
+    penalty="f8[:]",
+    rest="f8[:]",
+    force="f8[:]",
+    force_start="f8[:]",
+)
+"""Equality constraints that couple joints."""
+
+MOTORS = Layout(
+    "motors",
+    # Motors: force clamp(feed + position θ + velocity θ̇) on one joint.
+    joint="i8[:]",
+    feed="f8[:]",
+    position="f8[:]",
+    velocity="f8[:]",
+    limit="f8[:,:]",
+    # Those with an activation a that follows a control have feed = bias + gain a (`activations`).
+    dynamics="i8[:]",
+    activation="i8[:]",  # its place in act, or −1
+    states="i8[:]",  # how many it has there
+    time="f8[:]",  # τ of a filter [s]
+    activation_limit="f8[:,:]",
+    control="f8[:]",
+    gain="f8[:]",
+    bias="f8[:]",
+    # Activations whose rates MuJoCo says (`evaluated_motors`), shape (na,), with what is in feed.
+    state_start="f8[:]",  # when it was asked
+    state_rate="f8[:]",  # ȧ
+    state_slope="f8[:]",  # ∂ȧ/∂a [1/s]
+    state_limit="f8[:,:]",
+    state_gain="f8[:,:]",  # shape (number of motors, largest of ``states``)
+    constant="f8[:]",  # during a step, clamp(constant − stiffness θ)
+    stiffness="f8[:]",
+    force="f8[:]",  # at the end of the last step [N or N m]
+)
+"""Actuators, and activations that MuJoCo evaluates."""
+
+SHAPES = Layout(
+    "shapes",
+    # Shape s has the vertices vertex_start[s] to vertex_start[s + 1], and so on.
+    vertex_rest="f8[:,:]",  # [1, x̄]
+    vertex_link="i8[:]",
+    vertex_area="f8[:]",
+    vertex_radius="f8[:]",  # of its shape, if that is round [m]
+    radius="f8[:]",
+    moving_vertices="i8",  # those of moving links, which come first
+    edge="i8[:,:]",
+    edge_area="f8[:]",
+    edge_square="f8[:]",  # squared rest length [m²]
+    face="i8[:,:]",
+    vertex_start="i8[:]",
+    edge_start="i8[:]",
+    face_start="i8[:]",
+    # Vertices that round shapes are made of against half-spaces: two rims' or an ellipsoid's, −1
+    # where there are none, shape (., 2, 4); and the area of contact of either [m²].
+    anchor="i8[:,:,:]",
+    area="f8[:]",
+    plane="f8[:,:]",  # half-spaces: outward normal and offset
+    # Half-spaces below faces that round shapes may be above (`flat_faces`): three vertices of those
+    # that move, −1 of others, shape (m, 3); the vertices of its border, plane_border[i] to
+    # plane_border[i + 1].
+    plane_corner="i8[:,:]",
+    plane_border="i8[:]",
+    border_vertex="i8[:,:]",
+    # ∂v/∂[1, x̄] of surfaces that run like belts, in rest coordinates: of shapes, then of
+    # half-spaces, shape (s + m, 4, 3), or (0, 4, 3) if none does.
+    surface_velocity="f8[:,:,:]",
+)
+"""Surfaces: vertices, edges, faces and half-spaces."""
+
+PAIRS = Layout(
+    "pairs",
+    # Of round shapes above flat faces (`flat_faces`): how many pairs have any; the first face and
+    # where they end, the half-space that they meet as, and what they were before.
+    flat="i8",
+    faces="i8[:,:]",
+    plane="i8[:]",
+    form="i8[:]",
+    may_overlap="i8",  # 1 while it is asked what overlaps in a state that is given
+    shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
+    activation="f8[:]",  # d̂ [m]
+    friction="f8[:]",
+    stiction="f8[:]",  # ε_v [m/s]
+    dissipation="f8[:]",  # of Hunt and Crossley [s/m]
+    block="i8[:]",  # number of its two links' pair, or −1 if one is the world
+    block_link="i8[:,:]",  # pairs of links, the smaller first
+)
+"""Pairs of shapes that may touch, and pairs of their links."""

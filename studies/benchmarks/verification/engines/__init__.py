@@ -1,1 +1,0 @@
-"""Engines that simulate the worlds of cases; each is imported only where it takes part."""

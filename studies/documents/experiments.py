@@ -1,0 +1,44 @@
+"""The table of a paper's figures: what the experiments have found, beside the paper's values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from studies.documents.tables import markdown
+from studies.experiments.kept import load
+
+__all__ = ["Findings"]
+
+
+def _order(name: str) -> tuple[int, str]:
+    """Figures by number; what is no figure of the paper comes last."""
+    figure = re.search(r"figure-(\d+)", name)
+    return (int(figure[1]) if figure else 1000, name)
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The table of one paper.
+
+    Parameters
+    ----------
+    paper : str
+        As the experiments' names begin: ``cenic``, ``sap``, ``tamsi`` or ``midas``.
+    """
+
+    paper: str
+
+    def text(self) -> str:
+        """The table as Markdown; a command stands in its first row alone."""
+        found = [one for one in load() if one.experiment.startswith(f"{self.paper}-")]
+        found.sort(key=lambda one: _order(one.experiment))
+        rows = []
+        last = ("", "")
+        for one in found:
+            name = "" if one.experiment == last[0] else f"`{one.experiment}`"
+            when = f"{one.date}, {one.version}"
+            shown = "" if (one.experiment, when) == last else when
+            rows.append([name, one.measured, one.ours, one.paper, shown])
+            last = (one.experiment, when)
+        return markdown(("command", "measured", "ours", "paper", "date, version"), rows)

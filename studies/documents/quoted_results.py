@@ -1,0 +1,349 @@
+"""The tables and numbers of benchmarks that documents quote, by the names that their marks have."""
+
+from __future__ import annotations
+
+from studies.documents.experiments import Findings
+from studies.documents.tables import Cell, Line, Span, Table
+
+__all__ = ["QUOTES"]
+
+_ACCURACIES = {"1e-1": "0.1", "1e-2": "0.01", "1e-3": "0.001", "1e-4": "0.0001", "1e-5": "1e-05"}
+
+_CLUTTER = Table(
+    "clutter.csv",
+    ("scene", "accuracy", "`Cenic`", "Drake 1.51.1 `cenic`", "ratio"),
+    tuple(
+        Line((kind, label), {"scene": f"clutter-{kind}", "setting": f"accuracy {accuracy}"})
+        for kind in ("hard", "soft")
+        for label, accuracy in _ACCURACIES.items()
+    ),
+    (
+        Cell("{cpu_s_per_s:s2}", {"method": "asperity cenic"}),
+        Cell("{cpu_s_per_s:s2}", {"method": "drake cenic"}),
+        Cell("{asperity_over_this:.2f}", {"method": "drake cenic"}),
+    ),
+)
+
+_SPARSE = {"method": "mujoco newton-sparse"}
+_PILES = Table(
+    "fixed.csv",
+    ("bodies", "1 ms", "10 ms", "10 ms, the first second alone"),
+    tuple(Line((n,), {"scene": f"pile-{n}"}) for n in ("1", "20", "40", "80")),
+    tuple(
+        Cell("{asperity_over_this:.2f}", {"setting": step, "duration_s": duration, **_SPARSE})
+        for step, duration in (("1 ms", "2.0"), ("10 ms", "2.0"), ("10 ms", "1.0"))
+    ),
+)
+
+_ROBOTS = {
+    "humanoid (dm_control)": "humanoid",
+    "dog (dm_control)": "dog",
+    "humanoid_CMU (dm_control)": "humanoid_CMU",
+    "quadruped (dm_control)": "quadruped",
+    "Shadow hand": "shadow hand",
+    "Shadow hand with a block": "shadow hand, block",
+    "Fetch": "fetch",
+    "Unitree G1": "g1",
+    "Unitree Go2": "go2",
+    "Talos": "talos",
+    "22 humanoids": "22 humanoids",
+    "100 humanoids": "100 humanoids",
+}
+_ROBOT_TIMES = Table(
+    "robots.md",
+    ("model", "degrees of freedom", "200 steps a call", "10 steps", "one step"),
+    tuple(Line((label,), {"table": "1", "model": name}) for label, name in _ROBOTS.items()),
+    tuple(Cell(show) for show in ("{nv:.0f}", "{ratio:.2f}", "{ratio 2:.2f}", "{ratio 3:.2f}")),
+)
+
+_WORLDS = Table(
+    "worlds.md",
+    (
+        "model, step",
+        "MuJoCo's integrator",
+        "`mujoco.rollout` / `Batch(Icf)`, a step a call",
+        "`mujoco.batch` / `Batch(Icf)`",
+        "`mujoco.rollout` / `asp.rollout(Icf)`, 20 steps a call",
+        "`mujoco.rollout` / `Batch(Cenic(1e-2))`",
+    ),
+    tuple(
+        Line((label, integrator), {"model": name, "MuJoCo's integrator": integrator})
+        for label, name in {
+            "quadruped (ant), 10 ms": "quadruped (ant)",
+            "humanoid, 3 ms": "humanoid",
+            "Panda with nine cubes, 2 ms": "arm with nine cubes",
+        }.items()
+        for integrator in ("Euler", "RK4")
+    ),
+    tuple(
+        Cell(f"{{{column}:.2f}}")
+        for column in ("rollout / Batch", "batch / Batch", "ratio", "rollout / Cenic")
+    ),
+)
+
+_MIDAS_SCENES = {
+    "50 cubes in 10 columns": "50 cubes in 10 columns",
+    "200 cubes in 40 columns": "200 cubes in 40 columns",
+    "tower of 20 cubes": "tower of 20 cubes",
+    "gripper inserts a beam, clearance 0.1 mm": "gripper inserts a beam, 0.1 mm",
+    "gripper inserts a USB stick, gap 0.055 mm": "gripper inserts a USB stick",
+}
+_OTHERS = (
+    "MuJoCo, 2 ms",
+    "MuJoCo, 0.2 ms, stiff",
+    "Bullet, 1/240 s",
+    "Bullet, 1 ms, 500 sweeps",
+)
+
+
+def _midas(others: tuple[str, ...]) -> Table:
+    return Table(
+        "midas.csv",
+        ("scene", "`Midas`, 10 ms, no overlap", *others),
+        tuple(Line((label,), {"case": case}) for label, case in _MIDAS_SCENES.items()),
+        (
+            Cell("{cpu_per_second:s2}", {"engine": "Midas, 10 ms"}),
+            *(
+                Cell("{cpu_per_second:s2}, {overlap_um:1e-3*s2} mm", {"engine": engine})
+                for engine in others
+            ),
+        ),
+    )
+
+
+_DERIVATIVES = Table(
+    "derivatives.md",
+    (
+        "model",
+        "nv",
+        "contacts",
+        "`linearize`",
+        "differences of its steps",
+        "the same in a `Batch`",
+        "`mjd_transitionFD`, centred",
+        "forward",
+        "largest error",
+    ),
+    tuple(
+        Line((name,), {"table": "1", "model": name})
+        for name in (
+            "box",
+            "quadruped",
+            "5 boxes",
+            "10 boxes",
+            "snake of 25 links",
+            "snake of 55 links",
+        )
+    ),
+    (
+        *(Cell(f"{{{column}:.0f}}") for column in ("nv", "contacts")),
+        *(
+            Cell(f"{{{column}:.2f}}")
+            for column in (
+                "linearize",
+                "differences of its steps",
+                "in a Batch",
+                "transitionFD, centred",
+                "forward",
+            )
+        ),
+        Cell("{largest error:.0e}"),
+    ),
+)
+
+# From 18 degrees of freedom on; from 30 without the first.
+_LARGER = ("quadruped", "5 boxes", "10 boxes", "snake of 25 links", "snake of 55 links")
+
+# Scenes of what an accuracy buys: what its error is of, and the form of that number.
+_SCENES = {
+    "roll": ("ball that slides, then rolls, 2 s", "distance, of 1442 [mm]", "1e3*s2"),
+    "walk": ("trotting robot, 3 s, nine gaits", "distance, of 1189 [mm]", "1e3*s2"),
+    "mug on a spring": (
+        "mug in a gripper shaken by a spring, 2.5 s",
+        "slip over time, of 18 to and fro [mm]",
+        "1e3*s2",
+    ),
+    "mug": (
+        "mug in a shaken gripper, commands at 20 Hz",
+        "slip over time, of 4.0 to and fro [mm]",
+        "1e3*s2",
+    ),
+    "lift": ("box lifted by servos", "slip [µm]", "1e6*s1"),
+    "peg": ("peg in a gripper that falls on a table", "slip, of 1.43 [mm]", "1e3*s2"),
+    "incline": (
+        "block on a slope, at 0.9 of the friction limit",
+        "creep in 2 s, of 0.41 [mm]",
+        "1e3*.3f",
+    ),
+    "conveyor": (
+        "block on a conveyor, driven to 1.02 of the limit",
+        "travel, of 773 [mm]",
+        "1e3*.0f",
+    ),
+    "bounce": ("bouncing ball without dissipation, 10 s", "energy lost [%]", "100*s2"),
+}
+_ERRORS = Table(
+    "accuracy.csv",
+    ("scene", "error of", *_ACCURACIES),
+    tuple(
+        Line((scene, quantity), {"scene": name}, form)
+        for name, (scene, quantity, form) in _SCENES.items()
+    ),
+    tuple(
+        Cell(
+            "{median_error:@}",
+            {"accuracy": accuracy, "method": "default"},
+            Cell(" *{median_error:@}*", {"accuracy": accuracy, "method": "paper"}),
+        )
+        for accuracy in _ACCURACIES.values()
+    ),
+)
+_WORK = Table(
+    "accuracy.csv",
+    ("scene", "", *_ACCURACIES),
+    tuple(
+        Line((label if method == "default" else "", shown), {"scene": scene, "method": method})
+        for scene, label in {
+            "walk": "trotting robot",
+            "mug on a spring": "mug on a spring",
+            "bounce": "bouncing ball, 10 s",
+            "clutter-hard": "hard clutter, 5 s",
+            "clutter-soft": "soft clutter, 5 s",
+        }.items()
+        for method, shown in {
+            "default": "default",
+            "paper": "*paper*",
+            "velocity 1": "`velocity_weight=1`",
+        }.items()
+    ),
+    tuple(
+        Cell("{attempts:.0f}, {iterations:.0f}", {"accuracy": accuracy})
+        for accuracy in _ACCURACIES.values()
+    ),
+)
+
+_LONGEST = Table(
+    "accuracy.md",
+    ("scene", "0.1", "0.01", "0.003", "0.001"),
+    tuple(
+        Line((label,), {"scene": name})
+        for label, name in {
+            "slope: creep, of 0.413": "incline: creep of the block [mm]",
+            "lift: slip": "lift: slip of the lifted box [mm]",
+            "conveyor: travel, of 773": "conveyor: travel of the block [mm]",
+        }.items()
+    ),
+    tuple(Cell(f"{{{step}:s3}}") for step in ("0.1", "0.01", "0.003", "0.001")),
+)
+
+
+def _extrapolated(accuracy: str) -> Span:
+    return Span(
+        "accuracy.csv",
+        "extrapolated",
+        "100*.0f",
+        {"scene": "walk", "method": "default", "accuracy": accuracy},
+    )
+
+
+def _order(table: str) -> Span:
+    return Span("accuracy.md", "order", ".2f", {"table": table, "method": "default"})
+
+
+def _public_models(outcome: str) -> Span:
+    return Span("midas_robots.md", "models", ".0f", {"table": "2", "": outcome})
+
+
+QUOTES: dict[str, Table | Span | Findings] = {
+    "clutter": _CLUTTER,
+    "clutter hard": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-hard"}),
+    "clutter soft": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-soft"}),
+    "piles": _PILES,
+    "piles ratio": Span("fixed.csv", "asperity_over_this", ".1f", _SPARSE),
+    "piles ratio, 1 ms": Span(
+        "fixed.csv", "asperity_over_this", ".1f", {**_SPARSE, "setting": "1 ms"}
+    ),
+    "piles ratio, 10 ms": Span(
+        "fixed.csv", "asperity_over_this", ".1f", {**_SPARSE, "setting": "10 ms"}
+    ),
+    "piles overlap": Span(
+        "fixed.csv", "penetration_m", "1e3*s1", {"method": "asperity icf", "setting": "1 ms"}
+    ),
+    "piles overlap, MuJoCo": Span(
+        "fixed.csv", "penetration_m", "1e3*s2", {**_SPARSE, "setting": "1 ms"}
+    ),
+    "robots": _ROBOT_TIMES,
+    "robots ratio": Span("robots.md", "ratio", ".1f", {"table": "1"}),
+    "robots ratio, one step": Span("robots.md", "ratio 3", ".1f", {"table": "1"}),
+    "robots ratio, one step at most": Span(
+        "robots.md", "ratio 3", ".1f", {"table": "1"}, only="largest"
+    ),
+    "robots ratio, Drake": Span("robots.md", "ratio", ".2f", {"table": "2"}),
+    "worlds": _WORLDS,
+    "worlds memory": Span("worlds.md", "memory [MB]", ".0f"),
+    "midas": _midas(_OTHERS),
+    "midas, careful engines": _midas(("MuJoCo, 0.2 ms, stiff", "Bullet, 1 ms, 500 sweeps")),
+    "fields, queries of balls": Span(
+        "hydroelastic.csv",
+        "ratio",
+        ".1f",
+        {
+            "table": "query",
+            "case": tuple(
+                f"two balls r 50 mm, 2 mm deep, edges {edge} mm; Drake's rules"
+                for edge in ("10", "5", "2.5")
+            ),
+        },
+    ),
+    "fields, query of a box": Span(
+        "hydroelastic.csv", "ratio", ".1f", {"case": "box on rigid ground, 0.1 mm; Drake's rules"}
+    ),
+    "fields, error control": Span(
+        "hydroelastic.csv",
+        "ratio",
+        ".1f",
+        {
+            "case": tuple(
+                f"{scene}: {scheme}accuracy {accuracy}"
+                for scene in ("falling cylinder, 3 s", "static gripper, 2 s")
+                for scheme in ("", "the paper's scheme, ")
+                for accuracy in ("0.1", "0.001", "1e-05")
+            )
+        },
+    ),
+    "fields, fixed steps": Span(
+        "hydroelastic.csv",
+        "ratio",
+        ".0f",
+        {
+            "case": tuple(
+                f"{scene}: step {step}"
+                for scene in ("falling cylinder, 3 s", "static gripper, 2 s")
+                for step in ("0.01", "0.001")
+            )
+        },
+    ),
+    "derivatives": _DERIVATIVES,
+    "derivatives, own differences": Span(
+        "derivatives.md", "ratio to own differences", ".2f", {"model": _LARGER}
+    ),
+    "derivatives, MuJoCo's": Span("derivatives.md", "to centred", ".2f", {"model": _LARGER[1:]}),
+    "derivatives, two parameters": Span(
+        "derivatives.md", "ratio", ".2f", {"table": "2", "parameters": "2"}
+    ),
+    "derivatives, six parameters": Span(
+        "derivatives.md", "ratio", ".2f", {"table": "2", "parameters": "6"}
+    ),
+    "errors over accuracies": _ERRORS,
+    "work over accuracies": _WORK,
+    "results over the longest step": _LONGEST,
+    "order of rolling": _order("8"),
+    "order of the walk": _order("9"),
+    "extrapolated at 1e-1": _extrapolated("0.1"),
+    "extrapolated at 1e-3": _extrapolated("0.001"),
+    "extrapolated at 1e-5": _extrapolated("1e-05"),
+    "public models that run": _public_models("runs"),
+    "public models that overlap": _public_models("refused: overlap"),
+    **{f"experiments of {paper}": Findings(paper) for paper in ("cenic", "sap", "tamsi", "midas")},
+}
+"""What stands between ``<!-- results: NAME -->`` and ``<!-- end -->``."""

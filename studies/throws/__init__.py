@@ -1,0 +1,1 @@
+"""Real throws of a cube, and how well engines foretell them."""

@@ -1,0 +1,172 @@
+"""Documents quote the files of results as they are."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+
+import pytest
+
+import asperity
+from studies.benchmarks.verification.families import CASES
+from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write_page
+from studies.benchmarks.verification.results import load
+from studies.documents.marks import ROOT, filled, marked_documents
+from studies.documents.quoted_results import QUOTES
+from studies.documents.result_files import Number, find_one
+from studies.documents.tables import Cell, Line, Span, Table
+from studies.experiments import Experiment, Finding, Outcome, experiments
+from studies.experiments import kept as kept_findings
+from studies.experiments.kept import Kept, save
+
+DOCUMENTS = marked_documents()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_documents_quote_the_results(document: Path) -> None:
+    """`python -m studies documents` writes what differs."""
+    text = document.read_text(encoding="utf-8")
+    assert filled(text) == text
+
+
+def test_all_results_are_quoted_somewhere() -> None:
+    text = "".join(path.read_text(encoding="utf-8") for path in DOCUMENTS)
+    assert [name for name in QUOTES if f"<!-- results: {name} -->" not in text] == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_a_digit_that_was_changed_by_hand_is_found(document: Path) -> None:
+    """In every quoted table and number of the page."""
+    text = document.read_text(encoding="utf-8")
+    quotes = list(re.finditer(r"-->(.*?)<!-- end -->", text, re.DOTALL))
+    assert quotes
+    for quote in quotes:
+        digit = list(re.finditer(r"\d", quote[1]))[-1]
+        at = quote.start(1) + digit.start()
+        changed = text[:at] + str((int(text[at]) + 1) % 10) + text[at + 1 :]
+        assert filled(changed) == text
+
+
+# Sections whose numbers follow from formulas beside them, or are orders of methods.
+_EXACT = {
+    "The numbers, and how to choose them",
+    "From `solref` to N/m and s/m",
+    "Classical methods",
+    "The mathematics",
+}
+_COMMAND = re.compile(r"python -m studies |asperity reproduce |examples/")
+
+
+def _numeric(table: str) -> bool:
+    """Whether most cells of a table, beside its head and its labels, are numbers."""
+    rows = [line.strip().strip("|").split("|")[1:] for line in table.splitlines()[2:]]
+    cells = [cell.strip() for row in rows for cell in row]
+    numbers = [cell for cell in cells if re.match(r"[*`>+−-]*\d", cell)]
+    return len(numbers) > len(cells) / 2
+
+
+def test_tables_of_numbers_are_quoted_or_name_their_command() -> None:
+    """A command that prints numbers, and keeps none, stands in the section of its table."""
+    written = {PAGE, PAGE.with_name("ablation.md")}
+    for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
+        text = re.sub(
+            r"<!-- (verification|results|throws): [^>]+ -->.*?<!-- end -->",
+            "",
+            page.read_text(encoding="utf-8"),
+            flags=re.DOTALL,
+        )
+        for section in re.split(r"(?m)^(?=#+ )", text):
+            heading = section.partition("\n")[0].lstrip("# ")
+            tables = re.findall(r"(?m)(?:^\|.*\n)+", section)
+            if page in written or heading in _EXACT or not any(map(_numeric, tables)):
+                continue
+            assert _COMMAND.search(section), (
+                f"{page.name}, ‘{heading}’: where are its numbers from?"
+            )
+
+
+def test_the_page_of_verification_is_that_of_the_results(tmp_path: Path) -> None:
+    """But for the machine's name, which is that of the last run."""
+
+    def lines(path: Path) -> list[str]:
+        text = path.read_text(encoding="utf-8").splitlines()
+        return [line for line in text if not line.startswith("Made with")]
+
+    assert lines(write_page(load(), tmp_path / "page.md")) == lines(PAGE)
+    assert lines(write(load(), tmp_path / "all.md")) == lines(ALL_METHODS)
+
+
+def test_the_number_of_cases() -> None:
+    text = "There are <!-- verification: cases -->1<!-- end --> cases."
+    assert filled(text) == text.replace(">1<", f">{len(CASES)}<")
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(ValueError, match="no results of 'guess@1e-3'"):
+        filled("<!-- verification: right guess@1e-3 -->1<!-- end -->")
+    with pytest.raises(ValueError, match="nothing is called 'best cenic@1e-3'"):
+        filled("<!-- verification: best cenic@1e-3 -->1<!-- end -->")
+    with pytest.raises(ValueError, match="no result is called 'guess'; there are clutter"):
+        filled("<!-- results: guess -->1<!-- end -->")
+
+
+def test_rows_that_a_file_lacks_are_refused() -> None:
+    nothing = {"scene": "nothing"}
+    with pytest.raises(ValueError, match=r"clutter.csv has 0 rows with .*nothing"):
+        find_one("clutter.csv", nothing)
+    with pytest.raises(ValueError, match=r"clutter.csv has 20 rows"):
+        find_one("clutter.csv", {})
+    with pytest.raises(ValueError, match=r"clutter.csv has no rows with .*nothing"):
+        Table("clutter.csv", ("",), (Line(("",), nothing),), (Cell("{steps}"),)).text()
+    with pytest.raises(ValueError, match=r"clutter.csv has no number steps with .*nothing"):
+        Span("clutter.csv", "steps", ".0f", nothing).text()
+
+
+@pytest.mark.parametrize(
+    ("value", "form", "shown"),
+    [
+        (0.0012482, "s2", "0.0012"),
+        (98.4, "s2", "98"),
+        (0.0996, "s2", "0.10"),
+        (682.0, "s2", "680"),
+        (-0.0254, "1e3*s2", "−25"),
+        (7.88e-08, "1e3*s2", "0.000079"),
+        (-0.001, ".2f", "0.00"),
+        (0.0, "s2", "0.0"),
+        (2e-09, ".0e", "2e-09"),
+    ],
+)
+def test_forms_of_numbers(value: float, form: str, shown: str) -> None:
+    assert format(Number(value), form) == shown
+
+
+def test_every_experiment_has_findings() -> None:
+    names = {experiment.name for experiment in experiments()}
+    found = kept_findings.load()
+    assert {one.experiment for one in found} == names
+    for one in found:
+        assert one.measured
+        assert one.ours
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", one.date)
+
+
+def test_an_experiment_keeps_its_findings_with_the_date_and_version(tmp_path: Path) -> None:
+    outcome = Outcome((Finding("force", "1 N", "1.1 N"),), ())
+    experiment = Experiment("toy-figure-1", "Toy, figure 1", "a toy", lambda full, show: outcome)
+    experiment.keep(outcome, tmp_path / "results.csv")
+    today = datetime.date.today().isoformat()
+    assert kept_findings.load(tmp_path / "results.csv") == [
+        Kept("toy-figure-1", "force", "1 N", "1.1 N", today, asperity.__version__)
+    ]
+
+
+def test_findings_replace_those_of_their_experiment(tmp_path: Path) -> None:
+    def finding(experiment: str, ours: str) -> Kept:
+        return Kept(experiment, "force, in N", ours, "–", "2026-11-25", "0.1.0")
+
+    path = tmp_path / "results.csv"
+    save([finding("a", "1"), finding("b", "2"), finding("b", "3"), finding("c", "4")], path)
+    save([finding("b", "5")], path)
+    found = [(one.experiment, one.ours) for one in kept_findings.load(path)]
+    assert found == [("a", "1"), ("b", "5"), ("c", "4")]
