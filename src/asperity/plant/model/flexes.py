@@ -182,8 +182,8 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
     corners = _tetrahedra(model, flex)
     joined = moving[corners].sum(axis=1) > 1
     alone = moving & ~np.isin(np.arange(len(moving)), corners[joined])
-    for vertex in np.flatnonzero(alone):
-        body = int(model.flex_vertbodyid[vertices.start + vertex])
+    for index in np.flatnonzero(alone):
+        body = int(model.flex_vertbodyid[vertices.start + index])
         raise ModelError(
             f"{name}: its vertex on {element(model, mujoco.mjtObj.mjOBJ_BODY, body)} has no "
             "neighbour that moves; remove a pin."
