@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "beam", "compile_soft", "cube", "gripper", "positions", "vertex_dofs"]
+__all__ = ["Array", "ball", "beam", "compile_soft", "cube", "gripper", "positions", "vertex_dofs"]
 
 Array = NDArray[np.float64]
 
@@ -53,6 +55,28 @@ def beam(cells: int, *, young: float, poisson: float, mass: float = 1.0) -> mujo
         f"<elasticity young='{young}' poisson='{poisson}'/>"
         "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp></body>",
         gravity=0.0,
+    )
+
+
+def ball(count: int, *, radius: float, young: float, poisson: float) -> str:
+    """A ball of count³ vertices on the plane z = 0: a cube whose shells are made round."""
+    ticks = np.linspace(-1.0, 1.0, count)
+    points = np.stack(np.meshgrid(ticks, ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 3)
+    length = np.linalg.norm(points, axis=1)
+    points *= radius * (np.abs(points).max(axis=1) / np.where(length > 0.0, length, 1.0))[:, None]
+    corner = np.arange(count**3).reshape(count, count, count)[:-1, :-1, :-1].ravel()
+    steps = np.array([count * count, count, 1])
+    paths = [np.cumsum([0, *steps[list(order)]]) for order in itertools.permutations(range(3))]
+    tetrahedra = np.concatenate([corner[:, None] + path for path in paths])
+    edges = points[tetrahedra[:, 1:]] - points[tetrahedra[:, :1]]
+    turned = np.linalg.det(edges) < 0.0
+    tetrahedra[turned, 2:] = tetrahedra[turned, :1:-1]
+    return (
+        f"<flexcomp name='ball' type='direct' dim='3' mass='0.1' radius='1e-5' pos='0 0 {radius}'"
+        f" point='{' '.join(map(str, points.ravel()))}'"
+        f" element='{' '.join(map(str, tetrahedra.ravel()))}'>"
+        f"<elasticity young='{young}' poisson='{poisson}' damping='0.02'/>"
+        "<contact selfcollide='none'/></flexcomp>"
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 import pytest
-from soft_models import compile_soft, cube, gripper, positions
+from soft_models import ball, compile_soft, cube, gripper, positions
 
 import asperity as asp
 
@@ -67,11 +67,29 @@ def test_grasp_does_not_slip(integrator: asp.Icf | asp.Cenic) -> None:
     sim.advance_to(1.0)
     held = positions(model, sim.data)[:, 2].mean() - sim.data.qpos[lift]
     assert sim.data.qpos[lift] > 0.09
-    sim.advance_to(2.0)
+    sim.advance_to(5.0)
     now = positions(model, sim.data)[:, 2].mean() - sim.data.qpos[lift]
     assert abs(now - held) < 1e-4
     on_fingers = sim.contacts.vert[sim.contacts.geom[:, 0] > 0, 1]
     assert len(on_fingers) == len(set(on_fingers)) > 8
+
+
+@pytest.mark.parametrize("approach", [0.05, 0.1])
+def test_ball_is_as_stiff_as_hertz_says(approach: float) -> None:
+    """Force 4/3 E* √R δ^(3/2); tetrahedra, and a contact of five vertices, are stiffer."""
+    radius, young, poisson = 0.05, 1e5, 0.3
+    model = compile_soft(
+        "<geom type='plane' size='1 1 0.1'/>" + ball(7, radius=radius, young=young, poisson=poisson)
+    )
+    scale = 4.0 / 3.0 * young / (1.0 - poisson**2) * np.sqrt(radius)
+    force = scale * (approach * radius) ** 1.5
+    model.opt.gravity[2] = -force / model.body_mass.sum()
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.02))
+    middle = model.nflexvert // 2
+    sim.advance_to(1.0)
+    depth = radius - positions(model, sim.data)[middle, 2]
+    assert sim.contacts.normal_force.sum() == pytest.approx(force, rel=1e-3)
+    assert 1.0 < force / (scale * depth**1.5) < 1.3
 
 
 def _volumes(model: mujoco.MjModel, x: np.ndarray) -> np.ndarray:

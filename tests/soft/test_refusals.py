@@ -47,6 +47,11 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
             "</flexcomp></body>",
             "is part of a body that moves",
         ),
+        (
+            f"<flexcomp name='f' {GRID} dim='3'>{YOUNG}<pin id='0 1 2 3 4 5 6 7 8 9 10 11 12 14 15"
+            " 16 17 18 19 20 21 22 23 24 25 26'/></flexcomp>",
+            "has no neighbour that moves",
+        ),
     ],
 )
 def test_flexes_that_are_not_simulated(flex: str, message: str) -> None:

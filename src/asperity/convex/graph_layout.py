@@ -42,12 +42,12 @@ GRAPH = Layout(
     tree_rows="i8[ntree] = 1",
     # Dofs of articulated trees between links and the world, by island, each one after those before
     # it (`asperity.convex.paths`)
-    path_dof="i8[nv]",
-    path_entry="i8[nv]",  # its column in the contact set's chains
-    path_parent="i8[nv]",  # the place of the dof before it, −1 for the first of a tree
+    path_dof="i8[places]",
+    path_entry="i8[places]",  # its column in the contact set's chains
+    path_parent="i8[places]",  # the place of the dof before it, −1 for the first of a tree
     # first place of those that follow each other, with dofs that do, to this one
-    path_run="i8[nv]",
-    path_columns="f8[6, nv]",  # (angular, linear) of all places, component by component
+    path_run="i8[places]",
+    path_columns="f8[6, places]",  # (angular, linear) of all places, component by component
     dof_path="i8[nv] = -1",  # place of a dof, −1 if it has none
     link_tip="i8[links]",  # place of a link's last dof
     island_path_start="i8[ntree + 1]",

@@ -13,7 +13,6 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_ppppn_status
 from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row
 
 __all__ = ["gather_forces", "make_paths", "spread_velocities"]
@@ -21,19 +20,21 @@ __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 
 @compiled
 def _place_link(graph: Table, contacts: Table, link: int, count: int) -> int:
-    """Give places to the dofs of a link that have none; returns how many there are then."""
-    if contacts.link_soft[link] == 1:
-        graph.link_tip[link] = -1
-        return count
+    """Give places to the dofs of a link that have none; returns how many there are then.
+
+    Points of elements share none with other links: their columns have weights.
+    """
+    apart = contacts.link_soft[link] == 1
     start = contacts.link_start[link]
     parent = -1
     # Chains begin at the link.
     for e in range(start + contacts.link_size[link] - 1, start - 1, -1):
         dof = contacts.chain_dof[e]
         place = graph.dof_path[dof]
-        if place < 0:
+        if place < 0 or apart:
             place = count
-            graph.dof_path[dof] = place
+            if not apart:
+                graph.dof_path[dof] = place
             graph.path_dof[place] = dof
             graph.path_entry[place] = e
             graph.path_parent[place] = parent
@@ -103,12 +104,8 @@ def spread_velocities(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
-        if tip >= 0:
-            for a in range(6):
-                vector[base + a] = velocity[tip, a]
-    if graph.bonds > 0:
-        at = vector.ctypes.data
-        call_ppppn_status(problem.spread_to_points, problem, contacts, first, last, at)
+        for a in range(6):
+            vector[base + a] = velocity[tip, a]
 
 
 @compiled
@@ -127,12 +124,8 @@ def gather_forces(
         link = graph.link_order[index]
         tip = graph.link_tip[link]
         base = graph.nv + 6 * link
-        if tip >= 0:
-            for a in range(6):
-                force[tip, a] += vector[base + a]
-    if graph.bonds > 0:
-        at = vector.ctypes.data
-        call_ppppn_status(problem.gather_from_points, problem, contacts, first, last, at)
+        for a in range(6):
+            force[tip, a] += vector[base + a]
     data = force.ctypes.data
     columns = contacts.chain_column.ctypes.data
     for i in range(end - 1, begin - 1, -1):

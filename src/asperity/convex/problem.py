@@ -47,6 +47,7 @@ __all__ = [
     "STATISTICS",
     "UNCOUPLED",
     "new_problem",
+    "path_places",
     "read_statistics",
     "write_statistics",
 ]
@@ -176,9 +177,10 @@ PROBLEM = Layout(
     # In: a change of velocity along which the guess may be improved.
     extrapolation="f8[nv + 6 * links]",
     # dofs between links and the world, place by place
-    path_velocity="f8[nv, 6]",  # spatial velocity there, or force of all that is beyond
-    path_hessian="f8[nv, 21]",  # of contacts beyond, (P, Q, G) of `asperity.convex.spatial_hessian`
-    path_active="i8[nv]",  # whether that is not zero
+    path_velocity="f8[places, 6]",  # spatial velocity there, or force of all that is beyond
+    # of contacts beyond, (P, Q, G) of `asperity.convex.spatial_hessian`
+    path_hessian="f8[places, 21]",
+    path_active="i8[places]",  # whether that is not zero
     # factorization
     factor="f8[matrix_room]",
     factor_inverse_diagonal="f8[nv]",
@@ -252,8 +254,6 @@ PROBLEM = Layout(
     couple_points="i8",
     prepare_order="i8",
     multiply_bonds="i8",
-    spread_to_points="i8",
-    gather_from_points="i8",
     extension="i8",  # the table of a solver that needs one of its own, or 0
     # compiled entry point that lets forces in r follow the velocity, or 0, what it is called with,
     # and how often it has been in this island's solve
@@ -272,6 +272,14 @@ PROBLEM = Layout(
     **dict.fromkeys(STATISTICS, "i8"),
     worst_residual="f8",  # largest ‖D∇ℓ‖/s at which a solve ended without meeting its tolerance
 )
+
+
+def path_places(nv: int, points: int) -> int:
+    """Places of dofs between links and the world, if so many contacts may be of elements' points.
+
+    Both sides of each may be points of a tetrahedron.
+    """
+    return nv + 24 * points
 
 
 def new_problem(
@@ -308,6 +316,7 @@ def new_problem(
         "links": links,
         "bonds": len(bonds["bond_tree"]),
         "bonded_trees": ntree if bonded else 0,
+        "places": path_places(nv, contacts if bonded else 0),
     }
     table = Table(
         PROBLEM,

@@ -75,7 +75,7 @@ def add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
     factor = problem.factor
     force = problem.scratch.path_force
     columns = graph.path_columns.ctypes.data
-    stride = 8 * graph.nv
+    stride = 8 * graph.path_columns.shape[1]
     for i in range(last - 1, first - 1, -1):
         if problem.path_active[i] == 0:
             continue

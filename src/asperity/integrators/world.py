@@ -16,7 +16,7 @@ from asperity.contact.delivered import (
     read_delivered,
     write_delivered,
 )
-from asperity.convex.problem import new_problem, read_statistics, write_statistics
+from asperity.convex.problem import new_problem, path_places, read_statistics, write_statistics
 from asperity.convex.shared_islands import SharedIslands, solve_part, solve_shared
 from asperity.integrators.world_layout import (
     ATTEMPT_COLUMNS,
@@ -334,7 +334,10 @@ class World(HoldsAddresses):
                 state.grow_contacts(self.contact_capacity)
             self.problem.resize(contacts=self.contact_capacity)
             if self.plant.model.nflex > 0:
-                self.problem.resize(links=link_room(self.plant.model, self.contact_capacity))
+                self.problem.resize(
+                    links=link_room(self.plant.model, self.contact_capacity),
+                    places=path_places(self.plant.model.nv, self.contact_capacity),
+                )
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
             for memory in self.memories:
                 memory.grow_contacts(self.contact_capacity)

@@ -10,14 +10,11 @@ from __future__ import annotations
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import load_double, store_double
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.elimination import couple, have_block
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["couple_points", "gather_from_points", "prepare_order", "spread_to_points"]
-
-_SPREAD_SIGNATURE = types.int64(PROBLEM.type, CONTACT_SET.type, *[types.int64] * 3)
+__all__ = ["couple_points", "prepare_order"]
 
 
 @compiled
@@ -76,50 +73,4 @@ def prepare_order(problem: Table, contacts: Table) -> int:
     for tree in range(graph.ntree):
         rank = graph.bond_rank[tree]
         graph.degree[tree] += apart * (rank if rank >= 0 else graph.ntree)
-    return 0
-
-
-@entry_point(_SPREAD_SIGNATURE)
-def spread_to_points(problem: Table, contacts: Table, first: int, last: int, vector: int) -> int:
-    """Fill the velocities of points of the islands ``first .. last`` in a vector at an address."""
-    graph = problem.graph
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        link = graph.link_order[index]
-        if contacts.link_soft[link] == 0:
-            continue
-        x = 0.0
-        y = 0.0
-        z = 0.0
-        start = contacts.link_start[link]
-        for e in range(start, start + contacts.link_size[link]):
-            v = load_double(vector + 8 * contacts.chain_dof[e])
-            x += contacts.chain_column[e, 3] * v
-            y += contacts.chain_column[e, 4] * v
-            z += contacts.chain_column[e, 5] * v
-        base = vector + 8 * (graph.nv + 6 * link)
-        for a in range(3):
-            store_double(base + 8 * a, 0.0)
-        store_double(base + 24, x)
-        store_double(base + 32, y)
-        store_double(base + 40, z)
-    return 0
-
-
-@entry_point(_SPREAD_SIGNATURE)
-def gather_from_points(problem: Table, contacts: Table, first: int, last: int, vector: int) -> int:
-    """Add the forces on such points, in a vector, to the dofs of their vertices."""
-    graph = problem.graph
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        link = graph.link_order[index]
-        if contacts.link_soft[link] == 0:
-            continue
-        base = vector + 8 * (graph.nv + 6 * link)
-        x = load_double(base + 24)
-        y = load_double(base + 32)
-        z = load_double(base + 40)
-        start = contacts.link_start[link]
-        for e in range(start, start + contacts.link_size[link]):
-            at = vector + 8 * contacts.chain_dof[e]
-            column = contacts.chain_column[e]
-            store_double(at, load_double(at) + column[3] * x + column[4] * y + column[5] * z)
     return 0

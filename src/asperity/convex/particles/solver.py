@@ -9,9 +9,7 @@ from asperity.convex.particles.panel_cholesky import factorize_panels, solve_pan
 from asperity.convex.particles.panels import list_panels, touch_panels
 from asperity.convex.particles.points import (
     couple_points,
-    gather_from_points,
     prepare_order,
-    spread_to_points,
 )
 
 __all__ = ["PARTICLE_KERNELS", "install_particles"]
@@ -25,8 +23,6 @@ PARTICLE_KERNELS: tuple[Kernel, ...] = (
     couple_points,
     prepare_order,
     multiply_bonds,
-    spread_to_points,
-    gather_from_points,
 )
 """What a problem with bonds needs compiled beside what every problem does."""
 
@@ -44,5 +40,3 @@ def install_particles(problem: Table) -> None:
     problem.couple_points = couple_points.address
     problem.prepare_order = prepare_order.address
     problem.multiply_bonds = multiply_bonds.address
-    problem.spread_to_points = spread_to_points.address
-    problem.gather_from_points = gather_from_points.address

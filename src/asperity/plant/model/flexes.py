@@ -178,6 +178,16 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
         frame = turned
     if frame is None:
         raise ModelError(f"{name} has no vertex that moves; remove its pins.")
+    moving = model.body_weldid[model.flex_vertbodyid[vertices]] != 0
+    corners = _tetrahedra(model, flex)
+    joined = moving[corners].sum(axis=1) > 1
+    alone = moving & ~np.isin(np.arange(len(moving)), corners[joined])
+    for index in np.flatnonzero(alone):
+        body = int(model.flex_vertbodyid[vertices.start + index])
+        raise ModelError(
+            f"{name}: its vertex on {element(model, mujoco.mjtObj.mjOBJ_BODY, body)} has no "
+            "neighbour that moves; remove a pin."
+        )
 
 
 def _resting_data(model: mujoco.MjModel) -> mujoco.MjData:
