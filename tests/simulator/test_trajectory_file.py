@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import signal
 import stat
@@ -123,6 +124,40 @@ def test_what_is_no_trajectory_is_refused(run: asp.Trajectory, tmp_path: Path) -
             asp.Trajectory.load(path)
     with pytest.raises(asp.ArgumentError, match="it has no 'time'"):
         asp.Trajectory.load(other)
+
+
+def _part(run: asp.Trajectory, first: int, last: int) -> asp.Trajectory:
+    """The states from the first to the last one."""
+    rows = slice(first, last + 1)
+    names = ("time", "qpos", "qvel", "ctrl", "act", "sensordata", "contacts")
+    return dataclasses.replace(run, **{name: getattr(run, name)[rows] for name in names})
+
+
+def test_parts_are_one_run_again_with_contacts_and_sensors(tmp_path: Path) -> None:
+    times = np.linspace(0.0, 0.1, 6)
+    ball = BALL.replace("</mujoco>", "<sensor><jointpos joint='up'/></sensor></mujoco>")
+    whole = asp.simulate(ball, (0.0, 0.1), save_at=times, contact_forces=True, sensors=True)
+    # Their names are in another order than the times.
+    for name, first, last in (("c", 0, 2), ("a", 2, 3), ("b", 3, 5)):
+        _part(whole, first, last).save(tmp_path / f"run.{name}.npz", model="beside")
+    back = asp.Trajectory.load(tmp_path / "run.*.npz")
+    for name in ("time", "qpos", "qvel", "ctrl", "act", "sensordata"):
+        np.testing.assert_array_equal(getattr(back, name), getattr(whole, name))
+    assert back.sensordata.shape == (6, 1)
+    forces = [[one.force for one in run.contacts] for run in (back, whole)]
+    np.testing.assert_array_equal(*forces)
+
+
+def test_files_that_are_not_parts_of_one_run_are_refused(
+    run: asp.Trajectory, tmp_path: Path
+) -> None:
+    _part(run, 0, 2).save(tmp_path / "run.1.npz")
+    _part(run, 3, 5).save(tmp_path / "run.2.npz")
+    with pytest.raises(asp.ArgumentError, match=r"run\.2\.npz does not begin with the state"):
+        asp.Trajectory.load(tmp_path / "run.*.npz")
+    dataclasses.replace(_part(run, 2, 5), contacts=[]).save(tmp_path / "run.2.npz")
+    with pytest.raises(asp.ArgumentError, match="has contacts"):
+        asp.Trajectory.load(tmp_path / "run.*.npz")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals between processes")

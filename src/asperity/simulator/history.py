@@ -19,7 +19,7 @@ REASONS = ("", "error", "not converged", "not finite", "impact", "missed contact
 
 # What energies need of a state, without its contacts.
 _POSITIONS = (mujoco.mj_kinematics, mujoco.mj_comPos, mujoco.mj_tendon, mujoco.mj_makeM)
-# Rows that are kept unless a number is asked for: 80 MB.
+# Rows that are kept unless a number is asked for: 64 MB.
 _MOST = 1_000_000
 # Rows between two returns to Python.
 _STRETCH = 4096

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,10 @@ from asperity.simulator.trajectory_columns import columns_of
 from asperity.simulator.trajectory_file import read_fields, write_fields
 
 __all__ = ["Trajectory"]
+
+# What has a row for each time, and what has lists.
+_ROWS = ("time", "qpos", "qvel", "ctrl", "act", "sensordata")
+_LISTS = ("contacts", "system_outputs", "t_events")
 
 
 @dataclass
@@ -178,26 +183,53 @@ class Trajectory(Shown):
         Raises
         ------
         ArgumentError
-            If the file is not one of a trajectory, or its model cannot be read here.
+            If the file is not one of a trajectory, its model cannot be read here, or files with a
+            star are not the parts of one run.
         """
         path = Path(path)
         if "*" not in path.name:
             return cls(**read_fields(path, model))
-        files = sorted(path.parent.glob(path.name))
-        files = [file for file in files if not file.name.startswith("model-")]
+        files = [file for file in path.parent.glob(path.name) if file.name[:6] != "model-"]
         if not files:
             raise ArgumentError(f"there is no file {path}.")
-        parts = []
+        parts: list[tuple[Path, Trajectory]] = []
         for file in files:
-            parts.append(cls(**read_fields(file, model)))
-            model = parts[0].model
-        return _joined(parts)
+            parts.append((file, cls(**read_fields(file, model))))
+            model = parts[0][1].model
+        parts.sort(key=lambda part: (part[1].time[0], part[1].time[-1]))
+        _check_parts(parts)
+        return _joined([part for _, part in parts])
+
+
+def _check_parts(parts: list[tuple[Path, Trajectory]]) -> None:
+    """Refuse parts that do not begin where the one before ends, or that have other arrays."""
+    for (before, one), (after, other) in itertools.pairwise(parts):
+        if one.time[-1] != other.time[0] or not np.array_equal(one.qpos[-1], other.qpos[0]):
+            raise ArgumentError(
+                f"{after} does not begin with the state that ends {before}; load all parts of one "
+                "run, and no others."
+            )
+        for name in (*_ROWS, *_LISTS):
+            if (len(getattr(one, name)) == 0) != (len(getattr(other, name)) == 0):
+                raise ArgumentError(f"only one of {before} and {after} has {name}.")
 
 
 def _joined(parts: list[Trajectory]) -> Trajectory:
     """Parts of a run as one trajectory; the state between two of them is there once."""
-    whole = copy.copy(parts[-1])
-    for name in ("time", "qpos", "qvel", "ctrl", "act"):
+    whole, last = copy.copy(parts[-1]), parts[-1]
+    for name in _ROWS:
         rows = [getattr(part, name)[:-1] for part in parts[:-1]]
-        setattr(whole, name, np.concatenate([*rows, getattr(parts[-1], name)]))
+        setattr(whole, name, np.concatenate([*rows, getattr(last, name)]))
+    whole.contacts = [one for part in parts[:-1] for one in part.contacts[:-1]] + last.contacts
+    whole.system_outputs = [
+        np.concatenate([*(rows[:-1] for rows in system[:-1]), system[-1]])
+        for system in zip(*(part.system_outputs for part in parts), strict=True)
+    ]
+    whole.t_events = [
+        np.concatenate(times) for times in zip(*(part.t_events for part in parts), strict=True)
+    ]
+    kept = [part.history for part in parts if part.history is not None]
+    if kept:
+        columns = {name: np.concatenate([one[name] for one in kept]) for name in kept[0]}
+        whole.history = History(columns)
     return whole

@@ -112,7 +112,7 @@ def template_of(model: mujoco.MjModel, name: str, *, meshes: bool) -> np.ndarray
         if not meshes:
             raise ArgumentError(
                 "MjModel.mesh_vert can vary from world to world with Midas alone; others use what "
-                " MuJoCo's compiler derives from meshes, which all worlds share."
+                "MuJoCo's compiler derives from meshes, which all worlds share."
             )
         return np.asarray(model.mesh_vert)
     fields = {
