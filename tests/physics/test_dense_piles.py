@@ -83,8 +83,8 @@ def test_gyroscopic_forces_are_those_of_the_middle_of_a_step() -> None:
 
 
 def test_a_dense_pile_takes_one_solve_a_step() -> None:
-    # Forces of spinning bodies follow Newton's iterates, and slips that stop do so together: it
-    # took 39 iterations and 10 solves a step when each of them waited for the others.
+    # Gyroscopic forces follow Newton's iterates; with one solve for each change of them it took 39
+    # iterations and 10 solves a step.
     sim = asp.Simulator(_tumbling_pile(60), integrator=asp.Icf(time_step=STEP))
     sim.advance_to(0.7)
     stats = sim.stats

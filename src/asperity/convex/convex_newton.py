@@ -19,7 +19,8 @@ turn the direction uphill or stop the progress of the gradient: the solve then e
 attainable accuracy, as converged.
 
 Forces in r may depend on the velocity, as gyroscopic ones do. They are those of the iterate
-wherever the gradient is (``follow_forces``), so that the criteria above ask for them, too.
+wherever the gradient is (``follow_forces``). By the second criterion a solve ends only once these
+forces no longer change.
 
 A law's numbers may depend on the solution, as bounds of friction do. They then follow the iterates
 until they agree: a fixed point iteration within Newton's method, each of whose steps minimises a
@@ -56,6 +57,7 @@ from asperity.convex.island import (
     gradient_norm,
     island_estimates,
     island_gradient,
+    island_impulses,
     momentum_scale,
     scaled_norm,
     settle,
@@ -349,16 +351,6 @@ def _step_is_small(problem: Table, iteration: int) -> bool:
 
 
 @compiled
-def _gradient_has_fallen(problem: Table) -> bool:
-    """Whether the gradient has fallen as the steps have, whose ratio says little after a long one.
-
-    The next step is shorter than the last by what the gradient has lost.
-    """
-    rate = min(problem.residual / problem.previous_residual, 0.9999)
-    return rate / (1.0 - rate) * problem.step_length <= problem.wanted_residual
-
-
-@compiled
 def _slip_is_known(problem: Table, eta: float) -> bool:
     """Whether what a step has changed of slip is little beside it and the stiction tolerance.
 
@@ -389,7 +381,7 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
 
 
 @compiled
-def _search(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
+def _search(problem: Table, contacts: Table, iteration: int) -> int:
     """Go along the direction to the least cost; a code if the solve is over."""
     alpha = follow_direction(problem, problem.options.line_search_tolerance)
     if alpha == 0.0:
@@ -405,10 +397,14 @@ def _search(problem: Table, contacts: Table, rows: Table, iteration: int) -> int
     problem.rate = _rate(iteration, length, problem.step_length)
     problem.step_length = length
     problem.previous_residual = problem.residual
-    if _step_is_small(problem, iteration) and settle(problem, contacts):
-        _evaluate(problem, contacts, rows)
-        if _gradient_has_fallen(problem):
-            return CONVERGED
+    # Forces that follow converge linearly, which the ratio of two steps does not show.
+    if (
+        _step_is_small(problem, iteration)
+        and settle(problem, contacts)
+        and not follow_forces(problem)
+    ):
+        island_impulses(problem)
+        return CONVERGED
     return _GOES_ON
 
 
@@ -421,7 +417,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if code == _GOES_ON:
             code = _descent(problem, contacts, rows, iteration)
         if code == _GOES_ON:
-            code = _search(problem, contacts, rows, iteration)
+            code = _search(problem, contacts, iteration)
         if code not in (_GOES_ON, _BEGINS_ANEW):
             return code
     return NOT_CONVERGED

@@ -235,13 +235,6 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
     ),
     Mechanism(
-        "ending-slips",
-        "Newton's step ends where a slip does that it would turn around.",
-        "The tangent, along which the line search stops at one such contact after the other.",
-        ("cenic", "icf"),
-        (Body("convex.potentials.lagged", "_reverses", "return False"),),
-    ),
-    Mechanism(
         "bdf2",
         "Steps are of second order (BDF2) where motion is smooth.",
         "Implicit Euler.",

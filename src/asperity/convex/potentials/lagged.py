@@ -33,9 +33,7 @@ variable w of its own, Newton's method linearises w η = v_t, and without w the 
 It is positive definite for every such w, so the direction is one of descent. With w = v_t/η, which
 it tends to, it is the Hessian; with w = 0 the secant from this slip to none, whose step ends where
 the slip does. That is where w begins if friction could stop the slip within the step, being below
-μ n_0 times the contact's inverse mass (``stoppable``). It is also what w becomes where Newton's
-step would turn the slip around: along a slip w = v_t/η is no estimate of where it ends, so that the
-line search would stop at one such contact after the other.
+μ n_0 times the contact's inverse mass (``stoppable``).
 
 The damper makes the normal impulse a quadratic function, whose tangent at the speed of an impact is
 twice as steep as its secant to the end: every step of Newton's method goes half the way. So this
@@ -390,16 +388,6 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
     return 0
 
 
-@inlined
-def _reverses(problem: Table, i: int, alpha: float) -> bool:
-    """Whether a whole step would turn the slip around, of which α has been taken."""
-    x = problem.v1[i] - alpha * problem.dv1[i]
-    y = problem.v2[i] - alpha * problem.dv2[i]
-    along = x * problem.dv1[i] + y * problem.dv2[i]
-    square = x * x + y * y
-    return square > problem.law.soft_slip_square[i] and along < -square
-
-
 @compiled
 def _update_radial(problem: Table, i: int, alpha: float, before: float) -> None:
     """Update the w of an ellipsoidal contact, of which only the part along û is kept."""
@@ -430,9 +418,6 @@ def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> fl
         x = inverse * (x + problem.dv1[i] - law.dual1[i] * along)
         y = inverse * (y + problem.dv2[i] - law.dual2[i] * along)
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
-        if _reverses(problem, i, alpha):
-            # What a direction goes beyond may end there, and so may much else at once.
-            shorter = 0.0
         law.dual1[i] = shorter * x
         law.dual2[i] = shorter * y
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
