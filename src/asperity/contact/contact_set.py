@@ -75,6 +75,7 @@ CONTACT_SET = Layout(
     area="f8[contacts]",  # of a patch that the contact stands for [m²]; 0 for a point contact
     patch="i8[contacts] = -1",  # number of the patch of pressure fields, −1 for a point contact
     growth="f8[contacts] = 1",  # of the force with a power of the overlap; 1 for a point contact
+    distance_change="f8[contacts]",  # of the signed distance, from that of the geoms [m]
     carried="f8[contacts]",  # part of the normal velocity that presses nothing in [m/s]
     point="f8[contacts, 3]",  # [m], world
     frame="f8[contacts, 9]",  # t1, t2, n in world axes, row by row

@@ -295,6 +295,15 @@ class ConvexStep(HoldsAddresses):
         self._world.table.doubled_step = step
         self._world.table.spring_share[:] = shares
 
+    def change_distances(self, changes: np.ndarray) -> None:
+        """Let signed distances of contacts differ from those of the geoms, shape (ncontact,) [m].
+
+        Without any they are those of the geoms.
+        """
+        current = self._world.current.table
+        current.distance_changes = changes
+        current.valid = 0
+
     # -- what compiled code needs ------------------------------------------------------------------
 
     def _prepare(

@@ -10,12 +10,16 @@ step. So is the response R f of the second half step's velocities to the
 difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are
 differences of `mj_rne`.
 
-How implicit springs are (`asperity.integrators.methods.springs`) is taken as given. It changes with
+By how much signed distances of the second half step differ from those of the geoms
+(`asperity.integrators.methods.half_step_gaps`) is taken as given. What that leaves out is small of the order of the square of the
+angle by which a contact turns within the step. How implicit springs are (`asperity.integrators.methods.springs`) is taken as given. It changes with
 stiffnesses and masses where a step does not resolve a spring: that is left out.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import mujoco
@@ -62,6 +66,9 @@ class Decisions(NamedTuple):
         has other gyroscopic forces.
     swings : tuple of numpy.ndarray or None
         As of `Extrapolation.swings`.
+    distances : numpy.ndarray or None
+        By which signed distances of contacts differ from those of the geoms in the second half
+        step, shape (ncontact,) [m].
     springs : numpy.ndarray or None
         How implicit the spring of every degree of freedom is, shape (nv,), if the step is
         extrapolated.
@@ -70,6 +77,7 @@ class Decisions(NamedTuple):
     smooth: np.ndarray
     corrected: tuple[np.ndarray, np.ndarray] | None = None
     swings: tuple[np.ndarray, ...] | None = None
+    distances: np.ndarray | None = None
     springs: np.ndarray | None = None
 
 
@@ -104,8 +112,12 @@ class DoubledStep:
         if not isinstance(method, Extrapolation):
             return Decisions(np.zeros(self._model.nv, bool))
         self._whole.end(state, step)
-        springs = world.table.spring_share.copy()
-        return Decisions(*method.last_step(world, step), method.swings(world, step), springs)
+        return Decisions(
+            *method.last_step(world, step),
+            method.swings(world, step),
+            method.distance_changes(world),
+            world.table.spring_share.copy(),
+        )
 
     def at(
         self,
@@ -135,7 +147,8 @@ class DoubledStep:
         if decided.springs is not None:
             self._convex.share_springs(step, decided.springs)
         half = convex.at(state, 0.5 * step, parameters, ahead=ahead)
-        second = convex.at(half.end, 0.5 * step, parameters, ahead=False)
+        with self._changed_distances(decided):
+            second = convex.at(half.end, 0.5 * step, parameters, ahead=False)
         solves = [half, second]
         middle = _matrix(half)
         ends = second.by_state @ middle
@@ -173,11 +186,24 @@ class DoubledStep:
         if decided.springs is not None:
             self._convex.share_springs(step, decided.springs)
         half = convex.along(state, 0.5 * step, directions, parameters)
-        second = convex.along(half[0], 0.5 * step, half[1], parameters)
+        with self._changed_distances(decided):
+            second = convex.along(half[0], 0.5 * step, half[1], parameters)
         full = None
         if np.any(decided.smooth):
             full = convex.along(state, step, directions, parameters)
         return self._join(((state, directions), half, second), full, step, decided, parameters)
+
+    @contextmanager
+    def _changed_distances(self, decided: Decisions) -> Iterator[None]:
+        """While the second half step is solved."""
+        if decided.distances is None:
+            yield
+            return
+        self._convex.change_distances(decided.distances)
+        try:
+            yield
+        finally:
+            self._convex.change_distances(np.zeros(0))
 
     def _join(
         self,

@@ -93,6 +93,7 @@ MOTION = Layout(
     found="f8[100, 10]",  # what such a function returns: contacts, and numbers of each
     contact_frame="f8[contact_room, 9]",
     contact_distance="f8[contact_room]",
+    geom_distance="f8[contact_room]",  # differs in the second half of a doubled step
     contact_origin="f8[contact_room, 3]",  # centre of geom 2
     # (point, normal, distance) by the motion of geom 2 against geom 1
     relative="f8[contact_room, 7, 6]",

@@ -25,7 +25,14 @@ from asperity.plant.model.actuation import actuator_forces, add_servo_rows
 from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
-__all__ = ["evaluate", "evaluate_motion", "evaluate_smooth", "gyroscopic_force", "read_constraints"]
+__all__ = [
+    "change_distances",
+    "evaluate",
+    "evaluate_motion",
+    "evaluate_smooth",
+    "gyroscopic_force",
+    "read_constraints",
+]
 
 
 # Tilt [rad] up to which a cylinder stands on a plane.
@@ -370,6 +377,17 @@ def _evaluate_forces(plant: Table, state: Table) -> int:
     return status
 
 
+@compiled
+def change_distances(state: Table, changes: np.ndarray) -> None:
+    """Let signed distances differ from those of the geoms, if that many contacts are there."""
+    contacts = state.contacts
+    if contacts.count != changes.size:
+        return
+    for c in range(contacts.count):
+        contacts.signed_distance[c] += changes[c]
+        contacts.distance_change[c] = changes[c]
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate(plant: Table, state: Table) -> int:
     """Fill a state's snapshot.
@@ -394,4 +412,5 @@ def evaluate(plant: Table, state: Table) -> int:
     if status == EVALUATED:
         state.valid = VALID
         _keep_motion(plant, state)
+        change_distances(state, state.distance_changes)
     return status

@@ -307,6 +307,8 @@ STATE = Layout(
     every_friction="i8",
     gliding="i8",
     step="f8",
+    # Signed distances of contacts are to differ from those of the geoms by these, if there are any
+    distance_changes="f8[:]",
     # Where threads find positions, the compiled entry point, and the address of its table
     find_positions="i8",
     shared_positions="i8",

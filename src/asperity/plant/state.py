@@ -67,6 +67,7 @@ class State(HoldsAddresses):
             na=model.na,
             links=link_room(model, contacts),
             system_states=0,
+            distance_changes=np.zeros(0),
             efforts=len(plant.effort_dof),
             mass_room=int(np.sum(plant.tree_size**2)),
             qpos=np.array(model.qpos0, dtype=np.float64),

@@ -135,6 +135,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "half-step-gaps",
+        "The second half step takes the gaps that the first has aimed at, as of constraints.",
+        "The gaps of the geoms, which chords of curved motion leave.",
+        ("cenic",),
+        (Body(f"{_METHODS}.half_step_gaps", "keep_expected_gaps", "return"),),
+    ),
+    Mechanism(
         "held-limits",
         "A limit that holds a joint or tendon does not prevent extrapolation.",
         "An island with a limit that pushes is not extrapolated.",

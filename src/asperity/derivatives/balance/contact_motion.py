@@ -45,6 +45,7 @@ def keep_contacts(plant: Table, motion: Table, laws: Table, state: Table) -> Non
         for a in range(9):
             motion.contact_frame[c, a] = contacts.frame[c, a]
         motion.contact_distance[c] = contacts.signed_distance[c]
+        motion.geom_distance[c] = contacts.signed_distance[c] - contacts.distance_change[c]
         laws.inverse_mass[c] = contacts.inverse_mass[c]
         geom = contacts.geom[c, 1]
         for a in range(3):
@@ -106,13 +107,13 @@ def _share(motion: Table, sets: Table, found: int, c: int) -> float:
             ahead += (sets.contact_point[c, a] - motion.found[k, _POINT + a]) * motion.found[
                 k, _NORMAL + a
             ]
-        off = abs(motion.found[k, _DISTANCE] - motion.contact_distance[c])
+        off = abs(motion.found[k, _DISTANCE] - motion.geom_distance[c])
         for a in range(3):
             point = motion.found[k, _POINT + a] + ahead * motion.found[k, _NORMAL + a]
             off = max(off, abs(point - sets.contact_point[c, a]))
             off = max(off, abs(motion.found[k, _NORMAL + a] - motion.contact_frame[c, 6 + a]))
-        if off < 1e-9 and abs(ahead) <= 0.5 * abs(motion.contact_distance[c]) + 1e-12:
-            return ahead / motion.contact_distance[c] if motion.contact_distance[c] != 0.0 else 0.0
+        if off < 1e-9 and abs(ahead) <= 0.5 * abs(motion.geom_distance[c]) + 1e-12:
+            return ahead / motion.geom_distance[c] if motion.geom_distance[c] != 0.0 else 0.0
     return np.nan
 
 
@@ -134,7 +135,7 @@ def _read_change(motion: Table, sets: Table, k: int, c: int, share: float, out: 
         point = motion.found[k, _POINT + a] + share * motion.found[k, _DISTANCE] * normal
         out[a] = point - sets.contact_point[c, a]
         out[3 + a] = normal - motion.contact_frame[c, 6 + a]
-    out[6] = motion.found[k, _DISTANCE] - motion.contact_distance[c]
+    out[6] = motion.found[k, _DISTANCE] - motion.geom_distance[c]
 
 
 @compiled

@@ -29,6 +29,7 @@ from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.parameters import Parameter
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK, WORLD
+from asperity.plant.evaluate import change_distances
 
 __all__ = ["PARAMETER_KERNELS", "DisplacedBalances"]
 
@@ -62,6 +63,7 @@ def _balance(
         return code
     if not (same_rows(solved.sets, state) and match_contacts(solved.sets, state)):
         return _OTHER_SETS
+    change_distances(state, at_world.current.distance_changes)
     code = prepare(world, state, step)
     if code != OK:
         return code

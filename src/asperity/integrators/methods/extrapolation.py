@@ -40,6 +40,7 @@ from asperity.integrators.methods.guesses import (
     guess_second_half,
     guess_whole,
 )
+from asperity.integrators.methods.half_step_gaps import keep_expected_gaps
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
@@ -221,6 +222,10 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
     guess_second_half(world, source, half, full, EXTRAPOLATION.at(world.memory).stiff)
+    code = ensure_evaluated(world, half)
+    if code != OK:
+        return code
+    keep_expected_gaps(source.contacts, half.contacts, 0.5 * step, world.accuracy)
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
@@ -286,6 +291,15 @@ class Extrapolation(StepDoubling):
         tangent_matrix.call(world.table.address, step, matrix)
         island = self._table.island[world.plant.table.dof_tree]
         return matrix, island, self._table.turning[island], self._table.floating[island] == 1
+
+    def distance_changes(self, world: World) -> np.ndarray | None:
+        """Of the last step: what `.half_step_gaps` has added to distances, shape (ncontact,) [m].
+
+        None if that is nothing.
+        """
+        contacts = world.table.half.contacts
+        changes = contacts.distance_change[: contacts.count].copy()
+        return changes if np.any(changes) else None
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

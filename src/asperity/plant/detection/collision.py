@@ -197,6 +197,7 @@ def fill_contact(
     contacts.ellipsoidal[c] = 0
     contacts.growth[c] = 1.0
     contacts.carried[c] = 0.0
+    contacts.distance_change[c] = 0.0
     contacts.signed_distance[c] = signed_distance
     contacts.stiffness[c] = material[0]
     contacts.dissipation[c] = material[1]
