@@ -10,6 +10,7 @@ from frozen_steps import decide, replay, state_of, take_over
 
 import asperity as asp
 from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState
 from asperity.derivatives.tangent_space import difference
 
@@ -52,6 +53,23 @@ def test_extrapolated_steps_agree_with_differences(name: str) -> None:
                 columns.append(np.concatenate([position, speed]) / (2.0 * size))
             found.append(models.error(lin.A, np.array(columns).T))
         assert min(found) < 1e-5
+
+
+def test_a_ball_that_rolls_over_another_has_the_differences_of_its_whole_steps() -> None:
+    """Gaps of the second half step are taken as given: that is of second order in the angle."""
+    model = mujoco.MjModel.from_xml_string("""<mujoco><worldbody><geom size=".5"/>
+      <body pos="0 0 .5999"><freejoint/><geom size=".1" mass="1"/></body></worldbody></mujoco>""")
+    rolling = [0.6, 0.1, 0.0, -1.0, 6.0, 0.0]
+    before = asp.simulate(model, (0.0, 0.05), integrator=asp.Cenic(accuracy=1e-6), qvel=rolling)
+    start = StepState(0.0, before.qpos[-1], before.qvel[-1], np.zeros(0))
+    simulator = asp.Simulator(model, integrator=_TIGHT)
+    steps = StepDerivative(simulator).steps
+    for step in (0.005, 0.01, 0.02):
+        found = steps.at(start, step).by_state
+        expected = StepDifferences(simulator).at(start, step).by_state
+        angle = step * np.linalg.norm(start.qvel[:3]) / 0.5
+        error = np.abs(found - expected).max() / np.abs(expected).max()
+        assert error < angle**2
 
 
 @pytest.mark.parametrize("name", ["capsule on a ramp", "quadruped", "ball joint and free body"])

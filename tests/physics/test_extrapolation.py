@@ -14,7 +14,7 @@ import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.simulator.watcher import Watcher
 from studies.benchmarks.accuracy_scenes import SCENES
-from studies.benchmarks.verification import friction, impacts, mechanisms, smooth, tops
+from studies.benchmarks.verification import curves, friction, impacts, mechanisms, smooth, tops
 from studies.benchmarks.verification.case import Record, World, energies
 
 MU = 0.2
@@ -136,6 +136,16 @@ def test_what_rocks_and_rolls_is_extrapolated_again_after_a_step_that_was_not() 
     simulator.data.qvel[5] = -3.0
     extrapolated = [is_smooth for _, _, is_smooth in simulator.watch(tops.RATTLE_TIME)]
     assert 0.9 < np.mean(extrapolated) < 1.0
+
+
+def test_a_coin_that_rolls_in_a_circle_does_not_hop() -> None:
+    """A chord leaves the floor by what the next half step must not take back."""
+    model = curves.coin().model()
+    qpos, qvel = curves.steady_rolling(curves.COIN_ANGLE, curves.COIN_SPIN).start()
+    trajectory = states(model, 2.0, asp.Cenic(accuracy=1e-3), qpos=qpos, qvel=qvel)
+    assert trajectory.stats.rejections <= 0.01 * trajectory.stats.steps
+    upright = np.array([1.0 - 2.0 * (q[4] ** 2 + q[5] ** 2) for q in trajectory.qpos])
+    assert np.all(np.abs(np.degrees(np.arccos(upright)) - 70.0) < 0.5)
 
 
 def test_an_impact_is_not_extrapolated_and_what_follows_it_is() -> None:

@@ -11,8 +11,10 @@ difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces,
 differences of `mj_rne`.
 
 By how much signed distances of the second half step differ from those of the geoms
-(`asperity.integrators.methods.half_step_gaps`) is taken as given. What that leaves out is small of the order of the square of the
-angle by which a contact turns within the step. How implicit springs are (`asperity.integrators.methods.springs`) is taken as given. It changes with
+(`asperity.integrators.methods.half_step_gaps`) is taken as given. What that leaves out is of the
+second order in the angle by which a contact turns within the step.
+
+How implicit springs are (`asperity.integrators.methods.springs`) is taken as given. It changes with
 stiffnesses and masses where a step does not resolve a spring: that is left out.
 """
 
