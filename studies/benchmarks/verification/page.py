@@ -63,7 +63,7 @@ case, *near* is within five times that, and *wrong* is beyond. Seconds are wall 
 ## How the methods are set up
 
 - **Asperity.** All options are defaults, with two exceptions. `midas` may move touching bodies
-  apart at the start (`overlaps="separate"`). The accuracy of the classical methods bounds velocities
+  apart at the start (`overlaps="separate"`). The accuracy of classical methods bounds velocities
   as well (`error_norm="state"`).
 - **Contact** has the same stiffness, Hunt–Crossley dissipation and Coulomb friction everywhere. The
   dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart.
