@@ -263,7 +263,7 @@ def main() -> None:
         print("| " + " | ".join(cells) + " |", flush=True)
 
     resting = [
-        "| model | mj_step: overlap [mm] | slip [mm/s] | asperity: overlap | slip |",
+        "| model | mj_step, overlap [mm] | slip [mm/s] | asperity, overlap | slip |",
         "|---|---|---|---|---|",
     ]
 
@@ -296,7 +296,9 @@ def main() -> None:
         _each(names, at_rest)
         if options.save:
             note = "Deepest overlap and slip of contacts, weighted by force, after 4 s."
-            save_table("robots_rest", "Robots at rest", "robots --rest --save", note, resting)
+            which = f' --robots "{options.robots}"' if options.robots else ""
+            command = f"robots --rest --save{which}"
+            save_table("robots_rest", "Robots at rest", command, note, resting)
         return
     other = "Drake" if options.drake else "mj_step"
     print(
