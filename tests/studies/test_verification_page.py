@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -113,12 +114,12 @@ def test_the_page_marks_what_is_wrong_and_says_why_runs_stopped(tmp_path: Path) 
     assert "| cenic 1e-2 | 1 | 0 | 0 | 1 | 0 | 1 |" in text
     assert "| −0.905 ± 0.005 | ◐● | ×– |  |  |  |" in text
     # Every case is named, whether there are results or not.
-    assert all(f"| {name} | {case.quantity} |" in text for name, case in CASES.items())
+    assert all(re.search(rf"[ |]{re.escape(name)}[ ,.]", text) for name in CASES)
 
 
 def test_the_pages_in_the_repository_have_every_case_and_column() -> None:
     page = PAGE.read_text(encoding="utf-8")
-    assert all(f"| {name} | {case.quantity} |" in page for name, case in CASES.items())
+    assert all(re.search(rf"[ |]{re.escape(name)}[ ,.]", page) for name in CASES)
     text = ALL_METHODS.read_text(encoding="utf-8")
     assert all(f"| {name} |" in text for name in CASES)
     assert all(f" {label(name)} |" in text for names in COLUMNS.values() for name in names)

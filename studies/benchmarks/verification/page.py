@@ -83,7 +83,8 @@ to 176.5°.
 
 ## The cases
 
-Each mark is a method, in the order of the column's head:
+A case that some method does not find has a row. Each mark is a method, in the order of the
+column's head:
 
 - ● right, ◐ near, ○ wrong
 - – cannot take part: fixed steps, one coefficient of friction, or an engine without some element
@@ -253,21 +254,26 @@ def _mark(case: Case, result: Result | None) -> str:
 
 
 def _marks(cases: Sequence[Case], results: Mapping[tuple[str, str], Result]) -> list[str]:
-    """What is measured in each case, its truth, and a mark for each method shown."""
-    lines = [
+    """A mark for each method in each case, and the names of cases that all find."""
+    head = [
         "| case | measured | truth | " + " | ".join(SHOWN) + " |",
         "|---|---|---|" + "---|" * len(SHOWN),
     ]
+    rows, found = [], []
     for case in cases:
-        truth = f"{number(case, case.truth)} ± {case.tolerance:.2g}"
-        if case.source.startswith(CONVERGED):
-            truth += ", *converged*"
         marks = [
             "".join(_mark(case, results.get((case.name, name))) for name in names)
             for names in SHOWN.values()
         ]
-        lines.append(f"| {case.name} | {case.quantity} | {truth} | " + " | ".join(marks) + " |")
-    return [*lines, ""]
+        if "●" in (signs := set("".join(marks))) and signs <= {"●", "–"}:
+            found.append(case.name)
+            continue
+        truth = f"{number(case, case.truth)} ± {case.tolerance:.2g}"
+        if case.source.startswith(CONVERGED):
+            truth += ", *converged*"
+        rows.append(f"| {case.name} | {case.quantity} | {truth} | " + " | ".join(marks) + " |")
+    lines = [*head, *rows, ""] if rows else []
+    return [*lines, f"All that take part are right in {', '.join(found)}.", ""] if found else lines
 
 
 def write_page(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
