@@ -23,8 +23,8 @@ class Suction(ExternalSystem):
     """Sources that pull the nearest point of every object within reach.
 
     At a distance d a source pulls with F (1 − d/r), along the line from the object's nearest point
-    to the source, and feels the opposite force: the authors' model of a vacuum gripper. The force
-    has a potential.
+    to the source. It feels the opposite force. This is the authors' model of a vacuum gripper. The
+    force has a potential.
 
     Parameters
     ----------
