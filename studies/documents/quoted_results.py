@@ -124,6 +124,25 @@ _ROBOTS_AT_REST = Table(
     ),
 )
 
+_THREADS = Table(
+    "threads_world.md",
+    ("scene", "one thread [ms]", "two [ms]", "rate"),
+    tuple(
+        Line((scene,), {"scene": scene})
+        for scene in (
+            "100 humanoids",
+            "1000 boxes in 200 columns",
+            "1000 bodies in 50 heaps",
+            "1000 bodies in one heap",
+        )
+    ),
+    (
+        Cell("{wall time of a step [ms]:s2}", {"threads": "1"}),
+        Cell("{wall time of a step [ms]:s2}", {"threads": "2"}),
+        Cell("{rate:.2f}", {"threads": "2"}),
+    ),
+)
+
 _WORLDS = Table(
     "worlds.md",
     (
@@ -270,6 +289,7 @@ QUOTES: dict[str, Table | Span | Findings] = {
         "robots.md", "ratio 3", ".1f", {"table": "1"}, only="largest"
     ),
     "robots ratio, Drake": Span("robots.md", "ratio", ".2f", {"table": "2"}),
+    "threads": _THREADS,
     "worlds": _WORLDS,
     "worlds memory": Span("worlds.md", "memory [MB]", ".0f"),
     "midas": _midas(_OTHERS),
