@@ -251,8 +251,8 @@ def _extrapolated(accuracy: str) -> Span:
     )
 
 
-def _order(table: str) -> Span:
-    return Span("accuracy.md", "order", ".2f", {"table": table, "method": "default"})
+def _order(table: str, method: str = "default") -> Span:
+    return Span("accuracy.md", "order", ".2f", {"table": table, "method": method})
 
 
 def _public_models(outcome: str) -> Span:
@@ -350,6 +350,8 @@ QUOTES: dict[str, Table | Span | Findings] = {
     "results over the longest step": LONGEST,
     "order of rolling": _order("8"),
     "order of the walk": _order("9"),
+    "order of rolling, paper": _order("8", "paper"),
+    "order of the walk, paper": _order("9", "paper"),
     "extrapolated at 1e-1": _extrapolated("0.1"),
     "extrapolated at 1e-3": _extrapolated("0.001"),
     "extrapolated at 1e-5": _extrapolated("1e-05"),
