@@ -50,8 +50,8 @@ class OffscreenRenderer:
     width, height : int
         Size of the picture [pixels].
     shadows : bool, optional
-        Whether to draw shadows and to smooth edges; by default only if a GPU does the drawing,
-        because both together make a software renderer several times slower.
+        Whether to draw shadows and to smooth edges. By default only if a GPU draws: both make a
+        software renderer several times slower.
 
     Raises
     ------

@@ -1,9 +1,9 @@
 """A gripper with a cylinder above a container that has a funnel (Midas, section V).
 
-The paper gives no sizes in its text; ours are the defaults here. Round shapes are prisms, drawn so
-that the true circles lie between them: the peg's prism contains its cylinder, and the hole of the
-container is contained in its. So bodies that do not intersect here do not intersect there. An
-upright peg in the hole stands beside its axis by no more than the difference of the radii.
+The paper gives no sizes in its text; ours are the defaults here. Round shapes are prisms. The peg's
+prism contains its cylinder, and the hole's prism lies within its circle. So bodies that do not
+intersect here do not intersect there. An upright peg in the hole stands beside its axis by no more
+than the difference of the radii.
 """
 
 from __future__ import annotations

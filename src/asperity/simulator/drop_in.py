@@ -128,9 +128,9 @@ def step(
 
     Notes
     -----
-    The step size of error control and other memory from call to call belong to ``data`` and to one
-    set of options: a call with other options begins anew. So does a call after a state was written
-    into ``data``, as by ``mj_resetData``: the same state then leads to the same bits.
+    The step size of error control and other memory belong to ``data`` and to one set of options. A
+    call with other options begins anew. So does a call after a state was written into ``data``, as
+    by ``mj_resetData``: the same state then leads to the same bits.
     """
     if not isinstance(model, mujoco.MjModel):
         raise ArgumentError(

@@ -36,8 +36,8 @@ class Suction(ExternalSystem):
     reach : float
         r, the distance where a source's pull ends [m].
     targets : sequence of str, optional
-        Geoms that are pulled; by default all that can collide and whose bodies move freely of the
-        sources' (they are on other kinematic trees).
+        Geoms that are pulled. By default these are all that can collide and are on other kinematic
+        trees than the sources.
     name : str
         For messages.
 

@@ -347,10 +347,10 @@ class Batch(FixedAttributes, HoldsAddresses):
             An array of ``MjModel`` of real numbers that enter the motion: ``"geom_friction"``,
             ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …; with `Midas` also
             ``"mesh_vert"``. Or an option of it: ``"opt.gravity"``, ``"opt.wind"``,
-            ``"opt.density"``, ``"opt.viscosity"``, …. Or a contact parameter:
-            ``"contact.stiffness"``, ``"contact.friction"``, …, which hold for every pair without
-            values of its own, as in `ContactParameters`, or ``"contact.geom_stiffness"``, …, the
-            geoms' own values, NaN where there is none.
+            ``"opt.density"``, ``"opt.viscosity"``, …. Or a contact parameter.
+            ``"contact.stiffness"``, ``"contact.friction"``, … hold for every pair without values of
+            its own, as in `ContactParameters`. ``"contact.geom_stiffness"``, … are the geoms' own
+            values, NaN where there is none.
 
         Returns
         -------
