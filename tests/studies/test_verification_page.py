@@ -110,8 +110,10 @@ def test_the_page_marks_what_is_wrong_and_says_why_runs_stopped(tmp_path: Path) 
     assert "- sap 10 ms: projectile." in text
     assert "- icf 1 ms: projectile (stopped)." in text
     assert all(f"**{name}.** {case.what}" in text for name, case in CASES.items())
-    text = write_page(results, tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| cenic 1e-2 | 1 | 0 | 0 | 1 | 0 | 1 |" in text
+    text = write_page(results, tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| cenic 1e-3 | 1 | 0 | 1 | 0 | 0 | 1 |" in text
+    assert "| icf 1 ms | 1 | 0 | 0 | 0 | 1 | 1 |" in text
     assert "| −0.905 ± 0.005 | ◐● | ×– |  |  |  |" in text
     # Every case is named, whether there are results or not.
     assert all(re.search(rf"[ |]{re.escape(name)}[ ,.]", text) for name in CASES)
