@@ -22,6 +22,7 @@ import numpy as np
 
 import asperity as asp
 from asperity.envs import with_asperity
+from studies.benchmarks.saved import save_table
 
 __all__ = ["main", "milliseconds"]
 
@@ -102,11 +103,15 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--engines", default="asperity,mujoco")
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     args = parser.parse_args(argv)
     counts = [int(count) for count in args.counts.split(",")]
     print(f"MuJoCo {mujoco.__version__}, CPU time of a step of one environment [ms]\n")
-    print("| environment | | engine | " + " | ".join(map(str, counts)) + " |")
-    print("|---" * (3 + len(counts)) + "|")
+    lines = [
+        "| environment | kind | engine | " + " | ".join(map(str, counts)) + " |",
+        "|---" * (3 + len(counts)) + "|",
+    ]
+    print("\n".join(lines))
     for name in args.names.split(","):
         ends: dict[str, list[np.ndarray]] = {engine: [] for engine in args.engines.split(",")}
         for kind in KINDS:
@@ -118,11 +123,15 @@ def main(argv: Sequence[str] | None = None) -> None:
                     )
                     cells.append(f"{time_taken:.2f}")
                     seen.append(end)
-                print(f"| {name} | {kind} | {engine} | {' | '.join(cells)} |", flush=True)
+                lines.append(f"| {name} | {kind} | {engine} | {' | '.join(cells)} |")
+                print(lines[-1], flush=True)
         for engine, seen in ends.items():
             same = all(np.array_equal(seen[0], end) for end in seen)
             print(f"| {name} | | {engine} | {'same' if same else 'DIFFERENT'} bits everywhere |")
     sys.stdout.flush()
+    if args.save:
+        note = "CPU time of a step of one environment [ms], in vectors of several lengths."
+        save_table("environments", "Gymnasium's robots", "environments --save", note, lines)
 
 
 if __name__ == "__main__":

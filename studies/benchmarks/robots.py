@@ -24,6 +24,7 @@ import numpy as np
 
 import asperity as asp
 from studies.benchmarks.robot_models import ROBOTS, RobotModel, robot
+from studies.benchmarks.saved import save_table
 from studies.experiments.entry_times import EntryTimes
 
 CALLS = (200, 10, 1)
@@ -239,6 +240,7 @@ def main() -> None:
     parser.add_argument("--search", action="store_true", help="without lists of near pairs")
     parser.add_argument("--publish", choices=("eager", "lazy"), default="eager")
     parser.add_argument("--rest", action="store_true")
+    parser.add_argument("--save", action="store_true", help="--rest: write the table into results")
     parser.add_argument("--drake", action="store_true")
     options = parser.parse_args()
     names = [name for name in options.robots.split(";") if name]
@@ -260,11 +262,17 @@ def main() -> None:
             cells.append(f"{1e6 * theirs:.0f} | {1e6 * mine:.0f} | {ratio:.2f}")
         print("| " + " | ".join(cells) + " |", flush=True)
 
+    resting = [
+        "| model | mj_step, overlap [mm] | slip [mm/s] | asperity, overlap | slip |",
+        "|---|---|---|---|---|",
+    ]
+
     def at_rest(entry: RobotModel, model: mujoco.MjModel) -> None:
         cells = [entry.name]
         for depth, slip in rest(model, integrator(model)):
             cells += [f"{1e3 * depth:.2g}", f"{1e3 * slip:.2g}" if slip == slip else "–"]
-        print("| " + " | ".join(cells) + " |", flush=True)
+        resting.append("| " + " | ".join(cells) + " |")
+        print(resting[-1], flush=True)
 
     def parts(entry: RobotModel, model: mujoco.MjModel) -> None:
         pair = Pair(model, integrator(model), options.publish, options.search)
@@ -284,9 +292,13 @@ def main() -> None:
         _each(names, parts)
         return
     if options.rest:
-        print("| model | mj_step: overlap [mm] | slip [mm/s] | asperity: overlap | slip |")
-        print("|---|---|---|---|---|")
+        print("\n".join(resting))
         _each(names, at_rest)
+        if options.save:
+            note = "Deepest overlap and slip of contacts, weighted by force, after 4 s."
+            which = f' --robots "{options.robots}"' if options.robots else ""
+            command = f"robots --rest --save{which}"
+            save_table("robots_rest", "Robots at rest", command, note, resting)
         return
     other = "Drake" if options.drake else "mj_step"
     print(

@@ -20,6 +20,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
+from studies.benchmarks.saved import save_table
 
 __all__ = ["Run", "grasp", "rest"]
 
@@ -159,20 +160,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5)
-    repeat = parser.parse_args(arguments).repeat
+    parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
+    options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", asp.AsperityWarning)
     jobs = _jobs()
     found: list[list[Run]] = [[] for _ in jobs]
-    for _ in range(repeat):
+    for _ in range(options.repeat):
         for (_, run), runs in zip(jobs, found, strict=True):
             runs.append(run())
-    print("| scene | engine | ms per step | CPU s per simulated s | slip [mm] |")
-    print("|---|---|---|---|---|")
+    lines = [
+        "| scene | engine | ms per step | CPU s per simulated s | slip [mm] |",
+        "|---" * 5 + "|",
+    ]
     for (name, _), runs in zip(jobs, found, strict=True):
         per_step, per_second, slip = np.median(np.array(runs), axis=0)
         moved = "falls" if slip > _OUT else f"{1e3 * slip:.4f}"
         moved = moved if name.startswith("grasp") else "–"
-        print(f"| {name} | {1e3 * per_step:.2f} | {per_second:.3f} | {moved} |")
+        lines.append(f"| {name} | {1e3 * per_step:.2f} | {per_second:.3f} | {moved} |")
+    print("\n".join(lines))
+    if options.save:
+        note = f"Medians of {options.repeat} runs, CPU times."
+        save_table("soft", "Soft bodies", "soft --save", note, lines)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ import asperity as asp
 from studies.benchmarks import midas
 from studies.benchmarks.midas_robots import find_models
 from studies.benchmarks.robot_models import robot
+from studies.benchmarks.saved import save_table
 from studies.benchmarks.settling import bin_model, write_shapes
 
 _STEPS = 10  # of a block
@@ -168,17 +169,23 @@ def main() -> None:
     parser.add_argument("--midas", action="store_true", help="those of Midas, without its robots")
     parser.add_argument("--threads", default="1,2", help="numbers, the first to compare with")
     parser.add_argument("--blocks", type=int, default=30)
+    parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     options = parser.parse_args()
     threads = [int(text) for text in options.threads.split(",")]
-    print("| scene | threads | wall time of a step [ms] | rate |\n|---|---|---|---|")
+    lines = ["| scene | threads | wall time of a step [ms] | rate |", "|---|---|---|---|"]
+    print("\n".join(lines))
     for scene in MIDAS_SCENES if options.midas else options.scenes.split(";"):
         times = compare(scene, threads, options.blocks)
         for which, number in enumerate(threads):
             ratio = np.median(times[:, 0] / times[:, which])
-            print(
-                f"| {scene} | {number} | {1e3 * np.median(times[:, which]):.2f} | {ratio:.2f} |",
-                flush=True,
-            )
+            milliseconds = 1e3 * np.median(times[:, which])
+            lines.append(f"| {scene} | {number} | {milliseconds:.2f} | {ratio:.2f} |")
+            print(lines[-1], flush=True)
+    if options.save:
+        name = "threads_midas" if options.midas else "threads_world"
+        command = f"threads --save --blocks {options.blocks}{' --midas' if options.midas else ''}"
+        note = "Medians, on a machine that should do nothing else; the rate is that of one thread."
+        save_table(name, "Threads of one world", command, note, lines)
 
 
 if __name__ == "__main__":

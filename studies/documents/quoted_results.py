@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from studies.documents.experiments import Findings
+from studies.documents.quoted_accuracy import ACCURACIES, ERRORS, LONGEST, WORK
 from studies.documents.tables import Cell, Line, Span, Table
 
 __all__ = ["QUOTES"]
-
-_ACCURACIES = {"1e-1": "0.1", "1e-2": "0.01", "1e-3": "0.001", "1e-4": "0.0001", "1e-5": "1e-05"}
 
 _CLUTTER = Table(
     "clutter.csv",
@@ -15,7 +14,7 @@ _CLUTTER = Table(
     tuple(
         Line((kind, label), {"scene": f"clutter-{kind}", "setting": f"accuracy {accuracy}"})
         for kind in ("hard", "soft")
-        for label, accuracy in _ACCURACIES.items()
+        for label, accuracy in ACCURACIES.items()
     ),
     (
         Cell("{cpu_s_per_s:s2}", {"method": "asperity cenic"}),
@@ -32,6 +31,53 @@ _PILES = Table(
     tuple(
         Cell("{asperity_over_this:.2f}", {"setting": step, "duration_s": duration, **_SPARSE})
         for step, duration in (("1 ms", "2.0"), ("10 ms", "2.0"), ("10 ms", "1.0"))
+    ),
+)
+
+_BIN = Table(
+    "bin.csv",
+    ("bodies", "`Icf` [s]", "MuJoCo's CG [s]", "ratio", "overlap [mm]", "MuJoCo's overlap [mm]"),
+    tuple(Line((n,), {"scene": f"bin-{n}"}) for n in ("100", "300", "500", "1000")),
+    (
+        Cell("{cpu_s_per_s:s2}", {"method": "asperity icf"}),
+        Cell("{cpu_s_per_s:s2}", {"method": "mujoco cg"}),
+        Cell("{asperity_over_this:.2f}", {"method": "mujoco cg"}),
+        Cell("{penetration_m:1e3*s2}", {"method": "asperity icf"}),
+        Cell("{penetration_m:1e3*s2}", {"method": "mujoco cg"}),
+    ),
+)
+
+_SOFT = Table(
+    "soft.md",
+    ("scene", "engine", "ms per step", "CPU s per simulated s", "slip [mm]"),
+    tuple(
+        Line((scene, shown), {"scene": scene, "engine": name})
+        for scene, engines in {
+            "grasp, 5³": {
+                "Icf, 2 ms": "`Icf`, 2 ms",
+                "Cenic, 1e-3": "`Cenic`, 1e-3, control every 20 ms",
+                "MuJoCo, 2 ms": "MuJoCo, 2 ms",
+                "MuJoCo, 2 ms, careful": "MuJoCo, 2 ms, stiff contacts, `impratio` 100",
+            },
+            "rest, 10³": {"Icf, 10 ms": "`Icf`, 10 ms", "MuJoCo, 10 ms": "MuJoCo, 10 ms"},
+        }.items()
+        for name, shown in engines.items()
+    ),
+    (Cell("{ms per step:s2}"), Cell("{CPU s per simulated s:s2}"), Cell("{slip [mm]:}")),
+)
+
+_ENVIRONMENTS = Table(
+    "environments.md",
+    ("[ms]", "", "1", "8", "64", "MuJoCo's 1", "8", "64"),
+    tuple(
+        Line((name, kind), {"environment": name, "kind": kind})
+        for name in ("Ant-v5", "Humanoid-v5")
+        for kind in ("sync", "async")
+    ),
+    tuple(
+        Cell(f"{{{count}:.2f}}", {"engine": engine})
+        for engine in ("asperity", "mujoco")
+        for count in ("1", "8", "64")
     ),
 )
 
@@ -54,6 +100,47 @@ _ROBOT_TIMES = Table(
     ("model", "degrees of freedom", "200 steps a call", "10 steps", "one step"),
     tuple(Line((label,), {"table": "1", "model": name}) for label, name in _ROBOTS.items()),
     tuple(Cell(show) for show in ("{nv:.0f}", "{ratio:.2f}", "{ratio 2:.2f}", "{ratio 3:.2f}")),
+)
+
+_ROBOTS_AT_REST = Table(
+    "robots_rest.md",
+    (
+        "model",
+        "`mj_step`: overlap [mm]",
+        "slip [mm/s]",
+        "`Icf`: overlap [mm]",
+        "slip [mm/s]",
+    ),
+    tuple(
+        Line((label,), {"model": name})
+        for label, name in _ROBOTS.items()
+        if name in ("humanoid", "dog", "humanoid_CMU", "quadruped", "g1", "go2", "talos")
+    ),
+    (
+        Cell("{mj_step, overlap [mm]:s2}"),
+        Cell("{slip [mm/s]:s2}"),
+        Cell("{asperity, overlap:s2}"),
+        Cell("{slip:s1}"),
+    ),
+)
+
+_THREADS = Table(
+    "threads_world.md",
+    ("scene", "one thread [ms]", "two [ms]", "rate"),
+    tuple(
+        Line((scene,), {"scene": scene})
+        for scene in (
+            "100 humanoids",
+            "1000 boxes in 200 columns",
+            "1000 bodies in 50 heaps",
+            "1000 bodies in one heap",
+        )
+    ),
+    (
+        Cell("{wall time of a step [ms]:s2}", {"threads": "1"}),
+        Cell("{wall time of a step [ms]:s2}", {"threads": "2"}),
+        Cell("{rate:.2f}", {"threads": "2"}),
+    ),
 )
 
 _WORLDS = Table(
@@ -154,88 +241,6 @@ _DERIVATIVES = Table(
 # From 18 degrees of freedom on; from 30 without the first.
 _LARGER = ("quadruped", "5 boxes", "10 boxes", "snake of 25 links", "snake of 55 links")
 
-# Scenes of what an accuracy buys: what its error is of, and the form of that number.
-_SCENES = {
-    "roll": ("ball that slides, then rolls, 2 s", "distance, of 1442 [mm]", "1e3*s2"),
-    "walk": ("trotting robot, 3 s, nine gaits", "distance, of 1189 [mm]", "1e3*s2"),
-    "mug on a spring": (
-        "mug in a gripper shaken by a spring, 2.5 s",
-        "slip over time, of 18 to and fro [mm]",
-        "1e3*s2",
-    ),
-    "mug": (
-        "mug in a shaken gripper, commands at 20 Hz",
-        "slip over time, of 4.0 to and fro [mm]",
-        "1e3*s2",
-    ),
-    "lift": ("box lifted by servos", "slip [µm]", "1e6*s1"),
-    "peg": ("peg in a gripper that falls on a table", "slip, of 1.43 [mm]", "1e3*s2"),
-    "incline": (
-        "block on a slope, at 0.9 of the friction limit",
-        "creep in 2 s, of 0.41 [mm]",
-        "1e3*.3f",
-    ),
-    "conveyor": (
-        "block on a conveyor, driven to 1.02 of the limit",
-        "travel, of 773 [mm]",
-        "1e3*.0f",
-    ),
-    "bounce": ("bouncing ball without dissipation, 10 s", "energy lost [%]", "100*s2"),
-}
-_ERRORS = Table(
-    "accuracy.csv",
-    ("scene", "error of", *_ACCURACIES),
-    tuple(
-        Line((scene, quantity), {"scene": name}, form)
-        for name, (scene, quantity, form) in _SCENES.items()
-    ),
-    tuple(
-        Cell(
-            "{median_error:@}",
-            {"accuracy": accuracy, "method": "default"},
-            Cell(" *{median_error:@}*", {"accuracy": accuracy, "method": "paper"}),
-        )
-        for accuracy in _ACCURACIES.values()
-    ),
-)
-_WORK = Table(
-    "accuracy.csv",
-    ("scene", "", *_ACCURACIES),
-    tuple(
-        Line((label if method == "default" else "", shown), {"scene": scene, "method": method})
-        for scene, label in {
-            "walk": "trotting robot",
-            "mug on a spring": "mug on a spring",
-            "bounce": "bouncing ball, 10 s",
-            "clutter-hard": "hard clutter, 5 s",
-            "clutter-soft": "soft clutter, 5 s",
-        }.items()
-        for method, shown in {
-            "default": "default",
-            "paper": "*paper*",
-            "velocity 1": "`velocity_weight=1`",
-        }.items()
-    ),
-    tuple(
-        Cell("{attempts:.0f}, {iterations:.0f}", {"accuracy": accuracy})
-        for accuracy in _ACCURACIES.values()
-    ),
-)
-
-_LONGEST = Table(
-    "accuracy.md",
-    ("scene", "0.1", "0.01", "0.003", "0.001"),
-    tuple(
-        Line((label,), {"scene": name})
-        for label, name in {
-            "slope: creep, of 0.413": "incline: creep of the block [mm]",
-            "lift: slip": "lift: slip of the lifted box [mm]",
-            "conveyor: travel, of 773": "conveyor: travel of the block [mm]",
-        }.items()
-    ),
-    tuple(Cell(f"{{{step}:s3}}") for step in ("0.1", "0.01", "0.003", "0.001")),
-)
-
 
 def _extrapolated(accuracy: str) -> Span:
     return Span(
@@ -246,8 +251,8 @@ def _extrapolated(accuracy: str) -> Span:
     )
 
 
-def _order(table: str) -> Span:
-    return Span("accuracy.md", "order", ".2f", {"table": table, "method": "default"})
+def _order(table: str, method: str = "default") -> Span:
+    return Span("accuracy.md", "order", ".2f", {"table": table, "method": method})
 
 
 def _public_models(outcome: str) -> Span:
@@ -272,6 +277,11 @@ QUOTES: dict[str, Table | Span | Findings] = {
     "piles overlap, MuJoCo": Span(
         "fixed.csv", "penetration_m", "1e3*s2", {**_SPARSE, "setting": "1 ms"}
     ),
+    "bin": _BIN,
+    "bin ratio": Span("bin.csv", "asperity_over_this", ".1f", {"method": "mujoco cg"}),
+    "soft": _SOFT,
+    "environments": _ENVIRONMENTS,
+    "robots at rest": _ROBOTS_AT_REST,
     "robots": _ROBOT_TIMES,
     "robots ratio": Span("robots.md", "ratio", ".1f", {"table": "1"}),
     "robots ratio, one step": Span("robots.md", "ratio 3", ".1f", {"table": "1"}),
@@ -279,6 +289,7 @@ QUOTES: dict[str, Table | Span | Findings] = {
         "robots.md", "ratio 3", ".1f", {"table": "1"}, only="largest"
     ),
     "robots ratio, Drake": Span("robots.md", "ratio", ".2f", {"table": "2"}),
+    "threads": _THREADS,
     "worlds": _WORLDS,
     "worlds memory": Span("worlds.md", "memory [MB]", ".0f"),
     "midas": _midas(_OTHERS),
@@ -334,11 +345,13 @@ QUOTES: dict[str, Table | Span | Findings] = {
     "derivatives, six parameters": Span(
         "derivatives.md", "ratio", ".2f", {"table": "2", "parameters": "6"}
     ),
-    "errors over accuracies": _ERRORS,
-    "work over accuracies": _WORK,
-    "results over the longest step": _LONGEST,
+    "errors over accuracies": ERRORS,
+    "work over accuracies": WORK,
+    "results over the longest step": LONGEST,
     "order of rolling": _order("8"),
     "order of the walk": _order("9"),
+    "order of rolling, paper": _order("8", "paper"),
+    "order of the walk, paper": _order("9", "paper"),
     "extrapolated at 1e-1": _extrapolated("0.1"),
     "extrapolated at 1e-3": _extrapolated("0.001"),
     "extrapolated at 1e-5": _extrapolated("1e-05"),

@@ -94,6 +94,9 @@ def test_a_case_changes_with_the_median_of_its_runs() -> None:
     # Where a case changes at some accuracies alone, they are named.
     coarse = [replace(trial, number=1e-2) for trial in before]
     assert changes(before + coarse, after + coarse) == (["**lost** (0.001)"], [])
+    # Cases that are near instead of right are counted.
+    near = _trials("steady", (1, 1, 0, 1, 0), 10) + _trials("lost", (2, 2, 2, 2, 2), 10)
+    assert changes(before, near) == (["**lost**", "1 more"], [])
 
 
 def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
@@ -103,5 +106,5 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     save(NOTHING, "cenic", base, path)
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| nothing | 0 of 0 | 5 of 5 | 0 of 0 | 50 | 100 | 0 | 0 |  |  |" in page
-    assert "| spring-share | 0 of 0 | 0 of 5 | 0 of 0 | +20 % | −50 % |  |  | **lost** |  |" in page
+    assert "| nothing | 0, 5, 0 of 0 | 50; 100 |  |  |  |" in page
+    assert "| spring-share | 0, 0, 0 | +20 %; −50 % |  | **lost** |  |" in page

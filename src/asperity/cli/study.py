@@ -70,10 +70,9 @@ def study(
 ) -> int:
     """Recommend a method and an accuracy or time step; nothing controls the model.
 
-    The error is the localised global error: in every window of time a reference
-    of tiny steps starts from the simulation's own state, and both are compared at
-    the end. Prints a table and a recommendation; writes study.csv and, with the
-    extra 'reproduce', study.png.
+    The error is the localised error. In every window of time a reference of tiny steps starts from
+    the simulation's own state, and both are compared at the end. Prints a table and a
+    recommendation; writes study.csv and, with the extra 'reproduce', study.png.
     """
     names = [name.strip() for name in methods.split(",") if name.strip()]
     tried = {

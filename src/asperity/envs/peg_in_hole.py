@@ -146,17 +146,17 @@ class PegInHoleEnv(PegEnv):
 
     **Actions** are velocities of the gripper along x, y and z, in units of ``max_speed``.
 
-    **Observations** are the position of the peg's middle in the world [m]; the hole's axis is the z
-    axis, its bottom at z = 0, and the peg is in when its middle is at 40 mm.
+    **Observations** are the position of the peg's middle in the world [m]. The hole's axis is the z
+    axis, and its bottom is at z = 0. The peg is in when its middle is at 40 mm.
 
     **Rewards** are the downward velocity of the peg in units of ``max_speed``; outside of the
     funnel's rim any vertical velocity counts against the agent. When the peg has reached its depth,
     there is ``bonus * (1 - t / max_steps)`` besides, which is the more the fewer steps it took.
 
     **An episode** starts with the peg gripped, at a random place above the funnel, where nothing
-    intersects. It terminates when the peg is in and is truncated after ``max_steps`` steps, or if
-    the simulation fails; ``info["is_success"]`` says whether it is in, ``info["failure"]``, if
-    there, why the simulation failed.
+    intersects. It terminates when the peg is in. It is truncated after ``max_steps`` steps, or if
+    the simulation fails. ``info["is_success"]`` says whether the peg is in, and
+    ``info["failure"]``, if there, why the simulation failed.
 
     The paper gives sizes, speeds and weights of the reward neither in its text nor otherwise; ours
     are the defaults of `asperity.scenes.peg_in_hole.PegScene` and

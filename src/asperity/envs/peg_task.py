@@ -158,15 +158,14 @@ class PegTask:
         return np.asarray(position[..., 2] - 0.5 * self.scene.height)
 
     def outcome(self, before: Floats, after: Floats, step: NDArray[np.int64]) -> Outcome:
-        """Worth of a step.
+        """Reward of a step, and whether the episode ends with it.
 
-        With v the mean velocity of the peg along z over the step, V the largest of the hand, t the
-        number of the step and T that of all, the reward is −v / V within the circle of the
-        funnel's rim and −|v| / V outside of it, and in the step in which the peg reaches the
-        depth, bonus · (1 − t / T) more. "The agent receives a positive reward if the object is
-        moving downwards inside the container, or a negative reward otherwise" (Midas, section
-        V-B3): were −v / V the reward everywhere, the way down beside the container would be
-        rewarded for longer than that into the hole, and some agents learn to go there.
+        Within the circle of the funnel's rim the reward is −v / V, and outside of it −|v| / V. Here
+        v is the mean velocity of the peg along z over the step, and V the largest of the hand. The
+        step t that reaches the depth earns bonus · (1 − t / T) more, with the largest number T of
+        steps. The paper's reward is "positive […] if the object is moving downwards inside the
+        container, or […] negative […] otherwise" (Midas, section V-B3). With −v / V everywhere,
+        some agents learn to go down beside the container, because that way is longer.
 
         Parameters
         ----------

@@ -39,9 +39,9 @@ class PegInHoleVectorEnv(VectorEnv[Positions, Positions, NDArray[Any]]):
     num_envs : int
         Number of worlds.
     autoreset_mode : gymnasium.vector.AutoresetMode or str
-        When a world begins anew whose episode is over: in the next step, in which it does nothing
-        else; in the same one, with the last observation in ``infos["final_obs"]`` and the rest in
-        ``infos["final_info"]``; or when `reset` is called with
+        When a world begins anew after its episode. ``NEXT_STEP``: in the next step, in which it
+        does nothing else. ``SAME_STEP``: in the same step, with ``infos["final_obs"]`` and
+        ``infos["final_info"]`` of the last one. ``DISABLED``: when `reset` is called with
         ``options={"reset_mask": ...}``.
     render_mode : {None, "rgb_array"}
     integrator : Integrator, optional

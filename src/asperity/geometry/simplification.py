@@ -1,12 +1,11 @@
 """Heavy meshes with fewer triangles, within a distance of the original that is measured.
 
-Edges are collapsed by their quadric error (Garland and Heckbert 1997) by the library
-``fast-simplification``, and those of solids that are flat or short by ``manifold3d``, which also
-leaves fewer to collapse to the first. Neither's error measure is a distance, so that all results
-are measured: from all vertices, edge midpoints and face centres of both meshes to the other one's
-triangles. Parts of a mesh that hang together are simplified each by itself, and the few triangles
-of the original that a simpler mesh has lost, spikes and fins mostly, are added to it as they were:
-what cannot be simplified does not keep the rest from it.
+The library ``fast-simplification`` collapses edges by their quadric error (Garland and Heckbert
+1997). ``manifold3d`` first collapses flat and short edges of solids. Neither's error measure is a
+distance, so that all results are measured: from all vertices, edge midpoints and face centres of
+both meshes to the other one's triangles. Connected parts of a mesh are simplified one by one. The
+few triangles that a simpler mesh has lost, spikes and fins mostly, are added to it as they were. A
+part that cannot be simplified does not prevent others from it.
 """
 
 from __future__ import annotations

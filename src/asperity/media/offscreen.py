@@ -50,8 +50,8 @@ class OffscreenRenderer:
     width, height : int
         Size of the picture [pixels].
     shadows : bool, optional
-        Whether to draw shadows and to smooth edges; by default only if a GPU does the drawing,
-        because both together make a software renderer several times slower.
+        Whether to draw shadows and to smooth edges. By default only if a GPU draws: both make a
+        software renderer several times slower.
 
     Raises
     ------
@@ -108,8 +108,8 @@ class OffscreenRenderer:
         data : mujoco.MjData
         camera : mujoco.MjvCamera
         triangles : tuple of arrays, optional
-            Corners in the world [m], shape (n, 3, 3), and colours, shape (n, 3), of triangles, and
-            the geoms through which they are to be seen.
+            Corners in the world [m], shape (n, 3, 3), colours, shape (n, 3), and the geoms through
+            which the triangles can be seen.
         arrows : Arrows, optional
         legend : str
             What colours and arrows mean.

@@ -1,9 +1,9 @@
 """Tasks of a parallel gripper: two beams, a thin cup, a cube and a USB stick (Midas, section IV).
 
 The gripper has the size, masses and stroke of a Franka Panda's hand, on a carriage that moves in x
-and z. Of its coupled fingers, one is held by a stiff servo and the other pushes with a force, so
-that the squeeze is that force and the object goes where the hand goes. Where the paper's numbers
-were lost, ours stand in the functions' defaults.
+and z. Its fingers are coupled. A stiff servo holds one, and the other pushes with a force. The
+squeeze is that force, and the object goes where the hand goes. Where the paper's numbers were lost,
+ours stand in the functions' defaults.
 """
 
 from __future__ import annotations

@@ -16,9 +16,9 @@ Floats = NDArray[np.float64]
 class InverseKinematics:
     """Damped least squares: ``Δq = Jᵀ (J Jᵀ + λ² I)⁻¹ e``, repeated until the error is gone.
 
-    ``e`` stacks the position error [m] and the rotation error [rad] of a site, ``J`` is the
-    site's Jacobian for the arm's joints, and ``λ`` bounds the step near singular postures.
-    Each solution starts from the last one, so a path of targets gives a continuous path of joints.
+    ``e`` stacks the position error [m] and the rotation error [rad] of a site. ``J`` is the site's
+    Jacobian for the arm's joints, and ``λ`` bounds the step near singular postures. Each solution
+    starts from the last one, so a path of targets gives a continuous path of joints.
 
     Parameters
     ----------

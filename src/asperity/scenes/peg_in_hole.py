@@ -1,9 +1,9 @@
 """A gripper with a cylinder above a container that has a funnel (Midas, section V).
 
-The paper gives no sizes in its text; ours are the defaults here. Round shapes are prisms, drawn so
-that the true circles lie between them: the peg's prism contains its cylinder, and the hole of the
-container is contained in its. So whatever does not intersect here does not intersect there, and an
-upright peg that is in the hole stands beside its axis by no more than the difference of the radii.
+The paper gives no sizes in its text; ours are the defaults here. Round shapes are prisms. The peg's
+prism contains its cylinder, and the hole's prism lies within its circle. So bodies that do not
+intersect here do not intersect there. An upright peg in the hole stands beside its axis by no more
+than the difference of the radii.
 """
 
 from __future__ import annotations
@@ -58,10 +58,10 @@ class PegScene:
     squeeze : float
         Force of the jaws [N].
     lift_force, side_force : float
-        Largest force of the hand's motors along z, and along x and y [N]. Less than what makes the
-        peg slip in the jaws, and sideways so much less that the funnel can guide the peg, as a
-        compliant wrist lets it: with equal forces, a hand that moves to and fro above the hole
-        holds the peg on the funnel's slope.
+        Largest force of the hand's motors along z, and along x and y [N]. They are too small to
+        make the peg slip in the jaws. Sideways they are small enough for the funnel to guide the
+        peg, as with a compliant wrist. With equal forces, a hand that moves to and fro above the
+        hole would hold the peg on the funnel's slope.
     tilt : float
         Angle [rad] about the axis of the jaws at which they have gripped the peg.
     opening : float

@@ -1,7 +1,7 @@
 """A robot picks a can out of a bin full of clutter and stands it on a plate.
 
-The whole motion is planned once, from the pose of the can in the keyframe ``home``: inverse
-kinematics gives joint targets along straight lines of the gripper, minimum-jerk profiles give them
+The whole motion is planned once, from the pose of the can in the keyframe ``home``. Inverse
+kinematics gives joint targets along straight lines of the gripper. Minimum-jerk profiles give them
 their timing, and position servos follow. There is no feedback after that, so whether the can
 arrives depends on physics alone.
 

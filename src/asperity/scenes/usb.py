@@ -1,9 +1,9 @@
 """A USB-A stick and its port, as solids of straight walls.
 
-From the figures of the interfaces in the USB 2.0 specification (6.5.3 and 6.5.4): the plug's shell
-is 12.00 × 4.50 mm and at least 11.75 mm long, the receptacle's opening 12.50 × 5.12 mm, its tongue
-11.10 × 1.84 mm and 8.38 mm long. The plug's wall of 0.30 mm and its opening of 1.95 mm above the
-insulator are the usual ones. Radii, springs, windows and contacts are left out.
+The sizes are those of the USB 2.0 specification (6.5.3 and 6.5.4). The plug's shell is 12.00 × 4.50
+mm and at least 11.75 mm long. The receptacle's opening is 12.50 × 5.12 mm, and its tongue 11.10 ×
+1.84 mm and 8.38 mm long. The plug's wall of 0.30 mm and its opening of 1.95 mm above the insulator
+are the usual ones. Radii, springs, windows and contacts are left out.
 """
 
 from __future__ import annotations

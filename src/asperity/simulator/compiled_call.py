@@ -2,10 +2,9 @@
 
 State and inputs are compared with what is known, and handed over where they are new; history is
 forgotten; the stepping advances; the state is published. Piece by piece from Python that takes as
-long as a step of a robot. A simulator's call is all of it in one function, which leaves to Python
-what needs it: another model, inputs that are refused, and another time, before anything is done;
-more memory, after the steps. A batch has a call for each of its threads
-(`asperity.worlds.world_kernels`).
+long as a step of a robot. A simulator's call is one function. It returns to Python for a changed
+model, refused inputs and another time, before anything is done, and for more memory, after the
+steps. A batch has a call for each of its threads (`asperity.worlds.world_kernels`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Forces of contacts and constraints where MuJoCo's own functions and sensors look for them.
 
-``data.contact`` gets the contacts that a step has delivered, and ``efc_force`` their forces and
-those of limits, equalities and dry friction, so that ``mj_contactForce``, touch and contact sensors
-and what MuJoCo derives from them see ours. Contacts have rows of sliding, or none, and those of
-torsion and rolling where they have these.
+``data.contact`` gets the contacts of the step. ``efc_force`` gets their forces and those of limits,
+equalities and dry friction. ``mj_contactForce`` and MuJoCo's touch and contact sensors then report
+our forces. Contacts have rows of sliding, or none, and those of torsion and rolling where they have
+these.
 
 The rows are MuJoCo's at the new state, the forces those of the step that led to it.
 ``qfrc_constraint`` is the generalized force of both, and of limits and dry friction without a row,

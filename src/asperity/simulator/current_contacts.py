@@ -49,9 +49,9 @@ class Contacts:
     A force is the impulse of the step over its length. At rest forces add up to the weight, and in
     motion their impulses to the change of momentum. Points, normals and distances are those of the
     step's beginning. (Under error control the last step is the second half of a doubled one.
-    Contacts and forces of the trapezoid scheme and of `Midas` are those of a step's end.) Where no
-    step has led to the state, at the beginning or after it was changed, they are those of a step
-    from there. Forces of classical integrators are those of the state.
+    Contacts and forces of the trapezoid scheme and of `Midas` are those of a step's end.) At the
+    beginning, or after the state was changed, they are those of a step from there. Forces of
+    classical integrators are those of the state.
 
     Normals point from the first geom to the second, forces and torques act on the second geom; all
     are in world axes.

@@ -1,8 +1,7 @@
 """``asperity.step(model, data)``, called like ``mujoco.mj_step``.
 
-What is known of an MjData from one call to the next is kept as long as the MjData lives: its
-simulator, found by the identity of the data, to which it refers weakly. How many there are makes no
-difference to any of them.
+The simulator of an MjData is kept as long as the MjData lives. It is found by the identity of the
+data, to which it refers weakly. How many there are makes no difference to any of them.
 """
 
 from __future__ import annotations
@@ -100,9 +99,9 @@ def step(
     Parameters
     ----------
     model, data : mujoco.MjModel, mujoco.MjData
-        As for ``mj_step``; state, controls, applied forces and mocap poses are read from ``data``,
-        which afterwards holds the new state with all derived quantities, sensors and contact
-        forces. What was changed in the model since the last call is taken over.
+        As for ``mj_step``. State, controls, applied forces and mocap poses are read from ``data``.
+        Afterwards it holds the new state with all derived quantities, sensors and contact forces.
+        What was changed in the model since the last call is taken over.
     nstep : int
         Number of time steps.
     integrator : Integrator, optional
@@ -129,9 +128,9 @@ def step(
 
     Notes
     -----
-    The step size of error control and other memory from call to call belong to ``data`` and to one
-    set of options: a call with other options begins anew. So does a call after a state was written
-    into ``data``, as by ``mj_resetData``: the same state then leads to the same bits.
+    The step size of error control and other memory belong to ``data`` and to one set of options. A
+    call with other options begins anew. So does a call after a state was written into ``data``, as
+    by ``mj_resetData``: the same state then leads to the same bits.
     """
     if not isinstance(model, mujoco.MjModel):
         raise ArgumentError(

@@ -61,10 +61,9 @@ def check_events(events: Any) -> tuple[Event, ...]:
 class EventFinder:
     """Looks for events in every accepted step of a simulator.
 
-    Where a function has another sign at the end of a step than at its beginning, the time of its
-    zero is found in the interpolated states of the step, which are those that trajectories have.
-    The functions get a simulator of their own in such a state, with contacts and forces as those of
-    a step from there.
+    A function that changes its sign within a step has a zero there. Its time is found in the
+    interpolated states of the step, as trajectories have them. The functions get a simulator of
+    their own in such a state, with contacts and forces as those of a step from there.
 
     Parameters
     ----------

@@ -18,9 +18,9 @@ __all__ = ["take_over_contact", "take_over_materials", "take_over_model"]
 def take_over_model(session: Session) -> bool:
     """Take over what the user has changed in the model, or refuse it with nothing changed.
 
-    All that was copied is copied again, in about a millisecond. Where the change needs memory of
-    another shape, as that of a free joint which gets damping, the session gets a new world that
-    goes on from the present state.
+    All that was copied is copied again, in about a millisecond. A change that needs memory of
+    another shape, such as damping of a free joint, gives the session a new world that goes on from
+    the present state.
 
     Returns
     -------

@@ -1,10 +1,10 @@
 """Publication of a state into MjData: derived quantities, contact forces, sensors.
 
-After a publication MjData is what ``mj_forward`` would leave at the present state, but contacts,
-constraint forces and accelerations are those of the step that led there, as after ``mj_step``: the
-impulses that it delivered, over its length. So nothing is solved again. Only where no step has led
-to the state, at the beginning or after a user's change, one from there on is solved and not taken.
-Classical integrators know forces at an instant only: theirs are those of the state.
+After a publication MjData is what ``mj_forward`` would leave at the present state. Contacts,
+constraint forces and accelerations are those of the step that led there, as after ``mj_step``: its
+impulses over its length. So nothing is solved again. Only where no step has led to the state, at
+the beginning or after a user's change, one from there on is solved and not taken. Classical
+integrators know forces at an instant only: theirs are those of the state.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ class Simulator(FixedAttributes, Shown):
         Where to publish, and the initial state; by default one is made of the model.
     joint_stiction_tolerance : float, optional
         Velocity [m/s or rad/s] below which dry friction of joints and tendons (``frictionloss``) is
-        stiction: a joint that nine tenths of its friction hold creeps twice as fast. 1e-5 by
+        stiction. A joint that nine tenths of its friction hold creeps twice as fast. 1e-5 by
         default, 1e-3 with `Midas` and the classical integrators. That of contacts is
         ``ContactParameters.stiction_tolerance``.
     systems : sequence of ExternalSystem
@@ -79,7 +79,7 @@ class Simulator(FixedAttributes, Shown):
     publish : {"eager", "lazy"}
         When ``data`` gets poses, contacts, forces, ``qacc`` and sensors: after every call, or when
         somebody reads them. With ``"lazy"`` a call leaves time, ``qpos``, ``qvel`` and ``act`` in
-        ``data``, and the rest is derived when the attribute `data` is read: write
+        ``data``. The rest is derived when the attribute `data` is read: write
         ``sim.data.sensordata``, and do not keep ``data = sim.data``. Calls of one step of a robot
         take 0.5 to 0.9 of the time if nobody reads.
     threads : int or None
@@ -352,8 +352,8 @@ class Simulator(FixedAttributes, Shown):
         Raises
         ------
         ArgumentError, ModelError
-            If the time, the state or a control is not finite, or the time is in the past, or the
-            model was changed into one that cannot be simulated. Nothing has then changed.
+            If the time, the state or a control is not finite, the time is in the past, or the
+            changed model cannot be simulated. Nothing has then changed.
         SimulationError
             If the simulation stops before the time, with ``on_failure="raise"``. The state is that
             of the last accepted step. Or if the simulator is running already, in another thread or

@@ -1,8 +1,8 @@
 """State and inputs of an MjData as one vector of MuJoCo's, compared and handed over.
 
-A vector is what ``mj_getState`` writes: time, positions, velocities and activations, which are the
-state, and then what a user may write besides: controls, applied forces, active equalities and mocap
-poses. It begins with the state, so that this is a vector of MuJoCo's as well.
+A vector is what ``mj_getState`` writes. The state comes first: time, positions, velocities and
+activations. Inputs follow: controls, applied forces, active equalities and mocap poses. It begins
+with the state, so that this is a vector of MuJoCo's as well.
 """
 
 from __future__ import annotations

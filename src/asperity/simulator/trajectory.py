@@ -142,9 +142,9 @@ class Trajectory(Shown):
         ----------
         path : path
         model : {"inside", "beside", "omitted"}
-            Where the model goes: into the file; beside it, into a file that is named after its
-            content and is the same for all trajectories of a model; or nowhere, so that it is to be
-            given to `load`.
+            Where the model goes: into the file, beside it or nowhere. The file beside it is named
+            after its content and serves all trajectories of a model. An omitted model must be given
+            to `load`.
 
         Its arrays have the names of the fields; those of contacts, which follow one another, begin
         with ``contact_``, and ``contact_start[i]`` is the first of time i. A file that is there is
@@ -174,9 +174,8 @@ class Trajectory(Shown):
         Parameters
         ----------
         path : path
-            The ``.npz`` file. A name with a star, such as ``"run.*.npz"``, means all such files:
-            the parts of a run, one after the other, each of which begins with the state that ended
-            the one before.
+            The ``.npz`` file. A name with a star, such as ``"run.*.npz"``, means all parts of a
+            run, one after the other. Each begins with the state that ended the one before.
         model : mujoco.MjModel, optional
             Instead of the one in the file, which only the version of MuJoCo that wrote it reads.
 

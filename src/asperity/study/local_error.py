@@ -1,8 +1,8 @@
 """The localised global error of a simulation (TAMSI IV; docs/equations.md, ‘Localised error’).
 
 Chaos makes the error at the end of a contact-rich simulation a matter of luck. The localised error
-asks instead how far a simulation goes astray within windows of time: a reference starts from the
-simulation's own state at the beginning of a window, and both are compared at its end,
+asks instead how far a simulation goes astray within windows of time. A reference starts from the
+simulation's own state at the beginning of a window. Both are compared at its end,
 
     e_v² = mean over windows m of ‖v^m − Φ(x^{m−1})_v‖²,
 

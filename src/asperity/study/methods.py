@@ -23,8 +23,8 @@ class Method:
         How a user writes that integrator, with ``{}`` for the parameter.
     error_controlled : bool
     reference : callable
-        An integrator of a tiny time step [s] that solves the same differential equations: the same
-        laws of contact, with as little regularisation of its own as there can be.
+        An integrator of a tiny time step [s] that solves the same differential equations, with as
+        little regularisation of its own as possible.
     """
 
     make: Callable[[float], Integrator]

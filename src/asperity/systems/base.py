@@ -50,11 +50,10 @@ class SystemInput(NamedTuple):
 class ExternalSystem:
     """A controller or force element beside the multibody system (CENIC III-C, V-C).
 
-    Its state z evolves as ``ż = derivative(z, x)``, and its efforts are ``output(z, x)``.
-    Integrators that solve for the velocities of a step's end (`Cenic` by step doubling, `Icf`,
-    `Sap`, `Tamsi`) linearise both by forward differences once at the beginning of a step and
-    integrate them implicitly with the multibody system, so a stiff controller shortens no steps.
-    Classical integrators evaluate both with the rest of the dynamics.
+    Its state z evolves as ``ż = derivative(z, x)``, and its efforts are ``output(z, x)``. `Cenic`,
+    `Icf`, `Sap` and `Tamsi` linearise both by forward differences once at the beginning of a step.
+    They integrate them implicitly with the multibody system, so a stiff controller shortens no
+    steps. Classical integrators evaluate both with the rest of the dynamics.
 
     Subclasses define ``output``, ``derivative`` if there is a state, and attributes that differ
     from those below. Both functions are also called at trial states. They must depend only on their
@@ -79,8 +78,8 @@ class ExternalSystem:
         hold exactly, and so do the limits of the model (``forcerange``, ``actuatorfrcrange``). Do
         not apply limits in ``output``: the integrator would not see the gain beyond them.
     sample_time : float or None
-        With a sample time [s] the system is a digital controller: at every multiple of it, where
-        steps then end, the output is computed and held, and z ← z + sample_time · derivative.
+        With a sample time [s] the system is a digital controller. Steps end at its multiples. There
+        the output is computed and held, and z ← z + sample_time · derivative.
     implicit : bool
         False for explicit treatment: forces and rates are those of the beginning of a step.
     coupled : bool

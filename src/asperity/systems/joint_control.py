@@ -201,8 +201,8 @@ class PdController(PidController):
 class InverseDynamicsController(PidController):
     """Computed torque, M(q) (a_d + k_p (q_d − q) + k_d (v_d − v) + k_i z) + k(q, v).
 
-    M and k, with gravity and velocity-dependent forces, are those of a control model: the simulated
-    one by default, in which what the robot holds does not count (it is on a tree of its own).
+    M and k, with gravity and velocity-dependent forces, are those of a control model, by default
+    the simulated one. A held object does not count, because it is a tree of its own.
 
     Parameters
     ----------

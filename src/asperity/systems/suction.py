@@ -23,8 +23,8 @@ class Suction(ExternalSystem):
     """Sources that pull the nearest point of every object within reach.
 
     At a distance d a source pulls with F (1 − d/r), along the line from the object's nearest point
-    to the source, and feels the opposite force: the authors' model of a vacuum gripper. The force
-    has a potential.
+    to the source. It feels the opposite force. This is the authors' model of a vacuum gripper. The
+    force has a potential.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ class Suction(ExternalSystem):
     reach : float
         r, the distance where a source's pull ends [m].
     targets : sequence of str, optional
-        Geoms that are pulled; by default all that can collide and whose bodies move freely of the
-        sources' (they are on other kinematic trees).
+        Geoms that are pulled. By default these are all that can collide and are on other kinematic
+        trees than the sources.
     name : str
         For messages.
 

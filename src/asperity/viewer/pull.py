@@ -26,8 +26,8 @@ _FREQUENCY = 15.0
 class Pull:
     """A critically damped spring between a point of a body and a target.
 
-    The force on the point is ``m (ω² (target − x) − 2 ω ẋ)``, with m the mass that the point feels
-    to have at the beginning, 3 / tr(J M⁻¹ Jᵀ), so that light and heavy things follow alike. Turning
+    The force on the point is ``m (ω² (target − x) − 2 ω ẋ)``. Here m is the effective mass of the
+    point at the beginning, 3 / tr(J M⁻¹ Jᵀ), so that light and heavy things follow alike. Turning
     is damped, too, by a moment. Both go through ``xfrc_applied``, on top of what was there.
 
     Parameters

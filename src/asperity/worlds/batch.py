@@ -71,9 +71,9 @@ class Batch(FixedAttributes, HoldsAddresses):
     Notes
     -----
     ``qpos``, ``qvel``, ``act``, ``ctrl``, ``qfrc_applied``, ``xfrc_applied``, ``mocap_pos``,
-    ``mocap_quat``, ``eq_active`` and ``time`` are arrays with the world first, which may be written
-    between calls, by element or as a whole: ``batch.ctrl[3] = 0.1``,
-    ``batch.ctrl = policy(batch.qpos)``. They are views of one array with a row per world.
+    ``mocap_quat``, ``eq_active`` and ``time`` are arrays with the world first. They may be written
+    between calls, by element or as a whole: ``batch.ctrl[3] = 0.1``, ``batch.ctrl =
+    policy(batch.qpos)``. They are views of one array with a row per world.
 
     Each world does what a `Simulator` of its own would do, to the bit, whatever the number of
     threads and the other worlds. One that fails has a `status` and stays in the state of its last
@@ -347,18 +347,18 @@ class Batch(FixedAttributes, HoldsAddresses):
             An array of ``MjModel`` of real numbers that enter the motion: ``"geom_friction"``,
             ``"body_mass"``, ``"dof_damping"``, ``"actuator_gainprm"``, …; with `Midas` also
             ``"mesh_vert"``. Or an option of it: ``"opt.gravity"``, ``"opt.wind"``,
-            ``"opt.density"``, ``"opt.viscosity"``, …. Or a contact parameter:
-            ``"contact.stiffness"``, ``"contact.friction"``, …, which hold for every pair without
-            values of its own, as in `ContactParameters`, or ``"contact.geom_stiffness"``, …, the
-            geoms' own values, NaN where there is none.
+            ``"opt.density"``, ``"opt.viscosity"``, …. Or a contact parameter.
+            ``"contact.stiffness"``, ``"contact.friction"``, … hold for every pair without values of
+            its own, as in `ContactParameters`. ``"contact.geom_stiffness"``, … are the geoms' own
+            values, NaN where there is none.
 
         Returns
         -------
         ndarray, shape (n, ...)
             Its values by world, at first the model's, to be written between calls. The next call
-            takes over what has changed: in a tenth of a millisecond per world for friction and
-            masses, in some milliseconds for what is copied out of the model. What MuJoCo derives
-            from such fields (``mj_setConst``) follows.
+            takes over what has changed. Friction and masses take a fraction of a millisecond per
+            world; gains, damping and ranges take some milliseconds. What MuJoCo derives from such
+            fields (``mj_setConst``) follows.
 
         Raises
         ------

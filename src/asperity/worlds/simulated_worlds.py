@@ -2,8 +2,8 @@
 
 `Midas` keeps links and their history, in memory that no two worlds can share, and external systems
 have states, outputs that are held, and parameters that users write. So every world has a simulator,
-which the threads take in turn; its loops run without Python, but for systems that are written in
-it, which have Python's lock while they are evaluated.
+which the threads take in turn. Its loops run without Python's lock, but for systems that are
+written in Python.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Fields of the model that differ from world to world.
 
-A world whose fields differ has a C struct of its own that points to the arrays of the shared model,
-and to copies of those that differ: its varied fields, and what MuJoCo derives from them
-(``mj_setConst``). MuJoCo's functions take it for the model.
+A world whose fields differ has a C struct of its own. It points to the arrays of the shared model,
+and to copies of its varied fields and of those that MuJoCo derives from them (``mj_setConst``).
+MuJoCo's functions take it for the model.
 """
 
 from __future__ import annotations

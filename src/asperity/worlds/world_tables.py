@@ -2,8 +2,8 @@
 
 A world is a row in arrays: its state, its inputs, and what goes with it from one call to the next.
 A *lane* is the memory in which one thread evaluates states and solves steps, for one world after
-another; what it holds of a world means nothing to the next one. A *job* is one call: lanes take
-worlds from it until there are none.
+another. Nothing is carried over from one world to the next. A *job* is one call: lanes take worlds
+from it until there are none.
 """
 
 from __future__ import annotations

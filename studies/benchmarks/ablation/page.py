@@ -27,19 +27,19 @@ _TITLES = {
 INTRODUCTION = """\
 # What each mechanism is good for
 
-Asperity corrects the papers' methods in several places. Each such mechanism has a row here, which
-shows what [verification](verification.md) loses without it.
+Each row is a mechanism by which Asperity corrects the papers' methods. It shows what
+[verification](verification.md) loses without the mechanism.
 
 ```sh title="from a checkout"
 python -m studies benchmark ablation --mechanisms swings     # one row; all without the option
 ```
 
-**How to read the tables.** Every case is run at {near_by} times each accuracy or time step. “Right”
-counts the runs within the tolerance of their case. Solves and iterations are those of all runs,
-relative to the first row, and those of the CENIC paper's clutter: five seconds from five initial
-states. A case is worse or better if the median grade of its five runs changes, at all accuracies or
-time steps or at those in parentheses. **Bold** cases are wrong or stopped without the mechanism.
-Differences of two runs are chance.
+Every case is run at {near_by} times each accuracy or time step. *Right* counts the runs within the
+tolerance of their case. Solves and iterations are those of all cases, and those of the CENIC
+paper's clutter: five seconds from five initial states. A case is worse or better if the median
+grade of its five runs changes; numbers in parentheses say where, if not everywhere. **Bold** cases
+are wrong or stopped without the mechanism; others that are worse are counted. Differences of two
+runs are chance.
 """
 
 Key = tuple[str, float]
@@ -55,7 +55,10 @@ def _grades(trials: Sequence[Trial]) -> dict[Key, int]:
 
 
 def changes(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[list[str], list[str]]:
-    """Cases that are worse after a change, and those that are better, as the page shows them."""
+    """Cases that are worse after a change, and those that are better, as the page shows them.
+
+    Cases that are worse without being wrong are counted.
+    """
     old, new = _grades(before), _grades(after)
     worse: dict[str, list[str]] = defaultdict(list)
     better: dict[str, list[str]] = defaultdict(list)
@@ -74,14 +77,23 @@ def changes(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[list[str],
         where = "" if len(numbers) == every else f" ({', '.join(numbers)})"
         return f"{mark}{case}{mark}{where}"
 
-    return (
-        [shown(case, found, "**" if case in is_wrong else "") for case, found in worse.items()],
-        [shown(case, found) for case, found in better.items()],
-    )
+    lost = [shown(case, found, "**") for case, found in worse.items() if case in is_wrong]
+    less = len(worse) - len(lost)
+    if less:
+        lost.append(f"{less} more" if lost else f"{less}")
+    return lost, [shown(case, found) for case, found in better.items()]
 
 
 def _work(trials: Sequence[Trial], clutter: bool) -> list[Trial]:
     return [trial for trial in trials if (trial.case in CLUTTER) == clutter]
+
+
+_FIELDS = ("solves", "iterations")
+
+
+def _right(trials: Sequence[Trial], number: float) -> int:
+    """Runs at an accuracy or time step that are right."""
+    return sum(t.grade == 0 for t in _work(trials, False) if t.number == number)
 
 
 def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str:
@@ -105,13 +117,12 @@ def _table(method: str, results: Results) -> list[str]:
     if not base or not any((m.name, method) in results for m in MECHANISMS):
         return []
     numbers = METHODS[method]
+    settings = ", ".join(label(f"{method}@{n:g}").split(" ", 1)[1] for n in numbers)
     head = [
-        "switched off",
-        *(f"right, {label(f'{method}@{n:g}').split(' ', 1)[1]}" for n in numbers),
-        "solves",
-        "iterations",
-        "solves in clutter",
-        "iterations in clutter",
+        "without",
+        f"right, {settings}",
+        "solves, iterations",
+        "in clutter",
         "worse",
         "better",
     ]
@@ -120,23 +131,18 @@ def _table(method: str, results: Results) -> list[str]:
         trials = results.get((name, method))
         if not trials:
             continue
-        at = {n: [t for t in _work(trials, False) if t.number == n] for n in numbers}
-        cells = [f"{sum(t.grade == 0 for t in at[n])} of {len(at[n])}" for n in numbers]
+        cells = [", ".join(str(_right(trials, n)) for n in numbers)]
         if name == NOTHING:
-            cells += [
-                f"{sum(getattr(t, field) for t in _work(base, clutter)):,}"
-                for clutter in (False, True)
-                for field in ("solves", "iterations")
-            ]
-            cells += ["", ""]
-        else:
-            worse, better = changes(base, trials)
-            cells += [
-                _relative(_work(trials, clutter), _work(base, clutter), field)
-                for clutter in (False, True)
-                for field in ("solves", "iterations")
-            ]
-            cells += [", ".join(worse), ", ".join(better)]
+            cells[0] += f" of {sum(t.number == numbers[0] for t in _work(trials, False))}"
+        for clutter in (False, True):
+            mine, before = _work(trials, clutter), _work(base, clutter)
+            if name == NOTHING:
+                work = [f"{sum(getattr(t, field) for t in mine):,}" for field in _FIELDS]
+            else:
+                work = [_relative(mine, before, field) for field in _FIELDS]
+            cells.append("; ".join(work) if before else "")
+        worse, better = ([], []) if name == NOTHING else changes(base, trials)
+        cells += [", ".join(worse), ", ".join(better)]
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 

@@ -153,7 +153,7 @@ CASES = (
     Case(
         "corner",
         "An elastic ball bounces out of a corner of three planes.",
-        "its velocity along the one that it came with, over that",
+        "velocity after the corner, over that before",
         -1.0,
         "each plane turns one component round.",
         0.02,
@@ -173,7 +173,7 @@ CASES = (
     Case(
         "stacked-drop",
         "A ball of 100 g follows one of 1 kg to the floor at 2 m/s, both elastic.",
-        "speed at which it flies up [m/s]",
+        "speed of the upper ball's rebound [m/s]",
         stacked_speed(),
         "two collisions one after the other, v (3 M − m)/(M + m).",
         0.1,
@@ -183,7 +183,7 @@ CASES = (
     Case(
         "bounce-series",
         "An elastic ball falls from 0.3 m and bounces.",
-        "time at which it leaves the floor for the fifth time [s]",
+        "end of the fifth bounce [s]",
         bounce_time(),
         "flight, and parts of swings on the contact's spring.",
         0.02,

@@ -289,7 +289,7 @@ CASES = (
     Case(
         "coin-heading",
         "The same coin.",
-        "angle by which its path has turned after 2 s [°]",
+        "turn of the path after 2 s [°]",
         math.degrees(2 * _COIN.turning),
         "the turning of that steady motion.",
         3.0,
@@ -309,7 +309,7 @@ CASES = (
     Case(
         "euler-rate",
         "The same disc.",
-        "rate at which its contact goes round [rad/s]",
+        "angular speed of the contact point [rad/s]",
         _EULER.turning,
         "steady rolling with the centre at rest; Ω² sin α = 4 g/a for a thin disc.",
         0.2,
@@ -339,7 +339,7 @@ CASES = (
     Case(
         "off-a-ball",
         "A ball slides off a fixed one of 0.5 m without friction, from 0.2 rad beside the top.",
-        "horizontal speed after it has left [m/s]",
+        "horizontal speed after the contact [m/s]",
         speed_off_a_ball(),
         "energy, and a force of contact that ends where cos θ = 2/3 cos θ₀.",
         0.01,
@@ -349,7 +349,7 @@ CASES = (
     Case(
         "cam",
         "A plate lies on an eccentric ball that turns at 15 rad/s and lifts it by ±1 cm.",
-        "the farthest from where the cam holds it [mm]",
+        "largest error of the plate's height [mm]",
         0.0,
         "e sin ω t; its acceleration stays below gravity's, and load changes the overlap by 2 µm.",
         0.05,

@@ -180,7 +180,7 @@ CASES = (
     Case(
         "servo-sag",
         "A servo of 400 N/m holds 1 kg against gravity.",
-        "how far it hangs below its target [mm]",
+        "sag below the target [mm]",
         1e3 * GRAVITY / KP,
         "m g/k.",
         0.05,
@@ -210,7 +210,7 @@ CASES = (
     Case(
         "saturated-servo",
         "A servo that can push with 3 N at most has a target far away.",
-        "way of 1 kg in 0.4 s [m]",
+        "way in 0.4 s [m]",
         0.5 * 3 * 0.4**2,
         "½ F t²/m.",
         0.002,
@@ -220,7 +220,7 @@ CASES = (
     Case(
         "gears",
         "A motor of 2 Nm turns a wheel of 0.05 kg m² that turns an equal one three times as fast.",
-        "speed of the slow one after 0.5 s [rad/s]",
+        "speed of the slow wheel after 0.5 s [rad/s]",
         2 * 0.5 / (WHEEL * (1 + RATIO**2)),
         "τ t/(I (1 + n²)).",
         0.01,
@@ -230,7 +230,7 @@ CASES = (
     Case(
         "tackle",
         "A load of 3 kg hangs on a movable pulley, a counterweight of 1 kg on the rope's end.",
-        "speed of the load's fall after 0.5 s [m/s]",
+        "speed of the load after 0.5 s [m/s]",
         0.5 * GRAVITY * (LOAD - 2 * COUNTER) / (LOAD + 4 * COUNTER),
         "(m₁ − 2 m₂) g t/(m₁ + 4 m₂).",
         0.005,

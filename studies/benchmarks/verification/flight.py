@@ -78,7 +78,7 @@ CASES = (
     Case(
         "flight-drift",
         _ROBOT,
-        "speed of its centre of mass, which begins at rest [mm/s]",
+        "speed of the centre of mass [mm/s]",
         0.0,
         "momentum is conserved.",
         5.0,
@@ -87,7 +87,7 @@ CASES = (
     Case(
         "flight-spin",
         _ROBOT,
-        "relative change of its angular momentum",
+        "relative change of angular momentum",
         0.0,
         "angular momentum is conserved.",
         0.01,

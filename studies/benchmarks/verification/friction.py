@@ -277,7 +277,7 @@ CASES = (
     Case(
         "landing-slide",
         "The same block is thrown flat on the floor from 5 mm, at 2 m/s.",
-        "distance until it rests [m]",
+        "distance to rest [m]",
         landing_slide(),
         "flight, an impact with friction μ times its normal impulse, then v²/2μg.",
         0.005,
@@ -297,7 +297,7 @@ CASES = (
     Case(
         "incline-windows",
         "The block slides down 20°, μ = 0.2. Its acceleration is taken in windows of 0.2 s.",
-        "acceleration of the window farthest from the truth [m/s²]",
+        "worst acceleration of all windows [m/s²]",
         SLOPE_ACCELERATION,
         "g (sin α − μ cos α).",
         0.015,
@@ -342,7 +342,7 @@ CASES = (
     Case(
         "held",
         "Two fingers press 10 N each on a box of 0.8 kg, μ = 0.5, for 10 s.",
-        "how far it sinks [mm]",
+        "sinking in 10 s [mm]",
         0.0,
         "0, because friction of 7.8 N is needed and 10 N can act.",
         2.0,
@@ -378,7 +378,7 @@ CASES = (
     Case(
         "gliding-spin",
         "The same body glides at 0.8 m/s while it spins at 10 rad/s.",
-        "distance until it rests [m]",
+        "distance to rest [m]",
         GLIDE,
         "Coulomb's friction on three feet, scipy's Radau, tolerance 10⁻⁹.",
         0.005,

@@ -262,7 +262,7 @@ CASES = (
     Case(
         "newtons-cradle",
         "Five equal elastic balls are 1 cm apart on a rail. The first comes at 1 m/s.",
-        "speed of the last [m/s]",
+        "speed of the last ball [m/s]",
         1.0,
         "momentum and energy of each collision.",
         0.02,
@@ -271,7 +271,7 @@ CASES = (
     Case(
         "tapered-row",
         "Four elastic balls on a rail, each half as heavy as the one before.",
-        "speed of the last, of 1 m/s of the first [m/s]",
+        "speed of the last ball [m/s]",
         _last_speed(TAPERED),
         "momentum and energy of each collision, Π 2mᵢ/(mᵢ + mᵢ₊₁).",
         0.05,
@@ -280,7 +280,7 @@ CASES = (
     Case(
         "billiards",
         "A ball hits an equal one that rests, off-centre, elastic and without friction.",
-        "angle between their paths afterwards [°]",
+        "angle between the paths of both balls [°]",
         90.0,
         "momentum and energy.",
         2.0,
@@ -290,7 +290,7 @@ CASES = (
     Case(
         "thin-wall",
         "A ball of 4 cm flies at a wall of 1 cm at 1, 5, 10, 100 and 500 m/s.",
-        "how many times it ends behind the wall",
+        "balls behind the wall, of five",
         0.0,
         "0, because solids do not pass through each other.",
         0.1,
@@ -300,7 +300,7 @@ CASES = (
     Case(
         "dominoes",
         "Twenty dominoes of 8 × 24 × 48 mm at 24 mm, μ = 0.3; the first is tipped at 8 rad/s.",
-        "speed of the wave between the fifth and the seventeenth [m/s]",
+        "speed of the wave from the 5th to the 17th [m/s]",
         0.804,
         f"{CONVERGED} 0.8048 and 0.8014.",
         0.02,

@@ -172,7 +172,7 @@ CASES = (
     Case(
         "table-legs",
         "A table of 4 kg with three feet stands on three scales, its weight off the middle.",
-        "what the first one carries [N]",
+        "load of the first scale [N]",
         float(table_loads()[0]),
         "balance of forces and moments.",
         0.1,
@@ -182,7 +182,7 @@ CASES = (
     Case(
         "ball-in-groove",
         "A ball of 2 kg lies between two walls of 50° and 25° without friction.",
-        "force of the steep one [N]",
+        "force of the steep wall [N]",
         2 * GRAVITY * math.sin(FLAT_SIDE) / math.sin(STEEP + FLAT_SIDE),
         "Lami: m g sin β/sin(α + β).",
         0.1,
@@ -212,7 +212,7 @@ CASES = (
     Case(
         "pile-together",
         "A block lies on one that is pulled, μ = 0.4 between them and 0.2 below. Both move alike.",
-        "speed of the upper one after 0.3 s [m/s]",
+        "speed of the upper block after 0.3 s [m/s]",
         0.3 * (PULL_TOGETHER - _GROUND_FORCE) / (LOWER + UPPER),
         "(F − μ (M + m) g) t/(M + m).",
         0.01,
@@ -221,7 +221,7 @@ CASES = (
     Case(
         "pile-apart",
         "The lower one is pulled harder. The upper one slips.",
-        "speed of the lower one after 0.3 s [m/s]",
+        "speed of the lower block after 0.3 s [m/s]",
         0.3 * (PULL_APART - _GROUND_FORCE - BETWEEN * UPPER * GRAVITY) / LOWER,
         "(F − μ₁ m g − μ₂ (M + m) g) t/M.",
         0.02,

@@ -303,7 +303,7 @@ CASES = (
         "four-bar-energy",
         "A four-bar linkage turns freely in a vertical plane for 20 s, its loop closed by "
         "`connect`.",
-        "change of its energy [J]",
+        "change of energy [J]",
         0.0,
         "energy is conserved.",
         0.1,
@@ -362,7 +362,7 @@ CASES = (
     Case(
         "taut-rope",
         "A weight swings on a taut rope of 1 m, the limit of a tendon, from 37° at rest.",
-        "its distance beside the hook after 5 s [m]",
+        "place beside the hook after 5 s [m]",
         math.sin(_swing(math.asin(ROPE_START), 1.0, SWINGING)),
         "a pendulum, scipy's DOP853, tolerance 10⁻¹².",
         0.01,

@@ -185,7 +185,7 @@ CASES = (
     Case(
         "chain-mode",
         "Three masses with springs between them swing in their slowest mode for ten periods.",
-        "displacement of the last, over the first one",
+        "displacement after ten periods, over the first",
         1.0,
         "the mode's eigenvalue: they are back where they began.",
         0.01,
@@ -214,7 +214,7 @@ CASES = (
     Case(
         "beats",
         "Two equal masses on springs, coupled by a weak one. The first begins.",
-        "amplitude of the second when the first rests, of that of the first",
+        "share of the amplitude that moves over",
         1.0,
         "beats of the two modes: all of the motion moves over.",
         0.02,
@@ -233,7 +233,7 @@ CASES = (
     Case(
         "resonance-phase",
         "The same mass is driven at its own frequency.",
-        "how far the motion lags behind the force [°]",
+        "lag of the motion behind the force [°]",
         90.0,
         "90° at resonance.",
         1.0,
@@ -263,7 +263,7 @@ CASES = (
     Case(
         "dry-hold",
         "Nine tenths of its dry friction push a joint for 10 s.",
-        "how far it creeps [mm]",
+        "creep in 10 s [mm]",
         0.0,
         "0: it holds.",
         2.0,

@@ -1,11 +1,12 @@
-"""The page, with the methods that users choose, and the file of all methods; the truth first."""
+"""The page, which marks the methods that users choose, and the file of all numbers."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from studies.benchmarks.verification.case import Case
+from studies.benchmarks.verification.case import CONVERGED, Case
 from studies.benchmarks.verification.families import CASES, FAMILIES
 from studies.benchmarks.verification.methods import COLUMNS, label
 from studies.benchmarks.verification.results import RESULTS, Result
@@ -28,78 +29,95 @@ ALL_METHODS = RESULTS.with_suffix(".md")
 # An error of up to so many tolerances is "near": bold beyond it.
 NEAR = 5.0
 
-SHOWN = (
-    "cenic@1e-3",
-    "cenic@1e-4",
-    "icf@1e-3",
-    "sap@1e-3",
-    "tamsi@1e-3",
-    "midas@1e-2",
-    "rosenbrock2@1e-3",
-    "mujoco",
-    "mujoco:careful",
-    "drake:cenic@1e-3",
-    "drake:sap@1e-3",
+SHOWN: dict[str, tuple[str, ...]] = {
+    "Cenic": ("cenic@1e-3", "cenic@1e-4"),
+    "fixed steps": ("icf@1e-3", "sap@1e-3", "tamsi@1e-3", "midas@1e-2"),
+    "Rosenbrock2": ("rosenbrock2@1e-3",),
+    "MuJoCo": ("mujoco", "mujoco:careful"),
+    "Drake": ("drake:cenic@1e-3", "drake:sap@1e-3"),
+}
+"""Columns of the page, and the methods that each of them marks."""
+
+SUMMARY = (
+    *(name for names in SHOWN.values() for name in names),
+    *(name for name in COLUMNS["Other engines"] if name.startswith(("mujoco:s", "mujoco:d"))),
+    "rapier@1e-3",
+    "motrixsim@1e-3",
 )
-"""Columns of the page; the file of all methods has all."""
+"""Methods that the page counts; the file of all methods counts all."""
 
 INTRODUCTION = """\
 # Verification
 
-This page compares methods and engines on cases whose outcome is known, including those that go
-wrong. The known outcomes come from textbooks, published tests and converged solutions.
+Methods and engines simulate {cases} cases whose outcome is known. The page shows what each of them
+gets right and wrong. The outcomes come from closed formulas, textbook equations, published tests
+and converged solutions.
 
 ```sh title="from a checkout"
 python -m studies verify --jobs 2                    # all cases, and this page
 python -m studies verify --cases 'gyro*,belt' --methods 'cenic@1e-5,icf@*' --no-output
 ```
 
-The tables below show one or two settings of each method. [All
-methods](../studies/benchmarks/results/verification.md) has the other settings, pressure fields and
-the classical integrators. The cases are in `studies/benchmarks/verification/`.
+[All numbers](../studies/benchmarks/results/verification.md) describes every case, derives its truth
+and shows what each method finds, at more settings. The cases are in
+`studies/benchmarks/verification/`.
 
 """
 
 READING = """\
-## How to read the tables
+Numbers after a method are its accuracy or its time step. *Right* is within the tolerance of the
+case, *near* is within five times that, and *wrong* is beyond. Seconds are wall time of all cases.
 
-A plain number is within the tolerance of the case. An *italic* number
-is within five times that tolerance. A **bold** number is wrong. “–” means that the method cannot
-take part, because its steps are fixed, it has one coefficient of friction, or its engine lacks
-something that the model has. “>N s” was not finished after so much wall time. “stopped” gave up.
+## How the methods are set up
 
-**Methods.** Numbers after a name are accuracies or time steps. All other options are defaults, with
-two exceptions. `midas` may move touching bodies apart at the start (`overlaps="separate"`). The
-accuracy of the classical methods bounds velocities as well (`error_norm="state"`).
+- **Asperity.** All options are defaults, with two exceptions. `midas` may move touching bodies
+  apart at the start (`overlaps="separate"`). The accuracy of classical methods bounds velocities
+  as well (`error_norm="state"`).
+- **Contact** has the same stiffness, Hunt–Crossley dissipation and Coulomb friction everywhere. The
+  dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart.
+- **MuJoCo.** `mujoco` has its defaults: Euler, 2 ms, pyramidal cones, soft contact.
+  `mujoco:careful` has 0.5 ms, elliptic cones, `impratio` 100, and RK4 or implicit, whichever is
+  nearer to the truth. `mujoco:speculative` and `mujoco:discrete` use options of MuJoCo 4, also with
+  the nearer setting. All get a `solref` of their own for elastic impacts.
+- **Drake** gets contact points in the corners of boxes, because it finds one point between two flat
+  faces.
+- **`motrixsim` and `rapier`** load the models themselves, in single precision. What their loaders
+  drop without a message counts against them. Rapier is told where an impact is elastic.
 
-**Contact** is the same for all methods: a stiffness in N/m, Hunt–Crossley dissipation, Coulomb
-friction. Two laws differ on purpose. The dissipation of `sap` is linear. `midas` keeps surfaces
-about a millimetre apart.
+Positions move with the velocity at the end of a step. A body that slides to rest from v in fixed
+steps therefore stops vδt/2 short: a centimetre from 2 m/s with 10 ms (`slide-to-rest`,
+`landing-slide`). Runs of tops scatter with small changes of the accuracy.
 
-**Other engines.** `mujoco` has MuJoCo's defaults: Euler, 2 ms, pyramidal cones, its own soft
-contact. `mujoco:careful` has RK4 or implicit, whichever comes nearer to the truth, with 0.5 ms,
-elliptic cones and `impratio` 100. `mujoco:speculative` and `mujoco:discrete` have options that are
-new in MuJoCo 4, with the default or the careful settings, whichever comes nearer. All get a
-`solref` of their own for elastic impacts. Drake reads the same models. Its boxes get contact points
-in their corners, because Drake finds one point between two flat faces. `motrixsim` and `rapier`
-load the models themselves, in single precision. What their loaders drop without a word counts
-against them. Rapier is told where an impact is elastic.
+## The cases
 
-**Truths.** Converged ones are those of TAMSI's and ICF's contact in steps of 10 µs. Their friction
-differs below the stiction tolerance, so two numbers are named. A textbook's equations are solved by
-scipy, with the method and tolerance named.
+A case that some method does not find has a row. Marks are in this order:
 
-**Not a fault.** Positions move with the velocity at the end of a step. In fixed steps a body that
-slides to rest from v therefore stops vδt/2 short: a centimetre from 2 m/s with 10 ms
-(`slide-to-rest`, `landing-slide`). Runs of tops scatter: fifteen accuracies around 1e-3 turn the
-tippe top by 168.5° to 176.5°.
+- *Cenic*: 1e-3, 1e-4
+- *fixed steps*: `Icf`, `Sap` and `Tamsi` at 1 ms, `Midas` at 10 ms
+- *Rosenbrock2*: 1e-3
+- *MuJoCo*: defaults, careful
+- *Drake*: `cenic` at 1e-3, `sap` at 1 ms
+
+The signs mean:
+
+- ● right, ◐ near, ○ wrong
+- – cannot take part: fixed steps, one coefficient of friction, or an engine without some element
+- › not finished in time, × stopped with an error
+
+*Converged* truths are those on which independent methods agree in steps of 10 µs or less.
 """
 
 ALL_INTRODUCTION = """\
 # Verification: all methods
 
-[The page of verification](../../../docs/verification.md) explains cases, methods and tables. This
-file has every setting.
+[Verification](../../../docs/verification.md) explains the methods. This file describes every case
+and shows what each method finds.
+
+A plain number is within the tolerance of the case. An *italic* number is within five times that
+tolerance. A **bold** number is wrong. “–” cannot take part, “>N s” was not finished after so much
+wall time, “stopped” gave up. The equations of a textbook are solved by scipy, with the method and
+tolerance named. Converged truths are those of TAMSI's and ICF's contact in steps of 10 µs. Their
+friction differs below the stiction tolerance, so two numbers are named.
 
 **Pressure fields.** `+fields` puts a field into every geom, on a rigid floor. The modulus is a
 hundred times the stiffness per metre (10⁷ Pa for 10⁵ N/m). Bodies that overlap begin where they
@@ -165,14 +183,15 @@ def _table(
     return [*lines, ""] if len(lines) > 2 else []
 
 
-def _summary(results: Mapping[tuple[str, str], Result]) -> list[str]:
+def _summary(results: Mapping[tuple[str, str], Result], methods: Sequence[str]) -> list[str]:
+    """How many cases each of these methods finds."""
     lines = [
         "## Summary",
         "",
         "| method | cases | right | near | wrong | stopped or not finished | seconds |",
         "|---|---|---|---|---|---|---|",
     ]
-    for method in (name for names in COLUMNS.values() for name in names):
+    for method in methods:
         mine = [r for r in results.values() if r.method == method and r.case in CASES]
         mine = [r for r in mine if not r.status.startswith("cannot")]
         if not mine:
@@ -226,9 +245,9 @@ def table_of(results: Mapping[tuple[str, str], Result], methods: Sequence[str]) 
 
 
 def unwrapped(text: str) -> str:
-    """A paragraph is a line: Markdown that wraps by itself."""
+    """A paragraph, or an item of a list, is a line: Markdown that wraps by itself."""
     return "\n\n".join(
-        part if part.startswith("```") else " ".join(part.splitlines())
+        part if part.startswith("```") else re.sub(r"\n(?!- ) *", " ", part)
         for part in text.strip().split("\n\n")
     )
 
@@ -238,26 +257,61 @@ def _made_with(results: Mapping[tuple[str, str], Result]) -> str:
     return f"Made with {', '.join(versions)}."
 
 
+def _mark(case: Case, result: Result | None) -> str:
+    """One sign for a result; nothing where there is none."""
+    if result is None:
+        return ""
+    if result.status in ("ok", "never"):
+        return "●◐○"[grade(case, result.value, result.method)]
+    if result.status.startswith("cannot"):
+        return "–"
+    return "›" if result.status.startswith("not finished in ") else "×"
+
+
+def _marks(cases: Sequence[Case], results: Mapping[tuple[str, str], Result]) -> list[str]:
+    """A mark for each method in each case, and the names of cases that all find."""
+    head = [
+        "| case | measured | truth | " + " | ".join(SHOWN) + " |",
+        "|---|---|---|" + "---|" * len(SHOWN),
+    ]
+    rows, found = [], []
+    for case in cases:
+        marks = [
+            "".join(_mark(case, results.get((case.name, name))) for name in names)
+            for names in SHOWN.values()
+        ]
+        if "●" in (signs := set("".join(marks))) and signs <= {"●", "–"}:
+            found.append(case.name)
+            continue
+        truth = f"{number(case, case.truth)} ± {case.tolerance:.2g}"
+        if case.source.startswith(CONVERGED):
+            truth += ", *converged*"
+        rows.append(f"| {case.name} | {case.quantity} | {truth} | " + " | ".join(marks) + " |")
+    lines = [*head, *rows, ""] if rows else []
+    return [*lines, f"All that take part are right in {', '.join(found)}.", ""] if found else lines
+
+
 def write_page(results: Mapping[tuple[str, str], Result], path: Path = PAGE) -> Path:
     """Write the page."""
-    lines = [unwrapped(INTRODUCTION), "", *_summary(results)]
+    lines = [unwrapped(INTRODUCTION.format(cases=len(CASES))), "", *_summary(results, SUMMARY)]
     lines += [unwrapped(READING), "", _made_with(results), ""]
     for family, cases in FAMILIES.items():
-        lines += [f"## {family}", ""]
-        lines += [
-            f"- **{case.name}.** {case.what} Measured: {case.quantity}. Truth: {case.source}"
-            for case in cases
-        ]
-        lines += ["", *_table(cases, SHOWN, results)]
+        lines += [f"### {family}", "", *_marks(cases, results)]
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return path
 
 
 def write(results: Mapping[tuple[str, str], Result], path: Path = ALL_METHODS) -> Path:
     """Write the file of all methods."""
-    lines = [unwrapped(ALL_INTRODUCTION), "", _made_with(results), ""]
+    every = [name for names in COLUMNS.values() for name in names]
+    lines = [unwrapped(ALL_INTRODUCTION), "", _made_with(results), "", *_summary(results, every)]
     for family, cases in FAMILIES.items():
         lines += [f"## {family}", ""]
+        lines += [
+            f"- **{case.name}.** {case.what} Measured: {case.quantity}. Truth: {case.source}"
+            for case in cases
+        ]
+        lines.append("")
         fields = [
             f"- {case.name} with fields: {number(case, case.field_truth)}. {case.field_source}"
             for case in cases

@@ -215,6 +215,17 @@ def _value(results: Results, case: str, method: str) -> str:
     return number(CASES[case], result.value)
 
 
+def _misses(results: Results, method: str) -> str:
+    """Names of the cases in which a method is wrong."""
+    _score(results, method)
+    wrong = []
+    for case in CASES.values():
+        result = results.get((case.name, method))
+        if result and result.status in ("ok", "never") and grade(case, result.value, method) == 2:
+            wrong.append(f"`{case.name}`")
+    return ", ".join(wrong) or "none"
+
+
 _TABLES: dict[str, Callable[[Results], str]] = {
     "beside MuJoCo and Drake": _readme,
     "methods": _methods,
@@ -234,6 +245,8 @@ def text_of(name: str, results: Results) -> str:
         return _TABLES[name](results)
     if name in _PAGES:
         return _page(name, results)
+    if name.startswith("misses "):
+        return _misses(results, name.removeprefix("misses "))
     if name == "cases":
         return str(len(CASES))
     what, _, method = name.partition(" ")

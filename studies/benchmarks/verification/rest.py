@@ -211,7 +211,7 @@ CASES = (
     Case(
         "stack-at-rest",
         "Five boxes stand on each other for a minute.",
-        "the farthest that one moves after the first second [mm]",
+        "largest motion after the first second [mm]",
         0.0,
         "0, equilibrium.",
         0.5,
@@ -222,7 +222,7 @@ CASES = (
     Case(
         "toppling-slope",
         "A box three times as high as wide stands on slopes, μ = 0.9.",
-        "tangent of the least steep slope on which it topples",
+        "tangent of the toppling slope",
         WIDTH / HEIGHT,
         "1/3: the centre of mass is above the edge.",
         0.006,
@@ -231,7 +231,7 @@ CASES = (
     Case(
         "toppling-push",
         "The same box on the level is given a spin about an edge.",
-        "least spin that topples it [rad/s]",
+        "least spin that topples [rad/s]",
         push_over(),
         "energy: the centre of mass must pass above the edge.",
         0.05,
@@ -249,7 +249,7 @@ CASES = (
     Case(
         "ladder",
         "A rod leans between floor and wall, μ = 0.5 on both.",
-        "least angle at which it stays for 2 s [°]",
+        "least angle that holds for 2 s [°]",
         ladder_angle(),
         "balance of forces and moments with both frictions at their limits.",
         0.7,

@@ -106,7 +106,7 @@ CASES = (
     Case(
         "free-wobble",
         "A free symmetric body turns at 10 rad/s about its axis and at 2 rad/s across it.",
-        "rate at which its spin goes round in the body [rad/s]",
+        "rate of the wobble in the body [rad/s]",
         (AXIAL - TRANSVERSE) / TRANSVERSE * SPIN,
         "Euler: (C − A) ω₃/A.",
         0.02,
@@ -116,7 +116,7 @@ CASES = (
     Case(
         "free-nutation",
         "The same body, for 5 s.",
-        "angle between its axis and its angular momentum [°]",
+        "angle from axis to angular momentum [°]",
         _MOMENTUM,
         "it stays as it begins, atan(A ω₁/C ω₃).",
         0.05,
@@ -136,7 +136,7 @@ CASES = (
     Case(
         "double-pendulum-energy",
         "The double pendulum for 10 s, from 1.5 rad.",
-        "change of its energy [J]",
+        "change of energy [J]",
         0.0,
         "0: energy is conserved.",
         0.1,
@@ -146,7 +146,7 @@ CASES = (
     Case(
         "conical-pendulum",
         "A ball on a rod of 1 m goes round on a cone of 40°.",
-        "angle that it has gone round in 3 s [°]",
+        "angle gone round in 3 s [°]",
         math.degrees(3 * conical_rate()),
         "ω² = g/l cos θ.",
         1.0,
@@ -156,7 +156,7 @@ CASES = (
     Case(
         "governor",
         "A damped pendulum of 50 cm hangs in a frame that turns at 5 rad/s about the vertical.",
-        "angle at which it stays [°]",
+        "angle at rest [°]",
         math.degrees(math.acos(GRAVITY * 0.5 / (GOVERNOR**2 * 0.25))),
         "cos θ = g/ω² l.",
         0.1,

@@ -196,7 +196,7 @@ CASES = (
     Case(
         "rocking-ball",
         "A ball of 10 cm with its centre of mass 5 cm below its own rocks by 0.05 rad (5 mm).",
-        "energy of its swing in the last of 10 s, over the first",
+        "energy of the swing after 10 s, over the first",
         0.988,
         "converged: TAMSI's contact in steps of 10 µs and CENIC's at 1e-6 both find 0.988.",
         0.02,
@@ -274,7 +274,7 @@ CASES = (
     Case(
         "turntable",
         "A ball rolls on a turning table. Its path is a circle, once in 7/2 turns.",
-        "distance from the start after one circle, radius 0.30 m [m]",
+        "distance from the start after a circle of 0.30 m [m]",
         0.0,
         "0, because a ball that rolls without slip goes round at 2/7 of the table's speed.",
         0.02,

@@ -191,7 +191,7 @@ CASES = (
     Case(
         "friction-wheels",
         "A wheel at rest is pressed on one that turns at 10 rad/s, until they roll on each other.",
-        "speed of the second [rad/s]",
+        "speed of the second wheel [rad/s]",
         wheels_speed(),
         "the same impulse of friction on both rims.",
         0.05,
@@ -201,7 +201,7 @@ CASES = (
     Case(
         "spring-and-floor",
         "A block on a spring of 100 N/m rubs on a floor, μ = 0.1, from 100 mm.",
-        "where it turns for the third time [mm]",
+        "place of the third turn [mm]",
         -(100 - 6 * 1e3 * 0.1 * GRAVITY / 100),
         "2 μ m g/k less at each turn.",
         0.5,

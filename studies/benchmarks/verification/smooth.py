@@ -250,7 +250,7 @@ CASES = (
     Case(
         "double-pendulum",
         "A double pendulum (0.5 m, 1 kg each) is let go at 1.2 and 1.8 rad.",
-        "place of its tip after 2 s [m]",
+        "place of the tip after 2 s [m]",
         double_pendulum_tip(),
         "Lagrange's equations, scipy's DOP853, tolerance 10⁻¹².",
         0.02,

@@ -43,9 +43,8 @@ class Icf(Integrator):
         Largest number of changes of the bounds of friction in a solve. By default 8, and 40 with
         pressure fields, on whose many points the bounds depend on each other.
         ``Statistics.fallbacks`` counts solves in which the bounds then differ from those of the
-        solution by more than a tenth, as in violent impacts of many bodies. A dense
-        pile at 5 ms has a fifth of such a solve a step; 16 changes leave hardly any, in a sixth
-        more iterations.
+        solution by more than a tenth, as in violent impacts of many bodies and in dense piles. A
+        larger number leaves fewer of these, for more iterations.
     friction_tolerance : float
         Largest relative difference of friction's bounds from those of the solution
         (``friction_bound="delivered"``).
