@@ -175,8 +175,8 @@ class EntryTimes:
         for field, name in _WORLD.items():
             self._wrap(world.table, field, name, "whole")
         for field, name in _PROBLEM.items():
-            self._wrap(world.problem, field, name, "whole")
-        self._wrap(world.problem, "line_search", "line search", "cost along")
+            self._wrap(world.problem.entries, field, name, "whole")
+        self._wrap(world.problem.entries, "line_search", "line search", "cost along")
         for field, name in _LAW.items():
             self._wrap(law, field, name, "whole")
         for field in _LAW_COSTS:

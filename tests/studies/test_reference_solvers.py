@@ -50,7 +50,7 @@ def reference_case(seed: int, kind: str) -> tuple[Case, Tables, ReferenceProblem
         case.rows.upper[:count] = 1e-2 * rng.standard_normal(count)
         case.rows.upper[1] = NO_LIMIT
     case.prepare(before, STEP)
-    case.problem.velocity[: case.problem.graph.nv] = before
+    case.problem.iterate.velocity[: case.problem.graph.nv] = before
     tables = Tables(case.problem, case.contacts, case.rows)
     return case, tables, read_problem(tables)
 
@@ -60,19 +60,19 @@ def distance(problem: ReferenceProblem, one: Solution, other: Solution) -> float
     dv = one.velocity - other.velocity
     dg = one.impulse - other.impulse
     dr = one.row_impulse - other.row_impulse
-    square = dv @ (problem.matrix @ dv)
+    square = dv @ (problem.smooth.matrix @ dv)
     square += np.sum(problem.contact_regularization * dg**2)
     square += np.sum(problem.row_regularization * dr**2)
     return float(np.sqrt(square))
 
 
 def size_of(problem: ReferenceProblem, solution: Solution) -> float:
-    return float(np.sqrt(solution.velocity @ (problem.matrix @ solution.velocity)))
+    return float(np.sqrt(solution.velocity @ (problem.smooth.matrix @ solution.velocity)))
 
 
 def dense_errors(problem: ReferenceProblem, solution: Solution) -> Errors:
     """Equations 32 and 33 once more, contact by contact."""
-    matrix, weight = problem.matrix.toarray(), problem.mass_diagonal**-0.5
+    matrix, weight = problem.smooth.matrix.toarray(), problem.smooth.mass_diagonal**-0.5
     impulses = np.zeros(problem.nv)
     products = []
     jacobian = problem.contact_jacobian.toarray().reshape(-1, 3, problem.nv)
@@ -97,7 +97,7 @@ ALL_KINDS = (*KINDS, "redundant", "limits")
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_copy_of_a_problem(kind: str) -> None:
     case, _, problem = reference_case(3, kind)
-    np.testing.assert_array_equal(problem.matrix.toarray(), case.dense_matrix())
+    np.testing.assert_array_equal(problem.smooth.matrix.toarray(), case.dense_matrix())
     jacobian = case.dense_contact_jacobian()
     np.testing.assert_allclose(
         problem.contact_jacobian.toarray().reshape(jacobian.shape), jacobian, atol=1e-13
@@ -111,11 +111,11 @@ def test_copy_of_a_problem(kind: str) -> None:
     impulses = np.zeros((case.ncontact, 3))
     p = case.problem
     order = p.graph.contact[: case.ncontact]
-    impulses[order] = np.column_stack([p.g1, p.g2, p.gn])[: case.ncontact]
+    impulses[order] = np.column_stack([p.iterate.g1, p.iterate.g2, p.iterate.gn])[: case.ncontact]
     scale = np.max(np.abs(impulses))
     np.testing.assert_allclose(problem.project(v), impulses, atol=1e-12 * scale)
     np.testing.assert_allclose(
-        problem.matrix @ problem.free_velocity, problem.momentum, atol=1e-12 * (1 + scale)
+        problem.smooth.matrix @ problem.free_velocity, problem.momentum, atol=1e-12 * (1 + scale)
     )
 
 
@@ -191,7 +191,7 @@ def test_gurobi_agrees_with_newton(friction: float) -> None:
     scene = replace(SMALL, parameters={"dynamic_friction": friction})
     for seed in range(5):
         case, before = sap_case(seed, scene)
-        case.problem.velocity[: case.problem.graph.nv] = before
+        case.problem.iterate.velocity[: case.problem.graph.nv] = before
         tables = Tables(case.problem, case.contacts, case.rows)
         problem = read_problem(tables)
         expected = solve_newton(problem, tables)
@@ -237,7 +237,7 @@ def test_without_contact(solver: str) -> None:
         "gurobi": lambda: solve_gurobi(problem),
     }[solver]()
     assert found.status == Status.SUCCESS
-    expected = np.linalg.solve(case.dense_matrix(), case.problem.rhs)
+    expected = np.linalg.solve(case.dense_matrix(), case.problem.smooth.rhs)
     np.testing.assert_allclose(found.velocity, expected, rtol=1e-7)
     assert found.impulse.shape == (0, 3)
     assert errors_of(problem, found).complementarity == 0.0
@@ -269,9 +269,9 @@ def test_errors_by_their_definition() -> None:
     assert errors_of(problem, early).momentum > 1e-3
     assert errors_of(problem, coarse).complementarity > 1e-4
     # The diagonal of A weighs otherwise.
-    other = replace(problem, mass_diagonal=problem.matrix.diagonal())
+    other = replace(problem, mass_diagonal=problem.smooth.matrix.diagonal())
     assert errors_of(problem, early, "system") == errors_of(other, early, "mass")
-    weighed = replace(problem, mass_diagonal=problem.mass_diagonal * [4.0] * problem.nv)
+    weighed = replace(problem, mass_diagonal=problem.smooth.mass_diagonal * [4.0] * problem.nv)
     assert errors_of(weighed, early).momentum == pytest.approx(errors_of(problem, early).momentum)
     assert errors_of(weighed, early).complementarity == pytest.approx(
         4.0 * errors_of(problem, early).complementarity
@@ -283,7 +283,7 @@ def test_errors_of_a_body_at_rest() -> None:
     _, _, problem = reference_case(0, "free bodies")
     one = replace(
         problem,
-        matrix=2.0 * problem.matrix[:0, :0].__class__(np.eye(3)),
+        matrix=2.0 * problem.smooth.matrix[:0, :0].__class__(np.eye(3)),
         mass_diagonal=np.full(3, 2.0),
         momentum=np.array([0.0, 0.0, -0.2]),
         contact_jacobian=problem.contact_jacobian.__class__(np.eye(3)),
@@ -339,12 +339,12 @@ def test_failures_are_named() -> None:
     assert np.all(np.isfinite(few.velocity))
     case.problem.options.max_iterations = 1
     assert solve_newton(problem, tables).status == Status.NOT_CONVERGED
-    rhs = case.problem.rhs.copy()
+    rhs = case.problem.smooth.rhs.copy()
     for bad in (np.nan, np.inf):
-        case.problem.rhs[2] = bad
+        case.problem.smooth.rhs[2] = bad
         assert solve_geodesic(problem, tables).status == Status.NON_FINITE
         assert solve_newton(problem, tables).status == Status.NON_FINITE
-    case.problem.rhs[:] = rhs
+    case.problem.smooth.rhs[:] = rhs
     assert solve_geodesic(problem, tables).status == Status.SUCCESS
     with pytest.raises(ValueError, match="complementarity"):
         solve_geodesic(problem, tables, complementarity=0.0)

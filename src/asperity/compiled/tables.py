@@ -456,11 +456,12 @@ class Table(HoldsAddresses):
                 if name not in everywhere - self.layout.sizes
             }
         )
-        for name in self._arrays_of(sizes):
-            field = self.layout.fields[name]
-            self._set_array(name, field, field.allocate(self.sizes))
         for one, names in inner:
-            one.resize(**{name: sizes[name] for name in names})
+            one._set_sizes({name: sizes[name] for name in names})
+        for one in (self, *(one for one, _ in inner)):
+            for name in one._arrays_of(sizes):
+                field = one.layout.fields[name]
+                one._set_array(name, field, field.allocate(one.sizes))
 
     def extend(self, **sizes: int) -> None:
         """Enlarge arrays like `resize`, and keep what they hold."""
@@ -474,9 +475,14 @@ class Table(HoldsAddresses):
                 getattr(one, name)[tuple(map(slice, array.shape))] = array
 
     def _inner_tables(self, sizes: Iterable[str]) -> list[tuple[Table, set[str]]]:
-        """Tables in the table that have any of these sizes, and which."""
-        inner = [value for value in self._values.values() if isinstance(value, Table)]
-        return [(one, one.sizes.keys() & {*sizes}) for one in inner if one.sizes.keys() & {*sizes}]
+        """Tables in the table, at any depth, that have any of these sizes, and which."""
+        found = []
+        for one in self._values.values():
+            if isinstance(one, Table):
+                names = one.sizes.keys() & {*sizes}
+                found += [(one, names)] if names else []
+                found += one._inner_tables(sizes)
+        return found
 
     def _arrays_of(self, sizes: Iterable[str]) -> list[str]:
         """Names of declared arrays whose shapes depend on any of these sizes."""

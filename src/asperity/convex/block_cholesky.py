@@ -93,11 +93,11 @@ def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
     graph = problem.graph
     n = graph.tree_size[tree]
     substitute_rows(
-        problem.factor.ctypes.data + 8 * graph.block_start[tree],
+        problem.hessian.factor.ctypes.data + 8 * graph.block_start[tree],
         8 * n,
         n,
-        problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree],
-        problem.coupling.ctypes.data + 8 * at,
+        problem.hessian.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree],
+        problem.hessian.coupling.ctypes.data + 8 * at,
         8 * m,
         m,
     )
@@ -111,15 +111,15 @@ def factorize_tree(problem: Table, tree: int, couplings: int) -> bool:
         return factorize_chains(problem, tree, couplings)
     dof = graph.tree_start[tree]
     start = graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal
-    if not cholesky_6(problem.factor, start, inverse, dof):
+    inverse = problem.hessian.factor_inverse_diagonal
+    if not cholesky_6(problem.hessian.factor, start, inverse, dof):
         return False
     entries = graph.column_start[tree]
     for entry in range(entries, entries + couplings):
         at = graph.entry_block[entry]
         m = graph.tree_size[graph.entry_tree[entry]]
         if m == 6:
-            substitute_6(problem.factor, start, inverse, dof, problem.coupling, at)
+            substitute_6(problem.hessian.factor, start, inverse, dof, problem.hessian.coupling, at)
         else:
             _substitute(problem, tree, at, m)
     return True
@@ -131,7 +131,7 @@ def downdate(
 ) -> None:
     """target(m × p) −= U_aᵀ U_b for two couplings of a tree."""
     if problem.graph.tree_size[tree] == 6 and m == 6 and p == 6:
-        downdate_6(problem.coupling, a, b, target, at)
+        downdate_6(problem.hessian.coupling, a, b, target, at)
     else:
         downdate_blocks(problem, tree, a, m, b, p, target, at)
 
@@ -143,13 +143,13 @@ def factorize(problem: Table, filled: int) -> int:
     ``filled`` is `ASSEMBLED`, `PAIRS` or `UNCOUPLED`.
     """
     graph = problem.graph
-    if problem.last_part > problem.first_part:
-        return call_pp_status(problem.factorize_divided, problem, filled)
+    if problem.at_hand.last_part > problem.at_hand.first_part:
+        return call_pp_status(problem.entries.factorize_divided, problem, filled)
     tree_size = graph.tree_size
     entry_block = graph.entry_block
-    factor = problem.factor
-    coupling = problem.coupling
-    for index in range(problem.first_tree, problem.last_tree):
+    factor = problem.hessian.factor
+    coupling = problem.hessian.coupling
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         couplings = 0 if filled == UNCOUPLED else graph.column_size[tree]
         if not factorize_tree(problem, tree, couplings):
@@ -178,8 +178,8 @@ def forward_tree(problem: Table, tree: int, x: np.ndarray) -> None:
     graph = problem.graph
     if graph.tree_size[tree] == 6 and not has_branches(graph, tree):
         block = graph.block_start[tree]
-        inverse = problem.factor_inverse_diagonal
-        forward_6(problem.factor, block, inverse, graph.tree_start[tree], x)
+        inverse = problem.hessian.factor_inverse_diagonal
+        forward_6(problem.hessian.factor, block, inverse, graph.tree_start[tree], x)
     else:
         forward_chains(problem, tree, x)
 
@@ -193,7 +193,7 @@ def push(problem: Table, tree: int, entry: int, other: int, x: np.ndarray) -> No
     at = graph.entry_block[entry]
     dof = graph.tree_start[tree]
     if n == 6 and m == 6:
-        push_6(problem.coupling, at, x, dof, graph.tree_start[other])
+        push_6(problem.hessian.coupling, at, x, dof, graph.tree_start[other])
     else:
         push_rows(problem, x, dof, n, at, graph.tree_start[other], m)
 
@@ -210,12 +210,12 @@ def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
         at = graph.entry_block[entry]
         m = graph.tree_size[other]
         if n == 6 and m == 6:
-            pull_6(problem.coupling, at, x, dof, graph.tree_start[other])
+            pull_6(problem.hessian.coupling, at, x, dof, graph.tree_start[other])
         else:
             pull_rows(problem, x, dof, n, at, graph.tree_start[other], m)
     if n == 6 and not has_branches(graph, tree):
-        inverse = problem.factor_inverse_diagonal
-        backward_6(problem.factor, graph.block_start[tree], inverse, dof, x)
+        inverse = problem.hessian.factor_inverse_diagonal
+        backward_6(problem.hessian.factor, graph.block_start[tree], inverse, dof, x)
     else:
         backward_chains(problem, tree, x)
 
@@ -224,11 +224,11 @@ def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
 def solve_factors(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
     graph = problem.graph
-    if problem.last_part > problem.first_part:
-        return call_pp_status(problem.solve_divided, problem, 0)
-    first = problem.first_tree
-    last = problem.last_tree
-    x = problem.direction
+    if problem.at_hand.last_part > problem.at_hand.first_part:
+        return call_pp_status(problem.entries.solve_divided, problem, 0)
+    first = problem.at_hand.first_tree
+    last = problem.at_hand.last_tree
+    x = problem.iterate.direction
     for index in range(first, last):
         tree = graph.island_tree[index]
         forward_tree(problem, tree, x)

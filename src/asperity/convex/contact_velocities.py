@@ -89,11 +89,11 @@ def add_surface_velocities(problem: Table, contacts: Table, first: int, last: in
     """Add the velocity of moving surfaces (conveyor belts) to the contact velocities."""
     for i in range(first, last):
         c = problem.graph.contact[i]
-        problem.v1[i] += contacts.surface_velocity[c, 0]
+        problem.iterate.v1[i] += contacts.surface_velocity[c, 0]
         second = contacts.surface_velocity[c, 1]
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
             second *= contacts.slip_scale[c, 0]
-        problem.v2[i] += second
+        problem.iterate.v2[i] += second
 
 
 @compiled
@@ -161,7 +161,7 @@ def add_row_impulses(
     jacobian = rows.jacobian
     dof = rows.dof
     for i in range(first, last):
-        value = sign * problem.row_impulse[i]
+        value = sign * problem.iterate.row_impulse[i]
         if value == 0.0:
             continue
         alone = graph.row_entry[i]
@@ -184,8 +184,8 @@ def _island_of_contact(graph: Table, contacts: Table, i: int) -> int:
 @inlined
 def clear_links(graph: Table, first: int, last: int, out: np.ndarray) -> None:
     """Set the forces on links of articulated trees of islands ``first .. last`` to 0."""
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        base = graph.nv + 6 * graph.link_order[index]
+    for index in range(graph.paths.island_link_start[first], graph.paths.island_link_start[last]):
+        base = graph.nv + 6 * graph.paths.link_order[index]
         for k in range(base, base + 6):
             out[k] = 0.0
 
@@ -197,11 +197,11 @@ def impulse_in_world(
     """The impulse of a contact in world axes, or what is opposite."""
     frame = contacts.frame
     c = problem.graph.contact[i]
-    s = sign * problem.g1[i]
-    t = sign * problem.g2[i]
+    s = sign * problem.iterate.g1[i]
+    t = sign * problem.iterate.g2[i]
     if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
         t *= contacts.slip_scale[c, 0]
-    n = sign * problem.gn[i]
+    n = sign * problem.iterate.gn[i]
     return (
         frame[c, 0] * s + frame[c, 3] * t + frame[c, 6] * n,
         frame[c, 1] * s + frame[c, 4] * t + frame[c, 7] * n,

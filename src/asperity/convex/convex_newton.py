@@ -106,18 +106,18 @@ _LARGEST = 1.7976931348623157e308
 def _begin(problem: Table, rows: Table) -> None:
     """Prepare the solve of the island at hand from the guess in ``velocity``."""
     begin_island(problem, rows)
-    begin_estimates(problem, problem.first_contact, problem.last_contact)
-    problem.disagreement = np.inf
-    problem.changes = 0
-    problem.in_contact_space = 1 if fits_contact_space(problem) else 0
-    problem.has_factors = 1 if _has_factors(problem) else 0
-    problem.wanted_residual = 0.0
-    problem.previous_residual = 0.0
-    problem.least_residual = np.inf
-    problem.stalled = 0
-    problem.search_step = 1.0
-    problem.step_length = 0.0
-    problem.rate = 0.0
+    begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
+    problem.newton.disagreement = np.inf
+    problem.newton.changes = 0
+    problem.newton.in_contact_space = 1 if fits_contact_space(problem) else 0
+    problem.newton.has_factors = 1 if _has_factors(problem) else 0
+    problem.newton.wanted_residual = 0.0
+    problem.newton.previous_residual = 0.0
+    problem.newton.least_residual = np.inf
+    problem.newton.stalled = 0
+    problem.newton.search_step = 1.0
+    problem.newton.step_length = 0.0
+    problem.newton.rate = 0.0
 
 
 @compiled
@@ -127,21 +127,21 @@ def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
     Forces that depend on the velocity are those of the iterate.
     """
     follow_forces(problem)
-    problem.search_cost = island_gradient(problem, contacts, rows)
-    problem.residual = gradient_norm(problem)
+    problem.newton.search_cost = island_gradient(problem, contacts, rows)
+    problem.newton.residual = gradient_norm(problem)
 
 
 @compiled
 def _wanted_residual(problem: Table, iteration: int) -> float:
     """What ‖D ∇ℓ‖ must not exceed at the end: ε s, or ε_a + ε max(‖D p‖, ‖D j‖)."""
     options = problem.options
-    first = problem.first_tree
-    last = problem.last_tree
+    first = problem.at_hand.first_tree
+    last = problem.at_hand.last_tree
     if options.criterion == MOMENTUM:
         return options.absolute_tolerance + options.tolerance * momentum_scale(problem, first, last)
     if iteration == 0:
-        return options.tolerance * max(1.0, scaled_norm(problem, first, last, problem.rhs))
-    return problem.wanted_residual
+        return options.tolerance * max(1.0, scaled_norm(problem, first, last, problem.smooth.rhs))
+    return problem.newton.wanted_residual
 
 
 @compiled
@@ -149,23 +149,23 @@ def _extrapolate_guess(problem: Table, contacts: Table, rows: Table) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
     graph = problem.graph
     slope = 0.0
-    problem.begun = 0
-    for index in range(problem.first_tree, problem.last_tree):
+    problem.newton.begun = 0
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            problem.direction[i] = problem.extrapolation[i]
-            slope += problem.gradient[i] * problem.extrapolation[i]
+            problem.iterate.direction[i] = problem.guess.extrapolation[i]
+            slope += problem.iterate.gradient[i] * problem.guess.extrapolation[i]
     if not slope < 0.0:
         return False
     prepare_direction(problem, contacts, rows)
-    problem.search_slope = slope
+    problem.newton.search_slope = slope
     if follow_direction(problem, _ROUGH) == 0.0:
         return False
-    first = problem.first_contact
-    last = problem.last_contact
+    first = problem.at_hand.first_contact
+    last = problem.at_hand.last_contact
     begin_estimates(problem, first, last)
     settle(problem, contacts)
-    problem.changes = 0
+    problem.newton.changes = 0
     begin_estimates(problem, first, last)
     _evaluate(problem, contacts, rows)
     return True
@@ -174,59 +174,63 @@ def _extrapolate_guess(problem: Table, contacts: Table, rows: Table) -> bool:
 @compiled
 def _stalls(problem: Table) -> bool:
     """Whether the gradient has stopped falling."""
-    if problem.residual < 0.5 * problem.least_residual:
-        problem.stalled = 0
-        problem.least_residual = problem.residual
+    if problem.newton.residual < 0.5 * problem.newton.least_residual:
+        problem.newton.stalled = 0
+        problem.newton.least_residual = problem.newton.residual
         return False
-    problem.stalled += 1
-    return problem.stalled >= _PATIENCE
+    problem.newton.stalled += 1
+    return problem.newton.stalled >= _PATIENCE
 
 
 @compiled
 def _is_round_off(problem: Table) -> bool:
     """Whether a gradient that has stopped falling is round-off, a difference of large numbers."""
-    scale = max(problem.wanted_residual / problem.options.tolerance, abs(problem.search_cost))
-    return problem.residual <= 1e4 * _ROUND_OFF * scale
+    scale = max(
+        problem.newton.wanted_residual / problem.options.tolerance, abs(problem.newton.search_cost)
+    )
+    return problem.newton.residual <= 1e4 * _ROUND_OFF * scale
 
 
 @compiled
 def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Evaluate the iterate; a code if the solve is over, or `_GOES_ON`."""
     options = problem.options
-    follows = problem.guess_is_close == 1 if iteration == 0 else problem.search_step > _SHORT
+    follows = problem.guess.is_close == 1 if iteration == 0 else problem.newton.search_step > _SHORT
     settled = follows and settle(problem, contacts)
     _evaluate(problem, contacts, rows)
     wanted = _wanted_residual(problem, iteration)
-    problem.wanted_residual = wanted
-    if not abs(problem.residual + problem.search_cost) <= _LARGEST:
+    problem.newton.wanted_residual = wanted
+    if not abs(problem.newton.residual + problem.newton.search_cost) <= _LARGEST:
         return NON_FINITE
-    if problem.residual <= wanted:
+    if problem.newton.residual <= wanted:
         if settled or settle(problem, contacts):
             return CONVERGED
         _evaluate(problem, contacts, rows)
     if (
         iteration == 0
-        and problem.extrapolated == 1
+        and problem.guess.extrapolated == 1
         # In contact space the guess is the friction's direction, which extrapolation spoils.
-        and problem.in_contact_space == 0
+        and problem.newton.in_contact_space == 0
         and _extrapolate_guess(problem, contacts, rows)
-        and problem.residual <= wanted
+        and problem.newton.residual <= wanted
     ):
         return CONVERGED
     if _stalls(problem):
         if _is_round_off(problem):
             return CONVERGED
-        problem.in_contact_space = 0
+        problem.newton.in_contact_space = 0
     if iteration == options.max_iterations:
-        return give_up(problem, problem.residual * options.tolerance / wanted)
+        return give_up(problem, problem.newton.residual * options.tolerance / wanted)
     return _GOES_ON
 
 
 @compiled
 def _has_factors(problem: Table) -> bool:
     """Whether there are factors of just this island from an earlier solve of the same graph."""
-    size = problem.last_tree - problem.first_tree
-    return problem.factor_island[problem.graph.island_tree[problem.first_tree]] == size
+    size = problem.at_hand.last_tree - problem.at_hand.first_tree
+    return (
+        problem.hessian.factor_island[problem.graph.island_tree[problem.at_hand.first_tree]] == size
+    )
 
 
 @compiled
@@ -237,16 +241,16 @@ def _factors_serve(problem: Table, iteration: int) -> bool:
     iterations that are left of those wished for, is too large (CENIC, equation 35).
     """
     wished = problem.options.reused_iterations
-    wanted = problem.wanted_residual
+    wanted = problem.newton.wanted_residual
     if wished == 0:
         # Where they gain once more what the last iteration has gained, that is enough to end with.
-        norm = problem.residual
-        return iteration > 0 and norm * norm <= wanted * problem.previous_residual
+        norm = problem.newton.residual
+        return iteration > 0 and norm * norm <= wanted * problem.newton.previous_residual
     if iteration < 2:
         return True
-    rate = problem.rate
+    rate = problem.newton.rate
     ahead = max(wished - iteration, 0)
-    return not rate**ahead / (1.0 - rate) * problem.step_length >= wanted
+    return not rate**ahead / (1.0 - rate) * problem.newton.step_length >= wanted
 
 
 @compiled
@@ -254,10 +258,10 @@ def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the Hessian, and mark the factors as this island's."""
     if not factorize_island(problem, contacts, rows):
         return False
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = problem.graph.island_tree[index]
-        problem.factor_island[tree] = problem.last_tree - problem.first_tree
-    problem.has_factors = 1
+        problem.hessian.factor_island[tree] = problem.at_hand.last_tree - problem.at_hand.first_tree
+    problem.newton.has_factors = 1
     return True
 
 
@@ -268,9 +272,9 @@ def _look_ahead(problem: Table, contacts: Table) -> bool:
     if (
         problem.law.settle_contacts == 0
         or options.refuse_unsettled == 0
-        or problem.changes >= options.most_changes
-        or problem.disagreement <= options.settle_tolerance
-        or problem.disagreement > _WORTH_ANTICIPATING
+        or problem.newton.changes >= options.most_changes
+        or problem.newton.disagreement <= options.settle_tolerance
+        or problem.newton.disagreement > _WORTH_ANTICIPATING
     ):
         return False
     return settle_island(problem, contacts, options.settle_tolerance, True)
@@ -281,7 +285,7 @@ def _prepare_newton_direction(problem: Table, contacts: Table, rows: Table) -> N
     """Solve for the direction with the factors at hand, and prepare it; fill g·p and ‖D⁻¹ p‖."""
     newton_direction(problem)
     prepare_direction(problem, contacts, rows)
-    problem.search_slope, problem.direction_length = direction_size(problem)
+    problem.newton.search_slope, problem.newton.direction_length = direction_size(problem)
 
 
 @compiled
@@ -292,35 +296,35 @@ def _descent_by_factors(problem: Table, contacts: Table, rows: Table, iteration:
     with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
     The cost that is searched is that of the new numbers, of which the direction is one of descent.
     """
-    if problem.has_factors == 1 and _factors_serve(problem, iteration):
-        problem.reuses += 1
+    if problem.newton.has_factors == 1 and _factors_serve(problem, iteration):
+        problem.counts.reuses += 1
     elif not _refresh_factors(problem, contacts, rows):
         return NON_FINITE
-    problem.direction_ends = AT_END
+    problem.newton.direction_ends = AT_END
     _prepare_newton_direction(problem, contacts, rows)
-    if iteration > 0 and problem.search_slope < 0.0 and _look_ahead(problem, contacts):
-        problem.search_cost = island_gradient(problem, contacts, rows)
+    if iteration > 0 and problem.newton.search_slope < 0.0 and _look_ahead(problem, contacts):
+        problem.newton.search_cost = island_gradient(problem, contacts, rows)
         _prepare_newton_direction(problem, contacts, rows)
-    if not problem.search_slope < 0.0:
+    if not problem.newton.search_slope < 0.0:
         # Uphill within round-off, or NaN.
-        return CONVERGED if abs(problem.search_slope) <= _LARGEST else NON_FINITE
+        return CONVERGED if abs(problem.newton.search_slope) <= _LARGEST else NON_FINITE
     return _GOES_ON
 
 
 @compiled
 def _descent_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """`_descent` by `asperity.convex.contact_space`; `_BEGINS_ANEW` if that has failed."""
-    end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
+    end = call_ppp_status(problem.entries.solve_in_contact_space, problem, contacts, rows)
     if end == SOLVED:
         return CONVERGED
     if end != SPOILED:
-        problem.search_slope, problem.direction_length = direction_size(problem)
-    if end == SPOILED or not problem.search_slope < 0.0:
+        problem.newton.search_slope, problem.newton.direction_length = direction_size(problem)
+    if end == SPOILED or not problem.newton.search_slope < 0.0:
         # Round-off in contact space says nothing about how far the solution is.
-        problem.in_contact_space = 0
-        begin_estimates(problem, problem.first_contact, problem.last_contact)
+        problem.newton.in_contact_space = 0
+        begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
         return _BEGINS_ANEW
-    problem.direction_ends = end
+    problem.newton.direction_ends = end
     prepare_direction(problem, contacts, rows)
     return _GOES_ON
 
@@ -328,7 +332,7 @@ def _descent_in_contact_space(problem: Table, contacts: Table, rows: Table) -> i
 @compiled
 def _descent(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Prepare a direction of descent, with its slope and length; a code if the solve is over."""
-    if problem.in_contact_space == 1:
+    if problem.newton.in_contact_space == 1:
         return _descent_in_contact_space(problem, contacts, rows)
     return _descent_by_factors(problem, contacts, rows, iteration)
 
@@ -344,10 +348,12 @@ def _rate(iteration: int, length: float, before: float) -> float:
 @compiled
 def _step_is_small(problem: Table, iteration: int) -> bool:
     """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum."""
-    if problem.options.criterion == MOMENTUM or problem.direction_ends != AT_END:
+    if problem.options.criterion == MOMENTUM or problem.newton.direction_ends != AT_END:
         return False
-    eta = 1.0 if iteration == 0 else problem.rate / (1.0 - problem.rate)
-    return eta * problem.step_length <= problem.wanted_residual and _slip_is_known(problem, eta)
+    eta = 1.0 if iteration == 0 else problem.newton.rate / (1.0 - problem.newton.rate)
+    return eta * problem.newton.step_length <= problem.newton.wanted_residual and _slip_is_known(
+        problem, eta
+    )
 
 
 @compiled
@@ -357,14 +363,17 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
     Where a contact or a joint sticks, a change that is small for a velocity is all of its friction:
     a first step along a stiff estimate of the curvature would end the solve far from balance.
     """
-    left = eta * problem.search_step / _SLIP_LEFT
-    for i in range(problem.first_contact, problem.last_contact):
-        if problem.h11[i] == 0.0 and problem.h22[i] == 0.0:
+    left = eta * problem.newton.search_step / _SLIP_LEFT
+    for i in range(problem.at_hand.first_contact, problem.at_hand.last_contact):
+        if problem.iterate.h11[i] == 0.0 and problem.iterate.h22[i] == 0.0:
             continue
-        x = problem.v1[i]
-        y = problem.v2[i]
+        x = problem.iterate.v1[i]
+        y = problem.iterate.v2[i]
         square = problem.law.soft_slip_square[i] + x * x + y * y
-        change = problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i]
+        change = (
+            problem.iterate.dv1[i] * problem.iterate.dv1[i]
+            + problem.iterate.dv2[i] * problem.iterate.dv2[i]
+        )
         if problem.graph.ellipsoids != 0:
             slip, along, across = scaled_slip(problem, i, 0.0)
             square = problem.law.soft_slip_square[i] + slip * slip
@@ -372,10 +381,10 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
         if left * left * change > square:
             return False
     law = problem.law
-    for i in range(problem.first_row, problem.last_row):
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
         if law.row_kind[i] == FRICTION:
-            square = law.row_target[i] + problem.row_u[i] * problem.row_u[i]
-            if left * left * problem.row_du[i] * problem.row_du[i] > square:
+            square = law.row_target[i] + problem.iterate.row_u[i] * problem.iterate.row_u[i]
+            if left * left * problem.iterate.row_du[i] * problem.iterate.row_du[i] > square:
                 return False
     return True
 
@@ -386,17 +395,17 @@ def _search(problem: Table, contacts: Table, iteration: int) -> int:
     alpha = follow_direction(problem, problem.options.line_search_tolerance)
     if alpha == 0.0:
         return CONVERGED
-    problem.search_step = alpha
-    if problem.in_contact_space == 0:
-        problem.iterations += 1
+    problem.newton.search_step = alpha
+    if problem.newton.in_contact_space == 0:
+        problem.counts.iterations += 1
         island_estimates(problem, alpha)
     elif alpha != 1.0:
         # Those that there are belong to the end of the direction.
-        begin_estimates(problem, problem.first_contact, problem.last_contact)
-    length = alpha * problem.direction_length
-    problem.rate = _rate(iteration, length, problem.step_length)
-    problem.step_length = length
-    problem.previous_residual = problem.residual
+        begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
+    length = alpha * problem.newton.direction_length
+    problem.newton.rate = _rate(iteration, length, problem.newton.step_length)
+    problem.newton.step_length = length
+    problem.newton.previous_residual = problem.newton.residual
     # Forces that follow converge linearly, which the ratio of two steps does not show.
     if (
         _step_is_small(problem, iteration)
@@ -431,13 +440,13 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """
     options = problem.options
     code = _minimise(problem, contacts, rows)
-    if code != CONVERGED or problem.changes <= options.most_changes:
+    if code != CONVERGED or problem.newton.changes <= options.most_changes:
         return code
     if not settle_island(problem, contacts, max(options.settle_tolerance, _NEARLY_SETTLED), False):
         return code
     if options.refuse_unsettled == 1:
         return NOT_CONVERGED
-    problem.unsettled += 1
+    problem.counts.unsettled += 1
     return code
 
 
@@ -445,35 +454,35 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
 def _solve_free(problem: Table) -> int:
     """Solve an island without contacts or rows, which is one tree: A v = r."""
     graph = problem.graph
-    tree = graph.island_tree[problem.first_tree]
+    tree = graph.island_tree[problem.at_hand.first_tree]
     start = graph.tree_start[tree]
     size = graph.tree_size[tree]
     begin_tree(problem, tree)
-    if call_pp_status(problem.factorize, problem, 0) == 0:
+    if call_pp_status(problem.entries.factorize, problem, 0) == 0:
         return NON_FINITE
-    problem.followed = 0
+    problem.newton.followed = 0
     follows = True
     total = 0.0
     while follows:
         for i in range(start, start + size):
-            problem.direction[i] = problem.rhs[i]
-        call_pp_status(problem.solve_factors, problem, 0)
+            problem.iterate.direction[i] = problem.smooth.rhs[i]
+        call_pp_status(problem.entries.solve_factors, problem, 0)
         total = 0.0
         for i in range(start, start + size):
-            problem.velocity[i] = problem.direction[i]
-            total += problem.direction[i]
+            problem.iterate.velocity[i] = problem.iterate.direction[i]
+            total += problem.iterate.direction[i]
         follows = follow_forces(problem)
-    problem.factor_island[tree] = 0
+    problem.hessian.factor_island[tree] = 0
     return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
 
 
 @compiled
 def _is_left_out(problem: Table) -> bool:
     """Whether the island at hand has its solution already."""
-    if problem.only_marked == 0:
+    if problem.guess.only_marked == 0:
         return False
-    for index in range(problem.first_tree, problem.last_tree):
-        if problem.tree_marked[problem.graph.island_tree[index]] == 1:
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+        if problem.guess.tree_marked[problem.graph.island_tree[index]] == 1:
             return False
     return True
 
@@ -482,11 +491,11 @@ def _is_left_out(problem: Table) -> bool:
 def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
     if _is_left_out(problem):
         return CONVERGED
-    alone = problem.last_tree - problem.first_tree == 1
+    alone = problem.at_hand.last_tree - problem.at_hand.first_tree == 1
     if (
         alone
-        and problem.first_contact == problem.last_contact
-        and problem.first_row == problem.last_row
+        and problem.at_hand.first_contact == problem.at_hand.last_contact
+        and problem.at_hand.first_row == problem.at_hand.last_row
     ):
         return _solve_free(problem)
     return _solve_island(problem, contacts, rows)
@@ -496,18 +505,18 @@ def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
 def begin_solve(problem: Table, have_factors: int) -> None:
     """Forget what earlier solves have left that is of no use to this one."""
     # Of several trees that there could be a base of only one would be served, the last.
-    if problem.only_marked == 0 or problem.graph.large_tree < 0:
+    if problem.guess.only_marked == 0 or problem.graph.large_tree < 0:
         problem.scratch.base_tree = 0
     if have_factors == 0:
-        for tree in range(problem.factor_island.size):
-            problem.factor_island[tree] = 0
+        for tree in range(problem.hessian.factor_island.size):
+            problem.hessian.factor_island[tree] = 0
 
 
 @compiled
 def end_solve(problem: Table) -> None:
     """Clear what was said of this solve alone."""
-    problem.extrapolated = 0
-    problem.only_marked = 0
+    problem.guess.extrapolated = 0
+    problem.guess.only_marked = 0
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
@@ -521,7 +530,7 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
     ``NON_FINITE``.
     """
-    if problem.last_island != 0:
+    if problem.at_hand.last_island != 0:
         return solve_islands(_solve_any_island, problem, contacts, rows)
     begin_solve(problem, have_factors)
     worst = solve_islands(_solve_any_island, problem, contacts, rows)
@@ -532,17 +541,17 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
 def install_solver(problem: Table) -> None:
     """Compile the solver and put its entry points into a problem."""
     graph = problem.graph
-    problem.assemble = assemble.address
-    problem.factorize = factorize.address
-    problem.solve_factors = solve_factors.address
-    problem.line_search = line_search.address
+    problem.entries.assemble = assemble.address
+    problem.entries.factorize = factorize.address
+    problem.entries.solve_factors = solve_factors.address
+    problem.entries.line_search = line_search.address
     # Of robots only: it is large, and piles need not compile it.
     large = large_trees(graph)
     graph.large_tree = int(large[0]) if len(large) == 1 else -1
     # Threads do not share the work of bonds yet.
-    if graph.bonds > 0:
+    if graph.bonds.count > 0:
         install_particles(problem)
     elif graph.ntree >= FEWEST_TREES:
         install_divided(problem)
     if len(large) > 0:
-        problem.solve_in_contact_space = solve_in_contact_space.address
+        problem.entries.solve_in_contact_space = solve_in_contact_space.address

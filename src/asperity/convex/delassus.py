@@ -13,7 +13,8 @@ from asperity.compiled.calls import call_pp_status
 from asperity.convex.chain_cholesky import substitute_rows, subtract_block
 from asperity.convex.chains import path_chains
 from asperity.convex.hessian_assembly import add_rows, begin_tree
-from asperity.convex.problem import MOST_COORDINATES, UNCOUPLED
+from asperity.convex.problem import UNCOUPLED
+from asperity.convex.problem_layout import MOST_COORDINATES
 from asperity.convex.row_kernels import subtract_rows
 
 __all__ = ["STRIDE", "begin_contact_space", "follow_rows"]
@@ -65,28 +66,28 @@ def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> Non
     scratch = problem.scratch
     graph = problem.graph
     stride = 8 * graph.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
+    block = problem.hessian.factor.ctypes.data + 8 * graph.block_start[tree]
+    inverse = problem.hessian.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
     columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE + 8 * at
-    base = graph.chain_start[tree]
-    for chain in range(graph.chain_start[tree + 1] - 1, base - 1, -1):
+    base = graph.chains.start[tree]
+    for chain in range(graph.chains.start[tree + 1] - 1, base - 1, -1):
         if not mask >> (chain - base) & 1:
             continue
-        mask |= graph.chain_neighbours[chain]
-        first = graph.chain_first[chain]
-        n = graph.chain_size[chain]
+        mask |= graph.chains.neighbours[chain]
+        first = graph.chains.first[chain]
+        n = graph.chains.size[chain]
         rows = block + first * stride
         own = columns + first * STRIDE
         substitute_rows(rows + 8 * first, stride, n, inverse + 8 * first, own, STRIDE, width)
-        spans = graph.span_start[chain]
-        for s in range(spans, spans + graph.fill_spans[chain]):
-            to = graph.fill_span[s, 0]
+        spans = graph.chains.span_start[chain]
+        for s in range(spans, spans + graph.chains.fill_spans[chain]):
+            to = graph.chains.fill_span[s, 0]
             subtract_block(
                 columns + to * STRIDE,
                 STRIDE,
                 rows + 8 * to,
                 stride,
-                graph.fill_span[s, 1],
+                graph.chains.fill_span[s, 1],
                 own,
                 STRIDE,
                 width,
@@ -128,12 +129,12 @@ def _clear_columns(scratch: Table, first: int, last: int) -> None:
 @compiled
 def _factorize_base(problem: Table, rows: Table) -> bool:
     """Factorize the trees' matrices: without contacts nothing couples them."""
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = problem.graph.island_tree[index]
         begin_tree(problem, tree)
-        problem.factor_island[tree] = 0
-    add_rows(problem, rows, problem.first_row, problem.last_row)
-    return call_pp_status(problem.factorize, problem, UNCOUPLED) != 0
+        problem.hessian.factor_island[tree] = 0
+    add_rows(problem, rows, problem.at_hand.first_row, problem.at_hand.last_row)
+    return call_pp_status(problem.entries.factorize, problem, UNCOUPLED) != 0
 
 
 @compiled
@@ -144,25 +145,25 @@ def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
     scratch.base_tree = 0
     if not _factorize_base(problem, rows):
         return False
-    problem.factorizations += 1
-    scratch.base_tree = graph.island_tree[problem.first_tree] + 1
+    problem.counts.factorizations += 1
+    scratch.base_tree = graph.island_tree[problem.at_hand.first_tree] + 1
     size = 0
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         scratch.response_start[tree] = size
         scratch.response_chains[tree] = 0
         size += graph.tree_size[tree]
     scratch.response_rows = size
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_base[i] = problem.row_curvature[i]
-        problem.row_coordinate[i] = -1
-    count = 3 * (problem.last_contact - problem.first_contact)
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        problem.hessian.row_base[i] = problem.iterate.row_curvature[i]
+        problem.hessian.row_coordinate[i] = -1
+    count = 3 * (problem.at_hand.last_contact - problem.at_hand.first_contact)
     scratch.coordinates = count
     if count > 0:
         _clear_columns(scratch, 0, count)
-        for i in range(problem.first_contact, problem.last_contact):
-            _fill_contact(problem, contacts, i, 3 * (i - problem.first_contact))
-        for index in range(problem.first_tree, problem.last_tree):
+        for i in range(problem.at_hand.first_contact, problem.at_hand.last_contact):
+            _fill_contact(problem, contacts, i, 3 * (i - problem.at_hand.first_contact))
+        for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
             tree = graph.island_tree[index]
             _eliminate(problem, tree, 0, count, scratch.response_chains[tree])
         _extend_delassus(scratch, 0)
@@ -175,8 +176,11 @@ def follow_rows(problem: Table, rows: Table) -> bool:
     graph = problem.graph
     scratch = problem.scratch
     first = scratch.coordinates
-    for i in range(problem.first_row, problem.last_row):
-        if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        if (
+            problem.iterate.row_curvature[i] == problem.hessian.row_base[i]
+            or problem.hessian.row_coordinate[i] >= 0
+        ):
             continue
         at = scratch.coordinates
         if at == MOST_COORDINATES:
@@ -189,9 +193,9 @@ def follow_rows(problem: Table, rows: Table) -> bool:
         for e in range(rows.start[r, 0], rows.start[r, 2]):
             dof = rows.dof[e]
             scratch.response[dof + shift, at] = rows.jacobian[e]
-            mask |= 1 << graph.dof_chain[dof]
+            mask |= 1 << graph.chains.of_dof[dof]
         _eliminate(problem, tree, at, 1, mask)
-        problem.row_coordinate[i] = at
+        problem.hessian.row_coordinate[i] = at
         scratch.coordinates = at + 1
     if scratch.coordinates > first:
         _extend_delassus(scratch, first)

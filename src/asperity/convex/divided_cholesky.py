@@ -41,12 +41,12 @@ _LOOKS = 2000
 @compiled
 def _wait_for(problem: Table, tree: int) -> None:
     """Wait until a tree's column is there."""
-    flag = problem.column_done.ctypes.data + 8 * tree
+    flag = problem.division.column_done.ctypes.data + 8 * tree
     looks = 0
-    while atomic_load(flag) != problem.factorization:
+    while atomic_load(flag) != problem.division.factorization:
         looks += 1
         if looks > _LOOKS:
-            call_p_status(TEAM.at(problem.team).give_way, 0)
+            call_p_status(TEAM.at(problem.division.team).give_way, 0)
             looks = 0
 
 
@@ -59,13 +59,13 @@ def _compute_column(problem: Table, tree: int, fills: bool) -> bool:
     graph = problem.graph
     if fills:
         add_pairs_of_tree(problem, tree)
-    factor = problem.factor
-    coupling = problem.coupling
+    factor = problem.hessian.factor
+    coupling = problem.hessian.coupling
     m = graph.tree_size[tree]
-    begin = graph.source_start[tree]
-    for k in range(begin, begin + graph.source_size[tree]):
-        source = graph.source_tree[k]
-        entry = graph.source_entry[k]
+    begin = graph.divided.source_start[tree]
+    for k in range(begin, begin + graph.divided.source_size[tree]):
+        source = graph.divided.source_tree[k]
+        entry = graph.divided.source_entry[k]
         _wait_for(problem, source)
         a = graph.entry_block[entry]
         downdate(problem, source, a, m, a, m, factor, graph.block_start[tree])
@@ -80,7 +80,9 @@ def _compute_column(problem: Table, tree: int, fills: bool) -> bool:
             downdate(problem, source, a, m, b, p, coupling, graph.entry_block[target])
     whole = factorize_tree(problem, tree, graph.column_size[tree])
     # Also if it failed: others wait for it.
-    atomic_store(problem.column_done.ctypes.data + 8 * tree, problem.factorization)
+    atomic_store(
+        problem.division.column_done.ctypes.data + 8 * tree, problem.division.factorization
+    )
     return whole
 
 
@@ -88,12 +90,12 @@ def _compute_column(problem: Table, tree: int, fills: bool) -> bool:
 def factorize_item(problem: Table, item: int, fills: bool) -> int:
     """Factorize a part, or one column of what parts hang on; returns 1 if that fails."""
     graph = problem.graph
-    parts = problem.last_part - problem.first_part
+    parts = problem.at_hand.last_part - problem.at_hand.first_part
     if item < parts:
-        first = graph.part_first[problem.first_part + item]
-        last = graph.part_last[problem.first_part + item]
+        first = graph.divided.part_first[problem.at_hand.first_part + item]
+        last = graph.divided.part_last[problem.at_hand.first_part + item]
     else:
-        first = graph.part_last[problem.last_part - 1] + item - parts
+        first = graph.divided.part_last[problem.at_hand.last_part - 1] + item - parts
         last = first + 1
     code = 0
     for index in range(first, last):
@@ -108,9 +110,11 @@ def factorize_divided(problem: Table, filled: int) -> int:
 
     ``filled`` is `ASSEMBLED` or `PAIRS`.
     """
-    problem.factorization += 1
-    parts = problem.last_part - problem.first_part
-    columns = problem.last_tree - problem.graph.part_last[problem.last_part - 1]
+    problem.division.factorization += 1
+    parts = problem.at_hand.last_part - problem.at_hand.first_part
+    columns = (
+        problem.at_hand.last_tree - problem.graph.divided.part_last[problem.at_hand.last_part - 1]
+    )
     phase = FILL_AND_FACTORIZE if filled == PAIRS else FACTORIZE
     return 1 - in_order(problem, phase, parts + columns)
 
@@ -119,41 +123,41 @@ def factorize_divided(problem: Table, filled: int) -> int:
 def forward_part(problem: Table, part: int) -> None:
     """x = L⁻¹ x for a part."""
     graph = problem.graph
-    _forward(problem, graph.part_first[part], graph.part_last[part])
+    _forward(problem, graph.divided.part_first[part], graph.divided.part_last[part])
 
 
 @compiled
 def _forward(problem: Table, first: int, last: int) -> None:
     graph = problem.graph
-    x = problem.direction
+    x = problem.iterate.direction
     for index in range(first, last):
         tree = graph.island_tree[index]
-        begin = graph.source_start[tree]
-        for k in range(begin, begin + graph.source_size[tree]):
-            push(problem, graph.source_tree[k], graph.source_entry[k], tree, x)
+        begin = graph.divided.source_start[tree]
+        for k in range(begin, begin + graph.divided.source_size[tree]):
+            push(problem, graph.divided.source_tree[k], graph.divided.source_entry[k], tree, x)
         forward_tree(problem, tree, x)
 
 
 @compiled
 def _backward(problem: Table, first: int, last: int) -> None:
     for index in range(last - 1, first - 1, -1):
-        backward_column(problem, problem.graph.island_tree[index], problem.direction)
+        backward_column(problem, problem.graph.island_tree[index], problem.iterate.direction)
 
 
 @compiled
 def backward_part(problem: Table, part: int) -> None:
     """x = L⁻ᵀ x for a part, after what it hangs on."""
     graph = problem.graph
-    _backward(problem, graph.part_first[part], graph.part_last[part])
+    _backward(problem, graph.divided.part_first[part], graph.divided.part_last[part])
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_divided(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
-    parts = problem.last_part - problem.first_part
-    above = problem.graph.part_last[problem.last_part - 1]
+    parts = problem.at_hand.last_part - problem.at_hand.first_part
+    above = problem.graph.divided.part_last[problem.at_hand.last_part - 1]
     share_phase(problem, FORWARD, parts)
-    _forward(problem, above, problem.last_tree)
-    _backward(problem, above, problem.last_tree)
+    _forward(problem, above, problem.at_hand.last_tree)
+    _backward(problem, above, problem.at_hand.last_tree)
     share_phase(problem, BACKWARD, parts)
     return 0

@@ -63,55 +63,58 @@ _PARTS = 4
 @compiled
 def is_divided(problem: Table) -> bool:
     """Whether the island at hand is divided."""
-    return problem.last_part > problem.first_part
+    return problem.at_hand.last_part > problem.at_hand.first_part
 
 
 @compiled
 def only_pairs(problem: Table) -> bool:
     """Whether the island has nothing but contacts of free bodies."""
     graph = problem.graph
-    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
-    return graph.island_mixed[island] == 0 and problem.first_row == problem.last_row
+    island = graph.component[graph.ntree + graph.island_tree[problem.at_hand.first_tree]]
+    return (
+        graph.divided.island_mixed[island] == 0
+        and problem.at_hand.first_row == problem.at_hand.last_row
+    )
 
 
 @compiled
 def tree_blocks(problem: Table) -> int:
     """Blocks of the island's trees."""
-    return (problem.last_tree - problem.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
+    return (problem.at_hand.last_tree - problem.at_hand.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
 
 
 @compiled
 def share_phase(problem: Table, phase: int, items: int) -> int:
     """Do a phase for all of its items, in any order; returns the largest code."""
     # By address: nothing of it is to make the solves of small islands longer.
-    return call_pppn_status(problem.share_phase, problem, phase, items, 0)
+    return call_pppn_status(problem.entries.share_phase, problem, phase, items, 0)
 
 
 @compiled
 def in_order(problem: Table, phase: int, items: int) -> int:
     """Do a phase whose items are begun one by one, from the first to the last."""
-    problem.phase = phase
-    problem.phase_items = items
-    problem.phase_parts = items
-    if problem.team == 0:
-        problem.phase_parts = 1
-        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
-    team = TEAM.at(problem.team)
-    return call_pppn_status(team.share, team, problem.do_phase, problem, items)
+    problem.division.phase = phase
+    problem.division.phase_items = items
+    problem.division.phase_parts = items
+    if problem.division.team == 0:
+        problem.division.phase_parts = 1
+        return call_pppn_status(problem.entries.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(problem.division.team)
+    return call_pppn_status(team.share, team, problem.entries.do_phase, problem, items)
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
 def share_items(problem: Table, phase: int, items: int, _unused: int) -> int:
     """Do `share_phase`."""
-    problem.phase = phase
-    problem.phase_items = items
-    if problem.team == 0:
-        problem.phase_parts = 1
-        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
-    team = TEAM.at(problem.team)
+    problem.division.phase = phase
+    problem.division.phase_items = items
+    if problem.division.team == 0:
+        problem.division.phase_parts = 1
+        return call_pppn_status(problem.entries.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(problem.division.team)
     parts = min(items, _PARTS * team.threads)
-    problem.phase_parts = parts
-    return call_pppn_status(team.share, team, problem.do_phase, problem, parts)
+    problem.division.phase_parts = parts
+    return call_pppn_status(team.share, team, problem.entries.do_phase, problem, parts)
 
 
 @compiled
@@ -122,8 +125,8 @@ def chunk_sum(problem: Table, which: int) -> float:
     search has looked last, and what a law's numbers and their disagreement amount to (4, 5).
     """
     total = 0.0
-    for chunk in range(problem.first_chunk, problem.last_chunk):
-        total += problem.chunk_sum[chunk, which]
+    for chunk in range(problem.at_hand.first_chunk, problem.at_hand.last_chunk):
+        total += problem.division.chunk_sum[chunk, which]
     return total
 
 
@@ -136,5 +139,5 @@ def block_sum(problem: Table, which: int) -> float:
     """
     total = 0.0
     for block in range(tree_blocks(problem)):
-        total += problem.block_sum[block, which]
+        total += problem.division.block_sum[block, which]
     return total

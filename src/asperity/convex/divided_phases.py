@@ -68,10 +68,10 @@ def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> float:
         return _gradient_of_body(problem, contacts, tree, start)
     norm = 0.0
     for i in range(start, start + graph.tree_size[tree]):
-        value = problem.product[i] - problem.rhs[i]
-        problem.gradient[i] = value
-        problem.direction[i] = -value
-        norm += value * value * problem.mass_inverse_diagonal[i]
+        value = problem.iterate.product[i] - problem.smooth.rhs[i]
+        problem.iterate.gradient[i] = value
+        problem.iterate.direction[i] = -value
+        norm += value * value * problem.smooth.mass_inverse_diagonal[i]
     return norm
 
 
@@ -79,12 +79,12 @@ def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> float:
 def _gradient_of_body(problem: Table, contacts: Table, tree: int, start: int) -> float:
     graph = problem.graph
     a = b = c = d = e = f = 0.0
-    for k in range(graph.tree_pair_start[tree], graph.tree_pair_start[tree + 1]):
-        pair = graph.tree_pair[k]
-        on_b = graph.pair_tree[pair, 1] == tree
+    for k in range(graph.divided.tree_pair_start[tree], graph.divided.tree_pair_start[tree + 1]):
+        pair = graph.divided.tree_pair[k]
+        on_b = graph.divided.pair_tree[pair, 1] == tree
         arm = contacts.arm_b if on_b else contacts.arm_a
         sign = -1.0 if on_b else 1.0
-        for i in range(graph.pair_contact[pair, 0], graph.pair_contact[pair, 1]):
+        for i in range(graph.divided.pair_contact[pair, 0], graph.divided.pair_contact[pair, 1]):
             x, y, z = impulse_in_world(problem, contacts, i, sign)
             at = graph.contact[i]
             a += arm[at, 1] * z - arm[at, 2] * y
@@ -108,30 +108,30 @@ def _gradient_of_body(problem: Table, contacts: Table, tree: int, start: int) ->
 
 @inlined
 def _set_gradient(problem: Table, i: int, impulse: float) -> float:
-    value = problem.product[i] - problem.rhs[i] + impulse
-    problem.gradient[i] = value
-    problem.direction[i] = -value
-    return value * value * problem.mass_inverse_diagonal[i]
+    value = problem.iterate.product[i] - problem.smooth.rhs[i] + impulse
+    problem.iterate.gradient[i] = value
+    problem.iterate.direction[i] = -value
+    return value * value * problem.smooth.mass_inverse_diagonal[i]
 
 
 @compiled
 def _look_along(problem: Table, own: Table, chunk: int, alpha: float) -> None:
     graph = problem.graph
-    first = graph.chunk_contact[chunk, 0]
-    last = graph.chunk_contact[chunk, 1]
+    first = graph.divided.chunk_contact[chunk, 0]
+    last = graph.divided.chunk_contact[chunk, 1]
     slope, curvature = along_contacts(own, first, last, alpha)
-    problem.chunk_sum[chunk, 1] = slope
-    problem.chunk_sum[chunk, 2] = curvature
+    problem.division.chunk_sum[chunk, 1] = slope
+    problem.division.chunk_sum[chunk, 2] = curvature
 
 
 @inlined
 def _terms_of_direction(problem: Table, i: int) -> tuple[float, float, float, float]:
-    p = problem.direction[i]
+    p = problem.iterate.direction[i]
     return (
-        problem.gradient[i] * p,
-        problem.mass_diagonal[i] * p * p,
-        p * (problem.product[i] - problem.rhs[i]),
-        p * problem.direction_product[i],
+        problem.iterate.gradient[i] * p,
+        problem.smooth.mass_diagonal[i] * p * p,
+        p * (problem.iterate.product[i] - problem.smooth.rhs[i]),
+        p * problem.iterate.direction_product[i],
     )
 
 
@@ -158,22 +158,22 @@ def _sum_direction(problem: Table, first: int, last: int, block: int) -> None:
             norm += b
             smooth_slope += c
             smooth_curvature += d
-    problem.block_sum[block, 0] = slope
-    problem.block_sum[block, 1] = norm
-    problem.block_sum[block, 2] = smooth_slope
-    problem.block_sum[block, 3] = smooth_curvature
+    problem.division.block_sum[block, 0] = slope
+    problem.division.block_sum[block, 1] = norm
+    problem.division.block_sum[block, 2] = smooth_slope
+    problem.division.block_sum[block, 3] = smooth_curvature
 
 
 @compiled
 def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: int) -> None:
     graph = problem.graph
-    first = graph.chunk_contact[chunk, 0]
-    last = graph.chunk_contact[chunk, 1]
-    alpha = problem.phase_share
+    first = graph.divided.chunk_contact[chunk, 0]
+    last = graph.divided.chunk_contact[chunk, 1]
+    alpha = problem.division.phase_share
     if phase == EVALUATE:
-        problem.chunk_sum[chunk, 0] = evaluate_contacts(own, first, last)
+        problem.division.chunk_sum[chunk, 0] = evaluate_contacts(own, first, last)
     elif phase == SUM_PAIRS:
-        pairs = graph.chunk_pair
+        pairs = graph.divided.chunk_pair
         sum_pairs(problem, contacts, pairs[chunk, 0], pairs[chunk, 1])
     elif phase == PREPARE:
         contact_velocities(
@@ -181,11 +181,11 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             contacts,
             first,
             last,
-            problem.direction,
-            problem.dv1,
-            problem.dv2,
-            problem.dvn,
-            problem.turn_change,
+            problem.iterate.direction,
+            problem.iterate.dv1,
+            problem.iterate.dv2,
+            problem.iterate.dvn,
+            problem.iterate.turn_change,
         )
         if problem.options.line_search_method == EXACT:
             # Where line searches look first.
@@ -193,21 +193,21 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
     elif phase == ALONG:
         _look_along(problem, own, chunk, alpha)
     elif phase == COST:
-        problem.chunk_sum[chunk, 3] = contact_cost_along(own, first, last, alpha)
+        problem.division.chunk_sum[chunk, 3] = contact_cost_along(own, first, last, alpha)
     elif phase == STEP:
         for i in range(first, last):
-            problem.v1[i] += alpha * problem.dv1[i]
-            problem.v2[i] += alpha * problem.dv2[i]
-            problem.vn[i] += alpha * problem.dvn[i]
+            problem.iterate.v1[i] += alpha * problem.iterate.dv1[i]
+            problem.iterate.v2[i] += alpha * problem.iterate.dv2[i]
+            problem.iterate.vn[i] += alpha * problem.iterate.dvn[i]
         if graph.ellipsoids != 0:
             move_turns(problem, first, last, alpha)
         update_estimates(own, first, last, alpha)
     elif phase == DISAGREEMENT:
         measure_disagreement(own, contacts, first, last, alpha == 1.0)
-        problem.chunk_sum[chunk, 4] = own.bounds_square
-        problem.chunk_sum[chunk, 5] = own.changes_square
+        problem.division.chunk_sum[chunk, 4] = own.newton.bounds_square
+        problem.division.chunk_sum[chunk, 5] = own.newton.changes_square
     elif phase == SETTLE:
-        own.changes = problem.changes
+        own.newton.changes = problem.newton.changes
         change_numbers(own, contacts, first, last, alpha == 1.0)
 
 
@@ -218,23 +218,23 @@ def _move_tree(problem: Table, tree: int, alpha: float) -> None:
     if graph.tree_size[tree] == 6:
         for k in range(6):
             i = start + k
-            problem.velocity[i] += alpha * problem.direction[i]
-            problem.product[i] += alpha * problem.direction_product[i]
+            problem.iterate.velocity[i] += alpha * problem.iterate.direction[i]
+            problem.iterate.product[i] += alpha * problem.iterate.direction_product[i]
         return
     for i in range(start, start + graph.tree_size[tree]):
-        problem.velocity[i] += alpha * problem.direction[i]
-        problem.product[i] += alpha * problem.direction_product[i]
+        problem.iterate.velocity[i] += alpha * problem.iterate.direction[i]
+        problem.iterate.product[i] += alpha * problem.iterate.direction_product[i]
 
 
 @compiled
 def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
-    first = problem.first_tree + TREE_BLOCK * block
-    last = min(first + TREE_BLOCK, problem.last_tree)
+    first = problem.at_hand.first_tree + TREE_BLOCK * block
+    last = min(first + TREE_BLOCK, problem.at_hand.last_tree)
     if phase == PREPARE:
-        multiply(problem, first, last, problem.direction, problem.direction_product)
+        multiply(problem, first, last, problem.iterate.direction, problem.iterate.direction_product)
         _sum_direction(problem, first, last, block)
         return
-    alpha = problem.phase_share
+    alpha = problem.division.phase_share
     norm = 0.0
     for index in range(first, last):
         tree = problem.graph.island_tree[index]
@@ -245,38 +245,38 @@ def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
         elif phase == STEP:
             _move_tree(problem, tree, alpha)
     if phase == GRADIENT:
-        problem.block_sum[block, 4] = norm
+        problem.division.block_sum[block, 4] = norm
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
 def do_phase(problem: Table, part: int, member: int, _unused: int) -> int:
     """Do some items of the phase at hand; returns 1 if the factorization of one has failed."""
-    phase = problem.phase
-    items = problem.phase_items
-    first = part * items // problem.phase_parts
-    last = (part + 1) * items // problem.phase_parts
+    phase = problem.division.phase
+    items = problem.division.phase_items
+    first = part * items // problem.division.phase_parts
+    last = (part + 1) * items // problem.division.phase_parts
     code = 0
     if phase in (FACTORIZE, FILL_AND_FACTORIZE):
         for item in range(first, last):
             # Teams begin parts from the last to the first.
-            turned = item if problem.team == 0 else items - 1 - item
+            turned = item if problem.division.team == 0 else items - 1 - item
             code = max(code, factorize_item(problem, turned, phase == FILL_AND_FACTORIZE))
         return code
     if phase in (FORWARD, BACKWARD):
-        for item in range(problem.first_part + first, problem.first_part + last):
+        for item in range(problem.at_hand.first_part + first, problem.at_hand.first_part + last):
             if phase == FORWARD:
                 forward_part(problem, item)
             else:
                 backward_part(problem, item)
         return 0
-    own = PROBLEM.at(problem.members[member])
-    contacts = CONTACT_SET.at(problem.phase_contacts)
+    own = PROBLEM.at(problem.division.members[member])
+    contacts = CONTACT_SET.at(problem.division.phase_contacts)
     chunks = 0
     if phase not in (GRADIENT, ADD_PAIRS):
-        chunks = problem.last_chunk - problem.first_chunk
+        chunks = problem.at_hand.last_chunk - problem.at_hand.first_chunk
     for item in range(first, last):
         if item < chunks:
-            _do_chunk(problem, own, contacts, phase, problem.first_chunk + item)
+            _do_chunk(problem, own, contacts, phase, problem.at_hand.first_chunk + item)
         else:
             _do_block(problem, contacts, phase, item - chunks)
     return 0
@@ -288,9 +288,9 @@ DIVIDED_KERNELS = (share_items, do_phase, assemble_divided, factorize_divided, s
 
 def install_divided(problem: Table) -> None:
     """Compile `DIVIDED_KERNELS`, and let islands of many trees be divided."""
-    problem.share_phase = share_items.address
-    problem.do_phase = do_phase.address
-    problem.assemble_divided = assemble_divided.address
-    problem.factorize_divided = factorize_divided.address
-    problem.solve_divided = solve_divided.address
-    problem.graph.fewest_divided = FEWEST_TREES
+    problem.entries.share_phase = share_items.address
+    problem.entries.do_phase = do_phase.address
+    problem.entries.assemble_divided = assemble_divided.address
+    problem.entries.factorize_divided = factorize_divided.address
+    problem.entries.solve_divided = solve_divided.address
+    problem.graph.divided.fewest_trees = FEWEST_TREES

@@ -32,8 +32,8 @@ def weigh(graph: Table, tree: int) -> None:
         width += graph.tree_size[other]
         if parent < 0 or graph.position[other] < graph.position[parent]:
             parent = other
-    graph.elimination_parent[tree] = parent
-    graph.elimination_work[tree] = 1.0 * own * width * width
+    graph.divided.elimination_parent[tree] = parent
+    graph.divided.elimination_work[tree] = 1.0 * own * width * width
 
 
 @compiled
@@ -43,8 +43,8 @@ def _number_parts(graph: Table, first: int, last: int, parts: int) -> int:
     Returns how many parts there are then.
     """
     order = graph.order
-    parent = graph.elimination_parent
-    work = graph.elimination_work
+    parent = graph.divided.elimination_parent
+    work = graph.divided.elimination_work
     total = 0.0
     for step in range(first, last):
         tree = order[step]
@@ -66,14 +66,14 @@ def _number_parts(graph: Table, first: int, last: int, parts: int) -> int:
             parts += 1
             filled = 0.0
         filled += work[tree]
-        graph.tree_part[tree] = parts - 1
+        graph.divided.tree_part[tree] = parts - 1
     for step in range(last - 1, first - 1, -1):
         tree = order[step]
         above = parent[tree]
         if work[tree] > largest:
-            graph.tree_part[tree] = -1
+            graph.divided.tree_part[tree] = -1
         elif above >= 0 and work[above] <= largest:
-            graph.tree_part[tree] = graph.tree_part[above]
+            graph.divided.tree_part[tree] = graph.divided.tree_part[above]
     return parts
 
 
@@ -90,14 +90,14 @@ def order_by_parts(graph: Table, first: int, last: int, parts: int) -> int:
     for part in range(before, parts + 1):
         wanted = part if part < parts else -1
         if part < parts:
-            graph.part_first[part] = place
+            graph.divided.part_first[part] = place
         for step in range(first, last):
             tree = order[step]
-            if graph.tree_part[tree] == wanted:
+            if graph.divided.tree_part[tree] == wanted:
                 graph.neighbours[place - first] = tree
                 place += 1
         if part < parts:
-            graph.part_last[part] = place
+            graph.divided.part_last[part] = place
     for step in range(first, last):
         tree = graph.neighbours[step - first]
         order[step] = tree
@@ -110,25 +110,25 @@ def list_sources(graph: Table, first: int, last: int, begin: int) -> int:
     """List the couplings of an island's trees by the later tree; where the list then ends."""
     order = graph.order
     for step in range(first, last):
-        graph.source_size[order[step]] = 0
+        graph.divided.source_size[order[step]] = 0
     for step in range(first, last):
         start = graph.column_start[order[step]]
         for entry in range(start, start + graph.column_size[order[step]]):
-            graph.source_size[graph.entry_tree[entry]] += 1
+            graph.divided.source_size[graph.entry_tree[entry]] += 1
     for step in range(first, last):
         tree = order[step]
-        graph.source_start[tree] = begin
-        begin += graph.source_size[tree]
-        graph.source_size[tree] = 0
+        graph.divided.source_start[tree] = begin
+        begin += graph.divided.source_size[tree]
+        graph.divided.source_size[tree] = 0
     for step in range(first, last):
         tree = order[step]
         start = graph.column_start[tree]
         for entry in range(start, start + graph.column_size[tree]):
             other = graph.entry_tree[entry]
-            at = graph.source_start[other] + graph.source_size[other]
-            graph.source_tree[at] = tree
-            graph.source_entry[at] = entry
-            graph.source_size[other] += 1
+            at = graph.divided.source_start[other] + graph.divided.source_size[other]
+            graph.divided.source_tree[at] = tree
+            graph.divided.source_entry[at] = entry
+            graph.divided.source_size[other] += 1
     return begin
 
 
@@ -147,7 +147,7 @@ def _list_pairs_of(graph: Table, contacts: Table, k: int, pairs: int, chunks: in
     link = contacts.link
     i = graph.island_contact_start[k]
     end = graph.island_contact_start[k + 1]
-    graph.island_mixed[k] = 0
+    graph.divided.island_mixed[k] = 0
     begun = i
     begun_pair = pairs
     while i < end:
@@ -160,43 +160,43 @@ def _list_pairs_of(graph: Table, contacts: Table, k: int, pairs: int, chunks: in
             if link[c, 0] != a or link[c, 1] != b:
                 break
             i += 1
-        graph.pair_contact[pairs, 0] = first
-        graph.pair_contact[pairs, 1] = i
+        graph.divided.pair_contact[pairs, 0] = first
+        graph.divided.pair_contact[pairs, 1] = i
         tree_a = _free_body(graph, contacts, a)
         tree_b = _free_body(graph, contacts, b)
         if NOT_FREE in (tree_a, tree_b) or tree_a == tree_b:
             tree_a = NOT_FREE
             tree_b = NOT_FREE
-            graph.island_mixed[k] += 1
-        graph.pair_tree[pairs, 0] = tree_a
-        graph.pair_tree[pairs, 1] = tree_b
+            graph.divided.island_mixed[k] += 1
+        graph.divided.pair_tree[pairs, 0] = tree_a
+        graph.divided.pair_tree[pairs, 1] = tree_b
         if tree_a >= 0 and tree_b >= 0:
-            graph.pair_block[pairs] = block_of(graph, tree_a, tree_b)
+            graph.divided.pair_block[pairs] = block_of(graph, tree_a, tree_b)
         if tree_a >= 0:
-            graph.tree_pair_start[tree_a + 2] += 1
+            graph.divided.tree_pair_start[tree_a + 2] += 1
         if tree_b >= 0:
-            graph.tree_pair_start[tree_b + 2] += 1
+            graph.divided.tree_pair_start[tree_b + 2] += 1
         pairs += 1
         if i - begun >= MOST_CHUNK or i == end:
-            graph.chunk_contact[chunks, 0] = begun
-            graph.chunk_contact[chunks, 1] = i
-            graph.chunk_pair[chunks, 0] = begun_pair
-            graph.chunk_pair[chunks, 1] = pairs
+            graph.divided.chunk_contact[chunks, 0] = begun
+            graph.divided.chunk_contact[chunks, 1] = i
+            graph.divided.chunk_pair[chunks, 0] = begun_pair
+            graph.divided.chunk_pair[chunks, 1] = pairs
             chunks += 1
             begun = i
             begun_pair = pairs
-    graph.island_chunk_start[k + 1] = chunks
+    graph.divided.island_chunk_start[k + 1] = chunks
     return pairs
 
 
 @compiled
 def list_pairs(graph: Table, contacts: Table) -> None:
     """List pairs and chunks of contacts of all divided islands, and the pairs of free bodies."""
-    part = graph.island_part_start
-    chunk = graph.island_chunk_start
+    part = graph.divided.island_part_start
+    chunk = graph.divided.island_chunk_start
     if part[graph.islands] == 0:
         return
-    start = graph.tree_pair_start
+    start = graph.divided.tree_pair_start
     for tree in range(graph.ntree + 2):
         start[tree] = 0
     chunk[0] = 0
@@ -209,7 +209,7 @@ def list_pairs(graph: Table, contacts: Table) -> None:
         start[tree] += start[tree - 1]
     for pair in range(pairs):
         for side in range(2):
-            tree = graph.pair_tree[pair, side]
+            tree = graph.divided.pair_tree[pair, side]
             if tree >= 0:
-                graph.tree_pair[start[tree + 1]] = pair
+                graph.divided.tree_pair[start[tree + 1]] = pair
                 start[tree + 1] += 1

@@ -66,15 +66,15 @@ def fill_turns(
 @inlined
 def slip_square(problem: Table, i: int, alpha: float) -> float:
     """‖u‖² at ``v + α Δv``, with α = 0 now."""
-    x = problem.v1[i]
-    y = problem.v2[i]
+    x = problem.iterate.v1[i]
+    y = problem.iterate.v2[i]
     if alpha != 0.0:
-        x += alpha * problem.dv1[i]
-        y += alpha * problem.dv2[i]
+        x += alpha * problem.iterate.dv1[i]
+        y += alpha * problem.iterate.dv2[i]
     square = x * x + y * y
     if problem.graph.ellipsoids != 0:
         for k in range(3):
-            z = problem.turn[i, k] + alpha * problem.turn_change[i, k]
+            z = problem.iterate.turn[i, k] + alpha * problem.iterate.turn_change[i, k]
             square += z * z
     return square
 
@@ -82,16 +82,16 @@ def slip_square(problem: Table, i: int, alpha: float) -> float:
 @compiled
 def scaled_slip(problem: Table, i: int, alpha: float) -> tuple[float, float, float]:
     """‖u‖ at ``v + α Δv``, and the parts of Δu along u there and across."""
-    dx = problem.dv1[i]
-    dy = problem.dv2[i]
-    x = problem.v1[i] + alpha * dx
-    y = problem.v2[i] + alpha * dy
+    dx = problem.iterate.dv1[i]
+    dy = problem.iterate.dv2[i]
+    x = problem.iterate.v1[i] + alpha * dx
+    y = problem.iterate.v2[i] + alpha * dy
     square = x * x + y * y
     along = x * dx + y * dy
     change = dx * dx + dy * dy
     for k in range(3):
-        dz = problem.turn_change[i, k]
-        z = problem.turn[i, k] + alpha * dz
+        dz = problem.iterate.turn_change[i, k]
+        z = problem.iterate.turn[i, k] + alpha * dz
         square += z * z
         along += z * dz
         change += dz * dz
@@ -108,23 +108,23 @@ def spread_response(
 ) -> None:
     """Fill an ellipsoidal contact's impulses and curvatures from those in the plane of its slip."""
     inverse = 1.0 / slip if slip > 0.0 else 0.0
-    u = problem.slip_direction[i]
-    u[0] = problem.v1[i] * inverse
-    u[1] = problem.v2[i] * inverse
-    problem.g1[i] = impulse * u[0]
-    problem.g2[i] = impulse * u[1]
+    u = problem.iterate.slip_direction[i]
+    u[0] = problem.iterate.v1[i] * inverse
+    u[1] = problem.iterate.v2[i] * inverse
+    problem.iterate.g1[i] = impulse * u[0]
+    problem.iterate.g2[i] = impulse * u[1]
     for k in range(3):
-        u[2 + k] = problem.turn[i, k] * inverse
-        problem.turn_impulse[i, k] = impulse * u[2 + k]
+        u[2 + k] = problem.iterate.turn[i, k] * inverse
+        problem.iterate.turn_impulse[i, k] = impulse * u[2 + k]
     more = along - across
-    problem.slip_curvature[i, 0] = across
-    problem.slip_curvature[i, 1] = more
-    problem.slip_curvature[i, 2] = normal
-    problem.h11[i] = across + more * u[0] * u[0]
-    problem.h12[i] = more * u[0] * u[1]
-    problem.h22[i] = across + more * u[1] * u[1]
-    problem.h1n[i] = normal * u[0]
-    problem.h2n[i] = normal * u[1]
+    problem.iterate.slip_curvature[i, 0] = across
+    problem.iterate.slip_curvature[i, 1] = more
+    problem.iterate.slip_curvature[i, 2] = normal
+    problem.iterate.h11[i] = across + more * u[0] * u[0]
+    problem.iterate.h12[i] = more * u[0] * u[1]
+    problem.iterate.h22[i] = across + more * u[1] * u[1]
+    problem.iterate.h1n[i] = normal * u[0]
+    problem.iterate.h2n[i] = normal * u[1]
 
 
 @compiled
@@ -132,7 +132,7 @@ def move_turns(problem: Table, first: int, last: int, alpha: float) -> None:
     """Let the turning follow a step α along the prepared direction."""
     for i in range(first, last):
         for k in range(3):
-            problem.turn[i, k] += alpha * problem.turn_change[i, k]
+            problem.iterate.turn[i, k] += alpha * problem.iterate.turn_change[i, k]
 
 
 @compiled
@@ -143,9 +143,9 @@ def turn_impulse_in_world(
     c = problem.graph.contact[i]
     frame = contacts.frame
     scale = contacts.slip_scale
-    r = sign * scale[c, 1] * problem.turn_impulse[i, 0]
-    s = sign * scale[c, 2] * problem.turn_impulse[i, 1]
-    t = sign * scale[c, 3] * problem.turn_impulse[i, 2]
+    r = sign * scale[c, 1] * problem.iterate.turn_impulse[i, 0]
+    s = sign * scale[c, 2] * problem.iterate.turn_impulse[i, 1]
+    t = sign * scale[c, 3] * problem.iterate.turn_impulse[i, 2]
     return (
         frame[c, 0] * r + frame[c, 3] * s + frame[c, 6] * t,
         frame[c, 1] * r + frame[c, 4] * s + frame[c, 7] * t,
@@ -200,7 +200,7 @@ def slip_row(problem: Table, contacts: Table, i: int, arm: np.ndarray) -> Six:
     c = problem.graph.contact[i]
     s = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(5):
-        u = problem.slip_direction[i, k]
+        u = problem.iterate.slip_direction[i, k]
         e = contact_row(contacts, c, arm, k)
         s = (
             s[0] + u * e[0],
@@ -257,7 +257,7 @@ def ellipsoid_hessian(
 ) -> tuple[Six, Nine, Six]:
     """`asperity.convex.spatial_hessian.spatial_hessian` of an ellipsoidal contact: (G, Q, P)."""
     c = problem.graph.contact[i]
-    across = problem.slip_curvature[i, 0]
+    across = problem.iterate.slip_curvature[i, 0]
     h = (
         (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -268,6 +268,6 @@ def ellipsoid_hessian(
         h = _add_product(h, across, e, e)
     s = slip_row(problem, contacts, i, arm)
     n = contact_row(contacts, c, arm, 5)
-    h = _add_product(h, problem.slip_curvature[i, 1], s, s)
-    h = _add_product(h, 2.0 * problem.slip_curvature[i, 2], s, n)
-    return _add_product(h, problem.hnn[i], n, n)
+    h = _add_product(h, problem.iterate.slip_curvature[i, 1], s, s)
+    h = _add_product(h, 2.0 * problem.iterate.slip_curvature[i, 2], s, n)
+    return _add_product(h, problem.iterate.hnn[i], n, n)

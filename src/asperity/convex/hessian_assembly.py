@@ -123,7 +123,7 @@ def add_own(
     graph = problem.graph
     tree = contacts.link_tree[link]
     if graph.tree_spatial[tree]:
-        add_lower(problem.factor, graph.block_start[tree], p, q, g)
+        add_lower(problem.hessian.factor, graph.block_start[tree], p, q, g)
         return
     gather_hessian(problem, link, p, q, g)
 
@@ -145,8 +145,8 @@ def _add_cross(
     """
     scratch = problem.scratch
     graph = problem.graph
-    factor = problem.factor
-    coupling = problem.coupling
+    factor = problem.hessian.factor
+    coupling = problem.hessian.coupling
     tree_a = contacts.link_tree[a]
     tree_b = contacts.link_tree[b]
     if tree_a == tree_b and graph.tree_spatial[tree_a]:
@@ -242,12 +242,12 @@ def sum_of_contacts(
     """
     coupled = problem.law.coupled == 1
     curvature = (
-        problem.h11,
-        problem.h12,
-        problem.h22,
-        problem.h1n,
-        problem.h2n,
-        problem.hnn,
+        problem.iterate.h11,
+        problem.iterate.h12,
+        problem.iterate.h22,
+        problem.iterate.h1n,
+        problem.iterate.h2n,
+        problem.iterate.hnn,
     )
     arm = contacts.arm_a if about_a else contacts.arm_b
     g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -255,7 +255,11 @@ def sum_of_contacts(
     q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     active = False
     for i in range(begin, end):
-        if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+        if (
+            problem.iterate.hnn[i] != 0.0
+            or problem.iterate.h11[i] != 0.0
+            or problem.iterate.h22[i] != 0.0
+        ):
             active = True
             c = problem.graph.contact[i]
             if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
@@ -294,12 +298,12 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
 def end_paths(problem: Table, contacts: Table) -> None:
     """Add what `add_contacts` has left on the joints of the island's articulated trees."""
     graph = problem.graph
-    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+    island = graph.component[graph.ntree + graph.island_tree[problem.at_hand.first_tree]]
     add_paths(
         problem,
         contacts,
-        graph.island_path_start[island],
-        graph.island_path_start[island + 1],
+        graph.paths.island_start[island],
+        graph.paths.island_start[island + 1],
     )
 
 
@@ -310,14 +314,14 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
     dof = rows.dof
     jacobian = rows.jacobian
     for i in range(first, last):
-        g = problem.row_curvature[i]
+        g = problem.iterate.row_curvature[i]
         if g == 0.0:
             continue
         alone = graph.row_entry[i]
         if alone >= 0:
             t = graph.dof_tree[dof[alone]]
             diagonal = (graph.tree_size[t] + 1) * (dof[alone] - graph.tree_start[t])
-            problem.factor[graph.block_start[t] + diagonal] += g * jacobian[alone] ** 2
+            problem.hessian.factor[graph.block_start[t] + diagonal] += g * jacobian[alone] ** 2
             continue
         r = graph.row[i]
         for part in range(2):
@@ -331,7 +335,7 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
                 value = g * jacobian[e]
                 # Dofs ascend within a part: the lower triangle.
                 for f in range(start[r, part], e + 1):
-                    problem.factor[row + dof[f]] += value * jacobian[f]
+                    problem.hessian.factor[row + dof[f]] += value * jacobian[f]
         t = rows.tree[r, 0]
         s = rows.tree[r, 1]
         if s < 0:
@@ -344,9 +348,9 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
                 p = dof[e] - graph.tree_start[t]
                 q = dof[f] - graph.tree_start[s]
                 if t_first:
-                    problem.coupling[at + p * graph.tree_size[s] + q] += value
+                    problem.hessian.coupling[at + p * graph.tree_size[s] + q] += value
                 else:
-                    problem.coupling[at + q * graph.tree_size[t] + p] += value
+                    problem.hessian.coupling[at + q * graph.tree_size[t] + p] += value
 
 
 @inlined
@@ -364,7 +368,7 @@ def clear_column(graph: Table, tree: int, coupling: np.ndarray) -> None:
 def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
     """Set the couplings of the island to 0, in an array of the problem's structure."""
     graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         clear_column(graph, graph.island_tree[index], coupling)
 
 
@@ -372,12 +376,12 @@ def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
 def begin_blocks(problem: Table) -> None:
     """Fill the island's diagonal blocks with A, whole, and its couplings with 0."""
     graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         block = graph.block_start[tree]
         for k in range(block, block + graph.tree_size[tree] * graph.tree_size[tree]):
-            problem.factor[k] = problem.matrix[k]
-    clear_couplings(problem, problem.coupling)
+            problem.hessian.factor[k] = problem.smooth.matrix[k]
+    clear_couplings(problem, problem.hessian.coupling)
 
 
 @inlined
@@ -385,10 +389,10 @@ def begin_tree(problem: Table, tree: int) -> None:
     """Fill what the factor of a tree's block has with A: its lower triangle."""
     graph = problem.graph
     if not graph.tree_spatial[tree]:
-        copy_chains(problem, problem.matrix, tree)
+        copy_chains(problem, problem.smooth.matrix, tree)
         return
     at = 8 * graph.block_start[tree]
-    copy_row(problem.factor.ctypes.data + at, problem.matrix.ctypes.data + at, 36)
+    copy_row(problem.hessian.factor.ctypes.data + at, problem.smooth.matrix.ctypes.data + at, 36)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -397,12 +401,12 @@ def assemble(problem: Table, contacts: Table, rows: Table) -> int:
 
     Returns what `asperity.convex.block_cholesky.factorize` is to know of them.
     """
-    if problem.last_part > problem.first_part:
-        return call_ppp_status(problem.assemble_divided, problem, contacts, rows)
-    for index in range(problem.first_tree, problem.last_tree):
+    if problem.at_hand.last_part > problem.at_hand.first_part:
+        return call_ppp_status(problem.entries.assemble_divided, problem, contacts, rows)
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         begin_tree(problem, problem.graph.island_tree[index])
-    clear_couplings(problem, problem.coupling)
-    add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    clear_couplings(problem, problem.hessian.coupling)
+    add_contacts(problem, contacts, problem.at_hand.first_contact, problem.at_hand.last_contact)
     end_paths(problem, contacts)
-    add_rows(problem, rows, problem.first_row, problem.last_row)
+    add_rows(problem, rows, problem.at_hand.first_row, problem.at_hand.last_row)
     return ASSEMBLED

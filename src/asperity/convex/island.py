@@ -75,23 +75,23 @@ def solve_islands(
     ``solve_island`` replaces the guess in the island's part of ``velocity`` by the solution, and
     counts ``iterations``.
     """
-    whole = problem.last_island == 0
-    first = 0 if whole else problem.first_island
-    last = problem.graph.islands if whole else problem.last_island
+    whole = problem.at_hand.last_island == 0
+    first = 0 if whole else problem.at_hand.first_island
+    last = problem.graph.islands if whole else problem.at_hand.last_island
     worst = CONVERGED
     longest = 0
     for k in range(first, last):
         choose_island(problem, k)
-        if problem.guess_is_known == 0:
+        if problem.guess.is_known == 0:
             _guess_contact_velocities(problem, contacts, k)
-        before = problem.iterations
+        before = problem.counts.iterations
         worst = max(worst, solve_island(problem, contacts, rows))
-        longest = max(longest, problem.iterations - before)
+        longest = max(longest, problem.counts.iterations - before)
     if whole:
-        problem.solves += 1
-        problem.longest_iterations += longest
+        problem.counts.solves += 1
+        problem.counts.longest_iterations += longest
     else:
-        problem.part_longest = max(problem.part_longest, longest)
+        problem.at_hand.part_longest = max(problem.at_hand.part_longest, longest)
     return worst
 
 
@@ -103,17 +103,17 @@ def _guess_contact_velocities(problem: Table, contacts: Table, k: int) -> None:
     last = graph.island_contact_start[k + 1]
     if first == last:
         return
-    spread_velocities(problem, contacts, k, k + 1, problem.velocity)
+    spread_velocities(problem, contacts, k, k + 1, problem.iterate.velocity)
     contact_velocities(
         graph,
         contacts,
         first,
         last,
-        problem.velocity,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-        problem.turn,
+        problem.iterate.velocity,
+        problem.iterate.v1,
+        problem.iterate.v2,
+        problem.iterate.vn,
+        problem.iterate.turn,
     )
     add_surface_velocities(problem, contacts, first, last)
 
@@ -128,33 +128,39 @@ def guess_velocities(problem: Table, contacts: Table) -> None:
 @compiled
 def begin_island(problem: Table, rows: Table) -> None:
     """Fill A v and the velocities of rows for the guess."""
-    problem.followed = 0
-    multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
-    if problem.graph.bonds > 0:
-        call_pp_status(problem.multiply_bonds, problem, OF_VELOCITY)
-    if problem.guess_is_known == 0:
+    problem.newton.followed = 0
+    multiply(
+        problem,
+        problem.at_hand.first_tree,
+        problem.at_hand.last_tree,
+        problem.iterate.velocity,
+        problem.iterate.product,
+    )
+    if problem.graph.bonds.count > 0:
+        call_pp_status(problem.entries.multiply_bonds, problem, OF_VELOCITY)
+    if problem.guess.is_known == 0:
         row_velocities(
             problem.graph,
             rows,
-            problem.first_row,
-            problem.last_row,
-            problem.velocity,
-            problem.row_u,
+            problem.at_hand.first_row,
+            problem.at_hand.last_row,
+            problem.iterate.velocity,
+            problem.iterate.row_u,
         )
 
 
 @compiled
 def follow_forces(problem: Table) -> bool:
     """Let forces in r that depend on the velocity be those of the iterate; True if that matters."""
-    if problem.follow_forces == 0:
+    if problem.entries.follow_forces == 0:
         return False
-    return call_pp_status(problem.follow_forces, problem.follower, problem) != 0
+    return call_pp_status(problem.entries.follow_forces, problem.entries.follower, problem) != 0
 
 
 @compiled
 def give_up(problem: Table, residual: float) -> int:
     """Record the residual, in units of the norm's scale, at which an island's solve has ended."""
-    problem.worst_residual = max(problem.worst_residual, residual)
+    problem.counts.worst_residual = max(problem.counts.worst_residual, residual)
     return NOT_CONVERGED
 
 
@@ -162,17 +168,17 @@ def give_up(problem: Table, residual: float) -> int:
 def choose_island(problem: Table, k: int) -> None:
     """Make island ``k`` of the graph the one at hand."""
     graph = problem.graph
-    problem.first_tree = graph.island_start[k]
-    problem.last_tree = graph.island_start[k + 1]
-    problem.first_contact = graph.island_contact_start[k]
-    problem.last_contact = graph.island_contact_start[k + 1]
-    problem.first_row = graph.island_row_start[k]
-    problem.last_row = graph.island_row_start[k + 1]
-    problem.begun = 0
-    problem.first_part = graph.island_part_start[k]
-    problem.last_part = graph.island_part_start[k + 1]
-    problem.first_chunk = graph.island_chunk_start[k]
-    problem.last_chunk = graph.island_chunk_start[k + 1]
+    problem.at_hand.first_tree = graph.island_start[k]
+    problem.at_hand.last_tree = graph.island_start[k + 1]
+    problem.at_hand.first_contact = graph.island_contact_start[k]
+    problem.at_hand.last_contact = graph.island_contact_start[k + 1]
+    problem.at_hand.first_row = graph.island_row_start[k]
+    problem.at_hand.last_row = graph.island_row_start[k + 1]
+    problem.newton.begun = 0
+    problem.at_hand.first_part = graph.divided.island_part_start[k]
+    problem.at_hand.last_part = graph.divided.island_part_start[k + 1]
+    problem.at_hand.first_chunk = graph.divided.island_chunk_start[k]
+    problem.at_hand.last_chunk = graph.divided.island_chunk_start[k + 1]
 
 
 @inlined
@@ -183,7 +189,7 @@ def scaled_norm(problem: Table, first: int, last: int, vector: np.ndarray) -> fl
     for index in range(first, last):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            total += vector[i] * vector[i] * problem.mass_inverse_diagonal[i]
+            total += vector[i] * vector[i] * problem.smooth.mass_inverse_diagonal[i]
     return np.sqrt(total)
 
 
@@ -196,27 +202,33 @@ def momentum_scale(problem: Table, first: int, last: int) -> float:
     for index in range(first, last):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            j = problem.product[i] - problem.rhs[i] - problem.gradient[i]
-            momentum += problem.product[i] * problem.product[i] * problem.mass_inverse_diagonal[i]
-            impulse += j * j * problem.mass_inverse_diagonal[i]
+            j = problem.iterate.product[i] - problem.smooth.rhs[i] - problem.iterate.gradient[i]
+            momentum += (
+                problem.iterate.product[i]
+                * problem.iterate.product[i]
+                * problem.smooth.mass_inverse_diagonal[i]
+            )
+            impulse += j * j * problem.smooth.mass_inverse_diagonal[i]
     return np.sqrt(max(momentum, impulse))
 
 
 @inlined
 def gradient_norm(problem: Table) -> float:
     """‖D g‖ of the island's gradient."""
-    if problem.begun == 1:
+    if problem.newton.begun == 1:
         return np.sqrt(block_sum(problem, 4))
-    return scaled_norm(problem, problem.first_tree, problem.last_tree, problem.gradient)
+    return scaled_norm(
+        problem, problem.at_hand.first_tree, problem.at_hand.last_tree, problem.iterate.gradient
+    )
 
 
 @compiled
 def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the matrix of the present curvatures; False if that fails."""
-    filled = call_ppp_status(problem.assemble, problem, contacts, rows)
-    if call_pp_status(problem.factorize, problem, filled) == 0:
+    filled = call_ppp_status(problem.entries.assemble, problem, contacts, rows)
+    if call_pp_status(problem.entries.factorize, problem, filled) == 0:
         return False
-    problem.factorizations += 1
+    problem.counts.factorizations += 1
     return True
 
 
@@ -231,21 +243,23 @@ def island_velocities(
 ) -> None:
     """Fill the velocities of contacts (without surface velocity) and rows along a vector."""
     graph = problem.graph
-    if problem.last_contact > problem.first_contact:
-        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+    if problem.at_hand.last_contact > problem.at_hand.first_contact:
+        island = graph.component[graph.ntree + graph.island_tree[problem.at_hand.first_tree]]
         spread_velocities(problem, contacts, island, island + 1, vector)
     contact_velocities(
         graph,
         contacts,
-        problem.first_contact,
-        problem.last_contact,
+        problem.at_hand.first_contact,
+        problem.at_hand.last_contact,
         vector,
         out[0],
         out[1],
         out[2],
         out[3],
     )
-    row_velocities(graph, rows, problem.first_row, problem.last_row, vector, row_out)
+    row_velocities(
+        graph, rows, problem.at_hand.first_row, problem.at_hand.last_row, vector, row_out
+    )
 
 
 @compiled
@@ -255,10 +269,10 @@ def settle(problem: Table, contacts: Table) -> bool:
     A solve in which they have changed too often goes on with those that it has.
     """
     options = problem.options
-    if problem.law.settle_contacts == 0 or problem.changes > options.most_changes:
+    if problem.law.settle_contacts == 0 or problem.newton.changes > options.most_changes:
         return True
     if settle_island(problem, contacts, options.settle_tolerance, False):
-        problem.changes += 1
+        problem.newton.changes += 1
         return False
     return True
 
@@ -269,17 +283,19 @@ def settle_island(problem: Table, contacts: Table, tolerance: float, ahead: bool
 
     These are the present velocities, or those at the end of the prepared direction.
     """
-    first = problem.first_contact
-    last = problem.last_contact
+    first = problem.at_hand.first_contact
+    last = problem.at_hand.last_contact
     if not is_divided(problem):
         measure_disagreement(problem, contacts, first, last, ahead)
-        if numbers_agree(problem, problem.bounds_square, problem.changes_square, tolerance):
+        if numbers_agree(
+            problem, problem.newton.bounds_square, problem.newton.changes_square, tolerance
+        ):
             return False
         change_numbers(problem, contacts, first, last, ahead)
         return True
-    chunks = problem.last_chunk - problem.first_chunk
-    problem.phase_contacts = contacts.address
-    problem.phase_share = 1.0 if ahead else 0.0
+    chunks = problem.at_hand.last_chunk - problem.at_hand.first_chunk
+    problem.division.phase_contacts = contacts.address
+    problem.division.phase_share = 1.0 if ahead else 0.0
     share_phase(problem, DISAGREEMENT, chunks)
     if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5), tolerance):
         return False
@@ -291,11 +307,13 @@ def settle_island(problem: Table, contacts: Table, tolerance: float, ahead: bool
 def island_impulses(problem: Table) -> float:
     """Fill the island's impulses and curvatures; return the cost of its potentials."""
     if is_divided(problem):
-        share_phase(problem, EVALUATE, problem.last_chunk - problem.first_chunk)
+        share_phase(problem, EVALUATE, problem.at_hand.last_chunk - problem.at_hand.first_chunk)
         cost = chunk_sum(problem, 0)
     else:
-        cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
-    return cost + evaluate_rows(problem, problem.first_row, problem.last_row)
+        cost = evaluate_contacts(
+            problem, problem.at_hand.first_contact, problem.at_hand.last_contact
+        )
+    return cost + evaluate_rows(problem, problem.at_hand.first_row, problem.at_hand.last_row)
 
 
 @compiled
@@ -304,30 +322,30 @@ def island_estimates(problem: Table, alpha: float) -> None:
     if is_divided(problem):
         # They have, with the step.
         return
-    update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
+    update_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact, alpha)
 
 
 @compiled
 def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
     graph = problem.graph
-    problem.begun = 0
-    problem.phase_contacts = contacts.address
+    problem.newton.begun = 0
+    problem.division.phase_contacts = contacts.address
     cost = island_impulses(problem)
     if is_divided(problem):
         _divided_gradient(problem, contacts, rows)
         return cost
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            problem.gradient[i] = problem.product[i] - problem.rhs[i]
+            problem.iterate.gradient[i] = problem.iterate.product[i] - problem.smooth.rhs[i]
     add_impulses(
         problem,
         contacts,
         rows,
-        (problem.first_contact, problem.last_contact),
-        (problem.first_row, problem.last_row),
-        problem.gradient,
+        (problem.at_hand.first_contact, problem.at_hand.last_contact),
+        (problem.at_hand.first_row, problem.at_hand.last_row),
+        problem.iterate.gradient,
         -1.0,
     )
     return cost
@@ -340,19 +358,19 @@ def _divided_gradient(problem: Table, contacts: Table, rows: Table) -> None:
     Impulses between free bodies are added by them, all others at the end.
     """
     graph = problem.graph
-    out = problem.gradient
+    out = problem.iterate.gradient
     share_phase(problem, GRADIENT, tree_blocks(problem))
     if only_pairs(problem):
-        problem.begun = 1
+        problem.newton.begun = 1
         return
-    if problem.last_chunk > problem.first_chunk:
-        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+    if problem.at_hand.last_chunk > problem.at_hand.first_chunk:
+        island = graph.component[graph.ntree + graph.island_tree[problem.at_hand.first_tree]]
         clear_links(graph, island, island + 1, out)
-        first = graph.chunk_pair[problem.first_chunk, 0]
-        for pair in range(first, graph.chunk_pair[problem.last_chunk - 1, 1]):
-            if graph.pair_tree[pair, 0] == NOT_FREE:
-                begin = graph.pair_contact[pair, 0]
-                end = graph.pair_contact[pair, 1]
+        first = graph.divided.chunk_pair[problem.at_hand.first_chunk, 0]
+        for pair in range(first, graph.divided.chunk_pair[problem.at_hand.last_chunk - 1, 1]):
+            if graph.divided.pair_tree[pair, 0] == NOT_FREE:
+                begin = graph.divided.pair_contact[pair, 0]
+                end = graph.divided.pair_contact[pair, 1]
                 add_contact_impulses(problem, contacts, begin, end, out, -1.0)
         gather_forces(problem, contacts, island, island + 1, out)
-    add_row_impulses(problem, rows, problem.first_row, problem.last_row, out, -1.0)
+    add_row_impulses(problem, rows, problem.at_hand.first_row, problem.at_hand.last_row, out, -1.0)

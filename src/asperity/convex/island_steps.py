@@ -38,10 +38,10 @@ __all__ = [
 @compiled
 def newton_direction(problem: Table) -> None:
     """Solve for the Newton direction."""
-    if problem.begun == 0:
+    if problem.newton.begun == 0:
         begin_direction(problem)
-    problem.begun = 0
-    call_pp_status(problem.solve_factors, problem, 0)
+    problem.newton.begun = 0
+    call_pp_status(problem.entries.solve_factors, problem, 0)
 
 
 @inlined
@@ -49,10 +49,10 @@ def begin_direction(problem: Table) -> None:
     """Fill ``direction`` with −g."""
     graph = problem.graph
     listed = graph.island_tree
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[listed[index]]
         for i in range(start, start + graph.tree_size[listed[index]]):
-            problem.direction[i] = -problem.gradient[i]
+            problem.iterate.direction[i] = -problem.iterate.gradient[i]
 
 
 @inlined
@@ -61,17 +61,17 @@ def direction_size(problem: Table) -> tuple[float, float]:
     graph = problem.graph
     if is_divided(problem):
         return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
-    first = problem.first_tree
-    last = problem.last_tree
+    first = problem.at_hand.first_tree
+    last = problem.at_hand.last_tree
     listed = graph.island_tree
-    direction = problem.direction
+    direction = problem.iterate.direction
     slope = 0.0
     norm = 0.0
     for index in range(first, last):
         start = graph.tree_start[listed[index]]
         for i in range(start, start + graph.tree_size[listed[index]]):
-            slope += problem.gradient[i] * direction[i]
-            norm += problem.mass_diagonal[i] * direction[i] * direction[i]
+            slope += problem.iterate.gradient[i] * direction[i]
+            norm += problem.smooth.mass_diagonal[i] * direction[i] * direction[i]
     return slope, np.sqrt(norm)
 
 
@@ -80,36 +80,43 @@ def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill A p and the changes of contact and row velocities along ``direction``."""
     graph = problem.graph
     if is_divided(problem):
-        direction = problem.direction
-        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+        direction = problem.iterate.direction
+        island = graph.component[graph.ntree + graph.island_tree[problem.at_hand.first_tree]]
         spread_velocities(problem, contacts, island, island + 1, direction)
-        problem.phase_contacts = contacts.address
+        problem.division.phase_contacts = contacts.address
         share_phase(problem, PREPARE, _chunks_and_blocks(problem))
-        first = problem.first_row
-        row_velocities(graph, rows, first, problem.last_row, direction, problem.row_du)
+        first = problem.at_hand.first_row
+        row_velocities(
+            graph, rows, first, problem.at_hand.last_row, direction, problem.iterate.row_du
+        )
         return
     island_velocities(
         problem,
         contacts,
         rows,
-        problem.direction,
-        (problem.dv1, problem.dv2, problem.dvn, problem.turn_change),
-        problem.row_du,
+        problem.iterate.direction,
+        (
+            problem.iterate.dv1,
+            problem.iterate.dv2,
+            problem.iterate.dvn,
+            problem.iterate.turn_change,
+        ),
+        problem.iterate.row_du,
     )
     multiply(
         problem,
-        problem.first_tree,
-        problem.last_tree,
-        problem.direction,
-        problem.direction_product,
+        problem.at_hand.first_tree,
+        problem.at_hand.last_tree,
+        problem.iterate.direction,
+        problem.iterate.direction_product,
     )
-    if graph.bonds > 0:
-        call_pp_status(problem.multiply_bonds, problem, OF_DIRECTION)
+    if graph.bonds.count > 0:
+        call_pp_status(problem.entries.multiply_bonds, problem, OF_DIRECTION)
 
 
 @compiled
 def _chunks_and_blocks(problem: Table) -> int:
-    return problem.last_chunk - problem.first_chunk + tree_blocks(problem)
+    return problem.at_hand.last_chunk - problem.at_hand.first_chunk + tree_blocks(problem)
 
 
 @inlined
@@ -117,28 +124,28 @@ def take_step(problem: Table, alpha: float) -> None:
     """Go a share α of the prepared direction."""
     graph = problem.graph
     if is_divided(problem):
-        problem.phase_share = alpha
+        problem.division.phase_share = alpha
         share_phase(problem, STEP, _chunks_and_blocks(problem))
         _move_rows(problem, alpha)
         return
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            problem.velocity[i] += alpha * problem.direction[i]
-            problem.product[i] += alpha * problem.direction_product[i]
-    for i in range(problem.first_contact, problem.last_contact):
-        problem.v1[i] += alpha * problem.dv1[i]
-        problem.v2[i] += alpha * problem.dv2[i]
-        problem.vn[i] += alpha * problem.dvn[i]
+            problem.iterate.velocity[i] += alpha * problem.iterate.direction[i]
+            problem.iterate.product[i] += alpha * problem.iterate.direction_product[i]
+    for i in range(problem.at_hand.first_contact, problem.at_hand.last_contact):
+        problem.iterate.v1[i] += alpha * problem.iterate.dv1[i]
+        problem.iterate.v2[i] += alpha * problem.iterate.dv2[i]
+        problem.iterate.vn[i] += alpha * problem.iterate.dvn[i]
     if graph.ellipsoids != 0:
-        move_turns(problem, problem.first_contact, problem.last_contact, alpha)
+        move_turns(problem, problem.at_hand.first_contact, problem.at_hand.last_contact, alpha)
     _move_rows(problem, alpha)
 
 
 @compiled
 def _move_rows(problem: Table, alpha: float) -> None:
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_u[i] += alpha * problem.row_du[i]
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        problem.iterate.row_u[i] += alpha * problem.iterate.row_du[i]
 
 
 @compiled
@@ -149,22 +156,24 @@ def follow_direction(problem: Table, tolerance: float) -> float:
     search ends where the slope is that part of the first one.
     """
     graph = problem.graph
-    direction = problem.direction
+    direction = problem.iterate.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0
     if is_divided(problem):
         smooth_slope = block_sum(problem, 2)
         smooth_curvature = block_sum(problem, 3)
     else:
-        for index in range(problem.first_tree, problem.last_tree):
+        for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
             start = graph.tree_start[graph.island_tree[index]]
             for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-                smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
-                smooth_curvature += direction[i] * problem.direction_product[i]
-    problem.smooth_slope = smooth_slope
-    problem.smooth_curvature = smooth_curvature
-    first = problem.first_row
-    alpha = call_pppd_double(problem.line_search, problem, first, problem.last_row, tolerance)
+                smooth_slope += direction[i] * (problem.iterate.product[i] - problem.smooth.rhs[i])
+                smooth_curvature += direction[i] * problem.iterate.direction_product[i]
+    problem.newton.smooth_slope = smooth_slope
+    problem.newton.smooth_curvature = smooth_curvature
+    first = problem.at_hand.first_row
+    alpha = call_pppd_double(
+        problem.entries.line_search, problem, first, problem.at_hand.last_row, tolerance
+    )
     if alpha != 0.0:
         take_step(problem, alpha)
     return alpha

@@ -51,8 +51,8 @@ def _prepare_tree(problem: Table, tree: int) -> int:
     """Factorize or invert a tree's block of A into the memory of its factor; returns its mark."""
     scratch = problem.scratch
     graph = problem.graph
-    matrix = problem.matrix
-    factor = problem.factor
+    matrix = problem.smooth.matrix
+    factor = problem.hessian.factor
     block = graph.block_start[tree]
     start = graph.tree_start[tree]
     n = graph.tree_size[tree]
@@ -69,15 +69,22 @@ def _prepare_tree(problem: Table, tree: int) -> int:
             return _DECOUPLED
     for k in range(block, block + n * n):
         factor[k] = matrix[k]
-    cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
+    cholesky(factor, block, n, problem.hessian.factor_inverse_diagonal, start)
     if not spatial:
         return _FACTORIZED
     for i in range(6):
         for j in range(6):
-            problem.direction[start + j] = 1.0 if i == j else 0.0
-        cholesky_solve(factor, block, 6, problem.factor_inverse_diagonal, problem.direction, start)
+            problem.iterate.direction[start + j] = 1.0 if i == j else 0.0
+        cholesky_solve(
+            factor,
+            block,
+            6,
+            problem.hessian.factor_inverse_diagonal,
+            problem.iterate.direction,
+            start,
+        )
         for j in range(6):
-            scratch.patch[0, 6 * i + j] = problem.direction[start + j]
+            scratch.patch[0, 6 * i + j] = problem.iterate.direction[start + j]
     for k in range(36):
         factor[block + k] = scratch.patch[0, k]
     return _INVERTED
@@ -94,13 +101,15 @@ def _link_mobility(
     first = graph.tree_start[tree]
     n = graph.tree_size[tree]
     link_start = contacts.link_start
-    work = problem.direction
+    work = problem.iterate.direction
     for k in range(6):
         for i in range(first, first + n):
             work[i] = 0.0
         for e in range(link_start[link], link_start[link] + contacts.link_size[link]):
             work[contacts.chain_dof[e]] = contacts.chain_column[e, k]
-        cholesky_solve(problem.factor, block, n, problem.factor_inverse_diagonal, work, first)
+        cholesky_solve(
+            problem.hessian.factor, block, n, problem.hessian.factor_inverse_diagonal, work, first
+        )
         for j in range(6):
             value = 0.0
             for e in range(link_start[other], link_start[other] + contacts.link_size[other]):
@@ -169,7 +178,7 @@ def _link_matrix(
     elif mark == _INVERTED:
         block = problem.graph.block_start[contacts.link_tree[link]]
         for k in range(36):
-            mobility[which, k] = problem.factor[block + k]
+            mobility[which, k] = problem.hessian.factor[block + k]
 
 
 @compiled
@@ -186,7 +195,7 @@ def fill_inverse_masses(problem: Table, contacts: Table, ncontact: int, out: np.
     jacobian = scratch.jacobian
     for tree in range(graph.ntree):
         mark[tree] = _UNTOUCHED
-        problem.factor_island[tree] = 0
+        problem.hessian.factor_island[tree] = 0
     last_a = -2
     last_b = -2
     for i in range(ncontact):
@@ -215,13 +224,13 @@ def fill_inverse_masses(problem: Table, contacts: Table, ncontact: int, out: np.
         if a >= 0:
             _fill_jacobian(contacts.frame, contacts.arm_a, c, jacobian, 0)
             if mark[tree_a] == _DECOUPLED:
-                _add_decoupled(jacobian, 0, problem.factor, graph.block_start[tree_a], w)
+                _add_decoupled(jacobian, 0, problem.hessian.factor, graph.block_start[tree_a], w)
             else:
                 _add_block(jacobian, 0, 0, mobility, 0, 1.0, w)
         if b >= 0:
             _fill_jacobian(contacts.frame, contacts.arm_b, c, jacobian, 1)
             if mark[tree_b] == _DECOUPLED:
-                _add_decoupled(jacobian, 1, problem.factor, graph.block_start[tree_b], w)
+                _add_decoupled(jacobian, 1, problem.hessian.factor, graph.block_start[tree_b], w)
             else:
                 _add_block(jacobian, 1, 1, mobility, 1, 1.0, w)
         if same and mark[tree_a] == _FACTORIZED:

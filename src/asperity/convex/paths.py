@@ -30,28 +30,28 @@ def _place_link(graph: Table, contacts: Table, link: int, count: int) -> int:
     # Chains begin at the link.
     for e in range(start + contacts.link_size[link] - 1, start - 1, -1):
         dof = contacts.chain_dof[e]
-        place = graph.dof_path[dof]
+        place = graph.paths.of_dof[dof]
         if place < 0 or apart:
             place = count
             if not apart:
-                graph.dof_path[dof] = place
-            graph.path_dof[place] = dof
-            graph.path_entry[place] = e
-            graph.path_parent[place] = parent
-            follows = parent >= 0 and parent == place - 1 and graph.path_dof[parent] == dof - 1
-            graph.path_run[place] = graph.path_run[parent] if follows else place
+                graph.paths.of_dof[dof] = place
+            graph.paths.dof[place] = dof
+            graph.paths.entry[place] = e
+            graph.paths.parent[place] = parent
+            follows = parent >= 0 and parent == place - 1 and graph.paths.dof[parent] == dof - 1
+            graph.paths.run[place] = graph.paths.run[parent] if follows else place
             for a in range(6):
-                graph.path_columns[a, place] = contacts.chain_column[e, a]
+                graph.paths.columns[a, place] = contacts.chain_column[e, a]
             count += 1
         parent = place
-    graph.link_tip[link] = parent
+    graph.paths.link_tip[link] = parent
     return count
 
 
 @compiled
 def make_paths(graph: Table, contacts: Table, islands: int, island: np.ndarray) -> None:
     """Sort links of articulated trees by island (of each tree), and place their dofs."""
-    start = graph.island_link_start
+    start = graph.paths.island_link_start
     for k in range(islands + 2):
         start[k] = 0
     articulated = 0
@@ -63,22 +63,22 @@ def make_paths(graph: Table, contacts: Table, islands: int, island: np.ndarray) 
     for k in range(2, islands + 2):
         start[k] += start[k - 1]
     for k in range(islands + 1):
-        graph.island_path_start[k] = 0
+        graph.paths.island_start[k] = 0
     if articulated == 0:
         return
     for link in range(contacts.link_count):
         tree = contacts.link_tree[link]
         if not graph.tree_spatial[tree]:
             k = island[tree] + 1
-            graph.link_order[start[k]] = link
+            graph.paths.link_order[start[k]] = link
             start[k] += 1
-    for dof in range(graph.dof_path.size):
-        graph.dof_path[dof] = -1
+    for dof in range(graph.paths.of_dof.size):
+        graph.paths.of_dof[dof] = -1
     count = 0
     for k in range(islands):
         for index in range(start[k], start[k + 1]):
-            count = _place_link(graph, contacts, graph.link_order[index], count)
-        graph.island_path_start[k + 1] = count
+            count = _place_link(graph, contacts, graph.paths.link_order[index], count)
+        graph.paths.island_start[k + 1] = count
 
 
 @compiled
@@ -87,22 +87,22 @@ def spread_velocities(
 ) -> None:
     """Fill a vector's end with the velocities of the links of articulated trees, some islands'."""
     graph = problem.graph
-    velocity = problem.path_velocity
+    velocity = problem.iterate.path_velocity
     data = velocity.ctypes.data
     columns = contacts.chain_column.ctypes.data
-    for i in range(graph.island_path_start[first], graph.island_path_start[last]):
-        v = vector[graph.path_dof[i]]
-        column = columns + 48 * graph.path_entry[i]
-        parent = graph.path_parent[i]
+    for i in range(graph.paths.island_start[first], graph.paths.island_start[last]):
+        v = vector[graph.paths.dof[i]]
+        column = columns + 48 * graph.paths.entry[i]
+        parent = graph.paths.parent[i]
         if parent < 0:
             copy_row(data + 48 * i, column, 6)
             scale_row(data + 48 * i, v, 6)
         else:
             copy_row(data + 48 * i, data + 48 * parent, 6)
             add_row(data + 48 * i, column, v, 6)
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        link = graph.link_order[index]
-        tip = graph.link_tip[link]
+    for index in range(graph.paths.island_link_start[first], graph.paths.island_link_start[last]):
+        link = graph.paths.link_order[index]
+        tip = graph.paths.link_tip[link]
         base = graph.nv + 6 * link
         for a in range(6):
             vector[base + a] = velocity[tip, a]
@@ -114,23 +114,23 @@ def gather_forces(
 ) -> None:
     """Add to a vector the generalized forces of the spatial ones at its end, some islands'."""
     graph = problem.graph
-    force = problem.path_velocity
-    begin = graph.island_path_start[first]
-    end = graph.island_path_start[last]
+    force = problem.iterate.path_velocity
+    begin = graph.paths.island_start[first]
+    end = graph.paths.island_start[last]
     for i in range(begin, end):
         for a in range(6):
             force[i, a] = 0.0
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        link = graph.link_order[index]
-        tip = graph.link_tip[link]
+    for index in range(graph.paths.island_link_start[first], graph.paths.island_link_start[last]):
+        link = graph.paths.link_order[index]
+        tip = graph.paths.link_tip[link]
         base = graph.nv + 6 * link
         for a in range(6):
             force[tip, a] += vector[base + a]
     data = force.ctypes.data
     columns = contacts.chain_column.ctypes.data
     for i in range(end - 1, begin - 1, -1):
-        column = columns + 48 * graph.path_entry[i]
-        parent = graph.path_parent[i]
-        vector[graph.path_dof[i]] += dot_rows(column, data + 48 * i, 6)
+        column = columns + 48 * graph.paths.entry[i]
+        parent = graph.paths.parent[i]
+        vector[graph.paths.dof[i]] += dot_rows(column, data + 48 * i, 6)
         if parent >= 0:
             add_row(data + 48 * parent, data + 48 * i, 1.0, 6)

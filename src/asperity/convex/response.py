@@ -28,8 +28,8 @@ STIFFENED = 1e4
 
 @compiled
 def _is_marked(problem: Table) -> bool:
-    for index in range(problem.first_tree, problem.last_tree):
-        if problem.tree_marked[problem.graph.island_tree[index]] == 1:
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+        if problem.guess.tree_marked[problem.graph.island_tree[index]] == 1:
             return True
     return False
 
@@ -38,40 +38,43 @@ def _is_marked(problem: Table) -> bool:
 def _clear_direction(problem: Table) -> None:
     """Let the island's part of ``direction`` be zero."""
     graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         start = graph.tree_start[tree]
         for i in range(start, start + graph.tree_size[tree]):
-            problem.direction[i] = 0.0
+            problem.iterate.direction[i] = 0.0
 
 
 @compiled
 def _stiffen(problem: Table, contacts: Table) -> None:
     """Multiply the island's curvatures."""
-    for i in range(problem.first_contact, problem.last_contact):
-        normal = problem.hnn[i]
+    for i in range(problem.at_hand.first_contact, problem.at_hand.last_contact):
+        normal = problem.iterate.hnn[i]
         if not normal > 0.0:
             continue
         share = contacts.inverse_mass[problem.graph.contact[i]] * normal
         factor = STIFFENED * max(1.0, 1.0 / share) if share > 0.0 else STIFFENED
-        problem.h11[i] *= factor
-        problem.h12[i] *= factor
-        problem.h22[i] *= factor
-        problem.h1n[i] *= factor
-        problem.h2n[i] *= factor
-        problem.hnn[i] *= factor
+        problem.iterate.h11[i] *= factor
+        problem.iterate.h12[i] *= factor
+        problem.iterate.h22[i] *= factor
+        problem.iterate.h1n[i] *= factor
+        problem.iterate.h2n[i] *= factor
+        problem.iterate.hnn[i] *= factor
         for k in range(3):
-            problem.slip_curvature[i, k] *= factor
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_curvature[i] *= STIFFENED
+            problem.iterate.slip_curvature[i, k] *= factor
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        problem.iterate.row_curvature[i] *= STIFFENED
 
 
 @compiled
 def _factorize(problem: Table, contacts: Table, rows: Table, stiffened: bool) -> bool:
     """Factorize the island's Hessian; False if that fails."""
-    if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
-        begin_tree(problem, problem.graph.island_tree[problem.first_tree])
-        return call_pp_status(problem.factorize, problem, 0) != 0
+    if (
+        problem.at_hand.first_contact == problem.at_hand.last_contact
+        and problem.at_hand.first_row == problem.at_hand.last_row
+    ):
+        begin_tree(problem, problem.graph.island_tree[problem.at_hand.first_tree])
+        return call_pp_status(problem.entries.factorize, problem, 0) != 0
     island_impulses(problem)
     if stiffened:
         _stiffen(problem, contacts)
@@ -95,8 +98,8 @@ def velocity_response(problem: Table, contacts: Table, rows: Table, stiffened: i
             _clear_direction(problem)
             continue
         # These are the factors of no solve.
-        for index in range(problem.first_tree, problem.last_tree):
-            problem.factor_island[graph.island_tree[index]] = 0
-        call_pp_status(problem.solve_factors, problem, 0)
+        for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+            problem.hessian.factor_island[graph.island_tree[index]] = 0
+        call_pp_status(problem.entries.solve_factors, problem, 0)
         solved += 1
     return solved

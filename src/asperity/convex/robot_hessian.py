@@ -23,10 +23,10 @@ def gather_hessian(
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of a link's own contacts to those of its joint."""
-    tip = problem.graph.link_tip[link]
-    total = problem.path_hessian
-    if problem.path_active[tip] == 0:
-        problem.path_active[tip] = 1
+    tip = problem.graph.paths.link_tip[link]
+    total = problem.hessian.path_hessian
+    if problem.hessian.path_active[tip] == 0:
+        problem.hessian.path_active[tip] = 1
         for k in range(6):
             total[tip, k] = p[k]
             total[tip, 15 + k] = g[k]
@@ -71,37 +71,37 @@ def add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
     """
     graph = problem.graph
     column = contacts.chain_column
-    total = problem.path_hessian
-    factor = problem.factor
+    total = problem.hessian.path_hessian
+    factor = problem.hessian.factor
     force = problem.scratch.path_force
-    columns = graph.path_columns.ctypes.data
-    stride = 8 * graph.path_columns.shape[1]
+    columns = graph.paths.columns.ctypes.data
+    stride = 8 * graph.paths.columns.shape[1]
     for i in range(last - 1, first - 1, -1):
-        if problem.path_active[i] == 0:
+        if problem.hessian.path_active[i] == 0:
             continue
-        problem.path_active[i] = 0
-        dof = graph.path_dof[i]
+        problem.hessian.path_active[i] = 0
+        dof = graph.paths.dof[i]
         tree = graph.dof_tree[dof]
         start = graph.tree_start[tree]
         row = graph.block_start[tree] + (dof - start) * graph.tree_size[tree] - start
-        f = _spatial_product(total, i, column, graph.path_entry[i])
+        f = _spatial_product(total, i, column, graph.paths.entry[i])
         for a in range(6):
             force[a] = -f[a]
         j = i
         while j >= 0:
             # Dofs that follow each other have their columns and their places in the row side by
             # side.
-            run = graph.path_run[j]
-            at = factor.ctypes.data + 8 * (row + graph.path_dof[run])
+            run = graph.paths.run[j]
+            at = factor.ctypes.data + 8 * (row + graph.paths.dof[run])
             subtract_rows(at, force.ctypes.data, 8, columns + 8 * run, stride, 6, j - run + 1)
-            j = graph.path_parent[run]
-        parent = graph.path_parent[i]
+            j = graph.paths.parent[run]
+        parent = graph.paths.parent[i]
         if parent < 0:
             continue
         origin = total.ctypes.data + 8 * 21 * i
         target = total.ctypes.data + 8 * 21 * parent
-        if problem.path_active[parent] == 0:
-            problem.path_active[parent] = 1
+        if problem.hessian.path_active[parent] == 0:
+            problem.hessian.path_active[parent] = 1
             copy_row(target, origin, 21)
         else:
             add_row(target, origin, 1.0, 21)
@@ -148,7 +148,7 @@ def _add_branches(
     """Add ± S_iᵀ H S_j for the dofs of two parts of chains, in the lower triangle of their tree."""
     graph = problem.graph
     column = contacts.chain_column
-    factor = problem.factor
+    factor = problem.hessian.factor
     for e in range(left[0], left[0] + left[1]):
         i = contacts.chain_dof[e]
         tree = graph.dof_tree[i]

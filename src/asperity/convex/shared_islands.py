@@ -3,9 +3,8 @@
 Every island is solved by the same machine code and from the same numbers, whoever does it, so that
 the solution has the same bits for any number of threads. Divided islands are solved one by one, by
 all threads together (`asperity.convex.divided_island`), the others each by one thread. Each thread
-has a problem of its own: the arrays are those of the one that is solved, but for what is written
-while an island is at hand, and so are the numbers when a solve begins. Counters are added up at the
-end.
+has a problem of its own, with the tables of the one that is solved but for those that belong to the
+island at hand (`OF_ONE_THREAD`). Counts are added up at the end.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import HoldsAddresses, Layout, Table, compiled, entry_point
-from asperity.compiled.calls import call_pppn_status, load_address, store_address
+from asperity.compiled.calls import call_pppn_status
 from asperity.compiled.team import TEAM, Team
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.convex_newton import begin_solve, end_solve
-from asperity.convex.problem import PROBLEM, SCRATCH
+from asperity.convex.problem import OF_ONE_THREAD, PROBLEM
 
 __all__ = ["SharedIslands", "solve_shared"]
 
@@ -29,8 +28,6 @@ SHARED_ISLANDS = Layout(
     solve="i8",  # the solver, compiled entry points
     solve_part="i8",
     members="i8[:]",  # addresses of the problems of all threads
-    words="i8",  # of a problem,
-    own_word="i8",  # and the one that each thread has for itself: the address of its scratch
     contacts="i8",  # addresses of the sets that are solved for
     rows="i8",
     first="i8[room]",  # islands [first, last) of each part
@@ -48,7 +45,7 @@ _SMALLEST_JOB = 400
 def _is_marked(problem: Table, k: int) -> bool:
     graph = problem.graph
     for index in range(graph.island_start[k], graph.island_start[k + 1]):
-        if problem.tree_marked[graph.island_tree[index]] == 1:
+        if problem.guess.tree_marked[graph.island_tree[index]] == 1:
             return True
     return False
 
@@ -57,7 +54,7 @@ def _is_marked(problem: Table, k: int) -> bool:
 def _size(problem: Table, k: int) -> int:
     """About how long an island takes."""
     graph = problem.graph
-    if problem.only_marked == 1 and not _is_marked(problem, k):
+    if problem.guess.only_marked == 1 and not _is_marked(problem, k):
         return 0
     contacts = graph.island_contact_start[k + 1] - graph.island_contact_start[k]
     rows = graph.island_row_start[k + 1] - graph.island_row_start[k]
@@ -71,7 +68,7 @@ def _size(problem: Table, k: int) -> int:
 @compiled
 def _is_apart(graph: Table, k: int, apart: int) -> bool:
     """Whether an island is not one of those that threads do each by itself."""
-    return k == apart or graph.island_part_start[k + 1] > graph.island_part_start[k]
+    return k == apart or graph.divided.island_part_start[k + 1] > graph.divided.island_part_start[k]
 
 
 @compiled
@@ -115,20 +112,18 @@ def _divide(problem: Table, shared: Table, apart: int) -> int:
 
 
 @compiled
-def _begin_members(problem: Table, shared: Table) -> None:
-    """Give the other threads' problems what this one has."""
+def _begin_members(shared: Table) -> None:
+    """Clear what the other threads count."""
     for member in range(1, shared.members.size):
-        target = shared.members[member]
-        for slot in range(shared.words):
-            if slot != shared.own_word:
-                store_address(target + 8 * slot, load_address(problem.address + 8 * slot))
-        other = PROBLEM.at(target)
+        other = PROBLEM.at(shared.members[member])
         other.scratch.base_tree = 0
-        other.iterations = 0
-        other.factorizations = 0
-        other.reuses = 0
-        other.line_search_evaluations = 0
-        other.unsettled = 0
+        other.counts.iterations = 0
+        other.counts.factorizations = 0
+        other.counts.reuses = 0
+        other.counts.line_search_evaluations = 0
+        other.counts.unsettled = 0
+        other.counts.worst_residual = 0.0
+        other.at_hand.part_longest = 0
 
 
 @compiled
@@ -136,21 +131,23 @@ def _end_members(problem: Table, shared: Table) -> None:
     """Add what the other threads have counted."""
     for member in range(1, shared.members.size):
         other = PROBLEM.at(shared.members[member])
-        problem.iterations += other.iterations
-        problem.factorizations += other.factorizations
-        problem.reuses += other.reuses
-        problem.line_search_evaluations += other.line_search_evaluations
-        problem.unsettled += other.unsettled
-        problem.worst_residual = max(problem.worst_residual, other.worst_residual)
-        problem.part_longest = max(problem.part_longest, other.part_longest)
+        problem.counts.iterations += other.counts.iterations
+        problem.counts.factorizations += other.counts.factorizations
+        problem.counts.reuses += other.counts.reuses
+        problem.counts.line_search_evaluations += other.counts.line_search_evaluations
+        problem.counts.unsettled += other.counts.unsettled
+        problem.counts.worst_residual = max(
+            problem.counts.worst_residual, other.counts.worst_residual
+        )
+        problem.at_hand.part_longest = max(problem.at_hand.part_longest, other.at_hand.part_longest)
 
 
 @entry_point(types.int64(SHARED_ISLANDS.type, types.int64, types.int64, types.int64))
 def solve_part(shared: Table, part: int, member: int, _unused: int) -> int:
     """Solve the islands of a part."""
     problem = PROBLEM.at(shared.members[member])
-    problem.first_island = shared.first[part]
-    problem.last_island = shared.last[part]
+    problem.at_hand.first_island = shared.first[part]
+    problem.at_hand.last_island = shared.last[part]
     return call_pppn_status(shared.solve, problem, shared.contacts, shared.rows, 1)
 
 
@@ -158,7 +155,7 @@ def solve_part(shared: Table, part: int, member: int, _unused: int) -> int:
 def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
     """Solve every island, as `asperity.convex.convex_newton.solve_problem` does."""
     graph = problem.graph
-    shared = SHARED_ISLANDS.at(problem.shared)
+    shared = SHARED_ISLANDS.at(problem.division.shared)
     total = 0
     for k in range(graph.islands):
         total += _size(problem, k)
@@ -172,8 +169,8 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
         apart = -1 if _is_apart(graph, k, -1) else k
     shared.contacts = contacts.address
     shared.rows = rows.address
-    problem.part_longest = 0
-    _begin_members(problem, shared)
+    problem.at_hand.part_longest = 0
+    _begin_members(shared)
     parts = _divide(problem, shared, apart)
     team = shared.team
     if apart >= 0:
@@ -182,18 +179,18 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
         shared.last[parts] = apart + 1
     worst = call_pppn_status(team.share, team, shared.solve_part, shared, parts)
     # Not at any other time: what members have is that of this solve.
-    problem.team = team.address
+    problem.division.team = team.address
     for k in range(graph.islands):
         if _is_apart(graph, k, -1):
-            problem.first_island = k
-            problem.last_island = k + 1
+            problem.at_hand.first_island = k
+            problem.at_hand.last_island = k + 1
             code = call_pppn_status(shared.solve, problem, contacts, rows, 1)
             worst = max(worst, code)
-    problem.team = 0
-    problem.last_island = 0
+    problem.division.team = 0
+    problem.at_hand.last_island = 0
     _end_members(problem, shared)
-    problem.solves += 1
-    problem.longest_iterations += problem.part_longest
+    problem.counts.solves += 1
+    problem.counts.longest_iterations += problem.at_hand.part_longest
     end_solve(problem)
     return worst
 
@@ -213,7 +210,9 @@ class SharedIslands(HoldsAddresses):
         self._members = [problem]
         for _ in range(1, team.threads):
             member = problem.twin()
-            member.scratch = Table(SCRATCH, **problem.scratch.sizes)
+            for name in OF_ONE_THREAD:
+                table = getattr(problem, name)
+                setattr(member, name, Table(table.layout, **table.sizes))
             self._members.append(member)
         self.table = Table(
             SHARED_ISLANDS,
@@ -221,9 +220,7 @@ class SharedIslands(HoldsAddresses):
             solve=solve,
             solve_part=solve_part.address,
             members=np.array([member.address for member in self._members], np.int64),
-            words=problem.layout.size,
-            own_word=problem.layout.fields["scratch"].slot,
             room=problem.graph.ntree + 1,
         )
-        problem.shared = self.table.address
-        problem.members = self.table.members
+        problem.division.shared = self.table.address
+        problem.division.members = self.table.members

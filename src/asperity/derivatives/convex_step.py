@@ -83,7 +83,7 @@ class ConvexStep(HoldsAddresses):
         sizes = {
             **{"nq": model.nq, "nv": model.nv, "na": model.na, "nu": model.nu},
             **{"trees": model.ntree, "bodies": model.nbody},
-            **{"vector": len(world.problem.velocity), "turned": len(rotations)},
+            **{"vector": len(world.problem.iterate.velocity), "turned": len(rotations)},
             # Directions may be combined of all coordinates.
             **{"column_room": 2 * model.nv + model.na + model.nu, "direction_room": 1},
             **{"contact_room": 1, "row_room": 1},

@@ -40,25 +40,25 @@ FEWEST_CONTACTS = 200
 def _write_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
     for i in range(first, last):
         c = problem.graph.contact[i]
-        contacts.impulse[c, 0] = problem.g1[i]
-        contacts.impulse[c, 1] = problem.g2[i]
-        contacts.impulse[c, 2] = problem.gn[i]
-        contacts.velocity[c, 0] = problem.v1[i]
-        contacts.velocity[c, 1] = problem.v2[i]
-        contacts.velocity[c, 2] = problem.vn[i]
+        contacts.impulse[c, 0] = problem.iterate.g1[i]
+        contacts.impulse[c, 1] = problem.iterate.g2[i]
+        contacts.impulse[c, 2] = problem.iterate.gn[i]
+        contacts.velocity[c, 0] = problem.iterate.v1[i]
+        contacts.velocity[c, 1] = problem.iterate.v2[i]
+        contacts.velocity[c, 2] = problem.iterate.vn[i]
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
             scale = contacts.slip_scale[c]
             contacts.impulse[c, 1] *= scale[0]
             contacts.velocity[c, 1] /= scale[0]
             contacts.slip[c] = np.sqrt(slip_square(problem, i, 0.0))
             for k in range(3):
-                contacts.angular_impulse[c, k] = scale[1 + k] * problem.turn_impulse[i, k]
+                contacts.angular_impulse[c, k] = scale[1 + k] * problem.iterate.turn_impulse[i, k]
 
 
 @compiled
 def _write_rows(problem: Table, rows: Table) -> None:
     for i in range(rows.count):
-        rows.impulse[problem.graph.row[i]] = problem.row_impulse[i]
+        rows.impulse[problem.graph.row[i]] = problem.iterate.row_impulse[i]
 
 
 @compiled

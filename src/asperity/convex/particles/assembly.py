@@ -44,13 +44,13 @@ def _block(graph: Table, t: int, s: int) -> tuple[int, int, int]:
     """
     first = t if graph.position[t] < graph.position[s] else s
     later = t + s - first
-    panel = graph.tree_panel[first]
-    stride = graph.panel_stride[panel]
-    at = graph.panel_at[panel] + graph.tree_row[first] * stride
-    if graph.tree_panel[later] == panel:
-        at += graph.tree_row[later]
+    panel = graph.panels.of_tree[first]
+    stride = graph.panels.stride[panel]
+    at = graph.panels.at[panel] + graph.panels.tree_row[first] * stride
+    if graph.panels.of_tree[later] == panel:
+        at += graph.panels.tree_row[later]
     else:
-        at += graph.panel_width[panel]
+        at += graph.panels.width[panel]
         entry = graph.column_start[last_tree_of(graph, panel)]
         while graph.entry_tree[entry] != later:
             at += graph.tree_size[graph.entry_tree[entry]]
@@ -68,11 +68,11 @@ def _add_at(
     """
     at, row, column = block
     if not same:
-        problem.coupling[at + p * row + q * column] += value
+        problem.hessian.coupling[at + p * row + q * column] += value
     elif p == q:
-        problem.coupling[at + p * (row + 1)] += 2.0 * value
+        problem.hessian.coupling[at + p * (row + 1)] += 2.0 * value
     else:
-        problem.coupling[at + min(p, q) * row + max(p, q)] += value
+        problem.hessian.coupling[at + min(p, q) * row + max(p, q)] += value
 
 
 @compiled
@@ -186,13 +186,13 @@ def _add_contacts(problem: Table, contacts: Table) -> None:
     """`asperity.convex.hessian_assembly.add_contacts` of the island at hand."""
     graph = problem.graph
     link = contacts.link
-    begin = problem.first_contact
-    while begin < problem.last_contact:
+    begin = problem.at_hand.first_contact
+    while begin < problem.at_hand.last_contact:
         c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
         end = begin + 1
-        while end < problem.last_contact:
+        while end < problem.at_hand.last_contact:
             other = graph.contact[end]
             if link[other, 0] != a or link[other, 1] != b:
                 break
@@ -212,7 +212,7 @@ def _add_row(problem: Table, rows: Table, i: int) -> None:
     """Add the Hessian of a row of which a tree at least has bonds."""
     graph = problem.graph
     r = graph.row[i]
-    g = problem.row_curvature[i]
+    g = problem.iterate.row_curvature[i]
     begin = rows.start[r, 0]
     for e in range(begin, rows.start[r, 2]):
         t = graph.dof_tree[rows.dof[e]]
@@ -221,23 +221,27 @@ def _add_row(problem: Table, rows: Table, i: int) -> None:
             s = graph.dof_tree[rows.dof[f]]
             q = rows.dof[f] - graph.tree_start[s]
             value = g * rows.jacobian[e] * rows.jacobian[f]
-            if graph.bond_rank[t] >= 0 or graph.bond_rank[s] >= 0:
+            if graph.bonds.rank[t] >= 0 or graph.bonds.rank[s] >= 0:
                 factor = 0.5 if e == f else 1.0
                 _add_at(problem, _block(graph, t, s), t == s, p, q, factor * value)
             elif t == s:
                 n = graph.tree_size[t]
-                problem.factor[graph.block_start[t] + max(p, q) * n + min(p, q)] += value
+                problem.hessian.factor[graph.block_start[t] + max(p, q) * n + min(p, q)] += value
             elif graph.position[t] < graph.position[s]:
-                problem.coupling[block_of(graph, t, s) + p * graph.tree_size[s] + q] += value
+                problem.hessian.coupling[block_of(graph, t, s) + p * graph.tree_size[s] + q] += (
+                    value
+                )
             else:
-                problem.coupling[block_of(graph, t, s) + q * graph.tree_size[t] + p] += value
+                problem.hessian.coupling[block_of(graph, t, s) + q * graph.tree_size[t] + p] += (
+                    value
+                )
 
 
 @compiled
 def _has_bonds(graph: Table, rows: Table, i: int) -> bool:
     for part in range(2):
         tree = rows.tree[graph.row[i], part]
-        if tree >= 0 and graph.bond_rank[tree] >= 0:
+        if tree >= 0 and graph.bonds.rank[tree] >= 0:
             return True
     return False
 
@@ -248,21 +252,21 @@ def _begin_tree(problem: Table, tree: int) -> None:
     graph = problem.graph
     n = graph.tree_size[tree]
     block = graph.block_start[tree]
-    if graph.bond_rank[tree] < 0:
+    if graph.bonds.rank[tree] < 0:
         for k in range(block, block + n * n):
-            problem.factor[k] = problem.matrix[k]
+            problem.hessian.factor[k] = problem.smooth.matrix[k]
         begin = graph.column_start[tree]
         for entry in range(begin, begin + graph.column_size[tree]):
             at = graph.entry_block[entry]
             for k in range(at, at + n * graph.tree_size[graph.entry_tree[entry]]):
-                problem.coupling[k] = 0.0
+                problem.hessian.coupling[k] = 0.0
         return
-    panel = graph.tree_panel[tree]
-    stride = graph.panel_stride[panel]
-    at = graph.panel_at[panel] + graph.tree_row[tree] * (stride + 1)
+    panel = graph.panels.of_tree[tree]
+    stride = graph.panels.stride[panel]
+    at = graph.panels.at[panel] + graph.panels.tree_row[tree] * (stride + 1)
     for i in range(n):
         for j in range(i, n):
-            problem.coupling[at + i * stride + j] = problem.matrix[block + i * n + j]
+            problem.hessian.coupling[at + i * stride + j] = problem.smooth.matrix[block + i * n + j]
     add_bonds(problem, tree)
 
 
@@ -275,19 +279,19 @@ def assemble_panels(problem: Table, contacts: Table, rows: Table) -> int:
     graph = problem.graph
     panel = first_panel(problem)
     if panel < 0:
-        return call_ppp_status(problem.assemble_trees, problem, contacts, rows)
-    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
-        if problem.panel_kept[panel] == 0:
-            at = graph.panel_at[panel]
-            for k in range(at, at + graph.panel_width[panel] * graph.panel_stride[panel]):
-                problem.coupling[k] = 0.0
-            for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+        return call_ppp_status(problem.entries.assemble_trees, problem, contacts, rows)
+    while panel < graph.panels.count and graph.panels.first[panel] < problem.at_hand.last_tree:
+        if problem.hessian.panel_kept[panel] == 0:
+            at = graph.panels.at[panel]
+            for k in range(at, at + graph.panels.width[panel] * graph.panels.stride[panel]):
+                problem.hessian.coupling[k] = 0.0
+            for index in range(graph.panels.first[panel], graph.panels.last[panel]):
                 _begin_tree(problem, graph.order[index])
         panel += 1
     _add_contacts(problem, contacts)
     end_paths(problem, contacts)
-    for i in range(problem.first_row, problem.last_row):
-        if problem.row_curvature[i] == 0.0:
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        if problem.iterate.row_curvature[i] == 0.0:
             continue
         if _has_bonds(graph, rows, i):
             _add_row(problem, rows, i)

@@ -72,16 +72,16 @@ def _update(problem: Table, panel: int, source: int, entry: int) -> None:
     run = problem.scratch.run
     count = _find_runs(graph, problem.scratch.tree_column, source, entry, run)
     last = last_tree_of(graph, source)
-    begin = graph.panel_stride[source]
+    begin = graph.panels.stride[source]
     end = graph.column_start[last] + graph.column_size[last]
     for e in range(entry, end):
         begin -= graph.tree_size[graph.entry_tree[e]]
-    n = graph.panel_width[source]
-    width = graph.panel_width[panel]
-    stride = 8 * graph.panel_stride[panel]
-    step = 8 * graph.panel_stride[source]
-    base = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
-    rows = problem.coupling.ctypes.data + 8 * (graph.panel_at[source] + begin)
+    n = graph.panels.width[source]
+    width = graph.panels.width[panel]
+    stride = 8 * graph.panels.stride[panel]
+    step = 8 * graph.panels.stride[source]
+    base = problem.hessian.coupling.ctypes.data + 8 * graph.panels.at[panel]
+    rows = problem.hessian.coupling.ctypes.data + 8 * (graph.panels.at[source] + begin)
     for r in range(count):
         if run[r, 1] >= width:
             break
@@ -112,23 +112,23 @@ def _update(problem: Table, panel: int, source: int, entry: int) -> None:
 def _copy_trees(problem: Table, panel: int) -> None:
     """Copy the Hessian of trees without bonds into their panel."""
     graph = problem.graph
-    coupling = problem.coupling
+    coupling = problem.hessian.coupling
     found = False
-    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+    for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
-        if graph.bond_rank[tree] >= 0:
+        if graph.bonds.rank[tree] >= 0:
             continue
         if not found:
             found = True
             find_columns(graph, panel, problem.scratch.tree_column)
         n = graph.tree_size[tree]
         block = graph.block_start[tree]
-        stride = graph.panel_stride[panel]
-        at = graph.panel_at[panel] + graph.tree_row[tree] * (stride + 1)
+        stride = graph.panels.stride[panel]
+        at = graph.panels.at[panel] + graph.panels.tree_row[tree] * (stride + 1)
         for i in range(n):
             for j in range(i, n):
-                coupling[at + i * stride + j] = problem.factor[block + j * n + i]
-        at -= graph.tree_row[tree]
+                coupling[at + i * stride + j] = problem.hessian.factor[block + j * n + i]
+        at -= graph.panels.tree_row[tree]
         begin = graph.column_start[tree]
         for entry in range(begin, begin + graph.column_size[tree]):
             other = graph.entry_tree[entry]
@@ -143,10 +143,10 @@ def _copy_trees(problem: Table, panel: int) -> None:
 @compiled
 def _factorize_panel(problem: Table, panel: int) -> bool:
     graph = problem.graph
-    length = graph.panel_stride[panel]
+    length = graph.panels.stride[panel]
     stride = 8 * length
-    base = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
-    width = graph.panel_width[panel]
+    base = problem.hessian.coupling.ctypes.data + 8 * graph.panels.at[panel]
+    width = graph.panels.width[panel]
     done = 0
     for i in range(width):
         left = base + 8 * i
@@ -174,19 +174,19 @@ def factorize_panels(problem: Table, filled: int) -> int:
     graph = problem.graph
     panel = first_panel(problem)
     if panel < 0:
-        return call_pp_status(problem.factorize_trees, problem, filled)
-    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
-        if problem.panel_kept[panel] == 0:
+        return call_pp_status(problem.entries.factorize_trees, problem, filled)
+    while panel < graph.panels.count and graph.panels.first[panel] < problem.at_hand.last_tree:
+        if problem.hessian.panel_kept[panel] == 0:
             _copy_trees(problem, panel)
-            begin = graph.update_start[panel]
-            end = graph.update_start[panel + 1]
+            begin = graph.panels.update_start[panel]
+            end = graph.panels.update_start[panel + 1]
             if begin < end:
                 find_columns(graph, panel, problem.scratch.tree_column)
             for k in range(begin, end):
-                _update(problem, panel, graph.update_panel[k], graph.update_entry[k])
+                _update(problem, panel, graph.panels.update_panel[k], graph.panels.update_entry[k])
             if not _factorize_panel(problem, panel):
                 return 0
-            problem.panel_kept[panel] = 1 - graph.panel_touched[panel]
+            problem.hessian.panel_kept[panel] = 1 - graph.panels.touched[panel]
         panel += 1
     return 1
 
@@ -197,9 +197,9 @@ def solve_panels(problem: Table, unused: int) -> int:
     graph = problem.graph
     first = first_panel(problem)
     if first < 0:
-        return call_pp_status(problem.solve_trees, problem, unused)
+        return call_pp_status(problem.entries.solve_trees, problem, unused)
     panel = first
-    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
+    while panel < graph.panels.count and graph.panels.first[panel] < problem.at_hand.last_tree:
         _solve_forward(problem, panel)
         panel += 1
     while panel > first:
@@ -213,9 +213,9 @@ def _gather(problem: Table, panel: int, later: bool) -> None:
     """Copy the direction's dofs of a panel's own trees, and of later ones or else zeros."""
     graph = problem.graph
     part = problem.scratch.panel_part
-    x = problem.direction
+    x = problem.iterate.direction
     place = 0
-    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+    for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
@@ -235,11 +235,11 @@ def _gather(problem: Table, panel: int, later: bool) -> None:
 def _return_own(problem: Table, panel: int) -> None:
     graph = problem.graph
     place = 0
-    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+    for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
-            problem.direction[start + i] = problem.scratch.panel_part[place]
+            problem.iterate.direction[start + i] = problem.scratch.panel_part[place]
             place += 1
 
 
@@ -249,9 +249,9 @@ def _solve_forward(problem: Table, panel: int) -> None:
     graph = problem.graph
     part = problem.scratch.panel_part
     _gather(problem, panel, False)
-    length = graph.panel_stride[panel]
-    width = graph.panel_width[panel]
-    row = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
+    length = graph.panels.stride[panel]
+    width = graph.panels.width[panel]
+    row = problem.hessian.coupling.ctypes.data + 8 * graph.panels.at[panel]
     for i in range(width):
         part[i] *= load_double(row)
         add_row(part.ctypes.data + 8 * (i + 1), row + 8, -part[i], length - i - 1)
@@ -264,7 +264,7 @@ def _solve_forward(problem: Table, panel: int) -> None:
         tree = graph.entry_tree[entry]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
-            problem.direction[start + i] += part[place]
+            problem.iterate.direction[start + i] += part[place]
             place += 1
 
 
@@ -274,9 +274,9 @@ def _solve_backward(problem: Table, panel: int) -> None:
     graph = problem.graph
     part = problem.scratch.panel_part
     _gather(problem, panel, True)
-    length = graph.panel_stride[panel]
-    width = graph.panel_width[panel]
-    row = problem.coupling.ctypes.data + 8 * (graph.panel_at[panel] + width * (length + 1))
+    length = graph.panels.stride[panel]
+    width = graph.panels.width[panel]
+    row = problem.hessian.coupling.ctypes.data + 8 * (graph.panels.at[panel] + width * (length + 1))
     for i in range(width - 1, -1, -1):
         row -= 8 * (length + 1)
         rest = dot_rows(row + 8, part.ctypes.data + 8 * (i + 1), length - i - 1)

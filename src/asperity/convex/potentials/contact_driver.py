@@ -84,24 +84,26 @@ def evaluate_each(respond: _Kernel, problem: Table, first: int, last: int) -> fl
     total = 0.0
     if problem.graph.ellipsoids != 0:
         for i in range(first, last):
-            x = problem.v1[i]
-            y = problem.v2[i]
+            x = problem.iterate.v1[i]
+            y = problem.iterate.v2[i]
             if problem.graph.ellipsoidal[i] != 0:
                 x = np.sqrt(slip_square(problem, i, 0.0))
                 y = 0.0
-            cost, impulse, curvature = respond(problem, i, x, y, problem.vn[i])
-            problem.g1[i], problem.g2[i], problem.gn[i] = impulse
-            problem.h11[i], problem.h12[i], problem.h22[i] = curvature[:3]
-            problem.h1n[i], problem.h2n[i], problem.hnn[i] = curvature[3:]
+            cost, impulse, curvature = respond(problem, i, x, y, problem.iterate.vn[i])
+            problem.iterate.g1[i], problem.iterate.g2[i], problem.iterate.gn[i] = impulse
+            problem.iterate.h11[i], problem.iterate.h12[i], problem.iterate.h22[i] = curvature[:3]
+            problem.iterate.h1n[i], problem.iterate.h2n[i], problem.iterate.hnn[i] = curvature[3:]
             if problem.graph.ellipsoidal[i] != 0:
                 spread_response(problem, i, x, impulse[0], curvature[0], curvature[2], curvature[3])
             total += cost
         return total
     for i in range(first, last):
-        cost, impulse, curvature = respond(problem, i, problem.v1[i], problem.v2[i], problem.vn[i])
-        problem.g1[i], problem.g2[i], problem.gn[i] = impulse
-        problem.h11[i], problem.h12[i], problem.h22[i] = curvature[:3]
-        problem.h1n[i], problem.h2n[i], problem.hnn[i] = curvature[3:]
+        cost, impulse, curvature = respond(
+            problem, i, problem.iterate.v1[i], problem.iterate.v2[i], problem.iterate.vn[i]
+        )
+        problem.iterate.g1[i], problem.iterate.g2[i], problem.iterate.gn[i] = impulse
+        problem.iterate.h11[i], problem.iterate.h12[i], problem.iterate.h22[i] = curvature[:3]
+        problem.iterate.h1n[i], problem.iterate.h2n[i], problem.iterate.hnn[i] = curvature[3:]
         total += cost
     return total
 
@@ -112,18 +114,18 @@ def along_each(along: _Kernel, problem: Table, first: int, last: int, alpha: flo
     slope = 0.0
     curvature = 0.0
     for i in range(first, last):
-        dx = problem.dv1[i]
-        dy = problem.dv2[i]
-        dn = problem.dvn[i]
-        x = problem.v1[i] + alpha * dx
-        y = problem.v2[i] + alpha * dy
+        dx = problem.iterate.dv1[i]
+        dy = problem.iterate.dv2[i]
+        dn = problem.iterate.dvn[i]
+        x = problem.iterate.v1[i] + alpha * dx
+        y = problem.iterate.v2[i] + alpha * dy
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
             x, dx, dy = scaled_slip(problem, i, alpha)
             y = 0.0
-        one, two = along(problem, i, x, y, problem.vn[i] + alpha * dn, dx, dy, dn)
+        one, two = along(problem, i, x, y, problem.iterate.vn[i] + alpha * dn, dx, dy, dn)
         slope += one
         curvature += two
-    problem.contact_curvature = curvature
+    problem.newton.contact_curvature = curvature
     return slope
 
 
@@ -132,12 +134,12 @@ def cost_along_each(cost: _Kernel, problem: Table, first: int, last: int, alpha:
     """`contact_cost_along` of the law with this cost."""
     total = 0.0
     for i in range(first, last):
-        x = problem.v1[i] + alpha * problem.dv1[i]
-        y = problem.v2[i] + alpha * problem.dv2[i]
+        x = problem.iterate.v1[i] + alpha * problem.iterate.dv1[i]
+        y = problem.iterate.v2[i] + alpha * problem.iterate.dv2[i]
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
             x = np.sqrt(slip_square(problem, i, alpha))
             y = 0.0
-        total += cost(problem, i, x, y, problem.vn[i] + alpha * problem.dvn[i])
+        total += cost(problem, i, x, y, problem.iterate.vn[i] + alpha * problem.iterate.dvn[i])
     return total
 
 
@@ -174,7 +176,7 @@ def evaluate_contacts(problem: Table, first: int, last: int) -> float:
 def along_contacts(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
     slope = call_pppd_double(problem.law.along_contacts, problem, first, last, alpha)
-    return slope, problem.contact_curvature
+    return slope, problem.newton.contact_curvature
 
 
 @compiled
@@ -223,5 +225,5 @@ def numbers_agree(
     """
     total = bounds_square
     change = changes_square
-    problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
+    problem.newton.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
     return change <= tolerance * tolerance * total

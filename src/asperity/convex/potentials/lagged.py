@@ -105,7 +105,7 @@ def _coefficient(graph: Table, contacts: Table, i: int, square: float) -> float:
 def _delivered_normal(problem: Table, i: int) -> float:
     """The law's n at the present velocity."""
     law = problem.law
-    speed = max(law.cutoff[i] - problem.vn[i], 0.0)
+    speed = max(law.cutoff[i] - problem.iterate.vn[i], 0.0)
     normal, _, _ = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
     return normal
 
@@ -115,7 +115,7 @@ def _balanced_normal(problem: Table, i: int, ahead: int) -> float:
     """The n that the momentum balance has asked for along the last direction, or this one's."""
     law = problem.law
     if ahead == 1:
-        return max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
+        return max(problem.iterate.gn[i] - problem.iterate.hnn[i] * problem.iterate.dvn[i], 0.0)
     normal, _, _ = normal_impulse(law.dual_n[i], law.normal_slope[i], law.normal_bend[i])
     return normal
 
@@ -153,9 +153,9 @@ def prepare_lagged(
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
         present = -k * contacts.signed_distance[c]
-        force = present + elastic_shift * k * problem.vn[i]
+        force = present + elastic_shift * k * problem.iterate.vn[i]
         force += (step - elastic_shift) * k * contacts.carried[c]
-        lagged = step * max(present, 0.0) * max(1.0 - d * problem.vn[i], 0.0)
+        lagged = step * max(present, 0.0) * max(1.0 - d * problem.iterate.vn[i], 0.0)
         slip = np.sqrt(slip_square(problem, i, 0.0))
         coefficient = friction_coefficient(
             contacts.static_friction[c],
@@ -180,7 +180,11 @@ def _settle_contact(
     law.friction_change[i] = difference
     if meets_halfway:
         limit -= 0.5 * difference
-    elif problem.changes > 1 and problem.changes % 2 == 1 and abs(difference) < 0.9 * abs(before):
+    elif (
+        problem.newton.changes > 1
+        and problem.newton.changes % 2 == 1
+        and abs(difference) < 0.9 * abs(before)
+    ):
         # Aitken's extrapolation of what shrinks by a factor from one change to the next.
         limit = max(limit + difference * difference / (before - difference), 0.0)
     grows = limit > _MUCH * law.friction_limit[i]
@@ -209,7 +213,7 @@ def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int, ahe
     overshoot by more than it corrects, for ever.
     """
     law = problem.law
-    if problem.changes < 2:
+    if problem.newton.changes < 2:
         return False
     along = 0.0
     square = 0.0
@@ -257,8 +261,8 @@ def _measure(problem: Table, contacts: Table, first: int, last: int, ahead: int)
         difference = limit - law.friction_limit[i]
         total += mobilised * largest * largest
         change += mobilised * difference * difference
-    problem.bounds_square = total
-    problem.changes_square = change
+    problem.newton.bounds_square = total
+    problem.newton.changes_square = change
     return 0
 
 
@@ -270,9 +274,9 @@ def _settle(problem: Table, contacts: Table, first: int, last: int, ahead: int) 
     while i < last:
         end = _patch_end(problem.graph, contacts, i, last)
         # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
-        meets_halfway = problem.changes >= _FREE_CHANGES and ahead == 0
+        meets_halfway = problem.newton.changes >= _FREE_CHANGES and ahead == 0
         if end > i + 1 and not meets_halfway:
-            if problem.changes == 0:
+            if problem.newton.changes == 0:
                 law.to_and_fro[i] = 0.0
             elif _goes_to_and_fro(problem, contacts, i, end, ahead):
                 law.to_and_fro[i] = 1.0
@@ -370,8 +374,8 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
     """Fill the estimates w and q for the first Newton step from the present velocities."""
     law = problem.law
     for i in range(first, last):
-        x = problem.v1[i]
-        y = problem.v2[i]
+        x = problem.iterate.v1[i]
+        y = problem.iterate.v2[i]
         square = slip_square(problem, i, 0.0)
         stops = square < law.stoppable[i] * law.stoppable[i]
         inverse = 0.0 if stops else 1.0 / np.sqrt(square + law.soft_slip_square[i])
@@ -380,7 +384,7 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
             law.dual1[i] = inverse * np.sqrt(square)
             law.dual2[i] = 0.0
-        law.dual_n[i] = max(law.cutoff[i] - problem.vn[i], 0.0)
+        law.dual_n[i] = max(law.cutoff[i] - problem.iterate.vn[i], 0.0)
         if law.expected_impulse[i] >= 0.0:
             law.dual_n[i] = speed_of_impulse(
                 law.expected_impulse[i], law.normal_slope[i], law.normal_bend[i]
@@ -411,18 +415,18 @@ def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> fl
     law = problem.law
     for i in range(first, last):
         before = law.dual1[i]
-        x = problem.v1[i] - alpha * problem.dv1[i]
-        y = problem.v2[i] - alpha * problem.dv2[i]
+        x = problem.iterate.v1[i] - alpha * problem.iterate.dv1[i]
+        y = problem.iterate.v2[i] - alpha * problem.iterate.dv2[i]
         inverse = 1.0 / np.sqrt(x * x + y * y + law.soft_slip_square[i])
-        along = (x * problem.dv1[i] + y * problem.dv2[i]) * inverse
-        x = inverse * (x + problem.dv1[i] - law.dual1[i] * along)
-        y = inverse * (y + problem.dv2[i] - law.dual2[i] * along)
+        along = (x * problem.iterate.dv1[i] + y * problem.iterate.dv2[i]) * inverse
+        x = inverse * (x + problem.iterate.dv1[i] - law.dual1[i] * along)
+        y = inverse * (y + problem.iterate.dv2[i] - law.dual2[i] * along)
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
         law.dual1[i] = shorter * x
         law.dual2[i] = shorter * y
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
             _update_radial(problem, i, alpha, before)
-        impulse = max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
+        impulse = max(problem.iterate.gn[i] - problem.iterate.hnn[i] * problem.iterate.dvn[i], 0.0)
         law.expected_impulse[i] = -1.0
         law.dual_n[i] = speed_of_impulse(impulse, law.normal_slope[i], law.normal_bend[i])
     return 0.0

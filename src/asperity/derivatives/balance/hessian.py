@@ -25,7 +25,7 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
     plant = world.plant
     problem = world.problem
     graph = problem.graph
-    matrix = problem.matrix
+    matrix = problem.smooth.matrix
     system = work.system
     cdof = state.cdof
     for i in range(graph.nv):
@@ -162,8 +162,8 @@ def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
     """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η."""
     law = problem.law
     c = problem.graph.contact[i]
-    x = problem.v1[i]
-    y = problem.v2[i]
+    x = problem.iterate.v1[i]
+    y = problem.iterate.v2[i]
     square = law.soft_slip_square[i]
     inverse = 1.0 / np.sqrt(x * x + y * y + square)
     slip = np.sqrt(x * x + y * y)
@@ -175,10 +175,10 @@ def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
     )
     # ∂L/∂v; the direction of a slip of zero does not matter, as the slope is zero there or the
     # product with v_t is.
-    by_slip = problem.gn[i] * slope / slip if slip > 0.0 else 0.0
+    by_slip = problem.iterate.gn[i] * slope / slip if slip > 0.0 else 0.0
     d1 = by_slip * x
     d2 = by_slip * y
-    dn = -coefficient * problem.hnn[i]
+    dn = -coefficient * problem.iterate.hnn[i]
     laws.blocks[i, 0, 0] += inverse * x * d1
     laws.blocks[i, 0, 1] += inverse * x * d2
     laws.blocks[i, 0, 2] += inverse * x * dn
@@ -207,21 +207,21 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
             c = problem.graph.contact[i]
             law.stoppable[i] = law.friction_limit[i] * contacts.inverse_mass[c]
     for i in range(count):
-        laws.blocks[i, 0, 0] = problem.h11[i]
-        laws.blocks[i, 0, 1] = problem.h12[i]
-        laws.blocks[i, 1, 0] = problem.h12[i]
-        laws.blocks[i, 1, 1] = problem.h22[i]
-        laws.blocks[i, 0, 2] = problem.h1n[i]
-        laws.blocks[i, 1, 2] = problem.h2n[i]
-        laws.blocks[i, 2, 0] = 0.0 if root.coupling == FRICTION_ALONE else problem.h1n[i]
-        laws.blocks[i, 2, 1] = 0.0 if root.coupling == FRICTION_ALONE else problem.h2n[i]
-        laws.blocks[i, 2, 2] = problem.hnn[i]
+        laws.blocks[i, 0, 0] = problem.iterate.h11[i]
+        laws.blocks[i, 0, 1] = problem.iterate.h12[i]
+        laws.blocks[i, 1, 0] = problem.iterate.h12[i]
+        laws.blocks[i, 1, 1] = problem.iterate.h22[i]
+        laws.blocks[i, 0, 2] = problem.iterate.h1n[i]
+        laws.blocks[i, 1, 2] = problem.iterate.h2n[i]
+        laws.blocks[i, 2, 0] = 0.0 if root.coupling == FRICTION_ALONE else problem.iterate.h1n[i]
+        laws.blocks[i, 2, 1] = 0.0 if root.coupling == FRICTION_ALONE else problem.iterate.h2n[i]
+        laws.blocks[i, 2, 2] = problem.iterate.hnn[i]
         if root.coupling == DELIVERED_BOUND:
             _add_bound(problem, contacts, laws, i)
     for i in range(state.rows.count):
         r = problem.graph.row[i]
-        curvature = problem.row_curvature[i]
-        impulse = problem.row_impulse[i]
+        curvature = problem.iterate.row_curvature[i]
+        impulse = problem.iterate.row_impulse[i]
         row_laws.row_curvature[r] = curvature
         row_laws.row_impulse[r] = impulse
         row_laws.row_piece[r] = row_piece(world, state.rows, i, impulse, curvature, step, 0.0)

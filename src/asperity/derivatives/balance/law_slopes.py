@@ -49,16 +49,16 @@ def contact_velocities_of(
         0,
         count,
         vector,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-        problem.turn,
+        problem.iterate.v1,
+        problem.iterate.v2,
+        problem.iterate.vn,
+        problem.iterate.turn,
     )
     add_surface_velocities(problem, contacts, 0, count)
     for i in range(count):
-        out[i, 0] = problem.v1[i]
-        out[i, 1] = problem.v2[i]
-        out[i, 2] = problem.vn[i]
+        out[i, 0] = problem.iterate.v1[i]
+        out[i, 1] = problem.iterate.v2[i]
+        out[i, 2] = problem.iterate.vn[i]
 
 
 @compiled
@@ -66,7 +66,7 @@ def evaluate_law(problem: Table, contacts: Table) -> None:
     """Fill impulses at the contact velocities at hand, of a law that has been prepared."""
     count = contacts.count
     if problem.law.settle_contacts != 0:
-        problem.changes = 0
+        problem.newton.changes = 0
         begin_estimates(problem, 0, count)
         # However little that is.
         change_numbers(problem, contacts, 0, count, False)
@@ -80,14 +80,14 @@ def respond(
     """Fill impulses with velocities at the beginning displaced along an axis, 0, 1 or 2 if any."""
     count = contacts.count
     for i in range(count):
-        problem.v1[i] = laws.start_velocity[i, 0] + (size if axis == 0 else 0.0)
-        problem.v2[i] = laws.start_velocity[i, 1] + (size if axis == 1 else 0.0)
-        problem.vn[i] = laws.start_velocity[i, 2] + (size if axis == 2 else 0.0)
+        problem.iterate.v1[i] = laws.start_velocity[i, 0] + (size if axis == 0 else 0.0)
+        problem.iterate.v2[i] = laws.start_velocity[i, 1] + (size if axis == 1 else 0.0)
+        problem.iterate.vn[i] = laws.start_velocity[i, 2] + (size if axis == 2 else 0.0)
     prepare_contacts(problem, contacts, step, count)
     for i in range(count):
-        problem.v1[i] = laws.end_velocity[i, 0]
-        problem.v2[i] = laws.end_velocity[i, 1]
-        problem.vn[i] = laws.end_velocity[i, 2]
+        problem.iterate.v1[i] = laws.end_velocity[i, 0]
+        problem.iterate.v2[i] = laws.end_velocity[i, 1]
+        problem.iterate.vn[i] = laws.end_velocity[i, 2]
     evaluate_law(problem, contacts)
 
 
@@ -98,9 +98,12 @@ def _piece(problem: Table, i: int) -> int:
     Whether it pushes, and, of friction that is linear where it sticks, whether it slides: there
     it is as stiff in all directions.
     """
-    piece = 1 if problem.gn[i] > 0.0 else 0
-    stiffness = abs(problem.h11[i]) + abs(problem.h22[i])
-    if abs(problem.h12[i]) + abs(problem.h11[i] - problem.h22[i]) > _EVEN * stiffness:
+    piece = 1 if problem.iterate.gn[i] > 0.0 else 0
+    stiffness = abs(problem.iterate.h11[i]) + abs(problem.iterate.h22[i])
+    if (
+        abs(problem.iterate.h12[i]) + abs(problem.iterate.h11[i] - problem.iterate.h22[i])
+        > _EVEN * stiffness
+    ):
         piece += 2
     return piece
 
@@ -108,9 +111,9 @@ def _piece(problem: Table, i: int) -> int:
 @compiled
 def _keep(sets: Table, laws: Table, problem: Table, side: int) -> None:
     for i in range(sets.contacts):
-        laws.side_impulse[side, i, 0] = problem.g1[i]
-        laws.side_impulse[side, i, 1] = problem.g2[i]
-        laws.side_impulse[side, i, 2] = problem.gn[i]
+        laws.side_impulse[side, i, 0] = problem.iterate.g1[i]
+        laws.side_impulse[side, i, 1] = problem.iterate.g2[i]
+        laws.side_impulse[side, i, 2] = problem.iterate.gn[i]
         laws.side_piece[side, i] = _piece(problem, i)
 
 
@@ -147,7 +150,7 @@ def _displace_laws(
             contacts.inverse_mass[c] = laws.inverse_mass[c] * (1.0 + size)
     if what == _MASS:
         for k in range(matrix.size):
-            problem.matrix[k] = matrix[k] / (1.0 + size)
+            problem.smooth.matrix[k] = matrix[k] / (1.0 + size)
 
 
 @compiled
@@ -198,11 +201,11 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
     laws.uses_start = 0
     if contacts.count == 0:
         return
-    contact_velocities_of(problem, state, problem.velocity, laws.end_velocity)
+    contact_velocities_of(problem, state, problem.iterate.velocity, laws.end_velocity)
     contact_velocities_of(problem, state, state.velocity, laws.start_velocity)
     respond(laws, problem, contacts, step, -1, 0.0)
     _keep(work.sets, laws, problem, 0)
-    matrix = problem.matrix.copy() if work.has_stages == 1 else np.empty(0)
+    matrix = problem.smooth.matrix.copy() if work.has_stages == 1 else np.empty(0)
     _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, laws.by_distance)
     if _fill_slopes(work, problem, contacts, step, _MASS, matrix, laws.by_mass):
         laws.uses_mass = 1

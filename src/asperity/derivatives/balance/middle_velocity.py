@@ -66,7 +66,7 @@ def add_middle_forces(world: Table, work: Table, state: Table, step: float) -> N
         share = step if side == 0 else -step
         for i in range(problem.graph.nv):
             if root.turning[plant.dof_tree[i]] == 1:
-                problem.rhs[i] += share * root.gyroscopic[i]
+                problem.smooth.rhs[i] += share * root.gyroscopic[i]
 
 
 @compiled

@@ -56,19 +56,19 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
     plant = world.plant
     problem = world.problem
     add_middle_forces(world, work, state, step)
-    velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
+    velocity_to_solver(plant, state.cdof, work.velocity, problem.iterate.velocity)
     guess_velocities(problem, state.contacts)
     for k in range(problem.graph.islands):
         choose_island(problem, k)
         begin_island(problem, state.rows)
         if problem.law.settle_contacts != 0:
-            problem.changes = 0
-            begin_estimates(problem, problem.first_contact, problem.last_contact)
+            problem.newton.changes = 0
+            begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
             # However little that is.
-            first = problem.first_contact
-            change_numbers(problem, state.contacts, first, problem.last_contact, False)
+            first = problem.at_hand.first_contact
+            change_numbers(problem, state.contacts, first, problem.at_hand.last_contact, False)
         island_gradient(problem, state.contacts, state.rows)
-    force_from_solver(plant, state.cdof, problem.gradient, work.generalized)
+    force_from_solver(plant, state.cdof, problem.iterate.gradient, work.generalized)
     for i in range(work.generalized.size):
         out[i] = work.generalized[i]
 
@@ -97,8 +97,8 @@ def smooth_balance(world: Table, work: Table, state: Table, step: float) -> int:
     else:
         smooth_terms(world, state, step, 0, graph.ntree)
     add_middle_forces(world, work, state, step)
-    velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
-    multiply(problem, 0, graph.ntree, problem.velocity, problem.gradient)
+    velocity_to_solver(plant, state.cdof, work.velocity, problem.iterate.velocity)
+    multiply(problem, 0, graph.ntree, problem.iterate.velocity, problem.iterate.gradient)
     for i in range(graph.nv):
-        problem.gradient[i] -= problem.rhs[i]
+        problem.iterate.gradient[i] -= problem.smooth.rhs[i]
     return OK

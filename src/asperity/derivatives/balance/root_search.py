@@ -75,7 +75,7 @@ def _solve(world: Table, root: Table, step: float, attempt: int) -> int:
 def _read_solution(world: Table, work: Table, step: float) -> None:
     """Prescribe the solution that the solver has found, and keep what belongs to the state."""
     state = world.current
-    velocity_from_solver(world.plant, state.cdof, world.problem.velocity, work.velocity)
+    velocity_from_solver(world.plant, state.cdof, world.problem.iterate.velocity, work.velocity)
     find_middle_trees(world, work, state, step)
     remember_sets(work.sets, state)
 
@@ -111,7 +111,7 @@ def _polish(world: Table, work: Table, step: float) -> int:
     code = _balance(world, work, step)
     if code != OK:
         return code
-    scale = max(1.0, _scaled_norm(state, problem.rhs, nv))
+    scale = max(1.0, _scaled_norm(state, problem.smooth.rhs, nv))
     fill_hessian(world, work, state, step)
     norm = _scaled_norm(state, gradient, nv) / scale
     known = True

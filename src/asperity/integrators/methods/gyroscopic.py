@@ -113,19 +113,19 @@ def follow_spins(world: Table, problem: Table) -> int:
     work = state.work
     step = world.shared_step
     matters = 0
-    problem.followed += 1
-    for index in range(problem.first_tree, problem.last_tree):
+    problem.newton.followed += 1
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = problem.graph.island_tree[index]
         if work.turning[tree] != _FOLLOWS:
             continue
         s = plant.tree_start[tree]
         spin = (
-            0.5 * (state.velocity[s] + problem.velocity[s]),
-            0.5 * (state.velocity[s + 1] + problem.velocity[s + 1]),
-            0.5 * (state.velocity[s + 2] + problem.velocity[s + 2]),
+            0.5 * (state.velocity[s] + problem.iterate.velocity[s]),
+            0.5 * (state.velocity[s + 1] + problem.iterate.velocity[s + 1]),
+            0.5 * (state.velocity[s + 2] + problem.iterate.velocity[s + 2]),
         )
         angle = step * np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
-        if problem.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
+        if problem.newton.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
             work.turning[tree] = 1
             continue
         force = gyroscopic_force(plant, state, tree, spin)
@@ -136,7 +136,7 @@ def follow_spins(world: Table, problem: Table) -> int:
             difference = force[a] - work.spin_force[i]
             work.spin_force[i] = force[a]
             work.gyroscopic[i] += difference
-            problem.rhs[i] += step * difference
+            problem.smooth.rhs[i] += step * difference
             change += difference * difference * state.mass_inverse_diagonal[i]
         for a in range(3):
             size += spin[a] * spin[a] * state.mass_diagonal[s + a]
@@ -167,8 +167,8 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
             work.spin_force[s + a] = force[a]
     world.shared_source = state.address
     world.shared_step = step
-    world.problem.follower = world.address
-    world.problem.follow_forces = world.follow_spins
+    world.problem.entries.follower = world.address
+    world.problem.entries.follow_forces = world.follow_spins
 
 
 @compiled
@@ -179,7 +179,7 @@ def _add_forces(
     work = state.work
     for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
         difference = share * work.gyroscopic_undone[i]
-        problem.rhs[i] += step * difference
+        problem.smooth.rhs[i] += step * difference
         work.gyroscopic[i] += difference
 
 
@@ -235,7 +235,9 @@ def _undone(
         undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
         change += undone * undone * state.mass_inverse_diagonal[i]
         if first <= i < last:
-            size += problem.velocity[i] * problem.velocity[i] * state.mass_diagonal[i]
+            size += (
+                problem.iterate.velocity[i] * problem.iterate.velocity[i] * state.mass_diagonal[i]
+            )
     return np.sqrt(change), np.sqrt(size)
 
 
@@ -295,9 +297,9 @@ def _solve_again(world: Table, state: Table) -> int:
     """Solve the islands of trees that turn with the forces that they have now."""
     problem = world.problem
     turning = state.work.turning
-    problem.only_marked = 1
+    problem.guess.only_marked = 1
     for tree in range(world.plant.ntree):
-        problem.tree_marked[tree] = 1 if turning[tree] == 1 else 0
+        problem.guess.tree_marked[tree] = 1 if turning[tree] == 1 else 0
     return minimise(world, state)
 
 
@@ -319,7 +321,7 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
     work = state.work
     found = False
     if not all_of_them:
-        velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
+        velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.guess)
         _find_forces(world, state, False)
     for tree in range(plant.ntree):
         if turning[tree] != 1:
@@ -365,7 +367,7 @@ def solve_turning(world: Table, state: Table, step: float) -> int:
         code = _find_middle(world, state, step)
         # The state's MjData has its own velocities again, as all that was computed of them.
         gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic_following)
-    world.problem.follow_forces = 0
+    world.problem.entries.follow_forces = 0
     return code
 
 
@@ -376,7 +378,7 @@ def _find_middle(world: Table, state: Table, step: float) -> int:
     problem = world.problem
     code = OK
     for _ in range(_MOST_PASSES):
-        velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
+        velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.guess)
         _find_forces(world, state, False)
         if _follow(plant, problem, state, step):
             return OK
@@ -387,5 +389,5 @@ def _find_middle(world: Table, state: Table, step: float) -> int:
         if code != OK:
             break
     # A body turns by so much in a step that there is no telling where its middle is.
-    problem.unsettled += 1
+    problem.counts.unsettled += 1
     return _leave_out(world, state, step, code != OK)

@@ -245,7 +245,7 @@ def tree_modes_before(
                     else:
                         found = _contact_mode(contacts, c, np.sqrt(square))
                 mode = _joined(mode, found)
-                vn = min(vn, problem.vn[i])
+                vn = min(vn, problem.iterate.vn[i])
             i += 1
             if i == contacts.count:
                 break
@@ -256,7 +256,7 @@ def tree_modes_before(
     rows = state.rows
     for i in range(rows.count):
         r = graph.row[i]
-        stopped = _stopped_share(rows, r, problem.row_u[i], step, problem.limit_gap)
+        stopped = _stopped_share(rows, r, problem.iterate.row_u[i], step, problem.options.limit_gap)
         for side in range(2):
             tree = rows.tree[r, side]
             if tree >= 0:
@@ -325,4 +325,4 @@ def tree_turning(
         if _contact_mode(contacts, c, _slip_of(contacts, c)) == _STICKS:
             square = slip_square(problem, i, 0.0)
             _raise_to(contacts, c, np.sqrt(square), slip)
-        _raise_to(contacts, c, -contacts.dissipation[c] * problem.vn[i], closing)
+        _raise_to(contacts, c, -contacts.dissipation[c] * problem.iterate.vn[i], closing)

@@ -57,7 +57,7 @@ def move_trees(world: Table, first: int, last: int, _unused: int) -> int:
     plant = world.plant
     source = STATE.at(world.shared_source)
     target = STATE.at(world.shared_target)
-    velocity_of_trees(plant, source.cdof, world.problem.velocity, first, last, target.qvel)
+    velocity_of_trees(plant, source.cdof, world.problem.iterate.velocity, first, last, target.qvel)
     # MuJoCo leaves out the first of a list of bodies, the world.
     body = plant.dof_body[plant.tree_start[first]] - 1
     end = plant.tree_start[last - 1] + plant.tree_size[last - 1] - 1

@@ -144,9 +144,9 @@ def _set_matrix(world: Table, half: Table, step: float) -> None:
         held = min(1.0 / max(memory.explicit[tree], 1.0 / STIFFENED) - 1.0, STIFFENED)
         for i in range(n):
             at = graph.block_start[tree] + i * n + i
-            problem.matrix[at] = half.mass[at] + step * plant.dof_damping[start + i]
+            problem.smooth.matrix[at] = half.mass[at] + step * plant.dof_damping[start + i]
             if step > 0.0 and plant.dof_stiffness[start + i] > 0.0:
-                problem.matrix[at] += held * half.mass[at]
+                problem.smooth.matrix[at] += held * half.mass[at]
 
 
 @inlined
@@ -180,8 +180,8 @@ def _sum_products(world: Table, half: Table) -> None:
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    change = problem.direction
-    impulse = problem.direction_product
+    change = problem.iterate.direction
+    impulse = problem.iterate.direction_product
     multiply(problem, 0, graph.ntree, change, impulse)
     _find_floating_islands(plant, memory)
     memory.sums[:] = 0.0
@@ -237,15 +237,15 @@ def _project(world: Table, half: Table, step: float, change: np.ndarray) -> None
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    along = problem.direction
+    along = problem.iterate.direction
     _set_matrix(world, half, 0.0)
     multiply(problem, 0, graph.ntree, half.velocity, memory.momentum)
     velocity_to_solver(plant, half.cdof, change, along)
-    multiply(problem, 0, graph.ntree, along, problem.direction_product)
+    multiply(problem, 0, graph.ntree, along, problem.iterate.direction_product)
     for i in range(change.size):
-        along[i] = problem.direction_product[i]
+        along[i] = problem.iterate.direction_product[i]
     for tree in range(graph.ntree):
-        problem.tree_marked[tree] = memory.swings[memory.island[tree]]
+        problem.guess.tree_marked[tree] = memory.swings[memory.island[tree]]
     _set_matrix(world, half, step)
     call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
     _set_matrix(world, half, 0.0)
@@ -284,7 +284,7 @@ def find_swings(
                 matters = True
     if matters:
         # Modes have been looked for at another velocity.
-        velocities_at(problem, half, problem.velocity)
+        velocities_at(problem, half, problem.iterate.velocity)
         _project(world, half, step, change)
         for i in range(change.size):
             change[i] = full.qvel[i] - source.qvel[i]

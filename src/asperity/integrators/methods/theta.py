@@ -145,10 +145,10 @@ def _newton_step(
     memory = THETA.at(world.memory)
     theta = memory.theta
     theta_vq = memory.theta_vq
-    factor = problem.factor
-    after = problem.product
-    before = problem.gradient
-    change = problem.direction
+    factor = problem.hessian.factor
+    after = problem.iterate.product
+    before = problem.iterate.gradient
+    change = problem.iterate.direction
     velocity_to_solver(plant, between.cdof, velocity, after)
     velocity_to_solver(plant, between.cdof, source.qvel, before)
     length = 0.0
@@ -165,7 +165,7 @@ def _newton_step(
         if plant.tree_spatial[tree]:
             _solve_spin(between.mass, block, between.velocity, change, start, theta * step)
         else:
-            problem.factor_island[tree] = 0
+            problem.hessian.factor_island[tree] = 0
             for k in range(n * n):
                 factor[block + k] = between.mass[block + k]
             for i in range(n):
@@ -174,8 +174,8 @@ def _newton_step(
                 factor[block + i * n + i] += (
                     theta * step * (d + theta_vq * step * plant.dof_stiffness[start + i])
                 )
-            cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
-            cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, change, start)
+            cholesky(factor, block, n, problem.hessian.factor_inverse_diagonal, start)
+            cholesky_solve(factor, block, n, problem.hessian.factor_inverse_diagonal, change, start)
         for i in range(start, start + n):
             length += between.mass_diagonal[i] * change[i] * change[i]
             size += between.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
@@ -217,8 +217,8 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     theta = memory.theta
     theta_vq = memory.theta_vq
     by_system = memory.norm_by_system
-    matrix = problem.matrix
-    problem.plain_mass = 0
+    matrix = problem.smooth.matrix
+    problem.smooth.plain_mass = 0
     if owner.address == frame.address:
         for i in range(matrix.size):
             matrix[i] = owner.mass[i]
@@ -249,8 +249,10 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
                     damping_share * plant.dof_damping[start + i]
                     + spring_share * plant.dof_stiffness[start + i]
                 )
-            problem.mass_diagonal[start + i] = matrix[at] + by_system * implicit
-            problem.mass_inverse_diagonal[start + i] = 1.0 / problem.mass_diagonal[start + i]
+            problem.smooth.mass_diagonal[start + i] = matrix[at] + by_system * implicit
+            problem.smooth.mass_inverse_diagonal[start + i] = (
+                1.0 / problem.smooth.mass_diagonal[start + i]
+            )
             matrix[at] += implicit
 
 
@@ -265,7 +267,7 @@ def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
         for i in range(n):
             value = 0.0
             for j in range(n):
-                value += problem.matrix[row + j] * x[start + j]
+                value += problem.smooth.matrix[row + j] * x[start + j]
             out[start + i] = value
             row += n
 
@@ -275,7 +277,7 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
     """Fill A, the diagonal of the norms, and r, from the snapshot; returns a code of methods."""
     plant = world.plant
     problem = world.problem
-    rhs = problem.rhs
+    rhs = problem.smooth.rhs
     if THETA.at(world.memory).theta == 0.0:
         _fill_mass(world, state, state, step)
         _multiply(problem, state.velocity, rhs)
@@ -292,8 +294,8 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
     if code != OK:
         return code
     _fill_mass(world, THETA.at(world.memory).between, state, step)
-    velocity_to_solver(plant, state.cdof, world.scratch, problem.product)
-    _multiply(problem, problem.product, rhs)
+    velocity_to_solver(plant, state.cdof, world.scratch, problem.iterate.product)
+    _multiply(problem, problem.iterate.product, rhs)
     return OK
 
 
@@ -324,7 +326,7 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
     if code != OK:
         return code
     theta_vq = THETA.at(world.memory).theta_vq
-    velocity_from_solver(plant, source.cdof, world.problem.velocity, target.qvel)
+    velocity_from_solver(plant, source.cdof, world.problem.iterate.velocity, target.qvel)
     for i in range(world.scratch.size):
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)

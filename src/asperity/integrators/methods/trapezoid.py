@@ -89,7 +89,7 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
             step
             * contacts.stiffness[c]
             * max(-contacts.signed_distance[c], 0.0)
-            * max(1.0 - contacts.dissipation[c] * problem.vn[i], 0.0)
+            * max(1.0 - contacts.dissipation[c] * problem.iterate.vn[i], 0.0)
         )
         square = slip_square(problem, i, 0.0)
         coefficient = friction_coefficient(
@@ -99,24 +99,29 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
             contacts.stiction_tolerance[c],
         )
         f = coefficient * normal / np.sqrt(square + problem.law.soft_slip_square[i])
-        problem.g1[i] = -f * problem.v1[i]
-        problem.g2[i] = -f * problem.v2[i]
+        problem.iterate.g1[i] = -f * problem.iterate.v1[i]
+        problem.iterate.g2[i] = -f * problem.iterate.v2[i]
         if graph.ellipsoids != 0:
             for k in range(3):
-                problem.turn_impulse[i, k] = -f * problem.turn[i, k]
-        problem.gn[i] = normal
+                problem.iterate.turn_impulse[i, k] = -f * problem.iterate.turn[i, k]
+        problem.iterate.gn[i] = normal
     order = graph.row
     for i in range(rows.count):
         r = order[i]
         if rows.kind[r] == FRICTION:
-            problem.row_impulse[i] = (
+            problem.iterate.row_impulse[i] = (
                 -step
                 * rows.upper[r]
-                * problem.row_u[i]
-                / np.sqrt(problem.row_u[i] * problem.row_u[i] + rows.lower[r] * rows.lower[r])
+                * problem.iterate.row_u[i]
+                / np.sqrt(
+                    problem.iterate.row_u[i] * problem.iterate.row_u[i]
+                    + rows.lower[r] * rows.lower[r]
+                )
             )
         elif rows.kind[r] == ACTUATOR:
-            problem.row_impulse[i] = step * min(max(rows.force[r], rows.lower[r]), rows.upper[r])
+            problem.iterate.row_impulse[i] = step * min(
+                max(rows.force[r], rows.lower[r]), rows.upper[r]
+            )
 
 
 @compiled
@@ -126,10 +131,10 @@ def _smooth_terms(
     """Fill A, diag(M) and r; ``start_impulse`` is j_0 in the solver velocities of the source."""
     plant = world.plant
     problem = world.problem
-    matrix = problem.matrix
-    problem.plain_mass = 0
-    rhs = problem.rhs
-    product = problem.product
+    matrix = problem.smooth.matrix
+    problem.smooth.plain_mass = 0
+    rhs = problem.smooth.rhs
+    product = problem.iterate.product
     for i in range(matrix.size):
         matrix[i] = full.mass[i]
     add_mass(
@@ -155,8 +160,8 @@ def _smooth_terms(
             for j in range(n):
                 value += matrix[block + i * n + j] * product[s + j]
             rhs[s + i] += value + step * full.force[s + i]
-            problem.mass_diagonal[s + i] = 2.0 * full.mass_diagonal[s + i]
-            problem.mass_inverse_diagonal[s + i] = 0.5 / full.mass_diagonal[s + i]
+            problem.smooth.mass_diagonal[s + i] = 2.0 * full.mass_diagonal[s + i]
+            problem.smooth.mass_inverse_diagonal[s + i] = 0.5 / full.mass_diagonal[s + i]
             if not plant.tree_spatial[tree]:
                 v = product[s + i]
                 rhs[s + i] -= step * plant.dof_damping[s + i] * v
@@ -178,8 +183,8 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     rows = full.rows
     ncontact, nrow = velocities_at(problem, full, full.velocity)
     prepare_lagged(problem, full.contacts, step, ncontact, step)
-    velocity_to_solver(plant, full.cdof, source.qvel, problem.product)
-    row_velocities(problem.graph, rows, 0, nrow, problem.product, problem.row_du)
+    velocity_to_solver(plant, full.cdof, source.qvel, problem.iterate.product)
+    row_velocities(problem.graph, rows, 0, nrow, problem.iterate.product, problem.iterate.row_du)
     prepare_rows(problem, rows, step, step, DRIFT_SPEED, nrow, True)
 
 
@@ -196,11 +201,11 @@ def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: i
     contacts = state.contacts
     for i in range(contacts.count):
         c = graph.contact[i]
-        if problem.gn[i] <= 0.0:
+        if problem.iterate.gn[i] <= 0.0:
             continue
         stiff = contacts.stiffness[c] * contacts.inverse_mass[c] * step * step
         # Overlap at the end, over the step.
-        deepest = max(-contacts.signed_distance[c] / step, 0.0) + max(-problem.vn[i], 0.0)
+        deepest = max(-contacts.signed_distance[c] / step, 0.0) + max(-problem.iterate.vn[i], 0.0)
         if stiff <= _RESOLVED and stiff * contacts.dissipation[c] * deepest <= _DAMPED:
             continue
         for side in range(2):
@@ -210,7 +215,7 @@ def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: i
     rows = state.rows
     for i in range(rows.count):
         r = graph.row[i]
-        if rows.kind[r] != LIMIT or problem.row_impulse[i] == 0.0:
+        if rows.kind[r] != LIMIT or problem.iterate.row_impulse[i] == 0.0:
             continue
         for side in range(2):
             if rows.tree[r, side] >= 0:
@@ -289,7 +294,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
             memory.doubled[tree] = 0
         _note_rough(memory, problem, source, step, 0)
     for i in range(world.guess.size):
-        problem.gradient[i] = 0.0
+        problem.iterate.gradient[i] = 0.0
     _impulses_now(problem, source, step)
     add_impulses(
         problem,
@@ -297,13 +302,13 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
         source.rows,
         (0, ncontact),
         (0, nrow),
-        problem.gradient,
+        problem.iterate.gradient,
         1.0,
     )
     code = ensure_evaluated(world, full)
     if code != OK:
         return code
-    _smooth_terms(world, source, full, step, problem.gradient)
+    _smooth_terms(world, source, full, step, problem.iterate.gradient)
     code = graph_of(world, full)
     if code != OK:
         return code
@@ -314,7 +319,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     code = minimise(world, full)
     if code != OK:
         return code
-    velocity_from_solver(plant, full.cdof, problem.velocity, target.qvel)
+    velocity_from_solver(plant, full.cdof, problem.iterate.velocity, target.qvel)
     keep_results(world, full, source.qvel, target.qvel, step)
     for i in range(world.scratch.size):
         world.scratch[i] = 0.5 * (source.qvel[i] + target.qvel[i])

@@ -55,14 +55,14 @@ def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) ->
         c = problem.graph.contact[i]
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
-        normal = normal_force(k, d, contacts.signed_distance[c], problem.vn[i])
+        normal = normal_force(k, d, contacts.signed_distance[c], problem.iterate.vn[i])
         by_velocity = 0.0
         by_distance = 0.0
-        if contacts.signed_distance[c] < 0.0 and d * problem.vn[i] < 1.0:
+        if contacts.signed_distance[c] < 0.0 and d * problem.iterate.vn[i] < 1.0:
             by_velocity = k * contacts.signed_distance[c] * d
-            by_distance = -k * (1.0 - d * problem.vn[i])
-        x = problem.v1[i]
-        y = problem.v2[i]
+            by_distance = -k * (1.0 - d * problem.iterate.vn[i])
+        x = problem.iterate.v1[i]
+        y = problem.iterate.v2[i]
         slip = np.sqrt(x * x + y * y)
         tolerance = contacts.stiction_tolerance[c]
         static = contacts.static_friction[c]
@@ -74,12 +74,12 @@ def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) ->
             ahead = _share(law, static, dynamic, slip + size, tolerance)
             behind = _share(law, static, dynamic, slip - size, tolerance)
             bend = normal * (ahead - behind) / (2.0 * size * slip)
-        problem.h11[i] = -share * normal - bend * x * x
-        problem.h12[i] = -bend * x * y
-        problem.h22[i] = -share * normal - bend * y * y
-        problem.hnn[i] = by_velocity
-        problem.h1n[i] = -share * x * by_velocity
-        problem.h2n[i] = -share * y * by_velocity
+        problem.iterate.h11[i] = -share * normal - bend * x * x
+        problem.iterate.h12[i] = -bend * x * y
+        problem.iterate.h22[i] = -share * normal - bend * y * y
+        problem.iterate.hnn[i] = by_velocity
+        problem.iterate.h1n[i] = -share * x * by_velocity
+        problem.iterate.h2n[i] = -share * y * by_velocity
         problem.law.by_distance1[i] = -share * x * by_distance
         problem.law.by_distance2[i] = -share * y * by_distance
         problem.law.by_distance_n[i] = by_distance
@@ -89,7 +89,7 @@ def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) ->
 def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
     """∂f/∂u in ``row_gain`` and ∂f/∂c in ``row_target`` of every row."""
     law = problem.law
-    u = problem.row_u
+    u = problem.iterate.row_u
     kind = rows.kind
     force = rows.force
     for i in range(nrow):
@@ -146,28 +146,28 @@ def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> No
 def _changes(problem: Table, ncontact: int, nrow: int, by_position: bool) -> None:
     """Changes of the forces for the changes ``dv1 … row_du``, in the places of the forces."""
     law = problem.law
-    dvn = problem.dvn
+    dvn = problem.iterate.dvn
     if by_position:
         for i in range(ncontact):
-            problem.g1[i] = law.by_distance1[i] * dvn[i]
-            problem.g2[i] = law.by_distance2[i] * dvn[i]
-            problem.gn[i] = law.by_distance_n[i] * dvn[i]
+            problem.iterate.g1[i] = law.by_distance1[i] * dvn[i]
+            problem.iterate.g2[i] = law.by_distance2[i] * dvn[i]
+            problem.iterate.gn[i] = law.by_distance_n[i] * dvn[i]
     else:
         for i in range(ncontact):
-            problem.g1[i] = (
-                problem.h11[i] * problem.dv1[i]
-                + problem.h12[i] * problem.dv2[i]
-                + problem.h1n[i] * dvn[i]
+            problem.iterate.g1[i] = (
+                problem.iterate.h11[i] * problem.iterate.dv1[i]
+                + problem.iterate.h12[i] * problem.iterate.dv2[i]
+                + problem.iterate.h1n[i] * dvn[i]
             )
-            problem.g2[i] = (
-                problem.h12[i] * problem.dv1[i]
-                + problem.h22[i] * problem.dv2[i]
-                + problem.h2n[i] * dvn[i]
+            problem.iterate.g2[i] = (
+                problem.iterate.h12[i] * problem.iterate.dv1[i]
+                + problem.iterate.h22[i] * problem.iterate.dv2[i]
+                + problem.iterate.h2n[i] * dvn[i]
             )
-            problem.gn[i] = problem.hnn[i] * dvn[i]
+            problem.iterate.gn[i] = problem.iterate.hnn[i] * dvn[i]
     slope = law.row_target if by_position else law.row_gain
     for i in range(nrow):
-        problem.row_impulse[i] = slope[i] * problem.row_du[i]
+        problem.iterate.row_impulse[i] = slope[i] * problem.iterate.row_du[i]
 
 
 @compiled
@@ -233,8 +233,8 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
     unit = world.scratch
     column = classical.acceleration_of[1]
     n = unit.size
-    direction = problem.direction
-    total = problem.gradient
+    direction = problem.iterate.direction
+    total = problem.iterate.gradient
     for i in range(n):
         unit[i] = 0.0
     for j in range(n):
@@ -247,12 +247,12 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
             0,
             ncontact,
             direction,
-            problem.dv1,
-            problem.dv2,
-            problem.dvn,
-            problem.turn_change,
+            problem.iterate.dv1,
+            problem.iterate.dv2,
+            problem.iterate.dvn,
+            problem.iterate.turn_change,
         )
-        row_velocities(graph, rows, 0, nrow, direction, problem.row_du)
+        row_velocities(graph, rows, 0, nrow, direction, problem.iterate.row_du)
         for part in range(2):
             _changes(problem, ncontact, nrow, part == 1)
             slope = plant.dof_stiffness if part == 1 else plant.dof_damping
@@ -260,7 +260,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
                 for i in range(n):
                     total[i] = -slope[i] * direction[i]
                 _add_systems(
-                    world, state, unit, part == 1, classical.update, problem.product, total
+                    world, state, unit, part == 1, classical.update, problem.iterate.product, total
                 )
             else:
                 for i in range(n):
@@ -270,10 +270,10 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
             for tree in range(graph.ntree):
                 start = graph.tree_start[tree]
                 cholesky_solve(
-                    problem.factor,
+                    problem.hessian.factor,
                     graph.block_start[tree],
                     graph.tree_size[tree],
-                    problem.factor_inverse_diagonal,
+                    problem.hessian.factor_inverse_diagonal,
                     total,
                     start,
                 )

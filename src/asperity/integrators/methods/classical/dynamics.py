@@ -41,17 +41,20 @@ def _contact_forces(problem: Table, contacts: Table, ncontact: int, law: int) ->
             contacts.stiffness[c],
             contacts.dissipation[c],
             contacts.signed_distance[c],
-            problem.vn[i],
+            problem.iterate.vn[i],
         )
-        slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+        slip = np.sqrt(
+            problem.iterate.v1[i] * problem.iterate.v1[i]
+            + problem.iterate.v2[i] * problem.iterate.v2[i]
+        )
         tolerance = contacts.stiction_tolerance[c]
         coefficient = friction_coefficient(
             contacts.static_friction[c], contacts.dynamic_friction[c], slip, tolerance
         )
         share = coefficient * normal * friction_per_speed(law, slip, tolerance)
-        problem.g1[i] = -share * problem.v1[i]
-        problem.g2[i] = -share * problem.v2[i]
-        problem.gn[i] = normal
+        problem.iterate.g1[i] = -share * problem.iterate.v1[i]
+        problem.iterate.g2[i] = -share * problem.iterate.v2[i]
+        problem.iterate.gn[i] = normal
 
 
 @compiled
@@ -59,9 +62,9 @@ def _row_forces(problem: Table, rows: Table, nrow: int, stiff_step: float) -> No
     """Fill ``row_impulse`` with the forces [N or Nm] at the row velocities ``row_u``."""
     for i in range(nrow):
         r = problem.graph.row[i]
-        problem.row_impulse[i] = row_force(
+        problem.iterate.row_impulse[i] = row_force(
             rows.kind[r],
-            problem.row_u[i],
+            problem.iterate.row_u[i],
             rows.position[r],
             rows.force[r],
             rows.lower[r],
@@ -79,12 +82,16 @@ def _solve_mass(problem: Table, mass: np.ndarray, x: np.ndarray) -> bool:
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
         block = graph.block_start[tree]
-        problem.factor_island[tree] = 0
+        problem.hessian.factor_island[tree] = 0
         for k in range(block, block + n * n):
-            problem.factor[k] = mass[k]
-        if not cholesky(problem.factor, block, n, problem.factor_inverse_diagonal, start):
+            problem.hessian.factor[k] = mass[k]
+        if not cholesky(
+            problem.hessian.factor, block, n, problem.hessian.factor_inverse_diagonal, start
+        ):
             return False
-        cholesky_solve(problem.factor, block, n, problem.factor_inverse_diagonal, x, start)
+        cholesky_solve(
+            problem.hessian.factor, block, n, problem.hessian.factor_inverse_diagonal, x, start
+        )
     return True
 
 
@@ -114,7 +121,7 @@ def dynamics(world: Table, state: Table, classical: Table) -> int:
     _contact_forces(problem, contacts, ncontact, classical.friction_law)
     _row_forces(problem, rows, nrow, classical.stiff_step)
     # A free body without damping has none in its solver velocities either.
-    total = problem.gradient
+    total = problem.iterate.gradient
     for i in range(state.force.size):
         total[i] = state.force[i] - plant.dof_damping[i] * state.velocity[i]
     add_impulses(problem, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
@@ -140,11 +147,11 @@ def dynamics_solution(world: Table, state: Table, _target: Table, step: float) -
         return code
     problem = world.problem
     for i in range(problem.graph.nv):
-        problem.velocity[i] = state.velocity[i] + step * problem.gradient[i]
+        problem.iterate.velocity[i] = state.velocity[i] + step * problem.iterate.gradient[i]
     for i in range(state.contacts.count):
-        problem.g1[i] *= step
-        problem.g2[i] *= step
-        problem.gn[i] *= step
+        problem.iterate.g1[i] *= step
+        problem.iterate.g2[i] *= step
+        problem.iterate.gn[i] *= step
     for i in range(state.rows.count):
-        problem.row_impulse[i] *= step
+        problem.iterate.row_impulse[i] *= step
     return OK

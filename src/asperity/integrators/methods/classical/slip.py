@@ -24,8 +24,8 @@ def _slip(problem: Table, contacts: Table, i: int) -> tuple[float, float, float]
     """Tangential velocity of the problem's contact i in world axes."""
     c = problem.graph.contact[i]
     frame = contacts.frame
-    x = problem.v1[i]
-    y = problem.v2[i]
+    x = problem.iterate.v1[i]
+    y = problem.iterate.v2[i]
     return (
         frame[c, 0] * x + frame[c, 3] * y,
         frame[c, 1] * x + frame[c, 4] * y,

@@ -93,7 +93,7 @@ def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> 
         solve_square(
             classical.factor.ctypes.data, 8 * n, n, classical.pivot, 0, update.ctypes.data, 8, 1
         )
-        problem.iterations += 1
+        problem.counts.iterations += 1
         # In seconds and metres the state changes most where its velocity does, but in long steps.
         size = 0.0
         round_off = True
@@ -143,7 +143,7 @@ def solve_stage(world: Table, source: Table, c: float, time: float) -> int:
     velocity are those of the stage, and ``work`` is at or next to it.
     """
     classical = CLASSICAL.at(world.memory)
-    world.problem.solves += 1
+    world.problem.counts.solves += 1
     if classical.full_newton == 1:
         return _iterate(world, source, c, time, True)
     fresh = False

@@ -110,12 +110,12 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
     columns = contacts.link_tree[q]
     width = graph.tree_size[columns]
     if rows == columns:
-        target = problem.factor
+        target = problem.hessian.factor
         at = graph.block_start[rows]
     else:
         at = block_of(graph, rows, columns)
         if graph.position[rows] < graph.position[columns]:
-            target = problem.coupling
+            target = problem.hessian.coupling
         else:
             target = tamsi.lower
     if tree_spatial[rows] and tree_spatial[columns]:
@@ -162,12 +162,12 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
 def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, last: int) -> None:
     graph = problem.graph
     derivative = (
-        problem.h11,
-        problem.h12,
-        problem.h22,
-        problem.h1n,
-        problem.h2n,
-        problem.hnn,
+        problem.iterate.h11,
+        problem.iterate.h12,
+        problem.iterate.h22,
+        problem.iterate.h1n,
+        problem.iterate.h2n,
+        problem.iterate.hnn,
     )
     link = contacts.link
     arm_a = contacts.arm_a
@@ -186,7 +186,11 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
             c = graph.contact[i]
             if link[c, 0] != a or link[c, 1] != b:
                 break
-            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+            if (
+                problem.iterate.hnn[i] != 0.0
+                or problem.iterate.h11[i] != 0.0
+                or problem.iterate.h22[i] != 0.0
+            ):
                 active = True
                 g = _world_matrix(c, i, contacts.frame, derivative)
                 if a >= 0:
@@ -215,7 +219,7 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
     dof = rows.dof
     jacobian = rows.jacobian
     for k in range(first, last):
-        g = problem.row_curvature[k]
+        g = problem.iterate.row_curvature[k]
         if g == 0.0:
             continue
         r = graph.row[k]
@@ -234,9 +238,9 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
                     line = at + (dof[e] - graph.tree_start[s]) * width - graph.tree_start[t]
                     for f in range(start[r, q], start[r, q + 1]):
                         if p == q:
-                            problem.factor[line + dof[f]] += value * jacobian[f]
+                            problem.hessian.factor[line + dof[f]] += value * jacobian[f]
                         elif graph.position[s] < graph.position[t]:
-                            problem.coupling[line + dof[f]] += value * jacobian[f]
+                            problem.hessian.coupling[line + dof[f]] += value * jacobian[f]
                         else:
                             tamsi.lower[line + dof[f]] += value * jacobian[f]
 
@@ -244,9 +248,11 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble_jacobian(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the blocks of the island's Jacobian from the present derivatives."""
-    tamsi = TAMSI.at(problem.extension)
+    tamsi = TAMSI.at(problem.entries.extension)
     begin_blocks(problem)
     clear_couplings(problem, tamsi.lower)
-    _add_contacts(problem, tamsi, contacts, problem.first_contact, problem.last_contact)
-    _add_rows(problem, tamsi, rows, problem.first_row, problem.last_row)
+    _add_contacts(
+        problem, tamsi, contacts, problem.at_hand.first_contact, problem.at_hand.last_contact
+    )
+    _add_rows(problem, tamsi, rows, problem.at_hand.first_row, problem.at_hand.last_row)
     return 0

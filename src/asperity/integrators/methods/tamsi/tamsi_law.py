@@ -55,7 +55,7 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_wa
         else:
             law.cutoff[i] = law.normal_slope[i] = law.normal_bend[i] = 0.0
             law.explicit_normal[i] = step * normal_force(
-                k, d, contacts.signed_distance[c], problem.vn[i]
+                k, d, contacts.signed_distance[c], problem.iterate.vn[i]
             )
 
 
@@ -75,7 +75,7 @@ def _prepare_one_way(problem: Table, contacts: Table, step: float, ncontact: int
 def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Impulses and their derivatives; there is no cost."""
     law = problem.law
-    tamsi = TAMSI.at(problem.extension)
+    tamsi = TAMSI.at(problem.entries.extension)
     parabolic = tamsi.parabolic == 1
     speed = max(law.cutoff[i] - vn, 0.0)
     normal, curvature, _ = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])

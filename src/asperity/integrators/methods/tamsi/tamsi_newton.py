@@ -60,21 +60,24 @@ _LARGEST = 1.7976931348623157e308
 def _contact_update(problem: Table) -> tuple[float, float]:
     """Largest change of a contact velocity, in stiction tolerances, and the share to take."""
     law = problem.law
-    tamsi = TAMSI.at(problem.extension)
+    tamsi = TAMSI.at(problem.entries.extension)
     relative = tamsi.relative
     aware = tamsi.transition_aware == 1
     largest = 0.0
     alpha = 1.0
-    for i in range(problem.first_contact, problem.last_contact):
-        change = np.sqrt(problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i])
-        largest = max(largest, max(change, abs(problem.dvn[i])) / law.stiction_tolerance[i])
+    for i in range(problem.at_hand.first_contact, problem.at_hand.last_contact):
+        change = np.sqrt(
+            problem.iterate.dv1[i] * problem.iterate.dv1[i]
+            + problem.iterate.dv2[i] * problem.iterate.dv2[i]
+        )
+        largest = max(largest, max(change, abs(problem.iterate.dvn[i])) / law.stiction_tolerance[i])
         # Without friction there is no transition.
-        if aware and law.friction[i] * problem.gn[i] > 0.0:
+        if aware and law.friction[i] * problem.iterate.gn[i] > 0.0:
             share = transition_step(
-                problem.v1[i],
-                problem.v2[i],
-                problem.dv1[i],
-                problem.dv2[i],
+                problem.iterate.v1[i],
+                problem.iterate.v2[i],
+                problem.iterate.dv1[i],
+                problem.iterate.dv2[i],
                 law.stiction_tolerance[i],
                 relative,
             )
@@ -90,22 +93,22 @@ def _row_share(problem: Table) -> float:
     its effort limits.
     """
     law = problem.law
-    relative = TAMSI.at(problem.extension).relative
+    relative = TAMSI.at(problem.entries.extension).relative
     alpha = 1.0
-    for i in range(problem.first_row, problem.last_row):
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
         if law.row_kind[i] == FRICTION:
             share = transition_step(
-                problem.row_u[i],
+                problem.iterate.row_u[i],
                 0.0,
-                problem.row_du[i],
+                problem.iterate.row_du[i],
                 0.0,
                 np.sqrt(law.row_target[i]),
                 relative,
             )
             alpha = min(alpha, share)
         elif law.row_kind[i] == ACTUATOR and law.row_gain[i] > 0.0:
-            before = law.row_target[i] - law.row_gain[i] * problem.row_u[i]
-            after = before - law.row_gain[i] * problem.row_du[i]
+            before = law.row_target[i] - law.row_gain[i] * problem.iterate.row_u[i]
+            after = before - law.row_gain[i] * problem.iterate.row_du[i]
             if (before > law.row_upper[i] and after < law.row_lower[i]) or (
                 before < law.row_lower[i] and after > law.row_upper[i]
             ):
@@ -117,21 +120,21 @@ def _row_share(problem: Table) -> float:
 @compiled
 def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """Find the island's velocities, from the guess in ``velocity``."""
-    tamsi = TAMSI.at(problem.extension)
+    tamsi = TAMSI.at(problem.entries.extension)
     relative = tamsi.relative
     aware = tamsi.transition_aware == 1
-    first = problem.first_tree
-    last = problem.last_tree
+    first = problem.at_hand.first_tree
+    last = problem.at_hand.last_tree
     for index in range(first, last):
         # The factors there will not be those of a convex Hessian.
-        problem.factor_island[problem.graph.island_tree[index]] = 0
+        problem.hessian.factor_island[problem.graph.island_tree[index]] = 0
     begin_island(problem, rows)
-    scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
+    scale = max(1.0, scaled_norm(problem, first, last, problem.smooth.rhs))
     most = problem.options.max_iterations
     for iteration in range(most + 1):
         follow_forces(problem)
         island_gradient(problem, contacts, rows)
-        norm = scaled_norm(problem, first, last, problem.gradient)
+        norm = scaled_norm(problem, first, last, problem.iterate.gradient)
         if not norm <= _LARGEST:
             return NON_FINITE
         if norm <= _RESIDUAL * scale:
@@ -152,7 +155,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         if aware and not small and iteration >= _PATIENCE and iteration % 2 == 1:
             alpha *= 0.5
         take_step(problem, alpha)
-        problem.iterations += 1
+        problem.counts.iterations += 1
         if small and alpha == 1.0:
             island_impulses(problem)
             return CONVERGED
@@ -166,5 +169,5 @@ def solve_tamsi(problem: Table, contacts: Table, rows: Table, _have_factors: int
     Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded) or ``NON_FINITE``.
     """
     # The guess is the velocity of the step's beginning: at a long step's end contacts have changed.
-    problem.extrapolated = 0
+    problem.guess.extrapolated = 0
     return solve_islands(_solve_island, problem, contacts, rows)
