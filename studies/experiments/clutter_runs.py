@@ -131,7 +131,7 @@ def hessian(simulator: Simulator) -> np.ndarray:
     evaluate_contacts(problem, 0, contacts.count)
     assemble = ctypes.CFUNCTYPE(ctypes.c_int64, *3 * [ctypes.c_int64])(problem.entries.assemble)
     for k in range(graph.islands):
-        choose_island(problem, k)
+        choose_island(problem.graph, problem.at_hand, problem.newton, k)
         assemble(problem.address, contacts.address, rows.address)
     out = np.zeros((graph.nv, graph.nv))
     for tree in range(graph.ntree):

@@ -114,14 +114,17 @@ class Case:
     def add_impulses(self, vector: np.ndarray, sign: float, contacts: int, rows: int) -> None:
         """``vector += sign · Jᵀ γ`` for the first so many contacts and rows."""
         work = self.padded(vector)
-        add_impulses(*self.tables, (0, contacts), (0, rows), work, sign)
+        p = self.problem
+        add_impulses(
+            p.graph, p.iterate, self.contacts, self.rows, (0, contacts), (0, rows), work, sign
+        )
         vector[:] = work[: len(vector)]
 
     def set_velocity(self, velocity: np.ndarray) -> None:
         """Fill the velocities of contacts and rows."""
         p = self.problem
         velocity = self.padded(velocity)
-        link_velocities(p, self.contacts, velocity)
+        link_velocities(p.graph, p.iterate, self.contacts, velocity)
         contact_velocities(
             p.graph,
             self.contacts,
@@ -133,7 +136,7 @@ class Case:
             p.iterate.vn,
             p.iterate.turn,
         )
-        add_surface_velocities(p, self.contacts, 0, self.ncontact)
+        add_surface_velocities(p.graph, p.iterate, self.contacts, 0, self.ncontact)
         row_velocities(p.graph, self.rows, 0, self.nrow, velocity, p.iterate.row_u)
 
     def prepare(self, velocity: np.ndarray, step: float) -> None:
@@ -155,7 +158,7 @@ class Case:
                 self.problem.law.cutoff - self.problem.iterate.vn, 0.0
             )
         cost = evaluate_contacts(self.problem, 0, self.ncontact)
-        cost += evaluate_rows(self.problem, 0, self.nrow)
+        cost += evaluate_rows(self.problem.law, self.problem.iterate, 0, self.nrow)
         matrix = self.dense_matrix()
         return float(cost + 0.5 * velocity @ matrix @ velocity - self.problem.smooth.rhs @ velocity)
 
@@ -168,7 +171,7 @@ class Case:
         """Point the problem at one island after the other."""
         p = self.problem
         for k in range(p.graph.islands):
-            choose_island(p, k)
+            choose_island(p.graph, p.at_hand, p.newton, k)
             yield k
 
     def assemble(self) -> np.ndarray:
@@ -176,7 +179,7 @@ class Case:
         p = self.problem
         for _ in self.islands():
             if call(assemble, *self.tables) == PAIRS:
-                share_phase(p, ADD_PAIRS, tree_blocks(p))
+                share_phase(p, ADD_PAIRS, tree_blocks(p.at_hand))
         out = np.zeros((p.graph.nv, p.graph.nv))
         for tree in range(p.graph.ntree):
             rows = self.dofs(tree)

@@ -169,7 +169,7 @@ def test_velocities_add_up_from_joint_to_joint() -> None:
         case.build()
         p = case.problem
         velocity = case.padded(np.random.default_rng(seed).standard_normal(p.graph.nv))
-        link_velocities(p, case.contacts, velocity)
+        link_velocities(p.graph, p.iterate, case.contacts, velocity)
         for link in range(case.contacts.link_count):
             found = velocity[p.graph.nv + 6 * link : p.graph.nv + 6 * link + 6]
             expected = case.link_columns(link) @ velocity[: p.graph.nv]

@@ -39,7 +39,7 @@ def one_tree(seed: int, straight: float = 0.6, law: ContactLaw = LAGGED_LAW) -> 
             r.force[i] = 10.0 * rng.standard_normal()
             r.lower[i], r.upper[i] = -5.0, 5.0
     case.prepare(0.1 * rng.standard_normal(p.graph.nv), STEP)
-    choose_island(p, 0)
+    choose_island(p.graph, p.at_hand, p.newton, 0)
     return case
 
 
@@ -57,7 +57,7 @@ def test_solutions_are_those_of_the_hessian_factorized(law: str, straight: float
             assert case.solve(guess) == CONVERGED
             assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
             if law == "delivered":
-                choose_island(p, 0)
+                choose_island(p.graph, p.at_hand, p.newton, 0)
                 assert p.counts.unsettled == 1 or settle(p, case.contacts)
             solutions.append(case.solution.copy())
             factorizations.append(p.counts.factorizations)
@@ -86,7 +86,7 @@ def several_trees(seed: int, count: int) -> Case:
         r.position[i], r.upper[i] = 1e-2 * rng.standard_normal(), rng.uniform(0.0, 2e-2)
     r.entry_count = r.count
     case.prepare(0.1 * rng.standard_normal(p.graph.nv), STEP)
-    choose_island(p, 0)
+    choose_island(p.graph, p.at_hand, p.newton, 0)
     return case
 
 
@@ -122,7 +122,7 @@ def test_directions_are_newtons_where_contacts_are_linear() -> None:
         p = case.problem
         case.contacts.signed_distance[: case.ncontact] = 10.0
         case.prepare(np.zeros(p.graph.nv), STEP)
-        choose_island(p, 0)
+        choose_island(p.graph, p.at_hand, p.newton, 0)
         velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
         case.evaluate(velocity)
         gradient = case.dense_gradient(velocity)
@@ -142,7 +142,7 @@ def test_constraints_that_change_need_no_other_factors() -> None:
         rng = np.random.default_rng(seed)
         case.contacts.signed_distance[: case.ncontact] = 10.0
         case.prepare(np.zeros(p.graph.nv), STEP)
-        choose_island(p, 0)
+        choose_island(p.graph, p.at_hand, p.newton, 0)
         case.evaluate(np.zeros(p.graph.nv))
         p.newton.wanted_residual = 1e-9
         p.scratch.base_tree = 0
@@ -164,7 +164,7 @@ def test_constraints_may_change_in_any_order() -> None:
     p = case.problem
     case.contacts.signed_distance[: case.ncontact] = 10.0
     case.prepare(np.zeros(p.graph.nv), STEP)
-    choose_island(p, 0)
+    choose_island(p.graph, p.at_hand, p.newton, 0)
     case.evaluate(np.zeros(p.graph.nv))
     p.scratch.coordinates = p.scratch.base_tree = 0
     p.newton.wanted_residual = 1e-9
@@ -182,7 +182,7 @@ def test_constraints_may_change_in_any_order() -> None:
 def test_trees_with_many_contacts_do_not_fit() -> None:
     case = branched_case(0, 0.6, smallest=20, count=1, touching=13)
     case.prepare(np.zeros(case.problem.graph.nv), STEP)
-    choose_island(case.problem, 0)
+    choose_island(case.problem.graph, case.problem.at_hand, case.problem.newton, 0)
     assert not fits_contact_space(case.problem)
 
 

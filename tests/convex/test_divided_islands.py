@@ -67,7 +67,7 @@ def begin(case: Case, velocity: np.ndarray) -> float:
     p = case.problem
     p.iterate.velocity[: p.graph.nv] = velocity
     list(case.islands())
-    guess_velocities(p, case.contacts)
+    guess_velocities(p.graph, p.iterate, case.contacts)
     begin_island(p, case.rows)
     return island_gradient(*case.tables)
 

@@ -24,7 +24,8 @@ class Contact(OneContact):
         self, before: np.ndarray, step: float = STEP, shift: float = 0.0, **given: float
     ) -> Self:
         self.give(before, given)
-        prepare_lagged(*self.case.tables[:2], step, 1, shift)
+        p = self.case.problem
+        prepare_lagged(p.graph, p.law, p.iterate, self.case.contacts, step, 1, shift)
         self.reference = LaggedContact(self.case, 0, np.asarray(before, float), step)
         return self
 

@@ -59,7 +59,7 @@ class OneRow:
 
     def cost(self, u: float) -> float:
         self.case.problem.iterate.row_u[0] = u
-        return float(evaluate_rows(self.case.problem, 0, 1))
+        return float(evaluate_rows(self.case.problem.law, self.case.problem.iterate, 0, 1))
 
     def impulse(self, u: float) -> float:
         self.cost(u)
@@ -165,8 +165,10 @@ def test_along_a_direction(name: str, u: float, alpha: float) -> None:
     cost, impulse, curvature = row.cost(at), row.impulse(at), row.curvature(at)
     problem = row.case.problem
     problem.iterate.row_u[0], problem.iterate.row_du[0] = u, -1.7
-    assert row_cost_along(problem, 0, 1, alpha) == pytest.approx(cost, rel=1e-14)
-    first, second = along_rows(problem, 0, 1, alpha)
+    assert row_cost_along(problem.law, problem.iterate, 0, 1, alpha) == pytest.approx(
+        cost, rel=1e-14
+    )
+    first, second = along_rows(problem.law, problem.iterate, 0, 1, alpha)
     assert first == pytest.approx(1.7 * impulse, rel=1e-14)
     assert second == pytest.approx(1.7**2 * curvature, rel=1e-14)
 

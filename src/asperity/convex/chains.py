@@ -122,32 +122,33 @@ def chain_fields(
 
 
 @compiled
-def has_branches(graph: Table, tree: int) -> bool:
+def has_branches(chains: Table, tree: int) -> bool:
     """Whether a tree has more than one chain."""
-    return graph.chains.start[tree + 1] - graph.chains.start[tree] > 1
+    return chains.start[tree + 1] - chains.start[tree] > 1
 
 
 @compiled
-def path_chains(graph: Table, tree: int, dof: int) -> int:
+def path_chains(chains: Table, tree: int, dof: int) -> int:
     """Mask of the chains between a dof and the root."""
-    chain = graph.chains.of_dof[dof]
-    return graph.chains.ancestors[graph.chains.start[tree] + chain] | (1 << chain)
+    chain = chains.of_dof[dof]
+    return chains.ancestors[chains.start[tree] + chain] | (1 << chain)
 
 
 @compiled
-def _couple(graph: Table, tree: int, some: int, others: int) -> None:
+def _couple(chains: Table, tree: int, some: int, others: int) -> None:
     """Let all chains of one mask be neighbours of all of another, in one tree."""
-    start = graph.chains.start[tree]
-    for chain in range(graph.chains.start[tree + 1] - start):
+    start = chains.start[tree]
+    for chain in range(chains.start[tree + 1] - start):
         below = (1 << chain) - 1
         if some >> chain & 1:
-            graph.chains.neighbours[start + chain] |= others & below
+            chains.neighbours[start + chain] |= others & below
         if others >> chain & 1:
-            graph.chains.neighbours[start + chain] |= some & below
+            chains.neighbours[start + chain] |= some & below
 
 
 @compiled
 def _touch_by_contacts(graph: Table, contacts: Table) -> None:
+    chains = graph.chains
     for contact in range(contacts.count):
         a = contacts.link[contact, 0]
         b = contacts.link[contact, 1]
@@ -160,18 +161,18 @@ def _touch_by_contacts(graph: Table, contacts: Table) -> None:
         mask_a = 1
         mask_b = 1
         if not graph.tree_spatial[tree_a]:
-            mask_a = path_chains(graph, tree_a, contacts.chain_dof[contacts.link_start[a]])
+            mask_a = path_chains(chains, tree_a, contacts.chain_dof[contacts.link_start[a]])
         if not graph.tree_spatial[tree_b]:
-            mask_b = path_chains(graph, tree_b, contacts.chain_dof[contacts.link_start[b]])
+            mask_b = path_chains(chains, tree_b, contacts.chain_dof[contacts.link_start[b]])
         if tree_a == tree_b:
-            _couple(graph, tree_a, mask_a, mask_b)
+            _couple(chains, tree_a, mask_a, mask_b)
         else:
-            graph.chains.touched[tree_a] |= mask_a
-            graph.chains.touched[tree_b] |= mask_b
+            chains.touched[tree_a] |= mask_a
+            chains.touched[tree_b] |= mask_b
 
 
 @compiled
-def _touch_by_rows(graph: Table, rows: Table) -> None:
+def _touch_by_rows(chains: Table, rows: Table) -> None:
     for row in range(rows.count):
         if rows.start[row, 2] - rows.start[row, 0] <= 1:
             continue
@@ -181,42 +182,42 @@ def _touch_by_rows(graph: Table, rows: Table) -> None:
                 continue
             mask = 0
             for e in range(rows.start[row, part], rows.start[row, part + 1]):
-                mask |= 1 << graph.chains.of_dof[rows.dof[e]]
+                mask |= 1 << chains.of_dof[rows.dof[e]]
             if rows.tree[row, 1] >= 0:
-                graph.chains.touched[tree] |= mask
+                chains.touched[tree] |= mask
             elif mask & (mask - 1) != 0:
-                _couple(graph, tree, mask, mask)
+                _couple(chains, tree, mask, mask)
 
 
 @compiled
-def _eliminate(graph: Table, tree: int) -> None:
+def _eliminate(chains: Table, tree: int) -> None:
     """Add the fill of the elimination, and make spans of neighbours."""
-    start = graph.chains.start[tree]
-    last = graph.chains.start[tree + 1] - start - 1
-    span = graph.chains.fill_span
-    rows = graph.chains.touched[tree]
+    start = chains.start[tree]
+    last = chains.start[tree + 1] - start - 1
+    span = chains.fill_span
+    rows = chains.touched[tree]
     for chain in range(last, -1, -1):
-        mask = graph.chains.neighbours[start + chain]
+        mask = chains.neighbours[start + chain]
         if rows >> chain & 1:
             rows |= mask
-        at = graph.chains.span_start[start + chain]
+        at = chains.span_start[start + chain]
         number = 0
         nearest = -1
         for below in range(chain):
             if not mask >> below & 1:
                 continue
             nearest = below
-            first = graph.chains.first[start + below]
+            first = chains.first[start + below]
             if number > 0 and span[at + number - 1, 0] + span[at + number - 1, 1] == first:
-                span[at + number - 1, 1] += graph.chains.size[start + below]
+                span[at + number - 1, 1] += chains.size[start + below]
             else:
                 span[at + number, 0] = first
-                span[at + number, 1] = graph.chains.size[start + below]
+                span[at + number, 1] = chains.size[start + below]
                 number += 1
-        graph.chains.fill_spans[start + chain] = number
+        chains.fill_spans[start + chain] = number
         if nearest >= 0:
-            graph.chains.neighbours[start + nearest] |= mask & ((1 << nearest) - 1)
-    graph.chains.rows[tree] = rows
+            chains.neighbours[start + nearest] |= mask & ((1 << nearest) - 1)
+    chains.rows[tree] = rows
 
 
 @compiled
@@ -226,17 +227,18 @@ def fill_chains(graph: Table, contacts: Table, rows: Table) -> None:
     Between trees whole blocks couple; within a tree all chains that couple with another tree become
     neighbours, and ``tree_rows`` has those whose rows of these blocks are not zero.
     """
-    if graph.chains.neighbours.size == graph.ntree:
+    chains = graph.chains
+    if chains.neighbours.size == graph.ntree:
         return
     for tree in range(graph.ntree):
-        graph.chains.touched[tree] = 0
-    for chain in range(graph.chains.neighbours.size):
-        graph.chains.neighbours[chain] = graph.chains.ancestors[chain]
+        chains.touched[tree] = 0
+    for chain in range(chains.neighbours.size):
+        chains.neighbours[chain] = chains.ancestors[chain]
     _touch_by_contacts(graph, contacts)
-    _touch_by_rows(graph, rows)
+    _touch_by_rows(chains, rows)
     for tree in range(graph.ntree):
-        if has_branches(graph, tree):
-            touched = graph.chains.touched[tree]
+        if has_branches(chains, tree):
+            touched = chains.touched[tree]
             if touched & (touched - 1) != 0:
-                _couple(graph, tree, touched, touched)
-            _eliminate(graph, tree)
+                _couple(chains, tree, touched, touched)
+            _eliminate(chains, tree)

@@ -105,19 +105,20 @@ _LARGEST = 1.7976931348623157e308
 @compiled
 def _begin(problem: Table, rows: Table) -> None:
     """Prepare the solve of the island at hand from the guess in ``velocity``."""
+    at_hand, newton = problem.at_hand, problem.newton
     begin_island(problem, rows)
-    begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
-    problem.newton.disagreement = np.inf
-    problem.newton.changes = 0
-    problem.newton.in_contact_space = 1 if fits_contact_space(problem) else 0
-    problem.newton.has_factors = 1 if _has_factors(problem) else 0
-    problem.newton.wanted_residual = 0.0
-    problem.newton.previous_residual = 0.0
-    problem.newton.least_residual = np.inf
-    problem.newton.stalled = 0
-    problem.newton.search_step = 1.0
-    problem.newton.step_length = 0.0
-    problem.newton.rate = 0.0
+    begin_estimates(problem, at_hand.first_contact, at_hand.last_contact)
+    newton.disagreement = np.inf
+    newton.changes = 0
+    newton.in_contact_space = 1 if fits_contact_space(problem) else 0
+    newton.has_factors = 1 if _has_factors(problem.graph, problem.hessian, at_hand) else 0
+    newton.wanted_residual = 0.0
+    newton.previous_residual = 0.0
+    newton.least_residual = np.inf
+    newton.stalled = 0
+    newton.search_step = 1.0
+    newton.step_length = 0.0
+    newton.rate = 0.0
 
 
 @compiled
@@ -134,23 +135,27 @@ def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
 @compiled
 def _wanted_residual(problem: Table, iteration: int) -> float:
     """What ‖D ∇ℓ‖ must not exceed at the end: ε s, or ε_a + ε max(‖D p‖, ‖D j‖)."""
-    options = problem.options
+    smooth, options = problem.smooth, problem.options
     first = problem.at_hand.first_tree
     last = problem.at_hand.last_tree
     if options.criterion == MOMENTUM:
-        return options.absolute_tolerance + options.tolerance * momentum_scale(problem, first, last)
+        return options.absolute_tolerance + options.tolerance * momentum_scale(
+            problem.graph, smooth, problem.iterate, first, last
+        )
     if iteration == 0:
-        return options.tolerance * max(1.0, scaled_norm(problem, first, last, problem.smooth.rhs))
+        return options.tolerance * max(
+            1.0, scaled_norm(problem.graph, smooth, first, last, smooth.rhs)
+        )
     return problem.newton.wanted_residual
 
 
 @compiled
 def _extrapolate_guess(problem: Table, contacts: Table, rows: Table) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
-    graph = problem.graph
+    at_hand, newton, graph = problem.at_hand, problem.newton, problem.graph
     slope = 0.0
-    problem.newton.begun = 0
-    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+    newton.begun = 0
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             problem.iterate.direction[i] = problem.guess.extrapolation[i]
@@ -158,51 +163,49 @@ def _extrapolate_guess(problem: Table, contacts: Table, rows: Table) -> bool:
     if not slope < 0.0:
         return False
     prepare_direction(problem, contacts, rows)
-    problem.newton.search_slope = slope
+    newton.search_slope = slope
     if follow_direction(problem, _ROUGH) == 0.0:
         return False
-    first = problem.at_hand.first_contact
-    last = problem.at_hand.last_contact
+    first = at_hand.first_contact
+    last = at_hand.last_contact
     begin_estimates(problem, first, last)
     settle(problem, contacts)
-    problem.newton.changes = 0
+    newton.changes = 0
     begin_estimates(problem, first, last)
     _evaluate(problem, contacts, rows)
     return True
 
 
 @compiled
-def _stalls(problem: Table) -> bool:
+def _stalls(newton: Table) -> bool:
     """Whether the gradient has stopped falling."""
-    if problem.newton.residual < 0.5 * problem.newton.least_residual:
-        problem.newton.stalled = 0
-        problem.newton.least_residual = problem.newton.residual
+    if newton.residual < 0.5 * newton.least_residual:
+        newton.stalled = 0
+        newton.least_residual = newton.residual
         return False
-    problem.newton.stalled += 1
-    return problem.newton.stalled >= _PATIENCE
+    newton.stalled += 1
+    return newton.stalled >= _PATIENCE
 
 
 @compiled
-def _is_round_off(problem: Table) -> bool:
+def _is_round_off(options: Table, newton: Table) -> bool:
     """Whether a gradient that has stopped falling is round-off, a difference of large numbers."""
-    scale = max(
-        problem.newton.wanted_residual / problem.options.tolerance, abs(problem.newton.search_cost)
-    )
-    return problem.newton.residual <= 1e4 * _ROUND_OFF * scale
+    scale = max(newton.wanted_residual / options.tolerance, abs(newton.search_cost))
+    return newton.residual <= 1e4 * _ROUND_OFF * scale
 
 
 @compiled
 def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Evaluate the iterate; a code if the solve is over, or `_GOES_ON`."""
-    options = problem.options
-    follows = problem.guess.is_close == 1 if iteration == 0 else problem.newton.search_step > _SHORT
+    newton, options = problem.newton, problem.options
+    follows = problem.guess.is_close == 1 if iteration == 0 else newton.search_step > _SHORT
     settled = follows and settle(problem, contacts)
     _evaluate(problem, contacts, rows)
     wanted = _wanted_residual(problem, iteration)
-    problem.newton.wanted_residual = wanted
-    if not abs(problem.newton.residual + problem.newton.search_cost) <= _LARGEST:
+    newton.wanted_residual = wanted
+    if not abs(newton.residual + newton.search_cost) <= _LARGEST:
         return NON_FINITE
-    if problem.newton.residual <= wanted:
+    if newton.residual <= wanted:
         if settled or settle(problem, contacts):
             return CONVERGED
         _evaluate(problem, contacts, rows)
@@ -210,57 +213,56 @@ def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
         iteration == 0
         and problem.guess.extrapolated == 1
         # In contact space the guess is the friction's direction, which extrapolation spoils.
-        and problem.newton.in_contact_space == 0
+        and newton.in_contact_space == 0
         and _extrapolate_guess(problem, contacts, rows)
-        and problem.newton.residual <= wanted
+        and newton.residual <= wanted
     ):
         return CONVERGED
-    if _stalls(problem):
-        if _is_round_off(problem):
+    if _stalls(newton):
+        if _is_round_off(options, newton):
             return CONVERGED
-        problem.newton.in_contact_space = 0
+        newton.in_contact_space = 0
     if iteration == options.max_iterations:
-        return give_up(problem, problem.newton.residual * options.tolerance / wanted)
+        return give_up(problem.counts, newton.residual * options.tolerance / wanted)
     return _GOES_ON
 
 
 @compiled
-def _has_factors(problem: Table) -> bool:
+def _has_factors(graph: Table, hessian: Table, at_hand: Table) -> bool:
     """Whether there are factors of just this island from an earlier solve of the same graph."""
-    size = problem.at_hand.last_tree - problem.at_hand.first_tree
-    return (
-        problem.hessian.factor_island[problem.graph.island_tree[problem.at_hand.first_tree]] == size
-    )
+    size = at_hand.last_tree - at_hand.first_tree
+    return hessian.factor_island[graph.island_tree[at_hand.first_tree]] == size
 
 
 @compiled
-def _factors_serve(problem: Table, iteration: int) -> bool:
+def _factors_serve(options: Table, newton: Table, iteration: int) -> bool:
     """Whether the last factors are good enough for this iteration, too.
 
     With Hessian reuse they are unless the predicted error θ^m/(1 − θ) ‖D⁻¹ Δv‖, after the m
     iterations that are left of those wished for, is too large (CENIC, equation 35).
     """
-    wished = problem.options.reused_iterations
-    wanted = problem.newton.wanted_residual
+    wished = options.reused_iterations
+    wanted = newton.wanted_residual
     if wished == 0:
         # Where they gain once more what the last iteration has gained, that is enough to end with.
-        norm = problem.newton.residual
-        return iteration > 0 and norm * norm <= wanted * problem.newton.previous_residual
+        norm = newton.residual
+        return iteration > 0 and norm * norm <= wanted * newton.previous_residual
     if iteration < 2:
         return True
-    rate = problem.newton.rate
+    rate = newton.rate
     ahead = max(wished - iteration, 0)
-    return not rate**ahead / (1.0 - rate) * problem.newton.step_length >= wanted
+    return not rate**ahead / (1.0 - rate) * newton.step_length >= wanted
 
 
 @compiled
 def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the Hessian, and mark the factors as this island's."""
+    at_hand = problem.at_hand
     if not factorize_island(problem, contacts, rows):
         return False
-    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = problem.graph.island_tree[index]
-        problem.hessian.factor_island[tree] = problem.at_hand.last_tree - problem.at_hand.first_tree
+        problem.hessian.factor_island[tree] = at_hand.last_tree - at_hand.first_tree
     problem.newton.has_factors = 1
     return True
 
@@ -268,13 +270,13 @@ def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
 @compiled
 def _look_ahead(problem: Table, contacts: Table) -> bool:
     """Let the law's numbers follow the end of the prepared direction; False if they agree."""
-    options = problem.options
+    newton, options = problem.newton, problem.options
     if (
         problem.law.settle_contacts == 0
         or options.refuse_unsettled == 0
-        or problem.newton.changes >= options.most_changes
-        or problem.newton.disagreement <= options.settle_tolerance
-        or problem.newton.disagreement > _WORTH_ANTICIPATING
+        or newton.changes >= options.most_changes
+        or newton.disagreement <= options.settle_tolerance
+        or newton.disagreement > _WORTH_ANTICIPATING
     ):
         return False
     return settle_island(problem, contacts, options.settle_tolerance, True)
@@ -296,35 +298,37 @@ def _descent_by_factors(problem: Table, contacts: Table, rows: Table, iteration:
     with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
     The cost that is searched is that of the new numbers, of which the direction is one of descent.
     """
-    if problem.newton.has_factors == 1 and _factors_serve(problem, iteration):
+    newton = problem.newton
+    if newton.has_factors == 1 and _factors_serve(problem.options, newton, iteration):
         problem.counts.reuses += 1
     elif not _refresh_factors(problem, contacts, rows):
         return NON_FINITE
-    problem.newton.direction_ends = AT_END
+    newton.direction_ends = AT_END
     _prepare_newton_direction(problem, contacts, rows)
-    if iteration > 0 and problem.newton.search_slope < 0.0 and _look_ahead(problem, contacts):
-        problem.newton.search_cost = island_gradient(problem, contacts, rows)
+    if iteration > 0 and newton.search_slope < 0.0 and _look_ahead(problem, contacts):
+        newton.search_cost = island_gradient(problem, contacts, rows)
         _prepare_newton_direction(problem, contacts, rows)
-    if not problem.newton.search_slope < 0.0:
+    if not newton.search_slope < 0.0:
         # Uphill within round-off, or NaN.
-        return CONVERGED if abs(problem.newton.search_slope) <= _LARGEST else NON_FINITE
+        return CONVERGED if abs(newton.search_slope) <= _LARGEST else NON_FINITE
     return _GOES_ON
 
 
 @compiled
 def _descent_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """`_descent` by `asperity.convex.contact_space`; `_BEGINS_ANEW` if that has failed."""
+    newton = problem.newton
     end = call_ppp_status(problem.entries.solve_in_contact_space, problem, contacts, rows)
     if end == SOLVED:
         return CONVERGED
     if end != SPOILED:
-        problem.newton.search_slope, problem.newton.direction_length = direction_size(problem)
-    if end == SPOILED or not problem.newton.search_slope < 0.0:
+        newton.search_slope, newton.direction_length = direction_size(problem)
+    if end == SPOILED or not newton.search_slope < 0.0:
         # Round-off in contact space says nothing about how far the solution is.
-        problem.newton.in_contact_space = 0
+        newton.in_contact_space = 0
         begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
         return _BEGINS_ANEW
-    problem.newton.direction_ends = end
+    newton.direction_ends = end
     prepare_direction(problem, contacts, rows)
     return _GOES_ON
 
@@ -348,12 +352,11 @@ def _rate(iteration: int, length: float, before: float) -> float:
 @compiled
 def _step_is_small(problem: Table, iteration: int) -> bool:
     """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum."""
-    if problem.options.criterion == MOMENTUM or problem.newton.direction_ends != AT_END:
+    newton = problem.newton
+    if problem.options.criterion == MOMENTUM or newton.direction_ends != AT_END:
         return False
-    eta = 1.0 if iteration == 0 else problem.newton.rate / (1.0 - problem.newton.rate)
-    return eta * problem.newton.step_length <= problem.newton.wanted_residual and _slip_is_known(
-        problem, eta
-    )
+    eta = 1.0 if iteration == 0 else newton.rate / (1.0 - newton.rate)
+    return eta * newton.step_length <= newton.wanted_residual and _slip_is_known(problem, eta)
 
 
 @compiled
@@ -363,28 +366,26 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
     Where a contact or a joint sticks, a change that is small for a velocity is all of its friction:
     a first step along a stiff estimate of the curvature would end the solve far from balance.
     """
+    iterate, at_hand = problem.iterate, problem.at_hand
     left = eta * problem.newton.search_step / _SLIP_LEFT
-    for i in range(problem.at_hand.first_contact, problem.at_hand.last_contact):
-        if problem.iterate.h11[i] == 0.0 and problem.iterate.h22[i] == 0.0:
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        if iterate.h11[i] == 0.0 and iterate.h22[i] == 0.0:
             continue
-        x = problem.iterate.v1[i]
-        y = problem.iterate.v2[i]
+        x = iterate.v1[i]
+        y = iterate.v2[i]
         square = problem.law.soft_slip_square[i] + x * x + y * y
-        change = (
-            problem.iterate.dv1[i] * problem.iterate.dv1[i]
-            + problem.iterate.dv2[i] * problem.iterate.dv2[i]
-        )
+        change = iterate.dv1[i] * iterate.dv1[i] + iterate.dv2[i] * iterate.dv2[i]
         if problem.graph.ellipsoids != 0:
-            slip, along, across = scaled_slip(problem, i, 0.0)
+            slip, along, across = scaled_slip(iterate, i, 0.0)
             square = problem.law.soft_slip_square[i] + slip * slip
             change = along * along + across * across
         if left * left * change > square:
             return False
     law = problem.law
-    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+    for i in range(at_hand.first_row, at_hand.last_row):
         if law.row_kind[i] == FRICTION:
-            square = law.row_target[i] + problem.iterate.row_u[i] * problem.iterate.row_u[i]
-            if left * left * problem.iterate.row_du[i] * problem.iterate.row_du[i] > square:
+            square = law.row_target[i] + iterate.row_u[i] * iterate.row_u[i]
+            if left * left * iterate.row_du[i] * iterate.row_du[i] > square:
                 return False
     return True
 
@@ -392,20 +393,21 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
 @compiled
 def _search(problem: Table, contacts: Table, iteration: int) -> int:
     """Go along the direction to the least cost; a code if the solve is over."""
+    newton = problem.newton
     alpha = follow_direction(problem, problem.options.line_search_tolerance)
     if alpha == 0.0:
         return CONVERGED
-    problem.newton.search_step = alpha
-    if problem.newton.in_contact_space == 0:
+    newton.search_step = alpha
+    if newton.in_contact_space == 0:
         problem.counts.iterations += 1
         island_estimates(problem, alpha)
     elif alpha != 1.0:
         # Those that there are belong to the end of the direction.
         begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
-    length = alpha * problem.newton.direction_length
-    problem.newton.rate = _rate(iteration, length, problem.newton.step_length)
-    problem.newton.step_length = length
-    problem.newton.previous_residual = problem.newton.residual
+    length = alpha * newton.direction_length
+    newton.rate = _rate(iteration, length, newton.step_length)
+    newton.step_length = length
+    newton.previous_residual = newton.residual
     # Forces that follow converge linearly, which the ratio of two steps does not show.
     if (
         _step_is_small(problem, iteration)
@@ -453,11 +455,11 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
 @compiled
 def _solve_free(problem: Table) -> int:
     """Solve an island without contacts or rows, which is one tree: A v = r."""
-    graph = problem.graph
+    iterate, graph = problem.iterate, problem.graph
     tree = graph.island_tree[problem.at_hand.first_tree]
     start = graph.tree_start[tree]
     size = graph.tree_size[tree]
-    begin_tree(problem, tree)
+    begin_tree(graph, problem.smooth, problem.hessian, tree)
     if call_pp_status(problem.entries.factorize, problem, 0) == 0:
         return NON_FINITE
     problem.newton.followed = 0
@@ -465,37 +467,38 @@ def _solve_free(problem: Table) -> int:
     total = 0.0
     while follows:
         for i in range(start, start + size):
-            problem.iterate.direction[i] = problem.smooth.rhs[i]
+            iterate.direction[i] = problem.smooth.rhs[i]
         call_pp_status(problem.entries.solve_factors, problem, 0)
         total = 0.0
         for i in range(start, start + size):
-            problem.iterate.velocity[i] = problem.iterate.direction[i]
-            total += problem.iterate.direction[i]
+            iterate.velocity[i] = iterate.direction[i]
+            total += iterate.direction[i]
         follows = follow_forces(problem)
     problem.hessian.factor_island[tree] = 0
     return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
 
 
 @compiled
-def _is_left_out(problem: Table) -> bool:
+def _is_left_out(graph: Table, guess: Table, at_hand: Table) -> bool:
     """Whether the island at hand has its solution already."""
-    if problem.guess.only_marked == 0:
+    if guess.only_marked == 0:
         return False
-    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
-        if problem.guess.tree_marked[problem.graph.island_tree[index]] == 1:
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        if guess.tree_marked[graph.island_tree[index]] == 1:
             return False
     return True
 
 
 @compiled
 def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
-    if _is_left_out(problem):
+    at_hand = problem.at_hand
+    if _is_left_out(problem.graph, problem.guess, at_hand):
         return CONVERGED
-    alone = problem.at_hand.last_tree - problem.at_hand.first_tree == 1
+    alone = at_hand.last_tree - at_hand.first_tree == 1
     if (
         alone
-        and problem.at_hand.first_contact == problem.at_hand.last_contact
-        and problem.at_hand.first_row == problem.at_hand.last_row
+        and at_hand.first_contact == at_hand.last_contact
+        and at_hand.first_row == at_hand.last_row
     ):
         return _solve_free(problem)
     return _solve_island(problem, contacts, rows)
@@ -513,10 +516,10 @@ def begin_solve(problem: Table, have_factors: int) -> None:
 
 
 @compiled
-def end_solve(problem: Table) -> None:
+def end_solve(guess: Table) -> None:
     """Clear what was said of this solve alone."""
-    problem.guess.extrapolated = 0
-    problem.guess.only_marked = 0
+    guess.extrapolated = 0
+    guess.only_marked = 0
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
@@ -534,7 +537,7 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
         return solve_islands(_solve_any_island, problem, contacts, rows)
     begin_solve(problem, have_factors)
     worst = solve_islands(_solve_any_island, problem, contacts, rows)
-    end_solve(problem)
+    end_solve(problem.guess)
     return worst
 
 

@@ -61,26 +61,22 @@ _PARTS = 4
 
 
 @compiled
-def is_divided(problem: Table) -> bool:
+def is_divided(at_hand: Table) -> bool:
     """Whether the island at hand is divided."""
-    return problem.at_hand.last_part > problem.at_hand.first_part
+    return at_hand.last_part > at_hand.first_part
 
 
 @compiled
-def only_pairs(problem: Table) -> bool:
+def only_pairs(graph: Table, at_hand: Table) -> bool:
     """Whether the island has nothing but contacts of free bodies."""
-    graph = problem.graph
-    island = graph.component[graph.ntree + graph.island_tree[problem.at_hand.first_tree]]
-    return (
-        graph.divided.island_mixed[island] == 0
-        and problem.at_hand.first_row == problem.at_hand.last_row
-    )
+    island = graph.component[graph.ntree + graph.island_tree[at_hand.first_tree]]
+    return graph.divided.island_mixed[island] == 0 and at_hand.first_row == at_hand.last_row
 
 
 @compiled
-def tree_blocks(problem: Table) -> int:
+def tree_blocks(at_hand: Table) -> int:
     """Blocks of the island's trees."""
-    return (problem.at_hand.last_tree - problem.at_hand.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
+    return (at_hand.last_tree - at_hand.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
 
 
 @compiled
@@ -93,51 +89,53 @@ def share_phase(problem: Table, phase: int, items: int) -> int:
 @compiled
 def in_order(problem: Table, phase: int, items: int) -> int:
     """Do a phase whose items are begun one by one, from the first to the last."""
-    problem.division.phase = phase
-    problem.division.phase_items = items
-    problem.division.phase_parts = items
-    if problem.division.team == 0:
-        problem.division.phase_parts = 1
+    division = problem.division
+    division.phase = phase
+    division.phase_items = items
+    division.phase_parts = items
+    if division.team == 0:
+        division.phase_parts = 1
         return call_pppn_status(problem.entries.do_phase, problem, 0, 0, 0)
-    team = TEAM.at(problem.division.team)
+    team = TEAM.at(division.team)
     return call_pppn_status(team.share, team, problem.entries.do_phase, problem, items)
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
 def share_items(problem: Table, phase: int, items: int, _unused: int) -> int:
     """Do `share_phase`."""
-    problem.division.phase = phase
-    problem.division.phase_items = items
-    if problem.division.team == 0:
-        problem.division.phase_parts = 1
+    division = problem.division
+    division.phase = phase
+    division.phase_items = items
+    if division.team == 0:
+        division.phase_parts = 1
         return call_pppn_status(problem.entries.do_phase, problem, 0, 0, 0)
-    team = TEAM.at(problem.division.team)
+    team = TEAM.at(division.team)
     parts = min(items, _PARTS * team.threads)
-    problem.division.phase_parts = parts
+    division.phase_parts = parts
     return call_pppn_status(team.share, team, problem.entries.do_phase, problem, parts)
 
 
 @compiled
-def chunk_sum(problem: Table, which: int) -> float:
+def chunk_sum(division: Table, at_hand: Table, which: int) -> float:
     """The sum over all chunks of the island.
 
     They have the cost of impulses (0), slope and curvature (1, 2) and the cost (3) where a line
     search has looked last, and what a law's numbers and their disagreement amount to (4, 5).
     """
     total = 0.0
-    for chunk in range(problem.at_hand.first_chunk, problem.at_hand.last_chunk):
-        total += problem.division.chunk_sum[chunk, which]
+    for chunk in range(at_hand.first_chunk, at_hand.last_chunk):
+        total += division.chunk_sum[chunk, which]
     return total
 
 
 @compiled
-def block_sum(problem: Table, which: int) -> float:
+def block_sum(division: Table, at_hand: Table, which: int) -> float:
     """The sum over all blocks of the island's trees, of the gradient g and the direction p.
 
     They have g·p (0), ‖D⁻¹ p‖² (1), p·(A v − r) (2) and p·A p (3), and where ``begun`` is 1, since
     nothing but pairs of free bodies adds to the gradient, ‖D g‖² (4).
     """
     total = 0.0
-    for block in range(tree_blocks(problem)):
-        total += problem.division.block_sum[block, which]
+    for block in range(tree_blocks(at_hand)):
+        total += division.block_sum[block, which]
     return total

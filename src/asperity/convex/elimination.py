@@ -81,9 +81,7 @@ def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
     Lists the later neighbours of every tree in the factor. Of equal degrees the first tree is
     taken. Returns where the lists end.
     """
-    order = graph.order
-    degree = graph.degree
-    ntree = graph.ntree
+    order, degree, ntree = graph.order, graph.degree, graph.ntree
     key = graph.elimination_key
     slot = graph.elimination_slot
     for i in range(first, last):

@@ -183,7 +183,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     ``COUPLING_TOO_SMALL`` (the needed size is in ``coupling_size``; grow and call again).
     """
     graph = problem.graph
-    ntree = graph.ntree
+    bonds, ntree = graph.bonds, graph.ntree
     if ntree == 1 and graph.components == 1:
         _list_all(graph, contacts, rows)
         return OK
@@ -194,8 +194,8 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     nrow = rows.count
 
     for tree in range(ntree):
-        parent[tree] = graph.bonds.root[tree]
-    components = graph.bonds.groups
+        parent[tree] = bonds.root[tree]
+    components = bonds.groups
     known = True
     for contact in range(ncontact):
         if _is_next(link, contact):
@@ -215,7 +215,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
 
     islands = _number_islands(graph, parent)
     status = OK
-    if graph.bonds.count > 0:
+    if bonds.count > 0:
         known = known and call_pp_status(problem.entries.couple_points, problem, contacts) == 1
     if not known or components != graph.components:
         graph.coupling_size = _symbolic(problem, contacts, rows, islands)
@@ -226,7 +226,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
         return COUPLING_TOO_SMALL
 
     _list_islands(graph, islands)
-    if graph.bonds.count > 0:
+    if bonds.count > 0:
         call_ppp_status(problem.entries.touch_panels, problem, contacts, rows)
     graph.islands = islands
     island = parent[ntree : 2 * ntree]

@@ -253,6 +253,5 @@ ENTRIES = Layout(
     # what lets forces in r follow the velocity, or 0, and what it is called with
     follow_forces="i8",
     follower="i8",
-    extension="i8",  # address of the table of a solver that needs one of its own, or 0
 )
 """Addresses of compiled entry points, which are set where the solver is installed."""

@@ -40,18 +40,18 @@ def _find_active(problem: Table) -> int:
 
     ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
     """
-    scratch = problem.scratch
+    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
     active = scratch.active
     diagonal, beside = scratch.compliance
     count = 0
     at = 0
-    for i in range(problem.at_hand.first_contact, problem.at_hand.last_contact):
-        a = problem.iterate.h11[i]
-        b = problem.iterate.h22[i]
-        d = problem.iterate.hnn[i]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        a = iterate.h11[i]
+        b = iterate.h22[i]
+        d = iterate.hnn[i]
         if a > _NONE and b > _NONE:
-            ratio = problem.iterate.h12[i] / a
-            inverse = 1.0 / max(b - ratio * problem.iterate.h12[i], _LEAST_CURVATURE * b)
+            ratio = iterate.h12[i] / a
+            inverse = 1.0 / max(b - ratio * iterate.h12[i], _LEAST_CURVATURE * b)
             active[count] = at
             diagonal[count] = 1.0 / a + ratio * ratio * inverse
             beside[count] = -ratio * inverse
@@ -65,8 +65,8 @@ def _find_active(problem: Table) -> int:
             beside[count] = 0.0
             count += 1
         at += 3
-    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
-        change = problem.iterate.row_curvature[i] - problem.hessian.row_base[i]
+    for i in range(at_hand.first_row, at_hand.last_row):
+        change = iterate.row_curvature[i] - problem.hessian.row_base[i]
         if change != 0.0:
             active[count] = problem.hessian.row_coordinate[i]
             diagonal[count] = 1.0 / change

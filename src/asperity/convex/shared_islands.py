@@ -42,19 +42,17 @@ _SMALLEST_JOB = 400
 
 
 @compiled
-def _is_marked(problem: Table, k: int) -> bool:
-    graph = problem.graph
+def _is_marked(graph: Table, guess: Table, k: int) -> bool:
     for index in range(graph.island_start[k], graph.island_start[k + 1]):
-        if problem.guess.tree_marked[graph.island_tree[index]] == 1:
+        if guess.tree_marked[graph.island_tree[index]] == 1:
             return True
     return False
 
 
 @compiled
-def _size(problem: Table, k: int) -> int:
+def _size(graph: Table, guess: Table, k: int) -> int:
     """About how long an island takes."""
-    graph = problem.graph
-    if problem.guess.only_marked == 1 and not _is_marked(problem, k):
+    if guess.only_marked == 1 and not _is_marked(graph, guess, k):
         return 0
     contacts = graph.island_contact_start[k + 1] - graph.island_contact_start[k]
     rows = graph.island_row_start[k + 1] - graph.island_row_start[k]
@@ -66,31 +64,31 @@ def _size(problem: Table, k: int) -> int:
 
 
 @compiled
-def _is_apart(graph: Table, k: int, apart: int) -> bool:
+def _is_apart(divided: Table, k: int, apart: int) -> bool:
     """Whether an island is not one of those that threads do each by itself."""
-    return k == apart or graph.divided.island_part_start[k + 1] > graph.divided.island_part_start[k]
+    return k == apart or divided.island_part_start[k + 1] > divided.island_part_start[k]
 
 
 @compiled
-def _divide(problem: Table, shared: Table, apart: int) -> int:
+def _divide(graph: Table, guess: Table, shared: Table, apart: int) -> int:
     """Make parts of the islands, but for divided ones and ``apart``; returns how many there are.
 
     Large ones are last: parts are begun from there.
     """
-    graph = problem.graph
+    divided = graph.divided
     total = 0
     for k in range(graph.islands):
-        if not _is_apart(graph, k, apart):
-            total += _size(problem, k)
+        if not _is_apart(divided, k, apart):
+            total += _size(graph, guess, k)
     largest = max(total // (_PARTS * shared.team.threads), _SMALLEST_PART)
     count = 0
     begin = 0
     sum_ = 0
     for k in range(graph.islands + 1):
         size = 0
-        alone = k == graph.islands or _is_apart(graph, k, apart)
+        alone = k == graph.islands or _is_apart(divided, k, apart)
         if not alone:
-            size = _size(problem, k)
+            size = _size(graph, guess, k)
             alone = size > largest
         if (alone or sum_ + size > largest) and begin < k:
             if sum_ > 0:
@@ -104,7 +102,7 @@ def _divide(problem: Table, shared: Table, apart: int) -> int:
             begin = k + 1
             sum_ = 0
     for k in range(graph.islands):
-        if not _is_apart(graph, k, apart) and _size(problem, k) > largest:
+        if not _is_apart(divided, k, apart) and _size(graph, guess, k) > largest:
             shared.first[count] = k
             shared.last[count] = k + 1
             count += 1
@@ -127,19 +125,17 @@ def _begin_members(shared: Table) -> None:
 
 
 @compiled
-def _end_members(problem: Table, shared: Table) -> None:
+def _end_members(at_hand: Table, counts: Table, shared: Table) -> None:
     """Add what the other threads have counted."""
     for member in range(1, shared.members.size):
         other = PROBLEM.at(shared.members[member])
-        problem.counts.iterations += other.counts.iterations
-        problem.counts.factorizations += other.counts.factorizations
-        problem.counts.reuses += other.counts.reuses
-        problem.counts.line_search_evaluations += other.counts.line_search_evaluations
-        problem.counts.unsettled += other.counts.unsettled
-        problem.counts.worst_residual = max(
-            problem.counts.worst_residual, other.counts.worst_residual
-        )
-        problem.at_hand.part_longest = max(problem.at_hand.part_longest, other.at_hand.part_longest)
+        counts.iterations += other.counts.iterations
+        counts.factorizations += other.counts.factorizations
+        counts.reuses += other.counts.reuses
+        counts.line_search_evaluations += other.counts.line_search_evaluations
+        counts.unsettled += other.counts.unsettled
+        counts.worst_residual = max(counts.worst_residual, other.counts.worst_residual)
+        at_hand.part_longest = max(at_hand.part_longest, other.at_hand.part_longest)
 
 
 @entry_point(types.int64(SHARED_ISLANDS.type, types.int64, types.int64, types.int64))
@@ -154,11 +150,12 @@ def solve_part(shared: Table, part: int, member: int, _unused: int) -> int:
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
     """Solve every island, as `asperity.convex.convex_newton.solve_problem` does."""
-    graph = problem.graph
-    shared = SHARED_ISLANDS.at(problem.division.shared)
+    guess, division, at_hand = problem.guess, problem.division, problem.at_hand
+    counts, graph = problem.counts, problem.graph
+    shared = SHARED_ISLANDS.at(division.shared)
     total = 0
     for k in range(graph.islands):
-        total += _size(problem, k)
+        total += _size(graph, guess, k)
     if total < _SMALLEST_JOB:
         return call_pppn_status(shared.solve, problem, contacts, rows, have_factors)
     begin_solve(problem, have_factors)
@@ -166,12 +163,12 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
     apart = -1
     if graph.large_tree >= 0:
         k = graph.component[graph.ntree + graph.large_tree]
-        apart = -1 if _is_apart(graph, k, -1) else k
+        apart = -1 if _is_apart(graph.divided, k, -1) else k
     shared.contacts = contacts.address
     shared.rows = rows.address
-    problem.at_hand.part_longest = 0
+    at_hand.part_longest = 0
     _begin_members(shared)
-    parts = _divide(problem, shared, apart)
+    parts = _divide(graph, guess, shared, apart)
     team = shared.team
     if apart >= 0:
         team.own = parts
@@ -179,19 +176,19 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
         shared.last[parts] = apart + 1
     worst = call_pppn_status(team.share, team, shared.solve_part, shared, parts)
     # Not at any other time: what members have is that of this solve.
-    problem.division.team = team.address
+    division.team = team.address
     for k in range(graph.islands):
-        if _is_apart(graph, k, -1):
-            problem.at_hand.first_island = k
-            problem.at_hand.last_island = k + 1
+        if _is_apart(graph.divided, k, -1):
+            at_hand.first_island = k
+            at_hand.last_island = k + 1
             code = call_pppn_status(shared.solve, problem, contacts, rows, 1)
             worst = max(worst, code)
-    problem.division.team = 0
-    problem.at_hand.last_island = 0
-    _end_members(problem, shared)
-    problem.counts.solves += 1
-    problem.counts.longest_iterations += problem.at_hand.part_longest
-    end_solve(problem)
+    division.team = 0
+    at_hand.last_island = 0
+    _end_members(at_hand, counts, shared)
+    counts.solves += 1
+    counts.longest_iterations += at_hand.part_longest
+    end_solve(guess)
     return worst
 
 

@@ -83,10 +83,14 @@ def _solve(
         start = graph.tree_start[listed[index]]
         for i in range(start, start + graph.tree_size[listed[index]]):
             direction[i] = share * problem.smooth.rhs[i]
-    add_impulses(problem, contacts, rows, contact_range, row_range, direction, 1.0)
+    add_impulses(
+        problem.graph, problem.iterate, contacts, rows, contact_range, row_range, direction, 1.0
+    )
     call_pp_status(problem.entries.solve_factors, problem, 0)
     island_velocities(
-        problem,
+        problem.graph,
+        problem.iterate,
+        problem.at_hand,
         contacts,
         rows,
         direction,
@@ -205,9 +209,9 @@ def geodesic_kernel(problem: Table, contacts: Table, rows: Table, work: Table) -
     for tree in range(problem.hessian.factor_island.size):
         problem.hessian.factor_island[tree] = 0
     worst = CONVERGED
-    guess_velocities(problem, contacts)
+    guess_velocities(problem.graph, problem.iterate, contacts)
     for k in range(problem.graph.islands):
-        choose_island(problem, k)
+        choose_island(problem.graph, problem.at_hand, problem.newton, k)
         contact_range = (problem.at_hand.first_contact, problem.at_hand.last_contact)
         row_range = (problem.at_hand.first_row, problem.at_hand.last_row)
         begin_island(problem, rows)

@@ -65,12 +65,13 @@ def prepare_order(problem: Table, contacts: Table) -> int:
     Their degrees become numbers that are less than those of others, and ascend by rank.
     """
     graph = problem.graph
+    bonds = graph.bonds
     for contact in range(contacts.count):
         _visit(graph, contacts, contact, True)
-    for bond in range(graph.bonds.count):
-        couple(graph, graph.bonds.tree[bond, 0], graph.bonds.tree[bond, 1])
+    for bond in range(bonds.count):
+        couple(graph, bonds.tree[bond, 0], bonds.tree[bond, 1])
     apart = 2 * graph.nv + 1
     for tree in range(graph.ntree):
-        rank = graph.bonds.rank[tree]
+        rank = bonds.rank[tree]
         graph.degree[tree] += apart * (rank if rank >= 0 else graph.ntree)
     return 0

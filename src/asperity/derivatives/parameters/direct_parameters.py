@@ -188,6 +188,7 @@ def _add_contact(world: Table, work: Table, step: float, index: int, column: np.
     laws = work.laws
     parameters = work.parameters
     problem = world.problem
+    iterate = problem.iterate
     contacts = world.current.contacts
     count = contacts.count
     if count == 0:
@@ -201,9 +202,9 @@ def _add_contact(world: Table, work: Table, step: float, index: int, column: np.
     _restore_laws(contacts, kept)
     size = parameters.displaced_sizes[index]
     for i in range(count):
-        x = (problem.iterate.g1[i] - laws.side_impulse[0, i, 0]) / size
-        y = (problem.iterate.g2[i] - laws.side_impulse[0, i, 1]) / size
-        z = (problem.iterate.gn[i] - laws.side_impulse[0, i, 2]) / size
+        x = (iterate.g1[i] - laws.side_impulse[0, i, 0]) / size
+        y = (iterate.g2[i] - laws.side_impulse[0, i, 1]) / size
+        z = (iterate.gn[i] - laws.side_impulse[0, i, 2]) / size
         if x == 0.0 and y == 0.0 and z == 0.0:
             continue
         for j in range(start.qvel.size):

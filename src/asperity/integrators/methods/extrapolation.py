@@ -103,8 +103,15 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
         smooth = _keeps_modes(memory, tree)
         if smooth and not _begins_smoothly(memory, tree, False):
             if not known:
-                velocities_at(problem, half, half.velocity)
-                tree_turning(problem, half, step, memory.turned_slip, memory.turned_closing)
+                velocities_at(problem.graph, problem.iterate, half, half.velocity)
+                tree_turning(
+                    problem.graph,
+                    problem.iterate,
+                    half,
+                    step,
+                    memory.turned_slip,
+                    memory.turned_closing,
+                )
                 known = True
             smooth = _begins_smoothly(memory, tree, True)
         if not smooth:
@@ -158,9 +165,11 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    velocities_at(problem, source, source.velocity)
+    velocities_at(graph, problem.iterate, source, source.velocity)
     tree_modes_before(
-        problem,
+        graph,
+        problem.options,
+        problem.iterate,
         source,
         step,
         memory.contact_modes[_BEFORE],

@@ -108,6 +108,7 @@ def follow_spins(world: Table, problem: Table) -> int:
 
     Where they find no end, they are left to the passes.
     """
+    iterate = problem.iterate
     plant = world.plant
     state = STATE.at(world.shared_source)
     work = state.work
@@ -120,9 +121,9 @@ def follow_spins(world: Table, problem: Table) -> int:
             continue
         s = plant.tree_start[tree]
         spin = (
-            0.5 * (state.velocity[s] + problem.iterate.velocity[s]),
-            0.5 * (state.velocity[s + 1] + problem.iterate.velocity[s + 1]),
-            0.5 * (state.velocity[s + 2] + problem.iterate.velocity[s + 2]),
+            0.5 * (state.velocity[s] + iterate.velocity[s]),
+            0.5 * (state.velocity[s + 1] + iterate.velocity[s + 1]),
+            0.5 * (state.velocity[s + 2] + iterate.velocity[s + 2]),
         )
         angle = step * np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
         if problem.newton.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
@@ -173,18 +174,18 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
 
 @compiled
 def _add_forces(
-    plant: Table, problem: Table, state: Table, tree: int, share: float, step: float
+    plant: Table, smooth: Table, state: Table, tree: int, share: float, step: float
 ) -> None:
     """Add a share of what a tree's forces have left undone to them."""
     work = state.work
     for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
         difference = share * work.gyroscopic_undone[i]
-        problem.smooth.rhs[i] += step * difference
+        smooth.rhs[i] += step * difference
         work.gyroscopic[i] += difference
 
 
 @compiled
-def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -> None:
+def _relax(plant: Table, smooth: Table, state: Table, tree: int, step: float) -> None:
     """Let a tree's forces go towards those at the last solution, as far as that leads closer."""
     work = state.work
     now = 0.0
@@ -202,7 +203,7 @@ def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -
         # Back, and not as far: to where what is left changes its sign, if that is on the way.
         to = share * before / (before - product) if product < before else 0.0
         shorter = min(max(to, 0.1 * share), 0.5 * share)
-        _add_forces(plant, problem, state, tree, shorter - share, step)
+        _add_forces(plant, smooth, state, tree, shorter - share, step)
         work.gyroscopic_share[tree] = shorter
         return
     if first or now <= _CONTRACTS * before:
@@ -214,12 +215,12 @@ def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -
     for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
         work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
     work.gyroscopic_share[tree] = share
-    _add_forces(plant, problem, state, tree, share, step)
+    _add_forces(plant, smooth, state, tree, share, step)
 
 
 @compiled
 def _undone(
-    plant: Table, problem: Table, state: Table, tree: int, step: float
+    plant: Table, iterate: Table, state: Table, tree: int, step: float
 ) -> tuple[float, float]:
     """Change of velocity that a tree's forces have left undone, and velocity, in diag(M)'s metric.
 
@@ -235,14 +236,12 @@ def _undone(
         undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
         change += undone * undone * state.mass_inverse_diagonal[i]
         if first <= i < last:
-            size += (
-                problem.iterate.velocity[i] * problem.iterate.velocity[i] * state.mass_diagonal[i]
-            )
+            size += iterate.velocity[i] * iterate.velocity[i] * state.mass_diagonal[i]
     return np.sqrt(change), np.sqrt(size)
 
 
 @compiled
-def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
+def _follow(plant: Table, smooth: Table, iterate: Table, state: Table, step: float) -> bool:
     """Let the forces of trees that turn follow the last solution; True if none changes much.
 
     Trees whose forces do not are done with, but free bodies alone are so together.
@@ -252,8 +251,8 @@ def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
     for tree in range(plant.ntree):
         if turning[tree] != 1:
             continue
-        change, size = _undone(plant, problem, state, tree, step)
-        _relax(plant, problem, state, tree, step)
+        change, size = _undone(plant, iterate, state, tree, step)
+        _relax(plant, smooth, state, tree, step)
         if change <= _SETTLED * size:
             if plant.only_free_bodies == 0:
                 turning[tree] = 0
@@ -326,7 +325,7 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
     for tree in range(plant.ntree):
         if turning[tree] != 1:
             continue
-        change, size = _undone(plant, problem, state, tree, step)
+        change, size = _undone(plant, problem.iterate, state, tree, step)
         if all_of_them or not change <= _NEARLY_SETTLED * size:
             found = True
         else:
@@ -339,7 +338,7 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
             continue
         for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
             work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
-        _add_forces(plant, problem, state, tree, 1.0, step)
+        _add_forces(plant, problem.smooth, state, tree, 1.0, step)
     world.guess_kind = 0
     return _solve_again(world, state)
 
@@ -380,7 +379,7 @@ def _find_middle(world: Table, state: Table, step: float) -> int:
     for _ in range(_MOST_PASSES):
         velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.guess)
         _find_forces(world, state, False)
-        if _follow(plant, problem, state, step):
+        if _follow(plant, problem.smooth, problem.iterate, state, step):
             return OK
         world.guess_kind = END_VELOCITY
         code = _solve_again(world, state)

@@ -182,7 +182,7 @@ def _sum_products(world: Table, half: Table) -> None:
     memory = EXTRAPOLATION.at(world.memory)
     change = problem.iterate.direction
     impulse = problem.iterate.direction_product
-    multiply(problem, 0, graph.ntree, change, impulse)
+    multiply(graph, problem.smooth, 0, graph.ntree, change, impulse)
     _find_floating_islands(plant, memory)
     memory.sums[:] = 0.0
     for tree in range(graph.ntree):
@@ -235,15 +235,15 @@ def _project(world: Table, half: Table, step: float, change: np.ndarray) -> None
     """Fill the tangent part of a change of generalized velocities."""
     plant = world.plant
     problem = world.problem
-    graph = problem.graph
+    iterate, graph = problem.iterate, problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    along = problem.iterate.direction
+    along = iterate.direction
     _set_matrix(world, half, 0.0)
-    multiply(problem, 0, graph.ntree, half.velocity, memory.momentum)
+    multiply(graph, problem.smooth, 0, graph.ntree, half.velocity, memory.momentum)
     velocity_to_solver(plant, half.cdof, change, along)
-    multiply(problem, 0, graph.ntree, along, problem.iterate.direction_product)
+    multiply(graph, problem.smooth, 0, graph.ntree, along, iterate.direction_product)
     for i in range(change.size):
-        along[i] = problem.iterate.direction_product[i]
+        along[i] = iterate.direction_product[i]
     for tree in range(graph.ntree):
         problem.guess.tree_marked[tree] = memory.swings[memory.island[tree]]
     _set_matrix(world, half, step)
@@ -284,7 +284,7 @@ def find_swings(
                 matters = True
     if matters:
         # Modes have been looked for at another velocity.
-        velocities_at(problem, half, problem.iterate.velocity)
+        velocities_at(problem.graph, problem.iterate, half, problem.iterate.velocity)
         _project(world, half, step, change)
         for i in range(change.size):
             change[i] = full.qvel[i] - source.qvel[i]

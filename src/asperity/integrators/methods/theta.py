@@ -141,14 +141,15 @@ def _newton_step(
     """Improve v* once; returns the size of the change and of v*."""
     plant = world.plant
     problem = world.problem
+    iterate, hessian = problem.iterate, problem.hessian
     between = THETA.at(world.memory).between
     memory = THETA.at(world.memory)
     theta = memory.theta
     theta_vq = memory.theta_vq
-    factor = problem.hessian.factor
-    after = problem.iterate.product
-    before = problem.iterate.gradient
-    change = problem.iterate.direction
+    factor = hessian.factor
+    after = iterate.product
+    before = iterate.gradient
+    change = iterate.direction
     velocity_to_solver(plant, between.cdof, velocity, after)
     velocity_to_solver(plant, between.cdof, source.qvel, before)
     length = 0.0
@@ -165,7 +166,7 @@ def _newton_step(
         if plant.tree_spatial[tree]:
             _solve_spin(between.mass, block, between.velocity, change, start, theta * step)
         else:
-            problem.hessian.factor_island[tree] = 0
+            hessian.factor_island[tree] = 0
             for k in range(n * n):
                 factor[block + k] = between.mass[block + k]
             for i in range(n):
@@ -174,8 +175,8 @@ def _newton_step(
                 factor[block + i * n + i] += (
                     theta * step * (d + theta_vq * step * plant.dof_stiffness[start + i])
                 )
-            cholesky(factor, block, n, problem.hessian.factor_inverse_diagonal, start)
-            cholesky_solve(factor, block, n, problem.hessian.factor_inverse_diagonal, change, start)
+            cholesky(factor, block, n, hessian.factor_inverse_diagonal, start)
+            cholesky_solve(factor, block, n, hessian.factor_inverse_diagonal, change, start)
         for i in range(start, start + n):
             length += between.mass_diagonal[i] * change[i] * change[i]
             size += between.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
@@ -213,12 +214,13 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = world.plant
     problem = world.problem
+    smooth = problem.smooth
     memory = THETA.at(world.memory)
     theta = memory.theta
     theta_vq = memory.theta_vq
     by_system = memory.norm_by_system
-    matrix = problem.smooth.matrix
-    problem.smooth.plain_mass = 0
+    matrix = smooth.matrix
+    smooth.plain_mass = 0
     if owner.address == frame.address:
         for i in range(matrix.size):
             matrix[i] = owner.mass[i]
@@ -249,17 +251,14 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
                     damping_share * plant.dof_damping[start + i]
                     + spring_share * plant.dof_stiffness[start + i]
                 )
-            problem.smooth.mass_diagonal[start + i] = matrix[at] + by_system * implicit
-            problem.smooth.mass_inverse_diagonal[start + i] = (
-                1.0 / problem.smooth.mass_diagonal[start + i]
-            )
+            smooth.mass_diagonal[start + i] = matrix[at] + by_system * implicit
+            smooth.mass_inverse_diagonal[start + i] = 1.0 / smooth.mass_diagonal[start + i]
             matrix[at] += implicit
 
 
 @compiled
-def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
+def _multiply(graph: Table, smooth: Table, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for all trees."""
-    graph = problem.graph
     for tree in range(graph.ntree):
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
@@ -267,7 +266,7 @@ def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
         for i in range(n):
             value = 0.0
             for j in range(n):
-                value += problem.smooth.matrix[row + j] * x[start + j]
+                value += smooth.matrix[row + j] * x[start + j]
             out[start + i] = value
             row += n
 
@@ -277,10 +276,11 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
     """Fill A, the diagonal of the norms, and r, from the snapshot; returns a code of methods."""
     plant = world.plant
     problem = world.problem
-    rhs = problem.smooth.rhs
+    smooth = problem.smooth
+    rhs = smooth.rhs
     if THETA.at(world.memory).theta == 0.0:
         _fill_mass(world, state, state, step)
-        _multiply(problem, state.velocity, rhs)
+        _multiply(problem.graph, smooth, state.velocity, rhs)
         symplectic = THETA.at(world.memory).is_symplectic
         for tree in range(plant.ntree):
             start = plant.tree_start[tree]
@@ -295,7 +295,7 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
         return code
     _fill_mass(world, THETA.at(world.memory).between, state, step)
     velocity_to_solver(plant, state.cdof, world.scratch, problem.iterate.product)
-    _multiply(problem, problem.iterate.product, rhs)
+    _multiply(problem.graph, smooth, problem.iterate.product, rhs)
     return OK
 
 

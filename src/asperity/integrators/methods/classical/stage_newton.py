@@ -82,7 +82,7 @@ def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> 
     code = evaluate_at(world, source, time)
     while code == OK and iteration < _MAX_ITERATIONS:
         if aware:
-            keep_slips(classical, problem, contacts)
+            keep_slips(classical, problem.graph, problem.iterate, contacts)
         if full:
             code = _new_jacobian(world, source, time)
             if code == OK:
@@ -119,7 +119,7 @@ def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> 
         iteration += 1
         code = evaluate_at(world, source, time)
         if aware and code == OK and cuts < _MAX_CUTS:
-            alpha = share_of_update(classical, problem, contacts)
+            alpha = share_of_update(classical, problem.graph, problem.iterate, contacts)
             if alpha < 1.0:
                 cuts += 1
                 classical.limited += 1

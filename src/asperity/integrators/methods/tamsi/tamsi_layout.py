@@ -31,5 +31,5 @@ def new_tamsi_table(problem: Table) -> Table:
         coupling_room=problem.hessian.coupling.size,
         largest_tree=int(graph.tree_size.max(initial=6)),
     )
-    problem.entries.extension = table.address
+    problem.law.extension = table.address
     return table
