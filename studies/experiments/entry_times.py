@@ -171,7 +171,8 @@ class EntryTimes:
         plant, world = simulator.session.plant.table, simulator.session.world
         law = world.problem.law
         for field, name in _PLANT.items():
-            self._wrap(plant, field, name, "whole")
+            owner = plant.mujoco if field in plant.mujoco.layout.fields else plant
+            self._wrap(owner, field, name, "whole")
         for field, name in _WORLD.items():
             self._wrap(world.table, field, name, "whole")
         for field, name in _PROBLEM.items():
@@ -183,7 +184,7 @@ class EntryTimes:
             self._wrap(law, field, "contact law", "cost")
         for field in _LAW_COSTS_ALONG:
             self._wrap(law, field, "contact law", "cost along")
-        self._wrap(plant, "integrate_positions", "MuJoCo, position", "real")
+        self._wrap(plant.mujoco, "integrate_positions", "MuJoCo, position", "real")
         self._wrap(world.table, "solve_step", "method", "real")
         for field, name in _SYSTEMS.items():
             self._wrap(world.table, field, name, "real")

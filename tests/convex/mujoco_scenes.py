@@ -158,9 +158,9 @@ def load(text: str = MODEL, *, seed: int | None = 0, **contact: float) -> Mujoco
         state.table.qvel[:] = 0.3 * rng.standard_normal(model.nv)
         data.ctrl[:] = rng.standard_normal(model.nu)
     problem = new_problem(
-        tree_start=plant.table.tree_start,
-        tree_size=plant.table.tree_size,
-        tree_spatial=plant.table.tree_spatial,
+        tree_start=plant.table.trees.start,
+        tree_size=plant.table.trees.size,
+        tree_spatial=plant.table.trees.spatial,
         contacts=256,
         links=model.nbody + 1,
         rows=len(state.rows.kind),

@@ -302,10 +302,10 @@ class ConvexStep(HoldsAddresses):
     ) -> None:
         """Have compiled code take steps with the inputs, model and parameters that there are."""
         plant, work = self._world.plant.table, self._work
-        if plant.dof_stiffness is not self._numbers:
+        if plant.dofs.stiffness is not self._numbers:
             # The plant has been read anew.
-            self._numbers = plant.dof_stiffness
-            rigid = moves_rigidly(self._model, plant.output_explicit)
+            self._numbers = plant.dofs.stiffness
+            rigid = moves_rigidly(self._model, plant.actuators.output_explicit)
             work.rigid.applies = int(rigid and work.has_stages == 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)

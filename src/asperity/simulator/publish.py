@@ -84,7 +84,7 @@ def forces_of(world: Table, step: float) -> int:
         return code
     if state.find_positions != 0:
         # Threads do not find the centre of mass of the world as a whole.
-        call_pp(world.plant.com_pos, world.plant.model, state.data)
+        call_pp(world.plant.mujoco.com_pos, world.plant.model, state.data)
     if delivered.origin in (TAKEN, SOLVED):
         # What systems exert is shown for the state.
         if world.systems.size > 0:

@@ -23,6 +23,7 @@ __all__ = ["add_product", "fill_hessian"]
 def _fill_inertia(world: Table, work: Table, state: Table) -> None:
     """Fill A by generalized velocities."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
     graph = problem.graph
     matrix = problem.smooth.matrix
@@ -34,10 +35,10 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
     x = np.zeros(6)
     y = np.zeros(6)
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
-        n = plant.tree_size[tree]
-        block = plant.block_start[tree]
-        if not plant.tree_spatial[tree]:
+        s = trees.start[tree]
+        n = trees.size[tree]
+        block = trees.block_start[tree]
+        if not trees.spatial[tree]:
             for i in range(n):
                 for j in range(n):
                     system[s + i, s + j] = matrix[block + i * n + j]
@@ -68,7 +69,7 @@ def _add_side(
     y = arm[c, 1]
     z = arm[c, 2]
     cdof = state.cdof
-    dof = plant.body_last_dof[plant.geom_body[state.contacts.geom[c, side]]]
+    dof = plant.bodies.last_dof[plant.geoms.body[state.contacts.geom[c, side]]]
     while dof >= 0:
         u = sign * (cdof[dof, 3] + cdof[dof, 1] * z - cdof[dof, 2] * y)
         v = sign * (cdof[dof, 4] + cdof[dof, 2] * x - cdof[dof, 0] * z)
@@ -77,7 +78,7 @@ def _add_side(
             jacobian[3 * i + a, dof] += (
                 frame[c, 3 * a] * u + frame[c, 3 * a + 1] * v + frame[c, 3 * a + 2] * w
             )
-        dof = plant.dof_parent[dof]
+        dof = plant.dofs.parent[dof]
 
 
 @compiled

@@ -108,18 +108,18 @@ def _add_inertial(world: Table, work: Table, step: float, index: int, column: np
     momentum = np.zeros(6)
     for k in range(parameters.inertial_start[index], parameters.inertial_start[index + 1]):
         body = parameters.inertial_body[k]
-        dof = plant.body_last_dof[body]
+        dof = plant.bodies.last_dof[body]
         if dof < 0:
             continue
         for a in range(3):
-            shift[a] = state.mj_xipos[body, a] - motion.com[plant.body_root[body], a]
+            shift[a] = state.mj_xipos[body, a] - motion.com[plant.bodies.root[body], a]
         _turned_inertia(parameters.inertial_change[k], parameters.mj_ximat[body], shift, inertia)
         inertia_force(inertia, rigid.motion_rate[dof], rigid.acceleration[dof], momentum, force)
         m = dof
         while m >= 0:
             for a in range(6):
                 column[m] += step * state.cdof[m, a] * force[a]
-            m = plant.dof_parent[m]
+            m = plant.dofs.parent[m]
 
 
 @compiled

@@ -127,7 +127,7 @@ def _extrapolate(
     memory = EXTRAPOLATION.at(world.memory)
     find_swings(world, source, half, full, target, step)
     for i in range(target.qvel.size):
-        island = memory.island[plant.dof_tree[i]]
+        island = memory.island[plant.dofs.tree[i]]
         if memory.rough[island] == 0:
             change = memory.tangent[i]
             slowed = 2.0 * memory.slowed_share[island] * change
@@ -137,7 +137,7 @@ def _extrapolate(
         else:
             world.scratch[i] = 0.0
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         target.qpos.ctypes.data,
         world.scratch.ctypes.data,
@@ -273,7 +273,7 @@ class Extrapolation(StepDoubling):
         a change of these changes velocities, shape (nv, nv), if any were changed.
         """
         assert self._table is not None
-        dof_tree = world.plant.table.dof_tree
+        dof_tree = world.plant.table.dofs.tree
         smooth = self._table.rough[self._table.island] == 0
         if not np.any(self._table.corrected):
             return smooth[dof_tree], None
@@ -293,14 +293,14 @@ class Extrapolation(StepDoubling):
             return None
         matrix = np.empty((world.plant.model.nv,) * 2)
         tangent_matrix.call(world.table.address, step, matrix)
-        island = self._table.island[world.plant.table.dof_tree]
+        island = self._table.island[world.plant.table.dofs.tree]
         return matrix, island, self._table.turning[island], self._table.floating[island] == 1
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
         if self._table is None:
             plant = world.plant
-            largest = int(np.max(plant.table.tree_size, initial=0))
+            largest = int(np.max(plant.table.trees.size, initial=0))
             self._table = Table(
                 EXTRAPOLATION,
                 trees=plant.table.ntree,

@@ -82,7 +82,7 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
     if plant.only_free_bodies:
         largest = 0.0
         for tree in range(plant.ntree):
-            s = plant.tree_start[tree]
+            s = plant.trees.start[tree]
             v = state.velocity[s : s + 3]
             largest = max(largest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         if np.sqrt(largest) * step < _LARGE_ANGLE:
@@ -92,7 +92,7 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
         return True
     fast = (_LARGE_ANGLE_OF_JOINTS / step) ** 2
     for body in range(1, plant.nbody):
-        tree = plant.body_tree[body]
+        tree = plant.bodies.tree[body]
         if tree < 0:
             continue
         v = state.mj_cvel[body]
@@ -119,7 +119,7 @@ def follow_spins(world: Table, problem: Table) -> int:
         tree = problem.graph.island_tree[index]
         if work.turning[tree] != _FOLLOWS:
             continue
-        s = plant.tree_start[tree]
+        s = plant.trees.start[tree]
         spin = (
             0.5 * (state.velocity[s] + iterate.velocity[s]),
             0.5 * (state.velocity[s + 1] + iterate.velocity[s + 1]),
@@ -154,9 +154,9 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
     gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
     for tree in range(plant.ntree):
         work.gyroscopic_share[tree] = 0.0
-        if work.turning[tree] == 0 or plant.tree_spatial[tree] == 0:
+        if work.turning[tree] == 0 or plant.trees.spatial[tree] == 0:
             continue
-        s = plant.tree_start[tree]
+        s = plant.trees.start[tree]
         x = state.velocity[s]
         y = state.velocity[s + 1]
         z = state.velocity[s + 2]
@@ -177,8 +177,9 @@ def _add_forces(
     plant: Table, smooth: Table, state: Table, tree: int, share: float, step: float
 ) -> None:
     """Add a share of what a tree's forces have left undone to them."""
+    trees = plant.trees
     work = state.work
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
         difference = share * work.gyroscopic_undone[i]
         smooth.rhs[i] += step * difference
         work.gyroscopic[i] += difference
@@ -187,11 +188,12 @@ def _add_forces(
 @compiled
 def _relax(plant: Table, smooth: Table, state: Table, tree: int, step: float) -> None:
     """Let a tree's forces go towards those at the last solution, as far as that leads closer."""
+    trees = plant.trees
     work = state.work
     now = 0.0
     before = 0.0
     product = 0.0
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
         undone = work.gyroscopic_following[i] - work.gyroscopic[i]
         weight = state.mass_inverse_diagonal[i]
         now += weight * undone * undone
@@ -212,7 +214,7 @@ def _relax(plant: Table, smooth: Table, state: Table, tree: int, step: float) ->
         # Aitken's rule, for vectors.
         share *= (before - product) / (now - 2.0 * product + before)
         share = min(max(share, _LEAST_SHARE), 1.0)
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
         work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
     work.gyroscopic_share[tree] = share
     _add_forces(plant, smooth, state, tree, share, step)
@@ -226,13 +228,14 @@ def _undone(
 
     How fast what floats moves as a whole is not looked at.
     """
+    trees = plant.trees
     work = state.work
-    start = plant.tree_start[tree]
-    first = start + 3 if plant.tree_floats[tree] else start
-    last = start + (3 if plant.tree_spatial[tree] else plant.tree_size[tree])
+    start = trees.start[tree]
+    first = start + 3 if trees.floats[tree] else start
+    last = start + (3 if trees.spatial[tree] else trees.size[tree])
     change = 0.0
     size = 0.0
-    for i in range(start, start + plant.tree_size[tree]):
+    for i in range(start, start + trees.size[tree]):
         undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
         change += undone * undone * state.mass_inverse_diagonal[i]
         if first <= i < last:
@@ -269,7 +272,7 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
     """
     if plant.only_free_bodies:
         for tree in range(plant.ntree):
-            s = plant.tree_start[tree]
+            s = plant.trees.start[tree]
             x = 0.0
             y = 0.0
             z = 0.0
@@ -283,9 +286,9 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
         return
     for i in range(qvel.size):
         state.mj_qvel[i] = qvel[i]
-    call_pp(plant.com_velocity, plant.model, state.data)
+    call_pp(plant.mujoco.com_velocity, plant.model, state.data)
     bias = state.work.dof_force
-    call_ppip(plant.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
+    call_ppip(plant.mujoco.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
     for i in range(bias.size):
         bias[i] = -bias[i]
     force_to_solver(plant, state.cdof, bias, out)
@@ -315,6 +318,7 @@ def _find_forces(world: Table, state: Table, at_rest: bool) -> None:
 def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> int:
     """Solve without velocity's forces of trees that have found no end, nor nearly one."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
     turning = state.work.turning
     work = state.work
@@ -336,7 +340,7 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
     for tree in range(plant.ntree):
         if turning[tree] != 1:
             continue
-        for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
             work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
         _add_forces(plant, problem.smooth, state, tree, 1.0, step)
     world.guess_kind = 0

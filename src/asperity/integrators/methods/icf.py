@@ -93,7 +93,7 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
             for i in range(n):
                 share = world.spring_share[start + i] if world.doubled_step > 0.0 else 1.0
                 smooth.matrix[block + i * n + i] += step * (
-                    plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
+                    plant.dofs.damping[start + i] + share * step * plant.dofs.stiffness[start + i]
                 )
 
 

@@ -97,7 +97,7 @@ def _find_what_matters(world: Table, half: Table, step: float) -> bool:
         memory.changed[tree] = 0.0
         memory.fastest[tree] = 0.0
     for i in range(present.size):
-        tree = plant.dof_tree[i]
+        tree = plant.dofs.tree[i]
         island = memory.island[tree]
         memory.fastest[island] = max(memory.fastest[island], abs(half.velocity[i]))
         if memory.corrected[tree] > 0.0:
@@ -131,8 +131,8 @@ def _fill_changes(world: Table, half: Table, step: float, out: np.ndarray) -> No
         problem.guess.tree_marked[tree] = 0
         if memory.corrected[tree] > 0.0:
             problem.guess.tree_marked[tree] = 1
-            start = plant.tree_start[tree]
-            for i in range(start, start + plant.tree_size[tree]):
+            start = plant.trees.start[tree]
+            for i in range(start, start + plant.trees.size[tree]):
                 iterate.direction[i] = 0.5 * step * memory.middle_force[i]
     call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 0)
     velocity_from_solver(plant, half.cdof, iterate.direction, out)
@@ -157,7 +157,7 @@ def correct_velocities(
     corrected = half.work.gyroscopic_following
     middle = iterate.direction
     for i in range(present.size):
-        left = 1.0 - memory.corrected[plant.dof_tree[i]]
+        left = 1.0 - memory.corrected[plant.dofs.tree[i]]
         whole = iterate.velocity[i] - half.velocity[i] + source.velocity[i]
         middle[i] = whole + left * (half.velocity[i] - whole)
     velocity_from_solver(plant, half.cdof, middle, world.guess)
@@ -173,7 +173,7 @@ def correct_velocities(
     for i in range(present.size):
         target.qvel[i] += world.scratch[i]
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         target.qpos.ctypes.data,
         world.scratch.ctypes.data,

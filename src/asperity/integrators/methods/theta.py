@@ -140,6 +140,7 @@ def _newton_step(
 ) -> tuple[float, float]:
     """Improve v* once; returns the size of the change and of v*."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
     iterate, hessian = problem.iterate, problem.hessian
     between = THETA.at(world.memory).between
@@ -155,25 +156,25 @@ def _newton_step(
     length = 0.0
     size = 0.0
     for tree in range(plant.ntree):
-        start = plant.tree_start[tree]
-        n = plant.tree_size[tree]
-        block = plant.block_start[tree]
+        start = trees.start[tree]
+        n = trees.size[tree]
+        block = trees.block_start[tree]
         for i in range(n):
             value = step * between.force[start + i]
             for j in range(n):
                 value -= between.mass[block + i * n + j] * (after[start + j] - before[start + j])
             change[start + i] = value
-        if plant.tree_spatial[tree]:
+        if trees.spatial[tree]:
             _solve_spin(between.mass, block, between.velocity, change, start, theta * step)
         else:
             hessian.factor_island[tree] = 0
             for k in range(n * n):
                 factor[block + k] = between.mass[block + k]
             for i in range(n):
-                d = plant.dof_damping[start + i]
+                d = plant.dofs.damping[start + i]
                 change[start + i] -= step * d * between.velocity[start + i]
                 factor[block + i * n + i] += (
-                    theta * step * (d + theta_vq * step * plant.dof_stiffness[start + i])
+                    theta * step * (d + theta_vq * step * plant.dofs.stiffness[start + i])
                 )
             cholesky(factor, block, n, hessian.factor_inverse_diagonal, start)
             cholesky_solve(factor, block, n, hessian.factor_inverse_diagonal, change, start)
@@ -213,6 +214,7 @@ def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray)
 def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
     smooth = problem.smooth
     memory = THETA.at(world.memory)
@@ -236,20 +238,20 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
             matrix,
         )
     for tree in range(plant.ntree):
-        start = plant.tree_start[tree]
-        n = plant.tree_size[tree]
+        start = trees.start[tree]
+        n = trees.size[tree]
         damping_share = theta * step
         spring_share = theta * theta_vq * step * step
         if memory.is_symplectic == 1:
             damping_share = step
             spring_share = step * step if has_fast_springs(plant, tree, step) else 0.0
         for i in range(n):
-            at = plant.block_start[tree] + i * n + i
+            at = trees.block_start[tree] + i * n + i
             implicit = 0.0
-            if not plant.tree_spatial[tree]:
+            if not trees.spatial[tree]:
                 implicit = (
-                    damping_share * plant.dof_damping[start + i]
-                    + spring_share * plant.dof_stiffness[start + i]
+                    damping_share * plant.dofs.damping[start + i]
+                    + spring_share * plant.dofs.stiffness[start + i]
                 )
             smooth.mass_diagonal[start + i] = matrix[at] + by_system * implicit
             smooth.mass_inverse_diagonal[start + i] = 1.0 / smooth.mass_diagonal[start + i]
@@ -283,11 +285,11 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
         _multiply(problem.graph, smooth, state.velocity, rhs)
         symplectic = THETA.at(world.memory).is_symplectic
         for tree in range(plant.ntree):
-            start = plant.tree_start[tree]
+            start = plant.trees.start[tree]
             fast = symplectic == 1 and has_fast_springs(plant, tree, step)
             # A free body without damping has none in its solver velocities either.
-            for i in range(start, start + plant.tree_size[tree]):
-                slope = plant.dof_damping[i] + (step * plant.dof_stiffness[i] if fast else 0.0)
+            for i in range(start, start + plant.trees.size[tree]):
+                slope = plant.dofs.damping[i] + (step * plant.dofs.stiffness[i] if fast else 0.0)
                 rhs[i] += step * (state.force[i] - slope * state.velocity[i])
         return OK
     code = _free_motion(world, state, step, world.scratch)

@@ -124,6 +124,8 @@ def _smooth_terms(
 ) -> None:
     """Fill A, diag(M) and r; ``start_impulse`` is j_0 in the solver velocities of the source."""
     plant = world.plant
+    trees = plant.trees
+    dofs = plant.dofs
     problem = world.problem
     smooth = problem.smooth
     matrix = smooth.matrix
@@ -147,9 +149,9 @@ def _smooth_terms(
     force_to_solver(plant, full.cdof, world.scratch, rhs)
     velocity_to_solver(plant, full.cdof, source.qvel, product)
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
-        n = plant.tree_size[tree]
-        block = plant.block_start[tree]
+        s = trees.start[tree]
+        n = trees.size[tree]
+        block = trees.block_start[tree]
         for i in range(n):
             value = 0.0
             for j in range(n):
@@ -157,16 +159,14 @@ def _smooth_terms(
             rhs[s + i] += value + step * full.force[s + i]
             smooth.mass_diagonal[s + i] = 2.0 * full.mass_diagonal[s + i]
             smooth.mass_inverse_diagonal[s + i] = 0.5 / full.mass_diagonal[s + i]
-            if not plant.tree_spatial[tree]:
+            if not trees.spatial[tree]:
                 v = product[s + i]
-                rhs[s + i] -= step * plant.dof_damping[s + i] * v
-                rhs[s + i] -= (
-                    step * step * plant.dof_stiffness[s + i] * (0.5 * v - full.qvel[s + i])
-                )
-        if not plant.tree_spatial[tree]:
+                rhs[s + i] -= step * dofs.damping[s + i] * v
+                rhs[s + i] -= step * step * dofs.stiffness[s + i] * (0.5 * v - full.qvel[s + i])
+        if not trees.spatial[tree]:
             for i in range(n):
                 matrix[block + i * n + i] += step * (
-                    plant.dof_damping[s + i] + 0.5 * step * plant.dof_stiffness[s + i]
+                    dofs.damping[s + i] + 0.5 * step * dofs.stiffness[s + i]
                 )
 
 
@@ -258,13 +258,13 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
         world.half.qpos[i] = memory.qpos[i]
     position_difference(plant, target, world.half, world.scratch)
     for i in range(target.qvel.size):
-        if memory.doubled[plant.dof_tree[i]] == 1:
+        if memory.doubled[plant.dofs.tree[i]] == 1:
             world.scratch[i] = 0.0
         else:
             target.qvel[i] = memory.qvel[i]
             world.result.error[i] = memory.error[i]
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         target.qpos.ctypes.data,
         world.scratch.ctypes.data,

@@ -199,9 +199,9 @@ def _add_systems(
                 continue
             for k in range(system.output_now.size):
                 if (
-                    plant.effort_range[first + k, 0]
+                    plant.actuators.effort_range[first + k, 0]
                     < system.output_now[k]
-                    < plant.effort_range[first + k, 1]
+                    < plant.actuators.effort_range[first + k, 1]
                 ):
                     change = slope[k, b] * along
                     for i in range(unit.size):
@@ -256,7 +256,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
         row_velocities(graph, rows, 0, nrow, direction, iterate.row_du)
         for part in range(2):
             _changes(problem.law, iterate, ncontact, nrow, part == 1)
-            slope = plant.dof_stiffness if part == 1 else plant.dof_damping
+            slope = plant.dofs.stiffness if part == 1 else plant.dofs.damping
             if world.systems.size > 0:
                 for i in range(n):
                     total[i] = -slope[i] * direction[i]

@@ -116,7 +116,7 @@ def dynamics(world: Table, state: Table, classical: Table) -> int:
     # A free body without damping has none in its solver velocities either.
     total = iterate.gradient
     for i in range(state.force.size):
-        total[i] = state.force[i] - plant.dof_damping[i] * state.velocity[i]
+        total[i] = state.force[i] - plant.dofs.damping[i] * state.velocity[i]
     add_impulses(graph, iterate, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
     if not _solve_mass(graph, problem.hessian, state.mass, total):
         return NON_FINITE
