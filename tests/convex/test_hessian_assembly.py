@@ -38,8 +38,8 @@ def pairs_of_trees(case: MujocoCase) -> set[tuple[int, int]]:
 
 def test_scene_has_what_it_is_for(scene: MujocoCase) -> None:
     model, table = scene.plant.model, scene.plant.table
-    assert list(table.tree_size) == [6, 6, 6, 3, 10, 3, 6, 1]
-    assert list(table.tree_spatial) == [1, 1, 0, 0, 0, 0, 1, 0]
+    assert list(table.trees.size) == [6, 6, 6, 3, 10, 3, 6, 1]
+    assert list(table.trees.spatial) == [1, 1, 0, 0, 0, 0, 1, 0]
     pairs = pairs_of_trees(scene)
     names = ["ball", "box", "damped", "upper", "walker", "pendulum", "loose", "cart"]
     tree = {name: int(model.body_treeid[model.body(name).id]) for name in names}
