@@ -3,7 +3,7 @@
 A table is one int64 array of slots. A number takes one slot; an array takes one slot for its
 address and one for each dimension; another table takes one slot for its address. In compiled code a
 table is a single register, the address of its slots, and its fields are attributes:
-``problem.velocity[i]``, ``world.steps += 1``, ``world.problem.tree_start``. Nothing is compiled
+``iterate.velocity[i]``, ``world.steps += 1``, ``world.problem.graph``. Nothing is compiled
 again for another model, arrays can be reallocated between calls, and a call passes one register
 instead of hundreds.
 
