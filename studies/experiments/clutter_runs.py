@@ -74,14 +74,14 @@ def _cost(world: World) -> float:
     """The cost at the problem's present velocity, without the constant ½ v*ᵀ A v*."""
     problem = world.problem
     graph = problem.graph
-    velocity = problem.velocity[: graph.nv]
+    velocity = problem.iterate.velocity[: graph.nv]
     cost = evaluate_contacts(problem, 0, world.current.contacts.count)
-    cost -= problem.rhs @ velocity
+    cost -= problem.smooth.rhs @ velocity
     for tree in range(graph.ntree):
         n, start = graph.tree_size[tree], graph.tree_start[tree]
         block = graph.block_start[tree]
         part = velocity[start : start + n]
-        cost += 0.5 * part @ problem.matrix[block : block + n * n].reshape(n, n) @ part
+        cost += 0.5 * part @ problem.smooth.matrix[block : block + n * n].reshape(n, n) @ part
     return float(cost)
 
 
@@ -129,23 +129,23 @@ def hessian(simulator: Simulator) -> np.ndarray:
     assert simulator.integrator.time_step is not None
     _solve(world, simulator.integrator.time_step)
     evaluate_contacts(problem, 0, contacts.count)
-    assemble = ctypes.CFUNCTYPE(ctypes.c_int64, *3 * [ctypes.c_int64])(problem.assemble)
+    assemble = ctypes.CFUNCTYPE(ctypes.c_int64, *3 * [ctypes.c_int64])(problem.entries.assemble)
     for k in range(graph.islands):
-        choose_island(problem, k)
+        choose_island(problem.graph, problem.at_hand, problem.newton, k)
         assemble(problem.address, contacts.address, rows.address)
     out = np.zeros((graph.nv, graph.nv))
     for tree in range(graph.ntree):
         n, start = graph.tree_size[tree], graph.tree_start[tree]
         dofs = slice(start, start + n)
         block = graph.block_start[tree]
-        lower = np.tril(problem.factor[block : block + n * n].reshape(n, n))
+        lower = np.tril(problem.hessian.factor[block : block + n * n].reshape(n, n))
         out[dofs, dofs] = lower + np.tril(lower, -1).T
         first = graph.column_start[tree]
         for entry in range(first, first + graph.column_size[tree]):
             other = graph.entry_tree[entry]
             m, at = graph.tree_size[other], graph.entry_block[entry]
             columns = slice(graph.tree_start[other], graph.tree_start[other] + m)
-            cross = problem.coupling[at : at + n * m].reshape(n, m)
+            cross = problem.hessian.coupling[at : at + n * m].reshape(n, m)
             out[dofs, columns] = cross
             out[columns, dofs] = cross.T
     return out

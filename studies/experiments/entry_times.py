@@ -171,19 +171,20 @@ class EntryTimes:
         plant, world = simulator.session.plant.table, simulator.session.world
         law = world.problem.law
         for field, name in _PLANT.items():
-            self._wrap(plant, field, name, "whole")
+            owner = plant.mujoco if field in plant.mujoco.layout.fields else plant
+            self._wrap(owner, field, name, "whole")
         for field, name in _WORLD.items():
             self._wrap(world.table, field, name, "whole")
         for field, name in _PROBLEM.items():
-            self._wrap(world.problem, field, name, "whole")
-        self._wrap(world.problem, "line_search", "line search", "cost along")
+            self._wrap(world.problem.entries, field, name, "whole")
+        self._wrap(world.problem.entries, "line_search", "line search", "cost along")
         for field, name in _LAW.items():
             self._wrap(law, field, name, "whole")
         for field in _LAW_COSTS:
             self._wrap(law, field, "contact law", "cost")
         for field in _LAW_COSTS_ALONG:
             self._wrap(law, field, "contact law", "cost along")
-        self._wrap(plant, "integrate_positions", "MuJoCo, position", "real")
+        self._wrap(plant.mujoco, "integrate_positions", "MuJoCo, position", "real")
         self._wrap(world.table, "solve_step", "method", "real")
         for field, name in _SYSTEMS.items():
             self._wrap(world.table, field, name, "real")

@@ -56,8 +56,14 @@ def call(entry: EntryPoint, *arguments: Table | int) -> int:
 def curvature(problem: Table, i: int) -> np.ndarray:
     """The 3 × 3 Hessian of one contact."""
     p = problem
-    a, b = p.h1n[i], p.h2n[i]
-    return np.array([[p.h11[i], p.h12[i], a], [p.h12[i], p.h22[i], b], [a, b, p.hnn[i]]])
+    a, b = p.iterate.h1n[i], p.iterate.h2n[i]
+    return np.array(
+        [
+            [p.iterate.h11[i], p.iterate.h12[i], a],
+            [p.iterate.h12[i], p.iterate.h22[i], b],
+            [a, b, p.iterate.hnn[i]],
+        ]
+    )
 
 
 @dataclass
@@ -97,30 +103,41 @@ class Case:
     @property
     def solution(self) -> np.ndarray:
         """The velocities that the solver reads and writes, shape (nv,)."""
-        return self.problem.velocity[: self.problem.graph.nv]
+        return self.problem.iterate.velocity[: self.problem.graph.nv]
 
     def padded(self, vector: np.ndarray) -> np.ndarray:
         """A vector with the places for links that the kernels use behind its end."""
-        out = np.zeros(len(self.problem.velocity))
+        out = np.zeros(len(self.problem.iterate.velocity))
         out[: self.problem.graph.nv] = vector[: self.problem.graph.nv]
         return out
 
     def add_impulses(self, vector: np.ndarray, sign: float, contacts: int, rows: int) -> None:
         """``vector += sign · Jᵀ γ`` for the first so many contacts and rows."""
         work = self.padded(vector)
-        add_impulses(*self.tables, (0, contacts), (0, rows), work, sign)
+        p = self.problem
+        add_impulses(
+            p.graph, p.iterate, self.contacts, self.rows, (0, contacts), (0, rows), work, sign
+        )
         vector[:] = work[: len(vector)]
 
     def set_velocity(self, velocity: np.ndarray) -> None:
         """Fill the velocities of contacts and rows."""
         p = self.problem
         velocity = self.padded(velocity)
-        link_velocities(p, self.contacts, velocity)
+        link_velocities(p.graph, p.iterate, self.contacts, velocity)
         contact_velocities(
-            p.graph, self.contacts, 0, self.ncontact, velocity, p.v1, p.v2, p.vn, p.turn
+            p.graph,
+            self.contacts,
+            0,
+            self.ncontact,
+            velocity,
+            p.iterate.v1,
+            p.iterate.v2,
+            p.iterate.vn,
+            p.iterate.turn,
         )
-        add_surface_velocities(p, self.contacts, 0, self.ncontact)
-        row_velocities(p.graph, self.rows, 0, self.nrow, velocity, p.row_u)
+        add_surface_velocities(p.graph, p.iterate, self.contacts, 0, self.ncontact)
+        row_velocities(p.graph, self.rows, 0, self.nrow, velocity, p.iterate.row_u)
 
     def prepare(self, velocity: np.ndarray, step: float) -> None:
         """Fill the potentials' numbers for a step from a velocity."""
@@ -135,24 +152,26 @@ class Case:
         velocity = velocity[: self.problem.graph.nv]
         if has_law(self.problem, LAGGED_LAW):
             # So that the curvatures are the Hessian's.
-            self.problem.dv1[:] = self.problem.dv2[:] = 0.0
+            self.problem.iterate.dv1[:] = self.problem.iterate.dv2[:] = 0.0
             update_estimates(self.problem, 0, self.ncontact, 0.0)
-            self.problem.law.dual_n[:] = np.maximum(self.problem.law.cutoff - self.problem.vn, 0.0)
+            self.problem.law.dual_n[:] = np.maximum(
+                self.problem.law.cutoff - self.problem.iterate.vn, 0.0
+            )
         cost = evaluate_contacts(self.problem, 0, self.ncontact)
-        cost += evaluate_rows(self.problem, 0, self.nrow)
+        cost += evaluate_rows(self.problem.law, self.problem.iterate, 0, self.nrow)
         matrix = self.dense_matrix()
-        return float(cost + 0.5 * velocity @ matrix @ velocity - self.problem.rhs @ velocity)
+        return float(cost + 0.5 * velocity @ matrix @ velocity - self.problem.smooth.rhs @ velocity)
 
     def solve(self, guess: np.ndarray, have_factors: int = 0) -> int:
         """Run Newton's method from a guess."""
-        self.problem.velocity[: self.problem.graph.nv] = guess[: self.problem.graph.nv]
+        self.problem.iterate.velocity[: self.problem.graph.nv] = guess[: self.problem.graph.nv]
         return call(solve_problem, *self.tables, have_factors)
 
     def islands(self) -> Iterator[int]:
         """Point the problem at one island after the other."""
         p = self.problem
         for k in range(p.graph.islands):
-            choose_island(p, k)
+            choose_island(p.graph, p.at_hand, p.newton, k)
             yield k
 
     def assemble(self) -> np.ndarray:
@@ -160,14 +179,14 @@ class Case:
         p = self.problem
         for _ in self.islands():
             if call(assemble, *self.tables) == PAIRS:
-                share_phase(p, ADD_PAIRS, tree_blocks(p))
+                share_phase(p, ADD_PAIRS, tree_blocks(p.at_hand))
         out = np.zeros((p.graph.nv, p.graph.nv))
         for tree in range(p.graph.ntree):
             rows = self.dofs(tree)
             n = p.graph.tree_size[tree]
-            block = p.factor[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n].reshape(
-                n, n
-            )
+            block = p.hessian.factor[
+                p.graph.block_start[tree] : p.graph.block_start[tree] + n * n
+            ].reshape(n, n)
             # Only lower triangles are filled.
             out[rows, rows] = np.tril(block) + np.tril(block, -1).T
             start = p.graph.column_start[tree]
@@ -175,7 +194,7 @@ class Case:
                 other = p.graph.entry_tree[entry]
                 m = p.graph.tree_size[other]
                 at = p.graph.entry_block[entry]
-                cross = p.coupling[at : at + n * m].reshape(n, m)
+                cross = p.hessian.coupling[at : at + n * m].reshape(n, m)
                 out[rows, self.dofs(other)] = cross
                 out[self.dofs(other), rows] = cross.T
         return out
@@ -183,11 +202,11 @@ class Case:
     def factorize_and_solve(self, b: np.ndarray) -> np.ndarray:
         """Solve with the assembled Hessian."""
         p = self.problem
-        p.direction[: p.graph.nv] = b
+        p.iterate.direction[: p.graph.nv] = b
         for _ in self.islands():
             assert call(factorize, p, 0) == 1
             call(solve_factors, p, 0)
-        return p.direction[: p.graph.nv].copy()
+        return p.iterate.direction[: p.graph.nv].copy()
 
     # -- dense --------------------------------------------------------------------------------
 
@@ -202,7 +221,7 @@ class Case:
         out = np.zeros((p.graph.nv, p.graph.nv))
         for tree in range(p.graph.ntree):
             n = p.graph.tree_size[tree]
-            block = p.matrix[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n]
+            block = p.smooth.matrix[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n]
             out[self.dofs(tree), self.dofs(tree)] = block.reshape(n, n)
         return out
 
@@ -243,13 +262,13 @@ class Case:
     def dense_gradient(self, velocity: np.ndarray) -> np.ndarray:
         """A v − r − Jᵀ γ with the present impulses."""
         p = self.problem
-        out = self.dense_matrix() @ velocity - p.rhs
+        out = self.dense_matrix() @ velocity - p.smooth.rhs
         contact_jacobian = self.dense_contact_jacobian()
         for i, c in enumerate(p.graph.contact[: self.ncontact]):
-            out -= contact_jacobian[c].T @ [p.g1[i], p.g2[i], p.gn[i]]
+            out -= contact_jacobian[c].T @ [p.iterate.g1[i], p.iterate.g2[i], p.iterate.gn[i]]
         row_jacobian = self.dense_row_jacobian()
         for i, r in enumerate(p.graph.row[: self.nrow]):
-            out -= row_jacobian[r] * p.row_impulse[i]
+            out -= row_jacobian[r] * p.iterate.row_impulse[i]
         return out
 
     def dense_hessian(self) -> np.ndarray:
@@ -261,7 +280,7 @@ class Case:
             out += contact_jacobian[c].T @ curvature(p, i) @ contact_jacobian[c]
         row_jacobian = self.dense_row_jacobian()
         for i, r in enumerate(p.graph.row[: self.nrow]):
-            out += p.row_curvature[i] * np.outer(row_jacobian[r], row_jacobian[r])
+            out += p.iterate.row_curvature[i] * np.outer(row_jacobian[r], row_jacobian[r])
         return out
 
 
@@ -345,10 +364,12 @@ def random_case(rng: np.random.Generator, scene: Scene, *, max_iterations: int =
     for tree in range(trees):
         n = scene.sizes[tree]
         block = _spd(rng, n, scene.mass_spread)
-        p.matrix[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n] = block.ravel()
-        p.mass_diagonal[case.dofs(tree)] = np.diag(block)
-        p.mass_inverse_diagonal[case.dofs(tree)] = 1.0 / np.diag(block)
-    p.rhs[:] = case.dense_matrix() @ rng.standard_normal(p.graph.nv)
+        p.smooth.matrix[p.graph.block_start[tree] : p.graph.block_start[tree] + n * n] = (
+            block.ravel()
+        )
+        p.smooth.mass_diagonal[case.dofs(tree)] = np.diag(block)
+        p.smooth.mass_inverse_diagonal[case.dofs(tree)] = 1.0 / np.diag(block)
+    p.smooth.rhs[:] = case.dense_matrix() @ rng.standard_normal(p.graph.nv)
     chain = 0
     # Two links per tree: 2t at the end of the chain, 2t + 1 one joint nearer to the root.
     for link in range(2 * trees):

@@ -165,7 +165,7 @@ def reference_objective(
 ]:
     """Value, gradient and Hessian of the whole cost for a step from the velocity ``before``."""
     matrix = case.dense_matrix()
-    rhs = case.problem.rhs.copy()
+    rhs = case.problem.smooth.rhs.copy()
     jc = case.dense_contact_jacobian()
     jr = case.dense_row_jacobian()
     bias = np.zeros((case.ncontact, 3))

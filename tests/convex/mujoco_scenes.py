@@ -158,9 +158,9 @@ def load(text: str = MODEL, *, seed: int | None = 0, **contact: float) -> Mujoco
         state.table.qvel[:] = 0.3 * rng.standard_normal(model.nv)
         data.ctrl[:] = rng.standard_normal(model.nu)
     problem = new_problem(
-        tree_start=plant.table.tree_start,
-        tree_size=plant.table.tree_size,
-        tree_spatial=plant.table.tree_spatial,
+        tree_start=plant.table.trees.start,
+        tree_size=plant.table.trees.size,
+        tree_spatial=plant.table.trees.spatial,
         contacts=256,
         links=model.nbody + 1,
         rows=len(state.rows.kind),
@@ -176,7 +176,7 @@ def reevaluate(case: MujocoCase) -> None:
     """Evaluate the state and fill the smooth part of the problem for a step of 1 ms."""
     state, problem = case.state, case.problem
     assert call(evaluate, case.plant.table, state.table) == EVALUATED
-    problem.matrix[:] = state.table.mass
-    problem.mass_diagonal[:] = state.table.mass_diagonal
-    problem.mass_inverse_diagonal[:] = 1.0 / state.table.mass_diagonal
-    problem.rhs[:] = case.dense_matrix() @ case.start_velocity + 1e-3 * state.table.force
+    problem.smooth.matrix[:] = state.table.mass
+    problem.smooth.mass_diagonal[:] = state.table.mass_diagonal
+    problem.smooth.mass_inverse_diagonal[:] = 1.0 / state.table.mass_diagonal
+    problem.smooth.rhs[:] = case.dense_matrix() @ case.start_velocity + 1e-3 * state.table.force

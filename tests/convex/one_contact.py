@@ -53,7 +53,7 @@ class OneContact:
     def set_velocity(self, v: np.ndarray, prefix: str = "v") -> None:
         """Set the contact's velocity, or by ``prefix`` "dv" its change."""
         for name, value in zip(("1", "2", "n"), v, strict=True):
-            getattr(self.case.problem, prefix + name)[0] = value
+            getattr(self.case.problem.iterate, prefix + name)[0] = value
 
     def cost(self, v: np.ndarray) -> float:
         """ℓ(v)."""
@@ -64,7 +64,7 @@ class OneContact:
         """−∂ℓ/∂v."""
         self.cost(v)
         p = self.case.problem
-        return np.array([p.g1[0], p.g2[0], p.gn[0]])
+        return np.array([p.iterate.g1[0], p.iterate.g2[0], p.iterate.gn[0]])
 
     def hessian(self, v: np.ndarray) -> np.ndarray:
         """∂²ℓ/∂v²."""

@@ -121,7 +121,7 @@ def solve_socp(case: Case, contacts: list[SapContact]) -> tuple[np.ndarray, np.n
     for name in ("tol_gap_abs", "tol_gap_rel", "tol_feas", "tol_ktratio"):
         setattr(settings, name, 1e-12)
     settings.max_iter = 500
-    linear = np.concatenate([-case.problem.rhs, np.zeros(3 * n)])
+    linear = np.concatenate([-case.problem.smooth.rhs, np.zeros(3 * n)])
     constraint = -np.concatenate(rows) if rows else np.zeros((0, nv))
     solver = clarabel.DefaultSolver(
         sp.csc_matrix(np.triu(quadratic)),

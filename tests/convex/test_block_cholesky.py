@@ -107,7 +107,7 @@ def test_same_problem_gives_the_same_bits() -> None:
 def test_indefinite_matrix_is_refused() -> None:
     for entry in (-1.0, np.nan):
         case = made("chain of free bodies")
-        case.problem.matrix[0] = entry * 1e12
+        case.problem.smooth.matrix[0] = entry * 1e12
         case.assemble()
         assert [call(factorize, case.problem, 0) for _ in case.islands()] == [0]
 
@@ -183,13 +183,13 @@ def test_islands_are_the_components(name: str) -> None:
     c, r = case.contacts, case.rows
     contacts, rows = [], []
     for _ in case.islands():
-        trees = p.graph.island_tree[p.first_tree : p.last_tree]
+        trees = p.graph.island_tree[p.at_hand.first_tree : p.at_hand.last_tree]
         assert np.all(np.diff(p.graph.position[trees]) > 0)
         found.append(frozenset(trees.tolist()))
-        for contact in p.graph.contact[p.first_contact : p.last_contact]:
+        for contact in p.graph.contact[p.at_hand.first_contact : p.at_hand.last_contact]:
             assert {c.link_tree[link] for link in c.link[contact] if link >= 0} <= found[-1]
             contacts.append(int(contact))
-        for row in p.graph.row[p.first_row : p.last_row]:
+        for row in p.graph.row[p.at_hand.first_row : p.at_hand.last_row]:
             assert {t for t in r.tree[row] if t >= 0} <= found[-1]
             rows.append(int(row))
     assert set(found) == expected

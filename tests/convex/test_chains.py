@@ -73,10 +73,10 @@ def branched_case(
     p, c, r = case.tables
     for tree, own in enumerate(trees):
         block = _mass(rng, own)
-        p.matrix[p.graph.block_start[tree] : p.graph.block_start[tree + 1]] = block.ravel()
-        p.mass_diagonal[case.dofs(tree)] = np.diag(block)
-        p.mass_inverse_diagonal[case.dofs(tree)] = 1.0 / np.diag(block)
-    p.rhs[:] = rng.standard_normal(nv)
+        p.smooth.matrix[p.graph.block_start[tree] : p.graph.block_start[tree + 1]] = block.ravel()
+        p.smooth.mass_diagonal[case.dofs(tree)] = np.diag(block)
+        p.smooth.mass_inverse_diagonal[case.dofs(tree)] = 1.0 / np.diag(block)
+    p.smooth.rhs[:] = rng.standard_normal(nv)
     column = rng.standard_normal((nv, 6))
     at = 0
     # A link at every dof.
@@ -144,12 +144,12 @@ def test_contacts_of_one_branch_add_no_fill() -> None:
     case.contacts.count = case.rows.count = 0
     case.build()
     p = case.problem
-    assert len(p.graph.chain_size) > p.graph.ntree
-    branching = np.diff(p.graph.chain_start) > 1
+    assert len(p.graph.chains.size) > p.graph.ntree
+    branching = np.diff(p.graph.chains.start) > 1
     for tree in np.flatnonzero(branching):
-        chains = slice(p.graph.chain_start[tree], p.graph.chain_start[tree + 1])
-        assert np.array_equal(p.graph.chain_neighbours[chains], p.graph.chain_ancestors[chains])
-        assert np.array_equal(p.graph.fill_spans[chains], p.graph.mass_spans[chains])
+        chains = slice(p.graph.chains.start[tree], p.graph.chains.start[tree + 1])
+        assert np.array_equal(p.graph.chains.neighbours[chains], p.graph.chains.ancestors[chains])
+        assert np.array_equal(p.graph.chains.fill_spans[chains], p.graph.chains.mass_spans[chains])
 
 
 def test_products_leave_nothing_out() -> None:
@@ -159,7 +159,7 @@ def test_products_leave_nothing_out() -> None:
         x = case.padded(np.random.default_rng(seed).standard_normal(p.graph.nv))
         out = np.zeros(p.graph.nv)
         for tree in range(p.graph.ntree):
-            multiply_chains(p.graph, p.matrix, tree, x, out)
+            multiply_chains(p.graph, p.smooth.matrix, tree, x, out)
         assert np.allclose(out, case.dense_matrix() @ x[: p.graph.nv], rtol=0.0, atol=1e-12)
 
 
@@ -169,7 +169,7 @@ def test_velocities_add_up_from_joint_to_joint() -> None:
         case.build()
         p = case.problem
         velocity = case.padded(np.random.default_rng(seed).standard_normal(p.graph.nv))
-        link_velocities(p, case.contacts, velocity)
+        link_velocities(p.graph, p.iterate, case.contacts, velocity)
         for link in range(case.contacts.link_count):
             found = velocity[p.graph.nv + 6 * link : p.graph.nv + 6 * link + 6]
             expected = case.link_columns(link) @ velocity[: p.graph.nv]
@@ -183,7 +183,7 @@ def test_impulses_are_the_transpose_of_velocities() -> None:
         velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
         case.prepare(velocity, STEP)
         case.evaluate(velocity)
-        out = case.dense_matrix() @ velocity - p.rhs
+        out = case.dense_matrix() @ velocity - p.smooth.rhs
         case.add_impulses(out, -1.0, case.ncontact, case.nrow)
         size = max(np.abs(out).max(), 1.0)
         assert np.allclose(out, case.dense_gradient(velocity), rtol=0.0, atol=1e-12 * size)
@@ -206,10 +206,10 @@ def test_many_branches_are_one_chain_after_another() -> None:
     rng = np.random.default_rng(0)
     matrix = np.diag(rng.uniform(2.0, 3.0, n))
     matrix[0, 1:] = matrix[1:, 0] = 0.1 * rng.standard_normal(n - 1)
-    p.matrix[:] = matrix.ravel()
+    p.smooth.matrix[:] = matrix.ravel()
     case.contacts.count = case.rows.count = 0
     case.build()
-    assert len(p.graph.chain_size) <= 62
+    assert len(p.graph.chains.size) <= 62
     case.assemble()
     b = rng.standard_normal(n)
     assert np.allclose(case.factorize_and_solve(b), np.linalg.solve(matrix, b), rtol=1e-12)

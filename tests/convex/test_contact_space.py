@@ -39,7 +39,7 @@ def one_tree(seed: int, straight: float = 0.6, law: ContactLaw = LAGGED_LAW) -> 
             r.force[i] = 10.0 * rng.standard_normal()
             r.lower[i], r.upper[i] = -5.0, 5.0
     case.prepare(0.1 * rng.standard_normal(p.graph.nv), STEP)
-    choose_island(p, 0)
+    choose_island(p.graph, p.at_hand, p.newton, 0)
     return case
 
 
@@ -51,16 +51,16 @@ def test_solutions_are_those_of_the_hessian_factorized(law: str, straight: float
         for address in (0, solve_in_contact_space.address):
             case = one_tree(seed, straight, LAWS[law])
             p = case.problem
-            p.solve_in_contact_space = address
+            p.entries.solve_in_contact_space = address
             assert fits_contact_space(p) == (address != 0)
             guess = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
             assert case.solve(guess) == CONVERGED
             assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
             if law == "delivered":
-                choose_island(p, 0)
-                assert p.unsettled == 1 or settle(p, case.contacts)
+                choose_island(p.graph, p.at_hand, p.newton, 0)
+                assert p.counts.unsettled == 1 or settle(p, case.contacts)
             solutions.append(case.solution.copy())
-            factorizations.append(p.factorizations)
+            factorizations.append(p.counts.factorizations)
         # With friction bounded by what a step delivers there may be several solutions.
         if law != "delivered":
             assert np.allclose(solutions[0], solutions[1], rtol=0.0, atol=1e-9)
@@ -86,7 +86,7 @@ def several_trees(seed: int, count: int) -> Case:
         r.position[i], r.upper[i] = 1e-2 * rng.standard_normal(), rng.uniform(0.0, 2e-2)
     r.entry_count = r.count
     case.prepare(0.1 * rng.standard_normal(p.graph.nv), STEP)
-    choose_island(p, 0)
+    choose_island(p.graph, p.at_hand, p.newton, 0)
     return case
 
 
@@ -97,8 +97,8 @@ def test_trees_that_touch_one_another(count: int) -> None:
         for address in (0, solve_in_contact_space.address):
             case = several_trees(seed, count)
             p = case.problem
-            assert p.last_tree - p.first_tree == count
-            p.solve_in_contact_space = address
+            assert p.at_hand.last_tree - p.at_hand.first_tree == count
+            p.entries.solve_in_contact_space = address
             assert fits_contact_space(p) == (address != 0)
             assert (
                 case.solve(0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv))
@@ -106,7 +106,7 @@ def test_trees_that_touch_one_another(count: int) -> None:
             )
             assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
             solutions.append(case.solution.copy())
-            factorizations.append(p.factorizations)
+            factorizations.append(p.counts.factorizations)
         assert np.allclose(solutions[0], solutions[1], rtol=0.0, atol=1e-9)
         assert factorizations[1] == 1 < factorizations[0]
 
@@ -122,15 +122,15 @@ def test_directions_are_newtons_where_contacts_are_linear() -> None:
         p = case.problem
         case.contacts.signed_distance[: case.ncontact] = 10.0
         case.prepare(np.zeros(p.graph.nv), STEP)
-        choose_island(p, 0)
+        choose_island(p.graph, p.at_hand, p.newton, 0)
         velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
         case.evaluate(velocity)
         gradient = case.dense_gradient(velocity)
-        p.gradient[: p.graph.nv] = gradient
-        p.wanted_residual = 1e-9
+        p.iterate.gradient[: p.graph.nv] = gradient
+        p.newton.wanted_residual = 1e-9
         p.scratch.base_tree = 0
         assert call(solve_in_contact_space, *case.tables) == 1
-        found = case.dense_hessian() @ p.direction[: p.graph.nv]
+        found = case.dense_hessian() @ p.iterate.direction[: p.graph.nv]
         assert np.allclose(found, -gradient, rtol=0.0, atol=1e-9 * np.abs(gradient).max())
 
 
@@ -142,18 +142,20 @@ def test_constraints_that_change_need_no_other_factors() -> None:
         rng = np.random.default_rng(seed)
         case.contacts.signed_distance[: case.ncontact] = 10.0
         case.prepare(np.zeros(p.graph.nv), STEP)
-        choose_island(p, 0)
+        choose_island(p.graph, p.at_hand, p.newton, 0)
         case.evaluate(np.zeros(p.graph.nv))
-        p.wanted_residual = 1e-9
+        p.newton.wanted_residual = 1e-9
         p.scratch.base_tree = 0
         for _ in range(5):
-            p.row_curvature[: case.nrow] = rng.integers(0, 2, case.nrow) * 10.0 ** rng.uniform(0, 4)
+            p.iterate.row_curvature[: case.nrow] = rng.integers(
+                0, 2, case.nrow
+            ) * 10.0 ** rng.uniform(0, 4)
             b = rng.standard_normal(p.graph.nv)
-            p.gradient[: p.graph.nv] = -b
+            p.iterate.gradient[: p.graph.nv] = -b
             assert call(solve_in_contact_space, *case.tables) == 1
-            found = case.dense_hessian() @ p.direction[: p.graph.nv]
-            assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.direction).max())
-        assert p.factorizations == 1
+            found = case.dense_hessian() @ p.iterate.direction[: p.graph.nv]
+            assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.iterate.direction).max())
+        assert p.counts.factorizations == 1
 
 
 def test_constraints_may_change_in_any_order() -> None:
@@ -162,25 +164,25 @@ def test_constraints_may_change_in_any_order() -> None:
     p = case.problem
     case.contacts.signed_distance[: case.ncontact] = 10.0
     case.prepare(np.zeros(p.graph.nv), STEP)
-    choose_island(p, 0)
+    choose_island(p.graph, p.at_hand, p.newton, 0)
     case.evaluate(np.zeros(p.graph.nv))
     p.scratch.coordinates = p.scratch.base_tree = 0
-    p.wanted_residual = 1e-9
+    p.newton.wanted_residual = 1e-9
     b = np.random.default_rng(0).standard_normal(p.graph.nv)
-    curvature = p.row_curvature[: case.nrow].copy()
+    curvature = p.iterate.row_curvature[: case.nrow].copy()
     for row in reversed(range(case.nrow)):
         curvature[row] += 100.0 * (1 + row)
-        p.row_curvature[: case.nrow] = curvature
-        p.gradient[: p.graph.nv] = -b
+        p.iterate.row_curvature[: case.nrow] = curvature
+        p.iterate.gradient[: p.graph.nv] = -b
         assert call(solve_in_contact_space, *case.tables) == 1
-        found = case.dense_hessian() @ p.direction[: p.graph.nv]
-        assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.direction).max())
+        found = case.dense_hessian() @ p.iterate.direction[: p.graph.nv]
+        assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.iterate.direction).max())
 
 
 def test_trees_with_many_contacts_do_not_fit() -> None:
     case = branched_case(0, 0.6, smallest=20, count=1, touching=13)
     case.prepare(np.zeros(case.problem.graph.nv), STEP)
-    choose_island(case.problem, 0)
+    choose_island(case.problem.graph, case.problem.at_hand, case.problem.newton, 0)
     assert not fits_contact_space(case.problem)
 
 

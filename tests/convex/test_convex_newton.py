@@ -75,8 +75,8 @@ def test_gradient_vanishes_at_the_solution(scene: Scene, seed: int) -> None:
     case, before = made(scene, seed)
     solution = solved(case, before)
     _, gradient, _ = reference_objective(case, before, STEP)
-    scale = 1.0 / np.sqrt(case.problem.mass_diagonal)
-    size = max(1.0, np.linalg.norm(scale * case.problem.rhs))
+    scale = 1.0 / np.sqrt(case.problem.smooth.mass_diagonal)
+    size = max(1.0, np.linalg.norm(scale * case.problem.smooth.rhs))
     assert np.linalg.norm(scale * gradient(solution)) <= 1e-9 * size
 
 
@@ -130,20 +130,20 @@ def test_no_iteration_from_the_solution() -> None:
     write_statistics(case.problem)
     again = solved(case, solution)
     np.testing.assert_array_equal(again, solution)
-    assert case.problem.solves == 1
-    assert case.problem.iterations == 0
-    assert case.problem.factorizations == 0
-    assert case.problem.line_search_evaluations == 0
+    assert case.problem.counts.solves == 1
+    assert case.problem.counts.iterations == 0
+    assert case.problem.counts.factorizations == 0
+    assert case.problem.counts.line_search_evaluations == 0
 
 
 def test_islands_without_contacts_are_solved_directly() -> None:
     scene = Scene(sizes=[6, 3], spatial=[True, False])
     case, _ = made(scene)
     solution = solved(case, np.zeros(9))
-    expected = np.linalg.solve(case.dense_matrix(), case.problem.rhs)
+    expected = np.linalg.solve(case.dense_matrix(), case.problem.smooth.rhs)
     np.testing.assert_allclose(solution, expected, rtol=1e-12)
     assert case.problem.graph.islands == 2
-    assert case.problem.iterations == 0
+    assert case.problem.counts.iterations == 0
 
 
 def joined(first: Scene, second: Scene) -> Scene:
@@ -166,9 +166,9 @@ def copy_into(target: Case, source: Case, tree: int, contact: int, row: int) -> 
     """Copy a problem's numbers into a larger one that contains its scene."""
     p, q = target.problem, source.problem
     block, dof = int(p.graph.block_start[tree]), int(p.graph.tree_start[tree])
-    p.matrix[block : block + len(q.matrix)] = q.matrix
+    p.smooth.matrix[block : block + len(q.smooth.matrix)] = q.smooth.matrix
     for name in ("rhs", "mass_diagonal", "mass_inverse_diagonal"):
-        getattr(p, name)[dof : dof + q.graph.nv] = getattr(q, name)
+        getattr(p.smooth, name)[dof : dof + q.graph.nv] = getattr(q.smooth, name)
     c, d = target.contacts, source.contacts
     n = source.ncontact
     for name in (
@@ -235,10 +235,10 @@ def test_scenes_far_apart_are_solved_as_if_alone() -> None:
     one, other, total = (read_statistics(c.problem) for c in (first, second, both))
     for name in ("iterations", "factorizations", "line_search_evaluations", "reuses"):
         assert total[name] == one[name] + other[name]
-    assert both.problem.solves == 1
-    counts = [case.problem.iterations for case in (first, second)]
+    assert both.problem.counts.solves == 1
+    counts = [case.problem.counts.iterations for case in (first, second)]
     assert first.problem.graph.islands == second.problem.graph.islands == 1
-    assert both.problem.longest_iterations == max(counts)
+    assert both.problem.counts.longest_iterations == max(counts)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -249,7 +249,7 @@ def test_not_finite(bad: float, where: str) -> None:
     if where == "guess":
         guess[4] = bad
     else:
-        getattr(case.problem, where)[4] = bad
+        getattr(case.problem.smooth, where)[4] = bad
     assert case.solve(guess) == NON_FINITE
 
 
@@ -257,7 +257,7 @@ def test_bad_island_does_not_spoil_the_others() -> None:
     case, before = made(MIXED)
     good = solved(case, before)
     alone = case.dofs(6)  # the body without contact
-    case.problem.rhs[alone] = np.nan
+    case.problem.smooth.rhs[alone] = np.nan
     assert case.solve(before) == NON_FINITE
     rest = np.setdiff1d(np.arange(case.problem.graph.nv), np.arange(case.problem.graph.nv)[alone])
     np.testing.assert_array_equal(case.solution[rest], good[rest])
@@ -266,20 +266,20 @@ def test_bad_island_does_not_spoil_the_others() -> None:
 def test_iteration_limit() -> None:
     case, _ = made(PILE, tolerance=1e-10, max_iterations=2)
     guess = 5.0 * np.ones(case.problem.graph.nv)
-    assert case.problem.worst_residual == 0.0
+    assert case.problem.counts.worst_residual == 0.0
     assert case.solve(guess) == NOT_CONVERGED
-    assert case.problem.iterations == 2
+    assert case.problem.counts.iterations == 2
     case.evaluate(case.solution.copy())
     gradient = case.dense_gradient(case.solution)
-    scale = 1.0 / np.sqrt(case.problem.mass_diagonal)
+    scale = 1.0 / np.sqrt(case.problem.smooth.mass_diagonal)
     residual = np.linalg.norm(scale * gradient)
-    residual /= max(1.0, np.linalg.norm(scale * case.problem.rhs))
-    assert case.problem.worst_residual == pytest.approx(residual, rel=1e-9)
+    residual /= max(1.0, np.linalg.norm(scale * case.problem.smooth.rhs))
+    assert case.problem.counts.worst_residual == pytest.approx(residual, rel=1e-9)
     assert residual > 1e-10
     # The worst is kept.
     case.problem.options.max_iterations = 3
     assert case.solve(case.solution.copy()) in (CONVERGED, NOT_CONVERGED)
-    assert case.problem.worst_residual >= residual * (1 - 1e-9)
+    assert case.problem.counts.worst_residual >= residual * (1 - 1e-9)
 
 
 def test_statistics_add_up() -> None:
@@ -290,7 +290,7 @@ def test_statistics_add_up() -> None:
         change = {
             name: number - previous[name] for name, number in read_statistics(case.problem).items()
         }
-        assert case.problem.solves == count
+        assert case.problem.counts.solves == count
         assert change["iterations"] > 1
         # Every iteration has a direction from new factors or from old ones, and a line search.
         directions = change["factorizations"] + change["reuses"]
@@ -309,8 +309,8 @@ def test_reused_hessians_lead_to_the_same_solution(scene: Scene) -> None:
     reused = solved(case, before)
     distance = energy_norm(case, reused - solution)
     assert distance <= 1e-8 * energy_norm(case, solution)
-    assert case.problem.reuses > 0
-    assert case.problem.factorizations < case.problem.iterations
+    assert case.problem.counts.reuses > 0
+    assert case.problem.counts.factorizations < case.problem.counts.iterations
 
 
 def test_box_pushed_along_the_floor() -> None:
@@ -333,7 +333,7 @@ def test_box_pushed_along_the_floor() -> None:
     resisted = 0.5 * elastic * slip / np.hypot(slip, 1e-4)
     push = resisted + mass * slip / step
     arm = 0.1 - 0.5 * depth
-    p.rhs[:] = [0.0, -arm * resisted * step, 0.0, push * step, 0.0, -weight * step]
+    p.smooth.rhs[:] = [0.0, -arm * resisted * step, 0.0, push * step, 0.0, -weight * step]
     case.prepare(np.zeros(6), step)
     assert case.ncontact == 4
     v = solved(case, np.zeros(6))
@@ -357,7 +357,7 @@ def test_impact_takes_few_iterations(speed: float) -> None:
     )
     case.problem.options.tolerance = TIGHT
     before = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -speed])
-    case.problem.rhs[:] = case.dense_matrix() @ before
+    case.problem.smooth.rhs[:] = case.dense_matrix() @ before
     case.prepare(before, step)
     v = solved(case, before)[5]
     # m (v − v_0) = δt (f_e0 − δt k v) (1 − d v), both factors positive.
@@ -365,4 +365,4 @@ def test_impact_takes_few_iterations(speed: float) -> None:
     roots = np.roots(np.polysub(np.polymul(spring, [-dissipation, 1.0]), [mass, mass * speed]))
     assert v == pytest.approx(min(roots), rel=1e-9)
     assert -speed < v < depth / step
-    assert case.problem.iterations <= 5
+    assert case.problem.counts.iterations <= 5

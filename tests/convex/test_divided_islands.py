@@ -56,7 +56,7 @@ def made(scene: Scene, divided: bool = True, seed: int = 0) -> Case:
     rng = np.random.default_rng(seed)
     case = random_case(rng, scene)
     install_divided(case.problem)
-    case.problem.graph.fewest_divided = 20 if divided else case.problem.graph.ntree + 1
+    case.problem.graph.divided.fewest_trees = 20 if divided else case.problem.graph.ntree + 1
     case.prepare(rng.standard_normal(case.problem.graph.nv), STEP)
     case.evaluate(0.1 * rng.standard_normal(case.problem.graph.nv))
     return case
@@ -65,9 +65,9 @@ def made(scene: Scene, divided: bool = True, seed: int = 0) -> Case:
 def begin(case: Case, velocity: np.ndarray) -> float:
     """Choose the only island, and fill its gradient at a velocity; returns the cost."""
     p = case.problem
-    p.velocity[: p.graph.nv] = velocity
+    p.iterate.velocity[: p.graph.nv] = velocity
     list(case.islands())
-    guess_velocities(p, case.contacts)
+    guess_velocities(p.graph, p.iterate, case.contacts)
     begin_island(p, case.rows)
     return island_gradient(*case.tables)
 
@@ -81,14 +81,16 @@ def test_parts_are_subtrees_that_do_not_need_each_other(trees: int) -> None:
     # Another order of the same elimination: no other fill.
     assert p.graph.entries == whole.graph.entries
     assert p.graph.coupling_size == whole.graph.coupling_size
-    parts = int(p.graph.island_part_start[1])
+    parts = int(p.graph.divided.island_part_start[1])
     assert parts >= 3
-    assert p.graph.part_first[0] == 0
-    np.testing.assert_array_equal(p.graph.part_first[1:parts], p.graph.part_last[: parts - 1])
-    assert p.graph.part_last[parts - 1] < trees
+    assert p.graph.divided.part_first[0] == 0
+    np.testing.assert_array_equal(
+        p.graph.divided.part_first[1:parts], p.graph.divided.part_last[: parts - 1]
+    )
+    assert p.graph.divided.part_last[parts - 1] < trees
     of_place = np.full(trees, -1)
     for part in range(parts):
-        of_place[p.graph.part_first[part] : p.graph.part_last[part]] = part
+        of_place[p.graph.divided.part_first[part] : p.graph.divided.part_last[part]] = part
     for place, tree in enumerate(p.graph.order):
         entries = range(
             p.graph.column_start[tree], p.graph.column_start[tree] + p.graph.column_size[tree]
@@ -96,10 +98,10 @@ def test_parts_are_subtrees_that_do_not_need_each_other(trees: int) -> None:
         later = p.graph.position[p.graph.entry_tree[list(entries)]]
         assert set(of_place[later]) <= {of_place[place], -1}
         # The same couplings by the later tree.
-        start = p.graph.source_start[tree]
+        start = p.graph.divided.source_start[tree]
         for source, entry in zip(
-            p.graph.source_tree[start : start + p.graph.source_size[tree]],
-            p.graph.source_entry[start : start + p.graph.source_size[tree]],
+            p.graph.divided.source_tree[start : start + p.graph.divided.source_size[tree]],
+            p.graph.divided.source_entry[start : start + p.graph.divided.source_size[tree]],
             strict=True,
         ):
             assert p.graph.entry_tree[entry] == tree
@@ -108,14 +110,14 @@ def test_parts_are_subtrees_that_do_not_need_each_other(trees: int) -> None:
                 <= entry
                 < p.graph.column_start[source] + p.graph.column_size[source]
             )
-    assert np.sum(p.graph.source_size) == p.graph.entries
+    assert np.sum(p.graph.divided.source_size) == p.graph.entries
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("kinds", KINDS)
 def test_hessian_and_its_solution_are_those_of_dense_algebra(kinds: str, seed: int) -> None:
     case = made(heap(40, kinds, seed), seed=seed)
-    assert case.problem.graph.island_part_start[1] > 0
+    assert case.problem.graph.divided.island_part_start[1] > 0
     dense = case.dense_hessian()
     np.testing.assert_allclose(case.assemble(), dense, atol=1e-13 * np.abs(dense).max())
     b = np.random.default_rng(seed).standard_normal(case.problem.graph.nv)
@@ -131,23 +133,27 @@ def test_gradient_and_direction_are_those_of_dense_algebra(kinds: str) -> None:
     begin(case, velocity)
     gradient = case.dense_gradient(velocity)
     scale = np.abs(gradient).max()
-    np.testing.assert_allclose(p.gradient[: p.graph.nv], gradient, atol=1e-13 * scale)
-    norm = np.linalg.norm(gradient * np.sqrt(p.mass_inverse_diagonal))
+    np.testing.assert_allclose(p.iterate.gradient[: p.graph.nv], gradient, atol=1e-13 * scale)
+    norm = np.linalg.norm(gradient * np.sqrt(p.smooth.mass_inverse_diagonal))
     assert gradient_norm(p) == pytest.approx(norm, rel=1e-13)
     hessian = case.dense_hessian()
     assert factorize_island(*case.tables)
     newton_direction(p)
     prepare_direction(*case.tables)
-    direction = p.direction[: p.graph.nv].copy()
+    direction = p.iterate.direction[: p.graph.nv].copy()
     residual = np.linalg.norm(hessian @ direction + gradient)
     assert residual <= 1e-13 * np.linalg.norm(hessian) * np.linalg.norm(direction)
     slope, length = direction_size(p)
     assert slope == pytest.approx(gradient @ direction, rel=1e-10)
-    assert length == pytest.approx(np.linalg.norm(direction * np.sqrt(p.mass_diagonal)), rel=1e-12)
-    np.testing.assert_allclose(
-        p.direction_product, case.dense_matrix() @ direction, atol=1e-13 * np.abs(direction).max()
+    assert length == pytest.approx(
+        np.linalg.norm(direction * np.sqrt(p.smooth.mass_diagonal)), rel=1e-12
     )
-    changes = np.stack([p.dv1, p.dv2, p.dvn], axis=1)[: case.ncontact]
+    np.testing.assert_allclose(
+        p.iterate.direction_product,
+        case.dense_matrix() @ direction,
+        atol=1e-13 * np.abs(direction).max(),
+    )
+    changes = np.stack([p.iterate.dv1, p.iterate.dv2, p.iterate.dvn], axis=1)[: case.ncontact]
     jacobian = case.dense_contact_jacobian()[p.graph.contact[: case.ncontact]]
     np.testing.assert_allclose(changes, jacobian @ direction, atol=1e-12 * np.abs(changes).max())
 
@@ -160,7 +166,7 @@ def test_solution_and_iterations_are_those_of_whole_islands(kinds: str) -> None:
         guess = 0.3 * np.random.default_rng(1).standard_normal(case.problem.graph.nv)
         assert case.solve(guess) == CONVERGED
         p = case.problem
-        counts = (p.iterations, p.factorizations, p.line_search_evaluations)
+        counts = (p.counts.iterations, p.counts.factorizations, p.counts.line_search_evaluations)
         ends.append((counts, case.solution.copy()))
     (counts, solution), (expected_counts, expected) = ends
     assert counts == expected_counts
@@ -177,16 +183,18 @@ def test_line_search_looks_at_the_same_cost() -> None:
         assert factorize_island(*case.tables)
         newton_direction(p)
         prepare_direction(*case.tables)
-        p.search_cost = cost
-        p.search_slope, _ = direction_size(p)
-        p.smooth_slope = p.direction[: p.graph.nv] @ (p.product - p.rhs)
-        p.smooth_curvature = p.direction[: p.graph.nv] @ p.direction_product
-        before = p.line_search_evaluations
+        p.newton.search_cost = cost
+        p.newton.search_slope, _ = direction_size(p)
+        p.newton.smooth_slope = p.iterate.direction[: p.graph.nv] @ (
+            p.iterate.product - p.smooth.rhs
+        )
+        p.newton.smooth_curvature = p.iterate.direction[: p.graph.nv] @ p.iterate.direction_product
+        before = p.counts.line_search_evaluations
         search = ctypes.CFUNCTYPE(ctypes.c_double, *[ctypes.c_int64] * 3, ctypes.c_double)
         alpha = search(line_search.address)(
-            p.address, p.first_row, p.last_row, p.options.line_search_tolerance
+            p.address, p.at_hand.first_row, p.at_hand.last_row, p.options.line_search_tolerance
         )
-        steps.append((p.line_search_evaluations - before, alpha))
+        steps.append((p.counts.line_search_evaluations - before, alpha))
     assert 0.0 < steps[0][1] < 1.0
     assert steps[0][0] == steps[1][0] > 1
     assert steps[0][1] == pytest.approx(steps[1][1], rel=1e-8)
@@ -197,7 +205,7 @@ def test_line_search_looks_at_the_same_cost() -> None:
 def test_matrix_that_is_not_positive_definite_is_refused(place: int, entry: float) -> None:
     case = made(heap(40, "free bodies"))
     p = case.problem
-    p.matrix[p.graph.block_start[p.graph.order[place]]] = entry
+    p.smooth.matrix[p.graph.block_start[p.graph.order[place]]] = entry
     case.assemble()
     assert [call(factorize, p, 0) for _ in case.islands()] == [0]
     assert call(solve_problem, *case.tables, 0) == NON_FINITE
@@ -207,17 +215,17 @@ def test_islands_of_few_trees_are_whole() -> None:
     few = random_case(np.random.default_rng(0), heap(FEWEST_TREES - 1, "free bodies"))
     few.build()
     assert few.problem.graph.islands == 1
-    assert few.problem.graph.island_part_start[1] == 0
+    assert few.problem.graph.divided.island_part_start[1] == 0
     many = random_case(np.random.default_rng(0), heap(FEWEST_TREES, "free bodies"))
     many.build()
-    assert many.problem.graph.island_part_start[1] > 0
+    assert many.problem.graph.divided.island_part_start[1] > 0
 
 
 def test_contacts_without_curvature_add_nothing() -> None:
     case = made(heap(40, "free bodies"))
     p = case.problem
     for name in ("h11", "h12", "h22", "hnn"):
-        getattr(p, name)[: case.ncontact // 2] = 0.0
+        getattr(p.iterate, name)[: case.ncontact // 2] = 0.0
     assert not curvature(p, 0).any()
     dense = case.dense_hessian()
     np.testing.assert_allclose(case.assemble(), dense, atol=1e-13 * np.abs(dense).max())

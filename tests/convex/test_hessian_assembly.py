@@ -38,8 +38,8 @@ def pairs_of_trees(case: MujocoCase) -> set[tuple[int, int]]:
 
 def test_scene_has_what_it_is_for(scene: MujocoCase) -> None:
     model, table = scene.plant.model, scene.plant.table
-    assert list(table.tree_size) == [6, 6, 6, 3, 10, 3, 6, 1]
-    assert list(table.tree_spatial) == [1, 1, 0, 0, 0, 0, 1, 0]
+    assert list(table.trees.size) == [6, 6, 6, 3, 10, 3, 6, 1]
+    assert list(table.trees.spatial) == [1, 1, 0, 0, 0, 0, 1, 0]
     pairs = pairs_of_trees(scene)
     names = ["ball", "box", "damped", "upper", "walker", "pendulum", "loose", "cart"]
     tree = {name: int(model.body_treeid[model.body(name).id]) for name in names}
@@ -76,7 +76,7 @@ def test_contact_velocities(scene: MujocoCase) -> None:
     scene.set_velocity(scene.start_velocity)
     expected = scene.mujoco_contact_jacobian() @ scene.state.table.qvel
     p = scene.problem
-    found = np.stack([p.v1, p.v2, p.vn], axis=1)[: scene.ncontact]
+    found = np.stack([p.iterate.v1, p.iterate.v2, p.iterate.vn], axis=1)[: scene.ncontact]
     np.testing.assert_allclose(found, expected[p.graph.contact[: scene.ncontact]], atol=1e-13)
 
 
@@ -127,7 +127,7 @@ def test_inverse_mass_estimates_the_contacts_inertia(scene: MujocoCase) -> None:
         trees = [c.link_tree[link] for link in c.link[i] if link >= 0]
         if len(set(trees)) < len(trees):
             continue
-        expected = np.mean(np.sum(jacobian[i] ** 2 / scene.problem.mass_diagonal, axis=1))
+        expected = np.mean(np.sum(jacobian[i] ** 2 / scene.problem.smooth.mass_diagonal, axis=1))
         assert c.inverse_mass[i] == pytest.approx(expected, rel=1e-12)
         checked += 1
     assert checked > 5
@@ -173,7 +173,7 @@ def test_row_jacobians_are_those_of_mujoco(scene: MujocoCase) -> None:
             0.0 if rows.kind[r] == EQUALITY else reference.efc_margin[source]
         )
         assert rows.position[r] == pytest.approx(position, abs=1e-15)
-        expected = np.sum(found[r] ** 2 / scene.problem.mass_diagonal)
+        expected = np.sum(found[r] ** 2 / scene.problem.smooth.mass_diagonal)
         if rows.kind[r] == EQUALITY:
             expected = max(expected, reference.efc_diagA[source])
         assert rows.inverse_mass[r] == pytest.approx(expected, rel=1e-12)
@@ -193,16 +193,20 @@ def test_power_balance(scene: MujocoCase) -> None:
     rng = np.random.default_rng(5)
     p = scene.problem
     for name in ("g1", "g2", "gn"):
-        getattr(p, name)[: scene.ncontact] = rng.standard_normal(scene.ncontact)
-    p.row_impulse[: scene.nrow] = rng.standard_normal(scene.nrow)
+        getattr(p.iterate, name)[: scene.ncontact] = rng.standard_normal(scene.ncontact)
+    p.iterate.row_impulse[: scene.nrow] = rng.standard_normal(scene.nrow)
     velocity = rng.standard_normal(p.graph.nv)
     impulse = rng.standard_normal(p.graph.nv)
     before = impulse.copy()
     scene.add_impulses(impulse, -2.0, scene.ncontact, scene.nrow)
     scene.set_velocity(velocity)
     n, m = scene.ncontact, scene.nrow
-    power = p.v1[:n] @ p.g1[:n] + p.v2[:n] @ p.g2[:n] + p.vn[:n] @ p.gn[:n]
-    power += p.row_u[:m] @ p.row_impulse[:m]
+    power = (
+        p.iterate.v1[:n] @ p.iterate.g1[:n]
+        + p.iterate.v2[:n] @ p.iterate.g2[:n]
+        + p.iterate.vn[:n] @ p.iterate.gn[:n]
+    )
+    power += p.iterate.row_u[:m] @ p.iterate.row_impulse[:m]
     assert velocity @ (impulse - before) == pytest.approx(-2.0 * power, rel=1e-11)
 
 
@@ -218,7 +222,7 @@ def test_contacts_between_bodies_conserve_momentum() -> None:
     case.prepare(case.start_velocity, STEP)
     rng = np.random.default_rng(2)
     for name in ("g1", "g2", "gn"):
-        getattr(p, name)[:n] = rng.standard_normal(n)
+        getattr(p.iterate, name)[:n] = rng.standard_normal(n)
     impulse = np.zeros(p.graph.nv)
     case.add_impulses(impulse, 1.0, n, 0)
     np.testing.assert_allclose(impulse[3:6] + impulse[9:12], 0.0, atol=1e-14)
@@ -236,9 +240,9 @@ def check_derivatives(case: Case, velocity: np.ndarray, before: np.ndarray) -> N
     case.evaluate(velocity)
     p = case.problem
     gradient = case.dense_gradient(velocity)
-    compiled = case.dense_matrix() @ velocity - p.rhs
+    compiled = case.dense_matrix() @ velocity - p.smooth.rhs
     case.add_impulses(compiled, -1.0, case.ncontact, case.nrow)
-    scale = np.abs(gradient).max() + np.abs(p.rhs).max()
+    scale = np.abs(gradient).max() + np.abs(p.smooth.rhs).max()
     np.testing.assert_allclose(compiled, gradient, atol=1e-13 * scale)
     assembled = case.assemble()
     dense = case.dense_hessian()
@@ -289,17 +293,21 @@ def test_gradient_and_hessian_of_the_scene(scene: MujocoCase) -> None:
     expected = scene.dense_matrix()
     for i, c in enumerate(p.graph.contact[: scene.ncontact]):
         curvature = np.array(
-            [[p.h11[i], p.h12[i], 0.0], [p.h12[i], p.h22[i], 0.0], [0.0, 0.0, p.hnn[i]]]
+            [
+                [p.iterate.h11[i], p.iterate.h12[i], 0.0],
+                [p.iterate.h12[i], p.iterate.h22[i], 0.0],
+                [0.0, 0.0, p.iterate.hnn[i]],
+            ]
         )
         expected += jacobian[c].T @ curvature @ jacobian[c]
     for i, r in enumerate(p.graph.row[: scene.nrow]):
-        expected += p.row_curvature[i] * np.outer(rows[r], rows[r])
+        expected += p.iterate.row_curvature[i] * np.outer(rows[r], rows[r])
     np.testing.assert_allclose(scene.assemble(), expected, atol=1e-12 * np.abs(expected).max())
 
 
 def test_contacts_without_curvature_leave_the_mass_matrix() -> None:
     case = made(0)
     for name in ("h11", "h12", "h22", "hnn", "row_curvature"):
-        getattr(case.problem, name)[:] = 0.0
+        getattr(case.problem.iterate, name)[:] = 0.0
     # The lower triangles are copied as they are.
     np.testing.assert_array_equal(np.tril(case.assemble()), np.tril(case.dense_matrix()))

@@ -24,7 +24,8 @@ class Contact(OneContact):
         self, before: np.ndarray, step: float = STEP, shift: float = 0.0, **given: float
     ) -> Self:
         self.give(before, given)
-        prepare_lagged(*self.case.tables[:2], step, 1, shift)
+        p = self.case.problem
+        prepare_lagged(p.graph, p.law, p.iterate, self.case.contacts, step, 1, shift)
         self.reference = LaggedContact(self.case, 0, np.asarray(before, float), step)
         return self
 
@@ -39,7 +40,11 @@ class Contact(OneContact):
         p.law.dual_n[0] = max(p.law.cutoff[0] - v[2], 0.0) if final_speed is None else final_speed
         self.cost(v)
         return np.array(
-            [[p.h11[0], p.h12[0], 0.0], [p.h12[0], p.h22[0], 0.0], [0.0, 0.0, p.hnn[0]]]
+            [
+                [p.iterate.h11[0], p.iterate.h12[0], 0.0],
+                [p.iterate.h12[0], p.iterate.h22[0], 0.0],
+                [0.0, 0.0, p.iterate.hnn[0]],
+            ]
         )
 
     def direction(self, v: np.ndarray, step: np.ndarray) -> np.ndarray:
@@ -384,7 +389,7 @@ def test_estimate_of_the_normal_follows_a_step(
     contact.prepare(np.zeros(3))
     p = contact.case.problem
     curvature = contact.curvature(v, final_speed=estimate)[2, 2]
-    asked = max(p.gn[0] - curvature * change, 0.0)
+    asked = max(p.iterate.gn[0] - curvature * change, 0.0)
     # Half of the step is taken; the momentum balance that was asked for is that of the whole.
     contact.direction(v + np.array([0.0, 0.0, 0.5 * change]), np.array([0.0, 0.0, change]))
     found = contact.impulse(np.array([0.0, 0.0, p.law.cutoff[0] - p.law.dual_n[0]]))[2]

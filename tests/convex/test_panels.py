@@ -44,7 +44,7 @@ def _dense_matrix(case: Case) -> np.ndarray:
     """A with its bonds."""
     out = case.dense_matrix()
     p = case.problem
-    for (first, second), block in zip(p.graph.bond_tree, p.bond, strict=True):
+    for (first, second), block in zip(p.graph.bonds.tree, p.smooth.bond, strict=True):
         out[case.dofs(first), case.dofs(second)] += block.reshape(3, 3)
         out[case.dofs(second), case.dofs(first)] += block.reshape(3, 3).T
     return out
@@ -77,7 +77,7 @@ def test_scene_has_all_that_couples(case: Case) -> None:
     assert np.any(both[np.all(contacts.link[: contacts.count] >= 0, axis=1)] == 2)
     assert case.nrow > 0
     # Panels of several trees, and fewer of them than trees.
-    assert 1 < graph.panels < 0.5 * graph.ntree
+    assert 1 < graph.panels.count < 0.5 * graph.ntree
     assert graph.islands > 1
 
 
@@ -87,14 +87,14 @@ def test_solution_is_that_of_dense_algebra(case: Case) -> None:
     dense = case.dense_hessian() - case.dense_matrix() + _dense_matrix(case)
     b = np.random.default_rng(0).standard_normal(size)
     for kept in (False, True):
-        problem.direction[:size] = b
+        problem.iterate.direction[:size] = b
         for _ in case.islands():
             if not kept:
-                problem.panel_kept[:] = 0
+                problem.hessian.panel_kept[:] = 0
             filled = call(assemble_panels, *case.tables)
             assert call(factorize_panels, problem, filled) == 1
             call(solve_panels, problem, 0)
-        found = problem.direction[:size]
+        found = problem.iterate.direction[:size]
         scale = np.abs(dense) @ np.abs(found) + np.abs(b)
         assert np.abs((dense @ found - b) / scale).max() < 1e-12
 
@@ -103,11 +103,11 @@ def test_products_have_bonds(case: Case) -> None:
     problem = case.problem
     size = problem.graph.nv
     velocity = np.random.default_rng(2).standard_normal(size)
-    problem.velocity[:size] = velocity
+    problem.iterate.velocity[:size] = velocity
     for _ in case.islands():
         begin_island(problem, case.rows)
     product = _dense_matrix(case) @ velocity
-    assert np.abs(problem.product[:size] - product).max() < 1e-10 * np.abs(product).max()
+    assert np.abs(problem.iterate.product[:size] - product).max() < 1e-10 * np.abs(product).max()
 
 
 def test_forces_of_a_point_are_those_of_its_velocity(case: Case) -> None:
@@ -118,11 +118,13 @@ def test_forces_of_a_point_are_those_of_its_velocity(case: Case) -> None:
     case.set_velocity(velocity)
     jacobian = case.dense_contact_jacobian()[case.problem.graph.contact[: case.ncontact]]
     expected = jacobian @ velocity
-    found = np.stack([case.problem.v1, case.problem.v2, case.problem.vn], axis=1)[: case.ncontact]
+    found = np.stack(
+        [case.problem.iterate.v1, case.problem.iterate.v2, case.problem.iterate.vn], axis=1
+    )[: case.ncontact]
     assert np.abs(found - expected).max() < 1e-12
     impulse = rng.standard_normal((case.ncontact, 3))
     for k, name in enumerate(("g1", "g2", "gn")):
-        getattr(case.problem, name)[: case.ncontact] = impulse[:, k]
+        getattr(case.problem.iterate, name)[: case.ncontact] = impulse[:, k]
     out = np.zeros(size)
     case.add_impulses(out, 1.0, case.ncontact, 0)
     assert np.abs(out - np.einsum("ik,ikj->j", impulse, jacobian)).max() < 1e-12

@@ -52,22 +52,22 @@ class OneRow:
         for name, value in {**values, **given}.items():
             getattr(self.case.rows, name)[0] = value
         self.case.rows.kind[0] = kind
-        self.case.problem.row_u[0] = before
+        self.case.problem.iterate.row_u[0] = before
         prepare_rows(self.case.problem, self.case.rows, step, step, DRIFT_SPEED, 1, False)
         self.reference = Row(self.case, 0, before, step)
         return self
 
     def cost(self, u: float) -> float:
-        self.case.problem.row_u[0] = u
-        return float(evaluate_rows(self.case.problem, 0, 1))
+        self.case.problem.iterate.row_u[0] = u
+        return float(evaluate_rows(self.case.problem.law, self.case.problem.iterate, 0, 1))
 
     def impulse(self, u: float) -> float:
         self.cost(u)
-        return float(self.case.problem.row_impulse[0])
+        return float(self.case.problem.iterate.row_impulse[0])
 
     def curvature(self, u: float) -> float:
         self.cost(u)
-        return float(self.case.problem.row_curvature[0])
+        return float(self.case.problem.iterate.row_curvature[0])
 
 
 ROW = OneRow()
@@ -164,9 +164,11 @@ def test_along_a_direction(name: str, u: float, alpha: float) -> None:
     at = u - alpha * 1.7
     cost, impulse, curvature = row.cost(at), row.impulse(at), row.curvature(at)
     problem = row.case.problem
-    problem.row_u[0], problem.row_du[0] = u, -1.7
-    assert row_cost_along(problem, 0, 1, alpha) == pytest.approx(cost, rel=1e-14)
-    first, second = along_rows(problem, 0, 1, alpha)
+    problem.iterate.row_u[0], problem.iterate.row_du[0] = u, -1.7
+    assert row_cost_along(problem.law, problem.iterate, 0, 1, alpha) == pytest.approx(
+        cost, rel=1e-14
+    )
+    first, second = along_rows(problem.law, problem.iterate, 0, 1, alpha)
     assert first == pytest.approx(1.7 * impulse, rel=1e-14)
     assert second == pytest.approx(1.7**2 * curvature, rel=1e-14)
 
@@ -362,7 +364,7 @@ def test_dry_friction_saturates() -> None:
 def prepare_backward(row: OneRow, at_end: float, before: float) -> None:
     """Prepare from an estimate of the end of the step, where the row moves at ``at_end``."""
     problem = row.case.problem
-    problem.row_u[0], problem.row_du[0] = at_end, before
+    problem.iterate.row_u[0], problem.iterate.row_du[0] = at_end, before
     prepare_rows(problem, row.case.rows, STEP, STEP, DRIFT_SPEED, 1, True)
 
 

@@ -309,7 +309,7 @@ def optimality_error(case: Case, contacts: list[SapContact], v: np.ndarray) -> f
     """‖∇ℓ‖ in the norm of A⁻¹, which bounds the distance to the optimum in the norm of A."""
     matrix = case.dense_matrix()
     jacobian, bias = case.dense_contact_jacobian(), contact_bias(case)
-    gradient = matrix @ v - case.problem.rhs
+    gradient = matrix @ v - case.problem.smooth.rhs
     for i, one in enumerate(contacts):
         gradient -= jacobian[i].T @ one.impulse(jacobian[i] @ v + bias[i])
     return float(np.sqrt(gradient @ np.linalg.solve(matrix, gradient)))
@@ -351,7 +351,7 @@ def test_agrees_with_a_cone_program(kind: str) -> None:
 def test_without_contact_nothing_changes() -> None:
     case, before = sap_case(0, Scene(sizes=[6, 3], spatial=[True, False]))
     assert case.solve(before) == CONVERGED
-    expected = np.linalg.solve(case.dense_matrix(), case.problem.rhs)
+    expected = np.linalg.solve(case.dense_matrix(), case.problem.smooth.rhs)
     np.testing.assert_allclose(case.solution, expected, rtol=1e-11)
 
 
@@ -364,12 +364,12 @@ def test_optimality(kind: str) -> None:
         case.evaluate(v)
         p = case.problem
         jacobian = case.dense_contact_jacobian()
-        scale = np.sqrt(p.mass_diagonal)
+        scale = np.sqrt(p.smooth.mass_diagonal)
         impulses = np.zeros(p.graph.nv)
         for i, c in enumerate(p.graph.contact[: case.ncontact]):
-            g = np.array([p.g1[i], p.g2[i], p.gn[i]])
+            g = np.array([p.iterate.g1[i], p.iterate.g2[i], p.iterate.gn[i]])
             impulses += jacobian[c].T @ g
-            vc = np.array([p.v1[i], p.v2[i], p.vn[i]])
+            vc = np.array([p.iterate.v1[i], p.iterate.v2[i], p.iterate.vn[i]])
             r = 1.0 / np.array([p.law.tangential_gain[i]] * 2 + [p.law.normal_gain[i]])
             target = np.array([0.0, 0.0, p.law.normal_target[i]])
             slack = vc - target + r * g
@@ -380,7 +380,7 @@ def test_optimality(kind: str) -> None:
             room = np.linalg.norm(vc) + abs(p.law.normal_target[i])
             assert p.law.friction[i] * np.hypot(*slack[:2]) <= slack[2] + 1e-14 * room
         momentum = case.dense_matrix() @ v
-        residual = np.linalg.norm((momentum - p.rhs - impulses) / scale)
+        residual = np.linalg.norm((momentum - p.smooth.rhs - impulses) / scale)
         largest = max(np.linalg.norm(momentum / scale), np.linalg.norm(impulses / scale))
         assert residual <= 1e-10 * largest
 
@@ -420,10 +420,10 @@ def test_momentum_criterion() -> None:
     assert case.solve(before) == CONVERGED
     case.evaluate(case.solution.copy())
     p = case.problem
-    scale = 1.0 / np.sqrt(p.mass_diagonal)
+    scale = 1.0 / np.sqrt(p.smooth.mass_diagonal)
     gradient = case.dense_gradient(case.solution)
     momentum = case.dense_matrix() @ case.solution
-    impulse = momentum - p.rhs - gradient
+    impulse = momentum - p.smooth.rhs - gradient
     for k in range(p.graph.islands):
         dofs = np.concatenate(
             [
@@ -436,6 +436,6 @@ def test_momentum_criterion() -> None:
         )
         assert np.linalg.norm((scale * gradient)[dofs]) <= 1e-4 * largest
     # One iteration less does not meet it.
-    iterations = p.iterations
+    iterations = p.counts.iterations
     p.options.max_iterations = iterations - 1
     assert p.graph.islands > 1 or case.solve(before) != CONVERGED

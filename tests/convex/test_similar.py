@@ -124,7 +124,7 @@ def test_is_the_lagged_law_without_slip_and_change() -> None:
         install_law(case.problem, LAGGED_LAW)
         prepare_contacts(*case.tables[:2], STEP, 1)
         evaluate_contacts(case.problem, 0, 1)
-        assert similar[2] == pytest.approx(case.problem.gn[0], rel=1e-14)
+        assert similar[2] == pytest.approx(case.problem.iterate.gn[0], rel=1e-14)
         install_law(case.problem, SIMILAR_LAW)
 
 
@@ -148,8 +148,8 @@ def test_solutions_are_optimal(seed: int) -> None:
         solutions.append(case.solution.copy())
         case.evaluate(solutions[-1])
         gradient = case.dense_gradient(solutions[-1])
-        scale = np.sqrt(case.problem.mass_diagonal)
-        rhs = np.linalg.norm(case.problem.rhs / scale)
+        scale = np.sqrt(case.problem.smooth.mass_diagonal)
+        rhs = np.linalg.norm(case.problem.smooth.rhs / scale)
         assert np.linalg.norm(gradient / scale) <= 1e-9 * max(1.0, rhs)
         np.testing.assert_allclose(case.assemble(), case.dense_hessian(), rtol=1e-9, atol=1e-9)
     for other in solutions[1:]:

@@ -50,14 +50,14 @@ def tamsi_case(
     case = random_case(rng, scene, max_iterations=max_iterations)
     case.build()
     table = new_tamsi_table(case.problem)
-    table.resize(coupling_room=case.problem.coupling.size)
+    table.resize(coupling_room=case.problem.hessian.coupling.size)
     table.parabolic = int(parabolic)
     install_law(case.problem, law)
-    case.problem.assemble = assemble_jacobian.address
-    case.problem.factorize = factorize_jacobian.address
-    case.problem.solve_factors = solve_jacobian.address
+    case.problem.entries.assemble = assemble_jacobian.address
+    case.problem.entries.factorize = factorize_jacobian.address
+    case.problem.entries.solve_factors = solve_jacobian.address
     velocity = 0.02 * rng.standard_normal(case.problem.graph.nv)
-    case.problem.rhs[:] = case.dense_matrix() @ velocity
+    case.problem.smooth.rhs[:] = case.dense_matrix() @ velocity
     case.prepare(velocity, STEP)
     return case, table, velocity
 
@@ -67,9 +67,9 @@ def derivative(problem: Table, i: int) -> np.ndarray:
     p = problem
     return np.array(
         [
-            [p.h11[i], p.h12[i], p.h1n[i]],
-            [p.h12[i], p.h22[i], p.h2n[i]],
-            [0.0, 0.0, p.hnn[i]],
+            [p.iterate.h11[i], p.iterate.h12[i], p.iterate.h1n[i]],
+            [p.iterate.h12[i], p.iterate.h22[i], p.iterate.h2n[i]],
+            [0.0, 0.0, p.iterate.hnn[i]],
         ]
     )
 
@@ -83,7 +83,7 @@ def dense_jacobian(case: Case) -> np.ndarray:
         out += jacobian[c].T @ derivative(p, i) @ jacobian[c]
     rows = case.dense_row_jacobian()
     for i, r in enumerate(p.graph.row[: case.nrow]):
-        out += p.row_curvature[i] * np.outer(rows[r], rows[r])
+        out += p.iterate.row_curvature[i] * np.outer(rows[r], rows[r])
     return out
 
 
@@ -97,13 +97,13 @@ def block_jacobian(case: Case, table: Table) -> np.ndarray:
         rows = case.dofs(tree)
         n = p.graph.tree_size[tree]
         block = slice(p.graph.block_start[tree], p.graph.block_start[tree] + n * n)
-        out[rows, rows] = p.factor[block].reshape(n, n)
+        out[rows, rows] = p.hessian.factor[block].reshape(n, n)
         start = p.graph.column_start[tree]
         for entry in range(start, start + p.graph.column_size[tree]):
             other = p.graph.entry_tree[entry]
             m = p.graph.tree_size[other]
             at = slice(p.graph.entry_block[entry], p.graph.entry_block[entry] + n * m)
-            out[rows, case.dofs(other)] = p.coupling[at].reshape(n, m)
+            out[rows, case.dofs(other)] = p.hessian.coupling[at].reshape(n, m)
             out[case.dofs(other), rows] = table.lower[at].reshape(m, n)
     return out
 
@@ -133,11 +133,11 @@ def test_factors_solve(name: str) -> None:
     dense = dense_jacobian(case)
     block_jacobian(case, table)
     b = rng.standard_normal(case.problem.graph.nv)
-    case.problem.direction[: case.problem.graph.nv] = b
+    case.problem.iterate.direction[: case.problem.graph.nv] = b
     for _ in case.islands():
         assert call(factorize_jacobian, case.problem, 0) == 1
         assert call(solve_jacobian, case.problem, 0) == 1
-    x = case.problem.direction[: case.problem.graph.nv]
+    x = case.problem.iterate.direction[: case.problem.graph.nv]
     exact = np.linalg.solve(dense, b)
     np.testing.assert_allclose(x, exact, rtol=1e-8, atol=1e-10 * np.abs(exact).max())
 
@@ -145,15 +145,15 @@ def test_factors_solve(name: str) -> None:
 def test_rows_are_exchanged_within_a_block() -> None:
     case, table, _ = tamsi_case(np.random.default_rng(0), SCENES["one body on the ground"])
     matrix = np.roll(np.eye(6), 1, axis=0) + 1e-3 * np.arange(36.0).reshape(6, 6)
-    case.problem.factor[:36] = matrix.ravel()
-    case.problem.direction[:6] = np.arange(6.0)
+    case.problem.hessian.factor[:36] = matrix.ravel()
+    case.problem.iterate.direction[:6] = np.arange(6.0)
     for _ in case.islands():
         assert call(factorize_jacobian, case.problem, 0) == 1
         call(solve_jacobian, case.problem, 0)
     np.testing.assert_allclose(
-        case.problem.direction[:6], np.linalg.solve(matrix, np.arange(6.0)), rtol=1e-12
+        case.problem.iterate.direction[:6], np.linalg.solve(matrix, np.arange(6.0)), rtol=1e-12
     )
-    case.problem.factor[:36] = np.outer(np.arange(6.0), np.arange(6.0)).ravel()
+    case.problem.hessian.factor[:36] = np.outer(np.arange(6.0), np.arange(6.0)).ravel()
     assert call(factorize_jacobian, case.problem, 0) == 0
     assert len(table.pivot) == 6
 
@@ -171,7 +171,7 @@ def test_jacobian_is_the_derivative_of_the_residual(
     velocity = velocity * speed / 0.02
     case.evaluate(velocity)
     jacobian = dense_jacobian(case)
-    pressing = case.problem.gn[: case.ncontact] > 0
+    pressing = case.problem.iterate.gn[: case.ncontact] > 0
     assert np.count_nonzero(pressing) > 0
     for _ in range(4):
         direction = rng.standard_normal(case.problem.graph.nv)
@@ -192,39 +192,39 @@ def test_solution_balances_momentum(name: str, law: ContactLaw, parabolic: bool)
     for seed in range(30):
         rng = np.random.default_rng(seed)
         case, _, velocity = tamsi_case(rng, SCENES[name], law, parabolic=parabolic)
-        case.problem.velocity[: case.problem.graph.nv] = velocity
+        case.problem.iterate.velocity[: case.problem.graph.nv] = velocity
         if call(solve_tamsi, *case.tables, 0) == NOT_CONVERGED:
             failures += 1
             continue
         p = case.problem
-        error = residual(case, case.solution.copy()) * np.sqrt(p.mass_inverse_diagonal)
-        scale = max(1.0, np.linalg.norm(p.rhs * np.sqrt(p.mass_inverse_diagonal)))
+        error = residual(case, case.solution.copy()) * np.sqrt(p.smooth.mass_inverse_diagonal)
+        scale = max(1.0, np.linalg.norm(p.smooth.rhs * np.sqrt(p.smooth.mass_inverse_diagonal)))
         # The last update was below a hundredth of the stiction tolerance: 10⁻⁵ m/s here.
         assert np.linalg.norm(error) < 1e-5 * scale
-        assert p.factorizations == p.iterations
+        assert p.counts.factorizations == p.counts.iterations
     assert failures <= 1
 
 
 def test_friction_is_limited_and_opposes_slip() -> None:
     rng = np.random.default_rng(3)
     case, _, velocity = tamsi_case(rng, SCENES["a hand and what it holds"])
-    case.problem.velocity[: case.problem.graph.nv] = velocity
+    case.problem.iterate.velocity[: case.problem.graph.nv] = velocity
     assert call(solve_tamsi, *case.tables, 0) == CONVERGED
     p, n = case.problem, case.ncontact
-    friction = np.hypot(p.g1[:n], p.g2[:n])
-    slip = np.hypot(p.v1[:n], p.v2[:n])
+    friction = np.hypot(p.iterate.g1[:n], p.iterate.g2[:n])
+    slip = np.hypot(p.iterate.v1[:n], p.iterate.v2[:n])
     order = p.graph.contact[:n]
     tolerance = case.contacts.stiction_tolerance[order]
-    bound = case.contacts.dynamic_friction[order] * p.gn[:n]
+    bound = case.contacts.dynamic_friction[order] * p.iterate.gn[:n]
     np.testing.assert_allclose(friction, bound * np.minimum(slip / tolerance, 1.0), atol=1e-15)
-    assert np.all(p.g1[:n] * p.v1[:n] + p.g2[:n] * p.v2[:n] <= 0.0)
+    assert np.all(p.iterate.g1[:n] * p.iterate.v1[:n] + p.iterate.g2[:n] * p.iterate.v2[:n] <= 0.0)
 
 
 def test_a_solve_that_does_not_converge_says_so() -> None:
     rng = np.random.default_rng(1)
     case, _, velocity = tamsi_case(rng, SCENES["mixed"], max_iterations=1)
     velocity = 10.0 * velocity
-    case.problem.rhs[:] = case.dense_matrix() @ velocity
-    case.problem.velocity[: case.problem.graph.nv] = velocity
+    case.problem.smooth.rhs[:] = case.dense_matrix() @ velocity
+    case.problem.iterate.velocity[: case.problem.graph.nv] = velocity
     assert call(solve_tamsi, *case.tables, 0) == NOT_CONVERGED
-    assert case.problem.worst_residual > 1e-8
+    assert case.problem.counts.worst_residual > 1e-8

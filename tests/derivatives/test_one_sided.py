@@ -151,7 +151,7 @@ def test_pressure_fields_are_followed_ahead(method: str, shape: str) -> None:
         data.qvel[2] = speed
         differences.end(data, np.zeros(12))
         world = differences.simulator.session.world
-        return not np.any(world.problem.gn[: world.current.contacts.count])
+        return not np.any(world.problem.iterate.gn[: world.current.contacts.count])
 
     data.qvel[2] = _first_speed(leaves, 0.0, 30.0)
     ahead, behind = _errors(model, data, integrator, 1e-8, _FIELDS)
@@ -218,7 +218,7 @@ def test_a_kink_on_the_way_is_that_of_one_side() -> None:
         middle.qpos[:], middle.qvel[:] = first[0], first[1]
         last = differences.end(middle, np.zeros(12))
         world = differences.simulator.session.world
-        return last, world.problem.gn[: world.current.contacts.count].copy()
+        return last, world.problem.iterate.gn[: world.current.contacts.count].copy()
 
     def leaves(speed: float) -> bool:
         data.qvel[2] = speed

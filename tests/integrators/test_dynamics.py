@@ -122,17 +122,17 @@ def test_potentials_converge_to_the_laws() -> None:
     names = ("g1", "g2", "gn")
     # Publication has set aside what actuators do.
     evaluate_dynamics(sim)
-    exact = np.concatenate([getattr(problem, name)[:contacts] for name in names])
-    exact_rows = problem.row_impulse[:rows].copy()
+    exact = np.concatenate([getattr(problem.iterate, name)[:contacts] for name in names])
+    exact_rows = problem.iterate.row_impulse[:rows].copy()
     install_law(problem, LAGGED_LAW)
     errors, row_errors = [], []
     for step in (1e-8, 1e-9, 1e-10):
         prepare_potentials(world.table, state.table, step, 0.0)
         evaluate_contacts(problem, 0, contacts)
-        evaluate_rows(problem, 0, rows)
-        found = np.concatenate([getattr(problem, name)[:contacts] for name in names])
+        evaluate_rows(problem.law, problem.iterate, 0, rows)
+        found = np.concatenate([getattr(problem.iterate, name)[:contacts] for name in names])
         errors.append(np.abs(found / step - exact))
-        row_errors.append(np.abs(problem.row_impulse[:rows] / step - exact_rows))
+        row_errors.append(np.abs(problem.iterate.row_impulse[:rows] / step - exact_rows))
     scale = np.abs(exact).max()
     assert scale > 1.0
     # No row is idle but the limits that are far.

@@ -28,7 +28,7 @@ def toy_solution(world: Table, state: Table, _target: Table, step: float) -> int
     if code != OK:
         return code
     problem = world.problem
-    velocity, factor = problem.velocity, problem.factor
+    velocity, factor = problem.iterate.velocity, problem.hessian.factor
     for i in range(problem.graph.nv):
         velocity[i] = state.force[i]
     for tree in range(problem.graph.ntree):
@@ -39,8 +39,8 @@ def toy_solution(world: Table, state: Table, _target: Table, step: float) -> int
         )
         for k in range(block, block + n * n):
             factor[k] = state.mass[k]
-        cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
-        cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, velocity, start)
+        cholesky(factor, block, n, problem.hessian.factor_inverse_diagonal, start)
+        cholesky_solve(factor, block, n, problem.hessian.factor_inverse_diagonal, velocity, start)
     drag = MEMORY.at(world.memory).drag
     for i in range(problem.graph.nv):
         velocity[i] = state.velocity[i] + step * (velocity[i] - drag * state.velocity[i])
@@ -54,12 +54,12 @@ def toy_method(world: Table, source: Table, target: Table, step: float) -> int:
     code = call_method(world.solve_step, world, source, 0, 0.5 * step)
     if code != OK:
         return code
-    velocity_from_solver(world.plant, source.cdof, world.problem.velocity, middle.qvel)
+    velocity_from_solver(world.plant, source.cdof, world.problem.iterate.velocity, middle.qvel)
     integrate_positions(world.plant, source, middle, source.qvel, 0.5 * step)
     code = call_method(world.solve_step, world, middle, 0, step)
     if code != OK:
         return code
-    velocity_from_solver(world.plant, middle.cdof, world.problem.velocity, target.qvel)
+    velocity_from_solver(world.plant, middle.cdof, world.problem.iterate.velocity, target.qvel)
     for i in range(target.qvel.size):
         target.qvel[i] += source.qvel[i] - middle.qvel[i]
     integrate_positions(world.plant, source, target, middle.qvel, step)

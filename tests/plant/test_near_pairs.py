@@ -76,7 +76,7 @@ def _listed(sim: asp.Simulator) -> mujoco.MjData:
     pairs = ctypes.CFUNCTYPE(address, address, address)(plant.list_pairs)
     model = pairs(plant.address, state.table.address)
     assert model == state.table.near_pairs.struct.ctypes.data
-    ctypes.CFUNCTYPE(None, address, address)(plant.collision)(model, state.data._address)
+    ctypes.CFUNCTYPE(None, address, address)(plant.mujoco.collision)(model, state.data._address)
     return state.data
 
 

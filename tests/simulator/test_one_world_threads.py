@@ -144,10 +144,10 @@ def test_large_islands_are_divided() -> None:
     simulator.advance_to(0.2)
     problem = simulator.session.world.problem
     sizes = np.diff(problem.graph.island_start[: problem.graph.islands + 1])
-    parts = np.diff(problem.graph.island_part_start[: problem.graph.islands + 1])
+    parts = np.diff(problem.graph.divided.island_part_start[: problem.graph.islands + 1])
     np.testing.assert_array_equal(parts > 0, sizes >= 100)
     # The chain on top is in the same island.
-    mixed = problem.graph.island_mixed[: problem.graph.islands]
+    mixed = problem.graph.divided.island_mixed[: problem.graph.islands]
     assert parts.max() > 3
     assert mixed[np.argmax(parts)] > 0
 

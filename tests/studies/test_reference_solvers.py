@@ -50,7 +50,7 @@ def reference_case(seed: int, kind: str) -> tuple[Case, Tables, ReferenceProblem
         case.rows.upper[:count] = 1e-2 * rng.standard_normal(count)
         case.rows.upper[1] = NO_LIMIT
     case.prepare(before, STEP)
-    case.problem.velocity[: case.problem.graph.nv] = before
+    case.problem.iterate.velocity[: case.problem.graph.nv] = before
     tables = Tables(case.problem, case.contacts, case.rows)
     return case, tables, read_problem(tables)
 
@@ -111,7 +111,7 @@ def test_copy_of_a_problem(kind: str) -> None:
     impulses = np.zeros((case.ncontact, 3))
     p = case.problem
     order = p.graph.contact[: case.ncontact]
-    impulses[order] = np.column_stack([p.g1, p.g2, p.gn])[: case.ncontact]
+    impulses[order] = np.column_stack([p.iterate.g1, p.iterate.g2, p.iterate.gn])[: case.ncontact]
     scale = np.max(np.abs(impulses))
     np.testing.assert_allclose(problem.project(v), impulses, atol=1e-12 * scale)
     np.testing.assert_allclose(
@@ -191,7 +191,7 @@ def test_gurobi_agrees_with_newton(friction: float) -> None:
     scene = replace(SMALL, parameters={"dynamic_friction": friction})
     for seed in range(5):
         case, before = sap_case(seed, scene)
-        case.problem.velocity[: case.problem.graph.nv] = before
+        case.problem.iterate.velocity[: case.problem.graph.nv] = before
         tables = Tables(case.problem, case.contacts, case.rows)
         problem = read_problem(tables)
         expected = solve_newton(problem, tables)
@@ -237,7 +237,7 @@ def test_without_contact(solver: str) -> None:
         "gurobi": lambda: solve_gurobi(problem),
     }[solver]()
     assert found.status == Status.SUCCESS
-    expected = np.linalg.solve(case.dense_matrix(), case.problem.rhs)
+    expected = np.linalg.solve(case.dense_matrix(), case.problem.smooth.rhs)
     np.testing.assert_allclose(found.velocity, expected, rtol=1e-7)
     assert found.impulse.shape == (0, 3)
     assert errors_of(problem, found).complementarity == 0.0
@@ -339,12 +339,12 @@ def test_failures_are_named() -> None:
     assert np.all(np.isfinite(few.velocity))
     case.problem.options.max_iterations = 1
     assert solve_newton(problem, tables).status == Status.NOT_CONVERGED
-    rhs = case.problem.rhs.copy()
+    rhs = case.problem.smooth.rhs.copy()
     for bad in (np.nan, np.inf):
-        case.problem.rhs[2] = bad
+        case.problem.smooth.rhs[2] = bad
         assert solve_geodesic(problem, tables).status == Status.NON_FINITE
         assert solve_newton(problem, tables).status == Status.NON_FINITE
-    case.problem.rhs[:] = rhs
+    case.problem.smooth.rhs[:] = rhs
     assert solve_geodesic(problem, tables).status == Status.SUCCESS
     with pytest.raises(ValueError, match="complementarity"):
         solve_geodesic(problem, tables, complementarity=0.0)

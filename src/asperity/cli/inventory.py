@@ -123,7 +123,7 @@ def _actuators(plant: Plant) -> Table:
     model = plant.model
     columns = ("actuator", "acts on", "treatment", "stiffness", "damping", "force limits")
     table = _table("Actuators", columns, ("stiffness", "damping"))
-    servos = {int(output): k for k, output in enumerate(plant.table.servo_output)}
+    servos = {int(output): k for k, output in enumerate(plant.table.actuators.servo_output)}
     targets = {
         mujoco.mjtTrn.mjTRN_JOINT: _OBJ.mjOBJ_JOINT,
         mujoco.mjtTrn.mjTRN_JOINTINPARENT: _OBJ.mjOBJ_JOINT,
@@ -145,11 +145,14 @@ def _actuators(plant: Plant) -> Table:
         treatment = "explicit"
         if servo is not None:
             treatment = "implicit"
-            gain, bias = plant.table.servo_gain[servo], plant.table.servo_bias[servo]
+            gain, bias = (
+                plant.table.actuators.servo_gain[servo],
+                plant.table.actuators.servo_bias[servo],
+            )
             # Gains that multiply the control make the feedback depend on it.
             if not np.any(gain[1:]):
                 stiffness, damping = f"{-bias[1]:.4g}", f"{-bias[2]:.4g}"
-            low, high = plant.table.servo_range[servo]
+            low, high = plant.table.actuators.servo_range[servo]
             if high < 1e100:
                 limits = f"{low:g} to {high:g}"
         name = _name(model, _OBJ.mjOBJ_ACTUATOR, i)

@@ -87,7 +87,7 @@ def _check(lower: Any, array: str, axis: int, kind: Any, number: Any, size: Any)
 
 
 def _words(function: Any, name: str) -> str:
-    """Name of a variable as the source has it, such as ``world.problem.velocity``."""
+    """Name of a variable as the source has it, such as ``problem.iterate.velocity``."""
     if not name.startswith("$"):
         return name.partition(".")[0]
     try:

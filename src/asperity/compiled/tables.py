@@ -3,7 +3,7 @@
 A table is one int64 array of slots. A number takes one slot; an array takes one slot for its
 address and one for each dimension; another table takes one slot for its address. In compiled code a
 table is a single register, the address of its slots, and its fields are attributes:
-``problem.velocity[i]``, ``world.steps += 1``, ``world.problem.tree_start``. Nothing is compiled
+``iterate.velocity[i]``, ``world.steps += 1``, ``world.problem.graph``. Nothing is compiled
 again for another model, arrays can be reallocated between calls, and a call passes one register
 instead of hundreds.
 
@@ -456,11 +456,12 @@ class Table(HoldsAddresses):
                 if name not in everywhere - self.layout.sizes
             }
         )
-        for name in self._arrays_of(sizes):
-            field = self.layout.fields[name]
-            self._set_array(name, field, field.allocate(self.sizes))
         for one, names in inner:
-            one.resize(**{name: sizes[name] for name in names})
+            one._set_sizes({name: sizes[name] for name in names})
+        for one in (self, *(one for one, _ in inner)):
+            for name in one._arrays_of(sizes):
+                field = one.layout.fields[name]
+                one._set_array(name, field, field.allocate(one.sizes))
 
     def extend(self, **sizes: int) -> None:
         """Enlarge arrays like `resize`, and keep what they hold."""
@@ -474,9 +475,14 @@ class Table(HoldsAddresses):
                 getattr(one, name)[tuple(map(slice, array.shape))] = array
 
     def _inner_tables(self, sizes: Iterable[str]) -> list[tuple[Table, set[str]]]:
-        """Tables in the table that have any of these sizes, and which."""
-        inner = [value for value in self._values.values() if isinstance(value, Table)]
-        return [(one, one.sizes.keys() & {*sizes}) for one in inner if one.sizes.keys() & {*sizes}]
+        """Tables in the table, at any depth, that have any of these sizes, and which."""
+        found = []
+        for one in self._values.values():
+            if isinstance(one, Table):
+                names = one.sizes.keys() & {*sizes}
+                found += [(one, names)] if names else []
+                found += one._inner_tables(sizes)
+        return found
 
     def _arrays_of(self, sizes: Iterable[str]) -> list[str]:
         """Names of declared arrays whose shapes depend on any of these sizes."""

@@ -88,40 +88,38 @@ def cholesky_solve(
 
 
 @compiled
-def _substitute(problem: Table, tree: int, at: int, m: int) -> None:
+def _substitute(graph: Table, hessian: Table, tree: int, at: int, m: int) -> None:
     """Replace an n × m coupling U of a tree of one chain by L⁻¹ U."""
-    graph = problem.graph
     n = graph.tree_size[tree]
     substitute_rows(
-        problem.factor.ctypes.data + 8 * graph.block_start[tree],
+        hessian.factor.ctypes.data + 8 * graph.block_start[tree],
         8 * n,
         n,
-        problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree],
-        problem.coupling.ctypes.data + 8 * at,
+        hessian.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree],
+        hessian.coupling.ctypes.data + 8 * at,
         8 * m,
         m,
     )
 
 
 @compiled
-def factorize_tree(problem: Table, tree: int, couplings: int) -> bool:
+def factorize_tree(graph: Table, hessian: Table, tree: int, couplings: int) -> bool:
     """Factorize a tree's block, and replace so many of its couplings U by L⁻¹ U."""
-    graph = problem.graph
-    if graph.tree_size[tree] != 6 or has_branches(graph, tree):
-        return factorize_chains(problem, tree, couplings)
+    if graph.tree_size[tree] != 6 or has_branches(graph.chains, tree):
+        return factorize_chains(graph, hessian, tree, couplings)
     dof = graph.tree_start[tree]
     start = graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal
-    if not cholesky_6(problem.factor, start, inverse, dof):
+    inverse = hessian.factor_inverse_diagonal
+    if not cholesky_6(hessian.factor, start, inverse, dof):
         return False
     entries = graph.column_start[tree]
     for entry in range(entries, entries + couplings):
         at = graph.entry_block[entry]
         m = graph.tree_size[graph.entry_tree[entry]]
         if m == 6:
-            substitute_6(problem.factor, start, inverse, dof, problem.coupling, at)
+            substitute_6(hessian.factor, start, inverse, dof, hessian.coupling, at)
         else:
-            _substitute(problem, tree, at, m)
+            _substitute(graph, hessian, tree, at, m)
     return True
 
 
@@ -131,7 +129,7 @@ def downdate(
 ) -> None:
     """target(m × p) −= U_aᵀ U_b for two couplings of a tree."""
     if problem.graph.tree_size[tree] == 6 and m == 6 and p == 6:
-        downdate_6(problem.coupling, a, b, target, at)
+        downdate_6(problem.hessian.coupling, a, b, target, at)
     else:
         downdate_blocks(problem, tree, a, m, b, p, target, at)
 
@@ -142,17 +140,16 @@ def factorize(problem: Table, filled: int) -> int:
 
     ``filled`` is `ASSEMBLED`, `PAIRS` or `UNCOUPLED`.
     """
-    graph = problem.graph
-    if problem.last_part > problem.first_part:
-        return call_pp_status(problem.factorize_divided, problem, filled)
-    tree_size = graph.tree_size
-    entry_block = graph.entry_block
-    factor = problem.factor
-    coupling = problem.coupling
-    for index in range(problem.first_tree, problem.last_tree):
+    hessian, at_hand, graph = problem.hessian, problem.at_hand, problem.graph
+    if at_hand.last_part > at_hand.first_part:
+        return call_pp_status(problem.entries.factorize_divided, problem, filled)
+    tree_size, entry_block = graph.tree_size, graph.entry_block
+    factor = hessian.factor
+    coupling = hessian.coupling
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
         couplings = 0 if filled == UNCOUPLED else graph.column_size[tree]
-        if not factorize_tree(problem, tree, couplings):
+        if not factorize_tree(graph, hessian, tree, couplings):
             return 0
         entries = graph.column_start[tree]
         end = entries + couplings
@@ -173,35 +170,32 @@ def factorize(problem: Table, filled: int) -> int:
 
 
 @inlined
-def forward_tree(problem: Table, tree: int, x: np.ndarray) -> None:
+def forward_tree(graph: Table, hessian: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻¹ x for the part of a tree."""
-    graph = problem.graph
-    if graph.tree_size[tree] == 6 and not has_branches(graph, tree):
+    if graph.tree_size[tree] == 6 and not has_branches(graph.chains, tree):
         block = graph.block_start[tree]
-        inverse = problem.factor_inverse_diagonal
-        forward_6(problem.factor, block, inverse, graph.tree_start[tree], x)
+        inverse = hessian.factor_inverse_diagonal
+        forward_6(hessian.factor, block, inverse, graph.tree_start[tree], x)
     else:
-        forward_chains(problem, tree, x)
+        forward_chains(graph, hessian, tree, x)
 
 
 @inlined
-def push(problem: Table, tree: int, entry: int, other: int, x: np.ndarray) -> None:
+def push(graph: Table, hessian: Table, tree: int, entry: int, other: int, x: np.ndarray) -> None:
     """x(other) −= Uᵀ x(tree) for a coupling of a tree with another."""
-    graph = problem.graph
     n = graph.tree_size[tree]
     m = graph.tree_size[other]
     at = graph.entry_block[entry]
     dof = graph.tree_start[tree]
     if n == 6 and m == 6:
-        push_6(problem.coupling, at, x, dof, graph.tree_start[other])
+        push_6(hessian.coupling, at, x, dof, graph.tree_start[other])
     else:
-        push_rows(problem, x, dof, n, at, graph.tree_start[other], m)
+        push_rows(hessian, x, dof, n, at, graph.tree_start[other], m)
 
 
 @inlined
-def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
+def backward_column(graph: Table, hessian: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻ᵀ (x − U x(others)) for the part of a tree and its couplings with later ones."""
-    graph = problem.graph
     n = graph.tree_size[tree]
     dof = graph.tree_start[tree]
     first = graph.column_start[tree]
@@ -210,32 +204,32 @@ def backward_column(problem: Table, tree: int, x: np.ndarray) -> None:
         at = graph.entry_block[entry]
         m = graph.tree_size[other]
         if n == 6 and m == 6:
-            pull_6(problem.coupling, at, x, dof, graph.tree_start[other])
+            pull_6(hessian.coupling, at, x, dof, graph.tree_start[other])
         else:
-            pull_rows(problem, x, dof, n, at, graph.tree_start[other], m)
-    if n == 6 and not has_branches(graph, tree):
-        inverse = problem.factor_inverse_diagonal
-        backward_6(problem.factor, graph.block_start[tree], inverse, dof, x)
+            pull_rows(hessian, x, dof, n, at, graph.tree_start[other], m)
+    if n == 6 and not has_branches(graph.chains, tree):
+        inverse = hessian.factor_inverse_diagonal
+        backward_6(hessian.factor, graph.block_start[tree], inverse, dof, x)
     else:
-        backward_chains(problem, tree, x)
+        backward_chains(graph, hessian, tree, x)
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_factors(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
-    graph = problem.graph
-    if problem.last_part > problem.first_part:
-        return call_pp_status(problem.solve_divided, problem, 0)
-    first = problem.first_tree
-    last = problem.last_tree
-    x = problem.direction
+    hessian, at_hand, graph = problem.hessian, problem.at_hand, problem.graph
+    if at_hand.last_part > at_hand.first_part:
+        return call_pp_status(problem.entries.solve_divided, problem, 0)
+    first = at_hand.first_tree
+    last = at_hand.last_tree
+    x = problem.iterate.direction
     for index in range(first, last):
         tree = graph.island_tree[index]
-        forward_tree(problem, tree, x)
+        forward_tree(graph, hessian, tree, x)
         for entry in range(
             graph.column_start[tree], graph.column_start[tree] + graph.column_size[tree]
         ):
-            push(problem, tree, entry, graph.entry_tree[entry], x)
+            push(graph, hessian, tree, entry, graph.entry_tree[entry], x)
     for index in range(last - 1, first - 1, -1):
-        backward_column(problem, graph.island_tree[index], x)
+        backward_column(graph, hessian, graph.island_tree[index], x)
     return 0

@@ -1,4 +1,4 @@
-"""Fields of a graph for bonds between trees (`asperity.convex.particles`)."""
+"""Fields of a graph's table of bonds between trees (`asperity.convex.particles`)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,11 @@ def bond_fields(
     if bond_rank is not None and len(pairs):
         rank = bond_rank.astype(np.int64)
     return {
-        "bond_rank": rank,
-        "bond_tree": pairs,
-        "bond_first": np.searchsorted(np.sort(ends), np.arange(ntree + 1)).astype(np.int64),
-        "bond_end": np.argsort(ends, kind="stable").astype(np.int64),
-        "bond_root": root,
-        "bond_groups": len(np.unique(root)),
+        "count": len(pairs),
+        "rank": rank,
+        "tree": pairs,
+        "first": np.searchsorted(np.sort(ends), np.arange(ntree + 1)).astype(np.int64),
+        "end": np.argsort(ends, kind="stable").astype(np.int64),
+        "root": root,
+        "groups": len(np.unique(root)),
     }

@@ -36,27 +36,27 @@ _DENSE = 96
 
 
 @compiled
-def _has_no_rows(graph: Table, tree: int, chain: int) -> bool:
+def _has_no_rows(chains: Table, tree: int, chain: int) -> bool:
     """Whether a chain's rows of the tree's couplings are zero."""
-    return not graph.tree_rows[tree] >> chain & 1
+    return not chains.rows[tree] >> chain & 1
 
 
 @compiled
-def copy_chains(problem: Table, source: np.ndarray, tree: int) -> None:
+def copy_chains(graph: Table, hessian: Table, source: np.ndarray, tree: int) -> None:
     """Copy those blocks of a tree that its factor has from a matrix into ``factor``."""
-    graph = problem.graph
+    chains = graph.chains
     stride = graph.tree_size[tree]
-    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
-        first = graph.chain_first[chain]
-        spans = graph.span_start[chain]
-        for i in range(graph.chain_size[chain]):
+    for chain in range(chains.start[tree], chains.start[tree + 1]):
+        first = chains.first[chain]
+        spans = chains.span_start[chain]
+        for i in range(chains.size[chain]):
             row = graph.block_start[tree] + (first + i) * stride
-            target = problem.factor.ctypes.data + 8 * row
+            target = hessian.factor.ctypes.data + 8 * row
             origin = source.ctypes.data + 8 * row
             copy_row(target + 8 * first, origin + 8 * first, i + 1)
-            for s in range(spans, spans + graph.fill_spans[chain]):
-                at = 8 * graph.fill_span[s, 0]
-                copy_row(target + at, origin + at, graph.fill_span[s, 1])
+            for s in range(spans, spans + chains.fill_spans[chain]):
+                at = 8 * chains.fill_span[s, 0]
+                copy_row(target + at, origin + at, chains.fill_span[s, 1])
 
 
 @compiled
@@ -64,6 +64,7 @@ def multiply_chains(
     graph: Table, matrix: np.ndarray, tree: int, x: np.ndarray, out: np.ndarray
 ) -> None:
     """``out = A x`` for one tree and a symmetric matrix with the structure of M, whole."""
+    chains = graph.chains
     n = graph.tree_size[tree]
     start = graph.tree_start[tree]
     given = x.ctypes.data + 8 * start
@@ -76,17 +77,17 @@ def multiply_chains(
         for i in range(start, start + n):
             out[i] = -out[i]
         return
-    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
-        first = graph.chain_first[chain]
-        spans = graph.span_start[chain]
-        for i in range(first, first + graph.chain_size[chain]):
+    for chain in range(chains.start[tree], chains.start[tree + 1]):
+        first = chains.first[chain]
+        spans = chains.span_start[chain]
+        for i in range(first, first + chains.size[chain]):
             row = matrix.ctypes.data + 8 * (graph.block_start[tree] + i * n)
             own = x[start + i]
             # Both triangles of the chain's own square; of other chains the one before it.
-            value = dot_rows(row + 8 * first, given + 8 * first, graph.chain_size[chain])
-            for s in range(spans, spans + graph.mass_spans[chain]):
-                at = 8 * graph.mass_span[s, 0]
-                width = graph.mass_span[s, 1]
+            value = dot_rows(row + 8 * first, given + 8 * first, chains.size[chain])
+            for s in range(spans, spans + chains.mass_spans[chain]):
+                at = 8 * chains.mass_span[s, 0]
+                width = chains.mass_span[s, 1]
                 value += dot_rows(row + at, given + at, width)
                 add_row(result + at, row + at, own, width)
             out[start + i] += value
@@ -164,20 +165,26 @@ def subtract_block(
 
 
 @compiled
-def _downdate_tree(graph: Table, chain: int, block: int, size: int) -> None:
+def _downdate_tree(chains: Table, chain: int, block: int, size: int) -> None:
     """H_ab −= U_aᵀ U_b for the neighbours of a chain."""
     stride = 8 * size
-    rows = block + graph.chain_first[chain] * stride
-    n = graph.chain_size[chain]
-    begin = graph.span_start[chain]
-    for a in range(begin, begin + graph.fill_spans[chain]):
-        first = graph.fill_span[a, 0]
-        for i in range(first, first + graph.fill_span[a, 1]):
+    rows = block + chains.first[chain] * stride
+    n = chains.size[chain]
+    begin = chains.span_start[chain]
+    for a in range(begin, begin + chains.fill_spans[chain]):
+        first = chains.fill_span[a, 0]
+        for i in range(first, first + chains.fill_span[a, 1]):
             target = block + i * stride
             for b in range(begin, a):
-                at = 8 * graph.fill_span[b, 0]
+                at = 8 * chains.fill_span[b, 0]
                 subtract_rows(
-                    target + at, rows + 8 * i, stride, rows + at, stride, n, graph.fill_span[b, 1]
+                    target + at,
+                    rows + 8 * i,
+                    stride,
+                    rows + at,
+                    stride,
+                    n,
+                    chains.fill_span[b, 1],
                 )
             # Up to the diagonal, and beyond to a whole vector: nobody reads the upper triangle.
             at = 8 * first
@@ -189,52 +196,52 @@ def _downdate_tree(graph: Table, chain: int, block: int, size: int) -> None:
 
 
 @compiled
-def factorize_chains(problem: Table, tree: int, couplings: int) -> bool:
+def factorize_chains(graph: Table, hessian: Table, tree: int, couplings: int) -> bool:
     """Factorize a tree's block in place, and replace so many of its couplings U by L⁻¹ U.
 
     Returns False if the block is not positive definite.
     """
-    graph = problem.graph
+    chains = graph.chains
     stride = 8 * graph.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
-    base = graph.chain_start[tree]
+    block = hessian.factor.ctypes.data + 8 * graph.block_start[tree]
+    inverse = hessian.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
+    base = chains.start[tree]
     entries = graph.column_start[tree]
     end = entries + couplings
-    for chain in range(graph.chain_start[tree + 1] - 1, base - 1, -1):
-        first = graph.chain_first[chain]
-        n = graph.chain_size[chain]
+    for chain in range(chains.start[tree + 1] - 1, base - 1, -1):
+        first = chains.first[chain]
+        n = chains.size[chain]
         rows = block + first * stride
         triangle = rows + 8 * first
         if not _factorize_triangle(triangle, stride, n, inverse + 8 * first):
             return False
-        spans = graph.span_start[chain]
-        for s in range(spans, spans + graph.fill_spans[chain]):
+        spans = chains.span_start[chain]
+        for s in range(spans, spans + chains.fill_spans[chain]):
             substitute_rows(
                 triangle,
                 stride,
                 n,
                 inverse + 8 * first,
-                rows + 8 * graph.fill_span[s, 0],
+                rows + 8 * chains.fill_span[s, 0],
                 stride,
-                graph.fill_span[s, 1],
+                chains.fill_span[s, 1],
             )
-        _downdate_tree(graph, chain, block, graph.tree_size[tree])
-        if _has_no_rows(graph, tree, chain - base):
+        _downdate_tree(chains, chain, block, graph.tree_size[tree])
+        if _has_no_rows(chains, tree, chain - base):
             continue
         for entry in range(entries, end):
             m = graph.tree_size[graph.entry_tree[entry]]
-            coupling = problem.coupling.ctypes.data + 8 * graph.entry_block[entry]
+            coupling = hessian.coupling.ctypes.data + 8 * graph.entry_block[entry]
             own = coupling + 8 * first * m
             substitute_rows(triangle, stride, n, inverse + 8 * first, own, 8 * m, m)
-            for s in range(spans, spans + graph.fill_spans[chain]):
-                at = graph.fill_span[s, 0]
+            for s in range(spans, spans + chains.fill_spans[chain]):
+                at = chains.fill_span[s, 0]
                 subtract_block(
                     coupling + 8 * at * m,
                     8 * m,
                     rows + 8 * at,
                     stride,
-                    graph.fill_span[s, 1],
+                    chains.fill_span[s, 1],
                     own,
                     8 * m,
                     m,
@@ -249,17 +256,18 @@ def downdate_blocks(
 ) -> None:
     """target(na × nb) −= U_aᵀ U_b for two couplings of a tree, those of their rows that count."""
     graph = problem.graph
-    base = graph.chain_start[tree]
-    coupling = problem.coupling.ctypes.data
+    chains = graph.chains
+    base = chains.start[tree]
+    coupling = problem.hessian.coupling.ctypes.data
     chain = base
-    while chain < graph.chain_start[tree + 1]:
-        if _has_no_rows(graph, tree, chain - base):
+    while chain < chains.start[tree + 1]:
+        if _has_no_rows(chains, tree, chain - base):
             chain += 1
             continue
-        first = graph.chain_first[chain]
+        first = chains.first[chain]
         n = 0
-        while chain < graph.chain_start[tree + 1] and not _has_no_rows(graph, tree, chain - base):
-            n += graph.chain_size[chain]
+        while chain < chains.start[tree + 1] and not _has_no_rows(chains, tree, chain - base):
+            n += chains.size[chain]
             chain += 1
         subtract_block(
             target.ctypes.data + 8 * at,
@@ -276,36 +284,36 @@ def downdate_blocks(
 
 @compiled
 def push_rows(
-    problem: Table, x: np.ndarray, dof: int, n: int, at: int, target: int, m: int
+    hessian: Table, x: np.ndarray, dof: int, n: int, at: int, target: int, m: int
 ) -> None:
     """x(target) −= Uᵀ x(dof), of n rows."""
     data = x.ctypes.data
-    coupling = problem.coupling.ctypes.data + 8 * at
+    coupling = hessian.coupling.ctypes.data + 8 * at
     subtract_rows(data + 8 * target, data + 8 * dof, 8, coupling, 8 * m, n, m)
 
 
 @compiled
 def pull_rows(
-    problem: Table, x: np.ndarray, dof: int, n: int, at: int, source: int, m: int
+    hessian: Table, x: np.ndarray, dof: int, n: int, at: int, source: int, m: int
 ) -> None:
     """x(dof) −= U x(source), of n rows."""
-    coupling = problem.coupling.ctypes.data + 8 * at
+    coupling = hessian.coupling.ctypes.data + 8 * at
     for k in range(n):
         x[dof + k] -= dot_rows(coupling + 8 * k * m, x.ctypes.data + 8 * source, m)
 
 
 @compiled
-def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
+def forward_chains(graph: Table, hessian: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻¹ x for the part of a tree."""
-    graph = problem.graph
+    chains = graph.chains
     size = graph.tree_size[tree]
     dof = graph.tree_start[tree]
-    factor = problem.factor.ctypes.data + 8 * graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
+    factor = hessian.factor.ctypes.data + 8 * graph.block_start[tree]
+    inverse = hessian.factor_inverse_diagonal.ctypes.data + 8 * dof
     data = x.ctypes.data + 8 * dof
-    for chain in range(graph.chain_start[tree + 1] - 1, graph.chain_start[tree] - 1, -1):
-        first = graph.chain_first[chain]
-        n = graph.chain_size[chain]
+    for chain in range(chains.start[tree + 1] - 1, chains.start[tree] - 1, -1):
+        first = chains.first[chain]
+        n = chains.size[chain]
         rows = factor + 8 * first * size
         for i in range(first, first + n):
             value = load_double(data + 8 * i)
@@ -313,33 +321,33 @@ def forward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
             for k in range(8 * first, 8 * i, 8):
                 value -= load_double(row + k) * load_double(data + k)
             store_double(data + 8 * i, value * load_double(inverse + 8 * i))
-        spans = graph.span_start[chain]
-        for s in range(spans, spans + graph.fill_spans[chain]):
-            at = 8 * graph.fill_span[s, 0]
+        spans = chains.span_start[chain]
+        for s in range(spans, spans + chains.fill_spans[chain]):
+            at = 8 * chains.fill_span[s, 0]
             subtract_rows(
-                data + at, data + 8 * first, 8, rows + at, 8 * size, n, graph.fill_span[s, 1]
+                data + at, data + 8 * first, 8, rows + at, 8 * size, n, chains.fill_span[s, 1]
             )
 
 
 @compiled
-def backward_chains(problem: Table, tree: int, x: np.ndarray) -> None:
+def backward_chains(graph: Table, hessian: Table, tree: int, x: np.ndarray) -> None:
     """x = L⁻ᵀ x for the part of a tree."""
-    graph = problem.graph
+    chains = graph.chains
     size = graph.tree_size[tree]
     dof = graph.tree_start[tree]
-    factor = problem.factor.ctypes.data + 8 * graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * dof
+    factor = hessian.factor.ctypes.data + 8 * graph.block_start[tree]
+    inverse = hessian.factor_inverse_diagonal.ctypes.data + 8 * dof
     data = x.ctypes.data + 8 * dof
-    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
-        first = graph.chain_first[chain]
-        last = first + graph.chain_size[chain] - 1
-        spans = graph.span_start[chain]
+    for chain in range(chains.start[tree], chains.start[tree + 1]):
+        first = chains.first[chain]
+        last = first + chains.size[chain] - 1
+        spans = chains.span_start[chain]
         for i in range(first, last + 1):
             row = factor + 8 * i * size
             value = load_double(data + 8 * i)
-            for s in range(spans, spans + graph.fill_spans[chain]):
-                at = 8 * graph.fill_span[s, 0]
-                value -= dot_rows(row + at, data + at, graph.fill_span[s, 1])
+            for s in range(spans, spans + chains.fill_spans[chain]):
+                at = 8 * chains.fill_span[s, 0]
+                value -= dot_rows(row + at, data + at, chains.fill_span[s, 1])
             store_double(data + 8 * i, value)
         for i in range(last, first - 1, -1):
             value = load_double(data + 8 * i)

@@ -65,7 +65,7 @@ def _spans(chains: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def chain_fields(
     tree_start: np.ndarray, tree_size: np.ndarray, dof_parent: np.ndarray | None
 ) -> dict[str, np.ndarray]:
-    """Chains of all trees and spans of their ancestors, as fields of the problem.
+    """Chains of all trees and spans of their ancestors, as fields of the graph's chains.
 
     Parameters
     ----------
@@ -101,11 +101,11 @@ def chain_fields(
         start[tree + 1] = len(firsts)
     count = len(firsts)
     fields: dict[str, np.ndarray] = {
-        "chain_start": start,
-        "dof_chain": chain_of,
-        "chain_first": np.array(firsts, np.int64),
-        "chain_size": np.array(sizes, np.int64),
-        "chain_ancestors": np.array(masks, np.int64),
+        "start": start,
+        "of_dof": chain_of,
+        "first": np.array(firsts, np.int64),
+        "size": np.array(sizes, np.int64),
+        "ancestors": np.array(masks, np.int64),
         "span_start": np.array(spans, np.int64),
         "mass_spans": np.zeros(count, np.int64),
         "mass_span": np.zeros((max(total, 1), 2), np.int64),
@@ -122,32 +122,33 @@ def chain_fields(
 
 
 @compiled
-def has_branches(graph: Table, tree: int) -> bool:
+def has_branches(chains: Table, tree: int) -> bool:
     """Whether a tree has more than one chain."""
-    return graph.chain_start[tree + 1] - graph.chain_start[tree] > 1
+    return chains.start[tree + 1] - chains.start[tree] > 1
 
 
 @compiled
-def path_chains(graph: Table, tree: int, dof: int) -> int:
+def path_chains(chains: Table, tree: int, dof: int) -> int:
     """Mask of the chains between a dof and the root."""
-    chain = graph.dof_chain[dof]
-    return graph.chain_ancestors[graph.chain_start[tree] + chain] | (1 << chain)
+    chain = chains.of_dof[dof]
+    return chains.ancestors[chains.start[tree] + chain] | (1 << chain)
 
 
 @compiled
-def _couple(graph: Table, tree: int, some: int, others: int) -> None:
+def _couple(chains: Table, tree: int, some: int, others: int) -> None:
     """Let all chains of one mask be neighbours of all of another, in one tree."""
-    start = graph.chain_start[tree]
-    for chain in range(graph.chain_start[tree + 1] - start):
+    start = chains.start[tree]
+    for chain in range(chains.start[tree + 1] - start):
         below = (1 << chain) - 1
         if some >> chain & 1:
-            graph.chain_neighbours[start + chain] |= others & below
+            chains.neighbours[start + chain] |= others & below
         if others >> chain & 1:
-            graph.chain_neighbours[start + chain] |= some & below
+            chains.neighbours[start + chain] |= some & below
 
 
 @compiled
 def _touch_by_contacts(graph: Table, contacts: Table) -> None:
+    chains = graph.chains
     for contact in range(contacts.count):
         a = contacts.link[contact, 0]
         b = contacts.link[contact, 1]
@@ -160,18 +161,18 @@ def _touch_by_contacts(graph: Table, contacts: Table) -> None:
         mask_a = 1
         mask_b = 1
         if not graph.tree_spatial[tree_a]:
-            mask_a = path_chains(graph, tree_a, contacts.chain_dof[contacts.link_start[a]])
+            mask_a = path_chains(chains, tree_a, contacts.chain_dof[contacts.link_start[a]])
         if not graph.tree_spatial[tree_b]:
-            mask_b = path_chains(graph, tree_b, contacts.chain_dof[contacts.link_start[b]])
+            mask_b = path_chains(chains, tree_b, contacts.chain_dof[contacts.link_start[b]])
         if tree_a == tree_b:
-            _couple(graph, tree_a, mask_a, mask_b)
+            _couple(chains, tree_a, mask_a, mask_b)
         else:
-            graph.tree_touched[tree_a] |= mask_a
-            graph.tree_touched[tree_b] |= mask_b
+            chains.touched[tree_a] |= mask_a
+            chains.touched[tree_b] |= mask_b
 
 
 @compiled
-def _touch_by_rows(graph: Table, rows: Table) -> None:
+def _touch_by_rows(chains: Table, rows: Table) -> None:
     for row in range(rows.count):
         if rows.start[row, 2] - rows.start[row, 0] <= 1:
             continue
@@ -181,42 +182,42 @@ def _touch_by_rows(graph: Table, rows: Table) -> None:
                 continue
             mask = 0
             for e in range(rows.start[row, part], rows.start[row, part + 1]):
-                mask |= 1 << graph.dof_chain[rows.dof[e]]
+                mask |= 1 << chains.of_dof[rows.dof[e]]
             if rows.tree[row, 1] >= 0:
-                graph.tree_touched[tree] |= mask
+                chains.touched[tree] |= mask
             elif mask & (mask - 1) != 0:
-                _couple(graph, tree, mask, mask)
+                _couple(chains, tree, mask, mask)
 
 
 @compiled
-def _eliminate(graph: Table, tree: int) -> None:
+def _eliminate(chains: Table, tree: int) -> None:
     """Add the fill of the elimination, and make spans of neighbours."""
-    start = graph.chain_start[tree]
-    last = graph.chain_start[tree + 1] - start - 1
-    span = graph.fill_span
-    rows = graph.tree_touched[tree]
+    start = chains.start[tree]
+    last = chains.start[tree + 1] - start - 1
+    span = chains.fill_span
+    rows = chains.touched[tree]
     for chain in range(last, -1, -1):
-        mask = graph.chain_neighbours[start + chain]
+        mask = chains.neighbours[start + chain]
         if rows >> chain & 1:
             rows |= mask
-        at = graph.span_start[start + chain]
+        at = chains.span_start[start + chain]
         number = 0
         nearest = -1
         for below in range(chain):
             if not mask >> below & 1:
                 continue
             nearest = below
-            first = graph.chain_first[start + below]
+            first = chains.first[start + below]
             if number > 0 and span[at + number - 1, 0] + span[at + number - 1, 1] == first:
-                span[at + number - 1, 1] += graph.chain_size[start + below]
+                span[at + number - 1, 1] += chains.size[start + below]
             else:
                 span[at + number, 0] = first
-                span[at + number, 1] = graph.chain_size[start + below]
+                span[at + number, 1] = chains.size[start + below]
                 number += 1
-        graph.fill_spans[start + chain] = number
+        chains.fill_spans[start + chain] = number
         if nearest >= 0:
-            graph.chain_neighbours[start + nearest] |= mask & ((1 << nearest) - 1)
-    graph.tree_rows[tree] = rows
+            chains.neighbours[start + nearest] |= mask & ((1 << nearest) - 1)
+    chains.rows[tree] = rows
 
 
 @compiled
@@ -226,17 +227,18 @@ def fill_chains(graph: Table, contacts: Table, rows: Table) -> None:
     Between trees whole blocks couple; within a tree all chains that couple with another tree become
     neighbours, and ``tree_rows`` has those whose rows of these blocks are not zero.
     """
-    if graph.chain_neighbours.size == graph.ntree:
+    chains = graph.chains
+    if chains.neighbours.size == graph.ntree:
         return
     for tree in range(graph.ntree):
-        graph.tree_touched[tree] = 0
-    for chain in range(graph.chain_neighbours.size):
-        graph.chain_neighbours[chain] = graph.chain_ancestors[chain]
+        chains.touched[tree] = 0
+    for chain in range(chains.neighbours.size):
+        chains.neighbours[chain] = chains.ancestors[chain]
     _touch_by_contacts(graph, contacts)
-    _touch_by_rows(graph, rows)
+    _touch_by_rows(chains, rows)
     for tree in range(graph.ntree):
-        if has_branches(graph, tree):
-            touched = graph.tree_touched[tree]
+        if has_branches(chains, tree):
+            touched = chains.touched[tree]
             if touched & (touched - 1) != 0:
-                _couple(graph, tree, touched, touched)
-            _eliminate(graph, tree)
+                _couple(chains, tree, touched, touched)
+            _eliminate(chains, tree)

@@ -33,7 +33,8 @@ from asperity.convex.island import island_gradient, settle
 from asperity.convex.island_steps import begin_direction
 from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
-from asperity.convex.problem import MOST_TREES, PROBLEM, RESIDUAL_AND_STEP
+from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
+from asperity.convex.problem_layout import MOST_TREES
 from asperity.convex.reduced_system import solve_reduced
 from asperity.convex.row_kernels import dot_rows, subtract_rows
 
@@ -74,20 +75,19 @@ def large_trees(graph: Table) -> np.ndarray:
 
 
 @compiled
-def _island_size(problem: Table) -> int:
+def _island_size(graph: Table, at_hand: Table) -> int:
     """Dofs of the island, or 0 if there are trees that do not fit, or constraints between trees."""
-    graph = problem.graph
-    several = problem.last_tree - problem.first_tree
+    several = at_hand.last_tree - at_hand.first_tree
     size = 0
     if several > MOST_TREES:
         return 0
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
         if graph.tree_spatial[tree] or graph.tree_size[tree] < _SMALLEST_TREE:
             return 0
         size += graph.tree_size[tree]
     if several > 1:
-        for i in range(problem.first_row, problem.last_row):
+        for i in range(at_hand.first_row, at_hand.last_row):
             if graph.row_entry[i] < 0:
                 return 0
     return size
@@ -96,11 +96,10 @@ def _island_size(problem: Table) -> int:
 @compiled
 def fits_contact_space(problem: Table) -> bool:
     """Whether the island at hand is to be solved with `solve_in_contact_space`."""
-    options = problem.options
-    law = problem.law
-    if problem.solve_in_contact_space == 0 or options.reused_iterations != 0:
+    at_hand, options, law = problem.at_hand, problem.options, problem.law
+    if problem.entries.solve_in_contact_space == 0 or options.reused_iterations != 0:
         return False
-    size = _island_size(problem)
+    size = _island_size(problem.graph, at_hand)
     if size == 0:
         return False
     # Coupled laws have contacts whose curvature has no inverse.
@@ -112,14 +111,14 @@ def fits_contact_space(problem: Table) -> bool:
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
     if options.criterion != RESIDUAL_AND_STEP:
         return False
-    alone = problem.last_tree - problem.first_tree == 1
+    alone = at_hand.last_tree - at_hand.first_tree == 1
     most = min(_MOST_OF_CONTACTS if alone else _MOST_OF_SEVERAL, int(_LARGEST_PART * size))
-    count = 3 * (problem.last_contact - problem.first_contact)
+    count = 3 * (at_hand.last_contact - at_hand.first_contact)
     if count > most:
         return False
     # The curvature of dry friction changes with every iteration.
     friction = 0
-    for i in range(problem.first_row, problem.last_row):
+    for i in range(at_hand.first_row, at_hand.last_row):
         if law.row_kind[i] == FRICTION:
             friction += 1
     return friction == 0 or count + friction <= int(_LARGEST_PART_WITH_FRICTION * size)
@@ -139,30 +138,31 @@ def _multiply(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _read_impulses(problem: Table, out: np.ndarray) -> None:
+def _read_impulses(iterate: Table, at_hand: Table, out: np.ndarray) -> None:
     """Impulses of the contacts, coordinate by coordinate."""
     at = 0
-    for i in range(problem.first_contact, problem.last_contact):
-        out[at] = problem.g1[i]
-        out[at + 1] = problem.g2[i]
-        out[at + 2] = problem.gn[i]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        out[at] = iterate.g1[i]
+        out[at + 1] = iterate.g2[i]
+        out[at + 2] = iterate.gn[i]
         at += 3
 
 
 @compiled
 def _fill_residual(problem: Table, rows: Table) -> None:
     """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
+    iterate, at_hand = problem.iterate, problem.at_hand
     mu, start, x, du = problem.scratch.coordinate[:4]
     at = 0
-    for i in range(problem.first_contact, problem.last_contact):
-        x[at] = mu[at] + start[at] - problem.g1[i]
-        x[at + 1] = mu[at + 1] + start[at + 1] - problem.g2[i]
-        x[at + 2] = mu[at + 2] + start[at + 2] - problem.gn[i]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        x[at] = mu[at] + start[at] - iterate.g1[i]
+        x[at + 1] = mu[at + 1] + start[at + 1] - iterate.g2[i]
+        x[at + 2] = mu[at + 2] + start[at + 2] - iterate.gn[i]
         at += 3
-    for i in range(problem.first_row, problem.last_row):
-        k = problem.row_coordinate[i]
+    for i in range(at_hand.first_row, at_hand.last_row):
+        k = problem.hessian.row_coordinate[i]
         if k >= 0:
-            x[k] = mu[k] + (problem.row_curvature[i] - problem.row_base[i]) * du[k]
+            x[k] = mu[k] + (iterate.row_curvature[i] - problem.hessian.row_base[i]) * du[k]
 
 
 @compiled
@@ -173,30 +173,31 @@ def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
 @compiled
 def _search(problem: Table, rho: float, square: float, slope: float) -> float:
     """Line search along the direction of coordinates; rows are linear here."""
-    scratch = problem.scratch
+    iterate, at_hand = problem.iterate, problem.at_hand
+    newton, scratch = problem.newton, problem.scratch
     _, _, _, _, z, step, change, weighted, _ = scratch.coordinate
     n = scratch.coordinates
     pushed = 0.0
     at = 0
-    for i in range(problem.first_contact, problem.last_contact):
-        problem.dv1[i] = change[at]
-        problem.dv2[i] = change[at + 1]
-        problem.dvn[i] = change[at + 2]
-        pushed += problem.g1[i] * change[at] + problem.g2[i] * change[at + 1]
-        pushed += problem.gn[i] * change[at + 2]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        iterate.dv1[i] = change[at]
+        iterate.dv2[i] = change[at + 1]
+        iterate.dvn[i] = change[at + 2]
+        pushed += iterate.g1[i] * change[at] + iterate.g2[i] * change[at + 1]
+        pushed += iterate.gn[i] * change[at + 2]
         at += 3
     curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
-    first = problem.first_row
-    for i in range(first, problem.last_row):
-        k = problem.row_coordinate[i]
+    first = at_hand.first_row
+    for i in range(first, at_hand.last_row):
+        k = problem.hessian.row_coordinate[i]
         if k >= 0:
-            bend = problem.row_curvature[i] - problem.row_base[i]
+            bend = iterate.row_curvature[i] - problem.hessian.row_base[i]
             curvature += bend * change[k] * change[k]
-    problem.smooth_slope = slope + pushed
-    problem.smooth_curvature = curvature
-    problem.search_slope = slope
+    newton.smooth_slope = slope + pushed
+    newton.smooth_curvature = curvature
+    newton.search_slope = slope
     tolerance = problem.options.line_search_tolerance
-    return call_pppd_double(problem.line_search, problem, first, first, tolerance)
+    return call_pppd_double(problem.entries.line_search, problem, first, first, tolerance)
 
 
 @compiled
@@ -204,24 +205,24 @@ def _iterate(
     problem: Table, contacts: Table, rows: Table, square: float
 ) -> tuple[int, float, float]:
     """Minimise in the coordinates; returns how that has ended, ρ, and the residual's square."""
-    scratch = problem.scratch
+    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
     mu, start, x, du, z, step, change, weighted, y = scratch.coordinate
     n = scratch.coordinates
-    first = problem.first_contact
-    last = problem.last_contact
+    first = at_hand.first_contact
+    last = at_hand.last_contact
     for k in range(n):
         mu[k] = 0.0
         du[k] = 0.0
         start[k] = 0.0
-    _read_impulses(problem, start)
+    _read_impulses(iterate, at_hand, start)
     rho = 1.0
-    wanted = _INNER_TOLERANCE * problem.wanted_residual
+    wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
     settled = False
     left = np.inf
     for iteration in range(_MOST_ITERATIONS):
         if iteration > 0:
             settled = settle(problem, contacts)
-        problem.search_cost = evaluate_contacts(problem, first, last)
+        problem.newton.search_cost = evaluate_contacts(problem, first, last)
         _fill_residual(problem, rows)
         _multiply(scratch, x, y)
         # ρ g + Jᵀ x in the norm of B⁻¹
@@ -244,12 +245,12 @@ def _iterate(
         alpha = _search(problem, rho, square, slope)
         if alpha == 0.0:
             break
-        problem.iterations += 1
+        problem.counts.iterations += 1
         at = 0
         for i in range(first, last):
-            problem.v1[i] += alpha * change[at]
-            problem.v2[i] += alpha * change[at + 1]
-            problem.vn[i] += alpha * change[at + 2]
+            iterate.v1[i] += alpha * change[at]
+            iterate.v2[i] += alpha * change[at + 1]
+            iterate.vn[i] += alpha * change[at + 2]
             at += 3
         for k in range(n):
             mu[k] += alpha * step[k]
@@ -262,53 +263,51 @@ def _iterate(
 @compiled
 def _end_here(problem: Table, rows: Table) -> bool:
     """Take the whole direction, and be done, unless constraints change along it."""
-    graph = problem.graph
-    first = problem.first_row
-    last = problem.last_row
-    row_velocities(graph, rows, first, last, problem.direction, problem.row_du)
-    if not rows_are_linear(problem, first, last):
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    first = at_hand.first_row
+    last = at_hand.last_row
+    row_velocities(graph, rows, first, last, iterate.direction, iterate.row_du)
+    if not rows_are_linear(problem.law, iterate, first, last):
         return False
     for i in range(first, last):
-        problem.row_u[i] += problem.row_du[i]
-    evaluate_rows(problem, first, last)
-    for index in range(problem.first_tree, problem.last_tree):
+        iterate.row_u[i] += iterate.row_du[i]
+    evaluate_rows(problem.law, iterate, first, last)
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
         start = graph.tree_start[tree]
         for i in range(start, start + graph.tree_size[tree]):
-            problem.velocity[i] += problem.direction[i]
+            iterate.velocity[i] += iterate.direction[i]
     return True
 
 
 @compiled
-def _return_to_beginning(problem: Table) -> None:
+def _return_to_beginning(iterate: Table, at_hand: Table, scratch: Table) -> None:
     """Give contacts their velocities at the direction's beginning."""
-    scratch = problem.scratch
     if scratch.coordinates == 0:
         return
     du = scratch.coordinate[3]
     at = 0
-    for i in range(problem.first_contact, problem.last_contact):
-        problem.v1[i] -= du[at]
-        problem.v2[i] -= du[at + 1]
-        problem.vn[i] -= du[at + 2]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        iterate.v1[i] -= du[at]
+        iterate.v2[i] -= du[at + 1]
+        iterate.vn[i] -= du[at + 2]
         at += 3
 
 
 @compiled
 def _forward(problem: Table) -> float:
     """Replace the direction by f = L⁻¹ b, and fill −Uᵀ f; returns fᵀ f."""
-    graph = problem.graph
-    scratch = problem.scratch
+    graph, scratch = problem.graph, problem.scratch
     z = scratch.coordinate[4]
     width = scratch.coordinates
     for k in range(width):
         z[k] = 0.0
     square = 0.0
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         n = graph.tree_size[tree]
-        forward_chains(problem, tree, problem.direction)
-        f = problem.direction.ctypes.data + 8 * graph.tree_start[tree]
+        forward_chains(graph, problem.hessian, tree, problem.iterate.direction)
+        f = problem.iterate.direction.ctypes.data + 8 * graph.tree_start[tree]
         columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
         subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
         square += dot_rows(f, f, n)
@@ -318,11 +317,10 @@ def _forward(problem: Table) -> float:
 @compiled
 def _add_responses(problem: Table, share: float) -> None:
     """Replace f by a share of it and U μ."""
-    graph = problem.graph
-    scratch = problem.scratch
+    graph, scratch = problem.graph, problem.scratch
     mu = scratch.coordinate[0]
-    direction = problem.direction
-    for index in range(problem.first_tree, problem.last_tree):
+    direction = problem.iterate.direction
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         start = graph.tree_start[tree]
         columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
@@ -341,12 +339,12 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     belongs to it, `SPOILED` if round-off keeps the direction from being found, which H itself may
     stand, and `ON_THE_WAY` if it does not lead to the minimum: its length then says nothing.
     """
-    graph = problem.graph
-    scratch = problem.scratch
-    begin_direction(problem)
-    changes = problem.changes
-    cost = problem.search_cost
-    begun = scratch.base_tree == graph.island_tree[problem.first_tree] + 1
+    iterate, at_hand, newton = problem.iterate, problem.at_hand, problem.newton
+    graph, scratch = problem.graph, problem.scratch
+    begin_direction(graph, iterate, at_hand)
+    changes = newton.changes
+    cost = newton.search_cost
+    begun = scratch.base_tree == graph.island_tree[at_hand.first_tree] + 1
     if not begun and not begin_contact_space(problem, contacts, rows):
         return SPOILED
     # Where there is no room for more coordinates, a new base needs none but those of contacts.
@@ -358,18 +356,18 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     if scratch.coordinates > 0:
         end, rho, left = _iterate(problem, contacts, rows, square)
         if end == SPOILED:
-            _return_to_beginning(problem)
+            _return_to_beginning(iterate, at_hand, scratch)
             return SPOILED
         _add_responses(problem, 1.0 - rho)
     else:
-        problem.iterations += 1
-    for index in range(problem.first_tree, problem.last_tree):
-        backward_chains(problem, graph.island_tree[index], problem.direction)
-    wanted = _BEYOND_DOUBT * problem.wanted_residual
+        problem.counts.iterations += 1
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        backward_chains(graph, problem.hessian, graph.island_tree[index], iterate.direction)
+    wanted = _BEYOND_DOUBT * newton.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED
-    _return_to_beginning(problem)
-    if problem.changes != changes:
+    _return_to_beginning(iterate, at_hand, scratch)
+    if newton.changes != changes:
         cost = island_gradient(problem, contacts, rows)
-    problem.search_cost = cost
+    newton.search_cost = cost
     return end

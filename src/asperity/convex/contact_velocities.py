@@ -25,9 +25,9 @@ __all__ = [
 
 
 @compiled
-def link_velocities(problem: Table, contacts: Table, vector: np.ndarray) -> None:
+def link_velocities(graph: Table, iterate: Table, contacts: Table, vector: np.ndarray) -> None:
     """Fill a vector's end with the spatial velocities of the links of articulated trees."""
-    spread_velocities(problem, contacts, 0, problem.graph.islands, vector)
+    spread_velocities(graph, iterate, contacts, 0, graph.islands, vector)
 
 
 @inlined
@@ -85,15 +85,17 @@ def contact_velocities(
 
 
 @compiled
-def add_surface_velocities(problem: Table, contacts: Table, first: int, last: int) -> None:
+def add_surface_velocities(
+    graph: Table, iterate: Table, contacts: Table, first: int, last: int
+) -> None:
     """Add the velocity of moving surfaces (conveyor belts) to the contact velocities."""
     for i in range(first, last):
-        c = problem.graph.contact[i]
-        problem.v1[i] += contacts.surface_velocity[c, 0]
+        c = graph.contact[i]
+        iterate.v1[i] += contacts.surface_velocity[c, 0]
         second = contacts.surface_velocity[c, 1]
-        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+        if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
             second *= contacts.slip_scale[c, 0]
-        problem.v2[i] += second
+        iterate.v2[i] += second
 
 
 @compiled
@@ -133,7 +135,8 @@ def _add_side(
 
 @inlined
 def add_impulses(
-    problem: Table,
+    graph: Table,
+    iterate: Table,
     contacts: Table,
     rows: Table,
     contact_range: tuple[int, int],
@@ -142,26 +145,26 @@ def add_impulses(
     sign: float,
 ) -> None:
     """``out += sign · Jᵀ γ`` for the impulses of a range of contacts and rows."""
-    graph = problem.graph
     if contact_range[1] > contact_range[0]:
         first = _island_of_contact(graph, contacts, contact_range[0])
         last = _island_of_contact(graph, contacts, contact_range[1] - 1) + 1
         clear_links(graph, first, last, out)
-        add_contact_impulses(problem, contacts, contact_range[0], contact_range[1], out, sign)
-        gather_forces(problem, contacts, first, last, out)
-    add_row_impulses(problem, rows, row_range[0], row_range[1], out, sign)
+        add_contact_impulses(
+            graph, iterate, contacts, contact_range[0], contact_range[1], out, sign
+        )
+        gather_forces(graph, iterate, contacts, first, last, out)
+    add_row_impulses(graph, iterate, rows, row_range[0], row_range[1], out, sign)
 
 
 @inlined
 def add_row_impulses(
-    problem: Table, rows: Table, first: int, last: int, out: np.ndarray, sign: float
+    graph: Table, iterate: Table, rows: Table, first: int, last: int, out: np.ndarray, sign: float
 ) -> None:
     """``out += sign · Gᵀ λ`` for the impulses of a range of rows."""
-    graph = problem.graph
     jacobian = rows.jacobian
     dof = rows.dof
     for i in range(first, last):
-        value = sign * problem.row_impulse[i]
+        value = sign * iterate.row_impulse[i]
         if value == 0.0:
             continue
         alone = graph.row_entry[i]
@@ -184,24 +187,25 @@ def _island_of_contact(graph: Table, contacts: Table, i: int) -> int:
 @inlined
 def clear_links(graph: Table, first: int, last: int, out: np.ndarray) -> None:
     """Set the forces on links of articulated trees of islands ``first .. last`` to 0."""
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        base = graph.nv + 6 * graph.link_order[index]
+    paths = graph.paths
+    for index in range(paths.island_link_start[first], paths.island_link_start[last]):
+        base = graph.nv + 6 * paths.link_order[index]
         for k in range(base, base + 6):
             out[k] = 0.0
 
 
 @inlined
 def impulse_in_world(
-    problem: Table, contacts: Table, i: int, sign: float
+    graph: Table, iterate: Table, contacts: Table, i: int, sign: float
 ) -> tuple[float, float, float]:
     """The impulse of a contact in world axes, or what is opposite."""
     frame = contacts.frame
-    c = problem.graph.contact[i]
-    s = sign * problem.g1[i]
-    t = sign * problem.g2[i]
-    if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+    c = graph.contact[i]
+    s = sign * iterate.g1[i]
+    t = sign * iterate.g2[i]
+    if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
         t *= contacts.slip_scale[c, 0]
-    n = sign * problem.gn[i]
+    n = sign * iterate.gn[i]
     return (
         frame[c, 0] * s + frame[c, 3] * t + frame[c, 6] * n,
         frame[c, 1] * s + frame[c, 4] * t + frame[c, 7] * n,
@@ -211,16 +215,21 @@ def impulse_in_world(
 
 @inlined
 def add_contact_impulses(
-    problem: Table, contacts: Table, first: int, last: int, out: np.ndarray, sign: float
+    graph: Table,
+    iterate: Table,
+    contacts: Table,
+    first: int,
+    last: int,
+    out: np.ndarray,
+    sign: float,
 ) -> None:
     """Add impulses of contacts to free bodies and to the links of articulated trees."""
-    graph = problem.graph
     for i in range(first, last):
         c = graph.contact[i]
-        x, y, z = impulse_in_world(problem, contacts, i, sign)
+        x, y, z = impulse_in_world(graph, iterate, contacts, i, sign)
         if graph.base_b[i] >= 0:
             _add_side(contacts.arm_b, c, x, y, z, out, graph.base_b[i])
         if graph.base_a[i] >= 0:
             _add_side(contacts.arm_a, c, -x, -y, -z, out, graph.base_a[i])
         if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
-            add_turn_impulse(problem, contacts, i, out, sign)
+            add_turn_impulse(graph, iterate, contacts, i, out, sign)

@@ -105,19 +105,20 @@ _LARGEST = 1.7976931348623157e308
 @compiled
 def _begin(problem: Table, rows: Table) -> None:
     """Prepare the solve of the island at hand from the guess in ``velocity``."""
+    at_hand, newton = problem.at_hand, problem.newton
     begin_island(problem, rows)
-    begin_estimates(problem, problem.first_contact, problem.last_contact)
-    problem.disagreement = np.inf
-    problem.changes = 0
-    problem.in_contact_space = 1 if fits_contact_space(problem) else 0
-    problem.has_factors = 1 if _has_factors(problem) else 0
-    problem.wanted_residual = 0.0
-    problem.previous_residual = 0.0
-    problem.least_residual = np.inf
-    problem.stalled = 0
-    problem.search_step = 1.0
-    problem.step_length = 0.0
-    problem.rate = 0.0
+    begin_estimates(problem, at_hand.first_contact, at_hand.last_contact)
+    newton.disagreement = np.inf
+    newton.changes = 0
+    newton.in_contact_space = 1 if fits_contact_space(problem) else 0
+    newton.has_factors = 1 if _has_factors(problem.graph, problem.hessian, at_hand) else 0
+    newton.wanted_residual = 0.0
+    newton.previous_residual = 0.0
+    newton.least_residual = np.inf
+    newton.stalled = 0
+    newton.search_step = 1.0
+    newton.step_length = 0.0
+    newton.rate = 0.0
 
 
 @compiled
@@ -127,150 +128,155 @@ def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
     Forces that depend on the velocity are those of the iterate.
     """
     follow_forces(problem)
-    problem.search_cost = island_gradient(problem, contacts, rows)
-    problem.residual = gradient_norm(problem)
+    problem.newton.search_cost = island_gradient(problem, contacts, rows)
+    problem.newton.residual = gradient_norm(problem)
 
 
 @compiled
 def _wanted_residual(problem: Table, iteration: int) -> float:
     """What ‖D ∇ℓ‖ must not exceed at the end: ε s, or ε_a + ε max(‖D p‖, ‖D j‖)."""
-    options = problem.options
-    first = problem.first_tree
-    last = problem.last_tree
+    smooth, options = problem.smooth, problem.options
+    first = problem.at_hand.first_tree
+    last = problem.at_hand.last_tree
     if options.criterion == MOMENTUM:
-        return options.absolute_tolerance + options.tolerance * momentum_scale(problem, first, last)
+        return options.absolute_tolerance + options.tolerance * momentum_scale(
+            problem.graph, smooth, problem.iterate, first, last
+        )
     if iteration == 0:
-        return options.tolerance * max(1.0, scaled_norm(problem, first, last, problem.rhs))
-    return problem.wanted_residual
+        return options.tolerance * max(
+            1.0, scaled_norm(problem.graph, smooth, first, last, smooth.rhs)
+        )
+    return problem.newton.wanted_residual
 
 
 @compiled
 def _extrapolate_guess(problem: Table, contacts: Table, rows: Table) -> bool:
     """Improve the guess along ``extrapolation``, as far as the cost falls; True if it does."""
-    graph = problem.graph
+    at_hand, newton, graph = problem.at_hand, problem.newton, problem.graph
     slope = 0.0
-    problem.begun = 0
-    for index in range(problem.first_tree, problem.last_tree):
+    newton.begun = 0
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            problem.direction[i] = problem.extrapolation[i]
-            slope += problem.gradient[i] * problem.extrapolation[i]
+            problem.iterate.direction[i] = problem.guess.extrapolation[i]
+            slope += problem.iterate.gradient[i] * problem.guess.extrapolation[i]
     if not slope < 0.0:
         return False
     prepare_direction(problem, contacts, rows)
-    problem.search_slope = slope
+    newton.search_slope = slope
     if follow_direction(problem, _ROUGH) == 0.0:
         return False
-    first = problem.first_contact
-    last = problem.last_contact
+    first = at_hand.first_contact
+    last = at_hand.last_contact
     begin_estimates(problem, first, last)
     settle(problem, contacts)
-    problem.changes = 0
+    newton.changes = 0
     begin_estimates(problem, first, last)
     _evaluate(problem, contacts, rows)
     return True
 
 
 @compiled
-def _stalls(problem: Table) -> bool:
+def _stalls(newton: Table) -> bool:
     """Whether the gradient has stopped falling."""
-    if problem.residual < 0.5 * problem.least_residual:
-        problem.stalled = 0
-        problem.least_residual = problem.residual
+    if newton.residual < 0.5 * newton.least_residual:
+        newton.stalled = 0
+        newton.least_residual = newton.residual
         return False
-    problem.stalled += 1
-    return problem.stalled >= _PATIENCE
+    newton.stalled += 1
+    return newton.stalled >= _PATIENCE
 
 
 @compiled
-def _is_round_off(problem: Table) -> bool:
+def _is_round_off(options: Table, newton: Table) -> bool:
     """Whether a gradient that has stopped falling is round-off, a difference of large numbers."""
-    scale = max(problem.wanted_residual / problem.options.tolerance, abs(problem.search_cost))
-    return problem.residual <= 1e4 * _ROUND_OFF * scale
+    scale = max(newton.wanted_residual / options.tolerance, abs(newton.search_cost))
+    return newton.residual <= 1e4 * _ROUND_OFF * scale
 
 
 @compiled
 def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Evaluate the iterate; a code if the solve is over, or `_GOES_ON`."""
-    options = problem.options
-    follows = problem.guess_is_close == 1 if iteration == 0 else problem.search_step > _SHORT
+    newton, options = problem.newton, problem.options
+    follows = problem.guess.is_close == 1 if iteration == 0 else newton.search_step > _SHORT
     settled = follows and settle(problem, contacts)
     _evaluate(problem, contacts, rows)
     wanted = _wanted_residual(problem, iteration)
-    problem.wanted_residual = wanted
-    if not abs(problem.residual + problem.search_cost) <= _LARGEST:
+    newton.wanted_residual = wanted
+    if not abs(newton.residual + newton.search_cost) <= _LARGEST:
         return NON_FINITE
-    if problem.residual <= wanted:
+    if newton.residual <= wanted:
         if settled or settle(problem, contacts):
             return CONVERGED
         _evaluate(problem, contacts, rows)
     if (
         iteration == 0
-        and problem.extrapolated == 1
+        and problem.guess.extrapolated == 1
         # In contact space the guess is the friction's direction, which extrapolation spoils.
-        and problem.in_contact_space == 0
+        and newton.in_contact_space == 0
         and _extrapolate_guess(problem, contacts, rows)
-        and problem.residual <= wanted
+        and newton.residual <= wanted
     ):
         return CONVERGED
-    if _stalls(problem):
-        if _is_round_off(problem):
+    if _stalls(newton):
+        if _is_round_off(options, newton):
             return CONVERGED
-        problem.in_contact_space = 0
+        newton.in_contact_space = 0
     if iteration == options.max_iterations:
-        return give_up(problem, problem.residual * options.tolerance / wanted)
+        return give_up(problem.counts, newton.residual * options.tolerance / wanted)
     return _GOES_ON
 
 
 @compiled
-def _has_factors(problem: Table) -> bool:
+def _has_factors(graph: Table, hessian: Table, at_hand: Table) -> bool:
     """Whether there are factors of just this island from an earlier solve of the same graph."""
-    size = problem.last_tree - problem.first_tree
-    return problem.factor_island[problem.graph.island_tree[problem.first_tree]] == size
+    size = at_hand.last_tree - at_hand.first_tree
+    return hessian.factor_island[graph.island_tree[at_hand.first_tree]] == size
 
 
 @compiled
-def _factors_serve(problem: Table, iteration: int) -> bool:
+def _factors_serve(options: Table, newton: Table, iteration: int) -> bool:
     """Whether the last factors are good enough for this iteration, too.
 
     With Hessian reuse they are unless the predicted error θ^m/(1 − θ) ‖D⁻¹ Δv‖, after the m
     iterations that are left of those wished for, is too large (CENIC, equation 35).
     """
-    wished = problem.options.reused_iterations
-    wanted = problem.wanted_residual
+    wished = options.reused_iterations
+    wanted = newton.wanted_residual
     if wished == 0:
         # Where they gain once more what the last iteration has gained, that is enough to end with.
-        norm = problem.residual
-        return iteration > 0 and norm * norm <= wanted * problem.previous_residual
+        norm = newton.residual
+        return iteration > 0 and norm * norm <= wanted * newton.previous_residual
     if iteration < 2:
         return True
-    rate = problem.rate
+    rate = newton.rate
     ahead = max(wished - iteration, 0)
-    return not rate**ahead / (1.0 - rate) * problem.step_length >= wanted
+    return not rate**ahead / (1.0 - rate) * newton.step_length >= wanted
 
 
 @compiled
 def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the Hessian, and mark the factors as this island's."""
+    at_hand = problem.at_hand
     if not factorize_island(problem, contacts, rows):
         return False
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = problem.graph.island_tree[index]
-        problem.factor_island[tree] = problem.last_tree - problem.first_tree
-    problem.has_factors = 1
+        problem.hessian.factor_island[tree] = at_hand.last_tree - at_hand.first_tree
+    problem.newton.has_factors = 1
     return True
 
 
 @compiled
 def _look_ahead(problem: Table, contacts: Table) -> bool:
     """Let the law's numbers follow the end of the prepared direction; False if they agree."""
-    options = problem.options
+    newton, options = problem.newton, problem.options
     if (
         problem.law.settle_contacts == 0
         or options.refuse_unsettled == 0
-        or problem.changes >= options.most_changes
-        or problem.disagreement <= options.settle_tolerance
-        or problem.disagreement > _WORTH_ANTICIPATING
+        or newton.changes >= options.most_changes
+        or newton.disagreement <= options.settle_tolerance
+        or newton.disagreement > _WORTH_ANTICIPATING
     ):
         return False
     return settle_island(problem, contacts, options.settle_tolerance, True)
@@ -281,7 +287,7 @@ def _prepare_newton_direction(problem: Table, contacts: Table, rows: Table) -> N
     """Solve for the direction with the factors at hand, and prepare it; fill g·p and ‖D⁻¹ p‖."""
     newton_direction(problem)
     prepare_direction(problem, contacts, rows)
-    problem.search_slope, problem.direction_length = direction_size(problem)
+    problem.newton.search_slope, problem.newton.direction_length = direction_size(problem)
 
 
 @compiled
@@ -292,35 +298,37 @@ def _descent_by_factors(problem: Table, contacts: Table, rows: Table, iteration:
     with the same factors: a second step of the fixed point at a fraction of an iteration's cost.
     The cost that is searched is that of the new numbers, of which the direction is one of descent.
     """
-    if problem.has_factors == 1 and _factors_serve(problem, iteration):
-        problem.reuses += 1
+    newton = problem.newton
+    if newton.has_factors == 1 and _factors_serve(problem.options, newton, iteration):
+        problem.counts.reuses += 1
     elif not _refresh_factors(problem, contacts, rows):
         return NON_FINITE
-    problem.direction_ends = AT_END
+    newton.direction_ends = AT_END
     _prepare_newton_direction(problem, contacts, rows)
-    if iteration > 0 and problem.search_slope < 0.0 and _look_ahead(problem, contacts):
-        problem.search_cost = island_gradient(problem, contacts, rows)
+    if iteration > 0 and newton.search_slope < 0.0 and _look_ahead(problem, contacts):
+        newton.search_cost = island_gradient(problem, contacts, rows)
         _prepare_newton_direction(problem, contacts, rows)
-    if not problem.search_slope < 0.0:
+    if not newton.search_slope < 0.0:
         # Uphill within round-off, or NaN.
-        return CONVERGED if abs(problem.search_slope) <= _LARGEST else NON_FINITE
+        return CONVERGED if abs(newton.search_slope) <= _LARGEST else NON_FINITE
     return _GOES_ON
 
 
 @compiled
 def _descent_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """`_descent` by `asperity.convex.contact_space`; `_BEGINS_ANEW` if that has failed."""
-    end = call_ppp_status(problem.solve_in_contact_space, problem, contacts, rows)
+    newton = problem.newton
+    end = call_ppp_status(problem.entries.solve_in_contact_space, problem, contacts, rows)
     if end == SOLVED:
         return CONVERGED
     if end != SPOILED:
-        problem.search_slope, problem.direction_length = direction_size(problem)
-    if end == SPOILED or not problem.search_slope < 0.0:
+        newton.search_slope, newton.direction_length = direction_size(problem)
+    if end == SPOILED or not newton.search_slope < 0.0:
         # Round-off in contact space says nothing about how far the solution is.
-        problem.in_contact_space = 0
-        begin_estimates(problem, problem.first_contact, problem.last_contact)
+        newton.in_contact_space = 0
+        begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
         return _BEGINS_ANEW
-    problem.direction_ends = end
+    newton.direction_ends = end
     prepare_direction(problem, contacts, rows)
     return _GOES_ON
 
@@ -328,7 +336,7 @@ def _descent_in_contact_space(problem: Table, contacts: Table, rows: Table) -> i
 @compiled
 def _descent(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     """Prepare a direction of descent, with its slope and length; a code if the solve is over."""
-    if problem.in_contact_space == 1:
+    if problem.newton.in_contact_space == 1:
         return _descent_in_contact_space(problem, contacts, rows)
     return _descent_by_factors(problem, contacts, rows, iteration)
 
@@ -344,10 +352,11 @@ def _rate(iteration: int, length: float, before: float) -> float:
 @compiled
 def _step_is_small(problem: Table, iteration: int) -> bool:
     """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum."""
-    if problem.options.criterion == MOMENTUM or problem.direction_ends != AT_END:
+    newton = problem.newton
+    if problem.options.criterion == MOMENTUM or newton.direction_ends != AT_END:
         return False
-    eta = 1.0 if iteration == 0 else problem.rate / (1.0 - problem.rate)
-    return eta * problem.step_length <= problem.wanted_residual and _slip_is_known(problem, eta)
+    eta = 1.0 if iteration == 0 else newton.rate / (1.0 - newton.rate)
+    return eta * newton.step_length <= newton.wanted_residual and _slip_is_known(problem, eta)
 
 
 @compiled
@@ -357,25 +366,26 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
     Where a contact or a joint sticks, a change that is small for a velocity is all of its friction:
     a first step along a stiff estimate of the curvature would end the solve far from balance.
     """
-    left = eta * problem.search_step / _SLIP_LEFT
-    for i in range(problem.first_contact, problem.last_contact):
-        if problem.h11[i] == 0.0 and problem.h22[i] == 0.0:
+    iterate, at_hand = problem.iterate, problem.at_hand
+    left = eta * problem.newton.search_step / _SLIP_LEFT
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        if iterate.h11[i] == 0.0 and iterate.h22[i] == 0.0:
             continue
-        x = problem.v1[i]
-        y = problem.v2[i]
+        x = iterate.v1[i]
+        y = iterate.v2[i]
         square = problem.law.soft_slip_square[i] + x * x + y * y
-        change = problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i]
+        change = iterate.dv1[i] * iterate.dv1[i] + iterate.dv2[i] * iterate.dv2[i]
         if problem.graph.ellipsoids != 0:
-            slip, along, across = scaled_slip(problem, i, 0.0)
+            slip, along, across = scaled_slip(iterate, i, 0.0)
             square = problem.law.soft_slip_square[i] + slip * slip
             change = along * along + across * across
         if left * left * change > square:
             return False
     law = problem.law
-    for i in range(problem.first_row, problem.last_row):
+    for i in range(at_hand.first_row, at_hand.last_row):
         if law.row_kind[i] == FRICTION:
-            square = law.row_target[i] + problem.row_u[i] * problem.row_u[i]
-            if left * left * problem.row_du[i] * problem.row_du[i] > square:
+            square = law.row_target[i] + iterate.row_u[i] * iterate.row_u[i]
+            if left * left * iterate.row_du[i] * iterate.row_du[i] > square:
                 return False
     return True
 
@@ -383,20 +393,21 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
 @compiled
 def _search(problem: Table, contacts: Table, iteration: int) -> int:
     """Go along the direction to the least cost; a code if the solve is over."""
+    newton = problem.newton
     alpha = follow_direction(problem, problem.options.line_search_tolerance)
     if alpha == 0.0:
         return CONVERGED
-    problem.search_step = alpha
-    if problem.in_contact_space == 0:
-        problem.iterations += 1
+    newton.search_step = alpha
+    if newton.in_contact_space == 0:
+        problem.counts.iterations += 1
         island_estimates(problem, alpha)
     elif alpha != 1.0:
         # Those that there are belong to the end of the direction.
-        begin_estimates(problem, problem.first_contact, problem.last_contact)
-    length = alpha * problem.direction_length
-    problem.rate = _rate(iteration, length, problem.step_length)
-    problem.step_length = length
-    problem.previous_residual = problem.residual
+        begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
+    length = alpha * newton.direction_length
+    newton.rate = _rate(iteration, length, newton.step_length)
+    newton.step_length = length
+    newton.previous_residual = newton.residual
     # Forces that follow converge linearly, which the ratio of two steps does not show.
     if (
         _step_is_small(problem, iteration)
@@ -431,62 +442,63 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """
     options = problem.options
     code = _minimise(problem, contacts, rows)
-    if code != CONVERGED or problem.changes <= options.most_changes:
+    if code != CONVERGED or problem.newton.changes <= options.most_changes:
         return code
     if not settle_island(problem, contacts, max(options.settle_tolerance, _NEARLY_SETTLED), False):
         return code
     if options.refuse_unsettled == 1:
         return NOT_CONVERGED
-    problem.unsettled += 1
+    problem.counts.unsettled += 1
     return code
 
 
 @compiled
 def _solve_free(problem: Table) -> int:
     """Solve an island without contacts or rows, which is one tree: A v = r."""
-    graph = problem.graph
-    tree = graph.island_tree[problem.first_tree]
+    iterate, graph = problem.iterate, problem.graph
+    tree = graph.island_tree[problem.at_hand.first_tree]
     start = graph.tree_start[tree]
     size = graph.tree_size[tree]
-    begin_tree(problem, tree)
-    if call_pp_status(problem.factorize, problem, 0) == 0:
+    begin_tree(graph, problem.smooth, problem.hessian, tree)
+    if call_pp_status(problem.entries.factorize, problem, 0) == 0:
         return NON_FINITE
-    problem.followed = 0
+    problem.newton.followed = 0
     follows = True
     total = 0.0
     while follows:
         for i in range(start, start + size):
-            problem.direction[i] = problem.rhs[i]
-        call_pp_status(problem.solve_factors, problem, 0)
+            iterate.direction[i] = problem.smooth.rhs[i]
+        call_pp_status(problem.entries.solve_factors, problem, 0)
         total = 0.0
         for i in range(start, start + size):
-            problem.velocity[i] = problem.direction[i]
-            total += problem.direction[i]
+            iterate.velocity[i] = iterate.direction[i]
+            total += iterate.direction[i]
         follows = follow_forces(problem)
-    problem.factor_island[tree] = 0
+    problem.hessian.factor_island[tree] = 0
     return CONVERGED if abs(total) <= _LARGEST else NON_FINITE
 
 
 @compiled
-def _is_left_out(problem: Table) -> bool:
+def _is_left_out(graph: Table, guess: Table, at_hand: Table) -> bool:
     """Whether the island at hand has its solution already."""
-    if problem.only_marked == 0:
+    if guess.only_marked == 0:
         return False
-    for index in range(problem.first_tree, problem.last_tree):
-        if problem.tree_marked[problem.graph.island_tree[index]] == 1:
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        if guess.tree_marked[graph.island_tree[index]] == 1:
             return False
     return True
 
 
 @compiled
 def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
-    if _is_left_out(problem):
+    at_hand = problem.at_hand
+    if _is_left_out(problem.graph, problem.guess, at_hand):
         return CONVERGED
-    alone = problem.last_tree - problem.first_tree == 1
+    alone = at_hand.last_tree - at_hand.first_tree == 1
     if (
         alone
-        and problem.first_contact == problem.last_contact
-        and problem.first_row == problem.last_row
+        and at_hand.first_contact == at_hand.last_contact
+        and at_hand.first_row == at_hand.last_row
     ):
         return _solve_free(problem)
     return _solve_island(problem, contacts, rows)
@@ -496,18 +508,18 @@ def _solve_any_island(problem: Table, contacts: Table, rows: Table) -> int:
 def begin_solve(problem: Table, have_factors: int) -> None:
     """Forget what earlier solves have left that is of no use to this one."""
     # Of several trees that there could be a base of only one would be served, the last.
-    if problem.only_marked == 0 or problem.graph.large_tree < 0:
+    if problem.guess.only_marked == 0 or problem.graph.large_tree < 0:
         problem.scratch.base_tree = 0
     if have_factors == 0:
-        for tree in range(problem.factor_island.size):
-            problem.factor_island[tree] = 0
+        for tree in range(problem.hessian.factor_island.size):
+            problem.hessian.factor_island[tree] = 0
 
 
 @compiled
-def end_solve(problem: Table) -> None:
+def end_solve(guess: Table) -> None:
     """Clear what was said of this solve alone."""
-    problem.extrapolated = 0
-    problem.only_marked = 0
+    guess.extrapolated = 0
+    guess.only_marked = 0
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
@@ -521,28 +533,28 @@ def solve_problem(problem: Table, contacts: Table, rows: Table, have_factors: in
     ``NOT_CONVERGED`` (the worst residual is recorded, the solution is the best iterate) or
     ``NON_FINITE``.
     """
-    if problem.last_island != 0:
+    if problem.at_hand.last_island != 0:
         return solve_islands(_solve_any_island, problem, contacts, rows)
     begin_solve(problem, have_factors)
     worst = solve_islands(_solve_any_island, problem, contacts, rows)
-    end_solve(problem)
+    end_solve(problem.guess)
     return worst
 
 
 def install_solver(problem: Table) -> None:
     """Compile the solver and put its entry points into a problem."""
     graph = problem.graph
-    problem.assemble = assemble.address
-    problem.factorize = factorize.address
-    problem.solve_factors = solve_factors.address
-    problem.line_search = line_search.address
+    problem.entries.assemble = assemble.address
+    problem.entries.factorize = factorize.address
+    problem.entries.solve_factors = solve_factors.address
+    problem.entries.line_search = line_search.address
     # Of robots only: it is large, and piles need not compile it.
     large = large_trees(graph)
     graph.large_tree = int(large[0]) if len(large) == 1 else -1
     # Threads do not share the work of bonds yet.
-    if graph.bonds > 0:
+    if graph.bonds.count > 0:
         install_particles(problem)
     elif graph.ntree >= FEWEST_TREES:
         install_divided(problem)
     if len(large) > 0:
-        problem.solve_in_contact_space = solve_in_contact_space.address
+        problem.entries.solve_in_contact_space = solve_in_contact_space.address

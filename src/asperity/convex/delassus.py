@@ -13,7 +13,8 @@ from asperity.compiled.calls import call_pp_status
 from asperity.convex.chain_cholesky import substitute_rows, subtract_block
 from asperity.convex.chains import path_chains
 from asperity.convex.hessian_assembly import add_rows, begin_tree
-from asperity.convex.problem import MOST_COORDINATES, UNCOUPLED
+from asperity.convex.problem import UNCOUPLED
+from asperity.convex.problem_layout import MOST_COORDINATES
 from asperity.convex.row_kernels import subtract_rows
 
 __all__ = ["STRIDE", "begin_contact_space", "follow_rows"]
@@ -23,10 +24,8 @@ STRIDE = 8 * MOST_COORDINATES
 
 
 @compiled
-def _fill_contact(problem: Table, contacts: Table, i: int, at: int) -> None:
+def _fill_contact(graph: Table, scratch: Table, contacts: Table, i: int, at: int) -> None:
     """Fill the columns of Jᵀ of one contact, and note their chains."""
-    graph = problem.graph
-    scratch = problem.scratch
     response = scratch.response
     frame = contacts.frame
     c = graph.contact[i]
@@ -42,7 +41,9 @@ def _fill_contact(problem: Table, contacts: Table, i: int, at: int) -> None:
         # From a dof to its row.
         shift = scratch.response_start[tree] - graph.tree_start[tree]
         if last > first:
-            scratch.response_chains[tree] |= path_chains(graph, tree, contacts.chain_dof[first])
+            scratch.response_chains[tree] |= path_chains(
+                graph.chains, tree, contacts.chain_dof[first]
+            )
         for k in range(3):
             x = sign * frame[c, 3 * k]
             y = sign * frame[c, 3 * k + 1]
@@ -60,33 +61,34 @@ def _fill_contact(problem: Table, contacts: Table, i: int, at: int) -> None:
 
 
 @compiled
-def _eliminate(problem: Table, tree: int, at: int, width: int, mask: int) -> None:
+def _eliminate(
+    graph: Table, hessian: Table, scratch: Table, tree: int, at: int, width: int, mask: int
+) -> None:
     """U = L⁻¹ Jᵀ for some columns, which are zero but in the chains of a mask."""
-    scratch = problem.scratch
-    graph = problem.graph
+    chains = graph.chains
     stride = 8 * graph.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
-    inverse = problem.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
+    block = hessian.factor.ctypes.data + 8 * graph.block_start[tree]
+    inverse = hessian.factor_inverse_diagonal.ctypes.data + 8 * graph.tree_start[tree]
     columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE + 8 * at
-    base = graph.chain_start[tree]
-    for chain in range(graph.chain_start[tree + 1] - 1, base - 1, -1):
+    base = chains.start[tree]
+    for chain in range(chains.start[tree + 1] - 1, base - 1, -1):
         if not mask >> (chain - base) & 1:
             continue
-        mask |= graph.chain_neighbours[chain]
-        first = graph.chain_first[chain]
-        n = graph.chain_size[chain]
+        mask |= chains.neighbours[chain]
+        first = chains.first[chain]
+        n = chains.size[chain]
         rows = block + first * stride
         own = columns + first * STRIDE
         substitute_rows(rows + 8 * first, stride, n, inverse + 8 * first, own, STRIDE, width)
-        spans = graph.span_start[chain]
-        for s in range(spans, spans + graph.fill_spans[chain]):
-            to = graph.fill_span[s, 0]
+        spans = chains.span_start[chain]
+        for s in range(spans, spans + chains.fill_spans[chain]):
+            to = chains.fill_span[s, 0]
             subtract_block(
                 columns + to * STRIDE,
                 STRIDE,
                 rows + 8 * to,
                 stride,
-                graph.fill_span[s, 1],
+                chains.fill_span[s, 1],
                 own,
                 STRIDE,
                 width,
@@ -128,43 +130,44 @@ def _clear_columns(scratch: Table, first: int, last: int) -> None:
 @compiled
 def _factorize_base(problem: Table, rows: Table) -> bool:
     """Factorize the trees' matrices: without contacts nothing couples them."""
-    for index in range(problem.first_tree, problem.last_tree):
-        tree = problem.graph.island_tree[index]
-        begin_tree(problem, tree)
-        problem.factor_island[tree] = 0
-    add_rows(problem, rows, problem.first_row, problem.last_row)
-    return call_pp_status(problem.factorize, problem, UNCOUPLED) != 0
+    graph, hessian, at_hand = problem.graph, problem.hessian, problem.at_hand
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        tree = graph.island_tree[index]
+        begin_tree(graph, problem.smooth, hessian, tree)
+        hessian.factor_island[tree] = 0
+    add_rows(graph, problem.iterate, hessian, rows, at_hand.first_row, at_hand.last_row)
+    return call_pp_status(problem.entries.factorize, problem, UNCOUPLED) != 0
 
 
 @compiled
 def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
     """Factorize the base with the present curvatures of rows, and make U and W of contacts."""
-    graph = problem.graph
-    scratch = problem.scratch
+    hessian, at_hand = problem.hessian, problem.at_hand
+    graph, scratch = problem.graph, problem.scratch
     scratch.base_tree = 0
     if not _factorize_base(problem, rows):
         return False
-    problem.factorizations += 1
-    scratch.base_tree = graph.island_tree[problem.first_tree] + 1
+    problem.counts.factorizations += 1
+    scratch.base_tree = graph.island_tree[at_hand.first_tree] + 1
     size = 0
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
         scratch.response_start[tree] = size
         scratch.response_chains[tree] = 0
         size += graph.tree_size[tree]
     scratch.response_rows = size
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_base[i] = problem.row_curvature[i]
-        problem.row_coordinate[i] = -1
-    count = 3 * (problem.last_contact - problem.first_contact)
+    for i in range(at_hand.first_row, at_hand.last_row):
+        hessian.row_base[i] = problem.iterate.row_curvature[i]
+        hessian.row_coordinate[i] = -1
+    count = 3 * (at_hand.last_contact - at_hand.first_contact)
     scratch.coordinates = count
     if count > 0:
         _clear_columns(scratch, 0, count)
-        for i in range(problem.first_contact, problem.last_contact):
-            _fill_contact(problem, contacts, i, 3 * (i - problem.first_contact))
-        for index in range(problem.first_tree, problem.last_tree):
+        for i in range(at_hand.first_contact, at_hand.last_contact):
+            _fill_contact(graph, scratch, contacts, i, 3 * (i - at_hand.first_contact))
+        for index in range(at_hand.first_tree, at_hand.last_tree):
             tree = graph.island_tree[index]
-            _eliminate(problem, tree, 0, count, scratch.response_chains[tree])
+            _eliminate(graph, hessian, scratch, tree, 0, count, scratch.response_chains[tree])
         _extend_delassus(scratch, 0)
     return True
 
@@ -172,11 +175,13 @@ def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
 @compiled
 def follow_rows(problem: Table, rows: Table) -> bool:
     """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
-    graph = problem.graph
-    scratch = problem.scratch
+    hessian, graph, scratch = problem.hessian, problem.graph, problem.scratch
     first = scratch.coordinates
-    for i in range(problem.first_row, problem.last_row):
-        if problem.row_curvature[i] == problem.row_base[i] or problem.row_coordinate[i] >= 0:
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        if (
+            problem.iterate.row_curvature[i] == hessian.row_base[i]
+            or hessian.row_coordinate[i] >= 0
+        ):
             continue
         at = scratch.coordinates
         if at == MOST_COORDINATES:
@@ -189,9 +194,9 @@ def follow_rows(problem: Table, rows: Table) -> bool:
         for e in range(rows.start[r, 0], rows.start[r, 2]):
             dof = rows.dof[e]
             scratch.response[dof + shift, at] = rows.jacobian[e]
-            mask |= 1 << graph.dof_chain[dof]
-        _eliminate(problem, tree, at, 1, mask)
-        problem.row_coordinate[i] = at
+            mask |= 1 << graph.chains.of_dof[dof]
+        _eliminate(graph, hessian, scratch, tree, at, 1, mask)
+        hessian.row_coordinate[i] = at
         scratch.coordinates = at + 1
     if scratch.coordinates > first:
         _extend_delassus(scratch, first)

@@ -40,35 +40,39 @@ __all__ = ["add_pairs_of_tree", "assemble_divided", "sum_pairs"]
 @compiled
 def sum_pairs(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add up the Hessians of pairs of free bodies, or of one and the world."""
-    graph = problem.graph
+    division, graph = problem.division, problem.graph
+    divided = graph.divided
     for pair in range(first, last):
-        if graph.pair_tree[pair, 0] == NOT_FREE:
+        if divided.pair_tree[pair, 0] == NOT_FREE:
             continue
-        begin = graph.pair_contact[pair, 0]
-        end = graph.pair_contact[pair, 1]
-        about_a = graph.pair_tree[pair, 0] >= 0
-        active, p, q, g = sum_of_contacts(problem, contacts, begin, end, about_a)
+        begin = divided.pair_contact[pair, 0]
+        end = divided.pair_contact[pair, 1]
+        about_a = divided.pair_tree[pair, 0] >= 0
+        active, p, q, g = sum_of_contacts(
+            graph, problem.law, problem.iterate, contacts, begin, end, about_a
+        )
         d = between_arms(contacts, graph.contact[begin])
-        problem.pair_sum[pair, 0] = 1.0 if active else 0.0
+        division.pair_sum[pair, 0] = 1.0 if active else 0.0
         for k in range(6):
-            problem.pair_sum[pair, 1 + k] = p[k]
-            problem.pair_sum[pair, 16 + k] = g[k]
+            division.pair_sum[pair, 1 + k] = p[k]
+            division.pair_sum[pair, 16 + k] = g[k]
         for k in range(9):
-            problem.pair_sum[pair, 7 + k] = q[k]
+            division.pair_sum[pair, 7 + k] = q[k]
         for k in range(3):
-            problem.pair_sum[pair, 22 + k] = d[k]
+            division.pair_sum[pair, 22 + k] = d[k]
 
 
 @compiled
 def add_pairs_of_tree(problem: Table, tree: int) -> None:
     """Fill the block of a tree, and its couplings with later ones, with A and its pairs."""
-    graph = problem.graph
-    begin_tree(problem, tree)
-    clear_column(graph, tree, problem.coupling)
+    hessian, graph = problem.hessian, problem.graph
+    divided = graph.divided
+    begin_tree(graph, problem.smooth, hessian, tree)
+    clear_column(graph, tree, hessian.coupling)
     block = graph.block_start[tree]
-    s = problem.pair_sum
-    for k in range(graph.tree_pair_start[tree], graph.tree_pair_start[tree + 1]):
-        pair = graph.tree_pair[k]
+    s = problem.division.pair_sum
+    for k in range(divided.tree_pair_start[tree], divided.tree_pair_start[tree + 1]):
+        pair = divided.tree_pair[k]
         if s[pair, 0] == 0.0:
             continue
         p = (s[pair, 1], s[pair, 2], s[pair, 3], s[pair, 4], s[pair, 5], s[pair, 6])
@@ -84,23 +88,23 @@ def add_pairs_of_tree(problem: Table, tree: int) -> None:
             s[pair, 15],
         )
         g = (s[pair, 16], s[pair, 17], s[pair, 18], s[pair, 19], s[pair, 20], s[pair, 21])
-        a = graph.pair_tree[pair, 0]
-        b = graph.pair_tree[pair, 1]
+        a = divided.pair_tree[pair, 0]
+        b = divided.pair_tree[pair, 1]
         if a < 0 or b < 0:
-            add_lower(problem.factor, block, p, q, g)
+            add_lower(hessian.factor, block, p, q, g)
             continue
         d = (s[pair, 22], s[pair, 23], s[pair, 24])
         q_b, between, p_b = other_side(d, g, q, p)
         if tree == a:
-            add_lower(problem.factor, block, p, q, g)
+            add_lower(hessian.factor, block, p, q, g)
             if graph.position[a] < graph.position[b]:
-                at = graph.pair_block[pair]
-                subtract_spatial(problem.coupling, at, 6, 1, between, q, q_b, g)
+                at = divided.pair_block[pair]
+                subtract_spatial(hessian.coupling, at, 6, 1, between, q, q_b, g)
         else:
-            add_lower(problem.factor, block, p_b, q_b, g)
+            add_lower(hessian.factor, block, p_b, q_b, g)
             if graph.position[b] < graph.position[a]:
-                at = graph.pair_block[pair]
-                subtract_spatial(problem.coupling, at, 1, 6, between, q, q_b, g)
+                at = divided.pair_block[pair]
+                subtract_spatial(hessian.coupling, at, 1, 6, between, q, q_b, g)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -109,18 +113,19 @@ def assemble_divided(problem: Table, contacts: Table, rows: Table) -> int:
 
     Where nothing but pairs fills them these are only summed up, for `PAIRS`.
     """
-    graph = problem.graph
-    problem.phase_contacts = contacts.address
-    share_phase(problem, SUM_PAIRS, problem.last_chunk - problem.first_chunk)
-    if only_pairs(problem):
+    at_hand, graph = problem.at_hand, problem.graph
+    divided = graph.divided
+    problem.division.phase_contacts = contacts.address
+    share_phase(problem, SUM_PAIRS, at_hand.last_chunk - at_hand.first_chunk)
+    if only_pairs(graph, at_hand):
         return PAIRS
-    share_phase(problem, ADD_PAIRS, tree_blocks(problem))
-    if problem.last_chunk > problem.first_chunk:
-        first = graph.chunk_pair[problem.first_chunk, 0]
-        for pair in range(first, graph.chunk_pair[problem.last_chunk - 1, 1]):
-            if graph.pair_tree[pair, 0] == NOT_FREE:
-                begin = graph.pair_contact[pair, 0]
-                add_contacts(problem, contacts, begin, graph.pair_contact[pair, 1])
+    share_phase(problem, ADD_PAIRS, tree_blocks(at_hand))
+    if at_hand.last_chunk > at_hand.first_chunk:
+        first = divided.chunk_pair[at_hand.first_chunk, 0]
+        for pair in range(first, divided.chunk_pair[at_hand.last_chunk - 1, 1]):
+            if divided.pair_tree[pair, 0] == NOT_FREE:
+                begin = divided.pair_contact[pair, 0]
+                add_contacts(problem, contacts, begin, divided.pair_contact[pair, 1])
         end_paths(problem, contacts)
-    add_rows(problem, rows, problem.first_row, problem.last_row)
+    add_rows(graph, problem.iterate, problem.hessian, rows, at_hand.first_row, at_hand.last_row)
     return ASSEMBLED

@@ -39,14 +39,14 @@ _LOOKS = 2000
 
 
 @compiled
-def _wait_for(problem: Table, tree: int) -> None:
+def _wait_for(division: Table, tree: int) -> None:
     """Wait until a tree's column is there."""
-    flag = problem.column_done.ctypes.data + 8 * tree
+    flag = division.column_done.ctypes.data + 8 * tree
     looks = 0
-    while atomic_load(flag) != problem.factorization:
+    while atomic_load(flag) != division.factorization:
         looks += 1
         if looks > _LOOKS:
-            call_p_status(TEAM.at(problem.team).give_way, 0)
+            call_p_status(TEAM.at(division.team).give_way, 0)
             looks = 0
 
 
@@ -56,17 +56,18 @@ def _compute_column(problem: Table, tree: int, fills: bool) -> bool:
 
     It is first filled with its pairs, or has been.
     """
-    graph = problem.graph
+    hessian, division, graph = problem.hessian, problem.division, problem.graph
+    divided = graph.divided
     if fills:
         add_pairs_of_tree(problem, tree)
-    factor = problem.factor
-    coupling = problem.coupling
+    factor = hessian.factor
+    coupling = hessian.coupling
     m = graph.tree_size[tree]
-    begin = graph.source_start[tree]
-    for k in range(begin, begin + graph.source_size[tree]):
-        source = graph.source_tree[k]
-        entry = graph.source_entry[k]
-        _wait_for(problem, source)
+    begin = divided.source_start[tree]
+    for k in range(begin, begin + divided.source_size[tree]):
+        source = divided.source_tree[k]
+        entry = divided.source_entry[k]
+        _wait_for(division, source)
         a = graph.entry_block[entry]
         downdate(problem, source, a, m, a, m, factor, graph.block_start[tree])
         # Couplings of both are in the order of elimination, and the source's are among the tree's.
@@ -78,22 +79,23 @@ def _compute_column(problem: Table, tree: int, fills: bool) -> bool:
             p = graph.tree_size[third]
             b = graph.entry_block[later]
             downdate(problem, source, a, m, b, p, coupling, graph.entry_block[target])
-    whole = factorize_tree(problem, tree, graph.column_size[tree])
+    whole = factorize_tree(graph, hessian, tree, graph.column_size[tree])
     # Also if it failed: others wait for it.
-    atomic_store(problem.column_done.ctypes.data + 8 * tree, problem.factorization)
+    atomic_store(division.column_done.ctypes.data + 8 * tree, division.factorization)
     return whole
 
 
 @compiled
 def factorize_item(problem: Table, item: int, fills: bool) -> int:
     """Factorize a part, or one column of what parts hang on; returns 1 if that fails."""
-    graph = problem.graph
-    parts = problem.last_part - problem.first_part
+    at_hand, graph = problem.at_hand, problem.graph
+    divided = graph.divided
+    parts = at_hand.last_part - at_hand.first_part
     if item < parts:
-        first = graph.part_first[problem.first_part + item]
-        last = graph.part_last[problem.first_part + item]
+        first = divided.part_first[at_hand.first_part + item]
+        last = divided.part_last[at_hand.first_part + item]
     else:
-        first = graph.part_last[problem.last_part - 1] + item - parts
+        first = divided.part_last[at_hand.last_part - 1] + item - parts
         last = first + 1
     code = 0
     for index in range(first, last):
@@ -108,52 +110,54 @@ def factorize_divided(problem: Table, filled: int) -> int:
 
     ``filled`` is `ASSEMBLED` or `PAIRS`.
     """
-    problem.factorization += 1
-    parts = problem.last_part - problem.first_part
-    columns = problem.last_tree - problem.graph.part_last[problem.last_part - 1]
+    at_hand = problem.at_hand
+    problem.division.factorization += 1
+    parts = at_hand.last_part - at_hand.first_part
+    columns = at_hand.last_tree - problem.graph.divided.part_last[at_hand.last_part - 1]
     phase = FILL_AND_FACTORIZE if filled == PAIRS else FACTORIZE
     return 1 - in_order(problem, phase, parts + columns)
 
 
 @compiled
-def forward_part(problem: Table, part: int) -> None:
+def forward_part(graph: Table, iterate: Table, hessian: Table, part: int) -> None:
     """x = L⁻¹ x for a part."""
-    graph = problem.graph
-    _forward(problem, graph.part_first[part], graph.part_last[part])
+    _forward(graph, iterate, hessian, graph.divided.part_first[part], graph.divided.part_last[part])
 
 
 @compiled
-def _forward(problem: Table, first: int, last: int) -> None:
-    graph = problem.graph
-    x = problem.direction
+def _forward(graph: Table, iterate: Table, hessian: Table, first: int, last: int) -> None:
+    divided = graph.divided
+    x = iterate.direction
     for index in range(first, last):
         tree = graph.island_tree[index]
-        begin = graph.source_start[tree]
-        for k in range(begin, begin + graph.source_size[tree]):
-            push(problem, graph.source_tree[k], graph.source_entry[k], tree, x)
-        forward_tree(problem, tree, x)
+        begin = divided.source_start[tree]
+        for k in range(begin, begin + divided.source_size[tree]):
+            push(graph, hessian, divided.source_tree[k], divided.source_entry[k], tree, x)
+        forward_tree(graph, hessian, tree, x)
 
 
 @compiled
-def _backward(problem: Table, first: int, last: int) -> None:
+def _backward(graph: Table, iterate: Table, hessian: Table, first: int, last: int) -> None:
     for index in range(last - 1, first - 1, -1):
-        backward_column(problem, problem.graph.island_tree[index], problem.direction)
+        backward_column(graph, hessian, graph.island_tree[index], iterate.direction)
 
 
 @compiled
-def backward_part(problem: Table, part: int) -> None:
+def backward_part(graph: Table, iterate: Table, hessian: Table, part: int) -> None:
     """x = L⁻ᵀ x for a part, after what it hangs on."""
-    graph = problem.graph
-    _backward(problem, graph.part_first[part], graph.part_last[part])
+    _backward(
+        graph, iterate, hessian, graph.divided.part_first[part], graph.divided.part_last[part]
+    )
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_divided(problem: Table, _unused: int) -> int:
     """Solve H x = b in place for the island's part of ``direction``."""
-    parts = problem.last_part - problem.first_part
-    above = problem.graph.part_last[problem.last_part - 1]
+    graph, at_hand = problem.graph, problem.at_hand
+    parts = at_hand.last_part - at_hand.first_part
+    above = graph.divided.part_last[at_hand.last_part - 1]
     share_phase(problem, FORWARD, parts)
-    _forward(problem, above, problem.last_tree)
-    _backward(problem, above, problem.last_tree)
+    _forward(graph, problem.iterate, problem.hessian, above, at_hand.last_tree)
+    _backward(graph, problem.iterate, problem.hessian, above, at_hand.last_tree)
     share_phase(problem, BACKWARD, parts)
     return 0

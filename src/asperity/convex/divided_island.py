@@ -61,80 +61,81 @@ _PARTS = 4
 
 
 @compiled
-def is_divided(problem: Table) -> bool:
+def is_divided(at_hand: Table) -> bool:
     """Whether the island at hand is divided."""
-    return problem.last_part > problem.first_part
+    return at_hand.last_part > at_hand.first_part
 
 
 @compiled
-def only_pairs(problem: Table) -> bool:
+def only_pairs(graph: Table, at_hand: Table) -> bool:
     """Whether the island has nothing but contacts of free bodies."""
-    graph = problem.graph
-    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
-    return graph.island_mixed[island] == 0 and problem.first_row == problem.last_row
+    island = graph.component[graph.ntree + graph.island_tree[at_hand.first_tree]]
+    return graph.divided.island_mixed[island] == 0 and at_hand.first_row == at_hand.last_row
 
 
 @compiled
-def tree_blocks(problem: Table) -> int:
+def tree_blocks(at_hand: Table) -> int:
     """Blocks of the island's trees."""
-    return (problem.last_tree - problem.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
+    return (at_hand.last_tree - at_hand.first_tree + TREE_BLOCK - 1) // TREE_BLOCK
 
 
 @compiled
 def share_phase(problem: Table, phase: int, items: int) -> int:
     """Do a phase for all of its items, in any order; returns the largest code."""
     # By address: nothing of it is to make the solves of small islands longer.
-    return call_pppn_status(problem.share_phase, problem, phase, items, 0)
+    return call_pppn_status(problem.entries.share_phase, problem, phase, items, 0)
 
 
 @compiled
 def in_order(problem: Table, phase: int, items: int) -> int:
     """Do a phase whose items are begun one by one, from the first to the last."""
-    problem.phase = phase
-    problem.phase_items = items
-    problem.phase_parts = items
-    if problem.team == 0:
-        problem.phase_parts = 1
-        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
-    team = TEAM.at(problem.team)
-    return call_pppn_status(team.share, team, problem.do_phase, problem, items)
+    division = problem.division
+    division.phase = phase
+    division.phase_items = items
+    division.phase_parts = items
+    if division.team == 0:
+        division.phase_parts = 1
+        return call_pppn_status(problem.entries.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(division.team)
+    return call_pppn_status(team.share, team, problem.entries.do_phase, problem, items)
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
 def share_items(problem: Table, phase: int, items: int, _unused: int) -> int:
     """Do `share_phase`."""
-    problem.phase = phase
-    problem.phase_items = items
-    if problem.team == 0:
-        problem.phase_parts = 1
-        return call_pppn_status(problem.do_phase, problem, 0, 0, 0)
-    team = TEAM.at(problem.team)
+    division = problem.division
+    division.phase = phase
+    division.phase_items = items
+    if division.team == 0:
+        division.phase_parts = 1
+        return call_pppn_status(problem.entries.do_phase, problem, 0, 0, 0)
+    team = TEAM.at(division.team)
     parts = min(items, _PARTS * team.threads)
-    problem.phase_parts = parts
-    return call_pppn_status(team.share, team, problem.do_phase, problem, parts)
+    division.phase_parts = parts
+    return call_pppn_status(team.share, team, problem.entries.do_phase, problem, parts)
 
 
 @compiled
-def chunk_sum(problem: Table, which: int) -> float:
+def chunk_sum(division: Table, at_hand: Table, which: int) -> float:
     """The sum over all chunks of the island.
 
     They have the cost of impulses (0), slope and curvature (1, 2) and the cost (3) where a line
     search has looked last, and what a law's numbers and their disagreement amount to (4, 5).
     """
     total = 0.0
-    for chunk in range(problem.first_chunk, problem.last_chunk):
-        total += problem.chunk_sum[chunk, which]
+    for chunk in range(at_hand.first_chunk, at_hand.last_chunk):
+        total += division.chunk_sum[chunk, which]
     return total
 
 
 @compiled
-def block_sum(problem: Table, which: int) -> float:
+def block_sum(division: Table, at_hand: Table, which: int) -> float:
     """The sum over all blocks of the island's trees, of the gradient g and the direction p.
 
     They have g·p (0), ‖D⁻¹ p‖² (1), p·(A v − r) (2) and p·A p (3), and where ``begun`` is 1, since
     nothing but pairs of free bodies adds to the gradient, ‖D g‖² (4).
     """
     total = 0.0
-    for block in range(tree_blocks(problem)):
-        total += problem.block_sum[block, which]
+    for block in range(tree_blocks(at_hand)):
+        total += division.block_sum[block, which]
     return total

@@ -57,35 +57,38 @@ FEWEST_TREES = 100
 
 
 @compiled
-def _gradient_of_tree(problem: Table, contacts: Table, tree: int) -> float:
+def _gradient_of_tree(
+    graph: Table, smooth: Table, iterate: Table, contacts: Table, tree: int
+) -> float:
     """Fill a tree's part g of A v − r with the impulses of pairs of free bodies; ‖D g‖².
 
     The direction becomes −g.
     """
-    graph = problem.graph
     start = graph.tree_start[tree]
     if graph.tree_spatial[tree] == 1:
-        return _gradient_of_body(problem, contacts, tree, start)
+        return _gradient_of_body(graph, smooth, iterate, contacts, tree, start)
     norm = 0.0
     for i in range(start, start + graph.tree_size[tree]):
-        value = problem.product[i] - problem.rhs[i]
-        problem.gradient[i] = value
-        problem.direction[i] = -value
-        norm += value * value * problem.mass_inverse_diagonal[i]
+        value = iterate.product[i] - smooth.rhs[i]
+        iterate.gradient[i] = value
+        iterate.direction[i] = -value
+        norm += value * value * smooth.mass_inverse_diagonal[i]
     return norm
 
 
 @inlined
-def _gradient_of_body(problem: Table, contacts: Table, tree: int, start: int) -> float:
-    graph = problem.graph
+def _gradient_of_body(
+    graph: Table, smooth: Table, iterate: Table, contacts: Table, tree: int, start: int
+) -> float:
+    divided = graph.divided
     a = b = c = d = e = f = 0.0
-    for k in range(graph.tree_pair_start[tree], graph.tree_pair_start[tree + 1]):
-        pair = graph.tree_pair[k]
-        on_b = graph.pair_tree[pair, 1] == tree
+    for k in range(divided.tree_pair_start[tree], divided.tree_pair_start[tree + 1]):
+        pair = divided.tree_pair[k]
+        on_b = divided.pair_tree[pair, 1] == tree
         arm = contacts.arm_b if on_b else contacts.arm_a
         sign = -1.0 if on_b else 1.0
-        for i in range(graph.pair_contact[pair, 0], graph.pair_contact[pair, 1]):
-            x, y, z = impulse_in_world(problem, contacts, i, sign)
+        for i in range(divided.pair_contact[pair, 0], divided.pair_contact[pair, 1]):
+            x, y, z = impulse_in_world(graph, iterate, contacts, i, sign)
             at = graph.contact[i]
             a += arm[at, 1] * z - arm[at, 2] * y
             b += arm[at, 2] * x - arm[at, 0] * z
@@ -94,51 +97,50 @@ def _gradient_of_body(problem: Table, contacts: Table, tree: int, start: int) ->
             e += y
             f += z
             if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
-                x, y, z = turn_impulse_in_world(problem, contacts, i, sign)
+                x, y, z = turn_impulse_in_world(graph, iterate, contacts, i, sign)
                 a += x
                 b += y
                 c += z
-    norm = _set_gradient(problem, start, a)
-    norm += _set_gradient(problem, start + 1, b)
-    norm += _set_gradient(problem, start + 2, c)
-    norm += _set_gradient(problem, start + 3, d)
-    norm += _set_gradient(problem, start + 4, e)
-    return norm + _set_gradient(problem, start + 5, f)
+    norm = _set_gradient(smooth, iterate, start, a)
+    norm += _set_gradient(smooth, iterate, start + 1, b)
+    norm += _set_gradient(smooth, iterate, start + 2, c)
+    norm += _set_gradient(smooth, iterate, start + 3, d)
+    norm += _set_gradient(smooth, iterate, start + 4, e)
+    return norm + _set_gradient(smooth, iterate, start + 5, f)
 
 
 @inlined
-def _set_gradient(problem: Table, i: int, impulse: float) -> float:
-    value = problem.product[i] - problem.rhs[i] + impulse
-    problem.gradient[i] = value
-    problem.direction[i] = -value
-    return value * value * problem.mass_inverse_diagonal[i]
+def _set_gradient(smooth: Table, iterate: Table, i: int, impulse: float) -> float:
+    value = iterate.product[i] - smooth.rhs[i] + impulse
+    iterate.gradient[i] = value
+    iterate.direction[i] = -value
+    return value * value * smooth.mass_inverse_diagonal[i]
 
 
 @compiled
-def _look_along(problem: Table, own: Table, chunk: int, alpha: float) -> None:
-    graph = problem.graph
-    first = graph.chunk_contact[chunk, 0]
-    last = graph.chunk_contact[chunk, 1]
+def _look_along(divided: Table, division: Table, own: Table, chunk: int, alpha: float) -> None:
+    first = divided.chunk_contact[chunk, 0]
+    last = divided.chunk_contact[chunk, 1]
     slope, curvature = along_contacts(own, first, last, alpha)
-    problem.chunk_sum[chunk, 1] = slope
-    problem.chunk_sum[chunk, 2] = curvature
+    division.chunk_sum[chunk, 1] = slope
+    division.chunk_sum[chunk, 2] = curvature
 
 
 @inlined
-def _terms_of_direction(problem: Table, i: int) -> tuple[float, float, float, float]:
-    p = problem.direction[i]
+def _terms_of_direction(smooth: Table, iterate: Table, i: int) -> tuple[float, float, float, float]:
+    p = iterate.direction[i]
     return (
-        problem.gradient[i] * p,
-        problem.mass_diagonal[i] * p * p,
-        p * (problem.product[i] - problem.rhs[i]),
-        p * problem.direction_product[i],
+        iterate.gradient[i] * p,
+        smooth.mass_diagonal[i] * p * p,
+        p * (iterate.product[i] - smooth.rhs[i]),
+        p * iterate.direction_product[i],
     )
 
 
 @compiled
 def _sum_direction(problem: Table, first: int, last: int, block: int) -> None:
     """Fill `asperity.convex.divided_island.block_sum` for a block."""
-    graph = problem.graph
+    division, graph = problem.division, problem.graph
     slope = norm = smooth_slope = smooth_curvature = 0.0
     for index in range(first, last):
         start = graph.tree_start[graph.island_tree[index]]
@@ -146,34 +148,35 @@ def _sum_direction(problem: Table, first: int, last: int, block: int) -> None:
         if size == 6:
             # A loop whose turns are known is none.
             for k in range(6):
-                a, b, c, d = _terms_of_direction(problem, start + k)
+                a, b, c, d = _terms_of_direction(problem.smooth, problem.iterate, start + k)
                 slope += a
                 norm += b
                 smooth_slope += c
                 smooth_curvature += d
             continue
         for i in range(start, start + size):
-            a, b, c, d = _terms_of_direction(problem, i)
+            a, b, c, d = _terms_of_direction(problem.smooth, problem.iterate, i)
             slope += a
             norm += b
             smooth_slope += c
             smooth_curvature += d
-    problem.block_sum[block, 0] = slope
-    problem.block_sum[block, 1] = norm
-    problem.block_sum[block, 2] = smooth_slope
-    problem.block_sum[block, 3] = smooth_curvature
+    division.block_sum[block, 0] = slope
+    division.block_sum[block, 1] = norm
+    division.block_sum[block, 2] = smooth_slope
+    division.block_sum[block, 3] = smooth_curvature
 
 
 @compiled
 def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: int) -> None:
-    graph = problem.graph
-    first = graph.chunk_contact[chunk, 0]
-    last = graph.chunk_contact[chunk, 1]
-    alpha = problem.phase_share
+    iterate, division, graph = problem.iterate, problem.division, problem.graph
+    divided = graph.divided
+    first = divided.chunk_contact[chunk, 0]
+    last = divided.chunk_contact[chunk, 1]
+    alpha = division.phase_share
     if phase == EVALUATE:
-        problem.chunk_sum[chunk, 0] = evaluate_contacts(own, first, last)
+        division.chunk_sum[chunk, 0] = evaluate_contacts(own, first, last)
     elif phase == SUM_PAIRS:
-        pairs = graph.chunk_pair
+        pairs = divided.chunk_pair
         sum_pairs(problem, contacts, pairs[chunk, 0], pairs[chunk, 1])
     elif phase == PREPARE:
         contact_velocities(
@@ -181,102 +184,103 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
             contacts,
             first,
             last,
-            problem.direction,
-            problem.dv1,
-            problem.dv2,
-            problem.dvn,
-            problem.turn_change,
+            iterate.direction,
+            iterate.dv1,
+            iterate.dv2,
+            iterate.dvn,
+            iterate.turn_change,
         )
         if problem.options.line_search_method == EXACT:
             # Where line searches look first.
-            _look_along(problem, own, chunk, 1.0)
+            _look_along(divided, division, own, chunk, 1.0)
     elif phase == ALONG:
-        _look_along(problem, own, chunk, alpha)
+        _look_along(divided, division, own, chunk, alpha)
     elif phase == COST:
-        problem.chunk_sum[chunk, 3] = contact_cost_along(own, first, last, alpha)
+        division.chunk_sum[chunk, 3] = contact_cost_along(own, first, last, alpha)
     elif phase == STEP:
         for i in range(first, last):
-            problem.v1[i] += alpha * problem.dv1[i]
-            problem.v2[i] += alpha * problem.dv2[i]
-            problem.vn[i] += alpha * problem.dvn[i]
+            iterate.v1[i] += alpha * iterate.dv1[i]
+            iterate.v2[i] += alpha * iterate.dv2[i]
+            iterate.vn[i] += alpha * iterate.dvn[i]
         if graph.ellipsoids != 0:
-            move_turns(problem, first, last, alpha)
+            move_turns(iterate, first, last, alpha)
         update_estimates(own, first, last, alpha)
     elif phase == DISAGREEMENT:
         measure_disagreement(own, contacts, first, last, alpha == 1.0)
-        problem.chunk_sum[chunk, 4] = own.bounds_square
-        problem.chunk_sum[chunk, 5] = own.changes_square
+        division.chunk_sum[chunk, 4] = own.newton.bounds_square
+        division.chunk_sum[chunk, 5] = own.newton.changes_square
     elif phase == SETTLE:
-        own.changes = problem.changes
+        own.newton.changes = problem.newton.changes
         change_numbers(own, contacts, first, last, alpha == 1.0)
 
 
 @inlined
-def _move_tree(problem: Table, tree: int, alpha: float) -> None:
-    graph = problem.graph
+def _move_tree(graph: Table, iterate: Table, tree: int, alpha: float) -> None:
     start = graph.tree_start[tree]
     if graph.tree_size[tree] == 6:
         for k in range(6):
             i = start + k
-            problem.velocity[i] += alpha * problem.direction[i]
-            problem.product[i] += alpha * problem.direction_product[i]
+            iterate.velocity[i] += alpha * iterate.direction[i]
+            iterate.product[i] += alpha * iterate.direction_product[i]
         return
     for i in range(start, start + graph.tree_size[tree]):
-        problem.velocity[i] += alpha * problem.direction[i]
-        problem.product[i] += alpha * problem.direction_product[i]
+        iterate.velocity[i] += alpha * iterate.direction[i]
+        iterate.product[i] += alpha * iterate.direction_product[i]
 
 
 @compiled
 def _do_block(problem: Table, contacts: Table, phase: int, block: int) -> None:
-    first = problem.first_tree + TREE_BLOCK * block
-    last = min(first + TREE_BLOCK, problem.last_tree)
+    graph, iterate = problem.graph, problem.iterate
+    first = problem.at_hand.first_tree + TREE_BLOCK * block
+    last = min(first + TREE_BLOCK, problem.at_hand.last_tree)
     if phase == PREPARE:
-        multiply(problem, first, last, problem.direction, problem.direction_product)
+        multiply(graph, problem.smooth, first, last, iterate.direction, iterate.direction_product)
         _sum_direction(problem, first, last, block)
         return
-    alpha = problem.phase_share
+    alpha = problem.division.phase_share
     norm = 0.0
     for index in range(first, last):
-        tree = problem.graph.island_tree[index]
+        tree = graph.island_tree[index]
         if phase == GRADIENT:
-            norm += _gradient_of_tree(problem, contacts, tree)
+            norm += _gradient_of_tree(graph, problem.smooth, iterate, contacts, tree)
         elif phase == ADD_PAIRS:
             add_pairs_of_tree(problem, tree)
         elif phase == STEP:
-            _move_tree(problem, tree, alpha)
+            _move_tree(graph, iterate, tree, alpha)
     if phase == GRADIENT:
-        problem.block_sum[block, 4] = norm
+        problem.division.block_sum[block, 4] = norm
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64, types.int64, types.int64))
 def do_phase(problem: Table, part: int, member: int, _unused: int) -> int:
     """Do some items of the phase at hand; returns 1 if the factorization of one has failed."""
-    phase = problem.phase
-    items = problem.phase_items
-    first = part * items // problem.phase_parts
-    last = (part + 1) * items // problem.phase_parts
+    division, at_hand = problem.division, problem.at_hand
+    phase = division.phase
+    items = division.phase_items
+    first = part * items // division.phase_parts
+    last = (part + 1) * items // division.phase_parts
     code = 0
     if phase in (FACTORIZE, FILL_AND_FACTORIZE):
         for item in range(first, last):
             # Teams begin parts from the last to the first.
-            turned = item if problem.team == 0 else items - 1 - item
+            turned = item if division.team == 0 else items - 1 - item
             code = max(code, factorize_item(problem, turned, phase == FILL_AND_FACTORIZE))
         return code
     if phase in (FORWARD, BACKWARD):
-        for item in range(problem.first_part + first, problem.first_part + last):
+        for item in range(at_hand.first_part + first, at_hand.first_part + last):
             if phase == FORWARD:
-                forward_part(problem, item)
+                forward_part(problem.graph, problem.iterate, problem.hessian, item)
             else:
-                backward_part(problem, item)
+                backward_part(problem.graph, problem.iterate, problem.hessian, item)
         return 0
-    own = PROBLEM.at(problem.members[member])
-    contacts = CONTACT_SET.at(problem.phase_contacts)
+    own = PROBLEM.at(division.members[member])
+    contacts = CONTACT_SET.at(division.phase_contacts)
     chunks = 0
     if phase not in (GRADIENT, ADD_PAIRS):
-        chunks = problem.last_chunk - problem.first_chunk
+        chunks = at_hand.last_chunk - at_hand.first_chunk
     for item in range(first, last):
         if item < chunks:
-            _do_chunk(problem, own, contacts, phase, problem.first_chunk + item)
+            _do_chunk(problem, own, contacts, phase, at_hand.first_chunk + item)
         else:
             _do_block(problem, contacts, phase, item - chunks)
     return 0
@@ -288,9 +292,9 @@ DIVIDED_KERNELS = (share_items, do_phase, assemble_divided, factorize_divided, s
 
 def install_divided(problem: Table) -> None:
     """Compile `DIVIDED_KERNELS`, and let islands of many trees be divided."""
-    problem.share_phase = share_items.address
-    problem.do_phase = do_phase.address
-    problem.assemble_divided = assemble_divided.address
-    problem.factorize_divided = factorize_divided.address
-    problem.solve_divided = solve_divided.address
-    problem.graph.fewest_divided = FEWEST_TREES
+    problem.entries.share_phase = share_items.address
+    problem.entries.do_phase = do_phase.address
+    problem.entries.assemble_divided = assemble_divided.address
+    problem.entries.factorize_divided = factorize_divided.address
+    problem.entries.solve_divided = solve_divided.address
+    problem.graph.divided.fewest_trees = FEWEST_TREES

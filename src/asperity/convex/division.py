@@ -32,8 +32,8 @@ def weigh(graph: Table, tree: int) -> None:
         width += graph.tree_size[other]
         if parent < 0 or graph.position[other] < graph.position[parent]:
             parent = other
-    graph.elimination_parent[tree] = parent
-    graph.elimination_work[tree] = 1.0 * own * width * width
+    graph.divided.elimination_parent[tree] = parent
+    graph.divided.elimination_work[tree] = 1.0 * own * width * width
 
 
 @compiled
@@ -42,9 +42,9 @@ def _number_parts(graph: Table, first: int, last: int, parts: int) -> int:
 
     Returns how many parts there are then.
     """
-    order = graph.order
-    parent = graph.elimination_parent
-    work = graph.elimination_work
+    divided, order = graph.divided, graph.order
+    parent = divided.elimination_parent
+    work = divided.elimination_work
     total = 0.0
     for step in range(first, last):
         tree = order[step]
@@ -66,14 +66,14 @@ def _number_parts(graph: Table, first: int, last: int, parts: int) -> int:
             parts += 1
             filled = 0.0
         filled += work[tree]
-        graph.tree_part[tree] = parts - 1
+        divided.tree_part[tree] = parts - 1
     for step in range(last - 1, first - 1, -1):
         tree = order[step]
         above = parent[tree]
         if work[tree] > largest:
-            graph.tree_part[tree] = -1
+            divided.tree_part[tree] = -1
         elif above >= 0 and work[above] <= largest:
-            graph.tree_part[tree] = graph.tree_part[above]
+            divided.tree_part[tree] = divided.tree_part[above]
     return parts
 
 
@@ -83,6 +83,7 @@ def order_by_parts(graph: Table, first: int, last: int, parts: int) -> int:
 
     `weigh` has noted parents and work of all its trees.
     """
+    divided = graph.divided
     before = parts
     parts = _number_parts(graph, first, last, parts)
     order = graph.order
@@ -90,14 +91,14 @@ def order_by_parts(graph: Table, first: int, last: int, parts: int) -> int:
     for part in range(before, parts + 1):
         wanted = part if part < parts else -1
         if part < parts:
-            graph.part_first[part] = place
+            divided.part_first[part] = place
         for step in range(first, last):
             tree = order[step]
-            if graph.tree_part[tree] == wanted:
+            if divided.tree_part[tree] == wanted:
                 graph.neighbours[place - first] = tree
                 place += 1
         if part < parts:
-            graph.part_last[part] = place
+            divided.part_last[part] = place
     for step in range(first, last):
         tree = graph.neighbours[step - first]
         order[step] = tree
@@ -108,27 +109,27 @@ def order_by_parts(graph: Table, first: int, last: int, parts: int) -> int:
 @compiled
 def list_sources(graph: Table, first: int, last: int, begin: int) -> int:
     """List the couplings of an island's trees by the later tree; where the list then ends."""
-    order = graph.order
+    divided, order = graph.divided, graph.order
     for step in range(first, last):
-        graph.source_size[order[step]] = 0
+        divided.source_size[order[step]] = 0
     for step in range(first, last):
         start = graph.column_start[order[step]]
         for entry in range(start, start + graph.column_size[order[step]]):
-            graph.source_size[graph.entry_tree[entry]] += 1
+            divided.source_size[graph.entry_tree[entry]] += 1
     for step in range(first, last):
         tree = order[step]
-        graph.source_start[tree] = begin
-        begin += graph.source_size[tree]
-        graph.source_size[tree] = 0
+        divided.source_start[tree] = begin
+        begin += divided.source_size[tree]
+        divided.source_size[tree] = 0
     for step in range(first, last):
         tree = order[step]
         start = graph.column_start[tree]
         for entry in range(start, start + graph.column_size[tree]):
             other = graph.entry_tree[entry]
-            at = graph.source_start[other] + graph.source_size[other]
-            graph.source_tree[at] = tree
-            graph.source_entry[at] = entry
-            graph.source_size[other] += 1
+            at = divided.source_start[other] + divided.source_size[other]
+            divided.source_tree[at] = tree
+            divided.source_entry[at] = entry
+            divided.source_size[other] += 1
     return begin
 
 
@@ -144,10 +145,11 @@ def _free_body(graph: Table, contacts: Table, link: int) -> int:
 @compiled
 def _list_pairs_of(graph: Table, contacts: Table, k: int, pairs: int, chunks: int) -> int:
     """List pairs and chunks of an island; returns how many pairs there are then."""
+    divided = graph.divided
     link = contacts.link
     i = graph.island_contact_start[k]
     end = graph.island_contact_start[k + 1]
-    graph.island_mixed[k] = 0
+    divided.island_mixed[k] = 0
     begun = i
     begun_pair = pairs
     while i < end:
@@ -160,43 +162,44 @@ def _list_pairs_of(graph: Table, contacts: Table, k: int, pairs: int, chunks: in
             if link[c, 0] != a or link[c, 1] != b:
                 break
             i += 1
-        graph.pair_contact[pairs, 0] = first
-        graph.pair_contact[pairs, 1] = i
+        divided.pair_contact[pairs, 0] = first
+        divided.pair_contact[pairs, 1] = i
         tree_a = _free_body(graph, contacts, a)
         tree_b = _free_body(graph, contacts, b)
         if NOT_FREE in (tree_a, tree_b) or tree_a == tree_b:
             tree_a = NOT_FREE
             tree_b = NOT_FREE
-            graph.island_mixed[k] += 1
-        graph.pair_tree[pairs, 0] = tree_a
-        graph.pair_tree[pairs, 1] = tree_b
+            divided.island_mixed[k] += 1
+        divided.pair_tree[pairs, 0] = tree_a
+        divided.pair_tree[pairs, 1] = tree_b
         if tree_a >= 0 and tree_b >= 0:
-            graph.pair_block[pairs] = block_of(graph, tree_a, tree_b)
+            divided.pair_block[pairs] = block_of(graph, tree_a, tree_b)
         if tree_a >= 0:
-            graph.tree_pair_start[tree_a + 2] += 1
+            divided.tree_pair_start[tree_a + 2] += 1
         if tree_b >= 0:
-            graph.tree_pair_start[tree_b + 2] += 1
+            divided.tree_pair_start[tree_b + 2] += 1
         pairs += 1
         if i - begun >= MOST_CHUNK or i == end:
-            graph.chunk_contact[chunks, 0] = begun
-            graph.chunk_contact[chunks, 1] = i
-            graph.chunk_pair[chunks, 0] = begun_pair
-            graph.chunk_pair[chunks, 1] = pairs
+            divided.chunk_contact[chunks, 0] = begun
+            divided.chunk_contact[chunks, 1] = i
+            divided.chunk_pair[chunks, 0] = begun_pair
+            divided.chunk_pair[chunks, 1] = pairs
             chunks += 1
             begun = i
             begun_pair = pairs
-    graph.island_chunk_start[k + 1] = chunks
+    divided.island_chunk_start[k + 1] = chunks
     return pairs
 
 
 @compiled
 def list_pairs(graph: Table, contacts: Table) -> None:
     """List pairs and chunks of contacts of all divided islands, and the pairs of free bodies."""
-    part = graph.island_part_start
-    chunk = graph.island_chunk_start
+    divided = graph.divided
+    part = divided.island_part_start
+    chunk = divided.island_chunk_start
     if part[graph.islands] == 0:
         return
-    start = graph.tree_pair_start
+    start = divided.tree_pair_start
     for tree in range(graph.ntree + 2):
         start[tree] = 0
     chunk[0] = 0
@@ -209,7 +212,7 @@ def list_pairs(graph: Table, contacts: Table) -> None:
         start[tree] += start[tree - 1]
     for pair in range(pairs):
         for side in range(2):
-            tree = graph.pair_tree[pair, side]
+            tree = divided.pair_tree[pair, side]
             if tree >= 0:
-                graph.tree_pair[start[tree + 1]] = pair
+                divided.tree_pair[start[tree + 1]] = pair
                 start[tree + 1] += 1

@@ -81,9 +81,7 @@ def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
     Lists the later neighbours of every tree in the factor. Of equal degrees the first tree is
     taken. Returns where the lists end.
     """
-    order = graph.order
-    degree = graph.degree
-    ntree = graph.ntree
+    order, degree, ntree = graph.order, graph.degree, graph.ntree
     key = graph.elimination_key
     slot = graph.elimination_slot
     for i in range(first, last):
@@ -148,12 +146,12 @@ def eliminate_islands(graph: Table, islands: int) -> int:
         first = graph.island_start[k]
         last = graph.island_start[k + 1]
         entries = _eliminate(graph, first, last, entries)
-        divided = last - first >= graph.fewest_divided
+        divided = last - first >= graph.divided.fewest_trees
         if divided:
             for step in range(first, last):
                 weigh(graph, graph.order[step])
             parts = order_by_parts(graph, first, last, parts)
-        graph.island_part_start[k + 1] = parts
+        graph.divided.island_part_start[k + 1] = parts
         for step in range(first, last):
             blocks = _number_column(graph, graph.order[step], blocks)
         if divided:

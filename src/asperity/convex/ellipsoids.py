@@ -64,34 +64,34 @@ def fill_turns(
 
 
 @inlined
-def slip_square(problem: Table, i: int, alpha: float) -> float:
+def slip_square(graph: Table, iterate: Table, i: int, alpha: float) -> float:
     """‖u‖² at ``v + α Δv``, with α = 0 now."""
-    x = problem.v1[i]
-    y = problem.v2[i]
+    x = iterate.v1[i]
+    y = iterate.v2[i]
     if alpha != 0.0:
-        x += alpha * problem.dv1[i]
-        y += alpha * problem.dv2[i]
+        x += alpha * iterate.dv1[i]
+        y += alpha * iterate.dv2[i]
     square = x * x + y * y
-    if problem.graph.ellipsoids != 0:
+    if graph.ellipsoids != 0:
         for k in range(3):
-            z = problem.turn[i, k] + alpha * problem.turn_change[i, k]
+            z = iterate.turn[i, k] + alpha * iterate.turn_change[i, k]
             square += z * z
     return square
 
 
 @compiled
-def scaled_slip(problem: Table, i: int, alpha: float) -> tuple[float, float, float]:
+def scaled_slip(iterate: Table, i: int, alpha: float) -> tuple[float, float, float]:
     """‖u‖ at ``v + α Δv``, and the parts of Δu along u there and across."""
-    dx = problem.dv1[i]
-    dy = problem.dv2[i]
-    x = problem.v1[i] + alpha * dx
-    y = problem.v2[i] + alpha * dy
+    dx = iterate.dv1[i]
+    dy = iterate.dv2[i]
+    x = iterate.v1[i] + alpha * dx
+    y = iterate.v2[i] + alpha * dy
     square = x * x + y * y
     along = x * dx + y * dy
     change = dx * dx + dy * dy
     for k in range(3):
-        dz = problem.turn_change[i, k]
-        z = problem.turn[i, k] + alpha * dz
+        dz = iterate.turn_change[i, k]
+        z = iterate.turn[i, k] + alpha * dz
         square += z * z
         along += z * dz
         change += dz * dz
@@ -104,48 +104,48 @@ def scaled_slip(problem: Table, i: int, alpha: float) -> tuple[float, float, flo
 
 @compiled
 def spread_response(
-    problem: Table, i: int, slip: float, impulse: float, along: float, across: float, normal: float
+    iterate: Table, i: int, slip: float, impulse: float, along: float, across: float, normal: float
 ) -> None:
     """Fill an ellipsoidal contact's impulses and curvatures from those in the plane of its slip."""
     inverse = 1.0 / slip if slip > 0.0 else 0.0
-    u = problem.slip_direction[i]
-    u[0] = problem.v1[i] * inverse
-    u[1] = problem.v2[i] * inverse
-    problem.g1[i] = impulse * u[0]
-    problem.g2[i] = impulse * u[1]
+    u = iterate.slip_direction[i]
+    u[0] = iterate.v1[i] * inverse
+    u[1] = iterate.v2[i] * inverse
+    iterate.g1[i] = impulse * u[0]
+    iterate.g2[i] = impulse * u[1]
     for k in range(3):
-        u[2 + k] = problem.turn[i, k] * inverse
-        problem.turn_impulse[i, k] = impulse * u[2 + k]
+        u[2 + k] = iterate.turn[i, k] * inverse
+        iterate.turn_impulse[i, k] = impulse * u[2 + k]
     more = along - across
-    problem.slip_curvature[i, 0] = across
-    problem.slip_curvature[i, 1] = more
-    problem.slip_curvature[i, 2] = normal
-    problem.h11[i] = across + more * u[0] * u[0]
-    problem.h12[i] = more * u[0] * u[1]
-    problem.h22[i] = across + more * u[1] * u[1]
-    problem.h1n[i] = normal * u[0]
-    problem.h2n[i] = normal * u[1]
+    iterate.slip_curvature[i, 0] = across
+    iterate.slip_curvature[i, 1] = more
+    iterate.slip_curvature[i, 2] = normal
+    iterate.h11[i] = across + more * u[0] * u[0]
+    iterate.h12[i] = more * u[0] * u[1]
+    iterate.h22[i] = across + more * u[1] * u[1]
+    iterate.h1n[i] = normal * u[0]
+    iterate.h2n[i] = normal * u[1]
 
 
 @compiled
-def move_turns(problem: Table, first: int, last: int, alpha: float) -> None:
+def move_turns(iterate: Table, first: int, last: int, alpha: float) -> None:
     """Let the turning follow a step α along the prepared direction."""
     for i in range(first, last):
         for k in range(3):
-            problem.turn[i, k] += alpha * problem.turn_change[i, k]
+            iterate.turn[i, k] += alpha * iterate.turn_change[i, k]
 
 
 @compiled
 def turn_impulse_in_world(
-    problem: Table, contacts: Table, i: int, sign: float
+    graph: Table, iterate: Table, contacts: Table, i: int, sign: float
 ) -> tuple[float, float, float]:
     """The impulse of torsion and rolling on B in world axes [N m s], times a sign."""
-    c = problem.graph.contact[i]
+    c = graph.contact[i]
     frame = contacts.frame
     scale = contacts.slip_scale
-    r = sign * scale[c, 1] * problem.turn_impulse[i, 0]
-    s = sign * scale[c, 2] * problem.turn_impulse[i, 1]
-    t = sign * scale[c, 3] * problem.turn_impulse[i, 2]
+    r = sign * scale[c, 1] * iterate.turn_impulse[i, 0]
+    s = sign * scale[c, 2] * iterate.turn_impulse[i, 1]
+    t = sign * scale[c, 3] * iterate.turn_impulse[i, 2]
     return (
         frame[c, 0] * r + frame[c, 3] * s + frame[c, 6] * t,
         frame[c, 1] * r + frame[c, 4] * s + frame[c, 7] * t,
@@ -154,10 +154,11 @@ def turn_impulse_in_world(
 
 
 @compiled
-def add_turn_impulse(problem: Table, contacts: Table, i: int, out: np.ndarray, sign: float) -> None:
+def add_turn_impulse(
+    graph: Table, iterate: Table, contacts: Table, i: int, out: np.ndarray, sign: float
+) -> None:
     """Add the impulse of torsion and rolling to the forces on both sides."""
-    graph = problem.graph
-    x, y, z = turn_impulse_in_world(problem, contacts, i, sign)
+    x, y, z = turn_impulse_in_world(graph, iterate, contacts, i, sign)
     if graph.base_b[i] >= 0:
         base = graph.base_b[i]
         out[base] += x
@@ -195,12 +196,12 @@ def contact_row(contacts: Table, c: int, arm: np.ndarray, k: int) -> Six:
 
 
 @compiled
-def slip_row(problem: Table, contacts: Table, i: int, arm: np.ndarray) -> Six:
+def slip_row(graph: Table, iterate: Table, contacts: Table, i: int, arm: np.ndarray) -> Six:
     """The row of a side's Jacobian along the slip, Σ û_k e_k."""
-    c = problem.graph.contact[i]
+    c = graph.contact[i]
     s = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     for k in range(5):
-        u = problem.slip_direction[i, k]
+        u = iterate.slip_direction[i, k]
         e = contact_row(contacts, c, arm, k)
         s = (
             s[0] + u * e[0],
@@ -253,11 +254,11 @@ def _add_product(
 
 @compiled
 def ellipsoid_hessian(
-    problem: Table, contacts: Table, i: int, arm: np.ndarray
+    graph: Table, iterate: Table, contacts: Table, i: int, arm: np.ndarray
 ) -> tuple[Six, Nine, Six]:
     """`asperity.convex.spatial_hessian.spatial_hessian` of an ellipsoidal contact: (G, Q, P)."""
-    c = problem.graph.contact[i]
-    across = problem.slip_curvature[i, 0]
+    c = graph.contact[i]
+    across = iterate.slip_curvature[i, 0]
     h = (
         (0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
         (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0),
@@ -266,8 +267,8 @@ def ellipsoid_hessian(
     for k in range(5):
         e = contact_row(contacts, c, arm, k)
         h = _add_product(h, across, e, e)
-    s = slip_row(problem, contacts, i, arm)
+    s = slip_row(graph, iterate, contacts, i, arm)
     n = contact_row(contacts, c, arm, 5)
-    h = _add_product(h, problem.slip_curvature[i, 1], s, s)
-    h = _add_product(h, 2.0 * problem.slip_curvature[i, 2], s, n)
-    return _add_product(h, problem.hnn[i], n, n)
+    h = _add_product(h, iterate.slip_curvature[i, 1], s, s)
+    h = _add_product(h, 2.0 * iterate.slip_curvature[i, 2], s, n)
+    return _add_product(h, iterate.hnn[i], n, n)

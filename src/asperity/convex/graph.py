@@ -82,16 +82,16 @@ def _symbolic(problem: Table, contacts: Table, rows: Table, islands: int) -> int
             couple(graph, a, b)
     for row in range(rows.count):
         couple(graph, rows.tree[row, 0], rows.tree[row, 1])
-    if graph.bonds > 0:
-        call_pp_status(problem.prepare_order, problem, contacts)
+    if graph.bonds.count > 0:
+        call_pp_status(problem.entries.prepare_order, problem, contacts)
     for tree in range(ntree):
         graph.order[tree] = tree
     _list_islands(graph, islands)
     for tree in range(ntree):
         graph.order[tree] = graph.island_tree[tree]
     size = eliminate_islands(graph, islands)
-    if graph.bonds > 0:
-        size = call_pp_status(problem.list_panels, problem, islands)
+    if graph.bonds.count > 0:
+        size = call_pp_status(problem.entries.list_panels, problem, islands)
     return size
 
 
@@ -183,7 +183,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     ``COUPLING_TOO_SMALL`` (the needed size is in ``coupling_size``; grow and call again).
     """
     graph = problem.graph
-    ntree = graph.ntree
+    bonds, ntree = graph.bonds, graph.ntree
     if ntree == 1 and graph.components == 1:
         _list_all(graph, contacts, rows)
         return OK
@@ -194,8 +194,8 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     nrow = rows.count
 
     for tree in range(ntree):
-        parent[tree] = graph.bond_root[tree]
-    components = graph.bond_groups
+        parent[tree] = bonds.root[tree]
+    components = bonds.groups
     known = True
     for contact in range(ncontact):
         if _is_next(link, contact):
@@ -215,19 +215,19 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
 
     islands = _number_islands(graph, parent)
     status = OK
-    if graph.bonds > 0:
-        known = known and call_pp_status(problem.couple_points, problem, contacts) == 1
+    if bonds.count > 0:
+        known = known and call_pp_status(problem.entries.couple_points, problem, contacts) == 1
     if not known or components != graph.components:
         graph.coupling_size = _symbolic(problem, contacts, rows, islands)
         graph.components = components
         status = PATTERN_CHANGED
-    if graph.coupling_size > problem.coupling.size:
+    if graph.coupling_size > problem.hessian.coupling.size:
         graph.components = -1  # come back here after the memory has grown
         return COUPLING_TOO_SMALL
 
     _list_islands(graph, islands)
-    if graph.bonds > 0:
-        call_ppp_status(problem.touch_panels, problem, contacts, rows)
+    if bonds.count > 0:
+        call_ppp_status(problem.entries.touch_panels, problem, contacts, rows)
     graph.islands = islands
     island = parent[ntree : 2 * ntree]
     fill_chains(graph, contacts, rows)

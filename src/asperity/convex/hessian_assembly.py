@@ -112,7 +112,8 @@ def subtract_spatial(
 
 @inlined
 def add_own(
-    problem: Table,
+    graph: Table,
+    hessian: Table,
     contacts: Table,
     link: int,
     p: tuple[float, float, float, float, float, float],
@@ -120,12 +121,11 @@ def add_own(
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add a Hessian (P, Q; Qᵀ, G) to what one link's tree has of its own contacts."""
-    graph = problem.graph
     tree = contacts.link_tree[link]
     if graph.tree_spatial[tree]:
-        add_lower(problem.factor, graph.block_start[tree], p, q, g)
+        add_lower(hessian.factor, graph.block_start[tree], p, q, g)
         return
-    gather_hessian(problem, link, p, q, g)
+    gather_hessian(graph.paths, hessian, link, p, q, g)
 
 
 @inlined
@@ -143,10 +143,9 @@ def _add_cross(
 
     Links of one articulated tree are `_add_within`'s.
     """
-    scratch = problem.scratch
-    graph = problem.graph
-    factor = problem.factor
-    coupling = problem.coupling
+    scratch, graph = problem.scratch, problem.graph
+    factor = problem.hessian.factor
+    coupling = problem.hessian.coupling
     tree_a = contacts.link_tree[a]
     tree_b = contacts.link_tree[b]
     if tree_a == tree_b and graph.tree_spatial[tree_a]:
@@ -206,16 +205,17 @@ def add_pair(
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
+    graph, hessian = problem.graph, problem.hessian
     if a < 0 or b < 0:
-        add_own(problem, contacts, max(a, b), p, q, g)
+        add_own(graph, hessian, contacts, max(a, b), p, q, g)
         return
     tree = contacts.link_tree[a]
-    if tree == contacts.link_tree[b] and not problem.graph.tree_spatial[tree]:
+    if tree == contacts.link_tree[b] and not graph.tree_spatial[tree]:
         add_within(problem, contacts, a, b, p, q, g)
         return
     q_b, between, p_b = other_side(d, g, q, p)
-    add_own(problem, contacts, a, p, q, g)
-    add_own(problem, contacts, b, p_b, q_b, g)
+    add_own(graph, hessian, contacts, a, p, q, g)
+    add_own(graph, hessian, contacts, b, p_b, q_b, g)
     _add_cross(problem, contacts, a, b, between, q, q_b, g)
 
 
@@ -229,7 +229,7 @@ def between_arms(contacts: Table, c: int) -> tuple[float, float, float]:
 
 @inlined
 def sum_of_contacts(
-    problem: Table, contacts: Table, begin: int, end: int, about_a: bool
+    graph: Table, law: Table, iterate: Table, contacts: Table, begin: int, end: int, about_a: bool
 ) -> tuple[
     bool,
     tuple[float, float, float, float, float, float],
@@ -240,14 +240,14 @@ def sum_of_contacts(
 
     The first number tells whether any of them has a Hessian.
     """
-    coupled = problem.law.coupled == 1
+    coupled = law.coupled == 1
     curvature = (
-        problem.h11,
-        problem.h12,
-        problem.h22,
-        problem.h1n,
-        problem.h2n,
-        problem.hnn,
+        iterate.h11,
+        iterate.h12,
+        iterate.h22,
+        iterate.h1n,
+        iterate.h2n,
+        iterate.hnn,
     )
     arm = contacts.arm_a if about_a else contacts.arm_b
     g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
@@ -255,11 +255,11 @@ def sum_of_contacts(
     q = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     active = False
     for i in range(begin, end):
-        if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+        if iterate.hnn[i] != 0.0 or iterate.h11[i] != 0.0 or iterate.h22[i] != 0.0:
             active = True
-            c = problem.graph.contact[i]
-            if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
-                one = ellipsoid_hessian(problem, contacts, i, arm)
+            c = graph.contact[i]
+            if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+                one = ellipsoid_hessian(graph, iterate, contacts, i, arm)
             else:
                 one = spatial_hessian(c, i, contacts.frame, arm, curvature, coupled)
             g = add_symmetric(g, one[0])
@@ -284,7 +284,9 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
             if link[other, 0] != a or link[other, 1] != b:
                 break
             end += 1
-        active, p, q, g = sum_of_contacts(problem, contacts, begin, end, a >= 0)
+        active, p, q, g = sum_of_contacts(
+            graph, problem.law, problem.iterate, contacts, begin, end, a >= 0
+        )
         if active:
             add_pair(problem, contacts, a, b, between_arms(contacts, c), p, q, g)
         begin = end
@@ -294,30 +296,33 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
 def end_paths(problem: Table, contacts: Table) -> None:
     """Add what `add_contacts` has left on the joints of the island's articulated trees."""
     graph = problem.graph
-    island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+    island = graph.component[graph.ntree + graph.island_tree[problem.at_hand.first_tree]]
     add_paths(
-        problem,
+        graph,
+        problem.hessian,
+        problem.scratch,
         contacts,
-        graph.island_path_start[island],
-        graph.island_path_start[island + 1],
+        graph.paths.island_start[island],
+        graph.paths.island_start[island + 1],
     )
 
 
 @compiled
-def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
-    graph = problem.graph
+def add_rows(
+    graph: Table, iterate: Table, hessian: Table, rows: Table, first: int, last: int
+) -> None:
     start = rows.start
     dof = rows.dof
     jacobian = rows.jacobian
     for i in range(first, last):
-        g = problem.row_curvature[i]
+        g = iterate.row_curvature[i]
         if g == 0.0:
             continue
         alone = graph.row_entry[i]
         if alone >= 0:
             t = graph.dof_tree[dof[alone]]
             diagonal = (graph.tree_size[t] + 1) * (dof[alone] - graph.tree_start[t])
-            problem.factor[graph.block_start[t] + diagonal] += g * jacobian[alone] ** 2
+            hessian.factor[graph.block_start[t] + diagonal] += g * jacobian[alone] ** 2
             continue
         r = graph.row[i]
         for part in range(2):
@@ -331,7 +336,7 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
                 value = g * jacobian[e]
                 # Dofs ascend within a part: the lower triangle.
                 for f in range(start[r, part], e + 1):
-                    problem.factor[row + dof[f]] += value * jacobian[f]
+                    hessian.factor[row + dof[f]] += value * jacobian[f]
         t = rows.tree[r, 0]
         s = rows.tree[r, 1]
         if s < 0:
@@ -344,9 +349,9 @@ def add_rows(problem: Table, rows: Table, first: int, last: int) -> None:
                 p = dof[e] - graph.tree_start[t]
                 q = dof[f] - graph.tree_start[s]
                 if t_first:
-                    problem.coupling[at + p * graph.tree_size[s] + q] += value
+                    hessian.coupling[at + p * graph.tree_size[s] + q] += value
                 else:
-                    problem.coupling[at + q * graph.tree_size[t] + p] += value
+                    hessian.coupling[at + q * graph.tree_size[t] + p] += value
 
 
 @inlined
@@ -361,34 +366,32 @@ def clear_column(graph: Table, tree: int, coupling: np.ndarray) -> None:
 
 
 @inlined
-def clear_couplings(problem: Table, coupling: np.ndarray) -> None:
+def clear_couplings(graph: Table, at_hand: Table, coupling: np.ndarray) -> None:
     """Set the couplings of the island to 0, in an array of the problem's structure."""
-    graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         clear_column(graph, graph.island_tree[index], coupling)
 
 
 @compiled
 def begin_blocks(problem: Table) -> None:
     """Fill the island's diagonal blocks with A, whole, and its couplings with 0."""
-    graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    at_hand, graph = problem.at_hand, problem.graph
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
         block = graph.block_start[tree]
         for k in range(block, block + graph.tree_size[tree] * graph.tree_size[tree]):
-            problem.factor[k] = problem.matrix[k]
-    clear_couplings(problem, problem.coupling)
+            problem.hessian.factor[k] = problem.smooth.matrix[k]
+    clear_couplings(graph, at_hand, problem.hessian.coupling)
 
 
 @inlined
-def begin_tree(problem: Table, tree: int) -> None:
+def begin_tree(graph: Table, smooth: Table, hessian: Table, tree: int) -> None:
     """Fill what the factor of a tree's block has with A: its lower triangle."""
-    graph = problem.graph
     if not graph.tree_spatial[tree]:
-        copy_chains(problem, problem.matrix, tree)
+        copy_chains(graph, hessian, smooth.matrix, tree)
         return
     at = 8 * graph.block_start[tree]
-    copy_row(problem.factor.ctypes.data + at, problem.matrix.ctypes.data + at, 36)
+    copy_row(hessian.factor.ctypes.data + at, smooth.matrix.ctypes.data + at, 36)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -397,12 +400,13 @@ def assemble(problem: Table, contacts: Table, rows: Table) -> int:
 
     Returns what `asperity.convex.block_cholesky.factorize` is to know of them.
     """
-    if problem.last_part > problem.first_part:
-        return call_ppp_status(problem.assemble_divided, problem, contacts, rows)
-    for index in range(problem.first_tree, problem.last_tree):
-        begin_tree(problem, problem.graph.island_tree[index])
-    clear_couplings(problem, problem.coupling)
-    add_contacts(problem, contacts, problem.first_contact, problem.last_contact)
+    graph, hessian, at_hand = problem.graph, problem.hessian, problem.at_hand
+    if at_hand.last_part > at_hand.first_part:
+        return call_ppp_status(problem.entries.assemble_divided, problem, contacts, rows)
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        begin_tree(graph, problem.smooth, hessian, graph.island_tree[index])
+    clear_couplings(graph, at_hand, hessian.coupling)
+    add_contacts(problem, contacts, at_hand.first_contact, at_hand.last_contact)
     end_paths(problem, contacts)
-    add_rows(problem, rows, problem.first_row, problem.last_row)
+    add_rows(graph, problem.iterate, hessian, rows, at_hand.first_row, at_hand.last_row)
     return ASSEMBLED

@@ -75,154 +75,170 @@ def solve_islands(
     ``solve_island`` replaces the guess in the island's part of ``velocity`` by the solution, and
     counts ``iterations``.
     """
-    whole = problem.last_island == 0
-    first = 0 if whole else problem.first_island
-    last = problem.graph.islands if whole else problem.last_island
+    graph, at_hand, counts = problem.graph, problem.at_hand, problem.counts
+    whole = at_hand.last_island == 0
+    first = 0 if whole else at_hand.first_island
+    last = graph.islands if whole else at_hand.last_island
     worst = CONVERGED
     longest = 0
     for k in range(first, last):
-        choose_island(problem, k)
-        if problem.guess_is_known == 0:
-            _guess_contact_velocities(problem, contacts, k)
-        before = problem.iterations
+        choose_island(graph, at_hand, problem.newton, k)
+        if problem.guess.is_known == 0:
+            _guess_contact_velocities(graph, problem.iterate, contacts, k)
+        before = counts.iterations
         worst = max(worst, solve_island(problem, contacts, rows))
-        longest = max(longest, problem.iterations - before)
+        longest = max(longest, counts.iterations - before)
     if whole:
-        problem.solves += 1
-        problem.longest_iterations += longest
+        counts.solves += 1
+        counts.longest_iterations += longest
     else:
-        problem.part_longest = max(problem.part_longest, longest)
+        at_hand.part_longest = max(at_hand.part_longest, longest)
     return worst
 
 
 @compiled
-def _guess_contact_velocities(problem: Table, contacts: Table, k: int) -> None:
+def _guess_contact_velocities(graph: Table, iterate: Table, contacts: Table, k: int) -> None:
     """Fill the velocities of an island's contacts for the guess in ``velocity``."""
-    graph = problem.graph
     first = graph.island_contact_start[k]
     last = graph.island_contact_start[k + 1]
     if first == last:
         return
-    spread_velocities(problem, contacts, k, k + 1, problem.velocity)
+    spread_velocities(graph, iterate, contacts, k, k + 1, iterate.velocity)
     contact_velocities(
         graph,
         contacts,
         first,
         last,
-        problem.velocity,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-        problem.turn,
+        iterate.velocity,
+        iterate.v1,
+        iterate.v2,
+        iterate.vn,
+        iterate.turn,
     )
-    add_surface_velocities(problem, contacts, first, last)
+    add_surface_velocities(graph, iterate, contacts, first, last)
 
 
 @compiled
-def guess_velocities(problem: Table, contacts: Table) -> None:
+def guess_velocities(graph: Table, iterate: Table, contacts: Table) -> None:
     """Fill the velocities of all contacts for the guess in ``velocity``."""
-    for k in range(problem.graph.islands):
-        _guess_contact_velocities(problem, contacts, k)
+    for k in range(graph.islands):
+        _guess_contact_velocities(graph, iterate, contacts, k)
 
 
 @compiled
 def begin_island(problem: Table, rows: Table) -> None:
     """Fill A v and the velocities of rows for the guess."""
-    problem.followed = 0
-    multiply(problem, problem.first_tree, problem.last_tree, problem.velocity, problem.product)
-    if problem.graph.bonds > 0:
-        call_pp_status(problem.multiply_bonds, problem, OF_VELOCITY)
-    if problem.guess_is_known == 0:
+    graph, iterate, at_hand = problem.graph, problem.iterate, problem.at_hand
+    problem.newton.followed = 0
+    multiply(
+        graph,
+        problem.smooth,
+        at_hand.first_tree,
+        at_hand.last_tree,
+        iterate.velocity,
+        iterate.product,
+    )
+    if graph.bonds.count > 0:
+        call_pp_status(problem.entries.multiply_bonds, problem, OF_VELOCITY)
+    if problem.guess.is_known == 0:
         row_velocities(
-            problem.graph,
+            graph,
             rows,
-            problem.first_row,
-            problem.last_row,
-            problem.velocity,
-            problem.row_u,
+            at_hand.first_row,
+            at_hand.last_row,
+            iterate.velocity,
+            iterate.row_u,
         )
 
 
 @compiled
 def follow_forces(problem: Table) -> bool:
     """Let forces in r that depend on the velocity be those of the iterate; True if that matters."""
-    if problem.follow_forces == 0:
+    entries = problem.entries
+    if entries.follow_forces == 0:
         return False
-    return call_pp_status(problem.follow_forces, problem.follower, problem) != 0
+    return call_pp_status(entries.follow_forces, entries.follower, problem) != 0
 
 
 @compiled
-def give_up(problem: Table, residual: float) -> int:
+def give_up(counts: Table, residual: float) -> int:
     """Record the residual, in units of the norm's scale, at which an island's solve has ended."""
-    problem.worst_residual = max(problem.worst_residual, residual)
+    counts.worst_residual = max(counts.worst_residual, residual)
     return NOT_CONVERGED
 
 
 @compiled
-def choose_island(problem: Table, k: int) -> None:
+def choose_island(graph: Table, at_hand: Table, newton: Table, k: int) -> None:
     """Make island ``k`` of the graph the one at hand."""
-    graph = problem.graph
-    problem.first_tree = graph.island_start[k]
-    problem.last_tree = graph.island_start[k + 1]
-    problem.first_contact = graph.island_contact_start[k]
-    problem.last_contact = graph.island_contact_start[k + 1]
-    problem.first_row = graph.island_row_start[k]
-    problem.last_row = graph.island_row_start[k + 1]
-    problem.begun = 0
-    problem.first_part = graph.island_part_start[k]
-    problem.last_part = graph.island_part_start[k + 1]
-    problem.first_chunk = graph.island_chunk_start[k]
-    problem.last_chunk = graph.island_chunk_start[k + 1]
+    divided = graph.divided
+    at_hand.first_tree = graph.island_start[k]
+    at_hand.last_tree = graph.island_start[k + 1]
+    at_hand.first_contact = graph.island_contact_start[k]
+    at_hand.last_contact = graph.island_contact_start[k + 1]
+    at_hand.first_row = graph.island_row_start[k]
+    at_hand.last_row = graph.island_row_start[k + 1]
+    newton.begun = 0
+    at_hand.first_part = divided.island_part_start[k]
+    at_hand.last_part = divided.island_part_start[k + 1]
+    at_hand.first_chunk = divided.island_chunk_start[k]
+    at_hand.last_chunk = divided.island_chunk_start[k + 1]
 
 
 @inlined
-def scaled_norm(problem: Table, first: int, last: int, vector: np.ndarray) -> float:
+def scaled_norm(graph: Table, smooth: Table, first: int, last: int, vector: np.ndarray) -> float:
     """‖D vector‖ over an island."""
-    graph = problem.graph
     total = 0.0
     for index in range(first, last):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            total += vector[i] * vector[i] * problem.mass_inverse_diagonal[i]
+            total += vector[i] * vector[i] * smooth.mass_inverse_diagonal[i]
     return np.sqrt(total)
 
 
 @compiled
-def momentum_scale(problem: Table, first: int, last: int) -> float:
+def momentum_scale(graph: Table, smooth: Table, iterate: Table, first: int, last: int) -> float:
     """max(‖D p‖, ‖D j‖) with j = p − r − ∇ℓ."""
-    graph = problem.graph
     momentum = 0.0
     impulse = 0.0
     for index in range(first, last):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            j = problem.product[i] - problem.rhs[i] - problem.gradient[i]
-            momentum += problem.product[i] * problem.product[i] * problem.mass_inverse_diagonal[i]
-            impulse += j * j * problem.mass_inverse_diagonal[i]
+            j = iterate.product[i] - smooth.rhs[i] - iterate.gradient[i]
+            momentum += iterate.product[i] * iterate.product[i] * smooth.mass_inverse_diagonal[i]
+            impulse += j * j * smooth.mass_inverse_diagonal[i]
     return np.sqrt(max(momentum, impulse))
 
 
 @inlined
 def gradient_norm(problem: Table) -> float:
     """‖D g‖ of the island's gradient."""
-    if problem.begun == 1:
-        return np.sqrt(block_sum(problem, 4))
-    return scaled_norm(problem, problem.first_tree, problem.last_tree, problem.gradient)
+    at_hand = problem.at_hand
+    if problem.newton.begun == 1:
+        return np.sqrt(block_sum(problem.division, at_hand, 4))
+    return scaled_norm(
+        problem.graph,
+        problem.smooth,
+        at_hand.first_tree,
+        at_hand.last_tree,
+        problem.iterate.gradient,
+    )
 
 
 @compiled
 def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the matrix of the present curvatures; False if that fails."""
-    filled = call_ppp_status(problem.assemble, problem, contacts, rows)
-    if call_pp_status(problem.factorize, problem, filled) == 0:
+    filled = call_ppp_status(problem.entries.assemble, problem, contacts, rows)
+    if call_pp_status(problem.entries.factorize, problem, filled) == 0:
         return False
-    problem.factorizations += 1
+    problem.counts.factorizations += 1
     return True
 
 
 @compiled
 def island_velocities(
-    problem: Table,
+    graph: Table,
+    iterate: Table,
+    at_hand: Table,
     contacts: Table,
     rows: Table,
     vector: np.ndarray,
@@ -230,22 +246,21 @@ def island_velocities(
     row_out: np.ndarray,
 ) -> None:
     """Fill the velocities of contacts (without surface velocity) and rows along a vector."""
-    graph = problem.graph
-    if problem.last_contact > problem.first_contact:
-        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
-        spread_velocities(problem, contacts, island, island + 1, vector)
+    if at_hand.last_contact > at_hand.first_contact:
+        island = graph.component[graph.ntree + graph.island_tree[at_hand.first_tree]]
+        spread_velocities(graph, iterate, contacts, island, island + 1, vector)
     contact_velocities(
         graph,
         contacts,
-        problem.first_contact,
-        problem.last_contact,
+        at_hand.first_contact,
+        at_hand.last_contact,
         vector,
         out[0],
         out[1],
         out[2],
         out[3],
     )
-    row_velocities(graph, rows, problem.first_row, problem.last_row, vector, row_out)
+    row_velocities(graph, rows, at_hand.first_row, at_hand.last_row, vector, row_out)
 
 
 @compiled
@@ -255,10 +270,10 @@ def settle(problem: Table, contacts: Table) -> bool:
     A solve in which they have changed too often goes on with those that it has.
     """
     options = problem.options
-    if problem.law.settle_contacts == 0 or problem.changes > options.most_changes:
+    if problem.law.settle_contacts == 0 or problem.newton.changes > options.most_changes:
         return True
     if settle_island(problem, contacts, options.settle_tolerance, False):
-        problem.changes += 1
+        problem.newton.changes += 1
         return False
     return True
 
@@ -269,19 +284,22 @@ def settle_island(problem: Table, contacts: Table, tolerance: float, ahead: bool
 
     These are the present velocities, or those at the end of the prepared direction.
     """
-    first = problem.first_contact
-    last = problem.last_contact
-    if not is_divided(problem):
+    division, at_hand, newton = problem.division, problem.at_hand, problem.newton
+    first = at_hand.first_contact
+    last = at_hand.last_contact
+    if not is_divided(at_hand):
         measure_disagreement(problem, contacts, first, last, ahead)
-        if numbers_agree(problem, problem.bounds_square, problem.changes_square, tolerance):
+        if numbers_agree(newton, newton.bounds_square, newton.changes_square, tolerance):
             return False
         change_numbers(problem, contacts, first, last, ahead)
         return True
-    chunks = problem.last_chunk - problem.first_chunk
-    problem.phase_contacts = contacts.address
-    problem.phase_share = 1.0 if ahead else 0.0
+    chunks = at_hand.last_chunk - at_hand.first_chunk
+    division.phase_contacts = contacts.address
+    division.phase_share = 1.0 if ahead else 0.0
     share_phase(problem, DISAGREEMENT, chunks)
-    if numbers_agree(problem, chunk_sum(problem, 4), chunk_sum(problem, 5), tolerance):
+    if numbers_agree(
+        newton, chunk_sum(division, at_hand, 4), chunk_sum(division, at_hand, 5), tolerance
+    ):
         return False
     share_phase(problem, SETTLE, chunks)
     return True
@@ -290,44 +308,47 @@ def settle_island(problem: Table, contacts: Table, tolerance: float, ahead: bool
 @inlined
 def island_impulses(problem: Table) -> float:
     """Fill the island's impulses and curvatures; return the cost of its potentials."""
-    if is_divided(problem):
-        share_phase(problem, EVALUATE, problem.last_chunk - problem.first_chunk)
-        cost = chunk_sum(problem, 0)
+    at_hand = problem.at_hand
+    if is_divided(at_hand):
+        share_phase(problem, EVALUATE, at_hand.last_chunk - at_hand.first_chunk)
+        cost = chunk_sum(problem.division, at_hand, 0)
     else:
-        cost = evaluate_contacts(problem, problem.first_contact, problem.last_contact)
-    return cost + evaluate_rows(problem, problem.first_row, problem.last_row)
+        cost = evaluate_contacts(problem, at_hand.first_contact, at_hand.last_contact)
+    return cost + evaluate_rows(problem.law, problem.iterate, at_hand.first_row, at_hand.last_row)
 
 
 @compiled
 def island_estimates(problem: Table, alpha: float) -> None:
     """Let the law's estimates follow the prepared direction, of which α has been taken."""
-    if is_divided(problem):
+    at_hand = problem.at_hand
+    if is_divided(at_hand):
         # They have, with the step.
         return
-    update_estimates(problem, problem.first_contact, problem.last_contact, alpha)
+    update_estimates(problem, at_hand.first_contact, at_hand.last_contact, alpha)
 
 
 @compiled
 def island_gradient(problem: Table, contacts: Table, rows: Table) -> float:
     """Fill the island's impulses, curvatures and gradient; return the cost of its potentials."""
-    graph = problem.graph
-    problem.begun = 0
-    problem.phase_contacts = contacts.address
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    problem.newton.begun = 0
+    problem.division.phase_contacts = contacts.address
     cost = island_impulses(problem)
-    if is_divided(problem):
+    if is_divided(at_hand):
         _divided_gradient(problem, contacts, rows)
         return cost
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            problem.gradient[i] = problem.product[i] - problem.rhs[i]
+            iterate.gradient[i] = iterate.product[i] - problem.smooth.rhs[i]
     add_impulses(
-        problem,
+        graph,
+        iterate,
         contacts,
         rows,
-        (problem.first_contact, problem.last_contact),
-        (problem.first_row, problem.last_row),
-        problem.gradient,
+        (at_hand.first_contact, at_hand.last_contact),
+        (at_hand.first_row, at_hand.last_row),
+        iterate.gradient,
         -1.0,
     )
     return cost
@@ -339,20 +360,21 @@ def _divided_gradient(problem: Table, contacts: Table, rows: Table) -> None:
 
     Impulses between free bodies are added by them, all others at the end.
     """
-    graph = problem.graph
-    out = problem.gradient
-    share_phase(problem, GRADIENT, tree_blocks(problem))
-    if only_pairs(problem):
-        problem.begun = 1
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    divided = graph.divided
+    out = iterate.gradient
+    share_phase(problem, GRADIENT, tree_blocks(at_hand))
+    if only_pairs(graph, at_hand):
+        problem.newton.begun = 1
         return
-    if problem.last_chunk > problem.first_chunk:
-        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
+    if at_hand.last_chunk > at_hand.first_chunk:
+        island = graph.component[graph.ntree + graph.island_tree[at_hand.first_tree]]
         clear_links(graph, island, island + 1, out)
-        first = graph.chunk_pair[problem.first_chunk, 0]
-        for pair in range(first, graph.chunk_pair[problem.last_chunk - 1, 1]):
-            if graph.pair_tree[pair, 0] == NOT_FREE:
-                begin = graph.pair_contact[pair, 0]
-                end = graph.pair_contact[pair, 1]
-                add_contact_impulses(problem, contacts, begin, end, out, -1.0)
-        gather_forces(problem, contacts, island, island + 1, out)
-    add_row_impulses(problem, rows, problem.first_row, problem.last_row, out, -1.0)
+        first = divided.chunk_pair[at_hand.first_chunk, 0]
+        for pair in range(first, divided.chunk_pair[at_hand.last_chunk - 1, 1]):
+            if divided.pair_tree[pair, 0] == NOT_FREE:
+                begin = divided.pair_contact[pair, 0]
+                end = divided.pair_contact[pair, 1]
+                add_contact_impulses(graph, iterate, contacts, begin, end, out, -1.0)
+        gather_forces(graph, iterate, contacts, island, island + 1, out)
+    add_row_impulses(graph, iterate, rows, at_hand.first_row, at_hand.last_row, out, -1.0)

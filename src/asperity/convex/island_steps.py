@@ -38,107 +38,116 @@ __all__ = [
 @compiled
 def newton_direction(problem: Table) -> None:
     """Solve for the Newton direction."""
-    if problem.begun == 0:
-        begin_direction(problem)
-    problem.begun = 0
-    call_pp_status(problem.solve_factors, problem, 0)
+    if problem.newton.begun == 0:
+        begin_direction(problem.graph, problem.iterate, problem.at_hand)
+    problem.newton.begun = 0
+    call_pp_status(problem.entries.solve_factors, problem, 0)
 
 
 @inlined
-def begin_direction(problem: Table) -> None:
+def begin_direction(graph: Table, iterate: Table, at_hand: Table) -> None:
     """Fill ``direction`` with −g."""
-    graph = problem.graph
     listed = graph.island_tree
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         start = graph.tree_start[listed[index]]
         for i in range(start, start + graph.tree_size[listed[index]]):
-            problem.direction[i] = -problem.gradient[i]
+            iterate.direction[i] = -iterate.gradient[i]
 
 
 @inlined
 def direction_size(problem: Table) -> tuple[float, float]:
     """g·p and ‖D⁻¹ p‖ of the direction p, which is prepared if the island is divided."""
-    graph = problem.graph
-    if is_divided(problem):
-        return block_sum(problem, 0), np.sqrt(block_sum(problem, 1))
-    first = problem.first_tree
-    last = problem.last_tree
+    at_hand, graph = problem.at_hand, problem.graph
+    if is_divided(at_hand):
+        return block_sum(problem.division, at_hand, 0), np.sqrt(
+            block_sum(problem.division, at_hand, 1)
+        )
+    first = at_hand.first_tree
+    last = at_hand.last_tree
     listed = graph.island_tree
-    direction = problem.direction
+    direction = problem.iterate.direction
     slope = 0.0
     norm = 0.0
     for index in range(first, last):
         start = graph.tree_start[listed[index]]
         for i in range(start, start + graph.tree_size[listed[index]]):
-            slope += problem.gradient[i] * direction[i]
-            norm += problem.mass_diagonal[i] * direction[i] * direction[i]
+            slope += problem.iterate.gradient[i] * direction[i]
+            norm += problem.smooth.mass_diagonal[i] * direction[i] * direction[i]
     return slope, np.sqrt(norm)
 
 
 @compiled
 def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill A p and the changes of contact and row velocities along ``direction``."""
-    graph = problem.graph
-    if is_divided(problem):
-        direction = problem.direction
-        island = graph.component[graph.ntree + graph.island_tree[problem.first_tree]]
-        spread_velocities(problem, contacts, island, island + 1, direction)
-        problem.phase_contacts = contacts.address
-        share_phase(problem, PREPARE, _chunks_and_blocks(problem))
-        first = problem.first_row
-        row_velocities(graph, rows, first, problem.last_row, direction, problem.row_du)
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    if is_divided(at_hand):
+        direction = iterate.direction
+        island = graph.component[graph.ntree + graph.island_tree[at_hand.first_tree]]
+        spread_velocities(graph, iterate, contacts, island, island + 1, direction)
+        problem.division.phase_contacts = contacts.address
+        share_phase(problem, PREPARE, _chunks_and_blocks(at_hand))
+        first = at_hand.first_row
+        row_velocities(graph, rows, first, at_hand.last_row, direction, iterate.row_du)
         return
     island_velocities(
-        problem,
+        graph,
+        iterate,
+        at_hand,
         contacts,
         rows,
-        problem.direction,
-        (problem.dv1, problem.dv2, problem.dvn, problem.turn_change),
-        problem.row_du,
+        iterate.direction,
+        (
+            iterate.dv1,
+            iterate.dv2,
+            iterate.dvn,
+            iterate.turn_change,
+        ),
+        iterate.row_du,
     )
     multiply(
-        problem,
-        problem.first_tree,
-        problem.last_tree,
-        problem.direction,
-        problem.direction_product,
+        graph,
+        problem.smooth,
+        at_hand.first_tree,
+        at_hand.last_tree,
+        iterate.direction,
+        iterate.direction_product,
     )
-    if graph.bonds > 0:
-        call_pp_status(problem.multiply_bonds, problem, OF_DIRECTION)
+    if graph.bonds.count > 0:
+        call_pp_status(problem.entries.multiply_bonds, problem, OF_DIRECTION)
 
 
 @compiled
-def _chunks_and_blocks(problem: Table) -> int:
-    return problem.last_chunk - problem.first_chunk + tree_blocks(problem)
+def _chunks_and_blocks(at_hand: Table) -> int:
+    return at_hand.last_chunk - at_hand.first_chunk + tree_blocks(at_hand)
 
 
 @inlined
 def take_step(problem: Table, alpha: float) -> None:
     """Go a share α of the prepared direction."""
-    graph = problem.graph
-    if is_divided(problem):
-        problem.phase_share = alpha
-        share_phase(problem, STEP, _chunks_and_blocks(problem))
-        _move_rows(problem, alpha)
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    if is_divided(at_hand):
+        problem.division.phase_share = alpha
+        share_phase(problem, STEP, _chunks_and_blocks(at_hand))
+        _move_rows(iterate, at_hand, alpha)
         return
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            problem.velocity[i] += alpha * problem.direction[i]
-            problem.product[i] += alpha * problem.direction_product[i]
-    for i in range(problem.first_contact, problem.last_contact):
-        problem.v1[i] += alpha * problem.dv1[i]
-        problem.v2[i] += alpha * problem.dv2[i]
-        problem.vn[i] += alpha * problem.dvn[i]
+            iterate.velocity[i] += alpha * iterate.direction[i]
+            iterate.product[i] += alpha * iterate.direction_product[i]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        iterate.v1[i] += alpha * iterate.dv1[i]
+        iterate.v2[i] += alpha * iterate.dv2[i]
+        iterate.vn[i] += alpha * iterate.dvn[i]
     if graph.ellipsoids != 0:
-        move_turns(problem, problem.first_contact, problem.last_contact, alpha)
-    _move_rows(problem, alpha)
+        move_turns(iterate, at_hand.first_contact, at_hand.last_contact, alpha)
+    _move_rows(iterate, at_hand, alpha)
 
 
 @compiled
-def _move_rows(problem: Table, alpha: float) -> None:
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_u[i] += alpha * problem.row_du[i]
+def _move_rows(iterate: Table, at_hand: Table, alpha: float) -> None:
+    for i in range(at_hand.first_row, at_hand.last_row):
+        iterate.row_u[i] += alpha * iterate.row_du[i]
 
 
 @compiled
@@ -148,23 +157,25 @@ def follow_direction(problem: Table, tolerance: float) -> float:
     Needs the cost of its potentials in ``search_cost`` and the slope in ``search_slope``. An exact
     search ends where the slope is that part of the first one.
     """
-    graph = problem.graph
-    direction = problem.direction
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    direction = iterate.direction
     smooth_slope = 0.0
     smooth_curvature = 0.0
-    if is_divided(problem):
-        smooth_slope = block_sum(problem, 2)
-        smooth_curvature = block_sum(problem, 3)
+    if is_divided(at_hand):
+        smooth_slope = block_sum(problem.division, at_hand, 2)
+        smooth_curvature = block_sum(problem.division, at_hand, 3)
     else:
-        for index in range(problem.first_tree, problem.last_tree):
+        for index in range(at_hand.first_tree, at_hand.last_tree):
             start = graph.tree_start[graph.island_tree[index]]
             for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-                smooth_slope += direction[i] * (problem.product[i] - problem.rhs[i])
-                smooth_curvature += direction[i] * problem.direction_product[i]
-    problem.smooth_slope = smooth_slope
-    problem.smooth_curvature = smooth_curvature
-    first = problem.first_row
-    alpha = call_pppd_double(problem.line_search, problem, first, problem.last_row, tolerance)
+                smooth_slope += direction[i] * (iterate.product[i] - problem.smooth.rhs[i])
+                smooth_curvature += direction[i] * iterate.direction_product[i]
+    problem.newton.smooth_slope = smooth_slope
+    problem.newton.smooth_curvature = smooth_curvature
+    first = at_hand.first_row
+    alpha = call_pppd_double(
+        problem.entries.line_search, problem, first, at_hand.last_row, tolerance
+    )
     if alpha != 0.0:
         take_step(problem, alpha)
     return alpha

@@ -17,6 +17,7 @@ LAW = Layout(
     update_estimates="i8",
     measure_contacts="i8",  # or 0: how far numbers are from agreement with the solution
     settle_contacts="i8",  # or 0: numbers that are to agree with the solution
+    extension="i8",  # address of the table of a law that needs one of its own, or 0
     coupled="i8",  # 1 if the law couples normal and tangential
     # per contact, sorted by island; each law says which it uses
     friction="f8[contacts]",  # coefficient μ

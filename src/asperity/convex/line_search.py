@@ -42,25 +42,29 @@ _ARMIJO_REDUCTIONS = 60
 @compiled
 def _along(problem: Table, rows: Range, alpha: float) -> tuple[float, float]:
     """First and second derivative of the island's contacts and of rows."""
-    if is_divided(problem):
-        problem.phase_share = alpha
-        share_phase(problem, ALONG, problem.last_chunk - problem.first_chunk)
-        slope_a, curvature_a = chunk_sum(problem, 1), chunk_sum(problem, 2)
+    division, at_hand = problem.division, problem.at_hand
+    if is_divided(at_hand):
+        division.phase_share = alpha
+        share_phase(problem, ALONG, at_hand.last_chunk - at_hand.first_chunk)
+        slope_a, curvature_a = chunk_sum(division, at_hand, 1), chunk_sum(division, at_hand, 2)
     else:
         slope_a, curvature_a = along_contacts(
-            problem, problem.first_contact, problem.last_contact, alpha
+            problem, at_hand.first_contact, at_hand.last_contact, alpha
         )
-    slope_b, curvature_b = along_rows(problem, rows[0], rows[1], alpha)
+    slope_b, curvature_b = along_rows(problem.law, problem.iterate, rows[0], rows[1], alpha)
     return slope_a + slope_b, curvature_a + curvature_b
 
 
 @compiled
 def _along_whole(problem: Table, rows: Range) -> tuple[float, float]:
     """`_along` at α = 1, as the preparation of a divided island's direction has left it."""
-    if not is_divided(problem):
+    at_hand = problem.at_hand
+    if not is_divided(at_hand):
         return _along(problem, rows, 1.0)
-    slope, curvature = along_rows(problem, rows[0], rows[1], 1.0)
-    return slope + chunk_sum(problem, 1), curvature + chunk_sum(problem, 2)
+    slope, curvature = along_rows(problem.law, problem.iterate, rows[0], rows[1], 1.0)
+    return slope + chunk_sum(problem.division, at_hand, 1), curvature + chunk_sum(
+        problem.division, at_hand, 2
+    )
 
 
 @compiled
@@ -83,24 +87,25 @@ def _cubic_minimum(cost_0: float, cost_1: float, slope_0: float, slope_1: float)
 @compiled
 def _cost_along(problem: Table, rows: Range, alpha: float) -> float:
     """Cost of the island's contacts and of rows at α, with the change of the quadratic part."""
-    if is_divided(problem):
-        problem.phase_share = alpha
-        share_phase(problem, COST, problem.last_chunk - problem.first_chunk)
-        cost = chunk_sum(problem, 3)
+    at_hand = problem.at_hand
+    if is_divided(at_hand):
+        problem.division.phase_share = alpha
+        share_phase(problem, COST, at_hand.last_chunk - at_hand.first_chunk)
+        cost = chunk_sum(problem.division, at_hand, 3)
     else:
-        cost = contact_cost_along(problem, problem.first_contact, problem.last_contact, alpha)
+        cost = contact_cost_along(problem, at_hand.first_contact, at_hand.last_contact, alpha)
     return (
         cost
-        + row_cost_along(problem, rows[0], rows[1], alpha)
-        + alpha * problem.smooth_slope
-        + 0.5 * alpha * alpha * problem.smooth_curvature
+        + row_cost_along(problem.law, problem.iterate, rows[0], rows[1], alpha)
+        + alpha * problem.newton.smooth_slope
+        + 0.5 * alpha * alpha * problem.newton.smooth_curvature
     )
 
 
 @compiled
 def _backtrack(problem: Table, rows: Range, slope_0: float) -> tuple[float, int]:
     """Step of the least cost that meets Armijo's criterion, and the number of evaluations."""
-    cost = problem.search_cost
+    cost = problem.newton.search_cost
     # What the sums of costs cannot tell apart is left to Newton's own step.
     round_off = 8.0 * _EPSILON * abs(cost)
     if -slope_0 <= round_off:
@@ -125,12 +130,13 @@ def _root(
     problem: Table, rows: Range, low: float, high: float, alpha: float, target: float
 ) -> tuple[float, int]:
     """Root of ℓ' in a bracket from a first guess, and the number of evaluations."""
+    newton = problem.newton
     evaluations = 0
     previous = high - low
     while evaluations < _MAX_EVALUATIONS:
         slope, curvature = _along(problem, rows, alpha)
-        slope += problem.smooth_slope + alpha * problem.smooth_curvature
-        curvature += problem.smooth_curvature
+        slope += newton.smooth_slope + alpha * newton.smooth_curvature
+        curvature += newton.smooth_curvature
         evaluations += 1
         if abs(slope) <= target:
             break
@@ -154,8 +160,9 @@ def _root(
 @inlined
 def _exact(problem: Table, rows: Range, slope_0: float, tolerance: float) -> tuple[float, int]:
     """Step to the least cost, and the number of evaluations."""
-    smooth_slope = problem.smooth_slope
-    smooth_curvature = problem.smooth_curvature
+    newton = problem.newton
+    smooth_slope = newton.smooth_slope
+    smooth_curvature = newton.smooth_curvature
     slope_1, curvature_1 = _along_whole(problem, rows)
     slope_1 += smooth_slope + smooth_curvature
     curvature_1 += smooth_curvature
@@ -176,7 +183,7 @@ def _exact(problem: Table, rows: Range, slope_0: float, tolerance: float) -> tup
     first = 1
     if not (alpha > 0.0 and slope_1 <= _CLOSE * -slope_0):
         cost_1 = _cost_along(problem, rows, 1.0)
-        alpha = _cubic_minimum(problem.search_cost, cost_1, slope_0, slope_1)
+        alpha = _cubic_minimum(newton.search_cost, cost_1, slope_0, slope_1)
         first = 2
     if not 0.0 < alpha < 1.0:
         alpha = 0.5
@@ -194,7 +201,7 @@ def line_search(problem: Table, first_row: int, last_row: int, tolerance: float)
 
     Returns α, 0 < α ≤ α_max, or 0 if ℓ does not decrease along the direction within round-off.
     """
-    slope = problem.search_slope
+    slope = problem.newton.search_slope
     if not slope < 0.0:
         return 0.0
     rows = (first_row, last_row)
@@ -202,5 +209,5 @@ def line_search(problem: Table, first_row: int, last_row: int, tolerance: float)
         alpha, evaluations = _backtrack(problem, rows, slope)
     else:
         alpha, evaluations = _exact(problem, rows, slope, tolerance)
-    problem.line_search_evaluations += evaluations
+    problem.counts.line_search_evaluations += evaluations
     return alpha

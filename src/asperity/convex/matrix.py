@@ -11,11 +11,12 @@ __all__ = ["multiply"]
 
 
 @inlined
-def multiply(problem: Table, first: int, last: int, x: np.ndarray, out: np.ndarray) -> None:
+def multiply(
+    graph: Table, smooth: Table, first: int, last: int, x: np.ndarray, out: np.ndarray
+) -> None:
     """``out = A x`` for the trees listed at ``first .. last``."""
-    graph = problem.graph
-    matrix = problem.matrix
-    plain = problem.plain_mass == 1
+    matrix = smooth.matrix
+    plain = smooth.plain_mass == 1
     for index in range(first, last):
         tree = graph.island_tree[index]
         start = graph.tree_start[tree]

@@ -49,10 +49,10 @@ def _invert_rotation(matrix: np.ndarray, factor: np.ndarray, block: int) -> None
 @compiled
 def _prepare_tree(problem: Table, tree: int) -> int:
     """Factorize or invert a tree's block of A into the memory of its factor; returns its mark."""
-    scratch = problem.scratch
-    graph = problem.graph
-    matrix = problem.matrix
-    factor = problem.factor
+    iterate, hessian = problem.iterate, problem.hessian
+    scratch, graph = problem.scratch, problem.graph
+    matrix = problem.smooth.matrix
+    factor = hessian.factor
     block = graph.block_start[tree]
     start = graph.tree_start[tree]
     n = graph.tree_size[tree]
@@ -69,15 +69,22 @@ def _prepare_tree(problem: Table, tree: int) -> int:
             return _DECOUPLED
     for k in range(block, block + n * n):
         factor[k] = matrix[k]
-    cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
+    cholesky(factor, block, n, hessian.factor_inverse_diagonal, start)
     if not spatial:
         return _FACTORIZED
     for i in range(6):
         for j in range(6):
-            problem.direction[start + j] = 1.0 if i == j else 0.0
-        cholesky_solve(factor, block, 6, problem.factor_inverse_diagonal, problem.direction, start)
+            iterate.direction[start + j] = 1.0 if i == j else 0.0
+        cholesky_solve(
+            factor,
+            block,
+            6,
+            hessian.factor_inverse_diagonal,
+            iterate.direction,
+            start,
+        )
         for j in range(6):
-            scratch.patch[0, 6 * i + j] = problem.direction[start + j]
+            scratch.patch[0, 6 * i + j] = iterate.direction[start + j]
     for k in range(36):
         factor[block + k] = scratch.patch[0, k]
     return _INVERTED
@@ -85,22 +92,28 @@ def _prepare_tree(problem: Table, tree: int) -> int:
 
 @compiled
 def _link_mobility(
-    problem: Table, contacts: Table, link: int, other: int, mobility: np.ndarray, which: int
+    graph: Table,
+    iterate: Table,
+    hessian: Table,
+    contacts: Table,
+    link: int,
+    other: int,
+    mobility: np.ndarray,
+    which: int,
 ) -> None:
     """mobility[which] = C_link A⁻¹ C_otherᵀ for two links of one articulated tree."""
-    graph = problem.graph
     tree = contacts.link_tree[link]
     block = graph.block_start[tree]
     first = graph.tree_start[tree]
     n = graph.tree_size[tree]
     link_start = contacts.link_start
-    work = problem.direction
+    work = iterate.direction
     for k in range(6):
         for i in range(first, first + n):
             work[i] = 0.0
         for e in range(link_start[link], link_start[link] + contacts.link_size[link]):
             work[contacts.chain_dof[e]] = contacts.chain_column[e, k]
-        cholesky_solve(problem.factor, block, n, problem.factor_inverse_diagonal, work, first)
+        cholesky_solve(hessian.factor, block, n, hessian.factor_inverse_diagonal, work, first)
         for j in range(6):
             value = 0.0
             for e in range(link_start[other], link_start[other] + contacts.link_size[other]):
@@ -161,15 +174,22 @@ def _add_decoupled(
 
 @compiled
 def _link_matrix(
-    problem: Table, contacts: Table, link: int, mark: int, mobility: np.ndarray, which: int
+    graph: Table,
+    iterate: Table,
+    hessian: Table,
+    contacts: Table,
+    link: int,
+    mark: int,
+    mobility: np.ndarray,
+    which: int,
 ) -> None:
     """mobility[which] of one link with itself, unless its tree is decoupled."""
     if mark == _FACTORIZED:
-        _link_mobility(problem, contacts, link, link, mobility, which)
+        _link_mobility(graph, iterate, hessian, contacts, link, link, mobility, which)
     elif mark == _INVERTED:
-        block = problem.graph.block_start[contacts.link_tree[link]]
+        block = graph.block_start[contacts.link_tree[link]]
         for k in range(36):
-            mobility[which, k] = problem.factor[block + k]
+            mobility[which, k] = hessian.factor[block + k]
 
 
 @compiled
@@ -178,15 +198,15 @@ def fill_inverse_masses(problem: Table, contacts: Table, ncontact: int, out: np.
 
     Uses the memory of the factors, which are void afterwards, ``direction`` and ``patch``.
     """
-    scratch = problem.scratch
-    graph = problem.graph
+    iterate, hessian = problem.iterate, problem.hessian
+    scratch, graph = problem.scratch, problem.graph
     mark = graph.neighbours
     mobility = scratch.patch
     w = scratch.projection
     jacobian = scratch.jacobian
     for tree in range(graph.ntree):
         mark[tree] = _UNTOUCHED
-        problem.factor_island[tree] = 0
+        hessian.factor_island[tree] = 0
     last_a = -2
     last_b = -2
     for i in range(ncontact):
@@ -204,24 +224,24 @@ def fill_inverse_masses(problem: Table, contacts: Table, ncontact: int, out: np.
             if tree_b >= 0 and mark[tree_b] == _UNTOUCHED:
                 mark[tree_b] = _prepare_tree(problem, tree_b)
             if a >= 0:
-                _link_matrix(problem, contacts, a, mark[tree_a], mobility, 0)
+                _link_matrix(graph, iterate, hessian, contacts, a, mark[tree_a], mobility, 0)
             if b >= 0:
-                _link_matrix(problem, contacts, b, mark[tree_b], mobility, 1)
+                _link_matrix(graph, iterate, hessian, contacts, b, mark[tree_b], mobility, 1)
             if same and mark[tree_a] == _FACTORIZED:
-                _link_mobility(problem, contacts, a, b, mobility, 2)
+                _link_mobility(graph, iterate, hessian, contacts, a, b, mobility, 2)
         for j in range(3):
             for k in range(3):
                 w[j, k] = 0.0
         if a >= 0:
             _fill_jacobian(contacts.frame, contacts.arm_a, c, jacobian, 0)
             if mark[tree_a] == _DECOUPLED:
-                _add_decoupled(jacobian, 0, problem.factor, graph.block_start[tree_a], w)
+                _add_decoupled(jacobian, 0, hessian.factor, graph.block_start[tree_a], w)
             else:
                 _add_block(jacobian, 0, 0, mobility, 0, 1.0, w)
         if b >= 0:
             _fill_jacobian(contacts.frame, contacts.arm_b, c, jacobian, 1)
             if mark[tree_b] == _DECOUPLED:
-                _add_decoupled(jacobian, 1, problem.factor, graph.block_start[tree_b], w)
+                _add_decoupled(jacobian, 1, hessian.factor, graph.block_start[tree_b], w)
             else:
                 _add_block(jacobian, 1, 1, mobility, 1, 1.0, w)
         if same and mark[tree_a] == _FACTORIZED:

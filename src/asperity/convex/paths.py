@@ -19,7 +19,7 @@ __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 
 
 @compiled
-def _place_link(graph: Table, contacts: Table, link: int, count: int) -> int:
+def _place_link(paths: Table, contacts: Table, link: int, count: int) -> int:
     """Give places to the dofs of a link that have none; returns how many there are then.
 
     Points of elements share none with other links: their columns have weights.
@@ -30,28 +30,29 @@ def _place_link(graph: Table, contacts: Table, link: int, count: int) -> int:
     # Chains begin at the link.
     for e in range(start + contacts.link_size[link] - 1, start - 1, -1):
         dof = contacts.chain_dof[e]
-        place = graph.dof_path[dof]
+        place = paths.of_dof[dof]
         if place < 0 or apart:
             place = count
             if not apart:
-                graph.dof_path[dof] = place
-            graph.path_dof[place] = dof
-            graph.path_entry[place] = e
-            graph.path_parent[place] = parent
-            follows = parent >= 0 and parent == place - 1 and graph.path_dof[parent] == dof - 1
-            graph.path_run[place] = graph.path_run[parent] if follows else place
+                paths.of_dof[dof] = place
+            paths.dof[place] = dof
+            paths.entry[place] = e
+            paths.parent[place] = parent
+            follows = parent >= 0 and parent == place - 1 and paths.dof[parent] == dof - 1
+            paths.run[place] = paths.run[parent] if follows else place
             for a in range(6):
-                graph.path_columns[a, place] = contacts.chain_column[e, a]
+                paths.columns[a, place] = contacts.chain_column[e, a]
             count += 1
         parent = place
-    graph.link_tip[link] = parent
+    paths.link_tip[link] = parent
     return count
 
 
 @compiled
 def make_paths(graph: Table, contacts: Table, islands: int, island: np.ndarray) -> None:
     """Sort links of articulated trees by island (of each tree), and place their dofs."""
-    start = graph.island_link_start
+    paths = graph.paths
+    start = paths.island_link_start
     for k in range(islands + 2):
         start[k] = 0
     articulated = 0
@@ -63,46 +64,46 @@ def make_paths(graph: Table, contacts: Table, islands: int, island: np.ndarray) 
     for k in range(2, islands + 2):
         start[k] += start[k - 1]
     for k in range(islands + 1):
-        graph.island_path_start[k] = 0
+        paths.island_start[k] = 0
     if articulated == 0:
         return
     for link in range(contacts.link_count):
         tree = contacts.link_tree[link]
         if not graph.tree_spatial[tree]:
             k = island[tree] + 1
-            graph.link_order[start[k]] = link
+            paths.link_order[start[k]] = link
             start[k] += 1
-    for dof in range(graph.dof_path.size):
-        graph.dof_path[dof] = -1
+    for dof in range(paths.of_dof.size):
+        paths.of_dof[dof] = -1
     count = 0
     for k in range(islands):
         for index in range(start[k], start[k + 1]):
-            count = _place_link(graph, contacts, graph.link_order[index], count)
-        graph.island_path_start[k + 1] = count
+            count = _place_link(paths, contacts, paths.link_order[index], count)
+        paths.island_start[k + 1] = count
 
 
 @compiled
 def spread_velocities(
-    problem: Table, contacts: Table, first: int, last: int, vector: np.ndarray
+    graph: Table, iterate: Table, contacts: Table, first: int, last: int, vector: np.ndarray
 ) -> None:
     """Fill a vector's end with the velocities of the links of articulated trees, some islands'."""
-    graph = problem.graph
-    velocity = problem.path_velocity
+    paths = graph.paths
+    velocity = iterate.path_velocity
     data = velocity.ctypes.data
     columns = contacts.chain_column.ctypes.data
-    for i in range(graph.island_path_start[first], graph.island_path_start[last]):
-        v = vector[graph.path_dof[i]]
-        column = columns + 48 * graph.path_entry[i]
-        parent = graph.path_parent[i]
+    for i in range(paths.island_start[first], paths.island_start[last]):
+        v = vector[paths.dof[i]]
+        column = columns + 48 * paths.entry[i]
+        parent = paths.parent[i]
         if parent < 0:
             copy_row(data + 48 * i, column, 6)
             scale_row(data + 48 * i, v, 6)
         else:
             copy_row(data + 48 * i, data + 48 * parent, 6)
             add_row(data + 48 * i, column, v, 6)
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        link = graph.link_order[index]
-        tip = graph.link_tip[link]
+    for index in range(paths.island_link_start[first], paths.island_link_start[last]):
+        link = paths.link_order[index]
+        tip = paths.link_tip[link]
         base = graph.nv + 6 * link
         for a in range(6):
             vector[base + a] = velocity[tip, a]
@@ -110,27 +111,27 @@ def spread_velocities(
 
 @compiled
 def gather_forces(
-    problem: Table, contacts: Table, first: int, last: int, vector: np.ndarray
+    graph: Table, iterate: Table, contacts: Table, first: int, last: int, vector: np.ndarray
 ) -> None:
     """Add to a vector the generalized forces of the spatial ones at its end, some islands'."""
-    graph = problem.graph
-    force = problem.path_velocity
-    begin = graph.island_path_start[first]
-    end = graph.island_path_start[last]
+    paths = graph.paths
+    force = iterate.path_velocity
+    begin = paths.island_start[first]
+    end = paths.island_start[last]
     for i in range(begin, end):
         for a in range(6):
             force[i, a] = 0.0
-    for index in range(graph.island_link_start[first], graph.island_link_start[last]):
-        link = graph.link_order[index]
-        tip = graph.link_tip[link]
+    for index in range(paths.island_link_start[first], paths.island_link_start[last]):
+        link = paths.link_order[index]
+        tip = paths.link_tip[link]
         base = graph.nv + 6 * link
         for a in range(6):
             force[tip, a] += vector[base + a]
     data = force.ctypes.data
     columns = contacts.chain_column.ctypes.data
     for i in range(end - 1, begin - 1, -1):
-        column = columns + 48 * graph.path_entry[i]
-        parent = graph.path_parent[i]
-        vector[graph.path_dof[i]] += dot_rows(column, data + 48 * i, 6)
+        column = columns + 48 * paths.entry[i]
+        parent = paths.parent[i]
+        vector[paths.dof[i]] += dot_rows(column, data + 48 * i, 6)
         if parent >= 0:
             add_row(data + 48 * parent, data + 48 * i, 1.0, 6)

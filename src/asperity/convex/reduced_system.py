@@ -18,7 +18,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double
 from asperity.compiled.vector_rows import combine_8, eliminate_8
-from asperity.convex.problem import MOST_COORDINATES, REDUCED_WIDTH
+from asperity.convex.problem_layout import MOST_COORDINATES, REDUCED_WIDTH
 from asperity.convex.row_kernels import copy_row
 
 __all__ = ["solve_reduced"]
@@ -40,18 +40,18 @@ def _find_active(problem: Table) -> int:
 
     ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
     """
-    scratch = problem.scratch
+    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
     active = scratch.active
     diagonal, beside = scratch.compliance
     count = 0
     at = 0
-    for i in range(problem.first_contact, problem.last_contact):
-        a = problem.h11[i]
-        b = problem.h22[i]
-        d = problem.hnn[i]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        a = iterate.h11[i]
+        b = iterate.h22[i]
+        d = iterate.hnn[i]
         if a > _NONE and b > _NONE:
-            ratio = problem.h12[i] / a
-            inverse = 1.0 / max(b - ratio * problem.h12[i], _LEAST_CURVATURE * b)
+            ratio = iterate.h12[i] / a
+            inverse = 1.0 / max(b - ratio * iterate.h12[i], _LEAST_CURVATURE * b)
             active[count] = at
             diagonal[count] = 1.0 / a + ratio * ratio * inverse
             beside[count] = -ratio * inverse
@@ -65,10 +65,10 @@ def _find_active(problem: Table) -> int:
             beside[count] = 0.0
             count += 1
         at += 3
-    for i in range(problem.first_row, problem.last_row):
-        change = problem.row_curvature[i] - problem.row_base[i]
+    for i in range(at_hand.first_row, at_hand.last_row):
+        change = iterate.row_curvature[i] - problem.hessian.row_base[i]
         if change != 0.0:
-            active[count] = problem.row_coordinate[i]
+            active[count] = problem.hessian.row_coordinate[i]
             diagonal[count] = 1.0 / change
             beside[count] = 0.0
             count += 1

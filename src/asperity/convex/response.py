@@ -27,54 +27,54 @@ STIFFENED = 1e4
 
 
 @compiled
-def _is_marked(problem: Table) -> bool:
-    for index in range(problem.first_tree, problem.last_tree):
-        if problem.tree_marked[problem.graph.island_tree[index]] == 1:
+def _is_marked(graph: Table, guess: Table, at_hand: Table) -> bool:
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        if guess.tree_marked[graph.island_tree[index]] == 1:
             return True
     return False
 
 
 @compiled
-def _clear_direction(problem: Table) -> None:
+def _clear_direction(graph: Table, iterate: Table, at_hand: Table) -> None:
     """Let the island's part of ``direction`` be zero."""
-    graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
         start = graph.tree_start[tree]
         for i in range(start, start + graph.tree_size[tree]):
-            problem.direction[i] = 0.0
+            iterate.direction[i] = 0.0
 
 
 @compiled
-def _stiffen(problem: Table, contacts: Table) -> None:
+def _stiffen(graph: Table, iterate: Table, at_hand: Table, contacts: Table) -> None:
     """Multiply the island's curvatures."""
-    for i in range(problem.first_contact, problem.last_contact):
-        normal = problem.hnn[i]
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        normal = iterate.hnn[i]
         if not normal > 0.0:
             continue
-        share = contacts.inverse_mass[problem.graph.contact[i]] * normal
+        share = contacts.inverse_mass[graph.contact[i]] * normal
         factor = STIFFENED * max(1.0, 1.0 / share) if share > 0.0 else STIFFENED
-        problem.h11[i] *= factor
-        problem.h12[i] *= factor
-        problem.h22[i] *= factor
-        problem.h1n[i] *= factor
-        problem.h2n[i] *= factor
-        problem.hnn[i] *= factor
+        iterate.h11[i] *= factor
+        iterate.h12[i] *= factor
+        iterate.h22[i] *= factor
+        iterate.h1n[i] *= factor
+        iterate.h2n[i] *= factor
+        iterate.hnn[i] *= factor
         for k in range(3):
-            problem.slip_curvature[i, k] *= factor
-    for i in range(problem.first_row, problem.last_row):
-        problem.row_curvature[i] *= STIFFENED
+            iterate.slip_curvature[i, k] *= factor
+    for i in range(at_hand.first_row, at_hand.last_row):
+        iterate.row_curvature[i] *= STIFFENED
 
 
 @compiled
 def _factorize(problem: Table, contacts: Table, rows: Table, stiffened: bool) -> bool:
     """Factorize the island's Hessian; False if that fails."""
-    if problem.first_contact == problem.last_contact and problem.first_row == problem.last_row:
-        begin_tree(problem, problem.graph.island_tree[problem.first_tree])
-        return call_pp_status(problem.factorize, problem, 0) != 0
+    graph, at_hand = problem.graph, problem.at_hand
+    if at_hand.first_contact == at_hand.last_contact and at_hand.first_row == at_hand.last_row:
+        begin_tree(graph, problem.smooth, problem.hessian, graph.island_tree[at_hand.first_tree])
+        return call_pp_status(problem.entries.factorize, problem, 0) != 0
     island_impulses(problem)
     if stiffened:
-        _stiffen(problem, contacts)
+        _stiffen(graph, problem.iterate, at_hand, contacts)
     return factorize_island(problem, contacts, rows)
 
 
@@ -86,17 +86,19 @@ def velocity_response(problem: Table, contacts: Table, rows: Table, stiffened: i
     the problem, with the velocities of its contacts and rows. With ``stiffened`` 1 curvatures are
     so stiff that H⁻¹ projects. Returns the number of islands that were solved.
     """
-    graph = problem.graph
+    at_hand, graph = problem.at_hand, problem.graph
     solved = 0
     problem.scratch.base_tree = 0
     for k in range(graph.islands):
-        choose_island(problem, k)
-        if not _is_marked(problem) or not _factorize(problem, contacts, rows, stiffened == 1):
-            _clear_direction(problem)
+        choose_island(graph, at_hand, problem.newton, k)
+        if not _is_marked(graph, problem.guess, at_hand) or not _factorize(
+            problem, contacts, rows, stiffened == 1
+        ):
+            _clear_direction(graph, problem.iterate, at_hand)
             continue
         # These are the factors of no solve.
-        for index in range(problem.first_tree, problem.last_tree):
-            problem.factor_island[graph.island_tree[index]] = 0
-        call_pp_status(problem.solve_factors, problem, 0)
+        for index in range(at_hand.first_tree, at_hand.last_tree):
+            problem.hessian.factor_island[graph.island_tree[index]] = 0
+        call_pp_status(problem.entries.solve_factors, problem, 0)
         solved += 1
     return solved

@@ -16,17 +16,18 @@ __all__ = ["add_paths", "add_within", "gather_hessian"]
 
 @compiled
 def gather_hessian(
-    problem: Table,
+    paths: Table,
+    hessian: Table,
     link: int,
     p: tuple[float, float, float, float, float, float],
     q: tuple[float, float, float, float, float, float, float, float, float],
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of a link's own contacts to those of its joint."""
-    tip = problem.graph.link_tip[link]
-    total = problem.path_hessian
-    if problem.path_active[tip] == 0:
-        problem.path_active[tip] = 1
+    tip = paths.link_tip[link]
+    total = hessian.path_hessian
+    if hessian.path_active[tip] == 0:
+        hessian.path_active[tip] = 1
         for k in range(6):
             total[tip, k] = p[k]
             total[tip, 15 + k] = g[k]
@@ -62,46 +63,48 @@ def _spatial_product(
 
 
 @compiled
-def add_paths(problem: Table, contacts: Table, first: int, last: int) -> None:
+def add_paths(
+    graph: Table, hessian: Table, scratch: Table, contacts: Table, first: int, last: int
+) -> None:
     """Add what `gather_hessian` has gathered on some paths to the blocks of their trees.
 
     All links of a tree have the same reference point, so that Hessians of contacts beyond a joint
     add up, as inertias do in the composite rigid body algorithm: S_jᵀ (Σ H) S_i for each dof i and
     those before it, j.
     """
-    graph = problem.graph
+    paths = graph.paths
     column = contacts.chain_column
-    total = problem.path_hessian
-    factor = problem.factor
-    force = problem.scratch.path_force
-    columns = graph.path_columns.ctypes.data
-    stride = 8 * graph.path_columns.shape[1]
+    total = hessian.path_hessian
+    factor = hessian.factor
+    force = scratch.path_force
+    columns = paths.columns.ctypes.data
+    stride = 8 * paths.columns.shape[1]
     for i in range(last - 1, first - 1, -1):
-        if problem.path_active[i] == 0:
+        if hessian.path_active[i] == 0:
             continue
-        problem.path_active[i] = 0
-        dof = graph.path_dof[i]
+        hessian.path_active[i] = 0
+        dof = paths.dof[i]
         tree = graph.dof_tree[dof]
         start = graph.tree_start[tree]
         row = graph.block_start[tree] + (dof - start) * graph.tree_size[tree] - start
-        f = _spatial_product(total, i, column, graph.path_entry[i])
+        f = _spatial_product(total, i, column, paths.entry[i])
         for a in range(6):
             force[a] = -f[a]
         j = i
         while j >= 0:
             # Dofs that follow each other have their columns and their places in the row side by
             # side.
-            run = graph.path_run[j]
-            at = factor.ctypes.data + 8 * (row + graph.path_dof[run])
+            run = paths.run[j]
+            at = factor.ctypes.data + 8 * (row + paths.dof[run])
             subtract_rows(at, force.ctypes.data, 8, columns + 8 * run, stride, 6, j - run + 1)
-            j = graph.path_parent[run]
-        parent = graph.path_parent[i]
+            j = paths.parent[run]
+        parent = paths.parent[i]
         if parent < 0:
             continue
         origin = total.ctypes.data + 8 * 21 * i
         target = total.ctypes.data + 8 * 21 * parent
-        if problem.path_active[parent] == 0:
-            problem.path_active[parent] = 1
+        if hessian.path_active[parent] == 0:
+            hessian.path_active[parent] = 1
             copy_row(target, origin, 21)
         else:
             add_row(target, origin, 1.0, 21)
@@ -122,6 +125,7 @@ def add_within(
     Joints that both links hang on do not move one against the other: only those between the links
     and the first that they share count.
     """
+    graph, hessian, scratch = problem.graph, problem.hessian, problem.scratch
     start_a = contacts.link_start[a]
     start_b = contacts.link_start[b]
     size_a = contacts.link_size[a]
@@ -130,32 +134,37 @@ def add_within(
     while size_a > 0 and size_b > 0 and dof[start_a + size_a - 1] == dof[start_b + size_b - 1]:
         size_a -= 1
         size_b -= 1
-    total = problem.scratch.pair_hessian
+    total = scratch.pair_hessian
     for k in range(6):
         total[0, k] = p[k]
         total[0, 15 + k] = g[k]
     for k in range(9):
         total[0, 6 + k] = q[k]
-    _add_branches(problem, contacts, (start_a, size_a), (start_a, size_a), 1.0)
-    _add_branches(problem, contacts, (start_b, size_b), (start_b, size_b), 1.0)
-    _add_branches(problem, contacts, (start_a, size_a), (start_b, size_b), -1.0)
+    _add_branches(graph, hessian, scratch, contacts, (start_a, size_a), (start_a, size_a), 1.0)
+    _add_branches(graph, hessian, scratch, contacts, (start_b, size_b), (start_b, size_b), 1.0)
+    _add_branches(graph, hessian, scratch, contacts, (start_a, size_a), (start_b, size_b), -1.0)
 
 
 @compiled
 def _add_branches(
-    problem: Table, contacts: Table, left: tuple[int, int], right: tuple[int, int], sign: float
+    graph: Table,
+    hessian: Table,
+    scratch: Table,
+    contacts: Table,
+    left: tuple[int, int],
+    right: tuple[int, int],
+    sign: float,
 ) -> None:
     """Add ± S_iᵀ H S_j for the dofs of two parts of chains, in the lower triangle of their tree."""
-    graph = problem.graph
     column = contacts.chain_column
-    factor = problem.factor
+    factor = hessian.factor
     for e in range(left[0], left[0] + left[1]):
         i = contacts.chain_dof[e]
         tree = graph.dof_tree[i]
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
         block = graph.block_start[tree] - start
-        f = _spatial_product(problem.scratch.pair_hessian, 0, column, e)
+        f = _spatial_product(scratch.pair_hessian, 0, column, e)
         # Of one part with itself each pair once, the larger dof first: chains begin at the link.
         begin = e if left == right else right[0]
         for c in range(begin, right[0] + right[1]):

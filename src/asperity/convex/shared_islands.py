@@ -3,9 +3,8 @@
 Every island is solved by the same machine code and from the same numbers, whoever does it, so that
 the solution has the same bits for any number of threads. Divided islands are solved one by one, by
 all threads together (`asperity.convex.divided_island`), the others each by one thread. Each thread
-has a problem of its own: the arrays are those of the one that is solved, but for what is written
-while an island is at hand, and so are the numbers when a solve begins. Counters are added up at the
-end.
+has a problem of its own, with the tables of the one that is solved but for those that belong to the
+island at hand (`OF_ONE_THREAD`). Counts are added up at the end.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import HoldsAddresses, Layout, Table, compiled, entry_point
-from asperity.compiled.calls import call_pppn_status, load_address, store_address
+from asperity.compiled.calls import call_pppn_status
 from asperity.compiled.team import TEAM, Team
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.convex_newton import begin_solve, end_solve
-from asperity.convex.problem import PROBLEM, SCRATCH
+from asperity.convex.problem import OF_ONE_THREAD, PROBLEM
 
 __all__ = ["SharedIslands", "solve_shared"]
 
@@ -29,8 +28,6 @@ SHARED_ISLANDS = Layout(
     solve="i8",  # the solver, compiled entry points
     solve_part="i8",
     members="i8[:]",  # addresses of the problems of all threads
-    words="i8",  # of a problem,
-    own_word="i8",  # and the one that each thread has for itself: the address of its scratch
     contacts="i8",  # addresses of the sets that are solved for
     rows="i8",
     first="i8[room]",  # islands [first, last) of each part
@@ -45,19 +42,17 @@ _SMALLEST_JOB = 400
 
 
 @compiled
-def _is_marked(problem: Table, k: int) -> bool:
-    graph = problem.graph
+def _is_marked(graph: Table, guess: Table, k: int) -> bool:
     for index in range(graph.island_start[k], graph.island_start[k + 1]):
-        if problem.tree_marked[graph.island_tree[index]] == 1:
+        if guess.tree_marked[graph.island_tree[index]] == 1:
             return True
     return False
 
 
 @compiled
-def _size(problem: Table, k: int) -> int:
+def _size(graph: Table, guess: Table, k: int) -> int:
     """About how long an island takes."""
-    graph = problem.graph
-    if problem.only_marked == 1 and not _is_marked(problem, k):
+    if guess.only_marked == 1 and not _is_marked(graph, guess, k):
         return 0
     contacts = graph.island_contact_start[k + 1] - graph.island_contact_start[k]
     rows = graph.island_row_start[k + 1] - graph.island_row_start[k]
@@ -69,31 +64,31 @@ def _size(problem: Table, k: int) -> int:
 
 
 @compiled
-def _is_apart(graph: Table, k: int, apart: int) -> bool:
+def _is_apart(divided: Table, k: int, apart: int) -> bool:
     """Whether an island is not one of those that threads do each by itself."""
-    return k == apart or graph.island_part_start[k + 1] > graph.island_part_start[k]
+    return k == apart or divided.island_part_start[k + 1] > divided.island_part_start[k]
 
 
 @compiled
-def _divide(problem: Table, shared: Table, apart: int) -> int:
+def _divide(graph: Table, guess: Table, shared: Table, apart: int) -> int:
     """Make parts of the islands, but for divided ones and ``apart``; returns how many there are.
 
     Large ones are last: parts are begun from there.
     """
-    graph = problem.graph
+    divided = graph.divided
     total = 0
     for k in range(graph.islands):
-        if not _is_apart(graph, k, apart):
-            total += _size(problem, k)
+        if not _is_apart(divided, k, apart):
+            total += _size(graph, guess, k)
     largest = max(total // (_PARTS * shared.team.threads), _SMALLEST_PART)
     count = 0
     begin = 0
     sum_ = 0
     for k in range(graph.islands + 1):
         size = 0
-        alone = k == graph.islands or _is_apart(graph, k, apart)
+        alone = k == graph.islands or _is_apart(divided, k, apart)
         if not alone:
-            size = _size(problem, k)
+            size = _size(graph, guess, k)
             alone = size > largest
         if (alone or sum_ + size > largest) and begin < k:
             if sum_ > 0:
@@ -107,7 +102,7 @@ def _divide(problem: Table, shared: Table, apart: int) -> int:
             begin = k + 1
             sum_ = 0
     for k in range(graph.islands):
-        if not _is_apart(graph, k, apart) and _size(problem, k) > largest:
+        if not _is_apart(divided, k, apart) and _size(graph, guess, k) > largest:
             shared.first[count] = k
             shared.last[count] = k + 1
             count += 1
@@ -115,53 +110,52 @@ def _divide(problem: Table, shared: Table, apart: int) -> int:
 
 
 @compiled
-def _begin_members(problem: Table, shared: Table) -> None:
-    """Give the other threads' problems what this one has."""
+def _begin_members(shared: Table) -> None:
+    """Clear what the other threads count."""
     for member in range(1, shared.members.size):
-        target = shared.members[member]
-        for slot in range(shared.words):
-            if slot != shared.own_word:
-                store_address(target + 8 * slot, load_address(problem.address + 8 * slot))
-        other = PROBLEM.at(target)
+        other = PROBLEM.at(shared.members[member])
         other.scratch.base_tree = 0
-        other.iterations = 0
-        other.factorizations = 0
-        other.reuses = 0
-        other.line_search_evaluations = 0
-        other.unsettled = 0
+        other.counts.iterations = 0
+        other.counts.factorizations = 0
+        other.counts.reuses = 0
+        other.counts.line_search_evaluations = 0
+        other.counts.unsettled = 0
+        other.counts.worst_residual = 0.0
+        other.at_hand.part_longest = 0
 
 
 @compiled
-def _end_members(problem: Table, shared: Table) -> None:
+def _end_members(at_hand: Table, counts: Table, shared: Table) -> None:
     """Add what the other threads have counted."""
     for member in range(1, shared.members.size):
         other = PROBLEM.at(shared.members[member])
-        problem.iterations += other.iterations
-        problem.factorizations += other.factorizations
-        problem.reuses += other.reuses
-        problem.line_search_evaluations += other.line_search_evaluations
-        problem.unsettled += other.unsettled
-        problem.worst_residual = max(problem.worst_residual, other.worst_residual)
-        problem.part_longest = max(problem.part_longest, other.part_longest)
+        counts.iterations += other.counts.iterations
+        counts.factorizations += other.counts.factorizations
+        counts.reuses += other.counts.reuses
+        counts.line_search_evaluations += other.counts.line_search_evaluations
+        counts.unsettled += other.counts.unsettled
+        counts.worst_residual = max(counts.worst_residual, other.counts.worst_residual)
+        at_hand.part_longest = max(at_hand.part_longest, other.at_hand.part_longest)
 
 
 @entry_point(types.int64(SHARED_ISLANDS.type, types.int64, types.int64, types.int64))
 def solve_part(shared: Table, part: int, member: int, _unused: int) -> int:
     """Solve the islands of a part."""
     problem = PROBLEM.at(shared.members[member])
-    problem.first_island = shared.first[part]
-    problem.last_island = shared.last[part]
+    problem.at_hand.first_island = shared.first[part]
+    problem.at_hand.last_island = shared.last[part]
     return call_pppn_status(shared.solve, problem, shared.contacts, shared.rows, 1)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
 def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int) -> int:
     """Solve every island, as `asperity.convex.convex_newton.solve_problem` does."""
-    graph = problem.graph
-    shared = SHARED_ISLANDS.at(problem.shared)
+    guess, division, at_hand = problem.guess, problem.division, problem.at_hand
+    counts, graph = problem.counts, problem.graph
+    shared = SHARED_ISLANDS.at(division.shared)
     total = 0
     for k in range(graph.islands):
-        total += _size(problem, k)
+        total += _size(graph, guess, k)
     if total < _SMALLEST_JOB:
         return call_pppn_status(shared.solve, problem, contacts, rows, have_factors)
     begin_solve(problem, have_factors)
@@ -169,12 +163,12 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
     apart = -1
     if graph.large_tree >= 0:
         k = graph.component[graph.ntree + graph.large_tree]
-        apart = -1 if _is_apart(graph, k, -1) else k
+        apart = -1 if _is_apart(graph.divided, k, -1) else k
     shared.contacts = contacts.address
     shared.rows = rows.address
-    problem.part_longest = 0
-    _begin_members(problem, shared)
-    parts = _divide(problem, shared, apart)
+    at_hand.part_longest = 0
+    _begin_members(shared)
+    parts = _divide(graph, guess, shared, apart)
     team = shared.team
     if apart >= 0:
         team.own = parts
@@ -182,19 +176,19 @@ def solve_shared(problem: Table, contacts: Table, rows: Table, have_factors: int
         shared.last[parts] = apart + 1
     worst = call_pppn_status(team.share, team, shared.solve_part, shared, parts)
     # Not at any other time: what members have is that of this solve.
-    problem.team = team.address
+    division.team = team.address
     for k in range(graph.islands):
-        if _is_apart(graph, k, -1):
-            problem.first_island = k
-            problem.last_island = k + 1
+        if _is_apart(graph.divided, k, -1):
+            at_hand.first_island = k
+            at_hand.last_island = k + 1
             code = call_pppn_status(shared.solve, problem, contacts, rows, 1)
             worst = max(worst, code)
-    problem.team = 0
-    problem.last_island = 0
-    _end_members(problem, shared)
-    problem.solves += 1
-    problem.longest_iterations += problem.part_longest
-    end_solve(problem)
+    division.team = 0
+    at_hand.last_island = 0
+    _end_members(at_hand, counts, shared)
+    counts.solves += 1
+    counts.longest_iterations += at_hand.part_longest
+    end_solve(guess)
     return worst
 
 
@@ -213,7 +207,9 @@ class SharedIslands(HoldsAddresses):
         self._members = [problem]
         for _ in range(1, team.threads):
             member = problem.twin()
-            member.scratch = Table(SCRATCH, **problem.scratch.sizes)
+            for name in OF_ONE_THREAD:
+                table = getattr(problem, name)
+                setattr(member, name, Table(table.layout, **table.sizes))
             self._members.append(member)
         self.table = Table(
             SHARED_ISLANDS,
@@ -221,9 +217,7 @@ class SharedIslands(HoldsAddresses):
             solve=solve,
             solve_part=solve_part.address,
             members=np.array([member.address for member in self._members], np.int64),
-            words=problem.layout.size,
-            own_word=problem.layout.fields["scratch"].slot,
             room=problem.graph.ntree + 1,
         )
-        problem.shared = self.table.address
-        problem.members = self.table.members
+        problem.division.shared = self.table.address
+        problem.division.members = self.table.members

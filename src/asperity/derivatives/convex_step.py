@@ -83,7 +83,7 @@ class ConvexStep(HoldsAddresses):
         sizes = {
             **{"nq": model.nq, "nv": model.nv, "na": model.na, "nu": model.nu},
             **{"trees": model.ntree, "bodies": model.nbody},
-            **{"vector": len(world.problem.velocity), "turned": len(rotations)},
+            **{"vector": len(world.problem.iterate.velocity), "turned": len(rotations)},
             # Directions may be combined of all coordinates.
             **{"column_room": 2 * model.nv + model.na + model.nu, "direction_room": 1},
             **{"contact_room": 1, "row_room": 1},
@@ -311,10 +311,10 @@ class ConvexStep(HoldsAddresses):
     ) -> None:
         """Have compiled code take steps with the inputs, model and parameters that there are."""
         plant, work = self._world.plant.table, self._work
-        if plant.dof_stiffness is not self._numbers:
+        if plant.dofs.stiffness is not self._numbers:
             # The plant has been read anew.
-            self._numbers = plant.dof_stiffness
-            rigid = moves_rigidly(self._model, plant.output_explicit)
+            self._numbers = plant.dofs.stiffness
+            rigid = moves_rigidly(self._model, plant.actuators.output_explicit)
             work.rigid.applies = int(rigid and work.has_stages == 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)

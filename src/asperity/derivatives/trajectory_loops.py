@@ -61,7 +61,7 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
         row[nq + i] = velocity
         work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * start.qvel[i])
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         row.ctypes.data,
         work.mean.ctypes.data,

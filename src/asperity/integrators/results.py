@@ -37,35 +37,35 @@ FEWEST_CONTACTS = 200
 
 
 @compiled
-def _write_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
+def _write_contacts(graph: Table, iterate: Table, contacts: Table, first: int, last: int) -> None:
     for i in range(first, last):
-        c = problem.graph.contact[i]
-        contacts.impulse[c, 0] = problem.g1[i]
-        contacts.impulse[c, 1] = problem.g2[i]
-        contacts.impulse[c, 2] = problem.gn[i]
-        contacts.velocity[c, 0] = problem.v1[i]
-        contacts.velocity[c, 1] = problem.v2[i]
-        contacts.velocity[c, 2] = problem.vn[i]
-        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+        c = graph.contact[i]
+        contacts.impulse[c, 0] = iterate.g1[i]
+        contacts.impulse[c, 1] = iterate.g2[i]
+        contacts.impulse[c, 2] = iterate.gn[i]
+        contacts.velocity[c, 0] = iterate.v1[i]
+        contacts.velocity[c, 1] = iterate.v2[i]
+        contacts.velocity[c, 2] = iterate.vn[i]
+        if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
             scale = contacts.slip_scale[c]
             contacts.impulse[c, 1] *= scale[0]
             contacts.velocity[c, 1] /= scale[0]
-            contacts.slip[c] = np.sqrt(slip_square(problem, i, 0.0))
+            contacts.slip[c] = np.sqrt(slip_square(graph, iterate, i, 0.0))
             for k in range(3):
-                contacts.angular_impulse[c, k] = scale[1 + k] * problem.turn_impulse[i, k]
+                contacts.angular_impulse[c, k] = scale[1 + k] * iterate.turn_impulse[i, k]
 
 
 @compiled
-def _write_rows(problem: Table, rows: Table) -> None:
+def _write_rows(graph: Table, iterate: Table, rows: Table) -> None:
     for i in range(rows.count):
-        rows.impulse[problem.graph.row[i]] = problem.row_impulse[i]
+        rows.impulse[graph.row[i]] = iterate.row_impulse[i]
 
 
 @compiled
-def write_results(problem: Table, contacts: Table, rows: Table) -> None:
+def write_results(graph: Table, iterate: Table, contacts: Table, rows: Table) -> None:
     """Write a problem's impulses and contact velocities into the sets that it was made from."""
-    _write_contacts(problem, contacts, 0, contacts.count)
-    _write_rows(problem, rows)
+    _write_contacts(graph, iterate, contacts, 0, contacts.count)
+    _write_rows(graph, iterate, rows)
 
 
 @entry_point(SHARE_SIGNATURE)
@@ -73,9 +73,9 @@ def _write_part(world: Table, first: int, last: int, _unused: int) -> int:
     """`write_results` of some contacts, or, for −1, of all rows."""
     state = STATE.at(world.shared_source)
     if first < 0:
-        _write_rows(world.problem, state.rows)
+        _write_rows(world.problem.graph, world.problem.iterate, state.rows)
     else:
-        _write_contacts(world.problem, state.contacts, first, last)
+        _write_contacts(world.problem.graph, world.problem.iterate, state.contacts, first, last)
     return OK
 
 

@@ -166,13 +166,13 @@ class World(HoldsAddresses):
         self._shared_positions: dict[int, SharedPositions] = {}
         if convex:
             self._problem = new_problem(
-                tree_start=plant.table.tree_start,
-                tree_size=plant.table.tree_size,
-                tree_spatial=plant.table.tree_spatial,
+                tree_start=plant.table.trees.start,
+                tree_size=plant.table.trees.size,
+                tree_spatial=plant.table.trees.spatial,
                 contacts=self.contact_capacity,
                 links=link_room(model, self.contact_capacity),
                 rows=self.row_capacity,
-                dof_parent=plant.table.dof_parent,
+                dof_parent=plant.table.dofs.parent,
                 bond_tree=plant.table.elastic.bond_tree,
                 bond_rank=plant.table.elastic.tree_rank,
             )

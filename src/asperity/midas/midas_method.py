@@ -83,7 +83,7 @@ class MidasMethod(Method):
         world.table.base_method = midas_method.address
         model, plant = world.plant.model, world.plant
         check_supported(model)
-        stiction = float(plant.table.joint_stiction_tolerance)
+        stiction = float(plant.table.joints.stiction_tolerance)
         options = self.options._replace(joint_stiction_tolerance=stiction)
         self._engine = Engine(
             model,

@@ -45,7 +45,7 @@ def to_solver_row(plant: Table, state: Table, tree: int) -> None:
     """Change the part of ``dof_row`` that belongs to a spatial tree to solver velocities."""
     dense = state.work.dof_row
     cdof = state.cdof
-    s = plant.tree_start[tree]
+    s = plant.trees.start[tree]
     x = dense[s]
     y = dense[s + 1]
     z = dense[s + 2]
@@ -89,7 +89,7 @@ def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
         if dense[i] == 0.0:
             i += 1
             continue
-        t = plant.dof_tree[i]
+        t = plant.dofs.tree[i]
         if trees == 2:
             for j in range(dense.size):
                 dense[j] = 0.0
@@ -98,10 +98,10 @@ def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
             start[row, 1] = entry
         tree[row, trees] = t
         trees += 1
-        if plant.tree_spatial[t]:
+        if plant.trees.spatial[t]:
             to_solver_row(plant, state, t)
-        end = plant.tree_start[t] + plant.tree_size[t]
-        for j in range(plant.tree_start[t], end):
+        end = plant.trees.start[t] + plant.trees.size[t]
+        for j in range(plant.trees.start[t], end):
             value = dense[j]
             if value != 0.0:
                 rows.dof[entry] = j
@@ -146,7 +146,7 @@ def add_joint_row(
         entry += 1
     rows.start[row, 1] = entry
     rows.start[row, 2] = entry
-    rows.tree[row, 0] = plant.dof_tree[first]
+    rows.tree[row, 0] = plant.dofs.tree[first]
     rows.tree[row, 1] = -1
     rows.count = row + 1
     rows.entry_count = entry
@@ -159,15 +159,16 @@ def add_joint_row(
 @compiled
 def _add_limits(plant: Table, state: Table) -> int:
     """Limits of hinges and slides, both in one row."""
+    joints = plant.joints
     rows = state.rows
-    for k in range(plant.limit_dof.size):
-        state.work.dof_row[plant.limit_dof[k]] = 1.0
-        row = add_joint_row(plant, state, LIMIT, plant.limit_source[k], plant.limit_dof[k], 1)
+    for k in range(joints.limit_dof.size):
+        state.work.dof_row[joints.limit_dof[k]] = 1.0
+        row = add_joint_row(plant, state, LIMIT, joints.limit_source[k], joints.limit_dof[k], 1)
         if row < 0:
             return ROWS_FULL
-        q = state.qpos[plant.limit_qpos[k]]
-        rows.position[row] = q - plant.limit_range[k, 0]
-        rows.upper[row] = plant.limit_range[k, 1] - q
+        q = state.qpos[joints.limit_qpos[k]]
+        rows.position[row] = q - joints.limit_range[k, 0]
+        rows.upper[row] = joints.limit_range[k, 1] - q
     return EVALUATED
 
 
@@ -179,11 +180,12 @@ def _add_ball_limits(plant: Table, state: Table) -> int:
     body's axes, in which the axis has the same coordinates. Without a rotation the axis is that of
     the present motion, along which the limit is nearest.
     """
+    joints = plant.joints
     rows = state.rows
     qpos = state.qpos
-    for k in range(plant.ball_dof.size):
-        s = plant.ball_dof[k]
-        q = plant.ball_qpos[k]
+    for k in range(joints.ball_dof.size):
+        s = joints.ball_dof[k]
+        q = joints.ball_qpos[k]
         w = qpos[q]
         x = qpos[q + 1]
         y = qpos[q + 2]
@@ -204,10 +206,10 @@ def _add_ball_limits(plant: Table, state: Table) -> int:
         state.work.dof_row[s] = scale * x
         state.work.dof_row[s + 1] = scale * y
         state.work.dof_row[s + 2] = scale * z
-        row = add_joint_row(plant, state, LIMIT, plant.ball_source[k], s, 3)
+        row = add_joint_row(plant, state, LIMIT, joints.ball_source[k], s, 3)
         if row < 0:
             return ROWS_FULL
-        rows.position[row] = plant.ball_range[k] - angle
+        rows.position[row] = joints.ball_range[k] - angle
         rows.upper[row] = NO_LIMIT
     return EVALUATED
 
@@ -215,22 +217,23 @@ def _add_ball_limits(plant: Table, state: Table) -> int:
 @compiled
 def add_joint_rows(plant: Table, state: Table) -> int:
     """Start the constraint set with limits and dry friction of joints."""
+    joints = plant.joints
     rows = state.rows
     rows.count = 0
     rows.entry_count = 0
     if _add_limits(plant, state) != EVALUATED or _add_ball_limits(plant, state) != EVALUATED:
         return ROWS_FULL
-    for k in range(plant.friction_dof.size):
-        dof = plant.friction_dof[k]
+    for k in range(joints.friction_dof.size):
+        dof = joints.friction_dof[k]
         state.work.dof_row[dof] = 1.0
-        if plant.tree_spatial[plant.dof_tree[dof]]:
+        if plant.trees.spatial[plant.dofs.tree[dof]]:
             row = add_row(plant, state, FRICTION, -1 - dof)
         else:
             row = add_joint_row(plant, state, FRICTION, -1 - dof, dof, 1)
         if row < 0:
             return ROWS_FULL
-        rows.lower[row] = plant.joint_stiction_tolerance
-        rows.upper[row] = plant.friction_force[k]
+        rows.lower[row] = joints.stiction_tolerance
+        rows.upper[row] = joints.friction_force[k]
     return EVALUATED
 
 
@@ -240,19 +243,20 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
 
     A tendon of more than two trees has rows beyond its limits only, which no method can take.
     """
+    tendons = plant.tendons
     rows = state.rows
-    for k in range(plant.limited_tendon.size):
-        tendon = plant.limited_tendon[k]
+    for k in range(tendons.limited.size):
+        tendon = tendons.limited[k]
         extent = state.mj_ten_length[tendon]
-        near = _NEAR * (plant.tendon_range[k, 1] - plant.tendon_range[k, 0])
+        near = _NEAR * (tendons.range[k, 1] - tendons.range[k, 0])
         for side in range(2):
             sign = 1.0 if side == 0 else -1.0
-            remaining = sign * (extent - plant.tendon_range[k, side])
+            remaining = sign * (extent - tendons.range[k, side])
             if not remaining < near:
                 continue
-            first = plant.tendon_rowadr[tendon]
-            for e in range(first, first + plant.tendon_rownnz[tendon]):
-                state.work.dof_row[plant.tendon_colind[e]] = sign * state.mj_ten_jacobian[e]
+            first = tendons.rowadr[tendon]
+            for e in range(first, first + tendons.rownnz[tendon]):
+                state.work.dof_row[tendons.colind[e]] = sign * state.mj_ten_jacobian[e]
             row = add_row(plant, state, LIMIT, 2 * tendon + side)
             if row == -1:
                 return ROWS_FULL
@@ -279,7 +283,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     size = offsets.contact_size
     for i in range(ncon):
         store_int(excluded + i * size, load_int(excluded + i * size) + _EXCLUDED)
-    call_pp(plant.make_constraint, plant.model, data)
+    call_pp(plant.mujoco.make_constraint, plant.model, data)
     for i in range(ncon):
         store_int(excluded + i * size, load_int(excluded + i * size) - _EXCLUDED)
     count = load_int(data + offsets.nefc_offset)
@@ -324,6 +328,6 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         # stretched: what it cannot reach would pull it there with a force without bounds.
         rows.inverse_mass[row] = max(rows.inverse_mass[row], load_double(weights + 8 * i))
         if kind == _MJ_FRICTION_TENDON:
-            rows.lower[row] = plant.joint_stiction_tolerance
+            rows.lower[row] = plant.joints.stiction_tolerance
             rows.upper[row] = load_double(losses + 8 * i)
     return EVALUATED

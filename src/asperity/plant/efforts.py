@@ -60,9 +60,9 @@ def set_efforts(table: Table, model: mujoco.MjModel, efforts: Efforts) -> None:
     """Fill the tables of efforts."""
     count = len(efforts.dofs)
     outputs = [int(model.actuator_outadr[i]) if i >= 0 else -1 for i in efforts.actuators]
-    table.effort_dof = integers(np.array(efforts.dofs, np.int64))
-    table.effort_output = integers(np.array(outputs, np.int64))
-    table.effort_range = np.array(efforts.limits, dtype=np.float64).reshape(count, 2)
+    table.actuators.effort_dof = integers(np.array(efforts.dofs, np.int64))
+    table.actuators.effort_output = integers(np.array(outputs, np.int64))
+    table.actuators.effort_range = np.array(efforts.limits, dtype=np.float64).reshape(count, 2)
     start = [0]
     span: list[int] = []
     for group in efforts.groups:
@@ -70,8 +70,8 @@ def set_efforts(table: Table, model: mujoco.MjModel, efforts: Efforts) -> None:
             members = [k for k in range(count) if efforts.groups[k] == group]
             span.extend(_span(table, model, efforts, members))
         start.append(len(span))
-    table.effort_start = np.array(start, np.int64)
-    table.effort_span = np.array(span, np.int64)
+    table.actuators.effort_start = np.array(start, np.int64)
+    table.actuators.effort_span = np.array(span, np.int64)
 
 
 def _span(table: Table, model: mujoco.MjModel, efforts: Efforts, members: list[int]) -> list[int]:
@@ -81,9 +81,9 @@ def _span(table: Table, model: mujoco.MjModel, efforts: Efforts, members: list[i
         dof = efforts.dofs[k]
         if dof < 0:
             dof = int(model.jnt_dofadr[model.actuator_trnid[efforts.actuators[k], 0]])
-        tree = table.dof_tree[dof]
-        if table.tree_spatial[tree]:
-            first = int(table.tree_start[tree])
+        tree = table.dofs.tree[dof]
+        if table.trees.spatial[tree]:
+            first = int(table.trees.start[tree])
             dofs.update(range(first, first + _SPATIAL_DOFS))
         else:
             dofs.add(dof)
@@ -93,11 +93,11 @@ def _span(table: Table, model: mujoco.MjModel, efforts: Efforts, members: list[i
 @compiled
 def effort_jacobian(plant: Table, state: Table, effort: int, out: np.ndarray) -> None:
     """Add an effort's generalized Jacobian, its force per dof, to ``out``."""
-    dof = plant.effort_dof[effort]
+    dof = plant.actuators.effort_dof[effort]
     if dof >= 0:
         out[dof] += 1.0
         return
-    output = plant.effort_output[effort]
+    output = plant.actuators.effort_output[effort]
     first = state.mj_moment_rowadr[output]
     for e in range(first, first + state.mj_moment_rownnz[output]):
         out[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
@@ -106,24 +106,25 @@ def effort_jacobian(plant: Table, state: Table, effort: int, out: np.ndarray) ->
 @compiled
 def _add_spanning_row(plant: Table, state: Table, effort: int) -> int:
     """Add a row (`add_row`) over the dofs that the effort's group spans."""
+    actuators = plant.actuators
     rows = state.rows
     tree = rows.tree
     start = rows.start
-    first = plant.effort_start[effort]
-    last = plant.effort_start[effort + 1]
+    first = actuators.effort_start[effort]
+    last = actuators.effort_start[effort + 1]
     row = rows.count
     entry = rows.entry_count
     if row >= tree.shape[0] or entry + last - first > rows.jacobian.size:
         return -1
     start[row, 0] = entry
-    tree[row, 0] = plant.dof_tree[plant.effort_span[first]]
+    tree[row, 0] = plant.dofs.tree[actuators.effort_span[first]]
     tree[row, 1] = -1
     for k in range(first, last):
-        t = plant.dof_tree[plant.effort_span[k]]
+        t = plant.dofs.tree[actuators.effort_span[k]]
         if tree[row, 1] < 0 and t != tree[row, 0]:
             tree[row, 1] = t
             start[row, 1] = entry
-        rows.dof[entry] = plant.effort_span[k]
+        rows.dof[entry] = actuators.effort_span[k]
         rows.jacobian[entry] = 0.0
         entry += 1
     if tree[row, 1] < 0:
@@ -140,9 +141,10 @@ def _add_spanning_row(plant: Table, state: Table, effort: int) -> int:
 @compiled
 def add_effort_rows(plant: Table, state: Table) -> int:
     """Append a row for every effort, without any force yet."""
+    actuators = plant.actuators
     rows = state.rows
     for k in range(state.effort_row.size):
-        if plant.effort_start[k + 1] > plant.effort_start[k]:
+        if actuators.effort_start[k + 1] > actuators.effort_start[k]:
             row = _add_spanning_row(plant, state, k)
         else:
             effort_jacobian(plant, state, k, state.work.dof_row)
@@ -158,6 +160,6 @@ def add_effort_rows(plant: Table, state: Table) -> int:
         rows.force[row] = 0.0
         rows.proportional[row] = 0.0
         rows.derivative[row] = 0.0
-        rows.lower[row] = plant.effort_range[k, 0]
-        rows.upper[row] = plant.effort_range[k, 1]
+        rows.lower[row] = actuators.effort_range[k, 0]
+        rows.upper[row] = actuators.effort_range[k, 1]
     return EVALUATED

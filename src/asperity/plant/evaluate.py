@@ -54,15 +54,16 @@ def _copy_in(plant: Table, state: Table) -> None:
 @compiled
 def _find_positions(plant: Table, state: Table) -> None:
     """Let MuJoCo find where everything is."""
+    mujoco = plant.mujoco
     if state.find_positions != 0:
         call_pp_status(state.find_positions, plant, state)
     else:
-        call_pp(plant.kinematics, plant.model, state.data)
-        call_pp(plant.com_pos, plant.model, state.data)
-    if plant.has_tendons:
-        call_pp(plant.tendon, plant.model, state.data)
+        call_pp(mujoco.kinematics, plant.model, state.data)
+        call_pp(mujoco.com_pos, plant.model, state.data)
+    if plant.tendons.any:
+        call_pp(mujoco.tendon, plant.model, state.data)
     if plant.find_elasticity != 0:
-        call_pp(plant.flex, plant.model, state.data)
+        call_pp(mujoco.flex, plant.model, state.data)
 
 
 @compiled
@@ -72,10 +73,11 @@ def _align_cylinders(plant: Table, state: Table) -> None:
     From a tilt of 10⁻¹⁵ MuJoCo takes the direction of the lowest point: round-off decides whether
     there is no contact, or one as deep as the radius (`mjc_PlaneCylinder`).
     """
+    geoms = plant.geoms
     xmat = state.mj_geom_xmat
-    for pair in range(plant.plane_cylinder.shape[0]):
-        plane = plant.plane_cylinder[pair, 0]
-        geom = plant.plane_cylinder[pair, 1]
+    for pair in range(geoms.plane_cylinder.shape[0]):
+        plane = geoms.plane_cylinder[pair, 0]
+        geom = geoms.plane_cylinder[pair, 1]
         cosine = 0.0
         for i in range(2, 9, 3):
             cosine += xmat[plane, i] * xmat[geom, i]
@@ -100,25 +102,25 @@ def _find_contacts_and_motion(plant: Table, state: Table) -> None:
         return
     if state.gliding == 0 and plant.list_pairs != 0:
         model = call_pp_status(plant.list_pairs, plant, state)
-    call_pp(plant.collision, model, state.data)
+    call_pp(plant.mujoco.collision, model, state.data)
     call_pp_status(plant.evaluate_motion, plant, state)
 
 
 @compiled
 def _mass(plant: Table, state: Table) -> None:
     """Diagonal blocks of the mass matrix in solver velocities."""
+    trees = plant.trees
+    dofs = plant.dofs
     mass = state.mass
     cinert = state.mj_cinert
     for tree in range(plant.ntree):
-        block = plant.block_start[tree]
-        start = plant.tree_start[tree]
-        n = plant.tree_size[tree]
-        if plant.tree_spatial[tree]:
+        block = trees.block_start[tree]
+        start = trees.start[tree]
+        n = trees.size[tree]
+        if trees.spatial[tree]:
             # Rotational inertia about the centre of mass, and mass; everything else is zero there.
             xx = yy = zz = xy = xz = yz = m = 0.0
-            for body in range(
-                plant.tree_body[tree], plant.tree_body[tree] + plant.tree_bodies[tree]
-            ):
+            for body in range(trees.body[tree], trees.body[tree] + trees.bodies[tree]):
                 xx += cinert[body, 0]
                 yy += cinert[body, 1]
                 zz += cinert[body, 2]
@@ -141,8 +143,8 @@ def _mass(plant: Table, state: Table) -> None:
         else:
             for i in range(start, start + n):
                 row = block + (i - start) * n
-                for e in range(plant.mass_rowadr[i], plant.mass_rowadr[i] + plant.mass_rownnz[i]):
-                    j = plant.mass_colind[e] - start
+                for e in range(dofs.mass_rowadr[i], dofs.mass_rowadr[i] + dofs.mass_rownnz[i]):
+                    j = dofs.mass_colind[e] - start
                     mass[row + j] = state.mj_mass[e]
                     mass[block + j * n + i - start] = state.mj_mass[e]
         for i in range(n):
@@ -153,6 +155,7 @@ def _mass(plant: Table, state: Table) -> None:
 @compiled
 def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
     """Add ``qfrc_applied`` and ``xfrc_applied`` to generalized forces."""
+    bodies = plant.bodies
     for i in range(state.mj_qfrc_applied.size):
         out[i] += state.mj_qfrc_applied[i]
     xfrc = state.mj_xfrc_applied
@@ -166,13 +169,13 @@ def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
         tz = xfrc[body, 5]
         if fx == 0.0 and fy == 0.0 and fz == 0.0 and tx == 0.0 and ty == 0.0 and tz == 0.0:
             continue
-        rx = state.mj_xipos[body, 0] - state.mj_subtree_com[plant.body_root[body], 0]
-        ry = state.mj_xipos[body, 1] - state.mj_subtree_com[plant.body_root[body], 1]
-        rz = state.mj_xipos[body, 2] - state.mj_subtree_com[plant.body_root[body], 2]
+        rx = state.mj_xipos[body, 0] - state.mj_subtree_com[bodies.root[body], 0]
+        ry = state.mj_xipos[body, 1] - state.mj_subtree_com[bodies.root[body], 1]
+        rz = state.mj_xipos[body, 2] - state.mj_subtree_com[bodies.root[body], 2]
         tx += ry * fz - rz * fy
         ty += rz * fx - rx * fz
         tz += rx * fy - ry * fx
-        dof = plant.body_last_dof[body]
+        dof = bodies.last_dof[body]
         while dof >= 0:
             out[dof] += (
                 cdof[dof, 0] * tx
@@ -182,7 +185,7 @@ def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
                 + cdof[dof, 4] * fy
                 + cdof[dof, 5] * fz
             )
-            dof = plant.dof_parent[dof]
+            dof = plant.dofs.parent[dof]
 
 
 @compiled
@@ -197,8 +200,8 @@ def gyroscopic_force(
     x, y, z = spin
     mass = state.mass
     cdof = state.cdof
-    block = plant.block_start[tree]
-    first = plant.tree_start[tree] + 3
+    block = plant.trees.block_start[tree]
+    first = plant.trees.start[tree] + 3
     hx = mass[block] * x + mass[block + 1] * y + mass[block + 2] * z
     hy = mass[block + 6] * x + mass[block + 7] * y + mass[block + 8] * z
     hz = mass[block + 12] * x + mass[block + 13] * y + mass[block + 14] * z
@@ -227,10 +230,10 @@ def _free_body_forces(plant: Table, state: Table) -> None:
     force = state.force
     velocity = state.velocity
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
+        s = plant.trees.start[tree]
         spin = (velocity[s], velocity[s + 1], velocity[s + 2])
         gyroscopic = gyroscopic_force(plant, state, tree, spin)
-        m = state.mass[plant.block_start[tree] + 21]
+        m = state.mass[plant.trees.block_start[tree] + 21]
         for a in range(3):
             force[s + a] += gyroscopic[a]
             force[s + 3 + a] += m * plant.gravity[a] + gyroscopic[3 + a]
@@ -250,7 +253,9 @@ def _forces(plant: Table, state: Table) -> None:
         _free_body_forces(plant, state)
         return
     for i in range(qvel.size):
-        force[i] = state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i] + plant.dof_damping[i] * qvel[i]
+        force[i] = (
+            state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i] + plant.dofs.damping[i] * qvel[i]
+        )
     _add_applied(plant, state, force)
     if plant.has_actuators:
         actuator_forces(plant, state, force)
@@ -270,9 +275,9 @@ def read_constraints(plant: Table, state: Table) -> int:
         status = add_servo_rows(plant, state)
     if status == EVALUATED and plant.has_mujoco_rows:
         status = add_mujoco_rows(plant, state)
-    if status == EVALUATED and plant.limited_tendon.size > 0:
+    if status == EVALUATED and plant.tendons.limited.size > 0:
         status = add_tendon_limits(plant, state)
-    if status == EVALUATED and plant.effort_dof.size > 0:
+    if status == EVALUATED and plant.actuators.effort_dof.size > 0:
         status = add_effort_rows(plant, state)
     return status
 
@@ -280,15 +285,16 @@ def read_constraints(plant: Table, state: Table) -> int:
 @compiled
 def _shift_references(plant: Table, state: Table) -> None:
     """Let all dofs of trees that were taken together refer to one point: l + a × (c₀ − c)."""
+    bodies = plant.bodies
     com = state.mj_subtree_com
-    for k in range(plant.shifted_dof.size):
-        body = plant.shifted_body[k]
-        old = plant.body_root[body]
-        new = plant.body_reference[body]
+    for k in range(bodies.shifted_dof.size):
+        body = bodies.shifted_body[k]
+        old = bodies.root[body]
+        new = bodies.reference[body]
         x = com[new, 0] - com[old, 0]
         y = com[new, 1] - com[old, 1]
         z = com[new, 2] - com[old, 2]
-        axis = state.cdof[plant.shifted_dof[k]]
+        axis = state.cdof[bodies.shifted_dof[k]]
         axis[3] += axis[1] * z - axis[2] * y
         axis[4] += axis[2] * x - axis[0] * z
         axis[5] += axis[0] * y - axis[1] * x
@@ -310,18 +316,19 @@ def _read_smooth(plant: Table, state: Table) -> None:
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_motion(plant: Table, state: Table) -> int:
     """Fill what is not contact or constraint, for positions that have been found."""
+    mujoco = plant.mujoco
     model = plant.model
     data = state.data
     if plant.has_articulated_trees:
-        call_pp(plant.make_mass, model, data)
+        call_pp(mujoco.make_mass, model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.offsets.nefc_offset, 0)
     if plant.has_actuators:
-        call_pp(plant.transmission, model, data)
+        call_pp(mujoco.transmission, model, data)
     if not plant.only_free_bodies:
-        call_pp(plant.forward_velocity, plant.smooth_model, data)
+        call_pp(mujoco.forward_velocity, plant.smooth_model, data)
     if plant.has_actuators:
-        call_pp(plant.forward_actuation, model, data)
+        call_pp(mujoco.forward_actuation, model, data)
     if plant.find_elasticity != 0:
         call_pp_status(plant.find_elasticity, plant, state)
     _read_smooth(plant, state)
@@ -367,7 +374,7 @@ def _evaluate_forces(plant: Table, state: Table) -> int:
     """Fill what depends on controls and applied forces, with all else at hand."""
     state.valid = 0
     if plant.has_actuators:
-        call_pp(plant.forward_actuation, plant.model, state.data)
+        call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
     for i in range(state.act_dot.size):
         state.act_dot[i] = state.mj_act_dot[i]
     _forces(plant, state)

@@ -31,6 +31,7 @@ from asperity.plant.model.surface_fields import make_fields
 from asperity.plant.model.surface_parameters import resolve_surfaces
 from asperity.plant.plant_layouts import OFFSETS, PLANT
 from asperity.plant.state import State
+from asperity.plant.topic_layouts import TOPICS
 from asperity.plant.tree_motion import set_motions
 
 __all__ = ["Plant", "contact_kernels"]
@@ -143,7 +144,8 @@ class Plant(HoldsAddresses):
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
         native.verify_layout(model, data)
-        self.table = Table(PLANT, joint_stiction_tolerance=joint_stiction_tolerance)
+        self.table = Table(PLANT, **{name: Table(layout) for name, layout in TOPICS.items()})
+        self.table.joints.stiction_tolerance = joint_stiction_tolerance
         self._evaluated = evaluated
         self._is_variant = False
         self._field_shapes: tuple[bytes, ...] | None = None
@@ -152,7 +154,9 @@ class Plant(HoldsAddresses):
         self.set_contact_parameters(contact)
         self.read_model(efforts)
         self.table.error_weight = np.ones(model.nv)
-        assert not self.table.missing(), self.table.missing()
+        parts = [getattr(self.table, name) for name in TOPICS]
+        missing = [name for one in (self.table, *parts) for name in one.missing()]
+        assert not missing, missing
 
     def read_model(self, efforts: Efforts) -> None:
         """Take the constants of the motion from the model, at first and when it has changed.
@@ -164,18 +168,18 @@ class Plant(HoldsAddresses):
         self._set_flexes()
         self._set_geoms()
         self.set_detection()
-        table.has_tendons = int(model.ntendon > 0)
+        table.tendons.any = int(model.ntendon > 0)
         table.has_actuators = int(model.nu > 0)
         table.has_mujoco_rows = int(model.neq > 0 or np.any(model.tendon_frictionloss > 0))
         bit = mujoco.mjtDisableBit
         free = is_disabled(model, bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT)
         limited = np.flatnonzero(model.tendon_limited & (not free))
-        table.limited_tendon = limited
+        table.tendons.limited = limited
         inwards = np.outer(model.tendon_margin[limited], [1.0, -1.0])
-        table.tendon_range = model.tendon_range[limited] + inwards
-        table.tendon_rownnz = integers(model.ten_J_rownnz)
-        table.tendon_rowadr = integers(model.ten_J_rowadr)
-        table.tendon_colind = integers(model.ten_J_colind)
+        table.tendons.range = model.tendon_range[limited] + inwards
+        table.tendons.rownnz = integers(model.ten_J_rownnz)
+        table.tendons.rowadr = integers(model.ten_J_rowadr)
+        table.tendons.colind = integers(model.ten_J_colind)
         table.sparse_rows = int(mujoco.mj_isSparse(model))
         set_joints(table, model)
         set_motions(table, model)
@@ -205,6 +209,8 @@ class Plant(HoldsAddresses):
         other = Plant.__new__(Plant)
         other.__dict__.update(self.__dict__)
         other.table = self.table.twin()
+        for name in TOPICS:
+            setattr(other.table, name, getattr(self.table, name).twin())
         other.table.model = address
         other._is_variant = True
         other.set_materials(materials)
@@ -233,7 +239,7 @@ class Plant(HoldsAddresses):
         table, model = self.table, self.model
         table.model = model._address
         for field, name in _FUNCTIONS.items():
-            setattr(table, field, native.function_address(name))
+            setattr(table.mujoco, field, native.function_address(name))
         table.offsets = Table(
             OFFSETS,
             **{field: native.offset("mjData", name) for field, name in _DATA_OFFSETS.items()},
@@ -247,19 +253,19 @@ class Plant(HoldsAddresses):
         table, model = self.table, self.model
         table.ngeom = model.ngeom
         # Flexes count on from the geoms, and are on no body.
-        table.geom_body = np.append(integers(model.geom_bodyid), np.zeros(model.nflex, np.int64))
-        table.geom_box = np.array(model.geom_aabb, dtype=np.float64)
+        table.geoms.body = np.append(integers(model.geom_bodyid), np.zeros(model.nflex, np.int64))
+        table.geoms.box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
-        table.geom_reach = np.where(spheres, 0.0, model.geom_rbound)
-        table.geom_collides = colliding_geoms(model)
-        table.colliding_geom = np.flatnonzero(table.geom_collides.any(axis=1))
+        table.geoms.reach = np.where(spheres, 0.0, model.geom_rbound)
+        table.geoms.collides = colliding_geoms(model)
+        table.geoms.colliding = np.flatnonzero(table.geoms.collides.any(axis=1))
         planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
         cylinders = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         weld = model.body_weldid[model.geom_bodyid]
         pairs = np.argwhere(np.outer(planes, cylinders) & (weld[:, None] != weld[None, :]))
-        table.plane_cylinder = np.ascontiguousarray(pairs)
-        table.has_moving_surfaces = int(np.any(model.geom_surfacevel))
-        table.geom_surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
+        table.geoms.plane_cylinder = np.ascontiguousarray(pairs)
+        table.geoms.has_moving_surfaces = int(np.any(model.geom_surfacevel))
+        table.geoms.surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
         self._set_fields()
 
     def _set_flexes(self) -> None:
@@ -268,7 +274,7 @@ class Plant(HoldsAddresses):
         if self.model.nflex > 0:
             numbers = tuple(getattr(self.model, name).tobytes() for name in FLEX_ARRAYS)
         if numbers != self._flex_numbers:
-            self.table.elastic = elastic_table(self.model, self.table.dof_tree)
+            self.table.elastic = elastic_table(self.model, self.table.dofs.tree)
             self._flex_numbers = numbers
         address = int(self.table.model)
         self._smooth = smooth_struct(address, self.model)
@@ -328,22 +334,22 @@ class Plant(HoldsAddresses):
             kind, depth = self.fields.geom_kind, self.fields.geom_depth
             radius[kind == COMPLIANT_MESH] = depth[kind == COMPLIANT_MESH]
             radius[kind == RIGID_MESH] = 0.0
-        self.table.geom_inner_radius = radius
+        self.table.geoms.inner_radius = radius
         every = [
-            self.table.geom_box[geom][None]
+            self.table.geoms.box[geom][None]
             if number < 0 or self.fields.geom_convex[geom]
             else part_boxes(self.fields, int(number))
             for geom, number in enumerate(self.fields.geom_field)
         ]
         counts = np.array([len(parts) for parts in every], dtype=np.int64)
-        self.table.part_count = counts
-        self.table.part_first = np.cumsum(counts) - counts
-        self.table.part_box = np.concatenate([np.zeros((0, 6)), *every])
-        boxes = self.table.geom_box
-        self.table.geom_extent = (
+        self.table.geoms.part_count = counts
+        self.table.geoms.part_first = np.cumsum(counts) - counts
+        self.table.geoms.part_box = np.concatenate([np.zeros((0, 6)), *every])
+        boxes = self.table.geoms.box
+        self.table.geoms.extent = (
             np.linalg.norm(boxes[:, :3], axis=1) + np.linalg.norm(boxes[:, 3:], axis=1)
         ) + np.sqrt(3.0) * radius
-        self.table.geom_offset = np.array(
+        self.table.geoms.offset = np.array(
             [np.max(np.linalg.norm(parts[:, :3], axis=1)) for parts in every]
         )
 
@@ -358,10 +364,10 @@ class Plant(HoldsAddresses):
     def set_materials(self, resolved: ResolvedMaterials) -> None:
         """Replace the tables of contact parameters, whoever gave them."""
         self.materials = resolved
-        self.table.material = resolved.geoms
-        self.table.material_default = resolved.default
-        self.table.material_pairs = resolved.pairs
-        self.table.material_pair_keys = resolved.pair_keys
+        self.table.materials.of_geom = resolved.geoms
+        self.table.materials.default = resolved.default
+        self.table.materials.pairs = resolved.pairs
+        self.table.materials.pair_keys = resolved.pair_keys
 
     def new_state(
         self, data: mujoco.MjData, contacts: int = 256, rows: int = 64, *, keep: bool = True

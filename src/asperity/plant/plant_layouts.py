@@ -7,6 +7,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK, FIELDS
 from asperity.plant.detection.near_pairs_layout import NEAR_PAIRS, POSSIBLE_PAIRS
+from asperity.plant.topic_layouts import TOPICS
 from asperity.soft.layout import ELASTIC
 
 __all__ = [
@@ -76,27 +77,10 @@ OFFSETS = Layout(
 
 PLANT = Layout(
     "plant",
+    **TOPICS,
     model="i8",
     detection_model="i8",  # as collision detection gets it
     smooth_model="i8",  # as the velocity stage gets it: without flexes, whose forces are ours
-    # MuJoCo's functions
-    kinematics="i8",
-    com_pos="i8",
-    tendon="i8",
-    flex="i8",
-    make_mass="i8",
-    collision="i8",
-    transmission="i8",
-    forward_velocity="i8",
-    com_velocity="i8",
-    newton_euler="i8",
-    forward_actuation="i8",
-    make_constraint="i8",
-    add_contact="i8",
-    multiply_transposed="i8",
-    integrate_positions="i8",
-    integrate_some_positions="i8",  # those of a list of bodies
-    differentiate_positions="i8",
     # compiled entry points
     read_contacts="i8",
     read_constraints="i8",
@@ -104,128 +88,22 @@ PLANT = Layout(
     list_pairs="i8",  # 0 where MuJoCo searches the pairs itself
     find_elasticity="i8",  # 0 where there are no flexes
     possible_pairs=POSSIBLE_PAIRS,
-    # what the model needs
-    has_tendons="i8",
     has_actuators="i8",
     has_articulated_trees="i8",
     only_free_bodies="i8",  # in vacuum, without actuators: Asperity knows their dynamics
     gravity="f8[:]",
     has_mujoco_rows="i8",  # equalities or dry friction of tendons
-    limited_tendon="i8[:]",
-    tendon_range="f8[:,:]",  # lengths at which limits push
-    tendon_rownnz="i8[:]",  # of the tendons' Jacobian
-    tendon_rowadr="i8[:]",
-    tendon_colind="i8[:]",
     sparse_rows="i8",
     offsets=OFFSETS,
-    # bodies, trees, dofs
     nq="i8",
     nv="i8",
     na="i8",
     nbody="i8",
     ngeom="i8",
     ntree="i8",
-    tree_start="i8[:]",
-    tree_size="i8[:]",
-    tree_spatial="i8[:]",
-    tree_balances="i8[:]",  # other trees, whose armature is that of joints
-    tree_floats="i8[:]",  # those of them whose one root has a free joint without armature
-    tree_body="i8[:]",
-    tree_bodies="i8[:]",
-    block_start="i8[:]",
-    body_tree="i8[:]",
-    body_root="i8[:]",
-    body_reference="i8[:]",  # whose centre of mass is the reference point of its tree
-    shifted_dof="i8[:]",  # whose root is not their reference
-    shifted_body="i8[:]",  # of each of them
-    body_last_dof="i8[:]",
-    body_parent="i8[:]",
-    body_dof="i8[:]",  # its first,
-    body_dofs="i8[:]",  # and how many it has
-    dof_parent="i8[:]",
-    dof_tree="i8[:]",
-    dof_body="i8[:]",
-    bodies="i4[:]",  # their numbers, 0, 1, ..., as MuJoCo takes lists of them
     elastic=ELASTIC,
-    geom_body="i8[:]",
-    plane_cylinder="i8[:,:]",  # pairs of geoms of these types, one of which moves
-    # motion of geoms between samples
-    geom_box="f8[:,:]",  # centre and half sides in the geom's frame
-    geom_reach="f8[:]",  # farthest point from the geom's frame that turns with it
-    geom_inner_radius="f8[:]",
-    geom_extent="f8[:]",  # farthest that the box, grown by the inner radius, comes from the frame
-    geom_offset="f8[:]",  # and the centres of the boxes below
-    # boxes of parts of geoms, one of each that fills its hull: centre and half sides
-    part_first="i8[:]",
-    part_count="i8[:]",
-    part_box="f8[:,:]",
-    geom_collides="u1[:,:]",
-    colliding_geom="i8[:]",  # those that collide with any
-    mass_rownnz="i8[:]",
-    mass_rowadr="i8[:]",
-    mass_colind="i8[:]",
-    dof_damping="f8[:]",
-    dof_stiffness="f8[:]",
-    dof_inverse_weight="f8[:]",  # diagonal of M⁻¹ in the initial pose
-    joint_type="i8[:]",
-    joint_dof="i8[:]",
-    # MuJoCo's arrays of bodies and joints (`asperity.plant.tree_motion`)
-    body_pos="f8[:,:]",
-    body_quat="f8[:,:]",
-    body_ipos="f8[:,:]",
-    body_iquat="f8[:,:]",
-    body_mass="f8[:]",
-    body_inertia="f8[:,:]",
-    dof_armature="f8[:]",
-    body_joint="i8[:]",  # its first,
-    body_joints="i8[:]",  # and how many it has
-    joint_qpos="i8[:]",
-    joint_pos="f8[:,:]",
-    joint_axis="f8[:,:]",
-    reference_qpos="f8[:]",
-    # limits and dry friction of joints
-    limit_dof="i8[:]",
-    limit_qpos="i8[:]",
-    limit_range="f8[:,:]",  # within the margins
-    limit_source="i8[:]",  # of the constraint set's rows
-    ball_dof="i8[:]",
-    ball_qpos="i8[:]",
-    ball_range="f8[:]",  # largest angle, within the margin
-    ball_source="i8[:]",
-    friction_dof="i8[:]",
-    friction_force="f8[:]",
-    joint_stiction_tolerance="f8",
-    # linear servos, treated implicitly
-    servo_output="i8[:]",
-    servo_ctrl="i8[:]",
-    servo_ctrl_range="f8[:,:]",
-    servo_activation="i8[:]",  # index into act, −1 without dynamics
-    servo_gain="f8[:,:]",
-    servo_bias="f8[:,:]",
-    servo_range="f8[:,:]",
-    output_explicit="i8[:]",  # 1 for actuator outputs that act explicitly
-    all_explicit="i8",  # 1 if MuJoCo's own sum of actuator forces is right
-    # efforts of external systems: generalized forces, or forces of actuators that they command
-    effort_dof="i8[:]",  # −1 for an actuator's
-    effort_output="i8[:]",  # −1 for a generalized force
-    effort_range="f8[:,:]",
-    effort_start="i8[:]",  # of the dofs that an effort's row spans; none if it spans its own
-    effort_span="i8[:]",
-    dof_actuator_range="f8[:,:]",
-    dof_actuator_gravcomp="i8[:]",
-    # activation dynamics
-    act_kind="i8[:]",  # 0 Euler, 1 exact exponential
-    act_time_constant="f8[:]",
-    act_range="f8[:,:]",
-    # contact parameters
-    material="f8[:,:]",
-    material_default="f8[:]",
-    material_pairs="f8[:,:]",
-    material_pair_keys="i8[:]",
     # pressure fields and rigid surfaces of geoms
     fields=FIELDS,
-    has_moving_surfaces="i8",
-    geom_surface_velocity="f8[:,:]",  # linear, angular, in the geom's frame
     # error norm
     error_weight="f8[:]",
 )

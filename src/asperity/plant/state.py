@@ -58,7 +58,7 @@ class State(HoldsAddresses):
         self._model = model
         self._plant = plant
         self._data = DataReference(data, keep=keep)
-        rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.effort_dof)
+        rows = max(rows, 3 * model.nv + 2 * model.nu + 16) + len(plant.actuators.effort_dof)
         self.table = Table(
             STATE,
             data=data._address,
@@ -68,8 +68,8 @@ class State(HoldsAddresses):
             links=link_room(model, contacts),
             system_states=0,
             distance_changes=np.zeros(0),
-            efforts=len(plant.effort_dof),
-            mass_room=int(np.sum(plant.tree_size**2)),
+            efforts=len(plant.actuators.effort_dof),
+            mass_room=int(np.sum(plant.trees.size**2)),
             qpos=np.array(model.qpos0, dtype=np.float64),
             mj_qpos=data.qpos,
             mj_qvel=data.qvel,
@@ -148,11 +148,11 @@ class State(HoldsAddresses):
     def _longest_chains(self, links: int) -> int:
         """Length of the longest so many chains of dofs from bodies to the world."""
         plant = self._plant
-        depth = np.zeros(len(plant.dof_parent) + 1, np.int64)  # the last: of bodies without dofs
-        for dof, parent in enumerate(plant.dof_parent):
+        depth = np.zeros(len(plant.dofs.parent) + 1, np.int64)  # the last: of bodies without dofs
+        for dof, parent in enumerate(plant.dofs.parent):
             depth[dof] = depth[parent] + 1 if parent >= 0 else 1
-        depth[:-1][plant.tree_spatial[plant.dof_tree] == 1] = 0
-        return int(np.sort(depth[plant.body_last_dof])[-links:].sum())
+        depth[:-1][plant.trees.spatial[plant.dofs.tree] == 1] = 0
+        return int(np.sort(depth[plant.bodies.last_dof])[-links:].sum())
 
     def grow_rows(self, rows: int) -> None:
         """Make room for so many scalar constraints."""

@@ -43,19 +43,19 @@ _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 def set_motions(table: Table, model: mujoco.MjModel) -> None:
     """Fill the table with what `motion_of_trees` reads."""
-    table.body_pos = np.array(model.body_pos, np.float64)
-    table.body_quat = np.array(model.body_quat, np.float64)
-    table.body_ipos = np.array(model.body_ipos, np.float64)
-    table.body_iquat = np.array(model.body_iquat, np.float64)
-    table.body_mass = np.array(model.body_mass, np.float64)
-    table.body_inertia = np.array(model.body_inertia, np.float64)
-    table.dof_armature = np.array(model.dof_armature, np.float64)
-    table.body_joint = integers(model.body_jntadr)
-    table.body_joints = integers(model.body_jntnum)
-    table.joint_qpos = integers(model.jnt_qposadr)
-    table.joint_pos = np.array(model.jnt_pos, np.float64)
-    table.joint_axis = np.array(model.jnt_axis, np.float64)
-    table.reference_qpos = np.array(model.qpos0, np.float64)
+    table.bodies.pos = np.array(model.body_pos, np.float64)
+    table.bodies.quat = np.array(model.body_quat, np.float64)
+    table.bodies.ipos = np.array(model.body_ipos, np.float64)
+    table.bodies.iquat = np.array(model.body_iquat, np.float64)
+    table.bodies.mass = np.array(model.body_mass, np.float64)
+    table.bodies.inertia = np.array(model.body_inertia, np.float64)
+    table.dofs.armature = np.array(model.dof_armature, np.float64)
+    table.bodies.joint = integers(model.body_jntadr)
+    table.bodies.joints = integers(model.body_jntnum)
+    table.joints.qpos = integers(model.jnt_qposadr)
+    table.joints.pos = np.array(model.jnt_pos, np.float64)
+    table.joints.axis = np.array(model.jnt_axis, np.float64)
+    table.joints.reference_qpos = np.array(model.qpos0, np.float64)
 
 
 @inlined
@@ -72,10 +72,11 @@ def _move_joint(
     pose: tuple[Vector, Quaternion, Vector, Vector],
 ) -> tuple[Vector, Quaternion, Vector, Vector]:
     """Position, orientation, angular velocity and velocity of a body after a joint of it."""
+    joints = plant.joints
     pos, quat, spin, speed = pose
-    kind = plant.joint_type[joint]
-    at = plant.joint_qpos[joint]
-    dof = plant.joint_dof[joint]
+    kind = joints.type[joint]
+    at = joints.qpos[joint]
+    dof = joints.dof[joint]
     if kind == _FREE:
         quat = unit_quaternion(qpos, at + 3)
         spin = turned(quat, (qvel[dof + 3], qvel[dof + 4], qvel[dof + 5]))
@@ -89,13 +90,13 @@ def _move_joint(
                 qvel[dof + 2],
             ),
         )
-    local = _at(plant.joint_axis, joint)
+    local = _at(joints.axis, joint)
     if kind == _SLIDE:
         axis = turned(quat, local)
-        way = qpos[at] - plant.reference_qpos[at]
+        way = qpos[at] - joints.reference_qpos[at]
         speed = plus(plus(speed, axis, qvel[dof]), cross(spin, axis), way)
         return plus(pos, axis, way), quat, spin, speed
-    anchor = _at(plant.joint_pos, joint)
+    anchor = _at(joints.pos, joint)
     arm = turned(quat, anchor)
     pos = plus(pos, arm, 1.0)
     speed = plus(speed, cross(spin, arm), 1.0)
@@ -104,7 +105,7 @@ def _move_joint(
         gained = turned(quat, (qvel[dof], qvel[dof + 1], qvel[dof + 2]))
         spin = plus(spin, gained, 1.0)
     else:
-        half = 0.5 * (qpos[at] - plant.reference_qpos[at])
+        half = 0.5 * (qpos[at] - joints.reference_qpos[at])
         sine = np.sin(half)
         turn = (np.cos(half), sine * local[0], sine * local[1], sine * local[2])
         quat = times(quat, turn)
@@ -129,24 +130,25 @@ def _move(
     plant: Table, state: Table, motion: np.ndarray, body: int, qpos: np.ndarray, qvel: np.ndarray
 ) -> None:
     """Fill a body's pose and velocity from those of its parent."""
-    parent = plant.body_parent[body]
+    bodies = plant.bodies
+    parent = bodies.parent[body]
     pos = (0.0, 0.0, 0.0)
     quat = quaternion_at(state.mj_xquat, parent)
     spin = pos
     speed = pos
-    if plant.body_tree[parent] >= 0:
+    if bodies.tree[parent] >= 0:
         m = motion[parent]
         pos = (m[0], m[1], m[2])
         quat = (m[3], m[4], m[5], m[6])
         spin = (m[7], m[8], m[9])
         speed = (m[10], m[11], m[12])
-    arm = turned(quat, _at(plant.body_pos, body))
+    arm = turned(quat, _at(bodies.pos, body))
     pos = plus(pos, arm, 1.0)
     speed = plus(speed, cross(spin, arm), 1.0)
-    quat = times(quat, quaternion_at(plant.body_quat, body))
+    quat = times(quat, quaternion_at(bodies.quat, body))
     pose = (pos, quat, spin, speed)
-    first = plant.body_joint[body]
-    for joint in range(first, first + plant.body_joints[body]):
+    first = bodies.joint[body]
+    for joint in range(first, first + bodies.joints[body]):
         pose = _move_joint(plant, joint, qpos, qvel, pose)
     _write(motion[body], pose)
 
@@ -155,7 +157,7 @@ def _move(
 def _principal(motion: np.ndarray, plant: Table, body: int) -> Quaternion:
     """Orientation of a body's principal axes of inertia."""
     return times(
-        (motion[3], motion[4], motion[5], motion[6]), quaternion_at(plant.body_iquat, body)
+        (motion[3], motion[4], motion[5], motion[6]), quaternion_at(plant.bodies.iquat, body)
     )
 
 
@@ -207,11 +209,12 @@ def motion_of_trees(
         [kg m²], and from `MOMENT` mass times position [kg m], in world axes about the position of
         the first body, or, of trees that hang on something, of what their first body hangs on.
     """
+    bodies = plant.bodies
     motion = state.work.body_motion
     previous = -1
     origin = (0.0, 0.0, 0.0)
     for body in range(1, plant.nbody):
-        tree = plant.body_tree[body]
+        tree = bodies.tree[body]
         if tree < 0 or marked[tree] == 0:
             continue
         _move(plant, state, motion, body, qpos, qvel)
@@ -219,28 +222,28 @@ def motion_of_trees(
         if tree != previous:
             previous = tree
             origin = (0.0, 0.0, 0.0)
-            if plant.tree_floats[tree]:
+            if plant.trees.floats[tree]:
                 origin = (m[0], m[1], m[2])
             for k in range(out.shape[1]):
                 out[tree, k] = 0.0
         quat = (m[3], m[4], m[5], m[6])
         spin = (m[7], m[8], m[9])
-        arm = turned(quat, _at(plant.body_ipos, body))
+        arm = turned(quat, _at(bodies.ipos, body))
         v = plus((m[10], m[11], m[12]), cross(spin, arm), 1.0)
         r = plus(plus((m[0], m[1], m[2]), arm, 1.0), origin, -1.0)
         axes = _principal(m, plant, body)
         own = turned_back(axes, spin)
-        mass = plant.body_mass[body]
-        inertia = plant.body_inertia[body]
+        mass = bodies.mass[body]
+        inertia = bodies.inertia[body]
         mine = out[tree]
-        dof = plant.body_dof[body]
-        for i in range(dof, dof + plant.body_dofs[body]):
-            mine[0] += plant.dof_armature[i] * qvel[i] * qvel[i]
+        dof = bodies.dof[body]
+        for i in range(dof, dof + bodies.dofs[body]):
+            mine[0] += plant.dofs.armature[i] * qvel[i] * qvel[i]
         mine[0] += mass * (v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         for a in range(3):
             mine[0] += inertia[a] * own[a] * own[a]
             mine[MOMENT + a] += mass * r[a]
-        if plant.tree_floats[tree]:
+        if plant.trees.floats[tree]:
             turning = turned(axes, (inertia[0] * own[0], inertia[1] * own[1], inertia[2] * own[2]))
             turning = plus(turning, cross(r, v), mass)
             for a in range(3):

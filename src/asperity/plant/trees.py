@@ -26,10 +26,11 @@ __all__ = [
 @compiled
 def velocity_to_solver(plant: Table, cdof: np.ndarray, qvel: np.ndarray, out: np.ndarray) -> None:
     """Solver velocities of generalized velocities."""
+    trees = plant.trees
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
-        if not plant.tree_spatial[tree]:
-            for i in range(s, s + plant.tree_size[tree]):
+        s = trees.start[tree]
+        if not trees.spatial[tree]:
+            for i in range(s, s + trees.size[tree]):
                 out[i] = qvel[i]
             continue
         for a in range(3):
@@ -56,10 +57,11 @@ def velocity_of_trees(
     plant: Table, cdof: np.ndarray, velocity: np.ndarray, first: int, last: int, out: np.ndarray
 ) -> None:
     """`velocity_from_solver` for the trees ``first .. last``."""
+    trees = plant.trees
     for tree in range(first, last):
-        s = plant.tree_start[tree]
-        if not plant.tree_spatial[tree]:
-            for i in range(s, s + plant.tree_size[tree]):
+        s = trees.start[tree]
+        if not trees.spatial[tree]:
+            for i in range(s, s + trees.size[tree]):
                 out[i] = velocity[i]
             continue
         for a in range(3):
@@ -76,10 +78,11 @@ def velocity_of_trees(
 @compiled
 def force_to_solver(plant: Table, cdof: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
     """Solver forces of generalized forces (the power is the same)."""
+    trees = plant.trees
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
-        if not plant.tree_spatial[tree]:
-            for i in range(s, s + plant.tree_size[tree]):
+        s = trees.start[tree]
+        if not trees.spatial[tree]:
+            for i in range(s, s + trees.size[tree]):
                 out[i] = force[i]
             continue
         for a in range(3):
@@ -96,10 +99,11 @@ def force_to_solver(plant: Table, cdof: np.ndarray, force: np.ndarray, out: np.n
 @compiled
 def force_from_solver(plant: Table, cdof: np.ndarray, force: np.ndarray, out: np.ndarray) -> None:
     """Generalized forces of solver forces."""
+    trees = plant.trees
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
-        if not plant.tree_spatial[tree]:
-            for i in range(s, s + plant.tree_size[tree]):
+        s = trees.start[tree]
+        if not trees.spatial[tree]:
+            for i in range(s, s + trees.size[tree]):
                 out[i] = force[i]
             continue
         for a in range(3):
@@ -126,15 +130,16 @@ def add_mass(
     ``mass`` is in the solver velocities of ``own_cdof``, the sum in those of ``cdof``; ``work`` has
     room for three rows of 36 numbers.
     """
+    trees = plant.trees
     w = work[2]
     for tree in range(plant.ntree):
-        block = plant.block_start[tree]
-        n = plant.tree_size[tree]
-        if not plant.tree_spatial[tree]:
+        block = trees.block_start[tree]
+        n = trees.size[tree]
+        if not trees.spatial[tree]:
             for k in range(block, block + n * n):
                 matrix[k] += mass[k]
             continue
-        s = plant.tree_start[tree]
+        s = trees.start[tree]
         # Row k of `work`: own solver velocity that equals the other's unit velocity k.
         for k in range(6):
             for a in range(3):

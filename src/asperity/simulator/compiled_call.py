@@ -188,7 +188,7 @@ def run_call(address: int, end: float, budget: int) -> int:
     count_work(counters)
     for i in range(counters.work.size):
         counters.work[i] = -counters.counts[i]
-    call.world.problem.worst_residual = 0.0
+    call.world.problem.counts.worst_residual = 0.0
     forget_history(call)
     if found != 0:
         copy_numbers(exchange.values, exchange.known)

@@ -137,7 +137,7 @@ def add_contacts(plant: Table, data: int, delivered: Table, blank: int) -> int:
             store_int(blank + offsets.contact_geom + 4 * side, geom)
             first = offsets.contact_first_geom if side == 0 else offsets.contact_second_geom
             store_int(blank + first, geom)
-        call_ppp_status(plant.add_contact, plant.model, data, blank)
+        call_ppp_status(plant.mujoco.add_contact, plant.model, data, blank)
     return contacts.count - load_int(data + offsets.ncon_offset)
 
 
@@ -202,11 +202,11 @@ def _find_rows(plant: Table, data: int, delivered: Table, count: int) -> None:
             delivered.friction_rows[index] = i
         elif kind == _LIMIT_JOINT:
             side = 1
-            if plant.joint_type[index] != _BALL:
+            if plant.joints.type[index] != _BALL:
                 if plant.sparse_rows:
                     entry = load_int(rowadr + 4 * i)
                 else:
-                    entry = i * nv + plant.joint_dof[index]
+                    entry = i * nv + plant.joints.dof[index]
                 side = 1 if load_double(jacobian + 8 * entry) > 0.0 else 0
             limit_rows[index, side] = i
 
@@ -227,12 +227,13 @@ def _write_limit(delivered: Table, force: int, joint: int, value: float) -> bool
 @compiled
 def _add_tendon_force(plant: Table, data: int, delivered: Table, source: int, value: float) -> None:
     """Add the force of a tendon's limit, of which MuJoCo has no row, to ``loose_force``."""
+    tendons = plant.tendons
     jacobian = load_address(data + plant.offsets.tendon_jacobian_offset)
     tendon = source // 2
     signed = value if source % 2 == 0 else -value
-    first = plant.tendon_rowadr[tendon]
-    for e in range(first, first + plant.tendon_rownnz[tendon]):
-        delivered.loose_force[plant.tendon_colind[e]] += signed * load_double(jacobian + 8 * e)
+    first = tendons.rowadr[tendon]
+    for e in range(first, first + tendons.rownnz[tendon]):
+        delivered.loose_force[tendons.colind[e]] += signed * load_double(jacobian + 8 * e)
 
 
 @compiled
@@ -261,8 +262,8 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
                 store_double(force + 8 * delivered.friction_rows[index], value)
             else:
                 delivered.loose_force[index] += value
-        elif not _write_limit(delivered, force, index, value) and plant.joint_type[index] != _BALL:
-            delivered.loose_force[plant.joint_dof[index]] += value
+        elif not _write_limit(delivered, force, index, value) and plant.joints.type[index] != _BALL:
+            delivered.loose_force[plant.joints.dof[index]] += value
 
 
 @compiled
@@ -282,7 +283,7 @@ def fill_forces(plant: Table, data: int, delivered: Table, pyramidal: int, field
         _write_contacts(plant, data, delivered, force, pyramidal)
     _write_rows(plant, data, delivered, force, count)
     if count > 0:
-        call_pppn_status(plant.multiply_transposed, plant.model, data, out, force)
+        call_pppn_status(plant.mujoco.multiply_transposed, plant.model, data, out, force)
     for i in range(plant.nv):
         store_double(out + 8 * i, load_double(out + 8 * i) + loose[i])
 

@@ -42,16 +42,16 @@ def count_work(counters: Table) -> None:
     problem = PROBLEM.at(counters.problem)
     counts[0] = world.steps
     counts[1] = world.rejections
-    counts[2] = problem.solves
-    counts[3] = problem.iterations
-    counts[4] = problem.longest_iterations
-    counts[5] = problem.factorizations
-    counts[6] = problem.line_search_evaluations
+    counts[2] = problem.counts.solves
+    counts[3] = problem.counts.iterations
+    counts[4] = problem.counts.longest_iterations
+    counts[5] = problem.counts.factorizations
+    counts[6] = problem.counts.line_search_evaluations
     counts[7] = 0
     for i in range(counters.states.size):
         counts[7] += STATE.at(counters.states[i]).evaluations
     counts[8] = world.substeps
-    counts[9] = problem.unsettled
+    counts[9] = problem.counts.unsettled
     counts[10] = 0
     counts[11] = world.impact_rejections
     counts[12] = world.damped_impacts

@@ -137,7 +137,7 @@ def options_of(session: Session) -> dict[str, Any]:
         "contact": session.plant.contact,
         "control": session.control,
         "control_period": session.control_period,
-        "joint_stiction_tolerance": session.plant.table.joint_stiction_tolerance,
+        "joint_stiction_tolerance": session.plant.table.joints.stiction_tolerance,
         "systems": session.coupling.systems,
         "publish": "lazy" if session.lazy else "eager",
         "threads": session.threads,

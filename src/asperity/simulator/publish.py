@@ -84,7 +84,7 @@ def forces_of(world: Table, step: float) -> int:
         return code
     if state.find_positions != 0:
         # Threads do not find the centre of mass of the world as a whole.
-        call_pp(world.plant.com_pos, world.plant.model, state.data)
+        call_pp(world.plant.mujoco.com_pos, world.plant.model, state.data)
     if delivered.origin in (TAKEN, SOLVED):
         # What systems exert is shown for the state.
         if world.systems.size > 0:
@@ -94,7 +94,7 @@ def forces_of(world: Table, step: float) -> int:
     code = call_method(world.solve_step, world, state, 0, step)
     # Forces of the last iterate are better than none.
     if code in (OK, NOT_CONVERGED):
-        velocity_from_solver(world.plant, state.cdof, world.problem.velocity, world.scratch)
+        velocity_from_solver(world.plant, state.cdof, world.problem.iterate.velocity, world.scratch)
         keep_results(world, state, state.qvel, world.scratch, step)
         code = call_p_status(world.deliver, world)
     elif code in NOT_EVALUATED:

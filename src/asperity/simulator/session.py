@@ -274,7 +274,7 @@ class Session(HoldsAddresses):
     def _begin_history(self, history: HistoryKeeper, budget: int) -> int:
         """Let attempted steps be kept; returns how many at most."""
         convex = self.base.evaluates_plant
-        counter = self.world.problem.address_of("iterations") if convex else 0
+        counter = self.world.problem.counts.address_of("iterations") if convex else 0
         self.world.table.attempt_counter = counter
         iterations = int(self.counters.read()[ITERATIONS])
         history.begin(self.world, iterations, records=self.watcher is not None)

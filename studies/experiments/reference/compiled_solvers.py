@@ -73,20 +73,20 @@ def solve_newton(
     if not (math.isfinite(wanted) and wanted > 0.0):
         raise ValueError(f"tolerance must be positive and finite, got {tolerance}.")
     nv = problem.nv
-    table.velocity[:nv] = problem.guess
-    before = int(table.longest_iterations)
+    table.iterate.velocity[:nv] = problem.guess
+    before = int(table.counts.longest_iterations)
     table.options.tolerance = wanted
     code, wall, cpu = _call(solve_problem, *(one.address for one in tables), 0)
     table.options.tolerance = usual
-    velocity = table.velocity[:nv].copy()
-    table.velocity[:nv] = problem.guess
+    velocity = table.iterate.velocity[:nv].copy()
+    table.iterate.velocity[:nv] = problem.guess
     status = _status(code)
     return Solution(
         solver="SAP",
         velocity=velocity,
         impulse=problem.project(velocity),
         row_impulse=problem.row_impulses(velocity),
-        iterations=int(table.longest_iterations) - before,
+        iterations=int(table.counts.longest_iterations) - before,
         wall_time=wall,
         cpu_time=cpu,
         status=status,
@@ -131,12 +131,12 @@ def solve_geodesic(
         raise ValueError(f"max_iterations must be positive, got {max_iterations}.")
     table, contacts, rows = tables
     count, nrow = contacts.count, rows.count
-    table.velocity[: problem.nv] = problem.guess
+    table.iterate.velocity[: problem.nv] = problem.guess
     work = Table(
         GEODESIC,
         contacts=count,
         rows=nrow,
-        vector=len(table.velocity),
+        vector=len(table.iterate.velocity),
         complementarity=float(complementarity),
         max_iterations=max_iterations,
         warm=int(warm_start),

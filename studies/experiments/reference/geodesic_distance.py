@@ -38,29 +38,29 @@ def fill_first_impulses(
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
         mu = law.friction[i]
-        problem.g1[i] = 0.0
-        problem.g2[i] = 0.0
+        problem.iterate.g1[i] = 0.0
+        problem.iterate.g2[i] = 0.0
         if mu <= 0.0:
             w = work.point[i, 2]
-            problem.gn[i] = 2.0 * w / (1.0 + w * w / law.normal_gain[i])
+            problem.iterate.gn[i] = 2.0 * w / (1.0 + w * w / law.normal_gain[i])
             continue
         a, b, c = _resolvent(
             frame[i, 0], frame[i, 1], mu, law.normal_gain[i], law.tangential_gain[i]
         )
         a = frame[i, 0] * (a + c)
         b = frame[i, 1] * (b + c)
-        problem.gn[i] = (a + b) / mu
-        problem.g1[i] = (a - b) * frame[i, 3]
-        problem.g2[i] = (a - b) * frame[i, 4]
+        problem.iterate.gn[i] = (a + b) / mu
+        problem.iterate.g1[i] = (a - b) * frame[i, 3]
+        problem.iterate.g2[i] = (a - b) * frame[i, 4]
     for i in range(row_range[0], row_range[1]):
-        problem.row_impulse[i] = 0.0
+        problem.iterate.row_impulse[i] = 0.0
         if law.row_kind[i] == EQUALITY:
             continue
         w = work.row_point[i, 0]
-        problem.row_impulse[i] = 2.0 * w / (1.0 + w * w / law.row_gain[i])
+        problem.iterate.row_impulse[i] = 2.0 * w / (1.0 + w * w / law.row_gain[i])
         if limits_of_row(law, i)[2]:
             w = work.row_point[i, 1]
-            problem.row_impulse[i] -= 2.0 * w / (1.0 + w * w / law.row_gain[i])
+            problem.iterate.row_impulse[i] -= 2.0 * w / (1.0 + w * w / law.row_gain[i])
 
 
 @compiled
@@ -78,19 +78,27 @@ def fill_second_impulses(
         x = -contacts.surface_velocity[graph.contact[i], 0]
         y = -contacts.surface_velocity[graph.contact[i], 1]
         n = law.normal_target[i]
-        problem.g1[i] = problem.h11[i] * x + problem.h12[i] * y + problem.h1n[i] * n
-        problem.g2[i] = problem.h12[i] * x + problem.h22[i] * y + problem.h2n[i] * n
-        problem.gn[i] = problem.h1n[i] * x + problem.h2n[i] * y + problem.hnn[i] * n
+        problem.iterate.g1[i] = (
+            problem.iterate.h11[i] * x + problem.iterate.h12[i] * y + problem.iterate.h1n[i] * n
+        )
+        problem.iterate.g2[i] = (
+            problem.iterate.h12[i] * x + problem.iterate.h22[i] * y + problem.iterate.h2n[i] * n
+        )
+        problem.iterate.gn[i] = (
+            problem.iterate.h1n[i] * x + problem.iterate.h2n[i] * y + problem.iterate.hnn[i] * n
+        )
     for i in range(row_range[0], row_range[1]):
         if law.row_kind[i] == EQUALITY:
-            problem.row_impulse[i] = law.row_gain[i] * law.row_target[i]
+            problem.iterate.row_impulse[i] = law.row_gain[i] * law.row_target[i]
             continue
         lower, upper, has_upper = limits_of_row(law, i)
         w = work.row_point[i, 0]
-        problem.row_impulse[i] = law.row_lower[i] + w * w / (1.0 + w * w / law.row_gain[i]) * lower
+        problem.iterate.row_impulse[i] = (
+            law.row_lower[i] + w * w / (1.0 + w * w / law.row_gain[i]) * lower
+        )
         if has_upper:
             w = work.row_point[i, 1]
-            problem.row_impulse[i] -= w * w / (1.0 + w * w / law.row_gain[i]) * upper
+            problem.iterate.row_impulse[i] -= w * w / (1.0 + w * w / law.row_gain[i]) * upper
 
 
 @compiled
@@ -110,9 +118,9 @@ def fill_distance(
     frame = work.frame
     for i in range(contact_range[0], contact_range[1]):
         mu = law.friction[i]
-        x = problem.v1[i]
-        y = problem.v2[i]
-        n = problem.vn[i]
+        x = problem.iterate.v1[i]
+        y = problem.iterate.v2[i]
+        n = problem.iterate.vn[i]
         if second:
             x += contacts.surface_velocity[graph.contact[i], 0]
             y += contacts.surface_velocity[graph.contact[i], 1]
@@ -146,7 +154,7 @@ def fill_distance(
         for side in range(2):
             if side == 1 and not has_upper:
                 continue
-            x = problem.row_u[i] if side == 0 else -problem.row_u[i]
+            x = problem.iterate.row_u[i] if side == 0 else -problem.iterate.row_u[i]
             if second:
                 x -= lower if side == 0 else upper
             w = work.row_point[i, side]

@@ -78,23 +78,27 @@ def _solve(
     """out = (A + Jᵀ S J)⁻¹ (share r + Jᵀ γ) with the impulses at hand; fills velocities."""
     graph = problem.graph
     listed = graph.island_tree
-    direction = problem.direction
-    for index in range(problem.first_tree, problem.last_tree):
+    direction = problem.iterate.direction
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[listed[index]]
         for i in range(start, start + graph.tree_size[listed[index]]):
-            direction[i] = share * problem.rhs[i]
-    add_impulses(problem, contacts, rows, contact_range, row_range, direction, 1.0)
-    call_pp_status(problem.solve_factors, problem, 0)
+            direction[i] = share * problem.smooth.rhs[i]
+    add_impulses(
+        problem.graph, problem.iterate, contacts, rows, contact_range, row_range, direction, 1.0
+    )
+    call_pp_status(problem.entries.solve_factors, problem, 0)
     island_velocities(
-        problem,
+        problem.graph,
+        problem.iterate,
+        problem.at_hand,
         contacts,
         rows,
         direction,
-        (problem.v1, problem.v2, problem.vn, problem.turn),
-        problem.row_u,
+        (problem.iterate.v1, problem.iterate.v2, problem.iterate.vn, problem.iterate.turn),
+        problem.iterate.row_u,
     )
     total = 0.0
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[listed[index]]
         for i in range(start, start + graph.tree_size[listed[index]]):
             out[i] = direction[i]
@@ -108,11 +112,11 @@ def _write_velocity(
 ) -> None:
     """v = u/κ; also fills the velocities of rows."""
     graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             work.velocity[i] = work.first[i] / kappa + work.second[i]
-    row_velocities(graph, rows, row_range[0], row_range[1], work.velocity, problem.row_u)
+    row_velocities(graph, rows, row_range[0], row_range[1], work.velocity, problem.iterate.row_u)
 
 
 @compiled
@@ -143,8 +147,8 @@ def _solve_island(
     for iteration in range(1, most + 1):
         fill_frames(problem, work, contact_range)
         fill_row_curvatures(problem, work, row_range)
-        call_ppp_status(problem.assemble, problem, contacts, rows)
-        if call_pp_status(problem.factorize, problem, 0) == 0:
+        call_ppp_status(problem.entries.assemble, problem, contacts, rows)
+        if call_pp_status(problem.entries.factorize, problem, 0) == 0:
             return NON_FINITE, iteration
         fill_first_impulses(problem, work, contact_range, row_range)
         size = _solve(problem, contacts, rows, contact_range, row_range, 0.0, work.first)
@@ -202,17 +206,20 @@ def geodesic_kernel(problem: Table, contacts: Table, rows: Table, work: Table) -
     warm = work.warm == 1
     work.iterations = 0
     work.longest_iterations = 0
-    for tree in range(problem.factor_island.size):
-        problem.factor_island[tree] = 0
+    for tree in range(problem.hessian.factor_island.size):
+        problem.hessian.factor_island[tree] = 0
     worst = CONVERGED
-    guess_velocities(problem, contacts)
+    guess_velocities(problem.graph, problem.iterate, contacts)
     for k in range(problem.graph.islands):
-        choose_island(problem, k)
-        contact_range = (problem.first_contact, problem.last_contact)
-        row_range = (problem.first_row, problem.last_row)
+        choose_island(problem.graph, problem.at_hand, problem.newton, k)
+        contact_range = (problem.at_hand.first_contact, problem.at_hand.last_contact)
+        row_range = (problem.at_hand.first_row, problem.at_hand.last_row)
         begin_island(problem, rows)
         code, used = _solve_island(problem, contacts, rows, work, contact_range, row_range, warm)
-        if problem.first_contact < problem.last_contact or problem.first_row < problem.last_row:
+        if (
+            problem.at_hand.first_contact < problem.at_hand.last_contact
+            or problem.at_hand.first_row < problem.at_hand.last_row
+        ):
             work.iterations += used
             work.longest_iterations = max(work.longest_iterations, used)
         worst = max(worst, code)

@@ -49,13 +49,21 @@ def start_points(
         point[i, 2] = c2 if mu > 0.0 else np.sqrt(c2)
         if not warm:
             continue
-        slack = problem.vn[i] - law.normal_target[i] + problem.gn[i] / law.normal_gain[i]
+        slack = (
+            problem.iterate.vn[i]
+            - law.normal_target[i]
+            + problem.iterate.gn[i] / law.normal_gain[i]
+        )
         if mu <= 0.0:
-            point[i, 2] = _near_path(problem.gn[i] - c2 * slack, m, c2)
+            point[i, 2] = _near_path(problem.iterate.gn[i] - c2 * slack, m, c2)
             continue
-        y0 = mu * problem.gn[i] - c2 * slack / mu
-        y1 = problem.g1[i] - c2 * (problem.v1[i] + problem.g1[i] / law.tangential_gain[i])
-        y2 = problem.g2[i] - c2 * (problem.v2[i] + problem.g2[i] / law.tangential_gain[i])
+        y0 = mu * problem.iterate.gn[i] - c2 * slack / mu
+        y1 = problem.iterate.g1[i] - c2 * (
+            problem.iterate.v1[i] + problem.iterate.g1[i] / law.tangential_gain[i]
+        )
+        y2 = problem.iterate.g2[i] - c2 * (
+            problem.iterate.v2[i] + problem.iterate.g2[i] / law.tangential_gain[i]
+        )
         norm = np.sqrt(y1 * y1 + y2 * y2)
         a = _near_path(y0 + norm, m, c2)
         b = _near_path(y0 - norm, m, c2)
@@ -71,7 +79,11 @@ def start_points(
         for side in range(2):
             work.row_point[i, side] = np.sqrt(c2)
             if warm:
-                gap = lower - problem.row_u[i] if side == 0 else upper + problem.row_u[i]
+                gap = (
+                    lower - problem.iterate.row_u[i]
+                    if side == 0
+                    else upper + problem.iterate.row_u[i]
+                )
                 work.row_point[i, side] = _near_path(
                     (law.row_gain[i] if gap > 0.0 else c2) * gap, m, c2
                 )
@@ -102,12 +114,12 @@ def fill_frames(problem: Table, work: Table, contact_range: tuple[int, int]) -> 
         mu = law.friction[i]
         if mu <= 0.0:
             w = point[i, 2]
-            problem.h11[i] = 0.0
-            problem.h12[i] = 0.0
-            problem.h22[i] = 0.0
-            problem.h1n[i] = 0.0
-            problem.h2n[i] = 0.0
-            problem.hnn[i] = w * w / (1.0 + w * w / law.normal_gain[i])
+            problem.iterate.h11[i] = 0.0
+            problem.iterate.h12[i] = 0.0
+            problem.iterate.h22[i] = 0.0
+            problem.iterate.h1n[i] = 0.0
+            problem.iterate.h2n[i] = 0.0
+            problem.iterate.hnn[i] = w * w / (1.0 + w * w / law.normal_gain[i])
             continue
         x = point[i, 0]
         y = point[i, 1]
@@ -128,12 +140,12 @@ def fill_frames(problem: Table, work: Table, contact_range: tuple[int, int]) -> 
         a, b, c = _curvature(large, small, mu, law.normal_gain[i], law.tangential_gain[i])
         along = 0.5 * (a + b) - c
         across = point[i, 2] / (1.0 + point[i, 2] / law.tangential_gain[i])
-        problem.hnn[i] = (0.5 * (a + b) + c) / (mu * mu)
-        problem.h1n[i] = 0.5 * (a - b) * x / mu
-        problem.h2n[i] = 0.5 * (a - b) * y / mu
-        problem.h11[i] = along * x * x + across * y * y
-        problem.h12[i] = (along - across) * x * y
-        problem.h22[i] = along * y * y + across * x * x
+        problem.iterate.hnn[i] = (0.5 * (a + b) + c) / (mu * mu)
+        problem.iterate.h1n[i] = 0.5 * (a - b) * x / mu
+        problem.iterate.h2n[i] = 0.5 * (a - b) * y / mu
+        problem.iterate.h11[i] = along * x * x + across * y * y
+        problem.iterate.h12[i] = (along - across) * x * y
+        problem.iterate.h22[i] = along * y * y + across * x * x
 
 
 @compiled
@@ -141,13 +153,13 @@ def fill_row_curvatures(problem: Table, work: Table, row_range: tuple[int, int])
     law = problem.law
     for i in range(row_range[0], row_range[1]):
         if law.row_kind[i] == EQUALITY:
-            problem.row_curvature[i] = law.row_gain[i]
+            problem.iterate.row_curvature[i] = law.row_gain[i]
             continue
         w = work.row_point[i, 0]
-        problem.row_curvature[i] = w * w / (1.0 + w * w / law.row_gain[i])
+        problem.iterate.row_curvature[i] = w * w / (1.0 + w * w / law.row_gain[i])
         if limits_of_row(law, i)[2]:
             w = work.row_point[i, 1]
-            problem.row_curvature[i] += w * w / (1.0 + w * w / law.row_gain[i])
+            problem.iterate.row_curvature[i] += w * w / (1.0 + w * w / law.row_gain[i])
 
 
 @compiled
@@ -217,7 +229,9 @@ def fill_solution(
     # An equality's impulse needs the row's velocity: the caller fills it into ``row_u``.
     for i in range(row_range[0], row_range[1]):
         if law.row_kind[i] == EQUALITY:
-            work.row_impulse[i, 0] = law.row_gain[i] * (law.row_target[i] - problem.row_u[i])
+            work.row_impulse[i, 0] = law.row_gain[i] * (
+                law.row_target[i] - problem.iterate.row_u[i]
+            )
             continue
         for side in range(2):
             d = work.row_offset[i, side] + kappa * work.row_slope[i, side]

@@ -181,8 +181,8 @@ def read_problem(tables: Tables) -> ReferenceProblem:
     row_jacobian, row_target, row_regularization, one_sided, constant = _rows(tables)
     return ReferenceProblem(
         matrix=_matrix(problem),
-        mass_diagonal=problem.mass_diagonal.copy(),
-        momentum=problem.rhs + constant,
+        mass_diagonal=problem.smooth.mass_diagonal.copy(),
+        momentum=problem.smooth.rhs + constant,
         contact_jacobian=_contact_jacobian(problem.graph, contacts),
         contact_target=target,
         contact_regularization=regularization,
@@ -191,7 +191,7 @@ def read_problem(tables: Tables) -> ReferenceProblem:
         row_target=row_target,
         row_regularization=row_regularization,
         row_one_sided=one_sided,
-        guess=problem.velocity[:nv].copy(),
+        guess=problem.iterate.velocity[:nv].copy(),
     )
 
 
@@ -210,7 +210,7 @@ def _matrix(problem: Table) -> sp.csc_array:
     for tree in range(graph.ntree):
         n = graph.tree_size[tree]
         start = graph.block_start[tree]
-        blocks.append(problem.matrix[start : start + n * n].reshape(n, n))
+        blocks.append(problem.smooth.matrix[start : start + n * n].reshape(n, n))
     return sp.csc_array(sp.block_diag(blocks)) if blocks else sp.csc_array((0, 0))
 
 

@@ -42,15 +42,16 @@ def _block(graph: Table, t: int, s: int) -> tuple[int, int, int]:
 
     One of the trees has bonds. Rows are those of the first one.
     """
+    panels = graph.panels
     first = t if graph.position[t] < graph.position[s] else s
     later = t + s - first
-    panel = graph.tree_panel[first]
-    stride = graph.panel_stride[panel]
-    at = graph.panel_at[panel] + graph.tree_row[first] * stride
-    if graph.tree_panel[later] == panel:
-        at += graph.tree_row[later]
+    panel = panels.of_tree[first]
+    stride = panels.stride[panel]
+    at = panels.at[panel] + panels.tree_row[first] * stride
+    if panels.of_tree[later] == panel:
+        at += panels.tree_row[later]
     else:
-        at += graph.panel_width[panel]
+        at += panels.width[panel]
         entry = graph.column_start[last_tree_of(graph, panel)]
         while graph.entry_tree[entry] != later:
             at += graph.tree_size[graph.entry_tree[entry]]
@@ -60,7 +61,7 @@ def _block(graph: Table, t: int, s: int) -> tuple[int, int, int]:
 
 @inlined
 def _add_at(
-    problem: Table, block: tuple[int, int, int], same: bool, p: int, q: int, value: float
+    hessian: Table, block: tuple[int, int, int], same: bool, p: int, q: int, value: float
 ) -> None:
     """Add to the Hessian at two places of a block, and at the mirrored ones.
 
@@ -68,22 +69,22 @@ def _add_at(
     """
     at, row, column = block
     if not same:
-        problem.coupling[at + p * row + q * column] += value
+        hessian.coupling[at + p * row + q * column] += value
     elif p == q:
-        problem.coupling[at + p * (row + 1)] += 2.0 * value
+        hessian.coupling[at + p * (row + 1)] += 2.0 * value
     else:
-        problem.coupling[at + min(p, q) * row + max(p, q)] += value
+        hessian.coupling[at + min(p, q) * row + max(p, q)] += value
 
 
 @compiled
 def _add_soft_own(
-    problem: Table,
+    graph: Table,
+    hessian: Table,
     contacts: Table,
     link: int,
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """Add Jᵀ G J of a link's own contacts, G being (xx, xy, xz, yy, yz, zz)."""
-    graph = problem.graph
     column = contacts.chain_column
     begin = contacts.link_start[link]
     for e in range(begin, begin + contacts.link_size[link], 3):
@@ -101,7 +102,7 @@ def _add_soft_own(
                 w = factor * (g[2] * x + g[4] * y + g[5] * z)
                 for q in range(3):
                     value = u * column[f + q, 3] + v * column[f + q, 4] + w * column[f + q, 5]
-                    _add_at(problem, block, t == s, p, q, value)
+                    _add_at(hessian, block, t == s, p, q, value)
 
 
 @compiled
@@ -123,10 +124,11 @@ def _places(graph: Table, contacts: Table, link: int) -> int:
 
 
 @compiled
-def _subtract_cross(problem: Table, contacts: Table, a: int, b: int, patch: np.ndarray) -> None:
+def _subtract_cross(
+    graph: Table, hessian: Table, scratch: Table, contacts: Table, a: int, b: int, patch: np.ndarray
+) -> None:
     """Subtract J_aᵀ S J_b, and its transpose, for a 6 × 6 matrix S."""
-    graph = problem.graph
-    product = problem.scratch.path_force
+    product = scratch.path_force
     column = contacts.chain_column
     for place_b in range(0, _places(graph, contacts, b), 3):
         s, size_b, start_b = _part(graph, contacts, b, place_b)
@@ -149,7 +151,7 @@ def _subtract_cross(problem: Table, contacts: Table, a: int, b: int, patch: np.n
                         p = contacts.chain_dof[start_a + e] - graph.tree_start[t]
                         for k in range(6):
                             value += column[start_a + e, k] * product[k]
-                    _add_at(problem, block, t == s, p, q, -value)
+                    _add_at(hessian, block, t == s, p, q, -value)
 
 
 @compiled
@@ -164,40 +166,43 @@ def _add_soft_pair(
     g: tuple[float, float, float, float, float, float],
 ) -> None:
     """`add_pair` where one side at least is a point of an element."""
+    graph, hessian = problem.graph, problem.hessian
     if a < 0 or b < 0:
-        _add_soft_own(problem, contacts, max(a, b), g)
+        _add_soft_own(graph, hessian, contacts, max(a, b), g)
         return
     q_b, between, p_b = other_side(d, g, q, p)
     if _is_soft(contacts, a):
-        _add_soft_own(problem, contacts, a, g)
+        _add_soft_own(graph, hessian, contacts, a, g)
     else:
-        add_own(problem, contacts, a, p, q, g)
+        add_own(graph, hessian, contacts, a, p, q, g)
     if _is_soft(contacts, b):
-        _add_soft_own(problem, contacts, b, g)
+        _add_soft_own(graph, hessian, contacts, b, g)
     else:
-        add_own(problem, contacts, b, p_b, q_b, g)
+        add_own(graph, hessian, contacts, b, p_b, q_b, g)
     patch = problem.scratch.patch[0]
     write_patch(patch, between, q, q_b, g)
-    _subtract_cross(problem, contacts, a, b, patch)
+    _subtract_cross(graph, hessian, problem.scratch, contacts, a, b, patch)
 
 
 @compiled
 def _add_contacts(problem: Table, contacts: Table) -> None:
     """`asperity.convex.hessian_assembly.add_contacts` of the island at hand."""
-    graph = problem.graph
+    at_hand, graph = problem.at_hand, problem.graph
     link = contacts.link
-    begin = problem.first_contact
-    while begin < problem.last_contact:
+    begin = at_hand.first_contact
+    while begin < at_hand.last_contact:
         c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
         end = begin + 1
-        while end < problem.last_contact:
+        while end < at_hand.last_contact:
             other = graph.contact[end]
             if link[other, 0] != a or link[other, 1] != b:
                 break
             end += 1
-        active, p, q, g = sum_of_contacts(problem, contacts, begin, end, a >= 0)
+        active, p, q, g = sum_of_contacts(
+            graph, problem.law, problem.iterate, contacts, begin, end, a >= 0
+        )
         if active:
             d = between_arms(contacts, c)
             if _is_soft(contacts, a) or _is_soft(contacts, b):
@@ -208,11 +213,10 @@ def _add_contacts(problem: Table, contacts: Table) -> None:
 
 
 @compiled
-def _add_row(problem: Table, rows: Table, i: int) -> None:
+def _add_row(graph: Table, iterate: Table, hessian: Table, rows: Table, i: int) -> None:
     """Add the Hessian of a row of which a tree at least has bonds."""
-    graph = problem.graph
     r = graph.row[i]
-    g = problem.row_curvature[i]
+    g = iterate.row_curvature[i]
     begin = rows.start[r, 0]
     for e in range(begin, rows.start[r, 2]):
         t = graph.dof_tree[rows.dof[e]]
@@ -221,49 +225,49 @@ def _add_row(problem: Table, rows: Table, i: int) -> None:
             s = graph.dof_tree[rows.dof[f]]
             q = rows.dof[f] - graph.tree_start[s]
             value = g * rows.jacobian[e] * rows.jacobian[f]
-            if graph.bond_rank[t] >= 0 or graph.bond_rank[s] >= 0:
+            if graph.bonds.rank[t] >= 0 or graph.bonds.rank[s] >= 0:
                 factor = 0.5 if e == f else 1.0
-                _add_at(problem, _block(graph, t, s), t == s, p, q, factor * value)
+                _add_at(hessian, _block(graph, t, s), t == s, p, q, factor * value)
             elif t == s:
                 n = graph.tree_size[t]
-                problem.factor[graph.block_start[t] + max(p, q) * n + min(p, q)] += value
+                hessian.factor[graph.block_start[t] + max(p, q) * n + min(p, q)] += value
             elif graph.position[t] < graph.position[s]:
-                problem.coupling[block_of(graph, t, s) + p * graph.tree_size[s] + q] += value
+                hessian.coupling[block_of(graph, t, s) + p * graph.tree_size[s] + q] += value
             else:
-                problem.coupling[block_of(graph, t, s) + q * graph.tree_size[t] + p] += value
+                hessian.coupling[block_of(graph, t, s) + q * graph.tree_size[t] + p] += value
 
 
 @compiled
 def _has_bonds(graph: Table, rows: Table, i: int) -> bool:
     for part in range(2):
         tree = rows.tree[graph.row[i], part]
-        if tree >= 0 and graph.bond_rank[tree] >= 0:
+        if tree >= 0 and graph.bonds.rank[tree] >= 0:
             return True
     return False
 
 
 @compiled
-def _begin_tree(problem: Table, tree: int) -> None:
+def _begin_tree(graph: Table, smooth: Table, hessian: Table, tree: int) -> None:
     """Fill the part of a tree's panel, or the blocks of a tree without bonds, with A."""
-    graph = problem.graph
+    panels = graph.panels
     n = graph.tree_size[tree]
     block = graph.block_start[tree]
-    if graph.bond_rank[tree] < 0:
+    if graph.bonds.rank[tree] < 0:
         for k in range(block, block + n * n):
-            problem.factor[k] = problem.matrix[k]
+            hessian.factor[k] = smooth.matrix[k]
         begin = graph.column_start[tree]
         for entry in range(begin, begin + graph.column_size[tree]):
             at = graph.entry_block[entry]
             for k in range(at, at + n * graph.tree_size[graph.entry_tree[entry]]):
-                problem.coupling[k] = 0.0
+                hessian.coupling[k] = 0.0
         return
-    panel = graph.tree_panel[tree]
-    stride = graph.panel_stride[panel]
-    at = graph.panel_at[panel] + graph.tree_row[tree] * (stride + 1)
+    panel = panels.of_tree[tree]
+    stride = panels.stride[panel]
+    at = panels.at[panel] + panels.tree_row[tree] * (stride + 1)
     for i in range(n):
         for j in range(i, n):
-            problem.coupling[at + i * stride + j] = problem.matrix[block + i * n + j]
-    add_bonds(problem, tree)
+            hessian.coupling[at + i * stride + j] = smooth.matrix[block + i * n + j]
+    add_bonds(graph.bonds, panels, smooth, hessian, tree)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
@@ -272,25 +276,27 @@ def assemble_panels(problem: Table, contacts: Table, rows: Table) -> int:
 
     Panels that are as they were in the last iteration stay factorized.
     """
-    graph = problem.graph
-    panel = first_panel(problem)
+    iterate, hessian = problem.iterate, problem.hessian
+    at_hand, graph = problem.at_hand, problem.graph
+    panels = graph.panels
+    panel = first_panel(graph, at_hand)
     if panel < 0:
-        return call_ppp_status(problem.assemble_trees, problem, contacts, rows)
-    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
-        if problem.panel_kept[panel] == 0:
-            at = graph.panel_at[panel]
-            for k in range(at, at + graph.panel_width[panel] * graph.panel_stride[panel]):
-                problem.coupling[k] = 0.0
-            for index in range(graph.panel_first[panel], graph.panel_last[panel]):
-                _begin_tree(problem, graph.order[index])
+        return call_ppp_status(problem.entries.assemble_trees, problem, contacts, rows)
+    while panel < panels.count and panels.first[panel] < at_hand.last_tree:
+        if hessian.panel_kept[panel] == 0:
+            at = panels.at[panel]
+            for k in range(at, at + panels.width[panel] * panels.stride[panel]):
+                hessian.coupling[k] = 0.0
+            for index in range(panels.first[panel], panels.last[panel]):
+                _begin_tree(graph, problem.smooth, hessian, graph.order[index])
         panel += 1
     _add_contacts(problem, contacts)
     end_paths(problem, contacts)
-    for i in range(problem.first_row, problem.last_row):
-        if problem.row_curvature[i] == 0.0:
+    for i in range(at_hand.first_row, at_hand.last_row):
+        if iterate.row_curvature[i] == 0.0:
             continue
         if _has_bonds(graph, rows, i):
-            _add_row(problem, rows, i)
+            _add_row(graph, iterate, hessian, rows, i)
         else:
-            add_rows(problem, rows, i, i + 1)
+            add_rows(graph, iterate, hessian, rows, i, i + 1)
     return ASSEMBLED

@@ -16,18 +16,18 @@ __all__ = ["add_bonds", "multiply_bonds"]
 
 
 @compiled
-def _multiply(problem: Table, tree: int, x: np.ndarray, out: np.ndarray) -> None:
+def _multiply(graph: Table, smooth: Table, tree: int, x: np.ndarray, out: np.ndarray) -> None:
     """Add to a tree's part of A x what its bonds contribute."""
-    graph = problem.graph
-    value = problem.bond
+    bonds = graph.bonds
+    value = smooth.bond
     start = graph.tree_start[tree]
     u = 0.0
     v = 0.0
     w = 0.0
-    for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
-        bond = graph.bond_end[place] >> 1
-        if graph.bond_end[place] & 1 == 0:
-            other = graph.tree_start[graph.bond_tree[bond, 1]]
+    for place in range(bonds.first[tree], bonds.first[tree + 1]):
+        bond = bonds.end[place] >> 1
+        if bonds.end[place] & 1 == 0:
+            other = graph.tree_start[bonds.tree[bond, 1]]
             a = x[other]
             b = x[other + 1]
             c = x[other + 2]
@@ -35,7 +35,7 @@ def _multiply(problem: Table, tree: int, x: np.ndarray, out: np.ndarray) -> None
             v += value[bond, 3] * a + value[bond, 4] * b + value[bond, 5] * c
             w += value[bond, 6] * a + value[bond, 7] * b + value[bond, 8] * c
         else:
-            other = graph.tree_start[graph.bond_tree[bond, 0]]
+            other = graph.tree_start[bonds.tree[bond, 0]]
             a = x[other]
             b = x[other + 1]
             c = x[other + 2]
@@ -53,31 +53,30 @@ def multiply_bonds(problem: Table, which: int) -> int:
 
     The first is where a solve of the island begins: factors of its matrix are void then.
     """
-    graph = problem.graph
-    for index in range(problem.first_tree, problem.last_tree):
+    iterate, graph = problem.iterate, problem.graph
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         if which == OF_VELOCITY:
-            _multiply(problem, tree, problem.velocity, problem.product)
-            if graph.tree_panel[tree] >= 0:
-                problem.panel_kept[graph.tree_panel[tree]] = 0
+            _multiply(graph, problem.smooth, tree, iterate.velocity, iterate.product)
+            if graph.panels.of_tree[tree] >= 0:
+                problem.hessian.panel_kept[graph.panels.of_tree[tree]] = 0
         else:
-            _multiply(problem, tree, problem.direction, problem.direction_product)
+            _multiply(graph, problem.smooth, tree, iterate.direction, iterate.direction_product)
     return 0
 
 
 @compiled
-def add_bonds(problem: Table, tree: int) -> None:
+def add_bonds(bonds: Table, panels: Table, smooth: Table, hessian: Table, tree: int) -> None:
     """Add a tree's bonds with trees that are eliminated later to its panel."""
-    graph = problem.graph
-    coupling = problem.coupling
-    stride = graph.panel_stride[graph.tree_panel[tree]]
-    for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
-        bond = graph.bond_end[place] >> 1
-        second = graph.bond_end[place] & 1
-        if graph.bond_later[bond] == second:
+    coupling = hessian.coupling
+    stride = panels.stride[panels.of_tree[tree]]
+    for place in range(bonds.first[tree], bonds.first[tree + 1]):
+        bond = bonds.end[place] >> 1
+        second = bonds.end[place] & 1
+        if bonds.later[bond] == second:
             continue
-        at = graph.bond_at[bond]
-        value = problem.bond[bond]
+        at = bonds.at[bond]
+        value = smooth.bond[bond]
         if second == 0:
             for i in range(3):
                 coupling[at + i * stride] += value[3 * i]

@@ -66,22 +66,24 @@ def _subtract_four(
 
 
 @compiled
-def _update(problem: Table, panel: int, source: int, entry: int) -> None:
+def _update(
+    graph: Table, hessian: Table, scratch: Table, panel: int, source: int, entry: int
+) -> None:
     """Subtract what the elimination of one panel leaves in another."""
-    graph = problem.graph
-    run = problem.scratch.run
-    count = _find_runs(graph, problem.scratch.tree_column, source, entry, run)
+    panels = graph.panels
+    run = scratch.run
+    count = _find_runs(graph, scratch.tree_column, source, entry, run)
     last = last_tree_of(graph, source)
-    begin = graph.panel_stride[source]
+    begin = panels.stride[source]
     end = graph.column_start[last] + graph.column_size[last]
     for e in range(entry, end):
         begin -= graph.tree_size[graph.entry_tree[e]]
-    n = graph.panel_width[source]
-    width = graph.panel_width[panel]
-    stride = 8 * graph.panel_stride[panel]
-    step = 8 * graph.panel_stride[source]
-    base = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
-    rows = problem.coupling.ctypes.data + 8 * (graph.panel_at[source] + begin)
+    n = panels.width[source]
+    width = panels.width[panel]
+    stride = 8 * panels.stride[panel]
+    step = 8 * panels.stride[source]
+    base = hessian.coupling.ctypes.data + 8 * panels.at[panel]
+    rows = hessian.coupling.ctypes.data + 8 * (panels.at[source] + begin)
     for r in range(count):
         if run[r, 1] >= width:
             break
@@ -109,31 +111,31 @@ def _update(problem: Table, panel: int, source: int, entry: int) -> None:
 
 
 @compiled
-def _copy_trees(problem: Table, panel: int) -> None:
+def _copy_trees(graph: Table, hessian: Table, scratch: Table, panel: int) -> None:
     """Copy the Hessian of trees without bonds into their panel."""
-    graph = problem.graph
-    coupling = problem.coupling
+    panels = graph.panels
+    coupling = hessian.coupling
     found = False
-    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+    for index in range(panels.first[panel], panels.last[panel]):
         tree = graph.order[index]
-        if graph.bond_rank[tree] >= 0:
+        if graph.bonds.rank[tree] >= 0:
             continue
         if not found:
             found = True
-            find_columns(graph, panel, problem.scratch.tree_column)
+            find_columns(graph, panel, scratch.tree_column)
         n = graph.tree_size[tree]
         block = graph.block_start[tree]
-        stride = graph.panel_stride[panel]
-        at = graph.panel_at[panel] + graph.tree_row[tree] * (stride + 1)
+        stride = panels.stride[panel]
+        at = panels.at[panel] + panels.tree_row[tree] * (stride + 1)
         for i in range(n):
             for j in range(i, n):
-                coupling[at + i * stride + j] = problem.factor[block + j * n + i]
-        at -= graph.tree_row[tree]
+                coupling[at + i * stride + j] = hessian.factor[block + j * n + i]
+        at -= panels.tree_row[tree]
         begin = graph.column_start[tree]
         for entry in range(begin, begin + graph.column_size[tree]):
             other = graph.entry_tree[entry]
             m = graph.tree_size[other]
-            target = at + problem.scratch.tree_column[other]
+            target = at + scratch.tree_column[other]
             source = graph.entry_block[entry]
             for i in range(n):
                 for j in range(m):
@@ -141,12 +143,11 @@ def _copy_trees(problem: Table, panel: int) -> None:
 
 
 @compiled
-def _factorize_panel(problem: Table, panel: int) -> bool:
-    graph = problem.graph
-    length = graph.panel_stride[panel]
+def _factorize_panel(panels: Table, hessian: Table, panel: int) -> bool:
+    length = panels.stride[panel]
     stride = 8 * length
-    base = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
-    width = graph.panel_width[panel]
+    base = hessian.coupling.ctypes.data + 8 * panels.at[panel]
+    width = panels.width[panel]
     done = 0
     for i in range(width):
         left = base + 8 * i
@@ -171,22 +172,25 @@ def _factorize_panel(problem: Table, panel: int) -> bool:
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize_panels(problem: Table, filled: int) -> int:
     """`asperity.convex.block_cholesky.factorize` where there are bonds."""
-    graph = problem.graph
-    panel = first_panel(problem)
+    hessian, scratch, graph = problem.hessian, problem.scratch, problem.graph
+    panels = graph.panels
+    panel = first_panel(graph, problem.at_hand)
     if panel < 0:
-        return call_pp_status(problem.factorize_trees, problem, filled)
-    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
-        if problem.panel_kept[panel] == 0:
-            _copy_trees(problem, panel)
-            begin = graph.update_start[panel]
-            end = graph.update_start[panel + 1]
+        return call_pp_status(problem.entries.factorize_trees, problem, filled)
+    while panel < panels.count and panels.first[panel] < problem.at_hand.last_tree:
+        if hessian.panel_kept[panel] == 0:
+            _copy_trees(graph, hessian, scratch, panel)
+            begin = panels.update_start[panel]
+            end = panels.update_start[panel + 1]
             if begin < end:
-                find_columns(graph, panel, problem.scratch.tree_column)
+                find_columns(graph, panel, scratch.tree_column)
             for k in range(begin, end):
-                _update(problem, panel, graph.update_panel[k], graph.update_entry[k])
-            if not _factorize_panel(problem, panel):
+                _update(
+                    graph, hessian, scratch, panel, panels.update_panel[k], panels.update_entry[k]
+                )
+            if not _factorize_panel(panels, hessian, panel):
                 return 0
-            problem.panel_kept[panel] = 1 - graph.panel_touched[panel]
+            hessian.panel_kept[panel] = 1 - panels.touched[panel]
         panel += 1
     return 1
 
@@ -195,11 +199,11 @@ def factorize_panels(problem: Table, filled: int) -> int:
 def solve_panels(problem: Table, unused: int) -> int:
     """`asperity.convex.block_cholesky.solve_factors` where there are bonds."""
     graph = problem.graph
-    first = first_panel(problem)
+    first = first_panel(graph, problem.at_hand)
     if first < 0:
-        return call_pp_status(problem.solve_trees, problem, unused)
+        return call_pp_status(problem.entries.solve_trees, problem, unused)
     panel = first
-    while panel < graph.panels and graph.panel_first[panel] < problem.last_tree:
+    while panel < graph.panels.count and graph.panels.first[panel] < problem.at_hand.last_tree:
         _solve_forward(problem, panel)
         panel += 1
     while panel > first:
@@ -209,13 +213,12 @@ def solve_panels(problem: Table, unused: int) -> int:
 
 
 @compiled
-def _gather(problem: Table, panel: int, later: bool) -> None:
+def _gather(graph: Table, iterate: Table, scratch: Table, panel: int, later: bool) -> None:
     """Copy the direction's dofs of a panel's own trees, and of later ones or else zeros."""
-    graph = problem.graph
-    part = problem.scratch.panel_part
-    x = problem.direction
+    part = scratch.panel_part
+    x = iterate.direction
     place = 0
-    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+    for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
@@ -232,31 +235,31 @@ def _gather(problem: Table, panel: int, later: bool) -> None:
 
 
 @compiled
-def _return_own(problem: Table, panel: int) -> None:
-    graph = problem.graph
+def _return_own(graph: Table, iterate: Table, scratch: Table, panel: int) -> None:
     place = 0
-    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+    for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
-            problem.direction[start + i] = problem.scratch.panel_part[place]
+            iterate.direction[start + i] = scratch.panel_part[place]
             place += 1
 
 
 @compiled
 def _solve_forward(problem: Table, panel: int) -> None:
     """x = U⁻ᵀ x for the rows of a panel."""
-    graph = problem.graph
-    part = problem.scratch.panel_part
-    _gather(problem, panel, False)
-    length = graph.panel_stride[panel]
-    width = graph.panel_width[panel]
-    row = problem.coupling.ctypes.data + 8 * graph.panel_at[panel]
+    iterate, scratch, graph = problem.iterate, problem.scratch, problem.graph
+    panels = graph.panels
+    part = scratch.panel_part
+    _gather(graph, iterate, scratch, panel, False)
+    length = panels.stride[panel]
+    width = panels.width[panel]
+    row = problem.hessian.coupling.ctypes.data + 8 * panels.at[panel]
     for i in range(width):
         part[i] *= load_double(row)
         add_row(part.ctypes.data + 8 * (i + 1), row + 8, -part[i], length - i - 1)
         row += 8 * (length + 1)
-    _return_own(problem, panel)
+    _return_own(graph, iterate, scratch, panel)
     last = last_tree_of(graph, panel)
     begin = graph.column_start[last]
     place = width
@@ -264,21 +267,22 @@ def _solve_forward(problem: Table, panel: int) -> None:
         tree = graph.entry_tree[entry]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
-            problem.direction[start + i] += part[place]
+            iterate.direction[start + i] += part[place]
             place += 1
 
 
 @compiled
 def _solve_backward(problem: Table, panel: int) -> None:
     """x = U⁻¹ x for the rows of a panel."""
-    graph = problem.graph
-    part = problem.scratch.panel_part
-    _gather(problem, panel, True)
-    length = graph.panel_stride[panel]
-    width = graph.panel_width[panel]
-    row = problem.coupling.ctypes.data + 8 * (graph.panel_at[panel] + width * (length + 1))
+    scratch, graph = problem.scratch, problem.graph
+    panels = graph.panels
+    part = scratch.panel_part
+    _gather(graph, problem.iterate, scratch, panel, True)
+    length = panels.stride[panel]
+    width = panels.width[panel]
+    row = problem.hessian.coupling.ctypes.data + 8 * (panels.at[panel] + width * (length + 1))
     for i in range(width - 1, -1, -1):
         row -= 8 * (length + 1)
         rest = dot_rows(row + 8, part.ctypes.data + 8 * (i + 1), length - i - 1)
         part[i] = (part[i] - rest) * load_double(row)
-    _return_own(problem, panel)
+    _return_own(graph, problem.iterate, scratch, panel)

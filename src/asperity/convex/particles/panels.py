@@ -25,21 +25,20 @@ __all__ = ["find_columns", "first_panel", "last_tree_of", "list_panels", "touch_
 @compiled
 def last_tree_of(graph: Table, panel: int) -> int:
     """The tree of a panel that is eliminated last, whose later neighbours are the panel's."""
-    return graph.order[graph.panel_last[panel] - 1]
+    return graph.order[graph.panels.last[panel] - 1]
 
 
 @compiled
-def first_panel(problem: Table) -> int:
+def first_panel(graph: Table, at_hand: Table) -> int:
     """The first panel of the island at hand, −1 if it has none."""
-    graph = problem.graph
-    return graph.tree_panel[graph.island_tree[problem.first_tree]]
+    return graph.panels.of_tree[graph.island_tree[at_hand.first_tree]]
 
 
 @compiled
 def find_columns(graph: Table, panel: int, column: np.ndarray) -> None:
     """Fill the column of every tree in the rows of a panel."""
     place = 0
-    for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+    for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
         column[tree] = place
         place += graph.tree_size[tree]
@@ -56,12 +55,12 @@ def _number_blocks(graph: Table, first: int, last: int, paneled: bool, size: int
     """Give couplings blocks, but those of trees with bonds; size of all blocks then."""
     for index in range(first, last):
         tree = graph.order[index]
-        bonded = paneled and graph.bond_rank[tree] >= 0
+        bonded = paneled and graph.bonds.rank[tree] >= 0
         begin = graph.column_start[tree]
         for entry in range(begin, begin + graph.column_size[tree]):
             other = graph.entry_tree[entry]
             graph.entry_block[entry] = -1
-            if not bonded and not (paneled and graph.bond_rank[other] >= 0):
+            if not bonded and not (paneled and graph.bonds.rank[other] >= 0):
                 graph.entry_block[entry] = size
                 size += graph.tree_size[tree] * graph.tree_size[other]
     return size
@@ -108,42 +107,44 @@ def _list_island(graph: Table, first: int, last: int, size: int) -> int:
 
 @compiled
 def _add_panel(graph: Table, begin: int, end: int, size: int) -> int:
-    panel = graph.panels
-    graph.panels = panel + 1
-    graph.panel_first[panel] = begin
-    graph.panel_last[panel] = end
+    panels = graph.panels
+    panel = panels.count
+    panels.count = panel + 1
+    panels.first[panel] = begin
+    panels.last[panel] = end
     width = 0
     for index in range(begin, end):
         tree = graph.order[index]
-        graph.tree_panel[tree] = panel
-        graph.tree_row[tree] = width
+        panels.of_tree[tree] = panel
+        panels.tree_row[tree] = width
         width += graph.tree_size[tree]
     stride = width
     last = graph.order[end - 1]
     start = graph.column_start[last]
     for entry in range(start, start + graph.column_size[last]):
         stride += graph.tree_size[graph.entry_tree[entry]]
-    graph.panel_width[panel] = width
-    graph.panel_stride[panel] = stride
-    graph.panel_at[panel] = size
+    panels.width[panel] = width
+    panels.stride[panel] = stride
+    panels.at[panel] = size
     return size + width * stride
 
 
 @compiled
 def _place_bonds(graph: Table, column: np.ndarray) -> None:
     """Find where the block of every bond begins."""
-    for panel in range(graph.panels):
+    bonds, panels = graph.bonds, graph.panels
+    for panel in range(panels.count):
         find_columns(graph, panel, column)
-        for index in range(graph.panel_first[panel], graph.panel_last[panel]):
+        for index in range(panels.first[panel], panels.last[panel]):
             tree = graph.order[index]
-            row = graph.panel_at[panel] + graph.tree_row[tree] * graph.panel_stride[panel]
-            for place in range(graph.bond_first[tree], graph.bond_first[tree + 1]):
-                bond = graph.bond_end[place] >> 1
-                second = graph.bond_end[place] & 1
-                other = graph.bond_tree[bond, 1 - second]
+            row = panels.at[panel] + panels.tree_row[tree] * panels.stride[panel]
+            for place in range(bonds.first[tree], bonds.first[tree + 1]):
+                bond = bonds.end[place] >> 1
+                second = bonds.end[place] & 1
+                other = bonds.tree[bond, 1 - second]
                 if graph.position[other] > graph.position[tree]:
-                    graph.bond_at[bond] = row + column[other]
-                    graph.bond_later[bond] = 1 - second
+                    bonds.at[bond] = row + column[other]
+                    bonds.later[bond] = 1 - second
 
 
 @compiled
@@ -152,16 +153,17 @@ def _list_updates(graph: Table) -> None:
 
     Of each the first of its later trees is noted that is the panel's own.
     """
-    start = graph.update_start
-    for panel in range(graph.panels + 2):
+    panels = graph.panels
+    start = panels.update_start
+    for panel in range(panels.count + 2):
         start[panel] = 0
     for filling in range(2):
-        for panel in range(graph.panels):
+        for panel in range(panels.count):
             last = last_tree_of(graph, panel)
             begin = graph.column_start[last]
             before = -1
             for entry in range(begin, begin + graph.column_size[last]):
-                target = graph.tree_panel[graph.entry_tree[entry]]
+                target = panels.of_tree[graph.entry_tree[entry]]
                 if target == before:
                     continue
                 before = target
@@ -169,11 +171,11 @@ def _list_updates(graph: Table) -> None:
                     start[target + 2] += 1
                 else:
                     at = start[target + 1]
-                    graph.update_panel[at] = panel
-                    graph.update_entry[at] = entry
+                    panels.update_panel[at] = panel
+                    panels.update_entry[at] = entry
                     start[target + 1] = at + 1
         if filling == 0:
-            for panel in range(2, graph.panels + 2):
+            for panel in range(2, panels.count + 2):
                 start[panel] += start[panel - 1]
 
 
@@ -181,17 +183,18 @@ def _list_updates(graph: Table) -> None:
 def list_panels(problem: Table, islands: int) -> int:
     """Make panels after a symbolic factorization; returns the size that ``coupling`` must have."""
     graph = problem.graph
-    graph.panels = 0
+    panels = graph.panels
+    panels.count = 0
     size = 0
     for k in range(islands):
         first = graph.island_start[k]
         last = graph.island_start[k + 1]
         # Trees with bonds are the first ones.
-        paneled = graph.bond_rank[graph.order[first]] >= 0
+        paneled = graph.bonds.rank[graph.order[first]] >= 0
         size = _number_blocks(graph, first, last, paneled, size)
         for index in range(first, last):
-            graph.tree_panel[graph.order[index]] = -1
-            graph.tree_island[graph.order[index]] = k
+            panels.of_tree[graph.order[index]] = -1
+            panels.tree_island[graph.order[index]] = k
         if paneled:
             size = _list_island(graph, first, last, size)
     _place_bonds(graph, problem.scratch.tree_column)
@@ -206,27 +209,28 @@ def touch_panels(problem: Table, contacts: Table, rows: Table) -> int:
     All others are the same in every iteration of a solve.
     """
     graph = problem.graph
-    touched = graph.panel_touched
-    for panel in range(graph.panels):
+    panels = graph.panels
+    touched = panels.touched
+    for panel in range(panels.count):
         touched[panel] = 0
     for link in range(contacts.link_count):
         if contacts.link_soft[link] == 0:
-            panel = graph.tree_panel[contacts.link_tree[link]]
+            panel = panels.of_tree[contacts.link_tree[link]]
             if panel >= 0:
                 touched[panel] = 1
             continue
         start = contacts.link_start[link]
         for e in range(start, start + contacts.link_size[link], 3):
-            touched[graph.tree_panel[graph.dof_tree[contacts.chain_dof[e]]]] = 1
+            touched[panels.of_tree[graph.dof_tree[contacts.chain_dof[e]]]] = 1
     for row in range(rows.count):
         for part in range(2):
             tree = rows.tree[row, part]
-            if tree >= 0 and graph.tree_panel[tree] >= 0:
-                touched[graph.tree_panel[tree]] = 1
-    for panel in range(graph.panels):
+            if tree >= 0 and panels.of_tree[tree] >= 0:
+                touched[panels.of_tree[tree]] = 1
+    for panel in range(panels.count):
         if touched[panel] == 0:
             continue
         last = last_tree_of(graph, panel)
         if graph.column_size[last] > 0:
-            touched[graph.tree_panel[graph.entry_tree[graph.column_start[last]]]] = 1
+            touched[panels.of_tree[graph.entry_tree[graph.column_start[last]]]] = 1
     return 0

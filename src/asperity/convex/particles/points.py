@@ -50,7 +50,7 @@ def couple_points(problem: Table, contacts: Table) -> int:
     """Whether the symbolic factorization serves all contacts with points, and these islands."""
     graph = problem.graph
     for tree in range(graph.ntree):
-        if graph.tree_island[tree] != graph.component[graph.ntree + tree]:
+        if graph.panels.tree_island[tree] != graph.component[graph.ntree + tree]:
             return 0
     for contact in range(contacts.count):
         if not _visit(graph, contacts, contact, False):
@@ -65,12 +65,13 @@ def prepare_order(problem: Table, contacts: Table) -> int:
     Their degrees become numbers that are less than those of others, and ascend by rank.
     """
     graph = problem.graph
+    bonds = graph.bonds
     for contact in range(contacts.count):
         _visit(graph, contacts, contact, True)
-    for bond in range(graph.bonds):
-        couple(graph, graph.bond_tree[bond, 0], graph.bond_tree[bond, 1])
+    for bond in range(bonds.count):
+        couple(graph, bonds.tree[bond, 0], bonds.tree[bond, 1])
     apart = 2 * graph.nv + 1
     for tree in range(graph.ntree):
-        rank = graph.bond_rank[tree]
+        rank = bonds.rank[tree]
         graph.degree[tree] += apart * (rank if rank >= 0 else graph.ntree)
     return 0

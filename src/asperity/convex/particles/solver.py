@@ -29,14 +29,14 @@ PARTICLE_KERNELS: tuple[Kernel, ...] = (
 
 def install_particles(problem: Table) -> None:
     """Put these kernels into a problem that has those of all others."""
-    problem.assemble_trees = problem.assemble
-    problem.factorize_trees = problem.factorize
-    problem.solve_trees = problem.solve_factors
-    problem.assemble = assemble_panels.address
-    problem.factorize = factorize_panels.address
-    problem.solve_factors = solve_panels.address
-    problem.list_panels = list_panels.address
-    problem.touch_panels = touch_panels.address
-    problem.couple_points = couple_points.address
-    problem.prepare_order = prepare_order.address
-    problem.multiply_bonds = multiply_bonds.address
+    problem.entries.assemble_trees = problem.entries.assemble
+    problem.entries.factorize_trees = problem.entries.factorize
+    problem.entries.solve_trees = problem.entries.solve_factors
+    problem.entries.assemble = assemble_panels.address
+    problem.entries.factorize = factorize_panels.address
+    problem.entries.solve_factors = solve_panels.address
+    problem.entries.list_panels = list_panels.address
+    problem.entries.touch_panels = touch_panels.address
+    problem.entries.couple_points = couple_points.address
+    problem.entries.prepare_order = prepare_order.address
+    problem.entries.multiply_bonds = multiply_bonds.address

@@ -3,11 +3,11 @@
 A law is written once, as functions of one contact i, whose numbers it reads from the problem, and
 of a contact velocity (v_t, v_n):
 
-- ``respond(problem, i, v1, v2, vn)``: its cost, impulses (γ_1, γ_2, γ_n) and curvatures −∂γ/∂v,
+- ``respond(law, i, v1, v2, vn)``: its cost, impulses (γ_1, γ_2, γ_n) and curvatures −∂γ/∂v,
   (h_11, h_12, h_22, h_1n, h_2n, h_nn); those of an uncoupled law have h_1n = h_2n = 0,
-- ``along(problem, i, v1, v2, vn, d1, d2, dn)``: the first and second derivative of the cost along
+- ``along(law, i, v1, v2, vn, d1, d2, dn)``: the first and second derivative of the cost along
   the direction d there,
-- ``cost(problem, i, v1, v2, vn)``: the cost alone.
+- ``cost(law, i, v1, v2, vn)``: the cost alone.
 
 Of an ellipsoidal contact they are asked in the plane of its scaled slip, and their answers spread
 from there (`asperity.convex.ellipsoids`). `evaluate_each`, `along_each` and `cost_along_each` take
@@ -79,29 +79,31 @@ Response = tuple[float, tuple[float, float, float], tuple[float, float, float, f
 
 
 @higher_order
-def evaluate_each(respond: _Kernel, problem: Table, first: int, last: int) -> float:
+def evaluate_each(
+    respond: _Kernel, graph: Table, law: Table, iterate: Table, first: int, last: int
+) -> float:
     """`evaluate_contacts` of the law with this response."""
     total = 0.0
-    if problem.graph.ellipsoids != 0:
+    if graph.ellipsoids != 0:
         for i in range(first, last):
-            x = problem.v1[i]
-            y = problem.v2[i]
-            if problem.graph.ellipsoidal[i] != 0:
-                x = np.sqrt(slip_square(problem, i, 0.0))
+            x = iterate.v1[i]
+            y = iterate.v2[i]
+            if graph.ellipsoidal[i] != 0:
+                x = np.sqrt(slip_square(graph, iterate, i, 0.0))
                 y = 0.0
-            cost, impulse, curvature = respond(problem, i, x, y, problem.vn[i])
-            problem.g1[i], problem.g2[i], problem.gn[i] = impulse
-            problem.h11[i], problem.h12[i], problem.h22[i] = curvature[:3]
-            problem.h1n[i], problem.h2n[i], problem.hnn[i] = curvature[3:]
-            if problem.graph.ellipsoidal[i] != 0:
-                spread_response(problem, i, x, impulse[0], curvature[0], curvature[2], curvature[3])
+            cost, impulse, curvature = respond(law, i, x, y, iterate.vn[i])
+            iterate.g1[i], iterate.g2[i], iterate.gn[i] = impulse
+            iterate.h11[i], iterate.h12[i], iterate.h22[i] = curvature[:3]
+            iterate.h1n[i], iterate.h2n[i], iterate.hnn[i] = curvature[3:]
+            if graph.ellipsoidal[i] != 0:
+                spread_response(iterate, i, x, impulse[0], curvature[0], curvature[2], curvature[3])
             total += cost
         return total
     for i in range(first, last):
-        cost, impulse, curvature = respond(problem, i, problem.v1[i], problem.v2[i], problem.vn[i])
-        problem.g1[i], problem.g2[i], problem.gn[i] = impulse
-        problem.h11[i], problem.h12[i], problem.h22[i] = curvature[:3]
-        problem.h1n[i], problem.h2n[i], problem.hnn[i] = curvature[3:]
+        cost, impulse, curvature = respond(law, i, iterate.v1[i], iterate.v2[i], iterate.vn[i])
+        iterate.g1[i], iterate.g2[i], iterate.gn[i] = impulse
+        iterate.h11[i], iterate.h12[i], iterate.h22[i] = curvature[:3]
+        iterate.h1n[i], iterate.h2n[i], iterate.hnn[i] = curvature[3:]
         total += cost
     return total
 
@@ -109,35 +111,38 @@ def evaluate_each(respond: _Kernel, problem: Table, first: int, last: int) -> fl
 @higher_order
 def along_each(along: _Kernel, problem: Table, first: int, last: int, alpha: float) -> float:
     """First derivative of `along_contacts` for a law; the second goes to ``contact_curvature``."""
+    iterate = problem.iterate
     slope = 0.0
     curvature = 0.0
     for i in range(first, last):
-        dx = problem.dv1[i]
-        dy = problem.dv2[i]
-        dn = problem.dvn[i]
-        x = problem.v1[i] + alpha * dx
-        y = problem.v2[i] + alpha * dy
+        dx = iterate.dv1[i]
+        dy = iterate.dv2[i]
+        dn = iterate.dvn[i]
+        x = iterate.v1[i] + alpha * dx
+        y = iterate.v2[i] + alpha * dy
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
-            x, dx, dy = scaled_slip(problem, i, alpha)
+            x, dx, dy = scaled_slip(iterate, i, alpha)
             y = 0.0
-        one, two = along(problem, i, x, y, problem.vn[i] + alpha * dn, dx, dy, dn)
+        one, two = along(problem.law, i, x, y, iterate.vn[i] + alpha * dn, dx, dy, dn)
         slope += one
         curvature += two
-    problem.contact_curvature = curvature
+    problem.newton.contact_curvature = curvature
     return slope
 
 
 @higher_order
-def cost_along_each(cost: _Kernel, problem: Table, first: int, last: int, alpha: float) -> float:
+def cost_along_each(
+    cost: _Kernel, graph: Table, law: Table, iterate: Table, first: int, last: int, alpha: float
+) -> float:
     """`contact_cost_along` of the law with this cost."""
     total = 0.0
     for i in range(first, last):
-        x = problem.v1[i] + alpha * problem.dv1[i]
-        y = problem.v2[i] + alpha * problem.dv2[i]
-        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
-            x = np.sqrt(slip_square(problem, i, alpha))
+        x = iterate.v1[i] + alpha * iterate.dv1[i]
+        y = iterate.v2[i] + alpha * iterate.dv2[i]
+        if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+            x = np.sqrt(slip_square(graph, iterate, i, alpha))
             y = 0.0
-        total += cost(problem, i, x, y, problem.vn[i] + alpha * problem.dvn[i])
+        total += cost(law, i, x, y, iterate.vn[i] + alpha * iterate.dvn[i])
     return total
 
 
@@ -151,7 +156,9 @@ def prepare_contacts(problem: Table, contacts: Table, step: float, ncontact: int
 
 
 @consistent
-def expect_impulses(problem: Table, contacts: Table, step: float, interval: float) -> None:
+def expect_impulses(
+    graph: Table, law: Table, contacts: Table, step: float, interval: float
+) -> None:
     """Let a law begin with normal impulses that have acted in another interval [s] of this state.
 
     These are the contact set's. A guess of the velocity says more of a contact that the step
@@ -159,9 +166,9 @@ def expect_impulses(problem: Table, contacts: Table, step: float, interval: floa
     multiple of what it should.
     """
     for i in range(contacts.count):
-        c = problem.graph.contact[i]
+        c = graph.contact[i]
         if step * step * contacts.stiffness[c] * contacts.inverse_mass[c] > _RESOLVED:
-            problem.law.expected_impulse[i] = contacts.impulse[c, 2] * step / interval
+            law.expected_impulse[i] = contacts.impulse[c, 2] * step / interval
 
 
 @compiled
@@ -174,7 +181,7 @@ def evaluate_contacts(problem: Table, first: int, last: int) -> float:
 def along_contacts(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
     """First and second derivative of the contacts' cost at ``v + α Δv`` along Δv."""
     slope = call_pppd_double(problem.law.along_contacts, problem, first, last, alpha)
-    return slope, problem.contact_curvature
+    return slope, problem.newton.contact_curvature
 
 
 @compiled
@@ -215,7 +222,7 @@ def change_numbers(problem: Table, contacts: Table, first: int, last: int, ahead
 
 @compiled
 def numbers_agree(
-    problem: Table, bounds_square: float, changes_square: float, tolerance: float
+    newton: Table, bounds_square: float, changes_square: float, tolerance: float
 ) -> bool:
     """Whether the law's numbers are those of the velocities that were measured.
 
@@ -223,5 +230,5 @@ def numbers_agree(
     """
     total = bounds_square
     change = changes_square
-    problem.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
+    newton.disagreement = np.sqrt(change / total) if total > 0.0 else 0.0
     return change <= tolerance * tolerance * total

@@ -102,36 +102,35 @@ def _coefficient(graph: Table, contacts: Table, i: int, square: float) -> float:
 
 
 @inlined
-def _delivered_normal(problem: Table, i: int) -> float:
+def _delivered_normal(law: Table, iterate: Table, i: int) -> float:
     """The law's n at the present velocity."""
-    law = problem.law
-    speed = max(law.cutoff[i] - problem.vn[i], 0.0)
+    speed = max(law.cutoff[i] - iterate.vn[i], 0.0)
     normal, _, _ = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
     return normal
 
 
 @inlined
-def _balanced_normal(problem: Table, i: int, ahead: int) -> float:
+def _balanced_normal(law: Table, iterate: Table, i: int, ahead: int) -> float:
     """The n that the momentum balance has asked for along the last direction, or this one's."""
-    law = problem.law
     if ahead == 1:
-        return max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
+        return max(iterate.gn[i] - iterate.hnn[i] * iterate.dvn[i], 0.0)
     normal, _, _ = normal_impulse(law.dual_n[i], law.normal_slope[i], law.normal_bend[i])
     return normal
 
 
 @inlined
-def _balanced_limit(problem: Table, contacts: Table, i: int, ahead: int) -> float:
+def _balanced_limit(
+    graph: Table, law: Table, iterate: Table, contacts: Table, i: int, ahead: int
+) -> float:
     """The bound of friction that goes with that n."""
-    coefficient = _coefficient(problem.graph, contacts, i, slip_square(problem, i, float(ahead)))
-    return coefficient * _balanced_normal(problem, i, ahead)
+    coefficient = _coefficient(graph, contacts, i, slip_square(graph, iterate, i, float(ahead)))
+    return coefficient * _balanced_normal(law, iterate, i, ahead)
 
 
 @inlined
-def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> None:
+def _limit_friction(graph: Table, law: Table, contacts: Table, i: int, limit: float) -> None:
     """Set the bound of friction, and what depends on it."""
-    law = problem.law
-    c = problem.graph.contact[i]
+    c = graph.contact[i]
     law.friction_limit[i] = limit
     law.stoppable[i] = limit * contacts.inverse_mass[c]
     law.soft_slip_square[i] = contacts.stiction_tolerance[c] * contacts.stiction_tolerance[c]
@@ -139,7 +138,13 @@ def _limit_friction(problem: Table, contacts: Table, i: int, limit: float) -> No
 
 @compiled
 def prepare_lagged(
-    problem: Table, contacts: Table, step: float, ncontact: int, elastic_shift: float
+    graph: Table,
+    law: Table,
+    iterate: Table,
+    contacts: Table,
+    step: float,
+    ncontact: int,
+    elastic_shift: float,
 ) -> None:
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities at the lagged state.
 
@@ -147,23 +152,22 @@ def prepare_lagged(
     the configuration is that of the step's end (docs/equations.md, ‘Trapezoid’). What of the normal
     velocity presses nothing in over a step is added, too (docs/equations.md, ‘Pressure fields’).
     """
-    law = problem.law
     for i in range(ncontact):
-        c = problem.graph.contact[i]
+        c = graph.contact[i]
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
         present = -k * contacts.signed_distance[c]
-        force = present + elastic_shift * k * problem.vn[i]
+        force = present + elastic_shift * k * iterate.vn[i]
         force += (step - elastic_shift) * k * contacts.carried[c]
-        lagged = step * max(present, 0.0) * max(1.0 - d * problem.vn[i], 0.0)
-        slip = np.sqrt(slip_square(problem, i, 0.0))
+        lagged = step * max(present, 0.0) * max(1.0 - d * iterate.vn[i], 0.0)
+        slip = np.sqrt(slip_square(graph, iterate, i, 0.0))
         coefficient = friction_coefficient(
             contacts.static_friction[c],
             contacts.dynamic_friction[c],
             slip,
             contacts.stiction_tolerance[c],
         )
-        _limit_friction(problem, contacts, i, lagged * coefficient)
+        _limit_friction(graph, law, contacts, i, lagged * coefficient)
         law.expected_impulse[i] = -1.0
         law.cutoff[i], law.normal_slope[i], law.normal_bend[i] = normal_numbers(force, k, d, step)
 
@@ -173,19 +177,23 @@ def _settle_contact(
     problem: Table, contacts: Table, i: int, meets_halfway: bool, ahead: int
 ) -> None:
     """Bound a contact's friction anew."""
-    law = problem.law
-    limit = _balanced_limit(problem, contacts, i, ahead)
+    graph, law = problem.graph, problem.law
+    limit = _balanced_limit(graph, law, problem.iterate, contacts, i, ahead)
     difference = limit - law.friction_limit[i]
     before = law.friction_change[i]
     law.friction_change[i] = difference
     if meets_halfway:
         limit -= 0.5 * difference
-    elif problem.changes > 1 and problem.changes % 2 == 1 and abs(difference) < 0.9 * abs(before):
+    elif (
+        problem.newton.changes > 1
+        and problem.newton.changes % 2 == 1
+        and abs(difference) < 0.9 * abs(before)
+    ):
         # Aitken's extrapolation of what shrinks by a factor from one change to the next.
         limit = max(limit + difference * difference / (before - difference), 0.0)
     grows = limit > _MUCH * law.friction_limit[i]
-    _limit_friction(problem, contacts, i, limit)
-    square = slip_square(problem, i, float(ahead))
+    _limit_friction(graph, law, contacts, i, limit)
+    square = slip_square(graph, problem.iterate, i, float(ahead))
     if grows and square < law.stoppable[i] * law.stoppable[i]:
         law.dual1[i] = 0.0
         law.dual2[i] = 0.0
@@ -209,12 +217,12 @@ def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int, ahe
     overshoot by more than it corrects, for ever.
     """
     law = problem.law
-    if problem.changes < 2:
+    if problem.newton.changes < 2:
         return False
     along = 0.0
     square = 0.0
     for i in range(first, last):
-        limit = _balanced_limit(problem, contacts, i, ahead)
+        limit = _balanced_limit(problem.graph, law, problem.iterate, contacts, i, ahead)
         difference = limit - law.friction_limit[i]
         along += difference * law.friction_change[i]
         square += law.friction_change[i] * law.friction_change[i]
@@ -222,18 +230,17 @@ def _goes_to_and_fro(problem: Table, contacts: Table, first: int, last: int, ahe
 
 
 @compiled
-def _anticipate_contact(problem: Table, contacts: Table, i: int) -> None:
+def _anticipate_contact(graph: Table, law: Table, iterate: Table, contacts: Table, i: int) -> None:
     """Let a bound be that of the end of Newton's direction.
 
     Whether a contact breaks loose is not to depend on what a direction goes beyond.
     """
-    law = problem.law
-    c = problem.graph.contact[i]
+    c = graph.contact[i]
     if contacts.static_friction[c] != contacts.dynamic_friction[c]:
         return
-    limit = _balanced_limit(problem, contacts, i, 1)
+    limit = _balanced_limit(graph, law, iterate, contacts, i, 1)
     law.friction_change[i] = limit - law.friction_limit[i]
-    _limit_friction(problem, contacts, i, limit)
+    _limit_friction(graph, law, contacts, i, limit)
 
 
 @entry_point(SETTLE_SIGNATURE)
@@ -243,22 +250,25 @@ def _measure(problem: Table, contacts: Table, first: int, last: int, ahead: int)
     That is as velocity at the contacts, in the root mean square, so that what is light and what is
     heavy count alike.
     """
-    law = problem.law
-    graph = problem.graph
+    iterate, law, graph = problem.iterate, problem.law, problem.graph
     total = 0.0
     change = 0.0
     for i in range(first, last):
         w = contacts.inverse_mass[graph.contact[i]]
-        normal = _balanced_normal(problem, i, 1) if ahead == 1 else _delivered_normal(problem, i)
-        square = slip_square(problem, i, float(ahead))
+        normal = (
+            _balanced_normal(law, iterate, i, 1)
+            if ahead == 1
+            else _delivered_normal(law, iterate, i)
+        )
+        square = slip_square(graph, iterate, i, float(ahead))
         limit = _coefficient(graph, contacts, i, square) * normal
         mobilised = w * w * square / (square + law.soft_slip_square[i])
         largest = max(limit, law.friction_limit[i])
         difference = limit - law.friction_limit[i]
         total += mobilised * largest * largest
         change += mobilised * difference * difference
-    problem.bounds_square = total
-    problem.changes_square = change
+    problem.newton.bounds_square = total
+    problem.newton.changes_square = change
     return 0
 
 
@@ -270,15 +280,15 @@ def _settle(problem: Table, contacts: Table, first: int, last: int, ahead: int) 
     while i < last:
         end = _patch_end(problem.graph, contacts, i, last)
         # What goes to and fro, as a foot between sticking and slipping may, meets halfway.
-        meets_halfway = problem.changes >= _FREE_CHANGES and ahead == 0
+        meets_halfway = problem.newton.changes >= _FREE_CHANGES and ahead == 0
         if end > i + 1 and not meets_halfway:
-            if problem.changes == 0:
+            if problem.newton.changes == 0:
                 law.to_and_fro[i] = 0.0
             elif _goes_to_and_fro(problem, contacts, i, end, ahead):
                 law.to_and_fro[i] = 1.0
             meets_halfway = law.to_and_fro[i] == 1.0
         if ahead == 1 and end == i + 1:
-            _anticipate_contact(problem, contacts, i)
+            _anticipate_contact(problem.graph, law, problem.iterate, contacts, i)
         else:
             for point in range(i, end):
                 _settle_contact(problem, contacts, point, meets_halfway, ahead)
@@ -287,9 +297,8 @@ def _settle(problem: Table, contacts: Table, first: int, last: int, ahead: int) 
 
 
 @inlined
-def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Cost, impulses, and the curvatures of the estimates ``dual1``, ``dual2`` and ``dual_n``."""
-    law = problem.law
     limit = law.friction_limit[i]
     slope = law.normal_slope[i]
     bend = law.normal_bend[i]
@@ -317,10 +326,9 @@ def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
 
 @inlined
 def _along(
-    problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
+    law: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
 ) -> tuple[float, float]:
     """First and second derivative of the cost along a direction."""
-    law = problem.law
     speed = max(law.cutoff[i] - vn, 0.0)
     inverse_square = 1.0 / (x * x + y * y + law.soft_slip_square[i])
     f = law.friction_limit[i] * np.sqrt(inverse_square)
@@ -334,9 +342,8 @@ def _along(
 
 
 @inlined
-def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
+def _cost(law: Table, i: int, x: float, y: float, vn: float) -> float:
     """Cost."""
-    law = problem.law
     speed = max(law.cutoff[i] - vn, 0.0)
     _, _, normal_cost = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
     square = law.soft_slip_square[i]
@@ -346,13 +353,13 @@ def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
 
 @entry_point(PREPARE_SIGNATURE)
 def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
-    prepare_lagged(problem, contacts, step, ncontact, 0.0)
+    prepare_lagged(problem.graph, problem.law, problem.iterate, contacts, step, ncontact, 0.0)
     return 0
 
 
 @entry_point(EVALUATE_SIGNATURE)
 def _evaluate(problem: Table, first: int, last: int) -> float:
-    return evaluate_each(_respond, problem, first, last)
+    return evaluate_each(_respond, problem.graph, problem.law, problem.iterate, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)
@@ -362,25 +369,25 @@ def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
 
 @entry_point(ALONG_SIGNATURE)
 def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
-    return cost_along_each(_cost, problem, first, last, alpha)
+    return cost_along_each(_cost, problem.graph, problem.law, problem.iterate, first, last, alpha)
 
 
 @entry_point(BEGIN_SIGNATURE)
 def _begin_estimates(problem: Table, first: int, last: int) -> int:
     """Fill the estimates w and q for the first Newton step from the present velocities."""
-    law = problem.law
+    graph, iterate, law = problem.graph, problem.iterate, problem.law
     for i in range(first, last):
-        x = problem.v1[i]
-        y = problem.v2[i]
-        square = slip_square(problem, i, 0.0)
+        x = iterate.v1[i]
+        y = iterate.v2[i]
+        square = slip_square(graph, iterate, i, 0.0)
         stops = square < law.stoppable[i] * law.stoppable[i]
         inverse = 0.0 if stops else 1.0 / np.sqrt(square + law.soft_slip_square[i])
         law.dual1[i] = inverse * x
         law.dual2[i] = inverse * y
-        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
+        if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
             law.dual1[i] = inverse * np.sqrt(square)
             law.dual2[i] = 0.0
-        law.dual_n[i] = max(law.cutoff[i] - problem.vn[i], 0.0)
+        law.dual_n[i] = max(law.cutoff[i] - iterate.vn[i], 0.0)
         if law.expected_impulse[i] >= 0.0:
             law.dual_n[i] = speed_of_impulse(
                 law.expected_impulse[i], law.normal_slope[i], law.normal_bend[i]
@@ -389,10 +396,9 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
 
 
 @compiled
-def _update_radial(problem: Table, i: int, alpha: float, before: float) -> None:
+def _update_radial(law: Table, iterate: Table, i: int, alpha: float, before: float) -> None:
     """Update the w of an ellipsoidal contact, of which only the part along û is kept."""
-    law = problem.law
-    slip, along, across = scaled_slip(problem, i, -alpha)
+    slip, along, across = scaled_slip(iterate, i, -alpha)
     eta = np.sqrt(slip * slip + law.soft_slip_square[i])
     # In the plane of u and Δu before the step, with û as its first axis.
     x = (slip + along - before * slip * along / eta) / eta
@@ -408,21 +414,21 @@ def _update_radial(problem: Table, i: int, alpha: float, before: float) -> None:
 @entry_point(ALONG_SIGNATURE)
 def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> float:
     """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
-    law = problem.law
+    iterate, law = problem.iterate, problem.law
     for i in range(first, last):
         before = law.dual1[i]
-        x = problem.v1[i] - alpha * problem.dv1[i]
-        y = problem.v2[i] - alpha * problem.dv2[i]
+        x = iterate.v1[i] - alpha * iterate.dv1[i]
+        y = iterate.v2[i] - alpha * iterate.dv2[i]
         inverse = 1.0 / np.sqrt(x * x + y * y + law.soft_slip_square[i])
-        along = (x * problem.dv1[i] + y * problem.dv2[i]) * inverse
-        x = inverse * (x + problem.dv1[i] - law.dual1[i] * along)
-        y = inverse * (y + problem.dv2[i] - law.dual2[i] * along)
+        along = (x * iterate.dv1[i] + y * iterate.dv2[i]) * inverse
+        x = inverse * (x + iterate.dv1[i] - law.dual1[i] * along)
+        y = inverse * (y + iterate.dv2[i] - law.dual2[i] * along)
         shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
         law.dual1[i] = shorter * x
         law.dual2[i] = shorter * y
         if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
-            _update_radial(problem, i, alpha, before)
-        impulse = max(problem.gn[i] - problem.hnn[i] * problem.dvn[i], 0.0)
+            _update_radial(law, iterate, i, alpha, before)
+        impulse = max(iterate.gn[i] - iterate.hnn[i] * iterate.dvn[i], 0.0)
         law.expected_impulse[i] = -1.0
         law.dual_n[i] = speed_of_impulse(impulse, law.normal_slope[i], law.normal_bend[i])
     return 0.0

@@ -75,7 +75,7 @@ def prepare_rows(
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
     see the position of the trapezoid rule, ĉ + ½ δt (u + u_0) − δt û with ``du`` holding u_0.
     """
-    law = problem.law
+    iterate, law = problem.iterate, problem.law
     target = law.row_target
     gain = law.row_gain
     beta = NEAR_RIGID_PERIOD
@@ -86,7 +86,7 @@ def prepare_rows(
         if what in (EQUALITY, LIMIT):
             stiff_step = max(limit_step if what == LIMIT else step, STIFFEST_STEP)
             tau = beta * stiff_step / np.pi
-            moved = step * problem.row_u[i] if backward else 0.0
+            moved = step * iterate.row_u[i] if backward else 0.0
             start = rows.position[r] - moved
             reach = step + tau
             if what == EQUALITY:
@@ -95,7 +95,7 @@ def prepare_rows(
                 remaining = rows.upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)
                 pull = 4.0 * step / (recovery * recovery * rows.inverse_mass[r])
-                gap = problem.limit_gap
+                gap = problem.options.limit_gap
                 target[i] = -start / (recovery if start < gap else reach)
                 law.row_upper[i] = remaining / (recovery if remaining < gap else reach)
                 law.row_lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
@@ -114,12 +114,12 @@ def prepare_rows(
             gain[i] = step * rows.upper[r]
         else:
             reach = 0.5 * step if backward else step
-            shift = 0.5 * step * problem.row_du[i] - step * problem.row_u[i] if backward else 0.0
+            shift = 0.5 * step * iterate.row_du[i] - step * iterate.row_u[i] if backward else 0.0
             slope = reach * rows.proportional[r] + rows.derivative[r]
             gain[i] = max(slope, 0.0)
             target[i] = rows.force[r]
             if slope > 0.0:
-                target[i] += rows.derivative[r] * problem.row_u[i] - rows.proportional[r] * shift
+                target[i] += rows.derivative[r] * iterate.row_u[i] - rows.proportional[r] * shift
         if what == ACTUATOR:
             gain[i] *= step
             target[i] *= step
@@ -167,14 +167,13 @@ def _row(
 
 
 @compiled
-def evaluate_rows(problem: Table, first: int, last: int) -> float:
+def evaluate_rows(law: Table, iterate: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of rows ``first .. last``; return their cost."""
-    law = problem.law
     cost = 0.0
     for i in range(first, last):
-        one, problem.row_impulse[i], problem.row_curvature[i] = _row(
+        one, iterate.row_impulse[i], iterate.row_curvature[i] = _row(
             law.row_kind[i],
-            problem.row_u[i],
+            iterate.row_u[i],
             law.row_target[i],
             law.row_gain[i],
             law.row_lower[i],
@@ -185,16 +184,17 @@ def evaluate_rows(problem: Table, first: int, last: int) -> float:
 
 
 @compiled
-def along_rows(problem: Table, first: int, last: int, alpha: float) -> tuple[float, float]:
+def along_rows(
+    law: Table, iterate: Table, first: int, last: int, alpha: float
+) -> tuple[float, float]:
     """First and second derivative of the rows' cost at ``u + α Δu`` along Δu."""
-    law = problem.law
-    du = problem.row_du
+    du = iterate.row_du
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
         _, impulse, curvature = _row(
             law.row_kind[i],
-            problem.row_u[i] + alpha * du[i],
+            iterate.row_u[i] + alpha * du[i],
             law.row_target[i],
             law.row_gain[i],
             law.row_lower[i],
@@ -206,14 +206,13 @@ def along_rows(problem: Table, first: int, last: int, alpha: float) -> tuple[flo
 
 
 @compiled
-def row_cost_along(problem: Table, first: int, last: int, alpha: float) -> float:
+def row_cost_along(law: Table, iterate: Table, first: int, last: int, alpha: float) -> float:
     """Cost of the rows at ``u + α Δu``."""
-    law = problem.law
     cost = 0.0
     for i in range(first, last):
         one, _, _ = _row(
             law.row_kind[i],
-            problem.row_u[i] + alpha * problem.row_du[i],
+            iterate.row_u[i] + alpha * iterate.row_du[i],
             law.row_target[i],
             law.row_gain[i],
             law.row_lower[i],
@@ -224,22 +223,21 @@ def row_cost_along(problem: Table, first: int, last: int, alpha: float) -> float
 
 
 @compiled
-def rows_are_linear(problem: Table, first: int, last: int) -> bool:
+def rows_are_linear(law: Table, iterate: Table, first: int, last: int) -> bool:
     """Whether impulses at ``u + Δu`` are those at ``u`` without the curvatures' share, κ Δu."""
-    law = problem.law
-    du = problem.row_du
+    du = iterate.row_du
     for i in range(first, last):
         _, impulse, curvature = _row(
             law.row_kind[i],
-            problem.row_u[i] + du[i],
+            iterate.row_u[i] + du[i],
             law.row_target[i],
             law.row_gain[i],
             law.row_lower[i],
             law.row_upper[i],
         )
-        share = problem.row_curvature[i] * du[i]
-        difference = impulse - problem.row_impulse[i] + share
-        scale = abs(impulse) + abs(problem.row_impulse[i]) + abs(share)
-        if curvature != problem.row_curvature[i] or abs(difference) > _ROUND_OFF * scale:
+        share = iterate.row_curvature[i] * du[i]
+        difference = impulse - iterate.row_impulse[i] + share
+        scale = abs(impulse) + abs(iterate.row_impulse[i]) + abs(share)
+        if curvature != iterate.row_curvature[i] or abs(difference) > _ROUND_OFF * scale:
             return False
     return True

@@ -56,8 +56,7 @@ _LEAST_INVERSE_MASS = 1e-12
 @entry_point(PREPARE_SIGNATURE)
 def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     """Fill the law's numbers; needs the problem's A, and uses the memory of its factors."""
-    law = problem.law
-    options = problem.options
+    law, options = problem.law, problem.options
     sigma = options.slip_regularization
     near_rigid = options.near_rigid / (2.0 * np.pi)
     default = options.relaxation_time
@@ -82,9 +81,8 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
 
 
 @inlined
-def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Cost, impulses and curvatures."""
-    law = problem.law
     mu = law.friction[i]
     kn = law.normal_gain[i]
     kt = law.tangential_gain[i]
@@ -122,10 +120,9 @@ def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
 
 @inlined
 def _along(
-    problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
+    law: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
 ) -> tuple[float, float]:
     """First and second derivative of the cost along a direction."""
-    law = problem.law
     mu = law.friction[i]
     kn = law.normal_gain[i]
     kt = law.tangential_gain[i]
@@ -145,9 +142,8 @@ def _along(
 
 
 @inlined
-def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
+def _cost(law: Table, i: int, x: float, y: float, vn: float) -> float:
     """Cost."""
-    law = problem.law
     mu = law.friction[i]
     kn = law.normal_gain[i]
     kt = law.tangential_gain[i]
@@ -163,7 +159,7 @@ def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
 
 @entry_point(EVALUATE_SIGNATURE)
 def _evaluate(problem: Table, first: int, last: int) -> float:
-    return evaluate_each(_respond, problem, first, last)
+    return evaluate_each(_respond, problem.graph, problem.law, problem.iterate, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)
@@ -173,7 +169,7 @@ def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
 
 @entry_point(ALONG_SIGNATURE)
 def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
-    return cost_along_each(_cost, problem, first, last, alpha)
+    return cost_along_each(_cost, problem.graph, problem.law, problem.iterate, first, last, alpha)
 
 
 SAP_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True)

@@ -39,10 +39,11 @@ __all__ = ["SIMILAR_LAW"]
 @entry_point(PREPARE_SIGNATURE)
 def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     """Fill the law's numbers from ``v1, v2, vn``, the contact velocities before the step."""
-    prepare_lagged(problem, contacts, step, ncontact, 0.0)
+    graph = problem.graph
+    prepare_lagged(graph, problem.law, problem.iterate, contacts, step, ncontact, 0.0)
     for i in range(ncontact):
-        c = problem.graph.contact[i]
-        slip = np.sqrt(slip_square(problem, i, 0.0))
+        c = graph.contact[i]
+        slip = np.sqrt(slip_square(graph, problem.iterate, i, 0.0))
         problem.law.friction[i] = friction_coefficient(
             contacts.static_friction[c],
             contacts.dynamic_friction[c],
@@ -61,9 +62,8 @@ def _normal(speed: float, slope: float, bend: float) -> tuple[float, float, floa
 
 
 @inlined
-def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Cost, impulses and curvatures."""
-    law = problem.law
     mu = law.friction[i]
     square = law.soft_slip_square[i]
     norm = np.sqrt(x * x + y * y + square)
@@ -89,10 +89,9 @@ def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
 
 @inlined
 def _along(
-    problem: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
+    law: Table, i: int, x: float, y: float, vn: float, dx: float, dy: float, dn: float
 ) -> tuple[float, float]:
     """First and second derivative of the cost along a direction."""
-    law = problem.law
     mu = law.friction[i]
     square = law.soft_slip_square[i]
     norm = np.sqrt(x * x + y * y + square)
@@ -104,9 +103,8 @@ def _along(
 
 
 @inlined
-def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
+def _cost(law: Table, i: int, x: float, y: float, vn: float) -> float:
     """Cost."""
-    law = problem.law
     square = law.soft_slip_square[i]
     slip = np.sqrt(x * x + y * y + square) - np.sqrt(square)
     z = vn - law.friction[i] * slip
@@ -116,7 +114,7 @@ def _cost(problem: Table, i: int, x: float, y: float, vn: float) -> float:
 
 @entry_point(EVALUATE_SIGNATURE)
 def _evaluate(problem: Table, first: int, last: int) -> float:
-    return evaluate_each(_respond, problem, first, last)
+    return evaluate_each(_respond, problem.graph, problem.law, problem.iterate, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)
@@ -126,7 +124,7 @@ def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
 
 @entry_point(ALONG_SIGNATURE)
 def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
-    return cost_along_each(_cost, problem, first, last, alpha)
+    return cost_along_each(_cost, problem.graph, problem.law, problem.iterate, first, last, alpha)
 
 
 SIMILAR_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True)

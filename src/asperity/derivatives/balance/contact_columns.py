@@ -37,7 +37,7 @@ def _add_wrench(force: np.ndarray, arm: np.ndarray, sign: float, out: np.ndarray
 def _gather(plant: Table, wrench: np.ndarray, first: int, last: int) -> None:
     """Let degrees of freedom of whole trees have the wrenches of all that is behind them."""
     for d in range(last - 1, first - 1, -1):
-        parent = plant.dof_parent[d]
+        parent = plant.dofs.parent[d]
         if parent >= 0:
             for a in range(6):
                 wrench[parent, a] += wrench[d, a]
@@ -109,11 +109,11 @@ def _wrenches_of(plant: Table, work: Table, state: Table, graph: Table) -> None:
             for k in range(3):
                 force[a] += laws.side_impulse[0, i, k] * motion.contact_frame[c, 3 * k + a]
         for side in range(2):
-            body = plant.geom_body[contacts.geom[c, side]]
-            dof = plant.body_last_dof[body]
+            body = plant.geoms.body[contacts.geom[c, side]]
+            dof = plant.bodies.last_dof[body]
             if dof >= 0:
                 for a in range(3):
-                    arm[a] = sets.contact_point[c, a] - motion.com[plant.body_root[body], a]
+                    arm[a] = sets.contact_point[c, a] - motion.com[plant.bodies.root[body], a]
                 _add_wrench(force, arm, 1.0 if side == 1 else -1.0, rigid.wrench[dof])
     _gather(plant, rigid.wrench, 0, start.qvel.size)
 
@@ -125,9 +125,9 @@ def _feels_mass(plant: Table, laws: Table, i: int, j: int, dofs: tuple[int, int]
         return False
     if laws.by_mass[i, 0] == 0.0 and laws.by_mass[i, 1] == 0.0 and laws.by_mass[i, 2] == 0.0:
         return False
-    tree = plant.dof_tree[j]
-    return (dofs[0] >= 0 and plant.dof_tree[dofs[0]] == tree) or (
-        dofs[1] >= 0 and plant.dof_tree[dofs[1]] == tree
+    tree = plant.dofs.tree[j]
+    return (dofs[0] >= 0 and plant.dofs.tree[dofs[0]] == tree) or (
+        dofs[1] >= 0 and plant.dofs.tree[dofs[1]] == tree
     )
 
 
@@ -140,6 +140,7 @@ def _by_positions(world: Table, work: Table) -> None:
     motion = work.motion
     laws = work.laws
     plant = world.plant
+    bodies = plant.bodies
     problem = world.problem
     state = world.current
     contacts = state.contacts
@@ -160,17 +161,17 @@ def _by_positions(world: Table, work: Table) -> None:
     for j in range(start.qvel.size):
         first = rigid.joint_first[j]
         end = rigid.subtree_end[j]
-        before = plant.dof_parent[first]
-        tree = plant.dof_tree[j]
-        tree_first = plant.tree_start[tree]
-        tree_last = tree_first + plant.tree_size[tree]
+        before = plant.dofs.parent[first]
+        tree = plant.dofs.tree[j]
+        tree_first = plant.trees.start[tree]
+        tree_last = tree_first + plant.trees.size[tree]
         column = work.columns[j]
         any_moved = False
         for i in range(contacts.count):
             c = problem.graph.contact[i]
-            body_a = plant.geom_body[contacts.geom[c, 0]]
-            body_b = plant.geom_body[contacts.geom[c, 1]]
-            dofs = (plant.body_last_dof[body_a], plant.body_last_dof[body_b])
+            body_a = plant.geoms.body[contacts.geom[c, 0]]
+            body_b = plant.geoms.body[contacts.geom[c, 1]]
+            dofs = (bodies.last_dof[body_a], bodies.last_dof[body_b])
             moved = (j <= dofs[0] < end, j <= dofs[1] < end)
             if not (moved[0] or moved[1] or _feels_mass(plant, laws, i, j, dofs)):
                 continue
@@ -180,8 +181,8 @@ def _by_positions(world: Table, work: Table) -> None:
                     for a in range(6):
                         wrench_change[d, a] = 0.0
             for a in range(3):
-                arms[0, a] = sets.contact_point[c, a] - motion.com[plant.body_root[body_a], a]
-                arms[1, a] = sets.contact_point[c, a] - motion.com[plant.body_root[body_b], a]
+                arms[0, a] = sets.contact_point[c, a] - motion.com[bodies.root[body_a], a]
+                arms[1, a] = sets.contact_point[c, a] - motion.com[bodies.root[body_b], a]
             axes = (cdof[j] if moved[0] else at_rest, cdof[j] if moved[1] else at_rest)
             change_of_contact(plant, work, c, (body_a, body_b), axes, change, pad)
             turn_frame(motion.contact_frame[c], change, turned_frame)
@@ -237,7 +238,7 @@ def _by_positions(world: Table, work: Table) -> None:
                 while m >= 0:
                     for a in range(6):
                         column[m] -= cdof[m, a] * alone[a]
-                    m = plant.dof_parent[m]
+                    m = plant.dofs.parent[m]
         if not any_moved:
             continue
         _gather(plant, wrench_change, tree_first, tree_last)

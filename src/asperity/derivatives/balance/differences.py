@@ -110,13 +110,14 @@ def _move_links(world: Table, work: Table, state: Table) -> None:
     """Let contacts, and the links that they are on, be where the state has been displaced to."""
     laws = work.laws
     graph = world.problem.graph
+    paths = graph.paths
     contacts = state.contacts
     move_contacts(world.plant, work, state)
     column = contacts.chain_column
     if laws.uses_mass == 0:
-        for i in range(graph.island_path_start[graph.islands]):
-            dof = graph.path_dof[i]
-            entry = graph.path_entry[i]
+        for i in range(paths.island_start[graph.islands]):
+            dof = paths.dof[i]
+            entry = paths.entry[i]
             for a in range(6):
                 column[entry, a] = state.cdof[dof, a]
         return
@@ -152,6 +153,7 @@ def fill_inverse_masses_of(world: Table, work: Table, state: Table) -> None:
 def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved: bool) -> None:
     """Fill impulses of contacts by the slopes of their law, if they have ``moved`` or not."""
     problem = world.problem
+    iterate = problem.iterate
     contacts = state.contacts
     count = contacts.count
     for i in range(count):
@@ -161,27 +163,27 @@ def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved
         by_distance = laws.by_distance[i]
         by_mass = laws.by_mass[i]
         before = laws.side_impulse[0, i]
-        problem.g1[i] = before[0] + by_distance[0] * distance + by_mass[0] * mass
-        problem.g2[i] = before[1] + by_distance[1] * distance + by_mass[1] * mass
-        problem.gn[i] = before[2] + by_distance[2] * distance + by_mass[2] * mass
+        iterate.g1[i] = before[0] + by_distance[0] * distance + by_mass[0] * mass
+        iterate.g2[i] = before[1] + by_distance[1] * distance + by_mass[1] * mass
+        iterate.gn[i] = before[2] + by_distance[2] * distance + by_mass[2] * mass
     for end in range(1 + laws.uses_start):
         # Of contact velocities at the end of the step, and at its beginning.
         if end == 0 and not moved:
             continue
-        vector = problem.velocity if end == 0 else state.velocity
+        vector = iterate.velocity if end == 0 else state.velocity
         before_now = laws.end_velocity if end == 0 else laws.start_velocity
-        contact_velocities_of(problem, state, vector, laws.now)
+        contact_velocities_of(problem.graph, iterate, state, vector, laws.now)
         for i in range(count):
             for a in range(3):
                 change = laws.now[i, a] - before_now[i, a]
                 if end == 0:
-                    problem.g1[i] -= laws.blocks[i, 0, a] * change
-                    problem.g2[i] -= laws.blocks[i, 1, a] * change
-                    problem.gn[i] -= laws.blocks[i, 2, a] * change
+                    iterate.g1[i] -= laws.blocks[i, 0, a] * change
+                    iterate.g2[i] -= laws.blocks[i, 1, a] * change
+                    iterate.gn[i] -= laws.blocks[i, 2, a] * change
                 else:
-                    problem.g1[i] += laws.by_start[a, i, 0] * change
-                    problem.g2[i] += laws.by_start[a, i, 1] * change
-                    problem.gn[i] += laws.by_start[a, i, 2] * change
+                    iterate.g1[i] += laws.by_start[a, i, 0] * change
+                    iterate.g2[i] += laws.by_start[a, i, 1] * change
+                    iterate.gn[i] += laws.by_start[a, i, 2] * change
 
 
 @compiled
@@ -189,7 +191,9 @@ def _find_impulses(world: Table, state: Table) -> None:
     """Fill impulses of contacts that have been found anew, of which the law has been prepared."""
     problem = world.problem
     count = state.contacts.count
-    contact_velocities_of(problem, state, problem.velocity, np.empty((count, 3)))
+    contact_velocities_of(
+        problem.graph, problem.iterate, state, problem.iterate.velocity, np.empty((count, 3))
+    )
     evaluate_law(problem, state.contacts)
 
 
@@ -206,6 +210,7 @@ def _side(
     row_laws = work.row_laws
     plant = world.plant
     problem = world.problem
+    iterate = problem.iterate
     state = world.current
     displace(world, work, kind, index, size)
     code = _evaluate(world, work, kind)
@@ -231,11 +236,18 @@ def _side(
     if sets.rows > 0:
         find_row_changes(world, sets, row_laws, state, step, size)
         for i in range(sets.rows):
-            problem.row_impulse[i] = row_laws.row_impulse[problem.graph.row[i]]
+            iterate.row_impulse[i] = row_laws.row_impulse[problem.graph.row[i]]
     add_impulses(
-        problem, state.contacts, state.rows, (0, contacts), (0, sets.rows), problem.gradient, -1.0
+        problem.graph,
+        iterate,
+        state.contacts,
+        state.rows,
+        (0, contacts),
+        (0, sets.rows),
+        iterate.gradient,
+        -1.0,
     )
-    force_from_solver(plant, state.cdof, problem.gradient, work.generalized)
+    force_from_solver(plant, state.cdof, iterate.gradient, work.generalized)
     for i in range(work.generalized.size):
         work.sides[side, i] = work.generalized[i]
     activations_after(world, work.start, state, step, work.sides[side])

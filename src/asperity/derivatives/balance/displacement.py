@@ -116,7 +116,7 @@ def displace(world: Table, work: Table, kind: int, index: int, size: float) -> N
             for i in range(state.act.size):
                 state.act[i] += size * work.directions[index, 2 * nv + i]
         call_pppd(
-            plant.integrate_positions,
+            plant.mujoco.integrate_positions,
             plant.model,
             state.qpos.ctypes.data,
             work.displacement.ctypes.data,
@@ -149,7 +149,7 @@ def evaluate_motion(world: Table, state: Table) -> int:
     for i in range(state.act.size):
         state.mj_act[i] = state.act[i]
     if not plant.only_free_bodies:
-        call_pp(plant.forward_velocity, plant.model, state.data)
+        call_pp(plant.mujoco.forward_velocity, plant.model, state.data)
         for i in range(state.work.passive_force.size):
             state.work.passive_force[i] = state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i]
     state.valid = OTHER_FORCES

@@ -23,9 +23,10 @@ __all__ = ["add_product", "fill_hessian"]
 def _fill_inertia(world: Table, work: Table, state: Table) -> None:
     """Fill A by generalized velocities."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
     graph = problem.graph
-    matrix = problem.matrix
+    matrix = problem.smooth.matrix
     system = work.system
     cdof = state.cdof
     for i in range(graph.nv):
@@ -34,10 +35,10 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
     x = np.zeros(6)
     y = np.zeros(6)
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
-        n = plant.tree_size[tree]
-        block = plant.block_start[tree]
-        if not plant.tree_spatial[tree]:
+        s = trees.start[tree]
+        n = trees.size[tree]
+        block = trees.block_start[tree]
+        if not trees.spatial[tree]:
             for i in range(n):
                 for j in range(n):
                     system[s + i, s + j] = matrix[block + i * n + j]
@@ -68,7 +69,7 @@ def _add_side(
     y = arm[c, 1]
     z = arm[c, 2]
     cdof = state.cdof
-    dof = plant.body_last_dof[plant.geom_body[state.contacts.geom[c, side]]]
+    dof = plant.bodies.last_dof[plant.geoms.body[state.contacts.geom[c, side]]]
     while dof >= 0:
         u = sign * (cdof[dof, 3] + cdof[dof, 1] * z - cdof[dof, 2] * y)
         v = sign * (cdof[dof, 4] + cdof[dof, 2] * x - cdof[dof, 0] * z)
@@ -77,7 +78,7 @@ def _add_side(
             jacobian[3 * i + a, dof] += (
                 frame[c, 3 * a] * u + frame[c, 3 * a + 1] * v + frame[c, 3 * a + 2] * w
             )
-        dof = plant.dof_parent[dof]
+        dof = plant.dofs.parent[dof]
 
 
 @compiled
@@ -158,12 +159,13 @@ def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
 
 
 @compiled
-def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
+def _add_bound(
+    graph: Table, law: Table, iterate: Table, contacts: Table, laws: Table, i: int
+) -> None:
     """Add what a bound of friction L = μ(‖v_t‖) n(v_n) adds to −∂γ_t/∂v, γ_t = −L v_t/η."""
-    law = problem.law
-    c = problem.graph.contact[i]
-    x = problem.v1[i]
-    y = problem.v2[i]
+    c = graph.contact[i]
+    x = iterate.v1[i]
+    y = iterate.v2[i]
     square = law.soft_slip_square[i]
     inverse = 1.0 / np.sqrt(x * x + y * y + square)
     slip = np.sqrt(x * x + y * y)
@@ -175,10 +177,10 @@ def _add_bound(problem: Table, contacts: Table, laws: Table, i: int) -> None:
     )
     # ∂L/∂v; the direction of a slip of zero does not matter, as the slope is zero there or the
     # product with v_t is.
-    by_slip = problem.gn[i] * slope / slip if slip > 0.0 else 0.0
+    by_slip = iterate.gn[i] * slope / slip if slip > 0.0 else 0.0
     d1 = by_slip * x
     d2 = by_slip * y
-    dn = -coefficient * problem.hnn[i]
+    dn = -coefficient * iterate.hnn[i]
     laws.blocks[i, 0, 0] += inverse * x * d1
     laws.blocks[i, 0, 1] += inverse * x * d2
     laws.blocks[i, 0, 2] += inverse * x * dn
@@ -194,7 +196,7 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
     root = work.root
     row_laws = work.row_laws
     problem = world.problem
-    law = problem.law
+    graph, iterate, law = problem.graph, problem.iterate, problem.law
     contacts = state.contacts
     count = contacts.count
     if law.begin_estimates != 0:
@@ -204,24 +206,24 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
         begin_estimates(problem, 0, count)
         evaluate_contacts(problem, 0, count)
         for i in range(count):
-            c = problem.graph.contact[i]
+            c = graph.contact[i]
             law.stoppable[i] = law.friction_limit[i] * contacts.inverse_mass[c]
     for i in range(count):
-        laws.blocks[i, 0, 0] = problem.h11[i]
-        laws.blocks[i, 0, 1] = problem.h12[i]
-        laws.blocks[i, 1, 0] = problem.h12[i]
-        laws.blocks[i, 1, 1] = problem.h22[i]
-        laws.blocks[i, 0, 2] = problem.h1n[i]
-        laws.blocks[i, 1, 2] = problem.h2n[i]
-        laws.blocks[i, 2, 0] = 0.0 if root.coupling == FRICTION_ALONE else problem.h1n[i]
-        laws.blocks[i, 2, 1] = 0.0 if root.coupling == FRICTION_ALONE else problem.h2n[i]
-        laws.blocks[i, 2, 2] = problem.hnn[i]
+        laws.blocks[i, 0, 0] = iterate.h11[i]
+        laws.blocks[i, 0, 1] = iterate.h12[i]
+        laws.blocks[i, 1, 0] = iterate.h12[i]
+        laws.blocks[i, 1, 1] = iterate.h22[i]
+        laws.blocks[i, 0, 2] = iterate.h1n[i]
+        laws.blocks[i, 1, 2] = iterate.h2n[i]
+        laws.blocks[i, 2, 0] = 0.0 if root.coupling == FRICTION_ALONE else iterate.h1n[i]
+        laws.blocks[i, 2, 1] = 0.0 if root.coupling == FRICTION_ALONE else iterate.h2n[i]
+        laws.blocks[i, 2, 2] = iterate.hnn[i]
         if root.coupling == DELIVERED_BOUND:
-            _add_bound(problem, contacts, laws, i)
+            _add_bound(graph, law, iterate, contacts, laws, i)
     for i in range(state.rows.count):
-        r = problem.graph.row[i]
-        curvature = problem.row_curvature[i]
-        impulse = problem.row_impulse[i]
+        r = graph.row[i]
+        curvature = iterate.row_curvature[i]
+        impulse = iterate.row_impulse[i]
         row_laws.row_curvature[r] = curvature
         row_laws.row_impulse[r] = impulse
         row_laws.row_piece[r] = row_piece(world, state.rows, i, impulse, curvature, step, 0.0)

@@ -43,7 +43,7 @@ def _of_free_body(
     shift: np.ndarray,
 ) -> float:
     """The change by a shift of the contact point and, if the body has moved, its axis."""
-    first = plant.tree_start[plant.dof_tree[dof]]
+    first = plant.trees.start[plant.dofs.tree[dof]]
     inverse = state.mass_inverse_diagonal
     inertia = rigid.inertia[dof]
     square = arm[0] * arm[0] + arm[1] * arm[1] + arm[2] * arm[2]
@@ -96,7 +96,7 @@ def inverse_mass_change(
     """
     rigid = work.rigid
     cdof = state.cdof
-    if plant.tree_spatial[plant.dof_tree[dof]]:
+    if plant.trees.spatial[plant.dofs.tree[dof]]:
         return _of_free_body(plant, rigid, state, dof, cdof[j], moved, arm, shift) / 3.0
     inverse = state.mass_inverse_diagonal
     first = rigid.joint_first[j]
@@ -122,5 +122,5 @@ def inverse_mass_change(
         if e < first and j < rigid.subtree_end[e]:
             mass = mass_diagonal_change(rigid, cdof, j, e, pad[2:])
             total -= square * inverse[e] * inverse[e] * mass
-        e = plant.dof_parent[e]
+        e = plant.dofs.parent[e]
     return total / 3.0

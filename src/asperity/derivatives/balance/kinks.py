@@ -25,13 +25,14 @@ _KINK = 0.1
 @compiled
 def _contact_kinks(problem: Table, count: int) -> int:
     """How many contacts have other curvatures a bit faster or slower, along normal or slip."""
+    iterate = problem.iterate
     curvature = np.zeros((2, count, 2))
     found = np.zeros(count, np.int64)
     velocity = np.zeros((count, 3))
     for i in range(count):
-        velocity[i, 0] = problem.v1[i]
-        velocity[i, 1] = problem.v2[i]
-        velocity[i, 2] = problem.vn[i]
+        velocity[i, 0] = iterate.v1[i]
+        velocity[i, 1] = iterate.v2[i]
+        velocity[i, 2] = iterate.vn[i]
     for axis in range(2):
         for side in range(2):
             for i in range(count):
@@ -42,14 +43,14 @@ def _contact_kinks(problem: Table, count: int) -> int:
                 if side == 1:
                     size = -size
                 if axis == 0:
-                    problem.vn[i] = velocity[i, 2] + size
+                    iterate.vn[i] = velocity[i, 2] + size
                 elif slip > _NEAR:
-                    problem.v1[i] = x + size * x / slip
-                    problem.v2[i] = y + size * y / slip
+                    iterate.v1[i] = x + size * x / slip
+                    iterate.v2[i] = y + size * y / slip
             evaluate_contacts(problem, 0, count)
             for i in range(count):
-                curvature[side, i, 0] = problem.h11[i] + problem.h22[i]
-                curvature[side, i, 1] = problem.hnn[i]
+                curvature[side, i, 0] = iterate.h11[i] + iterate.h22[i]
+                curvature[side, i, 1] = iterate.hnn[i]
         for i in range(count):
             for k in range(2):
                 one = curvature[0, i, k]
@@ -57,9 +58,9 @@ def _contact_kinks(problem: Table, count: int) -> int:
                 if abs(one - other) > _KINK * max(abs(one), abs(other)):
                     found[i] = 1
         for i in range(count):
-            problem.v1[i] = velocity[i, 0]
-            problem.v2[i] = velocity[i, 1]
-            problem.vn[i] = velocity[i, 2]
+            iterate.v1[i] = velocity[i, 0]
+            iterate.v2[i] = velocity[i, 1]
+            iterate.vn[i] = velocity[i, 2]
     evaluate_contacts(problem, 0, count)
     return int(found.sum())
 
@@ -68,28 +69,29 @@ def _contact_kinks(problem: Table, count: int) -> int:
 def _row_kinks(world: Table, rows: Table, step: float) -> int:
     """How many rows are on another piece a bit faster or slower, nearer or farther."""
     problem = world.problem
+    iterate = problem.iterate
     count = rows.count
     found = np.zeros(count, np.int64)
     pieces = np.zeros(count, np.int64)
-    velocity = problem.row_u[:count].copy()
+    velocity = iterate.row_u[:count].copy()
     for what in range(2):
         for side in range(2):
             size = _NEAR if side == 0 else -_NEAR
             if what == 0:
                 for i in range(count):
-                    problem.row_u[i] = velocity[i] + size
-                evaluate_rows(problem, 0, count)
+                    iterate.row_u[i] = velocity[i] + size
+                evaluate_rows(problem.law, iterate, 0, count)
             for i in range(count):
                 shift = 0.0 if what == 0 else size
-                impulse = problem.row_impulse[i]
-                curvature = problem.row_curvature[i]
+                impulse = iterate.row_impulse[i]
+                curvature = iterate.row_curvature[i]
                 piece = row_piece(world, rows, i, impulse, curvature, step, shift)
                 if side == 1 and piece != pieces[i]:
                     found[i] = 1
                 pieces[i] = piece
         for i in range(count):
-            problem.row_u[i] = velocity[i]
-        evaluate_rows(problem, 0, count)
+            iterate.row_u[i] = velocity[i]
+        evaluate_rows(problem.law, iterate, 0, count)
     return int(found.sum())
 
 

@@ -37,28 +37,28 @@ _KINK = 0.1
 
 @compiled
 def contact_velocities_of(
-    problem: Table, state: Table, vector: np.ndarray, out: np.ndarray
+    graph: Table, iterate: Table, state: Table, vector: np.ndarray, out: np.ndarray
 ) -> None:
     """Fill ``out`` with contact velocities of solver velocities."""
     contacts = state.contacts
     count = contacts.count
-    link_velocities(problem, contacts, vector)
+    link_velocities(graph, iterate, contacts, vector)
     fill_velocities(
-        problem.graph,
+        graph,
         contacts,
         0,
         count,
         vector,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-        problem.turn,
+        iterate.v1,
+        iterate.v2,
+        iterate.vn,
+        iterate.turn,
     )
-    add_surface_velocities(problem, contacts, 0, count)
+    add_surface_velocities(graph, iterate, contacts, 0, count)
     for i in range(count):
-        out[i, 0] = problem.v1[i]
-        out[i, 1] = problem.v2[i]
-        out[i, 2] = problem.vn[i]
+        out[i, 0] = iterate.v1[i]
+        out[i, 1] = iterate.v2[i]
+        out[i, 2] = iterate.vn[i]
 
 
 @compiled
@@ -66,7 +66,7 @@ def evaluate_law(problem: Table, contacts: Table) -> None:
     """Fill impulses at the contact velocities at hand, of a law that has been prepared."""
     count = contacts.count
     if problem.law.settle_contacts != 0:
-        problem.changes = 0
+        problem.newton.changes = 0
         begin_estimates(problem, 0, count)
         # However little that is.
         change_numbers(problem, contacts, 0, count, False)
@@ -78,40 +78,41 @@ def respond(
     laws: Table, problem: Table, contacts: Table, step: float, axis: int, size: float
 ) -> None:
     """Fill impulses with velocities at the beginning displaced along an axis, 0, 1 or 2 if any."""
+    iterate = problem.iterate
     count = contacts.count
     for i in range(count):
-        problem.v1[i] = laws.start_velocity[i, 0] + (size if axis == 0 else 0.0)
-        problem.v2[i] = laws.start_velocity[i, 1] + (size if axis == 1 else 0.0)
-        problem.vn[i] = laws.start_velocity[i, 2] + (size if axis == 2 else 0.0)
+        iterate.v1[i] = laws.start_velocity[i, 0] + (size if axis == 0 else 0.0)
+        iterate.v2[i] = laws.start_velocity[i, 1] + (size if axis == 1 else 0.0)
+        iterate.vn[i] = laws.start_velocity[i, 2] + (size if axis == 2 else 0.0)
     prepare_contacts(problem, contacts, step, count)
     for i in range(count):
-        problem.v1[i] = laws.end_velocity[i, 0]
-        problem.v2[i] = laws.end_velocity[i, 1]
-        problem.vn[i] = laws.end_velocity[i, 2]
+        iterate.v1[i] = laws.end_velocity[i, 0]
+        iterate.v2[i] = laws.end_velocity[i, 1]
+        iterate.vn[i] = laws.end_velocity[i, 2]
     evaluate_law(problem, contacts)
 
 
 @compiled
-def _piece(problem: Table, i: int) -> int:
+def _piece(iterate: Table, i: int) -> int:
     """The piece that a contact's curvatures are those of.
 
     Whether it pushes, and, of friction that is linear where it sticks, whether it slides: there
     it is as stiff in all directions.
     """
-    piece = 1 if problem.gn[i] > 0.0 else 0
-    stiffness = abs(problem.h11[i]) + abs(problem.h22[i])
-    if abs(problem.h12[i]) + abs(problem.h11[i] - problem.h22[i]) > _EVEN * stiffness:
+    piece = 1 if iterate.gn[i] > 0.0 else 0
+    stiffness = abs(iterate.h11[i]) + abs(iterate.h22[i])
+    if abs(iterate.h12[i]) + abs(iterate.h11[i] - iterate.h22[i]) > _EVEN * stiffness:
         piece += 2
     return piece
 
 
 @compiled
-def _keep(sets: Table, laws: Table, problem: Table, side: int) -> None:
+def _keep(sets: Table, laws: Table, iterate: Table, side: int) -> None:
     for i in range(sets.contacts):
-        laws.side_impulse[side, i, 0] = problem.g1[i]
-        laws.side_impulse[side, i, 1] = problem.g2[i]
-        laws.side_impulse[side, i, 2] = problem.gn[i]
-        laws.side_piece[side, i] = _piece(problem, i)
+        laws.side_impulse[side, i, 0] = iterate.g1[i]
+        laws.side_impulse[side, i, 1] = iterate.g2[i]
+        laws.side_impulse[side, i, 2] = iterate.gn[i]
+        laws.side_piece[side, i] = _piece(iterate, i)
 
 
 @compiled
@@ -130,7 +131,7 @@ def _slope(first: float, second: float, pieces: tuple[int, int, int]) -> float:
 def _displace_laws(
     motion: Table,
     laws: Table,
-    problem: Table,
+    smooth: Table,
     contacts: Table,
     matrix: np.ndarray,
     what: int,
@@ -147,7 +148,7 @@ def _displace_laws(
             contacts.inverse_mass[c] = laws.inverse_mass[c] * (1.0 + size)
     if what == _MASS:
         for k in range(matrix.size):
-            problem.matrix[k] = matrix[k] / (1.0 + size)
+            smooth.matrix[k] = matrix[k] / (1.0 + size)
 
 
 @compiled
@@ -166,11 +167,11 @@ def _fill_slopes(
     for side in range(1, 3):
         change = size if side == 1 else -size
         if what >= _DISTANCE:
-            _displace_laws(work.motion, laws, problem, contacts, matrix, what, change)
+            _displace_laws(work.motion, laws, problem.smooth, contacts, matrix, what, change)
         respond(laws, problem, contacts, step, what, change)
-        _keep(work.sets, laws, problem, side)
+        _keep(work.sets, laws, problem.iterate, side)
     if what >= _DISTANCE:
-        _displace_laws(work.motion, laws, problem, contacts, matrix, what, 0.0)
+        _displace_laws(work.motion, laws, problem.smooth, contacts, matrix, what, 0.0)
     impulse = laws.side_impulse
     piece = laws.side_piece
     any_slope = False
@@ -192,17 +193,18 @@ def _fill_slopes(
 @compiled
 def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> None:
     """Fill impulses of the state itself, and their slopes, after `residual` there."""
+    iterate = problem.iterate
     laws = work.laws
     contacts = state.contacts
     laws.uses_mass = 0
     laws.uses_start = 0
     if contacts.count == 0:
         return
-    contact_velocities_of(problem, state, problem.velocity, laws.end_velocity)
-    contact_velocities_of(problem, state, state.velocity, laws.start_velocity)
+    contact_velocities_of(problem.graph, iterate, state, iterate.velocity, laws.end_velocity)
+    contact_velocities_of(problem.graph, iterate, state, state.velocity, laws.start_velocity)
     respond(laws, problem, contacts, step, -1, 0.0)
-    _keep(work.sets, laws, problem, 0)
-    matrix = problem.matrix.copy() if work.has_stages == 1 else np.empty(0)
+    _keep(work.sets, laws, iterate, 0)
+    matrix = problem.smooth.matrix.copy() if work.has_stages == 1 else np.empty(0)
     _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, laws.by_distance)
     if _fill_slopes(work, problem, contacts, step, _MASS, matrix, laws.by_mass):
         laws.uses_mass = 1

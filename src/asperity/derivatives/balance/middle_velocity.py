@@ -65,8 +65,8 @@ def add_middle_forces(world: Table, work: Table, state: Table, step: float) -> N
         gyroscopic_forces(plant, state, work.mean if side == 0 else state.qvel, root.gyroscopic)
         share = step if side == 0 else -step
         for i in range(problem.graph.nv):
-            if root.turning[plant.dof_tree[i]] == 1:
-                problem.rhs[i] += share * root.gyroscopic[i]
+            if root.turning[plant.dofs.tree[i]] == 1:
+                problem.smooth.rhs[i] += share * root.gyroscopic[i]
 
 
 @compiled
@@ -79,7 +79,7 @@ def add_middle_columns(world: Table, work: Table, state: Table, step: float) -> 
     force = root.gyroscopic
     nv = world.problem.graph.nv
     for j in range(nv):
-        if root.turning[plant.dof_tree[j]] == 0:
+        if root.turning[plant.dofs.tree[j]] == 0:
             continue
         for side in range(2):
             sign = 1.0 if side == 0 else -1.0
@@ -87,7 +87,7 @@ def add_middle_columns(world: Table, work: Table, state: Table, step: float) -> 
             work.mean[j] += sign * _SPIN
             gyroscopic_forces(plant, state, work.mean, force)
             for i in range(nv):
-                if root.turning[plant.dof_tree[i]] == 0:
+                if root.turning[plant.dofs.tree[i]] == 0:
                     force[i] = 0.0
             force_from_solver(plant, state.cdof, force, work.generalized)
             for i in range(nv):

@@ -19,7 +19,7 @@ def _twist(
     plant: Table, motion: Table, body: int, axis: np.ndarray, point: np.ndarray, out: np.ndarray
 ) -> None:
     """Angular motion, and motion at a point, of a body that moves along a spatial axis."""
-    root = plant.body_reference[body]
+    root = plant.bodies.reference[body]
     for a in range(6):
         out[a] = axis[a]
     x = point[0] - motion.com[root, 0]
@@ -103,13 +103,13 @@ def _fill_axis(plant: Table, work: Table, body: int, out: np.ndarray) -> None:
     motion = work.motion
     for a in range(6):
         out[a] = 0.0
-    dof = plant.body_last_dof[body]
+    dof = plant.bodies.last_dof[body]
     while dof >= 0:
         size = work.displacement[dof]
         if size != 0.0:
             for a in range(6):
                 out[a] += size * motion.cdof[dof, a]
-        dof = plant.dof_parent[dof]
+        dof = plant.dofs.parent[dof]
 
 
 @compiled
@@ -133,6 +133,7 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
 
     The state has been evaluated where that displacement leads to, without contacts.
     """
+    geoms = plant.geoms
     motion = work.motion
     sets = work.sets
     contacts = state.contacts
@@ -140,8 +141,8 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
     change = np.zeros(7)
     turned = np.zeros(9)
     for c in range(contacts.count):
-        body_a = plant.geom_body[contacts.geom[c, 0]]
-        body_b = plant.geom_body[contacts.geom[c, 1]]
+        body_a = geoms.body[contacts.geom[c, 0]]
+        body_b = geoms.body[contacts.geom[c, 1]]
         _fill_axis(plant, work, body_a, pad[2])
         _fill_axis(plant, work, body_b, pad[3])
         change_of_contact(plant, work, c, (body_a, body_b), (pad[2], pad[3]), change, pad)
@@ -149,12 +150,12 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
         for a in range(9):
             contacts.frame[c, a] = motion.contact_frame[c, a] + turned[a]
         contacts.signed_distance[c] = motion.contact_distance[c] + change[6]
-        root_a = plant.body_reference[body_a]
-        root_b = plant.body_reference[body_b]
+        root_a = plant.bodies.reference[body_a]
+        root_b = plant.bodies.reference[body_b]
         for a in range(3):
             point = sets.contact_point[c, a] + change[a]
             contacts.point[c, a] = point
             contacts.arm_a[c, a] = point - state.mj_subtree_com[root_a, a]
             contacts.arm_b[c, a] = point - state.mj_subtree_com[root_b, a]
-        if plant.has_moving_surfaces == 1:
+        if geoms.has_moving_surfaces == 1:
             _move_surface(plant, state, c)

@@ -55,20 +55,21 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
     """Fill ``out`` with g at the prescribed velocity, in generalized forces, after `prepare`."""
     plant = world.plant
     problem = world.problem
+    graph, iterate, at_hand = problem.graph, problem.iterate, problem.at_hand
     add_middle_forces(world, work, state, step)
-    velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
-    guess_velocities(problem, state.contacts)
-    for k in range(problem.graph.islands):
-        choose_island(problem, k)
+    velocity_to_solver(plant, state.cdof, work.velocity, iterate.velocity)
+    guess_velocities(graph, iterate, state.contacts)
+    for k in range(graph.islands):
+        choose_island(graph, at_hand, problem.newton, k)
         begin_island(problem, state.rows)
         if problem.law.settle_contacts != 0:
-            problem.changes = 0
-            begin_estimates(problem, problem.first_contact, problem.last_contact)
+            problem.newton.changes = 0
+            begin_estimates(problem, at_hand.first_contact, at_hand.last_contact)
             # However little that is.
-            first = problem.first_contact
-            change_numbers(problem, state.contacts, first, problem.last_contact, False)
+            first = at_hand.first_contact
+            change_numbers(problem, state.contacts, first, at_hand.last_contact, False)
         island_gradient(problem, state.contacts, state.rows)
-    force_from_solver(plant, state.cdof, problem.gradient, work.generalized)
+    force_from_solver(plant, state.cdof, iterate.gradient, work.generalized)
     for i in range(work.generalized.size):
         out[i] = work.generalized[i]
 
@@ -89,7 +90,7 @@ def smooth_balance(world: Table, work: Table, state: Table, step: float) -> int:
     """Fill the problem's ``gradient`` with A v − r of an evaluated state; returns a code."""
     plant = world.plant
     problem = world.problem
-    graph = problem.graph
+    iterate, graph = problem.iterate, problem.graph
     if work.has_stages == 1:
         code = theta_terms(world, state, step)
         if code != OK:
@@ -97,8 +98,8 @@ def smooth_balance(world: Table, work: Table, state: Table, step: float) -> int:
     else:
         smooth_terms(world, state, step, 0, graph.ntree)
     add_middle_forces(world, work, state, step)
-    velocity_to_solver(plant, state.cdof, work.velocity, problem.velocity)
-    multiply(problem, 0, graph.ntree, problem.velocity, problem.gradient)
+    velocity_to_solver(plant, state.cdof, work.velocity, iterate.velocity)
+    multiply(graph, problem.smooth, 0, graph.ntree, iterate.velocity, iterate.gradient)
     for i in range(graph.nv):
-        problem.gradient[i] -= problem.rhs[i]
+        iterate.gradient[i] -= problem.smooth.rhs[i]
     return OK

@@ -92,7 +92,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> float:
 def _present_rate(plant: Table, work: Table, dof: int) -> float:
     """The velocity w at which velocity forces are taken."""
     start = work.start
-    share = start_share(work.root, plant.dof_tree[dof])
+    share = start_share(work.root, plant.dofs.tree[dof])
     return float(share * start.qvel[dof] + (1.0 - share) * work.velocity[dof])
 
 
@@ -105,7 +105,7 @@ def _fill_motion(world: Table, work: Table, step: float) -> None:
     state = world.current
     rate = np.zeros(6)
     for d in range(start.qvel.size):
-        parent = plant.dof_parent[d]
+        parent = plant.dofs.parent[d]
         present = _present_rate(plant, work, d)
         for a in range(6):
             axis = state.cdof[d, a]
@@ -117,7 +117,7 @@ def _fill_motion(world: Table, work: Table, step: float) -> None:
                 rigid.start_motion[d, a] += rigid.start_motion[parent, a]
                 rigid.end_motion[d, a] += rigid.end_motion[parent, a]
     for d in range(start.qvel.size):
-        parent = plant.dof_parent[d]
+        parent = plant.dofs.parent[d]
         present = _present_rate(plant, work, d)
         acceleration = (work.velocity[d] - start.qvel[d]) / step
         cross_motion(rigid.motion_rate[rigid.joint_last[d]], state.cdof[d], rate)
@@ -182,11 +182,11 @@ def fill_rigid_terms(world: Table, work: Table, step: float) -> None:
         for a in range(36):
             rigid.force_rate[d, a] = 0.0
     for body in range(1, plant.nbody):
-        dof = plant.body_last_dof[body]
+        dof = plant.bodies.last_dof[body]
         if dof >= 0:
             _add_body(rigid, dof, state.mj_cinert[body], pad)
     for d in range(nv - 1, -1, -1):
-        parent = plant.dof_parent[d]
+        parent = plant.dofs.parent[d]
         if parent >= 0:
             for a in range(10):
                 rigid.inertia[parent, a] += rigid.inertia[d, a]
@@ -219,6 +219,7 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
     start = work.start
     rigid = work.rigid
     plant = world.plant
+    dofs = plant.dofs
     state = world.current
     nv = start.qvel.size
     cdof = state.cdof
@@ -231,7 +232,7 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
     for j in range(nv):
         first = rigid.joint_first[j]
         end = rigid.subtree_end[j]
-        before = plant.dof_parent[first]
+        before = dofs.parent[first]
         by_position = work.columns[j]
         by_velocity = work.columns[nv + j]
         for i in range(by_position.size):
@@ -258,26 +259,26 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
         m = before
         while m >= 0:
             by_position[m] = step * _dot(cdof[m], force)
-            m = plant.dof_parent[m]
-        by_position[j] += step * plant.dof_stiffness[j]
+            m = dofs.parent[m]
+        by_position[j] += step * dofs.stiffness[j]
         # By velocity: v_b × S − S × v_p, and the momentum that it takes away.
         cross_motion(rigid.motion_rate[rigid.joint_last[j]], cdof[j], by_inertia)
         cross_motion(cdof[j], velocity, turned)
         for a in range(6):
             by_inertia[a] -= turned[a]
-        scale = start_share(work.root, plant.dof_tree[j]) * step
+        scale = start_share(work.root, dofs.tree[j]) * step
         for m in range(first, end):
             by_velocity[m] = scale * (
                 _dot(rigid.axis_momentum[m], by_inertia) + _dot(rigid.axis_rate[m], cdof[j])
             ) - _dot(rigid.axis_momentum[m], cdof[j])
-        if not plant.tree_spatial[plant.dof_tree[j]]:
+        if not plant.trees.spatial[dofs.tree[j]]:
             # Armature is in the mass matrix alone.
             by_velocity[j] += _dot(rigid.axis_momentum[j], cdof[j]) - state.mass_diagonal[j]
         _force_change(rigid, j, by_inertia, cdof[j], force)
         m = before
         while m >= 0:
             by_velocity[m] = scale * _dot(cdof[m], force) - _dot(cdof[m], rigid.axis_momentum[j])
-            m = plant.dof_parent[m]
+            m = dofs.parent[m]
 
 
 @compiled

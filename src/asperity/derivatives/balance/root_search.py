@@ -51,23 +51,24 @@ _CONTRACTION = 1e-2
 def _solve(world: Table, root: Table, step: float, attempt: int) -> int:
     """Let the step's own solver find its solution."""
     problem = world.problem
-    tolerance = problem.options.tolerance
-    settle_tolerance = problem.options.settle_tolerance
-    most_changes = problem.options.most_changes
-    max_iterations = problem.options.max_iterations
-    problem.options.tolerance = min(tolerance, _TOLERANCES[attempt])
-    problem.options.settle_tolerance = min(settle_tolerance, _SETTLE_TOLERANCES[attempt])
-    problem.options.most_changes = max(most_changes, _MOST_CHANGES[attempt])
-    problem.options.max_iterations = max(max_iterations, _MOST_ITERATIONS)
+    options = problem.options
+    tolerance = options.tolerance
+    settle_tolerance = options.settle_tolerance
+    most_changes = options.most_changes
+    max_iterations = options.max_iterations
+    options.tolerance = min(tolerance, _TOLERANCES[attempt])
+    options.settle_tolerance = min(settle_tolerance, _SETTLE_TOLERANCES[attempt])
+    options.most_changes = max(most_changes, _MOST_CHANGES[attempt])
+    options.max_iterations = max(max_iterations, _MOST_ITERATIONS)
     world.solve_problem = root.solver
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0
     code = call_method(world.solve_step, world, world.current, 0, step)
-    problem.options.tolerance = tolerance
-    problem.options.settle_tolerance = settle_tolerance
-    problem.options.most_changes = most_changes
-    problem.options.max_iterations = max_iterations
+    options.tolerance = tolerance
+    options.settle_tolerance = settle_tolerance
+    options.most_changes = most_changes
+    options.max_iterations = max_iterations
     return OK if code == NOT_CONVERGED else code
 
 
@@ -75,7 +76,7 @@ def _solve(world: Table, root: Table, step: float, attempt: int) -> int:
 def _read_solution(world: Table, work: Table, step: float) -> None:
     """Prescribe the solution that the solver has found, and keep what belongs to the state."""
     state = world.current
-    velocity_from_solver(world.plant, state.cdof, world.problem.velocity, work.velocity)
+    velocity_from_solver(world.plant, state.cdof, world.problem.iterate.velocity, work.velocity)
     find_middle_trees(world, work, state, step)
     remember_sets(work.sets, state)
 
@@ -111,7 +112,7 @@ def _polish(world: Table, work: Table, step: float) -> int:
     code = _balance(world, work, step)
     if code != OK:
         return code
-    scale = max(1.0, _scaled_norm(state, problem.rhs, nv))
+    scale = max(1.0, _scaled_norm(state, problem.smooth.rhs, nv))
     fill_hessian(world, work, state, step)
     norm = _scaled_norm(state, gradient, nv) / scale
     known = True

@@ -46,9 +46,9 @@ def row_piece(
     kind = rows.kind[r]
     if kind == LIMIT:
         piece = 1 if curvature > 0.0 else 0
-        if rows.position[r] + shift < problem.limit_gap:
+        if rows.position[r] + shift < problem.options.limit_gap:
             piece += 2
-        if rows.upper[r] - shift < problem.limit_gap:
+        if rows.upper[r] - shift < problem.options.limit_gap:
             piece += 4
         return piece
     if kind == EQUALITY:
@@ -84,17 +84,17 @@ def find_row_changes(
     ``others`` counts the rows that are on another piece. Fills the rows' impulses and curvatures.
     """
     problem = world.problem
-    graph = problem.graph
+    iterate, graph = problem.iterate, problem.graph
     rows = state.rows
     count = rows.count
-    row_velocities(graph, rows, 0, count, state.velocity, problem.row_u)
+    row_velocities(graph, rows, 0, count, state.velocity, iterate.row_u)
     prepare_rows(problem, rows, step, limit_step(world, step), drift_speed(world), count, False)
-    row_velocities(graph, rows, 0, count, problem.velocity, problem.row_u)
-    evaluate_rows(problem, 0, count)
+    row_velocities(graph, rows, 0, count, iterate.velocity, iterate.row_u)
+    evaluate_rows(problem.law, iterate, 0, count)
     for i in range(sets.rows):
         r = graph.row[i]
-        impulse = problem.row_impulse[i]
-        piece = row_piece(world, rows, i, impulse, problem.row_curvature[i], step, 0.0)
+        impulse = iterate.row_impulse[i]
+        piece = row_piece(world, rows, i, impulse, iterate.row_curvature[i], step, 0.0)
         if piece != row_laws.row_piece[r]:
             row_laws.others += 1
             continue

@@ -33,13 +33,17 @@ _SIZE = 1e-6
 @compiled
 def _find_servos(plant: Table, state: Table, servo: np.ndarray) -> None:
     """Fill the number of every row's servo, −1 of other rows and of servos with dynamics."""
+    actuators = plant.actuators
     rows = state.rows
     for r in range(rows.count):
         servo[r] = -1
         if rows.kind[r] != ACTUATOR:
             continue
-        for k in range(plant.servo_output.size):
-            if rows.source[r] == -1 - plant.servo_output[k] and plant.servo_activation[k] < 0:
+        for k in range(actuators.servo_output.size):
+            if (
+                rows.source[r] == -1 - actuators.servo_output[k]
+                and actuators.servo_activation[k] < 0
+            ):
                 servo[r] = k
 
 
@@ -178,12 +182,13 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
     sets = work.sets
     row_laws = work.row_laws
     plant = world.plant
+    actuators = plant.actuators
     rows = world.current.rows
-    for k in range(plant.servo_output.size):
-        if plant.servo_activation[k] < 0:
-            known[plant.servo_ctrl[k]] = 1
+    for k in range(actuators.servo_output.size):
+        if actuators.servo_activation[k] < 0:
+            known[actuators.servo_ctrl[k]] = 1
             for i in range(work.columns.shape[1]):
-                work.columns[row + plant.servo_ctrl[k], i] = 0.0
+                work.columns[row + actuators.servo_ctrl[k], i] = 0.0
     if sets.rows == 0:
         return
     servo = np.empty(rows.count, np.int64)
@@ -193,6 +198,6 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
     for r in range(rows.count):
         k = servo[r]
         if k >= 0 and row_laws.row_change[r] != 0.0:
-            column = work.columns[row + plant.servo_ctrl[k]]
+            column = work.columns[row + actuators.servo_ctrl[k]]
             for j in range(start.qvel.size):
                 column[j] -= row_laws.row_change[r] * work.jacobian[first + r, j]

@@ -108,18 +108,18 @@ def _add_inertial(world: Table, work: Table, step: float, index: int, column: np
     momentum = np.zeros(6)
     for k in range(parameters.inertial_start[index], parameters.inertial_start[index + 1]):
         body = parameters.inertial_body[k]
-        dof = plant.body_last_dof[body]
+        dof = plant.bodies.last_dof[body]
         if dof < 0:
             continue
         for a in range(3):
-            shift[a] = state.mj_xipos[body, a] - motion.com[plant.body_root[body], a]
+            shift[a] = state.mj_xipos[body, a] - motion.com[plant.bodies.root[body], a]
         _turned_inertia(parameters.inertial_change[k], parameters.mj_ximat[body], shift, inertia)
         inertia_force(inertia, rigid.motion_rate[dof], rigid.acceleration[dof], momentum, force)
         m = dof
         while m >= 0:
             for a in range(6):
                 column[m] += step * state.cdof[m, a] * force[a]
-            m = plant.dof_parent[m]
+            m = plant.dofs.parent[m]
 
 
 @compiled
@@ -188,6 +188,7 @@ def _add_contact(world: Table, work: Table, step: float, index: int, column: np.
     laws = work.laws
     parameters = work.parameters
     problem = world.problem
+    iterate = problem.iterate
     contacts = world.current.contacts
     count = contacts.count
     if count == 0:
@@ -201,9 +202,9 @@ def _add_contact(world: Table, work: Table, step: float, index: int, column: np.
     _restore_laws(contacts, kept)
     size = parameters.displaced_sizes[index]
     for i in range(count):
-        x = (problem.g1[i] - laws.side_impulse[0, i, 0]) / size
-        y = (problem.g2[i] - laws.side_impulse[0, i, 1]) / size
-        z = (problem.gn[i] - laws.side_impulse[0, i, 2]) / size
+        x = (iterate.g1[i] - laws.side_impulse[0, i, 0]) / size
+        y = (iterate.g2[i] - laws.side_impulse[0, i, 1]) / size
+        z = (iterate.gn[i] - laws.side_impulse[0, i, 2]) / size
         if x == 0.0 and y == 0.0 and z == 0.0:
             continue
         for j in range(start.qvel.size):

@@ -72,7 +72,7 @@ def _set_jacobian(
             dense[i] += weights[k] * system.jacobian[members[k], i]
     for part in range(2):
         tree = rows.tree[row, part]
-        if tree >= 0 and plant.tree_spatial[tree]:
+        if tree >= 0 and plant.trees.spatial[tree]:
             to_solver_row(plant, state, tree)
     for e in range(rows.start[row, 0], rows.start[row, 2]):
         rows.jacobian[e] = dense[rows.dof[e]]
@@ -88,9 +88,9 @@ def _inertia(plant: Table, state: Table, jacobian: np.ndarray) -> float:
     total = 0.0
     for i in range(jacobian.size):
         at = i
-        if plant.tree_spatial[plant.dof_tree[i]]:
+        if plant.trees.spatial[plant.dofs.tree[i]]:
             # Solver velocities of a free body have the rotation first.
-            at = i + 3 if i - plant.tree_start[plant.dof_tree[i]] < 3 else i - 3
+            at = i + 3 if i - plant.trees.start[plant.dofs.tree[i]] < 3 else i - 3
         total += jacobian[i] * jacobian[i] * state.mass_diagonal[at]
     return total
 
@@ -177,7 +177,10 @@ def _separate(plant: Table, state: Table, system: Table, members: np.ndarray) ->
     for a in range(n):
         k = members[a]
         alone[0] = k
-        low, high = plant.effort_range[first + k, 0], plant.effort_range[first + k, 1]
+        low, high = (
+            plant.actuators.effort_range[first + k, 0],
+            plant.actuators.effort_range[first + k, 1],
+        )
         _set_jacobian(plant, state, system, first + k, weight, alone, low, high)
         set_own_row(
             state,
@@ -215,7 +218,11 @@ def find_exceeded(plant: Table, system: Table, qvel: np.ndarray) -> bool:
         if system.limited[a]:
             continue
         k = first + system.members[a]
-        if not plant.effort_range[k, 0] <= effort[at] <= plant.effort_range[k, 1]:
+        if (
+            not plant.actuators.effort_range[k, 0]
+            <= effort[at]
+            <= plant.actuators.effort_range[k, 1]
+        ):
             system.limited[a] = 1
             found = True
         at += 1

@@ -160,7 +160,7 @@ def limit_systems(world: Table, state: Table, _target: Table, step: float) -> in
         system = SYSTEM.at(world.systems[s])
         if system.treatment != IMPLICIT or system.members.size == 0:
             continue
-        velocity_from_solver(plant, state.cdof, problem.velocity, world.scratch)
+        velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.scratch)
         if find_exceeded(plant, system, world.scratch):
             couple_efforts(plant, state, system)
             code = LIMITED

@@ -142,7 +142,7 @@ def linearise_system(plant: Table, system: Table, state: Table) -> int:
         for i in range(qvel.size):
             qvel[i] = system.jacobian[b, i] / system.squared_length[b]
         call_pppd(
-            plant.integrate_positions,
+            plant.mujoco.integrate_positions,
             plant.model,
             system.qpos.ctypes.data,
             qvel.ctypes.data,

@@ -66,6 +66,7 @@ __all__ = [
 def _fill_velocities(world: Table, first: int, last: int, _unused: int) -> int:
     """Fill the velocities of some contacts at the beginning of the step."""
     problem = world.problem
+    iterate = problem.iterate
     state = STATE.at(world.shared_source)
     contact_velocities(
         problem.graph,
@@ -73,12 +74,12 @@ def _fill_velocities(world: Table, first: int, last: int, _unused: int) -> int:
         first,
         last,
         state.velocity,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-        problem.turn,
+        iterate.v1,
+        iterate.v2,
+        iterate.vn,
+        iterate.turn,
     )
-    add_surface_velocities(problem, state.contacts, first, last)
+    add_surface_velocities(problem.graph, iterate, state.contacts, first, last)
     return OK
 
 
@@ -148,27 +149,28 @@ class ConvexMethod(Method):
 
 
 @compiled
-def velocities_at(problem: Table, state: Table, velocity: np.ndarray) -> tuple[int, int]:
+def velocities_at(
+    graph: Table, iterate: Table, state: Table, velocity: np.ndarray
+) -> tuple[int, int]:
     """Fill contact and row velocities for solver velocities at a state's configuration."""
     contacts = state.contacts
     rows = state.rows
-    graph = problem.graph
     ncontact = contacts.count
     nrow = rows.count
-    link_velocities(problem, contacts, velocity)
+    link_velocities(graph, iterate, contacts, velocity)
     contact_velocities(
         graph,
         contacts,
         0,
         ncontact,
         velocity,
-        problem.v1,
-        problem.v2,
-        problem.vn,
-        problem.turn,
+        iterate.v1,
+        iterate.v2,
+        iterate.vn,
+        iterate.turn,
     )
-    add_surface_velocities(problem, contacts, 0, ncontact)
-    row_velocities(graph, rows, 0, nrow, velocity, problem.row_u)
+    add_surface_velocities(graph, iterate, contacts, 0, ncontact)
+    row_velocities(graph, rows, 0, nrow, velocity, iterate.row_u)
     return ncontact, nrow
 
 
@@ -198,15 +200,16 @@ def prepare_potentials(world: Table, state: Table, step: float, interval: float)
     Impulses are expected that have acted in ``interval`` [s], unless that is 0.
     """
     problem = world.problem
+    graph = problem.graph
     ncontact = state.contacts.count
     nrow = state.rows.count
-    link_velocities(problem, state.contacts, state.velocity)
+    link_velocities(graph, problem.iterate, state.contacts, state.velocity)
     world.shared_source = state.address
     over_ranges(world.team, world.fill_velocities, world.address, ncontact, FEWEST_CONTACTS, False)
-    row_velocities(problem.graph, state.rows, 0, nrow, state.velocity, problem.row_u)
+    row_velocities(graph, state.rows, 0, nrow, state.velocity, problem.iterate.row_u)
     prepare_contacts(problem, state.contacts, step, ncontact)
     if interval > 0.0:
-        expect_impulses(problem, state.contacts, step, interval)
+        expect_impulses(graph, problem.law, state.contacts, step, interval)
     slow = drift_speed(world)
     prepare_rows(problem, state.rows, step, limit_step(world, step), slow, nrow, False)
 
@@ -243,28 +246,29 @@ def minimise(world: Table, state: Table) -> int:
     """
     plant = world.plant
     problem = world.problem
+    guess, iterate = problem.guess, problem.iterate
     contacts = state.contacts
     rows = state.rows
-    problem.guess_is_close = 0
+    guess.is_close = 0
     if world.guess_kind in (END_VELOCITY, TOWARDS):
-        problem.guess_is_close = 1
-        velocity_to_solver(plant, state.cdof, world.guess, problem.velocity)
+        guess.is_close = 1
+        velocity_to_solver(plant, state.cdof, world.guess, iterate.velocity)
         if world.guess_kind == TOWARDS:
-            problem.extrapolated = 1
-            velocity_to_solver(plant, state.cdof, world.guess_direction, problem.extrapolation)
+            guess.extrapolated = 1
+            velocity_to_solver(plant, state.cdof, world.guess_direction, guess.extrapolation)
         world.guess_kind = 0
     else:
         for i in range(state.velocity.size):
-            problem.velocity[i] = state.velocity[i]
+            iterate.velocity[i] = state.velocity[i]
         if world.guess_kind == PREVIOUS_VELOCITY:
             world.guess_kind = 0
-            velocity_to_solver(plant, state.cdof, world.guess, problem.extrapolation)
+            velocity_to_solver(plant, state.cdof, world.guess, guess.extrapolation)
             for i in range(problem.graph.nv):
-                problem.extrapolation[i] = problem.velocity[i] - problem.extrapolation[i]
-            problem.extrapolated = 1
+                guess.extrapolation[i] = iterate.velocity[i] - guess.extrapolation[i]
+            guess.extrapolated = 1
     status = call_pppn_status(world.solve_problem, problem, contacts, rows, world.factors_valid)
     world.factors_valid = 1
-    problem.guess_is_known = 0
+    guess.is_known = 0
     if status == CONVERGED:
         return OK
     return NOT_CONVERGED if status == NEWTON_NOT_CONVERGED else NON_FINITE
@@ -285,14 +289,14 @@ def solve_potentials(world: Table, state: Table, step: float) -> int:
         if code != OK:
             return code
     prepare_potentials(world, state, step, interval)
-    problem.guess_is_known = 1 if world.guess_kind in (0, PREVIOUS_VELOCITY) else 0
+    problem.guess.is_known = 1 if world.guess_kind in (0, PREVIOUS_VELOCITY) else 0
     code = minimise(world, state)
     while code == OK and world.systems.size > 0:
         # Ends, because every round limits an effort that was not.
         code = call_method(world.limit_systems, world, state, 0, step)
         if code != LIMITED:
             return code
-        velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
+        velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.guess)
         world.guess_kind = END_VELOCITY
         prepare_potentials(world, state, step, interval)
         code = minimise(world, state)

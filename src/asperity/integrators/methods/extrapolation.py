@@ -104,8 +104,15 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
         smooth = _keeps_modes(memory, tree)
         if smooth and not _begins_smoothly(memory, tree, False):
             if not known:
-                velocities_at(problem, half, half.velocity)
-                tree_turning(problem, half, step, memory.turned_slip, memory.turned_closing)
+                velocities_at(problem.graph, problem.iterate, half, half.velocity)
+                tree_turning(
+                    problem.graph,
+                    problem.iterate,
+                    half,
+                    step,
+                    memory.turned_slip,
+                    memory.turned_closing,
+                )
                 known = True
             smooth = _begins_smoothly(memory, tree, True)
         if not smooth:
@@ -121,7 +128,7 @@ def _extrapolate(
     memory = EXTRAPOLATION.at(world.memory)
     find_swings(world, source, half, full, target, step)
     for i in range(target.qvel.size):
-        island = memory.island[plant.dof_tree[i]]
+        island = memory.island[plant.dofs.tree[i]]
         if memory.rough[island] == 0:
             change = memory.tangent[i]
             slowed = 2.0 * memory.slowed_share[island] * change
@@ -131,7 +138,7 @@ def _extrapolate(
         else:
             world.scratch[i] = 0.0
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         target.qpos.ctypes.data,
         world.scratch.ctypes.data,
@@ -159,9 +166,11 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    velocities_at(problem, source, source.velocity)
+    velocities_at(graph, problem.iterate, source, source.velocity)
     tree_modes_before(
-        problem,
+        graph,
+        problem.options,
+        problem.iterate,
         source,
         step,
         memory.contact_modes[_BEFORE],
@@ -269,7 +278,7 @@ class Extrapolation(StepDoubling):
         a change of these changes velocities, shape (nv, nv), if any were changed.
         """
         assert self._table is not None
-        dof_tree = world.plant.table.dof_tree
+        dof_tree = world.plant.table.dofs.tree
         smooth = self._table.rough[self._table.island] == 0
         if not np.any(self._table.corrected):
             return smooth[dof_tree], None
@@ -289,7 +298,7 @@ class Extrapolation(StepDoubling):
             return None
         matrix = np.empty((world.plant.model.nv,) * 2)
         tangent_matrix.call(world.table.address, step, matrix)
-        island = self._table.island[world.plant.table.dof_tree]
+        island = self._table.island[world.plant.table.dofs.tree]
         return matrix, island, self._table.turning[island], self._table.floating[island] == 1
 
     def distance_changes(self, world: World) -> np.ndarray | None:
@@ -305,7 +314,7 @@ class Extrapolation(StepDoubling):
         super().prepare(world)
         if self._table is None:
             plant = world.plant
-            largest = int(np.max(plant.table.tree_size, initial=0))
+            largest = int(np.max(plant.table.trees.size, initial=0))
             self._table = Table(
                 EXTRAPOLATION,
                 trees=plant.table.ntree,

@@ -102,7 +102,7 @@ def guess_first_half(
     world.guess_interval = step
     if not find_stiff_trees(source, 0.5 * step, stiff):
         return
-    dof_tree = world.plant.dof_tree
+    dof_tree = world.plant.dofs.tree
     for i in range(world.guess.size):
         rest = full.qvel[i] - world.guess[i]
         world.guess_direction[i] = rest if stiff[dof_tree[i]] > _LONG else 0.0
@@ -119,7 +119,7 @@ def guess_second_half(
     order: of v' = −λ v, with z = λ δt, v_1 = v_0/(1 + z/2), v = v_0/(1 + z), and two halves end
     with v_0/(1 + z/2)² = v_0 (1 − z + 3 z²/4 − …). ``stiff`` is that of the first half.
     """
-    dof_tree = world.plant.dof_tree
+    dof_tree = world.plant.dofs.tree
     for i in range(world.guess.size):
         world.guess[i] = full.qvel[i]
         if stiff[dof_tree[i]] >= 0.0:

@@ -82,7 +82,7 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
     if plant.only_free_bodies:
         largest = 0.0
         for tree in range(plant.ntree):
-            s = plant.tree_start[tree]
+            s = plant.trees.start[tree]
             v = state.velocity[s : s + 3]
             largest = max(largest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
         if np.sqrt(largest) * step < _LARGE_ANGLE:
@@ -92,7 +92,7 @@ def find_turning(plant: Table, state: Table, step: float) -> bool:
         return True
     fast = (_LARGE_ANGLE_OF_JOINTS / step) ** 2
     for body in range(1, plant.nbody):
-        tree = plant.body_tree[body]
+        tree = plant.bodies.tree[body]
         if tree < 0:
             continue
         v = state.mj_cvel[body]
@@ -108,24 +108,25 @@ def follow_spins(world: Table, problem: Table) -> int:
 
     Where they find no end, they are left to the passes.
     """
+    iterate = problem.iterate
     plant = world.plant
     state = STATE.at(world.shared_source)
     work = state.work
     step = world.shared_step
     matters = 0
-    problem.followed += 1
-    for index in range(problem.first_tree, problem.last_tree):
+    problem.newton.followed += 1
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = problem.graph.island_tree[index]
         if work.turning[tree] != _FOLLOWS:
             continue
-        s = plant.tree_start[tree]
+        s = plant.trees.start[tree]
         spin = (
-            0.5 * (state.velocity[s] + problem.velocity[s]),
-            0.5 * (state.velocity[s + 1] + problem.velocity[s + 1]),
-            0.5 * (state.velocity[s + 2] + problem.velocity[s + 2]),
+            0.5 * (state.velocity[s] + iterate.velocity[s]),
+            0.5 * (state.velocity[s + 1] + iterate.velocity[s + 1]),
+            0.5 * (state.velocity[s + 2] + iterate.velocity[s + 2]),
         )
         angle = step * np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
-        if problem.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
+        if problem.newton.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
             work.turning[tree] = 1
             continue
         force = gyroscopic_force(plant, state, tree, spin)
@@ -136,7 +137,7 @@ def follow_spins(world: Table, problem: Table) -> int:
             difference = force[a] - work.spin_force[i]
             work.spin_force[i] = force[a]
             work.gyroscopic[i] += difference
-            problem.rhs[i] += step * difference
+            problem.smooth.rhs[i] += step * difference
             change += difference * difference * state.mass_inverse_diagonal[i]
         for a in range(3):
             size += spin[a] * spin[a] * state.mass_diagonal[s + a]
@@ -153,9 +154,9 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
     gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
     for tree in range(plant.ntree):
         work.gyroscopic_share[tree] = 0.0
-        if work.turning[tree] == 0 or plant.tree_spatial[tree] == 0:
+        if work.turning[tree] == 0 or plant.trees.spatial[tree] == 0:
             continue
-        s = plant.tree_start[tree]
+        s = plant.trees.start[tree]
         x = state.velocity[s]
         y = state.velocity[s + 1]
         z = state.velocity[s + 2]
@@ -167,30 +168,32 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
             work.spin_force[s + a] = force[a]
     world.shared_source = state.address
     world.shared_step = step
-    world.problem.follower = world.address
-    world.problem.follow_forces = world.follow_spins
+    world.problem.entries.follower = world.address
+    world.problem.entries.follow_forces = world.follow_spins
 
 
 @compiled
 def _add_forces(
-    plant: Table, problem: Table, state: Table, tree: int, share: float, step: float
+    plant: Table, smooth: Table, state: Table, tree: int, share: float, step: float
 ) -> None:
     """Add a share of what a tree's forces have left undone to them."""
+    trees = plant.trees
     work = state.work
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
         difference = share * work.gyroscopic_undone[i]
-        problem.rhs[i] += step * difference
+        smooth.rhs[i] += step * difference
         work.gyroscopic[i] += difference
 
 
 @compiled
-def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -> None:
+def _relax(plant: Table, smooth: Table, state: Table, tree: int, step: float) -> None:
     """Let a tree's forces go towards those at the last solution, as far as that leads closer."""
+    trees = plant.trees
     work = state.work
     now = 0.0
     before = 0.0
     product = 0.0
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
         undone = work.gyroscopic_following[i] - work.gyroscopic[i]
         weight = state.mass_inverse_diagonal[i]
         now += weight * undone * undone
@@ -202,7 +205,7 @@ def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -
         # Back, and not as far: to where what is left changes its sign, if that is on the way.
         to = share * before / (before - product) if product < before else 0.0
         shorter = min(max(to, 0.1 * share), 0.5 * share)
-        _add_forces(plant, problem, state, tree, shorter - share, step)
+        _add_forces(plant, smooth, state, tree, shorter - share, step)
         work.gyroscopic_share[tree] = shorter
         return
     if first or now <= _CONTRACTS * before:
@@ -211,36 +214,37 @@ def _relax(plant: Table, problem: Table, state: Table, tree: int, step: float) -
         # Aitken's rule, for vectors.
         share *= (before - product) / (now - 2.0 * product + before)
         share = min(max(share, _LEAST_SHARE), 1.0)
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
         work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
     work.gyroscopic_share[tree] = share
-    _add_forces(plant, problem, state, tree, share, step)
+    _add_forces(plant, smooth, state, tree, share, step)
 
 
 @compiled
 def _undone(
-    plant: Table, problem: Table, state: Table, tree: int, step: float
+    plant: Table, iterate: Table, state: Table, tree: int, step: float
 ) -> tuple[float, float]:
     """Change of velocity that a tree's forces have left undone, and velocity, in diag(M)'s metric.
 
     How fast what floats moves as a whole is not looked at.
     """
+    trees = plant.trees
     work = state.work
-    start = plant.tree_start[tree]
-    first = start + 3 if plant.tree_floats[tree] else start
-    last = start + (3 if plant.tree_spatial[tree] else plant.tree_size[tree])
+    start = trees.start[tree]
+    first = start + 3 if trees.floats[tree] else start
+    last = start + (3 if trees.spatial[tree] else trees.size[tree])
     change = 0.0
     size = 0.0
-    for i in range(start, start + plant.tree_size[tree]):
+    for i in range(start, start + trees.size[tree]):
         undone = step * (work.gyroscopic_following[i] - work.gyroscopic[i])
         change += undone * undone * state.mass_inverse_diagonal[i]
         if first <= i < last:
-            size += problem.velocity[i] * problem.velocity[i] * state.mass_diagonal[i]
+            size += iterate.velocity[i] * iterate.velocity[i] * state.mass_diagonal[i]
     return np.sqrt(change), np.sqrt(size)
 
 
 @compiled
-def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
+def _follow(plant: Table, smooth: Table, iterate: Table, state: Table, step: float) -> bool:
     """Let the forces of trees that turn follow the last solution; True if none changes much.
 
     Trees whose forces do not are done with, but free bodies alone are so together.
@@ -250,8 +254,8 @@ def _follow(plant: Table, problem: Table, state: Table, step: float) -> bool:
     for tree in range(plant.ntree):
         if turning[tree] != 1:
             continue
-        change, size = _undone(plant, problem, state, tree, step)
-        _relax(plant, problem, state, tree, step)
+        change, size = _undone(plant, iterate, state, tree, step)
+        _relax(plant, smooth, state, tree, step)
         if change <= _SETTLED * size:
             if plant.only_free_bodies == 0:
                 turning[tree] = 0
@@ -268,7 +272,7 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
     """
     if plant.only_free_bodies:
         for tree in range(plant.ntree):
-            s = plant.tree_start[tree]
+            s = plant.trees.start[tree]
             x = 0.0
             y = 0.0
             z = 0.0
@@ -282,9 +286,9 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
         return
     for i in range(qvel.size):
         state.mj_qvel[i] = qvel[i]
-    call_pp(plant.com_velocity, plant.model, state.data)
+    call_pp(plant.mujoco.com_velocity, plant.model, state.data)
     bias = state.work.dof_force
-    call_ppip(plant.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
+    call_ppip(plant.mujoco.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
     for i in range(bias.size):
         bias[i] = -bias[i]
     force_to_solver(plant, state.cdof, bias, out)
@@ -295,9 +299,9 @@ def _solve_again(world: Table, state: Table) -> int:
     """Solve the islands of trees that turn with the forces that they have now."""
     problem = world.problem
     turning = state.work.turning
-    problem.only_marked = 1
+    problem.guess.only_marked = 1
     for tree in range(world.plant.ntree):
-        problem.tree_marked[tree] = 1 if turning[tree] == 1 else 0
+        problem.guess.tree_marked[tree] = 1 if turning[tree] == 1 else 0
     return minimise(world, state)
 
 
@@ -314,17 +318,18 @@ def _find_forces(world: Table, state: Table, at_rest: bool) -> None:
 def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> int:
     """Solve without velocity's forces of trees that have found no end, nor nearly one."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
     turning = state.work.turning
     work = state.work
     found = False
     if not all_of_them:
-        velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
+        velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.guess)
         _find_forces(world, state, False)
     for tree in range(plant.ntree):
         if turning[tree] != 1:
             continue
-        change, size = _undone(plant, problem, state, tree, step)
+        change, size = _undone(plant, problem.iterate, state, tree, step)
         if all_of_them or not change <= _NEARLY_SETTLED * size:
             found = True
         else:
@@ -335,9 +340,9 @@ def _leave_out(world: Table, state: Table, step: float, all_of_them: bool) -> in
     for tree in range(plant.ntree):
         if turning[tree] != 1:
             continue
-        for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
             work.gyroscopic_undone[i] = work.gyroscopic_following[i] - work.gyroscopic[i]
-        _add_forces(plant, problem, state, tree, 1.0, step)
+        _add_forces(plant, problem.smooth, state, tree, 1.0, step)
     world.guess_kind = 0
     return _solve_again(world, state)
 
@@ -365,7 +370,7 @@ def solve_turning(world: Table, state: Table, step: float) -> int:
         code = _find_middle(world, state, step)
         # The state's MjData has its own velocities again, as all that was computed of them.
         gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic_following)
-    world.problem.follow_forces = 0
+    world.problem.entries.follow_forces = 0
     return code
 
 
@@ -376,9 +381,9 @@ def _find_middle(world: Table, state: Table, step: float) -> int:
     problem = world.problem
     code = OK
     for _ in range(_MOST_PASSES):
-        velocity_from_solver(plant, state.cdof, problem.velocity, world.guess)
+        velocity_from_solver(plant, state.cdof, problem.iterate.velocity, world.guess)
         _find_forces(world, state, False)
-        if _follow(plant, problem, state, step):
+        if _follow(plant, problem.smooth, problem.iterate, state, step):
             return OK
         world.guess_kind = END_VELOCITY
         code = _solve_again(world, state)
@@ -387,5 +392,5 @@ def _find_middle(world: Table, state: Table, step: float) -> int:
         if code != OK:
             break
     # A body turns by so much in a step that there is no telling where its middle is.
-    problem.unsettled += 1
+    problem.counts.unsettled += 1
     return _leave_out(world, state, step, code != OK)

@@ -63,13 +63,14 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
     """Fill A, diag(M) and r of the trees ``first .. last`` from the snapshot."""
     plant = world.plant
     problem = world.problem
-    problem.plain_mass = 1
+    smooth = problem.smooth
+    smooth.plain_mass = 1
     graph = problem.graph
     for tree in range(first, last):
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
         block = graph.block_start[tree]
-        copy_row(problem.matrix.ctypes.data + 8 * block, state.mass.ctypes.data + 8 * block, n * n)
+        copy_row(smooth.matrix.ctypes.data + 8 * block, state.mass.ctypes.data + 8 * block, n * n)
         if graph.tree_spatial[tree]:
             # Inertia about the centre of mass, and mass: the rest is zero.
             x = state.velocity[start]
@@ -78,21 +79,21 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
             mass = state.mass[block + 21]
             for i in range(3):
                 k = block + 6 * i
-                problem.rhs[start + i] = (
+                smooth.rhs[start + i] = (
                     state.mass[k] * x + state.mass[k + 1] * y + state.mass[k + 2] * z
                 )
-                problem.rhs[start + 3 + i] = mass * state.velocity[start + 3 + i]
+                smooth.rhs[start + 3 + i] = mass * state.velocity[start + 3 + i]
         else:
-            multiply_chains(graph, state.mass, tree, state.velocity, problem.rhs)
+            multiply_chains(graph, state.mass, tree, state.velocity, smooth.rhs)
         for i in range(n):
-            problem.rhs[start + i] += step * state.force[start + i]
-            problem.mass_diagonal[start + i] = state.mass_diagonal[start + i]
-            problem.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
+            smooth.rhs[start + i] += step * state.force[start + i]
+            smooth.mass_diagonal[start + i] = state.mass_diagonal[start + i]
+            smooth.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not graph.tree_spatial[tree]:
             for i in range(n):
                 share = world.spring_share[start + i] if world.doubled_step > 0.0 else 1.0
-                problem.matrix[block + i * n + i] += step * (
-                    plant.dof_damping[start + i] + share * step * plant.dof_stiffness[start + i]
+                smooth.matrix[block + i * n + i] += step * (
+                    plant.dofs.damping[start + i] + share * step * plant.dofs.stiffness[start + i]
                 )
 
 
@@ -119,11 +120,11 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
         factor = step * (step + elastic.particle_damping[particle])
         block = problem.graph.block_start[tree]
         for k in range(9):
-            problem.matrix[block + k] += factor * soft.own[particle, k]
+            problem.smooth.matrix[block + k] += factor * soft.own[particle, k]
     for bond in range(elastic.bonds):
         factor = step * (step + elastic.bond_damping[bond])
         for k in range(9):
-            problem.bond[bond, k] = factor * soft.bond[bond, k]
+            problem.smooth.bond[bond, k] = factor * soft.bond[bond, k]
     return OK
 
 

@@ -153,7 +153,7 @@ class Method(HoldsAddresses, abc.ABC):
     # -- results ---------------------------------------------------------------------------------
 
     def statistics(self, world: World) -> Mapping[str, int]:
-        """Counters of the solver, by the names of `asperity.convex.problem.STATISTICS`."""
+        """Counters of the solver, by the names of `asperity.convex.problem_layout.STATISTICS`."""
         return read_statistics(world.problem)
 
     def clear_statistics(self, world: World) -> None:
@@ -162,7 +162,7 @@ class Method(HoldsAddresses, abc.ABC):
 
     def worst_residual(self, world: World) -> float:
         """The largest residual at which a solve has ended since `clear_residual`."""
-        return float(world.problem.worst_residual)
+        return float(world.problem.counts.worst_residual)
 
     def hindrance(self, world: World) -> str:
         """A sentence on why the last step did not converge, where that is known."""
@@ -170,7 +170,7 @@ class Method(HoldsAddresses, abc.ABC):
 
     def clear_residual(self, world: World) -> None:
         """Forget residuals of earlier solves."""
-        world.problem.worst_residual = 0.0
+        world.problem.counts.worst_residual = 0.0
 
     def own_results(self, world: World) -> OwnResults | None:
         """Results of the last step, if the method does not keep them in the world."""
@@ -178,7 +178,7 @@ class Method(HoldsAddresses, abc.ABC):
 
     def fallbacks(self, world: World) -> tuple[int, int]:
         """Steps that took other friction than asked, and those among them that took none."""
-        return int(world.problem.unsettled), 0
+        return int(world.problem.counts.unsettled), 0
 
     def clearance(self, world: World) -> float | None:
         """Smallest distance of surfaces over all steps [m], if the method keeps them apart."""

@@ -97,7 +97,7 @@ def _find_what_matters(world: Table, half: Table, step: float) -> bool:
         memory.changed[tree] = 0.0
         memory.fastest[tree] = 0.0
     for i in range(present.size):
-        tree = plant.dof_tree[i]
+        tree = plant.dofs.tree[i]
         island = memory.island[tree]
         memory.fastest[island] = max(memory.fastest[island], abs(half.velocity[i]))
         if memory.corrected[tree] > 0.0:
@@ -123,18 +123,19 @@ def _fill_changes(world: Table, half: Table, step: float, out: np.ndarray) -> No
     """Fill what the forces that were found change of the velocities at the end."""
     plant = world.plant
     problem = world.problem
+    iterate = problem.iterate
     memory = EXTRAPOLATION.at(world.memory)
-    for i in range(problem.direction.size):
-        problem.direction[i] = 0.0
+    for i in range(iterate.direction.size):
+        iterate.direction[i] = 0.0
     for tree in range(plant.ntree):
-        problem.tree_marked[tree] = 0
+        problem.guess.tree_marked[tree] = 0
         if memory.corrected[tree] > 0.0:
-            problem.tree_marked[tree] = 1
-            start = plant.tree_start[tree]
-            for i in range(start, start + plant.tree_size[tree]):
-                problem.direction[i] = 0.5 * step * memory.middle_force[i]
+            problem.guess.tree_marked[tree] = 1
+            start = plant.trees.start[tree]
+            for i in range(start, start + plant.trees.size[tree]):
+                iterate.direction[i] = 0.5 * step * memory.middle_force[i]
     call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 0)
-    velocity_from_solver(plant, half.cdof, problem.direction, out)
+    velocity_from_solver(plant, half.cdof, iterate.direction, out)
 
 
 @compiled
@@ -147,16 +148,17 @@ def correct_velocities(
     """
     plant = world.plant
     problem = world.problem
+    iterate = problem.iterate
     memory = EXTRAPOLATION.at(world.memory)
     _find_held_islands(memory, half)
     if not _find_trees(problem.graph, memory):
         return
     present = half.work.gyroscopic
     corrected = half.work.gyroscopic_following
-    middle = problem.direction
+    middle = iterate.direction
     for i in range(present.size):
-        left = 1.0 - memory.corrected[plant.dof_tree[i]]
-        whole = problem.velocity[i] - half.velocity[i] + source.velocity[i]
+        left = 1.0 - memory.corrected[plant.dofs.tree[i]]
+        whole = iterate.velocity[i] - half.velocity[i] + source.velocity[i]
         middle[i] = whole + left * (half.velocity[i] - whole)
     velocity_from_solver(plant, half.cdof, middle, world.guess)
     gyroscopic_forces(plant, half, half.qvel, present)
@@ -166,12 +168,12 @@ def correct_velocities(
     for i in range(present.size):
         memory.middle_force[i] = corrected[i] - present[i]
     # Modes have been looked for at another velocity.
-    velocities_at(problem, half, problem.velocity)
+    velocities_at(problem.graph, iterate, half, iterate.velocity)
     _fill_changes(world, half, step, world.scratch)
     for i in range(present.size):
         target.qvel[i] += world.scratch[i]
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         target.qpos.ctypes.data,
         world.scratch.ctypes.data,

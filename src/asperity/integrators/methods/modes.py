@@ -202,7 +202,9 @@ def tree_modes(
 
 @compiled
 def tree_modes_before(
-    problem: Table,
+    graph: Table,
+    options: Table,
+    iterate: Table,
     state: Table,
     step: float,
     modes: np.ndarray,
@@ -219,7 +221,6 @@ def tree_modes_before(
     end. So a contact that sticks in the solution counts as one that has stuck, and the fastest slip
     that this must explain is put into ``doubtful``, of every tree.
     """
-    graph = problem.graph
     for tree in range(modes.size):
         modes[tree] = 0
         closing[tree] = 0.0
@@ -238,14 +239,14 @@ def tree_modes_before(
             depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
                 found = _contact_mode(contacts, c, _slip_of(contacts, c))
-                square = slip_square(problem, i, 0.0)
+                square = slip_square(graph, iterate, i, 0.0)
                 if square >= (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
                     if found == _STICKS:
                         _raise_to(contacts, c, np.sqrt(square), doubtful)
                     else:
                         found = _contact_mode(contacts, c, np.sqrt(square))
                 mode = _joined(mode, found)
-                vn = min(vn, problem.vn[i])
+                vn = min(vn, iterate.vn[i])
             i += 1
             if i == contacts.count:
                 break
@@ -256,7 +257,7 @@ def tree_modes_before(
     rows = state.rows
     for i in range(rows.count):
         r = graph.row[i]
-        stopped = _stopped_share(rows, r, problem.row_u[i], step, problem.limit_gap)
+        stopped = _stopped_share(rows, r, iterate.row_u[i], step, options.limit_gap)
         for side in range(2):
             tree = rows.tree[r, side]
             if tree >= 0:
@@ -297,7 +298,7 @@ def _raise_to(contacts: Table, c: int, value: float, values: np.ndarray) -> None
 
 @compiled
 def tree_turning(
-    problem: Table, state: Table, step: float, slip: np.ndarray, closing: np.ndarray
+    graph: Table, iterate: Table, state: Table, step: float, slip: np.ndarray, closing: np.ndarray
 ) -> None:
     """Fill what the turning directions of contacts make of the velocity of a half step before.
 
@@ -319,10 +320,10 @@ def tree_turning(
         closing[tree] = 0.0
     contacts = state.contacts
     for i in range(contacts.count):
-        c = problem.graph.contact[i]
+        c = graph.contact[i]
         if contacts.impulse[c, 2] <= 0.0:
             continue
         if _contact_mode(contacts, c, _slip_of(contacts, c)) == _STICKS:
-            square = slip_square(problem, i, 0.0)
+            square = slip_square(graph, iterate, i, 0.0)
             _raise_to(contacts, c, np.sqrt(square), slip)
-        _raise_to(contacts, c, -contacts.dissipation[c] * problem.vn[i], closing)
+        _raise_to(contacts, c, -contacts.dissipation[c] * iterate.vn[i], closing)

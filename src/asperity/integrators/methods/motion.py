@@ -41,7 +41,7 @@ def integrate_positions(
     for i in range(source.qpos.size):
         target.qpos[i] = source.qpos[i]
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         target.qpos.ctypes.data,
         qvel.ctypes.data,
@@ -55,20 +55,21 @@ def integrate_positions(
 def move_trees(world: Table, first: int, last: int, _unused: int) -> int:
     """`move_by_solution` of some trees."""
     plant = world.plant
+    trees = plant.trees
     source = STATE.at(world.shared_source)
     target = STATE.at(world.shared_target)
-    velocity_of_trees(plant, source.cdof, world.problem.velocity, first, last, target.qvel)
+    velocity_of_trees(plant, source.cdof, world.problem.iterate.velocity, first, last, target.qvel)
     # MuJoCo leaves out the first of a list of bodies, the world.
-    body = plant.dof_body[plant.tree_start[first]] - 1
-    end = plant.tree_start[last - 1] + plant.tree_size[last - 1] - 1
+    body = plant.dofs.body[trees.start[first]] - 1
+    end = trees.start[last - 1] + trees.size[last - 1] - 1
     call_pppdpn(
-        plant.integrate_some_positions,
+        plant.mujoco.integrate_some_positions,
         plant.model,
         target.qpos.ctypes.data,
         target.qvel.ctypes.data,
         world.shared_step,
-        plant.bodies.ctypes.data + 4 * body,
-        plant.dof_body[end] + 1 - body,
+        plant.bodies.number.ctypes.data + 4 * body,
+        plant.dofs.body[end] + 1 - body,
     )
     return OK
 
@@ -89,21 +90,22 @@ def move_by_solution(world: Table, source: Table, target: Table, step: float) ->
 @compiled
 def advance_activations(plant: Table, source: Table, target: Table, step: float) -> None:
     """Advance the actuators' activations from the source's rates, as MuJoCo does."""
+    actuators = plant.actuators
     for i in range(source.act.size):
-        if plant.act_kind[i] == 1:
-            value = source.act[i] + source.act_dot[i] * plant.act_time_constant[i] * (
-                1.0 - np.exp(-step / plant.act_time_constant[i])
+        if actuators.act_kind[i] == 1:
+            value = source.act[i] + source.act_dot[i] * actuators.act_time_constant[i] * (
+                1.0 - np.exp(-step / actuators.act_time_constant[i])
             )
         else:
             value = source.act[i] + step * source.act_dot[i]
-        target.act[i] = min(max(value, plant.act_range[i, 0]), plant.act_range[i, 1])
+        target.act[i] = min(max(value, actuators.act_range[i, 0]), actuators.act_range[i, 1])
 
 
 @compiled
 def position_difference(plant: Table, first: Table, second: Table, out: np.ndarray) -> None:
     """``out = second.qpos ⊖ first.qpos`` in the tangent space."""
     call_ppdpp(
-        plant.differentiate_positions,
+        plant.mujoco.differentiate_positions,
         plant.model,
         out.ctypes.data,
         1.0,

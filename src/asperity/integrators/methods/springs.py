@@ -35,30 +35,33 @@ def has_fast_springs(plant: Table, tree: int, step: float) -> bool:
     Symplectic Euler is stable up to 4/δt² of the largest square of a frequency. M is that of the
     initial pose, of whose inverse MuJoCo knows the diagonal.
     """
+    trees = plant.trees
     total = 0.0
-    for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
-        total += plant.dof_stiffness[i] * plant.dof_inverse_weight[i]
+    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
+        total += plant.dofs.stiffness[i] * plant.dofs.inverse_weight[i]
     return step * step * total > 1.0
 
 
 @compiled
 def _fastness(plant: Table, state: Table, tree: int, factor: np.ndarray, row: np.ndarray) -> float:
     """tr(M⁻¹ K) of a tree: squares of the frequencies of its springs, summed [1/s²]."""
-    start = plant.tree_start[tree]
-    n = plant.tree_size[tree]
+    trees = plant.trees
+    dofs = plant.dofs
+    start = trees.start[tree]
+    n = trees.size[tree]
     springs = 0.0
     for i in range(n):
-        springs += plant.dof_stiffness[start + i]
-    if plant.tree_spatial[tree] or springs == 0.0:
+        springs += dofs.stiffness[start + i]
+    if trees.spatial[tree] or springs == 0.0:
         return 0.0
-    block = plant.block_start[tree]
+    block = trees.block_start[tree]
     for i in range(n * n):
         factor[i] = state.mass[block + i]
     if not cholesky(factor, 0, n, row, 0):
         return np.inf
     total = 0.0
     for dof in range(n):
-        if plant.dof_stiffness[start + dof] > 0.0:
+        if dofs.stiffness[start + dof] > 0.0:
             # L y = e, of which the first elements are zero.
             square = 0.0
             for i in range(dof, n):
@@ -67,7 +70,7 @@ def _fastness(plant: Table, state: Table, tree: int, factor: np.ndarray, row: np
                     value -= factor[i * n + k] * row[n + k]
                 row[n + i] = value * row[i]
                 square += row[n + i] * row[n + i]
-            total += plant.dof_stiffness[start + dof] * square
+            total += dofs.stiffness[start + dof] * square
     return total
 
 
@@ -93,6 +96,6 @@ def fill_spring_shares(
         explicit[tree] = 1.0 - share
         if fastness < np.inf:
             share *= (0.25 + fastness) / (1.0 + fastness)
-        start = plant.tree_start[tree]
-        for i in range(start, start + plant.tree_size[tree]):
+        start = plant.trees.start[tree]
+        for i in range(start, start + plant.trees.size[tree]):
             implicit[i] = share

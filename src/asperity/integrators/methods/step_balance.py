@@ -32,7 +32,7 @@ def balance_step(world: Table, source: Table, target: Table, step: float) -> Non
     force = work.gyroscopic
     centered = world.center_gyroscopic == 1 and world.has_centered_forces == 1
     for i in range(plant.nv):
-        if not centered or work.gyroscopic_share[plant.dof_tree[i]] == 0.0:
+        if not centered or work.gyroscopic_share[plant.dofs.tree[i]] == 0.0:
             force[i] = -source.mj_qfrc_bias[i]
     twice_mean = world.scratch
     change = work.velocity_change
@@ -72,16 +72,17 @@ def _add_second_half(
     gains: np.ndarray,
 ) -> None:
     plant = world.plant
+    dofs = plant.dofs
     twice_mean = world.scratch
     change = half.work.velocity_change
     force = half.work.gyroscopic
     for i in range(plant.nv):
         change[i] = end[i] - half.qvel[i]
-        if smooth[plant.dof_tree[i]]:
+        if smooth[dofs.tree[i]]:
             twice_mean[i] = 2.0 * end[i] - half.qvel[i] + source.qvel[i]
         else:
             twice_mean[i] = end[i] + half.qvel[i]
-        if corrected[plant.dof_tree[i]] > 0.0 and smooth[plant.dof_tree[i]]:
+        if corrected[dofs.tree[i]] > 0.0 and smooth[dofs.tree[i]]:
             force[i] = half.work.gyroscopic_following[i]
         else:
             force[i] = -half.mj_qfrc_bias[i]

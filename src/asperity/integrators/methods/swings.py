@@ -91,21 +91,22 @@ _NEGLIGIBLE = 1e-3
 @compiled
 def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None:
     """Fill what is left of every island's correction for how far its fastest body turns."""
+    trees = plant.trees
     turning = memory.turning
     for tree in range(plant.ntree):
         turning[tree] = 0.0
     for tree in range(plant.ntree):
-        if plant.tree_spatial[tree]:
+        if trees.spatial[tree]:
             square = 0.0
-            start = plant.tree_start[tree]
+            start = trees.start[tree]
             for i in range(start, start + 3):
                 square += half.velocity[i] * half.velocity[i]
             island = memory.island[tree]
             turning[island] = max(turning[island], square)
     if not plant.only_free_bodies:
         for body in range(1, plant.nbody):
-            tree = plant.body_tree[body]
-            if tree >= 0 and not plant.tree_spatial[tree]:
+            tree = plant.bodies.tree[body]
+            if tree >= 0 and not trees.spatial[tree]:
                 v = half.mj_cvel[body]
                 square = v[0] * v[0] + v[1] * v[1] + v[2] * v[2]
                 island = memory.island[tree]
@@ -139,14 +140,14 @@ def _set_matrix(world: Table, half: Table, step: float) -> None:
     for tree in range(graph.ntree):
         if graph.tree_spatial[tree]:
             continue
-        start = plant.tree_start[tree]
-        n = plant.tree_size[tree]
+        start = plant.trees.start[tree]
+        n = plant.trees.size[tree]
         held = min(1.0 / max(memory.explicit[tree], 1.0 / STIFFENED) - 1.0, STIFFENED)
         for i in range(n):
             at = graph.block_start[tree] + i * n + i
-            problem.matrix[at] = half.mass[at] + step * plant.dof_damping[start + i]
-            if step > 0.0 and plant.dof_stiffness[start + i] > 0.0:
-                problem.matrix[at] += held * half.mass[at]
+            problem.smooth.matrix[at] = half.mass[at] + step * plant.dofs.damping[start + i]
+            if step > 0.0 and plant.dofs.stiffness[start + i] > 0.0:
+                problem.smooth.matrix[at] += held * half.mass[at]
 
 
 @inlined
@@ -169,7 +170,7 @@ def _find_floating_islands(plant: Table, memory: Table) -> None:
     for tree in range(plant.ntree):
         memory.floating[tree] = 1 - memory.held[tree]
     for tree in range(plant.ntree):
-        if not plant.tree_spatial[tree] and not plant.tree_floats[tree]:
+        if not plant.trees.spatial[tree] and not plant.trees.floats[tree]:
             memory.floating[memory.island[tree]] = 0
 
 
@@ -180,9 +181,9 @@ def _sum_products(world: Table, half: Table) -> None:
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    change = problem.direction
-    impulse = problem.direction_product
-    multiply(problem, 0, graph.ntree, change, impulse)
+    change = problem.iterate.direction
+    impulse = problem.iterate.direction_product
+    multiply(graph, problem.smooth, 0, graph.ntree, change, impulse)
     _find_floating_islands(plant, memory)
     memory.sums[:] = 0.0
     for tree in range(graph.ntree):
@@ -195,7 +196,7 @@ def _sum_products(world: Table, half: Table) -> None:
             sums[_KICK] += impulse[i] * memory.kick[i]
             sums[_ENERGY] += memory.momentum[i] * half.velocity[i]
         if memory.floating[memory.island[tree]] == 1:
-            linear = 3 if plant.tree_spatial[tree] else 0
+            linear = 3 if plant.trees.spatial[tree] else 0
             row = graph.block_start[tree] + linear * n
             sums[_MASS] += half.mass[row + linear]
             for i in range(3):
@@ -235,23 +236,23 @@ def _project(world: Table, half: Table, step: float, change: np.ndarray) -> None
     """Fill the tangent part of a change of generalized velocities."""
     plant = world.plant
     problem = world.problem
-    graph = problem.graph
+    iterate, graph = problem.iterate, problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    along = problem.direction
+    along = iterate.direction
     _set_matrix(world, half, 0.0)
-    multiply(problem, 0, graph.ntree, half.velocity, memory.momentum)
+    multiply(graph, problem.smooth, 0, graph.ntree, half.velocity, memory.momentum)
     velocity_to_solver(plant, half.cdof, change, along)
-    multiply(problem, 0, graph.ntree, along, problem.direction_product)
+    multiply(graph, problem.smooth, 0, graph.ntree, along, iterate.direction_product)
     for i in range(change.size):
-        along[i] = problem.direction_product[i]
+        along[i] = iterate.direction_product[i]
     for tree in range(graph.ntree):
-        problem.tree_marked[tree] = memory.swings[memory.island[tree]]
+        problem.guess.tree_marked[tree] = memory.swings[memory.island[tree]]
     _set_matrix(world, half, step)
     call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
     _set_matrix(world, half, 0.0)
     velocity_from_solver(plant, half.cdof, along, memory.tangent)
     for i in range(change.size):
-        if memory.rough[memory.island[plant.dof_tree[i]]] == 1:
+        if memory.rough[memory.island[plant.dofs.tree[i]]] == 1:
             memory.tangent[i] = 0.0
 
 
@@ -273,7 +274,7 @@ def find_swings(
         memory.swings[island] = 0
     matters = False
     for i in range(change.size):
-        island = memory.island[plant.dof_tree[i]]
+        island = memory.island[plant.dofs.tree[i]]
         change[i] = 0.0
         memory.tangent[i] = 0.0
         if memory.rough[island] == 0:
@@ -284,7 +285,7 @@ def find_swings(
                 matters = True
     if matters:
         # Modes have been looked for at another velocity.
-        velocities_at(problem, half, problem.velocity)
+        velocities_at(problem.graph, problem.iterate, half, problem.iterate.velocity)
         _project(world, half, step, change)
         for i in range(change.size):
             change[i] = full.qvel[i] - source.qvel[i]

@@ -140,42 +140,44 @@ def _newton_step(
 ) -> tuple[float, float]:
     """Improve v* once; returns the size of the change and of v*."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
+    iterate, hessian = problem.iterate, problem.hessian
     between = THETA.at(world.memory).between
     memory = THETA.at(world.memory)
     theta = memory.theta
     theta_vq = memory.theta_vq
-    factor = problem.factor
-    after = problem.product
-    before = problem.gradient
-    change = problem.direction
+    factor = hessian.factor
+    after = iterate.product
+    before = iterate.gradient
+    change = iterate.direction
     velocity_to_solver(plant, between.cdof, velocity, after)
     velocity_to_solver(plant, between.cdof, source.qvel, before)
     length = 0.0
     size = 0.0
     for tree in range(plant.ntree):
-        start = plant.tree_start[tree]
-        n = plant.tree_size[tree]
-        block = plant.block_start[tree]
+        start = trees.start[tree]
+        n = trees.size[tree]
+        block = trees.block_start[tree]
         for i in range(n):
             value = step * between.force[start + i]
             for j in range(n):
                 value -= between.mass[block + i * n + j] * (after[start + j] - before[start + j])
             change[start + i] = value
-        if plant.tree_spatial[tree]:
+        if trees.spatial[tree]:
             _solve_spin(between.mass, block, between.velocity, change, start, theta * step)
         else:
-            problem.factor_island[tree] = 0
+            hessian.factor_island[tree] = 0
             for k in range(n * n):
                 factor[block + k] = between.mass[block + k]
             for i in range(n):
-                d = plant.dof_damping[start + i]
+                d = plant.dofs.damping[start + i]
                 change[start + i] -= step * d * between.velocity[start + i]
                 factor[block + i * n + i] += (
-                    theta * step * (d + theta_vq * step * plant.dof_stiffness[start + i])
+                    theta * step * (d + theta_vq * step * plant.dofs.stiffness[start + i])
                 )
-            cholesky(factor, block, n, problem.factor_inverse_diagonal, start)
-            cholesky_solve(factor, block, n, problem.factor_inverse_diagonal, change, start)
+            cholesky(factor, block, n, hessian.factor_inverse_diagonal, start)
+            cholesky_solve(factor, block, n, hessian.factor_inverse_diagonal, change, start)
         for i in range(start, start + n):
             length += between.mass_diagonal[i] * change[i] * change[i]
             size += between.mass_diagonal[i] * (after[i] + change[i]) * (after[i] + change[i])
@@ -212,13 +214,15 @@ def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray)
 def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     """A and the diagonal of the norms: mass of one state in the solver velocities of another."""
     plant = world.plant
+    trees = plant.trees
     problem = world.problem
+    smooth = problem.smooth
     memory = THETA.at(world.memory)
     theta = memory.theta
     theta_vq = memory.theta_vq
     by_system = memory.norm_by_system
-    matrix = problem.matrix
-    problem.plain_mass = 0
+    matrix = smooth.matrix
+    smooth.plain_mass = 0
     if owner.address == frame.address:
         for i in range(matrix.size):
             matrix[i] = owner.mass[i]
@@ -234,30 +238,29 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
             matrix,
         )
     for tree in range(plant.ntree):
-        start = plant.tree_start[tree]
-        n = plant.tree_size[tree]
+        start = trees.start[tree]
+        n = trees.size[tree]
         damping_share = theta * step
         spring_share = theta * theta_vq * step * step
         if memory.is_symplectic == 1:
             damping_share = step
             spring_share = step * step if has_fast_springs(plant, tree, step) else 0.0
         for i in range(n):
-            at = plant.block_start[tree] + i * n + i
+            at = trees.block_start[tree] + i * n + i
             implicit = 0.0
-            if not plant.tree_spatial[tree]:
+            if not trees.spatial[tree]:
                 implicit = (
-                    damping_share * plant.dof_damping[start + i]
-                    + spring_share * plant.dof_stiffness[start + i]
+                    damping_share * plant.dofs.damping[start + i]
+                    + spring_share * plant.dofs.stiffness[start + i]
                 )
-            problem.mass_diagonal[start + i] = matrix[at] + by_system * implicit
-            problem.mass_inverse_diagonal[start + i] = 1.0 / problem.mass_diagonal[start + i]
+            smooth.mass_diagonal[start + i] = matrix[at] + by_system * implicit
+            smooth.mass_inverse_diagonal[start + i] = 1.0 / smooth.mass_diagonal[start + i]
             matrix[at] += implicit
 
 
 @compiled
-def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
+def _multiply(graph: Table, smooth: Table, x: np.ndarray, out: np.ndarray) -> None:
     """``out = A x`` for all trees."""
-    graph = problem.graph
     for tree in range(graph.ntree):
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
@@ -265,7 +268,7 @@ def _multiply(problem: Table, x: np.ndarray, out: np.ndarray) -> None:
         for i in range(n):
             value = 0.0
             for j in range(n):
-                value += problem.matrix[row + j] * x[start + j]
+                value += smooth.matrix[row + j] * x[start + j]
             out[start + i] = value
             row += n
 
@@ -275,25 +278,26 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
     """Fill A, the diagonal of the norms, and r, from the snapshot; returns a code of methods."""
     plant = world.plant
     problem = world.problem
-    rhs = problem.rhs
+    smooth = problem.smooth
+    rhs = smooth.rhs
     if THETA.at(world.memory).theta == 0.0:
         _fill_mass(world, state, state, step)
-        _multiply(problem, state.velocity, rhs)
+        _multiply(problem.graph, smooth, state.velocity, rhs)
         symplectic = THETA.at(world.memory).is_symplectic
         for tree in range(plant.ntree):
-            start = plant.tree_start[tree]
+            start = plant.trees.start[tree]
             fast = symplectic == 1 and has_fast_springs(plant, tree, step)
             # A free body without damping has none in its solver velocities either.
-            for i in range(start, start + plant.tree_size[tree]):
-                slope = plant.dof_damping[i] + (step * plant.dof_stiffness[i] if fast else 0.0)
+            for i in range(start, start + plant.trees.size[tree]):
+                slope = plant.dofs.damping[i] + (step * plant.dofs.stiffness[i] if fast else 0.0)
                 rhs[i] += step * (state.force[i] - slope * state.velocity[i])
         return OK
     code = _free_motion(world, state, step, world.scratch)
     if code != OK:
         return code
     _fill_mass(world, THETA.at(world.memory).between, state, step)
-    velocity_to_solver(plant, state.cdof, world.scratch, problem.product)
-    _multiply(problem, problem.product, rhs)
+    velocity_to_solver(plant, state.cdof, world.scratch, problem.iterate.product)
+    _multiply(problem.graph, smooth, problem.iterate.product, rhs)
     return OK
 
 
@@ -324,7 +328,7 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
     if code != OK:
         return code
     theta_vq = THETA.at(world.memory).theta_vq
-    velocity_from_solver(plant, source.cdof, world.problem.velocity, target.qvel)
+    velocity_from_solver(plant, source.cdof, world.problem.iterate.velocity, target.qvel)
     for i in range(world.scratch.size):
         world.scratch[i] = theta_vq * target.qvel[i] + (1.0 - theta_vq) * source.qvel[i]
     integrate_positions(plant, source, target, world.scratch, step)

@@ -74,14 +74,13 @@ _DAMPED = 1.0
 
 
 @compiled
-def _impulses_now(problem: Table, state: Table, step: float) -> None:
+def _impulses_now(graph: Table, law: Table, iterate: Table, state: Table, step: float) -> None:
     """Replace the impulses of the last solve by δt·f of the continuous laws, where there are such.
 
     Needs contact and row velocities at the state's own velocity.
     """
     contacts = state.contacts
     rows = state.rows
-    graph = problem.graph
     order = graph.contact
     for i in range(contacts.count):
         c = order[i]
@@ -89,34 +88,34 @@ def _impulses_now(problem: Table, state: Table, step: float) -> None:
             step
             * contacts.stiffness[c]
             * max(-contacts.signed_distance[c], 0.0)
-            * max(1.0 - contacts.dissipation[c] * problem.vn[i], 0.0)
+            * max(1.0 - contacts.dissipation[c] * iterate.vn[i], 0.0)
         )
-        square = slip_square(problem, i, 0.0)
+        square = slip_square(graph, iterate, i, 0.0)
         coefficient = friction_coefficient(
             contacts.static_friction[c],
             contacts.dynamic_friction[c],
             np.sqrt(square),
             contacts.stiction_tolerance[c],
         )
-        f = coefficient * normal / np.sqrt(square + problem.law.soft_slip_square[i])
-        problem.g1[i] = -f * problem.v1[i]
-        problem.g2[i] = -f * problem.v2[i]
+        f = coefficient * normal / np.sqrt(square + law.soft_slip_square[i])
+        iterate.g1[i] = -f * iterate.v1[i]
+        iterate.g2[i] = -f * iterate.v2[i]
         if graph.ellipsoids != 0:
             for k in range(3):
-                problem.turn_impulse[i, k] = -f * problem.turn[i, k]
-        problem.gn[i] = normal
+                iterate.turn_impulse[i, k] = -f * iterate.turn[i, k]
+        iterate.gn[i] = normal
     order = graph.row
     for i in range(rows.count):
         r = order[i]
         if rows.kind[r] == FRICTION:
-            problem.row_impulse[i] = (
+            iterate.row_impulse[i] = (
                 -step
                 * rows.upper[r]
-                * problem.row_u[i]
-                / np.sqrt(problem.row_u[i] * problem.row_u[i] + rows.lower[r] * rows.lower[r])
+                * iterate.row_u[i]
+                / np.sqrt(iterate.row_u[i] * iterate.row_u[i] + rows.lower[r] * rows.lower[r])
             )
         elif rows.kind[r] == ACTUATOR:
-            problem.row_impulse[i] = step * min(max(rows.force[r], rows.lower[r]), rows.upper[r])
+            iterate.row_impulse[i] = step * min(max(rows.force[r], rows.lower[r]), rows.upper[r])
 
 
 @compiled
@@ -125,11 +124,14 @@ def _smooth_terms(
 ) -> None:
     """Fill A, diag(M) and r; ``start_impulse`` is j_0 in the solver velocities of the source."""
     plant = world.plant
+    trees = plant.trees
+    dofs = plant.dofs
     problem = world.problem
-    matrix = problem.matrix
-    problem.plain_mass = 0
-    rhs = problem.rhs
-    product = problem.product
+    smooth = problem.smooth
+    matrix = smooth.matrix
+    smooth.plain_mass = 0
+    rhs = smooth.rhs
+    product = problem.iterate.product
     for i in range(matrix.size):
         matrix[i] = full.mass[i]
     add_mass(
@@ -147,26 +149,24 @@ def _smooth_terms(
     force_to_solver(plant, full.cdof, world.scratch, rhs)
     velocity_to_solver(plant, full.cdof, source.qvel, product)
     for tree in range(plant.ntree):
-        s = plant.tree_start[tree]
-        n = plant.tree_size[tree]
-        block = plant.block_start[tree]
+        s = trees.start[tree]
+        n = trees.size[tree]
+        block = trees.block_start[tree]
         for i in range(n):
             value = 0.0
             for j in range(n):
                 value += matrix[block + i * n + j] * product[s + j]
             rhs[s + i] += value + step * full.force[s + i]
-            problem.mass_diagonal[s + i] = 2.0 * full.mass_diagonal[s + i]
-            problem.mass_inverse_diagonal[s + i] = 0.5 / full.mass_diagonal[s + i]
-            if not plant.tree_spatial[tree]:
+            smooth.mass_diagonal[s + i] = 2.0 * full.mass_diagonal[s + i]
+            smooth.mass_inverse_diagonal[s + i] = 0.5 / full.mass_diagonal[s + i]
+            if not trees.spatial[tree]:
                 v = product[s + i]
-                rhs[s + i] -= step * plant.dof_damping[s + i] * v
-                rhs[s + i] -= (
-                    step * step * plant.dof_stiffness[s + i] * (0.5 * v - full.qvel[s + i])
-                )
-        if not plant.tree_spatial[tree]:
+                rhs[s + i] -= step * dofs.damping[s + i] * v
+                rhs[s + i] -= step * step * dofs.stiffness[s + i] * (0.5 * v - full.qvel[s + i])
+        if not trees.spatial[tree]:
             for i in range(n):
                 matrix[block + i * n + i] += step * (
-                    plant.dof_damping[s + i] + 0.5 * step * plant.dof_stiffness[s + i]
+                    dofs.damping[s + i] + 0.5 * step * dofs.stiffness[s + i]
                 )
 
 
@@ -175,32 +175,34 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     """Fill the numbers of all potentials from x̂, stepped backwards."""
     plant = world.plant
     problem = world.problem
+    graph, iterate = problem.graph, problem.iterate
     rows = full.rows
-    ncontact, nrow = velocities_at(problem, full, full.velocity)
-    prepare_lagged(problem, full.contacts, step, ncontact, step)
-    velocity_to_solver(plant, full.cdof, source.qvel, problem.product)
-    row_velocities(problem.graph, rows, 0, nrow, problem.product, problem.row_du)
+    ncontact, nrow = velocities_at(graph, iterate, full, full.velocity)
+    prepare_lagged(graph, problem.law, iterate, full.contacts, step, ncontact, step)
+    velocity_to_solver(plant, full.cdof, source.qvel, iterate.product)
+    row_velocities(graph, rows, 0, nrow, iterate.product, iterate.row_du)
     prepare_rows(problem, rows, step, step, DRIFT_SPEED, nrow, True)
 
 
 @compiled
-def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: int) -> None:
+def _note_rough(
+    memory: Table, graph: Table, iterate: Table, state: Table, step: float, end: int
+) -> None:
     """Keep the islands of a state's graph, and mark trees with stiff contacts or limits.
 
     Needs the impulses of the last solve in the problem, which is that of the state, and contact
     velocities.
     """
-    graph = problem.graph
     for tree in range(graph.ntree):
         memory.island[end, tree] = graph.component[graph.ntree + tree]
     contacts = state.contacts
     for i in range(contacts.count):
         c = graph.contact[i]
-        if problem.gn[i] <= 0.0:
+        if iterate.gn[i] <= 0.0:
             continue
         stiff = contacts.stiffness[c] * contacts.inverse_mass[c] * step * step
         # Overlap at the end, over the step.
-        deepest = max(-contacts.signed_distance[c] / step, 0.0) + max(-problem.vn[i], 0.0)
+        deepest = max(-contacts.signed_distance[c] / step, 0.0) + max(-iterate.vn[i], 0.0)
         if stiff <= _RESOLVED and stiff * contacts.dissipation[c] * deepest <= _DAMPED:
             continue
         for side in range(2):
@@ -210,7 +212,7 @@ def _note_rough(memory: Table, problem: Table, state: Table, step: float, end: i
     rows = state.rows
     for i in range(rows.count):
         r = graph.row[i]
-        if rows.kind[r] != LIMIT or problem.row_impulse[i] == 0.0:
+        if rows.kind[r] != LIMIT or iterate.row_impulse[i] == 0.0:
             continue
         for side in range(2):
             if rows.tree[r, side] >= 0:
@@ -256,13 +258,13 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
         world.half.qpos[i] = memory.qpos[i]
     position_difference(plant, target, world.half, world.scratch)
     for i in range(target.qvel.size):
-        if memory.doubled[plant.dof_tree[i]] == 1:
+        if memory.doubled[plant.dofs.tree[i]] == 1:
             world.scratch[i] = 0.0
         else:
             target.qvel[i] = memory.qvel[i]
             world.result.error[i] = memory.error[i]
     call_pppd(
-        plant.integrate_positions,
+        plant.mujoco.integrate_positions,
         plant.model,
         target.qpos.ctypes.data,
         world.scratch.ctypes.data,
@@ -276,6 +278,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     """One trapezoid step, with the full ICF step as its reference."""
     plant = world.plant
     problem = world.problem
+    graph, iterate = problem.graph, problem.iterate
     full = world.full
     world.guess_kind = 0
     code = call_method(world.base_method, world, source, full, step)
@@ -283,27 +286,28 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
         return code
     memory = TRAPEZOID.at(world.trapezoid)
     # The graph and the impulses are still those of the source.
-    ncontact, nrow = velocities_at(problem, source, source.velocity)
+    ncontact, nrow = velocities_at(graph, iterate, source, source.velocity)
     if memory.doubling != 0:
-        for tree in range(problem.graph.ntree):
+        for tree in range(graph.ntree):
             memory.doubled[tree] = 0
-        _note_rough(memory, problem, source, step, 0)
+        _note_rough(memory, graph, iterate, source, step, 0)
     for i in range(world.guess.size):
-        problem.gradient[i] = 0.0
-    _impulses_now(problem, source, step)
+        iterate.gradient[i] = 0.0
+    _impulses_now(graph, problem.law, iterate, source, step)
     add_impulses(
-        problem,
+        graph,
+        iterate,
         source.contacts,
         source.rows,
         (0, ncontact),
         (0, nrow),
-        problem.gradient,
+        iterate.gradient,
         1.0,
     )
     code = ensure_evaluated(world, full)
     if code != OK:
         return code
-    _smooth_terms(world, source, full, step, problem.gradient)
+    _smooth_terms(world, source, full, step, iterate.gradient)
     code = graph_of(world, full)
     if code != OK:
         return code
@@ -314,7 +318,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     code = minimise(world, full)
     if code != OK:
         return code
-    velocity_from_solver(plant, full.cdof, problem.velocity, target.qvel)
+    velocity_from_solver(plant, full.cdof, iterate.velocity, target.qvel)
     keep_results(world, full, source.qvel, target.qvel, step)
     for i in range(world.scratch.size):
         world.scratch[i] = 0.5 * (source.qvel[i] + target.qvel[i])
@@ -325,7 +329,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     world.result.error_order = 2
     world.result.sample = full.address
     if memory.doubling != 0:
-        _note_rough(memory, problem, full, step, 1)
+        _note_rough(memory, graph, iterate, full, step, 1)
         if _spread(memory):
             return _double(world, source, target, step)
     return OK

@@ -51,18 +51,19 @@ _TOLERATED = 1.01
 @inlined
 def _base(plant: Table, tree: int) -> int:
     """Where a floating tree's position is in ``qpos``."""
-    return plant.joint_qpos[plant.body_joint[plant.tree_body[tree]]]
+    return plant.joints.qpos[plant.bodies.joint[plant.trees.body[tree]]]
 
 
 @compiled
 def _multiply(plant: Table, state: Table, tree: int, velocity: np.ndarray, out: np.ndarray) -> None:
     """Fill a tree's part of M v, by MuJoCo's lower triangle of M."""
-    first = plant.tree_start[tree]
-    for i in range(first, first + plant.tree_size[tree]):
+    dofs = plant.dofs
+    first = plant.trees.start[tree]
+    for i in range(first, first + plant.trees.size[tree]):
         out[i] = 0.0
-        start = plant.mass_rowadr[i]
-        for k in range(start, start + plant.mass_rownnz[i]):
-            j = plant.mass_colind[k]
+        start = dofs.mass_rowadr[i]
+        for k in range(start, start + dofs.mass_rownnz[i]):
+            j = dofs.mass_colind[k]
             out[i] += state.mj_mass[k] * velocity[j]
             if j != i:
                 out[j] += state.mj_mass[k] * velocity[i]
@@ -79,13 +80,14 @@ def _add(
     gains: np.ndarray,
 ) -> None:
     """Add v · p to a tree's energy, and of what floats p to momentum and angular momentum."""
-    start = plant.tree_start[tree]
-    size = plant.tree_size[tree]
+    trees = plant.trees
+    start = trees.start[tree]
+    size = trees.size[tree]
     for i in range(start, start + size):
         gains[tree, 0] += velocity[i] * impulse[i]
     if mark != FLOATS:
         return
-    block = plant.block_start[tree]
+    block = trees.block_start[tree]
     force = vector_at(impulse, start)
     for a in range(3):
         momentum = 0.0
@@ -93,7 +95,7 @@ def _add(
             momentum += state.mass[block + a * size + j] * velocity[start + j]
         gains[tree, 0] -= momentum * force[a] / state.mass[block]
     at = _base(plant, tree)
-    com = vector_at(state.mj_subtree_com[plant.tree_body[tree]], 0)
+    com = vector_at(state.mj_subtree_com[trees.body[tree]], 0)
     arm = plus(vector_at(state.qpos, at), com, -1.0)
     torque = turned(unit_quaternion(state.qpos, at + 3), vector_at(impulse, start + 3))
     moment = plus(torque, cross(arm, force), 1.0)
@@ -140,12 +142,13 @@ def add_gains(
     gains : array, shape (ntree, 7)
         As `begin_gains` fills it.
     """
+    trees = plant.trees
     twice_mean, change = motion
     impulse = state.work.dof_force
     for tree in range(plant.ntree):
         if marked[tree] != 0:
             _multiply(plant, state, tree, change, impulse)
-            for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+            for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
                 impulse[i] -= step * force[i]
             _add(plant, state, tree, marked[tree], twice_mean, impulse, gains)
 
@@ -185,8 +188,9 @@ def _replace_rigid_motion(
     plant: Table, state: Table, target: Table, tree: int, step: float
 ) -> None:
     """Give a floating tree its momenta, and scale the rest of its motion."""
-    start = plant.tree_start[tree]
-    mass = state.mass[plant.block_start[tree]]
+    trees = plant.trees
+    start = trees.start[tree]
+    mass = state.mass[trees.block_start[tree]]
     motion = state.work.tree_motion[tree]
     gains = state.work.gains[tree]
     zero = (0.0, 0.0, 0.0)
@@ -204,7 +208,7 @@ def _replace_rigid_motion(
         share = min(share, np.sqrt(_LEAST_PART * max(gains[0], 0.0) / other))
         rest = np.sqrt(max(gains[0] - share * share * other, 0.0) / turning)
         after = plus(zero, after, min(rest, 1.0))
-    for i in range(start, start + plant.tree_size[tree]):
+    for i in range(start, start + trees.size[tree]):
         target.qvel[i] *= share
     turn = plus(after, before, -share)
     moved = cross(turn, com)
@@ -221,8 +225,8 @@ def _work_of_gravity(plant: Table, state: Table, tree: int, qpos: np.ndarray) ->
     work = 0.0
     for a in range(3):
         moment = state.work.tree_motion[tree, MOMENT + a]
-        if plant.tree_floats[tree]:
-            moment += state.mass[plant.block_start[tree]] * qpos[_base(plant, tree) + a]
+        if plant.trees.floats[tree]:
+            moment += state.mass[plant.trees.block_start[tree]] * qpos[_base(plant, tree) + a]
         work += plant.gravity[a] * moment
     return work
 
@@ -232,6 +236,7 @@ def balance_trees(
     plant: Table, state: Table, target: Table, marked: np.ndarray, step: float
 ) -> None:
     """Give marked trees at the end of a step what the ``gains`` of its beginning say."""
+    trees = plant.trees
     gains = state.work.gains
     motion = state.work.tree_motion
     hangs = False
@@ -253,5 +258,5 @@ def balance_trees(
         share = _share(gains[tree, 0], motion[tree, 0])
         if marked[tree] == TOUCHED:
             share = min(_TOLERATED * share, 1.0)
-        for i in range(plant.tree_start[tree], plant.tree_start[tree] + plant.tree_size[tree]):
+        for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
             target.qvel[i] *= share

@@ -38,9 +38,9 @@ def mark_trees(plant: Table, state: Table, step: float) -> bool:
         angles[tree] = 0.0
     farthest = 0.0
     for body in range(1, plant.nbody):
-        tree = plant.body_tree[body]
-        if tree >= 0 and plant.tree_balances[tree]:
-            marked[tree] = FLOATS if plant.tree_floats[tree] else HANGS
+        tree = plant.bodies.tree[body]
+        if tree >= 0 and plant.trees.balances[tree]:
+            marked[tree] = FLOATS if plant.trees.floats[tree] else HANGS
             v = state.mj_cvel[body]
             angle = step * np.sqrt(v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
             angles[tree] = max(angles[tree], angle)

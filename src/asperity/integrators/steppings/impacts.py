@@ -97,12 +97,12 @@ def along_normal(
         my = arm[c, 2] * x - arm[c, 0] * z
         mz = arm[c, 0] * y - arm[c, 1] * x
         tree = contacts.link_tree[link]
-        spatial = plant.tree_spatial[tree]
+        spatial = plant.trees.spatial[tree]
         start = 0 if spatial else contacts.link_start[link]
         size = 6 if spatial else contacts.link_size[link]
         for e in range(start, start + size):
             if spatial:
-                dof = plant.tree_start[tree] + e
+                dof = plant.trees.start[tree] + e
                 j = (mx, my, mz, x, y, z)[e]
             else:
                 dof = contacts.chain_dof[e]

@@ -167,7 +167,7 @@ class ErrorControl(Stepping):
     def prepare(self, world: World) -> None:
         table = world.table
         table.accuracy = self.accuracy
-        world.problem.limit_gap = _LIMIT_GAP * self.accuracy
+        world.problem.options.limit_gap = _LIMIT_GAP * self.accuracy
         table.largest_step = self.max_step
         table.smallest_step = self.min_step
         table.next_step = _FIRST_STEP * self.max_step

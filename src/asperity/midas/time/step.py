@@ -212,7 +212,7 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
         qpos[i] = source.qpos[i]
     write_qpos(engine, qpos)
     call_ppdpp(
-        plant.differentiate_positions,
+        plant.mujoco.differentiate_positions,
         plant.model,
         qvel.ctypes.data,
         h,

@@ -50,7 +50,7 @@ _IN_GAP = 1
 @compiled
 def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
     """The link of a body, made if new; −1 for a body fixed to the world, −2 if none is left."""
-    tree = plant.body_tree[body]
+    tree = plant.bodies.tree[body]
     if tree < 0:
         return -1
     if state.work.body_link[body] >= 0:
@@ -62,8 +62,8 @@ def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
     if link > 0:
         start = contacts.link_start[link - 1] + contacts.link_size[link - 1]
     size = 0
-    if not plant.tree_spatial[tree]:
-        dof = plant.body_last_dof[body]
+    if not plant.trees.spatial[tree]:
+        dof = plant.bodies.last_dof[body]
         while dof >= 0:
             if start + size >= contacts.chain_dof.size:
                 return -2
@@ -71,7 +71,7 @@ def _link_of(plant: Table, state: Table, contacts: Table, body: int) -> int:
             for a in range(6):
                 contacts.chain_column[start + size, a] = state.cdof[dof, a]
             size += 1
-            dof = plant.dof_parent[dof]
+            dof = plant.dofs.parent[dof]
     contacts.link_tree[link] = tree
     contacts.link_start[link] = start
     contacts.link_size[link] = size
@@ -94,8 +94,8 @@ def empty_contacts(state: Table) -> None:
 @compiled
 def make_links(plant: Table, state: Table, geom_a: int, geom_b: int) -> int:
     """Make the links of two geoms' bodies; 1, 0 if neither body can move, −1 without room."""
-    link_a = _link_of(plant, state, state.contacts, plant.geom_body[geom_a])
-    link_b = _link_of(plant, state, state.contacts, plant.geom_body[geom_b])
+    link_a = _link_of(plant, state, state.contacts, plant.geoms.body[geom_a])
+    link_b = _link_of(plant, state, state.contacts, plant.geoms.body[geom_b])
     if link_a == -2 or link_b == -2:
         return -1
     return 1 if link_a >= 0 or link_b >= 0 else 0
@@ -116,8 +116,8 @@ def side_inverse_mass(
     y = arm[c, 1]
     z = arm[c, 2]
     total = 0.0
-    if plant.tree_spatial[tree]:
-        start = plant.tree_start[tree]
+    if plant.trees.spatial[tree]:
+        start = plant.trees.start[tree]
         total += (y * y + z * z) * inverse[start]
         total += (x * x + z * z) * inverse[start + 1]
         total += (x * x + y * y) * inverse[start + 2]
@@ -140,7 +140,7 @@ def _fill_side(plant: Table, state: Table, c: int, body: int, arm: np.ndarray) -
     link = state.work.body_link[body]
     if link < 0:
         return
-    root = plant.body_reference[body]
+    root = plant.bodies.reference[body]
     for a in range(3):
         arm[c, a] = contacts.point[c, a] - state.mj_subtree_com[root, a]
     contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
@@ -206,8 +206,8 @@ def fill_contact(
     contacts.stiction_tolerance[c] = material[4]
     contacts.relaxation_time[c] = material[5]
     contacts.surface_velocity[c, 0], contacts.surface_velocity[c, 1] = surface_velocity
-    body_a = plant.geom_body[geoms[0]]
-    body_b = plant.geom_body[geoms[1]]
+    body_a = plant.geoms.body[geoms[0]]
+    body_b = plant.geoms.body[geoms[1]]
     contacts.link[c, 0] = state.work.body_link[body_a]
     contacts.link[c, 1] = state.work.body_link[body_b]
     contacts.inverse_mass[c] = 0.0
@@ -324,11 +324,12 @@ def _fill_ellipsoid(plant: Table, state: Table, c: int, address: int) -> None:
 @compiled
 def combine_materials(plant: Table, state: Table, a: int, b: int, friction: float) -> float:
     """Fill ``pair_material`` for two geoms; returns geom 1's part of the compliance."""
+    materials = plant.materials
     return combine(
-        plant.material,
-        plant.material_pairs,
-        plant.material_pair_keys,
-        plant.material_default,
+        materials.of_geom,
+        materials.pairs,
+        materials.pair_keys,
+        materials.default,
         a,
         b,
         friction,

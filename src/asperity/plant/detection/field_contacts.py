@@ -53,6 +53,7 @@ def _modulus(fields: Table, geom: int) -> float:
 @compiled
 def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: int) -> int:
     """Add the points of two geoms; ``EVALUATED`` or ``CONTACTS_FULL``."""
+    materials = plant.materials
     offsets = plant.offsets
     fields = plant.fields
     work = state.work.fields
@@ -69,10 +70,10 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
     contacts.patch_count = patch + 1
     material = state.work.pair_material
     dissipation = combine_dissipation(
-        plant.material,
-        plant.material_pairs,
-        plant.material_pair_keys,
-        plant.material_default,
+        materials.of_geom,
+        materials.pairs,
+        materials.pair_keys,
+        materials.default,
         a,
         b,
         _modulus(fields, a),

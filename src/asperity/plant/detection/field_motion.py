@@ -21,9 +21,9 @@ def surface_motion(
     plant: Table, state: Table, geom: int, x: float, y: float, z: float
 ) -> tuple[float, float, float]:
     """Velocity that a geom's moving surface has at a point, over that of the geom [m/s]."""
-    if plant.has_moving_surfaces == 0:
+    if plant.geoms.has_moving_surfaces == 0:
         return 0.0, 0.0, 0.0
-    own = plant.geom_surface_velocity
+    own = plant.geoms.surface_velocity
     xmat = state.mj_geom_xmat
     dx = x - state.mj_geom_xpos[geom, 0]
     dy = y - state.mj_geom_xpos[geom, 1]
@@ -47,15 +47,15 @@ def _velocity_of(
 ) -> tuple[tuple[float, float, float], tuple[float, float, float]]:
     """Angular velocity of a geom, whose link was made, and its velocity at a point."""
     contacts = state.contacts
-    body = plant.geom_body[geom]
+    body = plant.geoms.body[geom]
     link = state.work.body_link[body]
     if link < 0:
         return (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     tree = contacts.link_tree[link]
     velocity = state.velocity
     wx = wy = wz = ux = uy = uz = 0.0
-    if plant.tree_spatial[tree]:
-        s = plant.tree_start[tree]
+    if plant.trees.spatial[tree]:
+        s = plant.trees.start[tree]
         wx, wy, wz = velocity[s], velocity[s + 1], velocity[s + 2]
         ux, uy, uz = velocity[s + 3], velocity[s + 4], velocity[s + 5]
     else:
@@ -69,7 +69,7 @@ def _velocity_of(
             ux += column[3] * speed
             uy += column[4] * speed
             uz += column[5] * speed
-    root = plant.body_reference[body]
+    root = plant.bodies.reference[body]
     dx = x - state.mj_subtree_com[root, 0]
     dy = y - state.mj_subtree_com[root, 1]
     dz = z - state.mj_subtree_com[root, 2]

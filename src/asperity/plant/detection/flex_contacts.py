@@ -152,7 +152,7 @@ def _flex_link(
             end = _add_vertex(plant, state, p, work[5, a], end)
     if end == start:
         return -1
-    contacts.link_tree[link] = plant.dof_tree[contacts.chain_dof[start]]
+    contacts.link_tree[link] = plant.dofs.tree[contacts.chain_dof[start]]
     contacts.link_start[link] = start
     contacts.link_size[link] = end - start
     contacts.link_soft[link] = 1
@@ -203,7 +203,7 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
         if link < 0:
             continue
         if contacts.link_soft[link] == 0:
-            root = plant.body_reference[plant.geom_body[contacts.geom[c, side]]]
+            root = plant.bodies.reference[plant.geoms.body[contacts.geom[c, side]]]
             for n in range(3):
                 arm[c, n] = point[n] - state.mj_subtree_com[root, n]
         contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)

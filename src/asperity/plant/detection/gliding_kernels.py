@@ -20,7 +20,7 @@ def _dof_velocities(plant: Table, state: Table, velocity: np.ndarray) -> None:
     """Spatial velocity of what each degree of freedom moves, at its tree's centre of mass."""
     cdof = state.mj_cdof
     for dof in range(plant.nv):
-        parent = plant.dof_parent[dof]
+        parent = plant.dofs.parent[dof]
         for a in range(6):
             velocity[dof, a] = cdof[dof, a] * state.qvel[dof]
             if parent >= 0:
@@ -34,11 +34,11 @@ def _centre_velocities(plant: Table, state: Table, gliding: Table) -> tuple[floa
     moving = 0
     sum_x = sum_y = sum_z = 0.0
     for g in range(velocity.shape[0]):
-        body = plant.geom_body[g]
-        dof = plant.body_last_dof[body]
+        body = plant.geoms.body[g]
+        dof = plant.bodies.last_dof[body]
         if dof < 0:
             continue
-        root = plant.body_root[body]
+        root = plant.bodies.root[body]
         x = state.mj_geom_xpos[g, 0] - state.mj_subtree_com[root, 0]
         y = state.mj_geom_xpos[g, 1] - state.mj_subtree_com[root, 1]
         z = state.mj_geom_xpos[g, 2] - state.mj_subtree_com[root, 2]
@@ -95,7 +95,7 @@ def gliding_model(plant: Table, state: Table) -> int:
         margin = gliding.own_geom_margin[g] + added
         gliding.added[g] = added
         gliding.geom_margin[g] = margin
-        body = plant.geom_body[g]
+        body = plant.geoms.body[g]
         gliding.body_margin[body] = max(gliding.body_margin[body], margin)
     for p in range(gliding.pair_margin.size):
         gliding.pair_margin[p] = (
@@ -113,11 +113,11 @@ def _component(gliding: Table, plant: Table, state: Table, c: int, axis: int) ->
     contacts = state.contacts
     total = 0.0
     for side in range(2):
-        body = plant.geom_body[contacts.geom[c, side]]
-        dof = plant.body_last_dof[body]
+        body = plant.geoms.body[contacts.geom[c, side]]
+        dof = plant.bodies.last_dof[body]
         if dof < 0:
             continue
-        root = plant.body_root[body]
+        root = plant.bodies.root[body]
         arm_x = contacts.point[c, 0] - state.mj_subtree_com[root, 0]
         arm_y = contacts.point[c, 1] - state.mj_subtree_com[root, 1]
         arm_z = contacts.point[c, 2] - state.mj_subtree_com[root, 2]

@@ -22,7 +22,7 @@ _BOX_SLACK = 1e-6
 def _bound_geom(plant: Table, state: Table, g: int, axis: int) -> tuple[float, float]:
     """Where a geom begins and ends along an axis, with its margin: of its box and of its ball."""
     possible = plant.possible_pairs
-    box = plant.geom_box
+    box = plant.geoms.box
     x = state.mj_geom_xpos[g, axis]
     u = state.mj_geom_xmat[g, 3 * axis]
     v = state.mj_geom_xmat[g, 3 * axis + 1]
@@ -79,7 +79,7 @@ def _margin(possible: Table, a: int, b: int) -> float:
 @compiled
 def _faces_divide(plant: Table, state: Table, a: int, b: int, reach: float) -> bool:
     """Whether the box of geom ``b`` is beyond a face of that of ``a``, by more than a distance."""
-    box = plant.geom_box
+    box = plant.geoms.box
     xmat = state.mj_geom_xmat
     x = state.mj_geom_xpos[b, 0] - state.mj_geom_xpos[a, 0]
     y = state.mj_geom_xpos[b, 1] - state.mj_geom_xpos[a, 1]
@@ -120,8 +120,8 @@ def _list(plant: Table, state: Table, a: int, b: int) -> None:
     if at < 0 or at == near.key.size:
         near.count = -1
         return
-    body_a = plant.geom_body[a]
-    body_b = plant.geom_body[b]
+    body_a = plant.geoms.body[a]
+    body_b = plant.geoms.body[b]
     if body_a > body_b:
         a, b = b, a
         body_a, body_b = body_b, body_a

@@ -139,7 +139,7 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     data = shared.datas[part].ctypes.data
     for word in range(shared.first_number, shared.last_number):
         store_address(data + _WORD * word, load_address(state.data + _WORD * word))
-    call_pp(plant.collision, shared.models[part].ctypes.data, data)
+    call_pp(plant.mujoco.collision, shared.models[part].ctypes.data, data)
     list_contacts(plant, shared, part, begin, end)
     return 0
 
@@ -153,7 +153,7 @@ def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
     shared.model = model
     # Whether what glides counts depends on what has been read.
     shared.reads = 1 if state.gliding == 0 and plant.read_contacts == shared.plain_reader else 0
-    call_pp(plant.collision, shared.empty_model, state.data)
+    call_pp(plant.mujoco.collision, shared.empty_model, state.data)
     atomic_store(shared.prepared.ctypes.data, 0)
     team = shared.team
     # Before all else, which is then not waited for in vain.

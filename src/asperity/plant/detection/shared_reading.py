@@ -32,6 +32,7 @@ _FEWEST_CONTACTS = 100
 @compiled
 def _note_material(plant: Table, shared: Table, slab: int, count: int, address: int) -> None:
     """Note a contact's geoms and the material of its pair, which may be that of the one before."""
+    materials = plant.materials
     offsets = plant.offsets
     a = load_int(address + offsets.contact_geom)
     b = load_int(address + offsets.contact_geom + 4)
@@ -49,10 +50,10 @@ def _note_material(plant: Table, shared: Table, slab: int, count: int, address: 
             number += 1
     if count == 0 or number != shared.number[slab, count - 1]:
         shared.share[slab, number] = combine(
-            plant.material,
-            plant.material_pairs,
-            plant.material_pair_keys,
-            plant.material_default,
+            materials.of_geom,
+            materials.pairs,
+            materials.pair_keys,
+            materials.default,
             a,
             b,
             friction,
@@ -71,8 +72,8 @@ def list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: flo
     total = 0
     for index in range(load_int(data + offsets.ncon_offset)):
         address = base + index * offsets.contact_size
-        a = plant.geom_body[load_int(address + offsets.contact_geom)]
-        b = plant.geom_body[load_int(address + offsets.contact_geom + 4)]
+        a = plant.geoms.body[load_int(address + offsets.contact_geom)]
+        b = plant.geoms.body[load_int(address + offsets.contact_geom + 4)]
         # Where the second one begins; the first slab has what is everywhere.
         place = max(shared.lower[a], shared.lower[b])
         if shared.listed == 1 or (place >= begin and place < end):

@@ -33,8 +33,8 @@ def _widest_axis(plant: Table, state: Table) -> tuple[int, float, float]:
     for axis in range(3):
         low = _FAR
         high = -_FAR
-        for g in range(plant.geom_body.size):
-            if plant.body_tree[plant.geom_body[g]] >= 0:
+        for g in range(plant.geoms.body.size):
+            if plant.bodies.tree[plant.geoms.body[g]] >= 0:
                 x = state.mj_geom_xpos[g, axis]
                 low = min(low, x)
                 high = max(high, x)
@@ -59,8 +59,8 @@ def _bound_bodies(plant: Table, state: Table, shared: Table, axis: int) -> None:
         shared.upper[body] = -_FAR
     shared.lower[0] = -_FAR
     shared.upper[0] = _FAR
-    for g in range(plant.geom_body.size):
-        body = plant.geom_body[g]
+    for g in range(plant.geoms.body.size):
+        body = plant.geoms.body[g]
         r = load_double(radius + _WORD * g)
         if r <= 0.0:
             shared.lower[body] = -_FAR
@@ -84,8 +84,8 @@ def _fill_bins(
         bins[k] = 0
         across[k] = 0
     total = 0
-    for g in range(plant.geom_body.size):
-        if plant.body_tree[plant.geom_body[g]] >= 0:
+    for g in range(plant.geoms.body.size):
+        if plant.bodies.tree[plant.geoms.body[g]] >= 0:
             place = scale * (state.mj_geom_xpos[g, axis] - begin)
             # Positions that are not numbers are in none.
             if place >= 0.0 and place <= BINS:
@@ -94,7 +94,7 @@ def _fill_bins(
     for body in range(plant.nbody):
         low = scale * (shared.lower[body] - begin)
         high = scale * (shared.upper[body] - begin)
-        if plant.body_tree[body] >= 0 and low <= high and high - low < BINS:
+        if plant.bodies.tree[body] >= 0 and low <= high and high - low < BINS:
             first = max(int(np.ceil(low)), 1)
             last = min(int(high), BINS - 1)
             if first <= last:

@@ -174,11 +174,11 @@ def _passes_near(
     xmat: np.ndarray,
 ) -> bool:
     """Whether a part of geom ``core`` may have been in the box of all parts of geom ``g``."""
-    box = plant.geom_box
+    box = plant.geoms.box
     square = 0.0
     for a in range(3):
         square += box[core, 3 + a] * box[core, 3 + a]
-    growth = np.sqrt(square) + plant.geom_inner_radius[core]
+    growth = np.sqrt(square) + plant.geoms.inner_radius[core]
     low, high, _ = _path_inside(box, core, core, g, g, growth, position, rotation, xpos, xmat)
     return low <= high and low <= 1.0 and high >= 0.0
 
@@ -198,19 +198,20 @@ def _goes_through(
 
     Of geoms that touched before, the centre of one must have gone through all of the other.
     """
-    radius = plant.geom_inner_radius[core]
+    geoms = plant.geoms
+    radius = geoms.inner_radius[core]
     growth = 0.0 if touched else radius
-    allowed = radius + plant.geom_inner_radius[g]
-    cores = plant.part_first[core] + plant.part_count[core]
-    parts = plant.part_first[g] + plant.part_count[g]
-    if (plant.part_count[core] > 1 or plant.part_count[g] > 1) and not _passes_near(
+    allowed = radius + geoms.inner_radius[g]
+    cores = geoms.part_first[core] + geoms.part_count[core]
+    parts = geoms.part_first[g] + geoms.part_count[g]
+    if (geoms.part_count[core] > 1 or geoms.part_count[g] > 1) and not _passes_near(
         plant, core, g, position, rotation, xpos, xmat
     ):
         return False
-    for i in range(plant.part_first[core], cores):
-        for j in range(plant.part_first[g], parts):
+    for i in range(geoms.part_first[core], cores):
+        for j in range(geoms.part_first[g], parts):
             low, high, square = _path_inside(
-                plant.part_box, i, core, j, g, growth, position, rotation, xpos, xmat
+                geoms.part_box, i, core, j, g, growth, position, rotation, xpos, xmat
             )
             if low > high or square <= allowed * allowed:
                 continue
@@ -262,7 +263,7 @@ def passed(plant: Table, contacts: Table, sweep: Table, state: Table) -> bool:
             # own, relative to anything.
             if (
                 (moves or sweep.moves[b] == 1)
-                and plant.geom_collides[a, b]
+                and plant.geoms.collides[a, b]
                 and not cannot_pass(plant, a, b, sweep, state)
                 and _one_passed(plant, contacts, sweep, state, a, b)
             ):

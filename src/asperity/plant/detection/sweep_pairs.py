@@ -36,7 +36,7 @@ _MUCH_WIDER = 2.0
 
 def new_sweep(plant: Table) -> Table:
     """Make the memory for a plant."""
-    ngeom = len(plant.geom_inner_radius)
+    ngeom = len(plant.geoms.inner_radius)
     return Table(SWEEP, geoms=ngeom, order=np.arange(ngeom))
 
 
@@ -65,10 +65,11 @@ def _turn(g: int, rotation: np.ndarray, xmat: np.ndarray) -> float:
 @compiled
 def find_motion(plant: Table, sweep: Table, state: Table) -> bool:
     """Whether geoms that collide move beyond themselves, which is marked, with their turns."""
+    geoms = plant.geoms
     xpos = state.mj_geom_xpos
     found = False
-    for k in range(plant.colliding_geom.size):
-        g = plant.colliding_geom[k]
+    for k in range(geoms.colliding.size):
+        g = geoms.colliding[k]
         square = 0.0
         for a in range(3):
             step = xpos[g, a] - sweep.position[g, a]
@@ -76,8 +77,8 @@ def find_motion(plant: Table, sweep: Table, state: Table) -> bool:
         turn = _turn(g, sweep.rotation, state.mj_geom_xmat)
         sweep.turn[g] = turn
         # ‖R − R_0‖_F = √2 · 2 sin(θ/2), and a point at distance r moves by 2 r sin(θ/2).
-        travel = np.sqrt(square) + turn * plant.geom_reach[g]
-        sweep.moves[g] = 1 if travel > plant.geom_inner_radius[g] else 0
+        travel = np.sqrt(square) + turn * geoms.reach[g]
+        sweep.moves[g] = 1 if travel > geoms.inner_radius[g] else 0
         found |= sweep.moves[g] == 1
     return found
 
@@ -89,6 +90,7 @@ def cannot_pass(plant: Table, a: int, b: int, sweep: Table, state: Table) -> boo
     In the frame of one, the other's moves by no more than their difference y does, and its rotation
     takes y. A centre whose path there is no longer than both inner radii goes through nothing.
     """
+    geoms = plant.geoms
     position = sweep.position
     xpos = state.mj_geom_xpos
     square = 0.0
@@ -101,17 +103,17 @@ def cannot_pass(plant: Table, a: int, b: int, sweep: Table, state: Table) -> boo
     distance = np.sqrt(square)
     moved = np.sqrt(moved)
     turn = max(sweep.turn[a], sweep.turn[b])
-    if (1.0 - turn) * distance > moved + plant.geom_extent[a] + plant.geom_extent[b]:
+    if (1.0 - turn) * distance > moved + geoms.extent[a] + geoms.extent[b]:
         return True
-    path = moved + turn * (distance + 2.0 * (plant.geom_offset[a] + plant.geom_offset[b]))
-    return path <= plant.geom_inner_radius[a] + plant.geom_inner_radius[b]
+    path = moved + turn * (distance + 2.0 * (geoms.offset[a] + geoms.offset[b]))
+    return path <= geoms.inner_radius[a] + geoms.inner_radius[b]
 
 
 @compiled
 def _mean_motion(plant: Table, sweep: Table, state: Table) -> tuple[float, float, float]:
     """Mean displacement of geoms: what falls side by side does not move relative to it."""
     x = y = z = 0.0
-    colliding = plant.colliding_geom
+    colliding = plant.geoms.colliding
     for k in range(colliding.size):
         g = colliding[k]
         x += state.mj_geom_xpos[g, 0] - sweep.position[g, 0]
@@ -124,7 +126,7 @@ def _mean_motion(plant: Table, sweep: Table, state: Table) -> tuple[float, float
 @compiled
 def _choose_axis(plant: Table, sweep: Table) -> None:
     """Let the axis be one along which geoms are spread, and no other one without need."""
-    colliding = plant.colliding_geom
+    colliding = plant.geoms.colliding
     widest = sweep.axis
     width = 0.0
     for turn in range(3):
@@ -153,7 +155,8 @@ def order_geoms(plant: Table, sweep: Table, state: Table) -> None:
 
         (1 − turn) |y_0| ≤ |d_a| + |d_b| + s_a + s_b.
     """
-    colliding = plant.colliding_geom
+    geoms = plant.geoms
+    colliding = geoms.colliding
     position = sweep.position
     xpos = state.mj_geom_xpos
     _choose_axis(plant, sweep)
@@ -173,9 +176,9 @@ def order_geoms(plant: Table, sweep: Table, state: Table) -> None:
             v = xpos[g, 1] - position[g, 1] - y
             w = xpos[g, 2] - position[g, 2] - z
             moved = np.sqrt(u * u + v * v + w * w)
-            reach = growth * (moved + plant.geom_extent[g])
-            travel = moved + sweep.turn[g] * plant.geom_reach[g]
-            sweep.moves[g] = 1 if travel > plant.geom_inner_radius[g] else 0
+            reach = growth * (moved + geoms.extent[g])
+            travel = moved + sweep.turn[g] * geoms.reach[g]
+            sweep.moves[g] = 1 if travel > geoms.inner_radius[g] else 0
         sweep.low[g] = position[g, sweep.axis] - reach
         sweep.high[g] = position[g, sweep.axis] + reach
     order = sweep.order

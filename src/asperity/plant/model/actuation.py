@@ -25,14 +25,15 @@ __all__ = ["actuator_forces", "add_servo_rows", "set_servo"]
 @compiled
 def actuator_forces(plant: Table, state: Table, out: np.ndarray) -> None:
     """Add the explicit actuators' generalized forces."""
-    if plant.all_explicit:
+    actuators = plant.actuators
+    if actuators.all_explicit:
         total = state.mj_qfrc_actuator
         for i in range(out.size):
             out[i] += total[i]
         return
     total = state.work.dof_row
-    for o in range(plant.output_explicit.size):
-        if plant.output_explicit[o]:
+    for o in range(actuators.output_explicit.size):
+        if actuators.output_explicit[o]:
             for e in range(
                 state.mj_moment_rowadr[o], state.mj_moment_rowadr[o] + state.mj_moment_rownnz[o]
             ):
@@ -42,24 +43,31 @@ def actuator_forces(plant: Table, state: Table, out: np.ndarray) -> None:
     for i in range(out.size):
         value = total[i]
         total[i] = 0.0
-        if plant.dof_actuator_gravcomp[i]:
+        if actuators.dof_actuator_gravcomp[i]:
             value += state.mj_qfrc_gravcomp[i]
-        out[i] += min(max(value, plant.dof_actuator_range[i, 0]), plant.dof_actuator_range[i, 1])
+        out[i] += min(
+            max(value, actuators.dof_actuator_range[i, 0]),
+            actuators.dof_actuator_range[i, 1],
+        )
 
 
 @compiled
 def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> None:
     """Fill force and gains of servo k's row, with its control shifted by some amount."""
+    actuators = plant.actuators
     rows = state.rows
-    gain = plant.servo_gain
-    bias = plant.servo_bias
-    o = plant.servo_output[k]
-    if plant.servo_activation[k] >= 0:
-        u = state.act[plant.servo_activation[k]]
+    gain = actuators.servo_gain
+    bias = actuators.servo_bias
+    o = actuators.servo_output[k]
+    if actuators.servo_activation[k] >= 0:
+        u = state.act[actuators.servo_activation[k]]
     else:
         u = min(
-            max(state.mj_ctrl[plant.servo_ctrl[k]] + shift, plant.servo_ctrl_range[k, 0]),
-            plant.servo_ctrl_range[k, 1],
+            max(
+                state.mj_ctrl[actuators.servo_ctrl[k]] + shift,
+                actuators.servo_ctrl_range[k, 0],
+            ),
+            actuators.servo_ctrl_range[k, 1],
         )
     extent = state.mj_actuator_length[o]
     v = state.mj_actuator_velocity[o]
@@ -76,9 +84,10 @@ def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> Non
 @compiled
 def add_servo_rows(plant: Table, state: Table) -> int:
     """Append a feedback row for every linear servo."""
+    actuators = plant.actuators
     rows = state.rows
-    for k in range(plant.servo_output.size):
-        o = plant.servo_output[k]
+    for k in range(actuators.servo_output.size):
+        o = actuators.servo_output[k]
         for e in range(
             state.mj_moment_rowadr[o], state.mj_moment_rowadr[o] + state.mj_moment_rownnz[o]
         ):
@@ -89,7 +98,7 @@ def add_servo_rows(plant: Table, state: Table) -> int:
         if (
             alone
             and state.work.dof_row[first] != 0.0
-            and not plant.tree_spatial[plant.dof_tree[first]]
+            and not plant.trees.spatial[plant.dofs.tree[first]]
         ):
             row = add_joint_row(plant, state, ACTUATOR, -1 - o, first, 1)
         else:
@@ -101,6 +110,6 @@ def add_servo_rows(plant: Table, state: Table) -> int:
         if row < 0:
             continue
         set_servo(plant, state, k, row, 0.0)
-        rows.lower[row] = plant.servo_range[k, 0]
-        rows.upper[row] = plant.servo_range[k, 1]
+        rows.lower[row] = actuators.servo_range[k, 0]
+        rows.upper[row] = actuators.servo_range[k, 1]
     return EVALUATED

@@ -25,25 +25,25 @@ def integers(array: np.ndarray) -> np.ndarray:
 
 def set_joints(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of springs, dampers, limits and dry friction of joints."""
-    table.dof_damping = np.array(model.dof_damping, dtype=np.float64)
+    table.dofs.damping = np.array(model.dof_damping, dtype=np.float64)
     if is_disabled(model, _FLAG.mjDSBL_DAMPER):
-        table.dof_damping[:] = 0.0
+        table.dofs.damping[:] = 0.0
     stiffness = np.zeros(model.nv)
     springs = 0 if is_disabled(model, _FLAG.mjDSBL_SPRING) else model.njnt
     for joint in range(springs):
         dof = model.jnt_dofadr[joint]
         count = JOINT_DOFS.get(int(model.jnt_type[joint]), 1)
         stiffness[dof : dof + count] = model.jnt_stiffness[joint]
-    table.dof_stiffness = stiffness
-    table.dof_inverse_weight = np.array(model.dof_invweight0, dtype=np.float64)
-    table.joint_type = integers(model.jnt_type)
-    table.joint_dof = integers(model.jnt_dofadr)
+    table.dofs.stiffness = stiffness
+    table.dofs.inverse_weight = np.array(model.dof_invweight0, dtype=np.float64)
+    table.joints.type = integers(model.jnt_type)
+    table.joints.dof = integers(model.jnt_dofadr)
     _set_limits(table, model)
     friction = np.flatnonzero(model.dof_frictionloss > 0)
     if is_disabled(model, _FLAG.mjDSBL_FRICTIONLOSS | _FLAG.mjDSBL_CONSTRAINT):
         friction = friction[:0]
-    table.friction_dof = integers(friction)
-    table.friction_force = np.array(model.dof_frictionloss[friction], dtype=np.float64)
+    table.joints.friction_dof = integers(friction)
+    table.joints.friction_force = np.array(model.dof_frictionloss[friction], dtype=np.float64)
 
 
 def is_disabled(model: mujoco.MjModel, flags: int) -> bool:
@@ -57,12 +57,14 @@ def _set_limits(table: Table, model: mujoco.MjModel) -> None:
         limited[:] = False
     joint = np.flatnonzero(limited & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
     joint = joint[np.any(np.abs(model.jnt_range[joint]) <= _FARTHEST_LIMIT, axis=1)]
-    table.limit_dof = integers(model.jnt_dofadr[joint])
-    table.limit_qpos = integers(model.jnt_qposadr[joint])
-    table.limit_range = model.jnt_range[joint] + np.outer(model.jnt_margin[joint], [1.0, -1.0])
-    table.limit_source = integers(-1 - joint)
+    table.joints.limit_dof = integers(model.jnt_dofadr[joint])
+    table.joints.limit_qpos = integers(model.jnt_qposadr[joint])
+    table.joints.limit_range = model.jnt_range[joint] + np.outer(
+        model.jnt_margin[joint], [1.0, -1.0]
+    )
+    table.joints.limit_source = integers(-1 - joint)
     ball = np.flatnonzero(limited & (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)))
-    table.ball_dof = integers(model.jnt_dofadr[ball])
-    table.ball_qpos = integers(model.jnt_qposadr[ball])
-    table.ball_range = np.max(model.jnt_range[ball], axis=1) - model.jnt_margin[ball]
-    table.ball_source = integers(-1 - ball)
+    table.joints.ball_dof = integers(model.jnt_dofadr[ball])
+    table.joints.ball_qpos = integers(model.jnt_qposadr[ball])
+    table.joints.ball_range = np.max(model.jnt_range[ball], axis=1) - model.jnt_margin[ball]
+    table.joints.ball_source = integers(-1 - ball)

@@ -24,55 +24,55 @@ def set_trees(table: Table, model: mujoco.MjModel) -> None:
     together = _coupled_trees(model)
     _, first = np.unique(together, return_index=True)
     table.nbody, table.ntree = model.nbody, len(first)
-    table.tree_start = integers(model.tree_dofadr[first])
+    table.trees.start = integers(model.tree_dofadr[first])
     size = np.bincount(together, weights=model.tree_dofnum).astype(np.int64)
-    table.tree_size = size
-    table.tree_spatial = _spatial_trees(model, together)
-    table.tree_balances = _balanced_trees(model, together) * (1 - table.tree_spatial)
-    table.tree_floats = _floating_trees(model, together) * table.tree_balances
-    table.has_articulated_trees = int(not np.all(table.tree_spatial))
-    table.only_free_bodies = int(_only_free_bodies(model, table.tree_spatial))
+    table.trees.size = size
+    table.trees.spatial = _spatial_trees(model, together)
+    table.trees.balances = _balanced_trees(model, together) * (1 - table.trees.spatial)
+    table.trees.floats = _floating_trees(model, together) * table.trees.balances
+    table.has_articulated_trees = int(not np.all(table.trees.spatial))
+    table.only_free_bodies = int(_only_free_bodies(model, table.trees.spatial))
     gravity_off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
     table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
     # Of free bodies, which are trees by themselves.
-    table.tree_body = integers(model.tree_bodyadr[first])
-    table.tree_bodies = integers(model.tree_bodynum[first])
-    table.block_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
+    table.trees.body = integers(model.tree_bodyadr[first])
+    table.trees.bodies = integers(model.tree_bodynum[first])
+    table.trees.block_start = np.concatenate([[0], np.cumsum(size**2)]).astype(np.int64)
     # The last is that of bodies without degrees of freedom, whose number is −1.
     numbers = np.append(together, -1)
-    table.body_tree = integers(numbers[model.body_treeid])
-    table.body_root = integers(model.body_rootid)
+    table.bodies.tree = integers(numbers[model.body_treeid])
+    table.bodies.root = integers(model.body_rootid)
     roots = np.append(model.body_rootid[model.tree_bodyadr[first]], 0)
-    reference = np.where(table.body_tree < 0, table.body_root, roots[table.body_tree])
-    table.body_reference = integers(reference)
+    reference = np.where(table.bodies.tree < 0, table.bodies.root, roots[table.bodies.tree])
+    table.bodies.reference = integers(reference)
     bodies = integers(model.dof_bodyid)
-    shifted = reference[bodies] != table.body_root[bodies]
-    table.shifted_dof = np.flatnonzero(shifted)
-    table.shifted_body = bodies[shifted]
+    shifted = reference[bodies] != table.bodies.root[bodies]
+    table.bodies.shifted_dof = np.flatnonzero(shifted)
+    table.bodies.shifted_body = bodies[shifted]
     last = np.full(model.nbody, -1, np.int64)
     for body in range(1, model.nbody):
         count = model.body_dofnum[body]
         parent = model.body_parentid[body]
         last[body] = model.body_dofadr[body] + count - 1 if count > 0 else last[parent]
-    table.body_last_dof = last
-    table.body_parent = integers(model.body_parentid)
-    table.body_dof = integers(model.body_dofadr)
-    table.body_dofs = integers(model.body_dofnum)
-    table.dof_parent = integers(model.dof_parentid)
-    table.dof_body = bodies
-    table.bodies = np.arange(model.nbody, dtype=np.int32)
-    table.dof_tree = integers(numbers[model.dof_treeid])
-    table.mass_rownnz = integers(model.M_rownnz)
-    table.mass_rowadr = integers(model.M_rowadr)
-    table.mass_colind = integers(model.M_colind)
+    table.bodies.last_dof = last
+    table.bodies.parent = integers(model.body_parentid)
+    table.bodies.dof = integers(model.body_dofadr)
+    table.bodies.dofs = integers(model.body_dofnum)
+    table.dofs.parent = integers(model.dof_parentid)
+    table.dofs.body = bodies
+    table.bodies.number = np.arange(model.nbody, dtype=np.int32)
+    table.dofs.tree = integers(numbers[model.dof_treeid])
+    table.dofs.mass_rownnz = integers(model.M_rownnz)
+    table.dofs.mass_rowadr = integers(model.M_rowadr)
+    table.dofs.mass_colind = integers(model.M_colind)
 
 
 def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
     """Whether other trees are free bodies, or taken together, than when the tables were filled."""
     together = _coupled_trees(model)
     return not (
-        np.array_equal(together[model.dof_treeid], table.dof_tree)
-        and np.array_equal(_spatial_trees(model, together), table.tree_spatial)
+        np.array_equal(together[model.dof_treeid], table.dofs.tree)
+        and np.array_equal(_spatial_trees(model, together), table.trees.spatial)
     )
 
 

@@ -40,19 +40,21 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
         limits[k] = force_limits(model, i)
         if model.actuator_actnum[i] > 0:
             activation[k] = model.actuator_actadr[i]
-    table.servo_output = integers(model.actuator_outadr[servos])
-    table.servo_ctrl = integers(model.actuator_ctrladr[servos])
-    table.servo_ctrl_range = ctrl_range
-    table.servo_activation = activation
-    table.servo_gain = np.ascontiguousarray(model.actuator_gainprm[servos, :3])
+    table.actuators.servo_output = integers(model.actuator_outadr[servos])
+    table.actuators.servo_ctrl = integers(model.actuator_ctrladr[servos])
+    table.actuators.servo_ctrl_range = ctrl_range
+    table.actuators.servo_activation = activation
+    table.actuators.servo_gain = np.ascontiguousarray(model.actuator_gainprm[servos, :3])
     for k, i in enumerate(servos):
         if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_FIXED:
-            table.servo_gain[k, 1:] = 0.0
-    table.servo_bias = np.ascontiguousarray(model.actuator_biasprm[servos, :3])
-    table.servo_bias[model.actuator_biastype[servos] == int(mujoco.mjtBias.mjBIAS_NONE)] = 0.0
-    table.servo_range = limits
-    table.output_explicit = explicit
-    table.all_explicit = int(np.all(explicit))
+            table.actuators.servo_gain[k, 1:] = 0.0
+    table.actuators.servo_bias = np.ascontiguousarray(model.actuator_biasprm[servos, :3])
+    table.actuators.servo_bias[
+        model.actuator_biastype[servos] == int(mujoco.mjtBias.mjBIAS_NONE)
+    ] = 0.0
+    table.actuators.servo_range = limits
+    table.actuators.output_explicit = explicit
+    table.actuators.all_explicit = int(np.all(explicit))
     dof_range = np.full((model.nv, 2), [-_NO_LIMIT, _NO_LIMIT])
     gravcomp = np.zeros(model.nv, np.int64)
     for joint in range(model.njnt):
@@ -61,8 +63,8 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
         gravcomp[dof : dof + count] = model.jnt_actgravcomp[joint]
         if model.jnt_actfrclimited[joint] and count == 1:
             dof_range[dof] = model.jnt_actfrcrange[joint]
-    table.dof_actuator_range = dof_range
-    table.dof_actuator_gravcomp = gravcomp
+    table.actuators.dof_actuator_range = dof_range
+    table.actuators.dof_actuator_gravcomp = gravcomp
 
 
 def force_limits(model: mujoco.MjModel, i: int) -> tuple[float, float]:
@@ -93,9 +95,9 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
             constant[address] = max(model.actuator_dynprm[i, 0], 1e-10)
         if model.actuator_actlimited[i]:
             limits[address] = model.actuator_actrange[i]
-    table.act_kind = kind
-    table.act_time_constant = constant
-    table.act_range = limits
+    table.actuators.act_kind = kind
+    table.actuators.act_time_constant = constant
+    table.actuators.act_range = limits
 
 
 def _clamp_disabled(model: mujoco.MjModel) -> bool:

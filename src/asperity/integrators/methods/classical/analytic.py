@@ -51,18 +51,19 @@ def _share(law: int, static: float, dynamic: float, slip: float, tolerance: floa
 @compiled
 def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
     """Per contact, ∂f/∂v_c in ``h11 … h2n`` and ∂f/∂φ in ``by_distance1 … by_distance_n``."""
+    iterate = problem.iterate
     for i in range(ncontact):
         c = problem.graph.contact[i]
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
-        normal = normal_force(k, d, contacts.signed_distance[c], problem.vn[i])
+        normal = normal_force(k, d, contacts.signed_distance[c], iterate.vn[i])
         by_velocity = 0.0
         by_distance = 0.0
-        if contacts.signed_distance[c] < 0.0 and d * problem.vn[i] < 1.0:
+        if contacts.signed_distance[c] < 0.0 and d * iterate.vn[i] < 1.0:
             by_velocity = k * contacts.signed_distance[c] * d
-            by_distance = -k * (1.0 - d * problem.vn[i])
-        x = problem.v1[i]
-        y = problem.v2[i]
+            by_distance = -k * (1.0 - d * iterate.vn[i])
+        x = iterate.v1[i]
+        y = iterate.v2[i]
         slip = np.sqrt(x * x + y * y)
         tolerance = contacts.stiction_tolerance[c]
         static = contacts.static_friction[c]
@@ -74,26 +75,27 @@ def _contact_slopes(problem: Table, contacts: Table, ncontact: int, law: int) ->
             ahead = _share(law, static, dynamic, slip + size, tolerance)
             behind = _share(law, static, dynamic, slip - size, tolerance)
             bend = normal * (ahead - behind) / (2.0 * size * slip)
-        problem.h11[i] = -share * normal - bend * x * x
-        problem.h12[i] = -bend * x * y
-        problem.h22[i] = -share * normal - bend * y * y
-        problem.hnn[i] = by_velocity
-        problem.h1n[i] = -share * x * by_velocity
-        problem.h2n[i] = -share * y * by_velocity
+        iterate.h11[i] = -share * normal - bend * x * x
+        iterate.h12[i] = -bend * x * y
+        iterate.h22[i] = -share * normal - bend * y * y
+        iterate.hnn[i] = by_velocity
+        iterate.h1n[i] = -share * x * by_velocity
+        iterate.h2n[i] = -share * y * by_velocity
         problem.law.by_distance1[i] = -share * x * by_distance
         problem.law.by_distance2[i] = -share * y * by_distance
         problem.law.by_distance_n[i] = by_distance
 
 
 @compiled
-def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
+def _row_slopes(
+    graph: Table, law: Table, iterate: Table, rows: Table, nrow: int, stiff_step: float
+) -> None:
     """∂f/∂u in ``row_gain`` and ∂f/∂c in ``row_target`` of every row."""
-    law = problem.law
-    u = problem.row_u
+    u = iterate.row_u
     kind = rows.kind
     force = rows.force
     for i in range(nrow):
-        r = problem.graph.row[i]
+        r = graph.row[i]
         low = rows.lower[r]
         high = rows.upper[r]
         if kind[r] == FRICTION:
@@ -143,31 +145,30 @@ def _row_slopes(problem: Table, rows: Table, nrow: int, stiff_step: float) -> No
 
 
 @compiled
-def _changes(problem: Table, ncontact: int, nrow: int, by_position: bool) -> None:
+def _changes(law: Table, iterate: Table, ncontact: int, nrow: int, by_position: bool) -> None:
     """Changes of the forces for the changes ``dv1 … row_du``, in the places of the forces."""
-    law = problem.law
-    dvn = problem.dvn
+    dvn = iterate.dvn
     if by_position:
         for i in range(ncontact):
-            problem.g1[i] = law.by_distance1[i] * dvn[i]
-            problem.g2[i] = law.by_distance2[i] * dvn[i]
-            problem.gn[i] = law.by_distance_n[i] * dvn[i]
+            iterate.g1[i] = law.by_distance1[i] * dvn[i]
+            iterate.g2[i] = law.by_distance2[i] * dvn[i]
+            iterate.gn[i] = law.by_distance_n[i] * dvn[i]
     else:
         for i in range(ncontact):
-            problem.g1[i] = (
-                problem.h11[i] * problem.dv1[i]
-                + problem.h12[i] * problem.dv2[i]
-                + problem.h1n[i] * dvn[i]
+            iterate.g1[i] = (
+                iterate.h11[i] * iterate.dv1[i]
+                + iterate.h12[i] * iterate.dv2[i]
+                + iterate.h1n[i] * dvn[i]
             )
-            problem.g2[i] = (
-                problem.h12[i] * problem.dv1[i]
-                + problem.h22[i] * problem.dv2[i]
-                + problem.h2n[i] * dvn[i]
+            iterate.g2[i] = (
+                iterate.h12[i] * iterate.dv1[i]
+                + iterate.h22[i] * iterate.dv2[i]
+                + iterate.h2n[i] * dvn[i]
             )
-            problem.gn[i] = problem.hnn[i] * dvn[i]
+            iterate.gn[i] = iterate.hnn[i] * dvn[i]
     slope = law.row_target if by_position else law.row_gain
     for i in range(nrow):
-        problem.row_impulse[i] = slope[i] * problem.row_du[i]
+        iterate.row_impulse[i] = slope[i] * iterate.row_du[i]
 
 
 @compiled
@@ -198,9 +199,9 @@ def _add_systems(
                 continue
             for k in range(system.output_now.size):
                 if (
-                    plant.effort_range[first + k, 0]
+                    plant.actuators.effort_range[first + k, 0]
                     < system.output_now[k]
-                    < plant.effort_range[first + k, 1]
+                    < plant.actuators.effort_range[first + k, 1]
                 ):
                     change = slope[k, b] * along
                     for i in range(unit.size):
@@ -215,7 +216,7 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
     """Fill J_q and J_v at ``state``, where the dynamics have been evaluated last."""
     plant = world.plant
     problem = world.problem
-    graph = problem.graph
+    iterate, graph = problem.iterate, problem.graph
     classical = CLASSICAL.at(world.memory)
     contacts = state.contacts
     rows = state.rows
@@ -228,52 +229,52 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
             if code != OK:
                 return code
     _contact_slopes(problem, contacts, ncontact, classical.friction_law)
-    _row_slopes(problem, rows, nrow, classical.stiff_step)
+    _row_slopes(graph, problem.law, iterate, rows, nrow, classical.stiff_step)
     matrices = (classical.velocity_jacobian, classical.position_jacobian)
     unit = world.scratch
     column = classical.acceleration_of[1]
     n = unit.size
-    direction = problem.direction
-    total = problem.gradient
+    direction = iterate.direction
+    total = iterate.gradient
     for i in range(n):
         unit[i] = 0.0
     for j in range(n):
         unit[j] = 1.0
         velocity_to_solver(plant, state.cdof, unit, direction)
-        link_velocities(problem, contacts, direction)
+        link_velocities(graph, iterate, contacts, direction)
         contact_velocities(
             graph,
             contacts,
             0,
             ncontact,
             direction,
-            problem.dv1,
-            problem.dv2,
-            problem.dvn,
-            problem.turn_change,
+            iterate.dv1,
+            iterate.dv2,
+            iterate.dvn,
+            iterate.turn_change,
         )
-        row_velocities(graph, rows, 0, nrow, direction, problem.row_du)
+        row_velocities(graph, rows, 0, nrow, direction, iterate.row_du)
         for part in range(2):
-            _changes(problem, ncontact, nrow, part == 1)
-            slope = plant.dof_stiffness if part == 1 else plant.dof_damping
+            _changes(problem.law, iterate, ncontact, nrow, part == 1)
+            slope = plant.dofs.stiffness if part == 1 else plant.dofs.damping
             if world.systems.size > 0:
                 for i in range(n):
                     total[i] = -slope[i] * direction[i]
                 _add_systems(
-                    world, state, unit, part == 1, classical.update, problem.product, total
+                    world, state, unit, part == 1, classical.update, iterate.product, total
                 )
             else:
                 for i in range(n):
                     total[i] = -slope[i] * direction[i]
-            add_impulses(problem, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
+            add_impulses(graph, iterate, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
             # The factors of M are those of the last evaluation.
             for tree in range(graph.ntree):
                 start = graph.tree_start[tree]
                 cholesky_solve(
-                    problem.factor,
+                    problem.hessian.factor,
                     graph.block_start[tree],
                     graph.tree_size[tree],
-                    problem.factor_inverse_diagonal,
+                    problem.hessian.factor_inverse_diagonal,
                     total,
                     start,
                 )

@@ -33,35 +33,35 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _contact_forces(problem: Table, contacts: Table, ncontact: int, law: int) -> None:
+def _contact_forces(graph: Table, iterate: Table, contacts: Table, ncontact: int, law: int) -> None:
     """Fill ``g1, g2, gn`` with the forces [N] at the contact velocities ``v1, v2, vn``."""
     for i in range(ncontact):
-        c = problem.graph.contact[i]
+        c = graph.contact[i]
         normal = normal_force(
             contacts.stiffness[c],
             contacts.dissipation[c],
             contacts.signed_distance[c],
-            problem.vn[i],
+            iterate.vn[i],
         )
-        slip = np.sqrt(problem.v1[i] * problem.v1[i] + problem.v2[i] * problem.v2[i])
+        slip = np.sqrt(iterate.v1[i] * iterate.v1[i] + iterate.v2[i] * iterate.v2[i])
         tolerance = contacts.stiction_tolerance[c]
         coefficient = friction_coefficient(
             contacts.static_friction[c], contacts.dynamic_friction[c], slip, tolerance
         )
         share = coefficient * normal * friction_per_speed(law, slip, tolerance)
-        problem.g1[i] = -share * problem.v1[i]
-        problem.g2[i] = -share * problem.v2[i]
-        problem.gn[i] = normal
+        iterate.g1[i] = -share * iterate.v1[i]
+        iterate.g2[i] = -share * iterate.v2[i]
+        iterate.gn[i] = normal
 
 
 @compiled
-def _row_forces(problem: Table, rows: Table, nrow: int, stiff_step: float) -> None:
+def _row_forces(graph: Table, iterate: Table, rows: Table, nrow: int, stiff_step: float) -> None:
     """Fill ``row_impulse`` with the forces [N or Nm] at the row velocities ``row_u``."""
     for i in range(nrow):
-        r = problem.graph.row[i]
-        problem.row_impulse[i] = row_force(
+        r = graph.row[i]
+        iterate.row_impulse[i] = row_force(
             rows.kind[r],
-            problem.row_u[i],
+            iterate.row_u[i],
             rows.position[r],
             rows.force[r],
             rows.lower[r],
@@ -72,19 +72,18 @@ def _row_forces(problem: Table, rows: Table, nrow: int, stiff_step: float) -> No
 
 
 @compiled
-def _solve_mass(problem: Table, mass: np.ndarray, x: np.ndarray) -> bool:
+def _solve_mass(graph: Table, hessian: Table, mass: np.ndarray, x: np.ndarray) -> bool:
     """``x = M⁻¹ x`` in solver velocities, tree by tree; False if M is not positive definite."""
-    graph = problem.graph
     for tree in range(graph.ntree):
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
         block = graph.block_start[tree]
-        problem.factor_island[tree] = 0
+        hessian.factor_island[tree] = 0
         for k in range(block, block + n * n):
-            problem.factor[k] = mass[k]
-        if not cholesky(problem.factor, block, n, problem.factor_inverse_diagonal, start):
+            hessian.factor[k] = mass[k]
+        if not cholesky(hessian.factor, block, n, hessian.factor_inverse_diagonal, start):
             return False
-        cholesky_solve(problem.factor, block, n, problem.factor_inverse_diagonal, x, start)
+        cholesky_solve(hessian.factor, block, n, hessian.factor_inverse_diagonal, x, start)
     return True
 
 
@@ -108,17 +107,18 @@ def dynamics(world: Table, state: Table, classical: Table) -> int:
             return code
     plant = world.plant
     problem = world.problem
+    graph, iterate = problem.graph, problem.iterate
     contacts = state.contacts
     rows = state.rows
-    ncontact, nrow = velocities_at(problem, state, state.velocity)
-    _contact_forces(problem, contacts, ncontact, classical.friction_law)
-    _row_forces(problem, rows, nrow, classical.stiff_step)
+    ncontact, nrow = velocities_at(graph, iterate, state, state.velocity)
+    _contact_forces(graph, iterate, contacts, ncontact, classical.friction_law)
+    _row_forces(graph, iterate, rows, nrow, classical.stiff_step)
     # A free body without damping has none in its solver velocities either.
-    total = problem.gradient
+    total = iterate.gradient
     for i in range(state.force.size):
-        total[i] = state.force[i] - plant.dof_damping[i] * state.velocity[i]
-    add_impulses(problem, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
-    if not _solve_mass(problem, state.mass, total):
+        total[i] = state.force[i] - plant.dofs.damping[i] * state.velocity[i]
+    add_impulses(graph, iterate, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
+    if not _solve_mass(graph, problem.hessian, state.mass, total):
         return NON_FINITE
     velocity_from_solver(plant, state.cdof, total, classical.acceleration)
     size = 0.0
@@ -139,12 +139,13 @@ def dynamics_solution(world: Table, state: Table, _target: Table, step: float) -
     if code != OK:
         return code
     problem = world.problem
+    iterate = problem.iterate
     for i in range(problem.graph.nv):
-        problem.velocity[i] = state.velocity[i] + step * problem.gradient[i]
+        iterate.velocity[i] = state.velocity[i] + step * iterate.gradient[i]
     for i in range(state.contacts.count):
-        problem.g1[i] *= step
-        problem.g2[i] *= step
-        problem.gn[i] *= step
+        iterate.g1[i] *= step
+        iterate.g2[i] *= step
+        iterate.gn[i] *= step
     for i in range(state.rows.count):
-        problem.row_impulse[i] *= step
+        iterate.row_impulse[i] *= step
     return OK

@@ -90,6 +90,6 @@ def factorize_stage(world: Table, c: float) -> int:
     classical.factor_step = 0.0
     if not factorize_square(classical.factor.ctypes.data, 8 * n, n, classical.pivot, 0):
         return NOT_CONVERGED
-    world.problem.factorizations += 1
+    world.problem.counts.factorizations += 1
     classical.factor_step = c
     return OK

@@ -205,7 +205,7 @@ def _rosenbrock_stage(
     c = tableau.gamma * step
     if stage == 0:
         code = _linearise(world, source, c)
-        world.problem.iterations += 1
+        world.problem.counts.iterations += 1
     else:
         code = evaluate_at(world, source, tableau.times[stage] * step)
     if code != OK:

@@ -20,12 +20,12 @@ _RELATIVE = 1e-2
 
 
 @compiled
-def _slip(problem: Table, contacts: Table, i: int) -> tuple[float, float, float]:
+def _slip(graph: Table, iterate: Table, contacts: Table, i: int) -> tuple[float, float, float]:
     """Tangential velocity of the problem's contact i in world axes."""
-    c = problem.graph.contact[i]
+    c = graph.contact[i]
     frame = contacts.frame
-    x = problem.v1[i]
-    y = problem.v2[i]
+    x = iterate.v1[i]
+    y = iterate.v2[i]
     return (
         frame[c, 0] * x + frame[c, 3] * y,
         frame[c, 1] * x + frame[c, 4] * y,
@@ -34,14 +34,14 @@ def _slip(problem: Table, contacts: Table, i: int) -> tuple[float, float, float]
 
 
 @compiled
-def keep_slips(classical: Table, problem: Table, contacts: Table) -> None:
+def keep_slips(classical: Table, graph: Table, iterate: Table, contacts: Table) -> None:
     """Keep the contacts of the state that was evaluated last as those of the iterate."""
     count = contacts.count
     for i in range(count):
-        c = problem.graph.contact[i]
+        c = graph.contact[i]
         classical.known_geom[c, 0] = contacts.geom[c, 0]
         classical.known_geom[c, 1] = contacts.geom[c, 1]
-        x, y, z = _slip(problem, contacts, i)
+        x, y, z = _slip(graph, iterate, contacts, i)
         classical.known_slip[c, 0] = x
         classical.known_slip[c, 1] = y
         classical.known_slip[c, 2] = z
@@ -65,16 +65,16 @@ def _partner(classical: Table, contacts: Table, c: int) -> int:
 
 
 @compiled
-def share_of_update(classical: Table, problem: Table, contacts: Table) -> float:
+def share_of_update(classical: Table, graph: Table, iterate: Table, contacts: Table) -> float:
     """Share of the update that led from the kept contacts to those of the last evaluation."""
     known = classical.known_slip
     alpha = 1.0
     for i in range(contacts.count):
-        c = problem.graph.contact[i]
+        c = graph.contact[i]
         k = _partner(classical, contacts, c)
         if k < 0 or contacts.static_friction[c] == 0.0:
             continue
-        x, y, z = _slip(problem, contacts, i)
+        x, y, z = _slip(graph, iterate, contacts, i)
         dx = x - known[k, 0]
         dy = y - known[k, 1]
         dz = z - known[k, 2]

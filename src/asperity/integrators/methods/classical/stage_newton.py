@@ -82,7 +82,7 @@ def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> 
     code = evaluate_at(world, source, time)
     while code == OK and iteration < _MAX_ITERATIONS:
         if aware:
-            keep_slips(classical, problem, contacts)
+            keep_slips(classical, problem.graph, problem.iterate, contacts)
         if full:
             code = _new_jacobian(world, source, time)
             if code == OK:
@@ -93,7 +93,7 @@ def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> 
         solve_square(
             classical.factor.ctypes.data, 8 * n, n, classical.pivot, 0, update.ctypes.data, 8, 1
         )
-        problem.iterations += 1
+        problem.counts.iterations += 1
         # In seconds and metres the state changes most where its velocity does, but in long steps.
         size = 0.0
         round_off = True
@@ -119,7 +119,7 @@ def _iterate(world: Table, source: Table, c: float, time: float, full: bool) -> 
         iteration += 1
         code = evaluate_at(world, source, time)
         if aware and code == OK and cuts < _MAX_CUTS:
-            alpha = share_of_update(classical, problem, contacts)
+            alpha = share_of_update(classical, problem.graph, problem.iterate, contacts)
             if alpha < 1.0:
                 cuts += 1
                 classical.limited += 1
@@ -143,7 +143,7 @@ def solve_stage(world: Table, source: Table, c: float, time: float) -> int:
     velocity are those of the stage, and ``work`` is at or next to it.
     """
     classical = CLASSICAL.at(world.memory)
-    world.problem.solves += 1
+    world.problem.counts.solves += 1
     if classical.full_newton == 1:
         return _iterate(world, source, c, time, True)
     fresh = False

@@ -52,12 +52,13 @@ def displacement_rate(
     plant: Table, displacement: np.ndarray, qvel: np.ndarray, rate: np.ndarray
 ) -> None:
     """Rate of a displacement at which the generalized velocities are ``qvel``."""
+    joints = plant.joints
     for i in range(qvel.size):
         rate[i] = qvel[i]
-    for joint in range(plant.joint_type.size):
-        if plant.joint_type[joint] not in (_FREE, _BALL):
+    for joint in range(joints.type.size):
+        if joints.type[joint] not in (_FREE, _BALL):
             continue
-        dof = plant.joint_dof[joint] + (3 if plant.joint_type[joint] == _FREE else 0)
+        dof = joints.dof[joint] + (3 if joints.type[joint] == _FREE else 0)
         _turn(rate, dof, displacement[dof], displacement[dof + 1], displacement[dof + 2])
 
 
@@ -76,7 +77,8 @@ def place(world: Table, source: Table, target: Table, time: float) -> None:
         target.qvel[i] = classical.velocity[i]
     for i in range(target.act.size):
         target.act[i] = min(
-            max(classical.activation[i], plant.act_range[i, 0]), plant.act_range[i, 1]
+            max(classical.activation[i], plant.actuators.act_range[i, 0]),
+            plant.actuators.act_range[i, 1],
         )
     for i in range(target.system_state.size):
         target.system_state[i] = classical.system_state[i]

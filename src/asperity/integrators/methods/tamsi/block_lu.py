@@ -48,23 +48,23 @@ def _subtract_product(
 
 
 @compiled
-def _eliminate_chain(problem: Table, tamsi: Table, tree: int, chain: int) -> bool:
+def _eliminate_chain(graph: Table, hessian: Table, tamsi: Table, tree: int, chain: int) -> bool:
     """Factorize a chain's square, and take the chain out of the rest of its tree's rows."""
-    graph = problem.graph
+    chains = graph.chains
     size = graph.tree_size[tree]
     stride = 8 * size
-    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
-    first = graph.chain_first[chain]
-    n = graph.chain_size[chain]
+    block = hessian.factor.ctypes.data + 8 * graph.block_start[tree]
+    first = chains.first[chain]
+    n = chains.size[chain]
     rows = block + first * stride
     corner = rows + 8 * first
     pivot = tamsi.pivot
     place = graph.tree_start[tree] + first
     if not factorize_square(corner, stride, n, pivot, place):
         return False
-    begin = graph.span_start[chain]
-    end = begin + graph.fill_spans[chain]
-    span = graph.fill_span
+    begin = chains.span_start[chain]
+    end = begin + chains.fill_spans[chain]
+    span = chains.fill_span
     for a in range(begin, end):
         at = rows + 8 * span[a, 0]
         solve_square(corner, stride, n, pivot, place, at, stride, span[a, 1])
@@ -76,12 +76,12 @@ def _eliminate_chain(problem: Table, tamsi: Table, tree: int, chain: int) -> boo
             _subtract_product(
                 below + 8 * first, stride, rows + at, stride, below + at, stride, sizes
             )
-    if not graph.tree_rows[tree] >> (chain - graph.chain_start[tree]) & 1:
+    if not chains.rows[tree] >> (chain - chains.start[tree]) & 1:
         return True
     entries = graph.column_start[tree]
     for entry in range(entries, entries + graph.column_size[tree]):
         m = graph.tree_size[graph.entry_tree[entry]]
-        upper = problem.coupling.ctypes.data + 8 * graph.entry_block[entry]
+        upper = hessian.coupling.ctypes.data + 8 * graph.entry_block[entry]
         lower = tamsi.lower.ctypes.data + 8 * graph.entry_block[entry]
         own = upper + 8 * first * m
         solve_square(corner, stride, n, pivot, place, own, 8 * m, m)
@@ -104,17 +104,16 @@ def _eliminate_chain(problem: Table, tamsi: Table, tree: int, chain: int) -> boo
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def factorize_jacobian(problem: Table, _unused: int) -> int:
     """Factorize the blocks of the island at hand in place; 0 if a chain's square is singular."""
-    graph = problem.graph
-    tamsi = TAMSI.at(problem.extension)
-    tree_size = graph.tree_size
-    entry_block = graph.entry_block
-    upper = problem.coupling.ctypes.data
+    hessian, graph = problem.hessian, problem.graph
+    tamsi = TAMSI.at(problem.law.extension)
+    tree_size, entry_block = graph.tree_size, graph.entry_block
+    upper = hessian.coupling.ctypes.data
     lower = tamsi.lower.ctypes.data
-    for index in range(problem.first_tree, problem.last_tree):
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         n = tree_size[tree]
-        for chain in range(graph.chain_start[tree + 1] - 1, graph.chain_start[tree] - 1, -1):
-            if not _eliminate_chain(problem, tamsi, tree, chain):
+        for chain in range(graph.chains.start[tree + 1] - 1, graph.chains.start[tree] - 1, -1):
+            if not _eliminate_chain(graph, hessian, tamsi, tree, chain):
                 return 0
         first = graph.column_start[tree]
         last = first + graph.column_size[tree]
@@ -124,7 +123,7 @@ def factorize_jacobian(problem: Table, _unused: int) -> int:
                 p = graph.entry_tree[right]
                 m = tree_size[p]
                 if o == p:
-                    target = problem.factor.ctypes.data + 8 * graph.block_start[o]
+                    target = hessian.factor.ctypes.data + 8 * graph.block_start[o]
                 else:
                     above = graph.position[o] < graph.position[p]
                     target = upper if above else lower
@@ -142,41 +141,41 @@ def factorize_jacobian(problem: Table, _unused: int) -> int:
 
 
 @compiled
-def _forward(problem: Table, tamsi: Table, tree: int, x: np.ndarray) -> None:
+def _forward(graph: Table, hessian: Table, tamsi: Table, tree: int, x: np.ndarray) -> None:
     """Solve with the squares of a tree's chains, from the last to the first."""
-    graph = problem.graph
+    chains = graph.chains
     stride = 8 * graph.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
+    block = hessian.factor.ctypes.data + 8 * graph.block_start[tree]
     dof = graph.tree_start[tree]
     data = x.ctypes.data + 8 * dof
-    for chain in range(graph.chain_start[tree + 1] - 1, graph.chain_start[tree] - 1, -1):
-        first = graph.chain_first[chain]
-        n = graph.chain_size[chain]
+    for chain in range(chains.start[tree + 1] - 1, chains.start[tree] - 1, -1):
+        first = chains.first[chain]
+        n = chains.size[chain]
         own = data + 8 * first
         corner = block + first * stride + 8 * first
         solve_square(corner, stride, n, tamsi.pivot, dof + first, own, 8, 1)
-        begin = graph.span_start[chain]
-        for a in range(begin, begin + graph.fill_spans[chain]):
-            at = graph.fill_span[a, 0]
-            for i in range(at, at + graph.fill_span[a, 1]):
+        begin = chains.span_start[chain]
+        for a in range(begin, begin + chains.fill_spans[chain]):
+            at = chains.fill_span[a, 0]
+            for i in range(at, at + chains.fill_span[a, 1]):
                 x[dof + i] -= dot_rows(block + i * stride + 8 * first, own, n)
 
 
 @compiled
-def _backward(problem: Table, tree: int, x: np.ndarray) -> None:
+def _backward(graph: Table, hessian: Table, tree: int, x: np.ndarray) -> None:
     """Subtract what a tree's chains have in the columns of their neighbours."""
-    graph = problem.graph
+    chains = graph.chains
     stride = 8 * graph.tree_size[tree]
-    block = problem.factor.ctypes.data + 8 * graph.block_start[tree]
+    block = hessian.factor.ctypes.data + 8 * graph.block_start[tree]
     dof = graph.tree_start[tree]
     data = x.ctypes.data + 8 * dof
-    for chain in range(graph.chain_start[tree], graph.chain_start[tree + 1]):
-        first = graph.chain_first[chain]
-        begin = graph.span_start[chain]
-        for a in range(begin, begin + graph.fill_spans[chain]):
-            at = 8 * graph.fill_span[a, 0]
-            width = graph.fill_span[a, 1]
-            for i in range(first, first + graph.chain_size[chain]):
+    for chain in range(chains.start[tree], chains.start[tree + 1]):
+        first = chains.first[chain]
+        begin = chains.span_start[chain]
+        for a in range(begin, begin + chains.fill_spans[chain]):
+            at = 8 * chains.fill_span[a, 0]
+            width = chains.fill_span[a, 1]
+            for i in range(first, first + chains.size[chain]):
                 x[dof + i] -= dot_rows(block + i * stride + at, data + at, width)
 
 
@@ -193,26 +192,26 @@ def _subtract_coupling(
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_jacobian(problem: Table, _unused: int) -> int:
     """Solve for the island's part of ``direction`` in place."""
-    graph = problem.graph
-    tamsi = TAMSI.at(problem.extension)
+    hessian, at_hand, graph = problem.hessian, problem.at_hand, problem.graph
+    tamsi = TAMSI.at(problem.law.extension)
     start = graph.tree_start
     size = graph.tree_size
     first = graph.column_start
-    x = problem.direction
+    x = problem.iterate.direction
     lower = tamsi.lower.ctypes.data
-    upper = problem.coupling.ctypes.data
-    for index in range(problem.first_tree, problem.last_tree):
+    upper = hessian.coupling.ctypes.data
+    for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
-        _forward(problem, tamsi, tree, x)
+        _forward(graph, hessian, tamsi, tree, x)
         for entry in range(first[tree], first[tree] + graph.column_size[tree]):
             other = graph.entry_tree[entry]
             block = lower + 8 * graph.entry_block[entry]
             _subtract_coupling(block, x, start[tree], size[tree], start[other], size[other])
-    for index in range(problem.last_tree - 1, problem.first_tree - 1, -1):
+    for index in range(at_hand.last_tree - 1, at_hand.first_tree - 1, -1):
         tree = graph.island_tree[index]
         for entry in range(first[tree], first[tree] + graph.column_size[tree]):
             other = graph.entry_tree[entry]
             block = upper + 8 * graph.entry_block[entry]
             _subtract_coupling(block, x, start[other], size[other], start[tree], size[tree])
-        _backward(problem, tree, x)
+        _backward(graph, hessian, tree, x)
     return 1

@@ -101,21 +101,22 @@ def _add_spatial(
 
 
 @compiled
-def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, which: int) -> None:
+def _add_block(
+    graph: Table, hessian: Table, tamsi: Table, contacts: Table, p: int, q: int, which: int
+) -> None:
     """Add a 6 × 6 patch between the links p (rows) and q (columns) to the block of their trees."""
-    graph = problem.graph
     tree_spatial = graph.tree_spatial
     link_start = contacts.link_start
     rows = contacts.link_tree[p]
     columns = contacts.link_tree[q]
     width = graph.tree_size[columns]
     if rows == columns:
-        target = problem.factor
+        target = hessian.factor
         at = graph.block_start[rows]
     else:
         at = block_of(graph, rows, columns)
         if graph.position[rows] < graph.position[columns]:
-            target = problem.coupling
+            target = hessian.coupling
         else:
             target = tamsi.lower
     if tree_spatial[rows] and tree_spatial[columns]:
@@ -159,15 +160,22 @@ def _add_block(problem: Table, tamsi: Table, contacts: Table, p: int, q: int, wh
 
 
 @compiled
-def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, last: int) -> None:
-    graph = problem.graph
+def _add_contacts(
+    graph: Table,
+    iterate: Table,
+    hessian: Table,
+    tamsi: Table,
+    contacts: Table,
+    first: int,
+    last: int,
+) -> None:
     derivative = (
-        problem.h11,
-        problem.h12,
-        problem.h22,
-        problem.h1n,
-        problem.h2n,
-        problem.hnn,
+        iterate.h11,
+        iterate.h12,
+        iterate.h22,
+        iterate.h1n,
+        iterate.h2n,
+        iterate.hnn,
     )
     link = contacts.link
     arm_a = contacts.arm_a
@@ -186,7 +194,7 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
             c = graph.contact[i]
             if link[c, 0] != a or link[c, 1] != b:
                 break
-            if problem.hnn[i] != 0.0 or problem.h11[i] != 0.0 or problem.h22[i] != 0.0:
+            if iterate.hnn[i] != 0.0 or iterate.h11[i] != 0.0 or iterate.h22[i] != 0.0:
                 active = True
                 g = _world_matrix(c, i, contacts.frame, derivative)
                 if a >= 0:
@@ -200,22 +208,23 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
         if not active:
             continue
         if a >= 0:
-            _add_block(problem, tamsi, contacts, a, a, 0)
+            _add_block(graph, hessian, tamsi, contacts, a, a, 0)
         if b >= 0:
-            _add_block(problem, tamsi, contacts, b, b, 3)
+            _add_block(graph, hessian, tamsi, contacts, b, b, 3)
         if a >= 0 and b >= 0:
-            _add_block(problem, tamsi, contacts, a, b, 1)
-            _add_block(problem, tamsi, contacts, b, a, 2)
+            _add_block(graph, hessian, tamsi, contacts, a, b, 1)
+            _add_block(graph, hessian, tamsi, contacts, b, a, 2)
 
 
 @compiled
-def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) -> None:
-    graph = problem.graph
+def _add_rows(
+    graph: Table, iterate: Table, hessian: Table, tamsi: Table, rows: Table, first: int, last: int
+) -> None:
     start = rows.start
     dof = rows.dof
     jacobian = rows.jacobian
     for k in range(first, last):
-        g = problem.row_curvature[k]
+        g = iterate.row_curvature[k]
         if g == 0.0:
             continue
         r = graph.row[k]
@@ -234,9 +243,9 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
                     line = at + (dof[e] - graph.tree_start[s]) * width - graph.tree_start[t]
                     for f in range(start[r, q], start[r, q + 1]):
                         if p == q:
-                            problem.factor[line + dof[f]] += value * jacobian[f]
+                            hessian.factor[line + dof[f]] += value * jacobian[f]
                         elif graph.position[s] < graph.position[t]:
-                            problem.coupling[line + dof[f]] += value * jacobian[f]
+                            hessian.coupling[line + dof[f]] += value * jacobian[f]
                         else:
                             tamsi.lower[line + dof[f]] += value * jacobian[f]
 
@@ -244,9 +253,20 @@ def _add_rows(problem: Table, tamsi: Table, rows: Table, first: int, last: int) 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def assemble_jacobian(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the blocks of the island's Jacobian from the present derivatives."""
-    tamsi = TAMSI.at(problem.extension)
+    graph, at_hand = problem.graph, problem.at_hand
+    tamsi = TAMSI.at(problem.law.extension)
     begin_blocks(problem)
-    clear_couplings(problem, tamsi.lower)
-    _add_contacts(problem, tamsi, contacts, problem.first_contact, problem.last_contact)
-    _add_rows(problem, tamsi, rows, problem.first_row, problem.last_row)
+    clear_couplings(graph, at_hand, tamsi.lower)
+    _add_contacts(
+        graph,
+        problem.iterate,
+        problem.hessian,
+        tamsi,
+        contacts,
+        at_hand.first_contact,
+        at_hand.last_contact,
+    )
+    _add_rows(
+        graph, problem.iterate, problem.hessian, tamsi, rows, at_hand.first_row, at_hand.last_row
+    )
     return 0

@@ -38,10 +38,17 @@ __all__ = ["ONE_WAY", "TWO_WAY"]
 
 
 @compiled
-def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_way: bool) -> None:
-    law = problem.law
+def _prepare(
+    graph: Table,
+    law: Table,
+    iterate: Table,
+    contacts: Table,
+    step: float,
+    ncontact: int,
+    two_way: bool,
+) -> None:
     for i in range(ncontact):
-        c = problem.graph.contact[i]
+        c = graph.contact[i]
         k = contacts.stiffness[c]
         d = contacts.dissipation[c]
         law.friction[i] = contacts.dynamic_friction[c]
@@ -55,27 +62,26 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int, two_wa
         else:
             law.cutoff[i] = law.normal_slope[i] = law.normal_bend[i] = 0.0
             law.explicit_normal[i] = step * normal_force(
-                k, d, contacts.signed_distance[c], problem.vn[i]
+                k, d, contacts.signed_distance[c], iterate.vn[i]
             )
 
 
 @entry_point(PREPARE_SIGNATURE)
 def _prepare_two_way(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
-    _prepare(problem, contacts, step, ncontact, True)
+    _prepare(problem.graph, problem.law, problem.iterate, contacts, step, ncontact, True)
     return 0
 
 
 @entry_point(PREPARE_SIGNATURE)
 def _prepare_one_way(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
-    _prepare(problem, contacts, step, ncontact, False)
+    _prepare(problem.graph, problem.law, problem.iterate, contacts, step, ncontact, False)
     return 0
 
 
 @inlined
-def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
+def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
     """Impulses and their derivatives; there is no cost."""
-    law = problem.law
-    tamsi = TAMSI.at(problem.extension)
+    tamsi = TAMSI.at(law.extension)
     parabolic = tamsi.parabolic == 1
     speed = max(law.cutoff[i] - vn, 0.0)
     normal, curvature, _ = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
@@ -115,7 +121,7 @@ def _respond(problem: Table, i: int, x: float, y: float, vn: float) -> Response:
 
 @entry_point(EVALUATE_SIGNATURE)
 def _evaluate(problem: Table, first: int, last: int) -> float:
-    return evaluate_each(_respond, problem, first, last)
+    return evaluate_each(_respond, problem.graph, problem.law, problem.iterate, first, last)
 
 
 @entry_point(ALONG_SIGNATURE)

@@ -28,8 +28,8 @@ def new_tamsi_table(problem: Table) -> Table:
     table = Table(
         TAMSI,
         nv=graph.nv,
-        coupling_room=problem.coupling.size,
+        coupling_room=problem.hessian.coupling.size,
         largest_tree=int(graph.tree_size.max(initial=6)),
     )
-    problem.extension = table.address
+    problem.law.extension = table.address
     return table

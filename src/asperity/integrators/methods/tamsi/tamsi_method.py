@@ -85,9 +85,9 @@ class TamsiMethod(Method):
         self.table.relative = self.tolerance
         self.table.limited = 0
         install_law(problem, self.law)
-        problem.assemble = assemble_jacobian.address
-        problem.factorize = factorize_jacobian.address
-        problem.solve_factors = solve_jacobian.address
+        problem.entries.assemble = assemble_jacobian.address
+        problem.entries.factorize = factorize_jacobian.address
+        problem.entries.solve_factors = solve_jacobian.address
         problem.options.max_iterations = self.max_iterations
         world.table.center_gyroscopic = int(self.center_gyroscopic)
         world.table.balances_steps = 1

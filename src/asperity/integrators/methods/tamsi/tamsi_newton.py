@@ -57,24 +57,23 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _contact_update(problem: Table) -> tuple[float, float]:
+def _contact_update(law: Table, iterate: Table, at_hand: Table) -> tuple[float, float]:
     """Largest change of a contact velocity, in stiction tolerances, and the share to take."""
-    law = problem.law
-    tamsi = TAMSI.at(problem.extension)
+    tamsi = TAMSI.at(law.extension)
     relative = tamsi.relative
     aware = tamsi.transition_aware == 1
     largest = 0.0
     alpha = 1.0
-    for i in range(problem.first_contact, problem.last_contact):
-        change = np.sqrt(problem.dv1[i] * problem.dv1[i] + problem.dv2[i] * problem.dv2[i])
-        largest = max(largest, max(change, abs(problem.dvn[i])) / law.stiction_tolerance[i])
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        change = np.sqrt(iterate.dv1[i] * iterate.dv1[i] + iterate.dv2[i] * iterate.dv2[i])
+        largest = max(largest, max(change, abs(iterate.dvn[i])) / law.stiction_tolerance[i])
         # Without friction there is no transition.
-        if aware and law.friction[i] * problem.gn[i] > 0.0:
+        if aware and law.friction[i] * iterate.gn[i] > 0.0:
             share = transition_step(
-                problem.v1[i],
-                problem.v2[i],
-                problem.dv1[i],
-                problem.dv2[i],
+                iterate.v1[i],
+                iterate.v2[i],
+                iterate.dv1[i],
+                iterate.dv2[i],
                 law.stiction_tolerance[i],
                 relative,
             )
@@ -83,29 +82,28 @@ def _contact_update(problem: Table) -> tuple[float, float]:
 
 
 @compiled
-def _row_share(problem: Table) -> float:
+def _row_share(law: Table, iterate: Table, at_hand: Table) -> float:
     """Share of the update that no row's steep region is jumped by.
 
     Dry friction of a joint is steep in its stiction region as that of a contact is, a servo between
     its effort limits.
     """
-    law = problem.law
-    relative = TAMSI.at(problem.extension).relative
+    relative = TAMSI.at(law.extension).relative
     alpha = 1.0
-    for i in range(problem.first_row, problem.last_row):
+    for i in range(at_hand.first_row, at_hand.last_row):
         if law.row_kind[i] == FRICTION:
             share = transition_step(
-                problem.row_u[i],
+                iterate.row_u[i],
                 0.0,
-                problem.row_du[i],
+                iterate.row_du[i],
                 0.0,
                 np.sqrt(law.row_target[i]),
                 relative,
             )
             alpha = min(alpha, share)
         elif law.row_kind[i] == ACTUATOR and law.row_gain[i] > 0.0:
-            before = law.row_target[i] - law.row_gain[i] * problem.row_u[i]
-            after = before - law.row_gain[i] * problem.row_du[i]
+            before = law.row_target[i] - law.row_gain[i] * iterate.row_u[i]
+            after = before - law.row_gain[i] * iterate.row_du[i]
             if (before > law.row_upper[i] and after < law.row_lower[i]) or (
                 before < law.row_lower[i] and after > law.row_upper[i]
             ):
@@ -117,42 +115,44 @@ def _row_share(problem: Table) -> float:
 @compiled
 def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
     """Find the island's velocities, from the guess in ``velocity``."""
-    tamsi = TAMSI.at(problem.extension)
+    graph, smooth, law = problem.graph, problem.smooth, problem.law
+    iterate, at_hand = problem.iterate, problem.at_hand
+    tamsi = TAMSI.at(law.extension)
     relative = tamsi.relative
     aware = tamsi.transition_aware == 1
-    first = problem.first_tree
-    last = problem.last_tree
+    first = at_hand.first_tree
+    last = at_hand.last_tree
     for index in range(first, last):
         # The factors there will not be those of a convex Hessian.
-        problem.factor_island[problem.graph.island_tree[index]] = 0
+        problem.hessian.factor_island[graph.island_tree[index]] = 0
     begin_island(problem, rows)
-    scale = max(1.0, scaled_norm(problem, first, last, problem.rhs))
+    scale = max(1.0, scaled_norm(graph, smooth, first, last, smooth.rhs))
     most = problem.options.max_iterations
     for iteration in range(most + 1):
         follow_forces(problem)
         island_gradient(problem, contacts, rows)
-        norm = scaled_norm(problem, first, last, problem.gradient)
+        norm = scaled_norm(graph, smooth, first, last, iterate.gradient)
         if not norm <= _LARGEST:
             return NON_FINITE
         if norm <= _RESIDUAL * scale:
             return CONVERGED
         if iteration == most or not factorize_island(problem, contacts, rows):
-            return give_up(problem, norm / scale)
+            return give_up(problem.counts, norm / scale)
         newton_direction(problem)
         prepare_direction(problem, contacts, rows)
         _, length = direction_size(problem)
         if not length <= _LARGEST:
             return NON_FINITE
-        change, alpha = _contact_update(problem)
+        change, alpha = _contact_update(law, iterate, at_hand)
         if aware:
-            alpha = min(alpha, _row_share(problem))
+            alpha = min(alpha, _row_share(law, iterate, at_hand))
         if alpha < 1.0:
             tamsi.limited += 1
         small = change < relative and length <= _SCALED_UPDATE * relative * scale
         if aware and not small and iteration >= _PATIENCE and iteration % 2 == 1:
             alpha *= 0.5
         take_step(problem, alpha)
-        problem.iterations += 1
+        problem.counts.iterations += 1
         if small and alpha == 1.0:
             island_impulses(problem)
             return CONVERGED
@@ -166,5 +166,5 @@ def solve_tamsi(problem: Table, contacts: Table, rows: Table, _have_factors: int
     Returns ``CONVERGED``, ``NOT_CONVERGED`` (the worst residual is recorded) or ``NON_FINITE``.
     """
     # The guess is the velocity of the step's beginning: at a long step's end contacts have changed.
-    problem.extrapolated = 0
+    problem.guess.extrapolated = 0
     return solve_islands(_solve_island, problem, contacts, rows)
