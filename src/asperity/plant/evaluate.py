@@ -300,6 +300,15 @@ def _read_smooth(plant: Table, state: Table) -> None:
     _forces(plant, state)
 
 
+@compiled
+def _actuate(plant: Table, state: Table) -> None:
+    """Let MuJoCo find forces of actuators and rates of activations."""
+    if plant.ask_actuators != 0:
+        call_pp_status(plant.ask_actuators, plant, state)
+    else:
+        call_pp(plant.forward_actuation, plant.model, state.data)
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_motion(plant: Table, state: Table) -> int:
     """Fill what is not contact or constraint, for positions that have been found."""
@@ -314,7 +323,7 @@ def evaluate_motion(plant: Table, state: Table) -> int:
     if not plant.only_free_bodies:
         call_pp(plant.forward_velocity, plant.smooth_model, data)
     if plant.has_actuators:
-        call_pp(plant.forward_actuation, model, data)
+        _actuate(plant, state)
     if plant.find_elasticity != 0:
         call_pp_status(plant.find_elasticity, plant, state)
     _read_smooth(plant, state)
@@ -360,7 +369,7 @@ def _evaluate_forces(plant: Table, state: Table) -> int:
     """Fill what depends on controls and applied forces, with all else at hand."""
     state.valid = 0
     if plant.has_actuators:
-        call_pp(plant.forward_actuation, plant.model, state.data)
+        _actuate(plant, state)
     for i in range(state.act_dot.size):
         state.act_dot[i] = state.mj_act_dot[i]
     _forces(plant, state)

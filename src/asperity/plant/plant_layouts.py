@@ -91,6 +91,8 @@ PLANT = Layout(
     com_velocity="i8",
     newton_euler="i8",
     forward_actuation="i8",
+    ask_actuators="i8",  # compiled entry point; 0 where there are none that MuJoCo is asked for
+    asked_model="i8",  # as it gets it: without force limits that rows have
     make_constraint="i8",
     add_contact="i8",
     multiply_transposed="i8",
@@ -197,6 +199,7 @@ PLANT = Layout(
     joint_stiction_tolerance="f8",
     # linear servos, treated implicitly
     servo_output="i8[:]",
+    servo_asked="i8[:]",  # 1 where MuJoCo is asked for force and slopes
     servo_ctrl="i8[:]",
     servo_ctrl_range="f8[:,:]",
     servo_activation="i8[:]",  # index into act, −1 without dynamics
@@ -214,8 +217,10 @@ PLANT = Layout(
     dof_actuator_range="f8[:,:]",
     dof_actuator_gravcomp="i8[:]",
     # activation dynamics
-    act_kind="i8[:]",  # 0 Euler, 1 exact exponential
-    act_time_constant="f8[:]",
+    act_kind="i8[:]",  # 0 Euler, 1 exact exponential, 2 by its slope, 3 a set-point that slews
+    act_number="i8[:]",  # among those of an actuator that MuJoCo is asked for, or −1
+    act_ctrl="i8[:]",  # that a set-point slews to
+    act_time_constant="f8[:]",  # of a set-point how fast it may slew
     act_range="f8[:,:]",
     # contact parameters
     material="f8[:,:]",
@@ -237,6 +242,8 @@ WORK = Layout(
     dof_force="f8[nv]",
     passive_force="f8[nv]",  # of the last evaluation, with bias forces
     actuator_length="f8[outputs]",
+    output_force="f8[outputs]",  # of actuators that MuJoCo is asked for, without limits of rows,
+    output_slope="f8[2, outputs]",  # and by lengths and velocities
     gyroscopic="f8[nv]",
     gyroscopic_following="f8[nv]",
     gyroscopic_undone="f8[nv]",  # what they lacked of those at the solution, a pass before
@@ -334,6 +341,7 @@ STATE = Layout(
     force="f8[nv]",  # without joint damping
     soft=SOFT,
     act_dot="f8[na]",
+    act_slope="f8[na]",  # of its rate by itself, where MuJoCo is asked [1/s]
     cdof="f8[nv, 6]",
     # MuJoCo's arrays (views of the MjData)
     mj_qpos="f8[:]",

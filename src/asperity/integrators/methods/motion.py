@@ -87,10 +87,31 @@ def move_by_solution(world: Table, source: Table, target: Table, step: float) ->
 
 
 @compiled
+def _slewed(plant: Table, source: Table, i: int, step: float) -> float:
+    """A set-point that moves to its control, and not beyond; it stays where it may not move."""
+    if plant.act_time_constant[i] == 0.0:
+        return source.act[i]
+    control = source.mj_ctrl[plant.act_ctrl[i]]
+    goal = min(max(control, plant.act_range[i, 0]), plant.act_range[i, 1])
+    most = step * plant.act_time_constant[i]
+    return source.act[i] + min(max(goal - source.act[i], -most), most)
+
+
+@compiled
 def advance_activations(plant: Table, source: Table, target: Table, step: float) -> None:
-    """Advance the actuators' activations from the source's rates, as MuJoCo does."""
+    """Advance the actuators' activations from the source's rates, as MuJoCo does.
+
+    Where MuJoCo is asked for slopes, by an exponential step of Euler's: a + h φ(h ∂ȧ/∂a) ȧ with
+    φ(x) = (eˣ − 1)/x, exact for currents, temperatures and, at constant velocity, bristles.
+    """
     for i in range(source.act.size):
-        if plant.act_kind[i] == 1:
+        if plant.act_kind[i] == 3:
+            target.act[i] = _slewed(plant, source, i, step)
+            continue
+        if plant.act_kind[i] == 2 and step * source.act_slope[i] < -1e-8:
+            slope = source.act_slope[i]
+            value = source.act[i] + source.act_dot[i] * np.expm1(step * slope) / slope
+        elif plant.act_kind[i] == 1:
             value = source.act[i] + source.act_dot[i] * plant.act_time_constant[i] * (
                 1.0 - np.exp(-step / plant.act_time_constant[i])
             )

@@ -62,6 +62,7 @@ class Icf(Integrator):
     friction.
     """
 
+    takes_every_actuator = True
     takes_every_friction = True
 
     time_step: float = 1e-3

@@ -103,6 +103,7 @@ class Sap(SteppedIntegrator):
     loops and servos in explicit schemes.
     """
 
+    takes_every_actuator = True
     takes_every_friction = True
 
     theta_scheme: Literal["symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"] = (

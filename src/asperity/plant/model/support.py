@@ -135,8 +135,8 @@ def _inner_states(model: mujoco.MjModel) -> None:
     for index in np.flatnonzero(np.isin(model.actuator_dyntype, kinds)):
         raise ModelError(
             f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is a PID controller or a DC motor with "
-            "inner states, which only Midas integrates; use Midas, a motor or a position servo, or "
-            "a `control=` callback."
+            "inner states, which Cenic, Icf, Sap and Midas integrate; use one of them, a motor or "
+            "a position servo, or a `control=` callback."
         )
 
 
