@@ -87,7 +87,13 @@ def test_adhesion_and_plasticity() -> None:
         "'cup'",
     )
     ball = "<body name='z' pos='3 0 0'><freejoint/><geom name='z' size='0.1' {}/></body>"
-    refused(model(body=ball.format("adhesion='1'")), "Geom 'z'", "adhesion")
+    sticky = model(body=ball.format("adhesion='1'"))
+    refused(sticky, "Geom 'z'", "adhesion", "Cenic, Icf and Sap")
+    assert check_supported(sticky, every_friction=True) == ()
+    late = model(body=ball.format(""))
+    late.geom_adhesion[-1] = 1.0
+    with pytest.raises(ModelError, match="Geom 'z' has adhesion, and the model was compiled"):
+        check_supported(late, every_friction=True)
     assert check_supported(model(body=ball.format("surfacevel='1 0 0 0 0 0'"))) == ()
     wire = "<body><joint name='w' stiffness='1' springyield='0.1'/><geom size='0.1'/></body>"
     refused(model(body=wire), "Joint 'w'", "springyield")

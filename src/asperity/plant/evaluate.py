@@ -15,6 +15,8 @@ from asperity.compiled.calls import (
     call_pp,
     call_pp_status,
     call_pppn_status,
+    load_address,
+    load_int,
     store_double,
     store_int,
 )
@@ -30,6 +32,9 @@ __all__ = ["evaluate", "evaluate_motion", "evaluate_smooth", "gyroscopic_force",
 
 # Tilt [rad] up to which a cylinder stands on a plane.
 _UPRIGHT = 1e-12
+
+# Of MuJoCo's contacts: `exclude` of those in a gap, and a row that none has.
+_IN_GAP, _MARKED = 1, -2
 
 
 @compiled
@@ -301,6 +306,31 @@ def _read_smooth(plant: Table, state: Table) -> None:
 
 
 @compiled
+def _find_adhesion(plant: Table, state: Table) -> None:
+    """Let MuJoCo find how actuators act on bodies: along the normals of their contacts.
+
+    It looks for those normals in its constraint rows, of which contacts have none here, unless a
+    contact is marked as one in a gap.
+    """
+    offsets = plant.offsets
+    contacts = load_address(state.data + offsets.contact_offset)
+    count = load_int(state.data + offsets.ncon_offset)
+    for side in range(2):
+        if side == 1:
+            call_pp(plant.transmission, plant.model, state.data)
+        for i in range(count):
+            contact = contacts + i * offsets.contact_size
+            exclude = contact + offsets.contact_exclude
+            row = contact + offsets.contact_efc_address
+            if side == 0 and load_int(exclude) == 0:
+                store_int(exclude, _IN_GAP)
+                store_int(row, _MARKED)
+            elif side == 1 and load_int(row) == _MARKED:
+                store_int(exclude, 0)
+                store_int(row, -1)
+
+
+@compiled
 def _actuate(plant: Table, state: Table) -> None:
     """Let MuJoCo find forces of actuators and rates of activations."""
     if plant.ask_actuators != 0:
@@ -318,7 +348,9 @@ def evaluate_motion(plant: Table, state: Table) -> int:
         call_pp(plant.make_mass, model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.offsets.nefc_offset, 0)
-    if plant.has_actuators:
+    if plant.acts_on_bodies:
+        _find_adhesion(plant, state)
+    elif plant.has_actuators:
         call_pp(plant.transmission, model, data)
     if not plant.only_free_bodies:
         call_pp(plant.forward_velocity, plant.smooth_model, data)
@@ -332,10 +364,16 @@ def evaluate_motion(plant: Table, state: Table) -> int:
 
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_smooth(plant: Table, state: Table) -> int:
-    """Fill a state's snapshot without contacts and constraints, which are void afterwards."""
+    """Fill a state's snapshot without contacts and constraints, which are void afterwards.
+
+    Adhesion is that of the contacts which MuJoCo finds.
+    """
     state.valid = 0
     _copy_in(plant, state)
     _find_positions(plant, state)
+    if plant.has_adhesion:
+        _align_cylinders(plant, state)
+        call_pp(plant.collision, plant.model, state.data)
     return call_pp_status(plant.evaluate_motion, plant, state)
 
 

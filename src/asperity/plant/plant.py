@@ -174,6 +174,9 @@ class Plant(HoldsAddresses):
         self.set_detection()
         table.has_tendons = int(model.ntendon > 0)
         table.has_actuators = int(model.nactuator > 0)
+        bodies = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_BODY)
+        table.acts_on_bodies = int(np.any(bodies))
+        table.has_adhesion = int(np.any(bodies) or model.flg_adhesion)
         table.has_mujoco_rows = int(model.neq > 0 or np.any(model.tendon_frictionloss > 0))
         bit = mujoco.mjtDisableBit
         free = is_disabled(model, bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT)

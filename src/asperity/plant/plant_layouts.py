@@ -109,6 +109,8 @@ PLANT = Layout(
     # what the model needs
     has_tendons="i8",
     has_actuators="i8",
+    has_adhesion="i8",  # of geoms, pairs or actuators
+    acts_on_bodies="i8",  # by actuators, through what these touch
     has_articulated_trees="i8",
     only_free_bodies="i8",  # in vacuum, without actuators: Asperity knows their dynamics
     gravity="f8[:]",

@@ -86,8 +86,11 @@ class GlidingDetection(HoldsAddresses):
 
     @property
     def needed(self) -> bool:
-        """Whether anything can slide with friction."""
-        return bool(self.table.friction > 0.0)
+        """Whether anything can slide with friction.
+
+        Adhesion pulls at what is within a margin, which must then be the user's.
+        """
+        return bool(self.table.friction > 0.0) and not self._plant.table.has_adhesion
 
     def read_model(self) -> None:
         """Take the model's numbers, at first and when it has changed."""

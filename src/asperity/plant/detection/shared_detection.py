@@ -183,7 +183,7 @@ def can_share_detection(model: mujoco.MjModel) -> bool:
     return (
         model.ngeom >= _FEWEST_GEOMS
         and model.npair == model.nflex == model.nplugin == 0
-        and not (sleeps or acts_on_bodies)
+        and not (sleeps or acts_on_bodies or model.flg_adhesion)
     )
 
 

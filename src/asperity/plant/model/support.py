@@ -52,7 +52,8 @@ def check_supported(
     every_actuator : bool
         Whether the integrator knows actuators on bodies and those with inner states.
     every_friction : bool
-        Whether the integrator knows torsion, rolling and different friction along the tangents.
+        Whether the integrator knows torsion, rolling, different friction along the tangents, and
+        adhesion of geoms.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
 
@@ -77,6 +78,8 @@ def check_supported(
     check_flexes(model, no_flexes)
     for check in _CHECKS:
         check(model)
+    if not (every_friction and model.flg_adhesion):
+        _adhesion(model)
     if not every_actuator:
         _sticky(model)
         _inner_states(model)
@@ -124,9 +127,9 @@ def _actuators(model: mujoco.MjModel) -> None:
 def _sticky(model: mujoco.MjModel) -> None:
     for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY):
         raise ModelError(
-            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which acts "
-            "through MuJoCo's own contacts and is supported by Midas only; use Midas, remove it, "
-            "or use an equality constraint to hold things."
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which only "
+            "Cenic, Icf, Sap and Midas know; use one of them, remove it, or use an equality "
+            "constraint to hold things."
         )
 
 
@@ -141,15 +144,17 @@ def _inner_states(model: mujoco.MjModel) -> None:
 
 
 def _adhesion(model: mujoco.MjModel) -> None:
-    for kind, values, attribute in (
-        (_OBJ.mjOBJ_GEOM, model.geom_adhesion, "adhesion"),
-        (_OBJ.mjOBJ_PAIR, model.pair_adhesion, "adhesion"),
+    why = (
+        "which only Cenic, Icf and Sap know; use one of them, or set it to zero."
+        if model.flg_adhesion
+        else "and the model was compiled when nothing had any; compile it with adhesion."
+    )
+    for kind, values in (
+        (_OBJ.mjOBJ_GEOM, model.geom_adhesion),
+        (_OBJ.mjOBJ_PAIR, model.pair_adhesion),
     ):
-        for index in np.unique(np.argwhere(values != 0)[:, 0]):
-            raise ModelError(
-                f"{element(model, kind, index)} has {attribute}, which contact laws do not "
-                "support; set it to zero."
-            )
+        for index in np.flatnonzero(values):
+            raise ModelError(f"{element(model, kind, index)} has adhesion, {why}")
 
 
 def _plasticity(model: mujoco.MjModel) -> None:
@@ -202,7 +207,6 @@ def _indices(model: mujoco.MjModel) -> None:
 _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
     _plugins,
     _actuators,
-    _adhesion,
     _plasticity,
     _equalities,
     _indices,
