@@ -6,7 +6,6 @@ import mujoco
 import numpy as np
 import pytest
 
-import asperity as asp
 from asperity.errors import ModelError
 from asperity.plant.model.support import check_supported
 
@@ -52,7 +51,7 @@ def test_flex() -> None:
         ("gaintype='user'", ["user-defined"]),
         ("biastype='user'", ["user-defined"]),
         ("dyntype='user' actdim='1'", ["user-defined"]),
-        ("nsample='3' delay='0.01'", ["delay"]),
+        ("nsample='3' delay='0.01'", ["delay", "Simulator"]),
         ("nsample='3'", ["history"]),
     ],
 )
@@ -227,9 +226,10 @@ def test_friction_that_is_simplified_is_noted() -> None:
     assert any("'p'" in note and "rolling" in note for note in notes)
 
 
-def test_delayed_sensors_are_noted() -> None:
+def test_delayed_sensors_are_a_simulator_s() -> None:
     section = "<sensor><jointpos name='s' joint='a' nsample='3' delay='0.01'/></sensor>"
-    assert any("'s'" in note for note in check_supported(model(sections=section)))
+    refused(model(sections=section), "Sensor 's'", "delay", "Simulator")
+    assert check_supported(model(sections=section), delays=True) == ()
 
 
 @pytest.mark.parametrize("integrator", [asp.Cenic(), asp.Icf()])

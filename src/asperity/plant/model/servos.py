@@ -94,7 +94,14 @@ def force_limits(model: mujoco.MjModel, i: int) -> tuple[float, float]:
 
 
 def is_asked(model: mujoco.MjModel, i: int) -> bool:
-    """Whether an actuator is a PID controller or a DC motor, which MuJoCo is asked about."""
+    """Whether MuJoCo is asked about an actuator: a PID controller, a DC motor, a delayed control.
+
+    All others' rows are known from their controls.
+    """
+    return _has_inner_states(model, i) or bool(model.actuator_delay[i] > 0.0)
+
+
+def _has_inner_states(model: mujoco.MjModel, i: int) -> bool:
     return int(model.actuator_gaintype[i]) in (_PID, _DC)
 
 
@@ -127,7 +134,7 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
             constant[address] = max(model.actuator_dynprm[i, 0], 1e-10)
         if model.actuator_actlimited[i] and model.actuator_gaintype[i] != _DC:
             limits[address] = model.actuator_actrange[i]
-        if is_asked(model, i):
+        if _has_inner_states(model, i):
             kind[address], number[address] = _BY_SLOPE, np.arange(count)
             _set_inner_states(model, i, kind, constant, limits)
         if is_switched_off(model, i):
@@ -182,7 +189,7 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
     """Whether an actuator is linear feedback that an implicit row can represent."""
     bias = int(model.actuator_biastype[i])
     gain = int(model.actuator_gaintype[i])
-    if is_asked(model, i):
+    if _has_inner_states(model, i):
         return not is_switched_off(model, i) and _has_row(model, i)
     if gain not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE):
         return False

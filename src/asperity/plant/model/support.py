@@ -42,6 +42,7 @@ def check_supported(
     *,
     every_actuator: bool = False,
     every_friction: bool = False,
+    delays: bool = False,
     no_flexes: str | None = "a simulation of many worlds",
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
@@ -54,6 +55,8 @@ def check_supported(
     every_friction : bool
         Whether the integrator knows torsion, rolling, different friction along the tangents, and
         adhesion of geoms.
+    delays : bool
+        Whether what is simulated knows delays and intervals of controls and sensors.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
 
@@ -78,6 +81,8 @@ def check_supported(
     check_flexes(model, no_flexes)
     for check in _CHECKS:
         check(model)
+    if not delays:
+        _delays(model)
     if not (every_friction and model.flg_adhesion):
         _adhesion(model)
     if not every_actuator:
@@ -109,18 +114,23 @@ def _actuators(model: mujoco.MjModel) -> None:
         | (model.actuator_biastype == mujoco.mjtBias.mjBIAS_USER)
         | (model.actuator_dyntype == mujoco.mjtDyn.mjDYN_USER)
     )
-    late = (model.actuator_delay > 0) | (model.actuator_history[:, 0] > 0)
-    for index in np.flatnonzero(user | late):
-        name = element(model, _OBJ.mjOBJ_ACTUATOR, index)
-        if user[index]:
+    for index in np.flatnonzero(user):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} has a user-defined gain, bias or "
+            "dynamics, which needs a MuJoCo callback; use a motor and compute its control in the "
+            "Simulator's `control=` callback."
+        )
+
+
+def _delays(model: mujoco.MjModel) -> None:
+    for kind, late in (
+        (_OBJ.mjOBJ_ACTUATOR, model.actuator_history[:, 0] > 0),
+        (_OBJ.mjOBJ_SENSOR, model.sensor_history[:, 0] > 0),
+    ):
+        for index in np.flatnonzero(late):
             raise ModelError(
-                f"{name} has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; "
-                "use a motor and compute its control in the Simulator's `control=` callback."
-            )
-        if late[index]:
-            raise ModelError(
-                f"{name} has a delay or a control history (delay, nsample), which is not "
-                "supported; remove them and delay the control in a `control=` callback."
+                f"{element(model, kind, index)} has a delay, an interval or a history (nsample), "
+                "which a Simulator knows, with any integrator but Midas; use one, or remove them."
             )
 
 
@@ -260,7 +270,3 @@ def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
         )
     if model.opt.noslip_iterations:
         yield "noslip_iterations is ignored; friction does not creep."
-    delayed = np.flatnonzero(model.sensor_history[:, 0] > 0)
-    if delayed.size:
-        names = [element(model, _OBJ.mjOBJ_SENSOR, i) for i in delayed]
-        yield f"Delays and intervals of sensors are ignored: {listed(names)}."
