@@ -258,6 +258,26 @@ def test_a_dc_motor_with_bristles_is_mujoco_s_at_its_step() -> None:
     assert differences[1] < 0.3 * differences[0]
 
 
+def test_plugins_exert_mujoco_s_forces() -> None:
+    model = compile_mjcf(
+        ARM.format(a="", b=""),
+        sections="<extension><plugin plugin='mujoco.pid'/></extension><actuator>"
+        "<plugin joint='a' plugin='mujoco.pid' actdim='1'><config key='kp' value='40'/>"
+        "<config key='ki' value='30'/><config key='kd' value='3'/></plugin></actuator>",
+    )
+    ctrl = [0.5]
+    model.opt.timestep = 2e-3
+    data = mujoco.MjData(model)
+    data.ctrl[:] = ctrl
+    mujoco.mj_step(model, data, nstep=200)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3))
+    assert any("plugins" in note for note in sim.load_report.notes)
+    sim.data.ctrl[:] = ctrl
+    assert sim.advance_to(data.time).success
+    np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=1e-10)
+    np.testing.assert_allclose(sim.data.act, data.act, atol=1e-10)
+
+
 def test_a_stiff_pid_controller_is_stable_and_ends_without_sag() -> None:
     model = compile_mjcf(
         SLIDER,

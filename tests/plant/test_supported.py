@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 
+import asperity as asp
 from asperity.errors import ModelError
 from asperity.plant.model.support import check_supported
 
@@ -229,7 +230,7 @@ def test_friction_that_is_simplified_is_noted() -> None:
 def test_delayed_sensors_are_a_simulator_s() -> None:
     section = "<sensor><jointpos name='s' joint='a' nsample='3' delay='0.01'/></sensor>"
     refused(model(sections=section), "Sensor 's'", "delay", "Simulator")
-    assert check_supported(model(sections=section), delays=True) == ()
+    assert check_supported(model(sections=section), asks_mujoco=True) == ()
 
 
 @pytest.mark.parametrize("integrator", [asp.Cenic(), asp.Icf()])

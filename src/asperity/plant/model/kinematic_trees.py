@@ -122,6 +122,7 @@ def _only_free_bodies(model: mujoco.MjModel, spatial: np.ndarray) -> bool:
         or fluid
         or model.nactuator > 0
         or model.flg_adhesion
+        or model.nplugin > 0
         or model.ntendon > 0
         or np.any(model.body_gravcomp)
     )

@@ -42,7 +42,7 @@ def check_supported(
     *,
     every_actuator: bool = False,
     every_friction: bool = False,
-    delays: bool = False,
+    asks_mujoco: bool = False,
     no_flexes: str | None = "a simulation of many worlds",
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
@@ -55,8 +55,8 @@ def check_supported(
     every_friction : bool
         Whether the integrator knows torsion, rolling, different friction along the tangents, and
         adhesion of geoms.
-    delays : bool
-        Whether what is simulated knows delays and intervals of controls and sensors.
+    asks_mujoco : bool
+        Whether MuJoCo is asked for forces at every state, as delays and plugins need it.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
 
@@ -79,9 +79,15 @@ def check_supported(
                 "a `control=` callback instead."
             )
     check_flexes(model, no_flexes)
+    for index, name in _plugins(model):
+        if not asks_mujoco or model.plugin_statenum[index] > 0:
+            raise ModelError(
+                f"{name}, which only a Simulator knows, with any integrator but Midas, if the "
+                "plugin has no state of its own; use a built-in element instead."
+            )
     for check in _CHECKS:
         check(model)
-    if not delays:
+    if not asks_mujoco:
         _delays(model)
     if not (every_friction and model.flg_adhesion):
         _adhesion(model)
@@ -92,7 +98,8 @@ def check_supported(
     return (*_notes(model, every_friction), *flex_notes(model))
 
 
-def _plugins(model: mujoco.MjModel) -> None:
+def _plugins(model: mujoco.MjModel) -> Iterator[tuple[int, str]]:
+    """Number of every plugin that physics comes from, and what says so."""
     for kind, uses in (
         (_OBJ.mjOBJ_BODY, model.body_plugin),
         (_OBJ.mjOBJ_ACTUATOR, model.actuator_plugin),
@@ -101,11 +108,9 @@ def _plugins(model: mujoco.MjModel) -> None:
         for index in np.flatnonzero(uses >= 0):
             if kind == _OBJ.mjOBJ_GEOM and model.geom_type[index] == mujoco.mjtGeom.mjGEOM_SDF:
                 continue  # its shape, which only MuJoCo's collision detection asks for
-            instance = element(model, _OBJ.mjOBJ_PLUGIN, int(uses[index]))
-            raise ModelError(
-                f"{element(model, kind, index)} takes its physics from {instance}, and plugins "
-                "cannot be simulated; use a built-in element instead."
-            )
+            plugin = int(uses[index])
+            instance = element(model, _OBJ.mjOBJ_PLUGIN, plugin)
+            yield plugin, f"{element(model, kind, index)} takes its forces from {instance}"
 
 
 def _actuators(model: mujoco.MjModel) -> None:
@@ -215,7 +220,6 @@ def _indices(model: mujoco.MjModel) -> None:
 
 
 _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
-    _plugins,
     _actuators,
     _plasticity,
     _equalities,
@@ -253,6 +257,8 @@ def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
             "Contacts of signed distance fields are those that MuJoCo's search finds, which can "
             f"miss some; sdf_initpoints and sdf_iterations make it thorough: {listed(names)}."
         )
+    if any(_plugins(model)):
+        yield "Forces of plugins are those of a step's beginning; stiff ones need short steps."
     flags = model.opt.enableflags
     if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         yield "Sleeping is ignored; every body is simulated at every step."
