@@ -61,7 +61,7 @@ def _note(
     size = int(np.size(values))
     insert = _INSERT(native.function_address("mju_historyInsert"))
     place = insert(buffer.ctypes.data, int(samples), size, data.time)
-    (ctypes.c_double * size).from_address(place)[:] = np.atleast_1d(values)
+    (ctypes.c_double * size).from_address(place)[:] = np.atleast_1d(values).tolist()
 
 
 def _present_values(session: Session) -> np.ndarray:
