@@ -173,6 +173,11 @@ def advance(sim: asp.Simulator, test: Callable[[], bool], duration: float) -> No
         raise Verdict("intersecting", f"at {sim.time:.2f} s")
 
 
+def _finite(value: float | None) -> float | None:
+    """A number that JSON has; None if there is none."""
+    return None if value is None or math.isinf(value) else float(value)
+
+
 def parts(path: str, method: str) -> Iterator[dict[str, Any]]:
     """Run one model; yields what is known after it was loaded, after each part, and at the end."""
     try:
@@ -211,7 +216,7 @@ def parts(path: str, method: str) -> Iterator[dict[str, Any]]:
             "moving": round(time.process_time() - start, 2),
             "iterations": round(stats.iterations / max(stats.steps, 1), 1),
             "fallbacks": stats.fallbacks,
-            "clearance": None if math.isinf(sim.clearance) else float(sim.clearance),
+            "clearance": _finite(sim.clearance),
         }
     except Verdict as verdict:
         yield {"class": verdict.kind, "message": verdict.message}
