@@ -91,12 +91,16 @@ def _find_contacts_and_motion(plant: Table, state: Table) -> None:
     """Let MuJoCo find contacts, and all else, which does not depend on them."""
     _align_cylinders(plant, state)
     model = plant.detection_model
+    state.widened = 0
     if state.gliding != 0:
-        model = gliding_model(plant, state)
+        margins = gliding_model(plant, state)
+        if margins != 0:
+            model = margins
+            state.widened = 1
     if state.detect_shared != 0:
         call_pppn_status(state.detect_shared, plant, state, model, 0)
         return
-    if state.gliding == 0 and plant.list_pairs != 0:
+    if state.widened == 0 and plant.list_pairs != 0:
         model = call_pp_status(plant.list_pairs, plant, state)
     call_pp(plant.collision, model, state.data)
     call_pp_status(plant.evaluate_motion, plant, state)

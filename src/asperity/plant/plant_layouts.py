@@ -267,7 +267,11 @@ WORK = Layout(
 )
 
 GLIDING = Layout(
-    "detection of sliding contacts at a distance",
+    "detection of contacts at a distance",
+    glides="i8",  # 1: of what glides
+    looks_ahead="i8",  # 1: of what would pass through something in the coming step,
+    fast="i8[geoms]",  # which moves by more than its inner radius,
+    ahead="f8[geoms, 3]",  # to there [m]
     model="i8",  # address of an mjModel with the margins below
     geom_margin="f8[geoms]",  # [m]
     body_margin="f8[bodies]",
@@ -315,6 +319,8 @@ STATE = Layout(
     # 1 if the method knows torsion, rolling and different friction along the tangents
     every_friction="i8",
     gliding="i8",
+    glides="i8",  # 1: they depend on the step
+    widened="i8",  # 1: contacts of the snapshot were looked for at a distance
     step="f8",
     # Where threads find positions, the compiled entry point, and the address of its table
     find_positions="i8",

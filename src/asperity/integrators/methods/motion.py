@@ -15,6 +15,7 @@ __all__ = [
     "FEWEST_TREES",
     "advance_activations",
     "ensure_evaluated",
+    "evaluate_for",
     "integrate_positions",
     "move_by_solution",
     "move_trees",
@@ -24,6 +25,9 @@ __all__ = [
 FEWEST_TREES = 16
 """Trees that are worth a thread's while, where they take about a tenth of a microsecond each."""
 
+# Over a step size, one that is not the same but for round-off.
+_LONGER = 1.0 + 1e-6
+
 
 @compiled
 def ensure_evaluated(world: Table, state: Table) -> int:
@@ -31,6 +35,16 @@ def ensure_evaluated(world: Table, state: Table) -> int:
     if state.valid == VALID:
         return OK
     return call_pp_status(world.evaluate, world.plant, state)
+
+
+@compiled
+def evaluate_for(world: Table, state: Table, step: float) -> int:
+    """Evaluate the state from which a step of this size begins, unless its snapshot is valid."""
+    if state.gliding != 0 and step > _LONGER * state.step:
+        # Contacts were looked for no farther than a shorter step leads.
+        state.valid = 0
+    state.step = step
+    return ensure_evaluated(world, state)
 
 
 @compiled

@@ -161,6 +161,7 @@ class Cenic(Integrator):
             friction_tolerance=tolerance,
             refuse_unsettled=True,
             center_gyroscopic=False,
+            looks_ahead=False,
         )
         estimates: dict[str, type[WrappingMethod]] = {
             "extrapolation": Extrapolation,

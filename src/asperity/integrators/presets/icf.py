@@ -105,4 +105,5 @@ class Icf(Integrator):
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=False,
             center_gyroscopic=True,
+            looks_ahead=True,
         )

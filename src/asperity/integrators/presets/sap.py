@@ -150,4 +150,5 @@ class Sap(SteppedIntegrator):
             norm_by_system=self.scaling == "system",
             line_search=self.line_search,
             max_iterations=int(self.max_iterations),
+            looks_ahead=self.time_step is not None,
         )

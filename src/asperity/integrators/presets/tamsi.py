@@ -108,6 +108,7 @@ class Tamsi(SteppedIntegrator):
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             center_gyroscopic=self.time_step is not None,
+            looks_ahead=self.time_step is not None,
         )
 
     def fixed(self, method: Method) -> Method:

@@ -21,8 +21,8 @@ from asperity.contact.combination import (
     STIFFNESS,
     combine,
 )
-from asperity.plant.detection.gliding_kernels import counts_at_distance
-from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
+from asperity.plant.detection.gliding_kernels import comes_too_fast, counts_at_distance
+from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, GLIDING, PLANT, STATE
 
 __all__ = [
     "NO_PAIR",
@@ -42,6 +42,9 @@ __all__ = [
 
 # MuJoCo's least coefficient of friction.
 _LEAST_FRICTION = 1e-5
+
+# Stiffness of what comes too fast, over that which takes half of its speed in a step.
+_RIGID = 1e4
 
 # MuJoCo's mark of a contact at a distance that is not below its margin.
 _IN_GAP = 1
@@ -219,6 +222,17 @@ def _triple(at: int) -> tuple[float, float, float]:
     return load_double(at), load_double(at + 8), load_double(at + 16)
 
 
+@compiled
+def _stop(state: Table, c: int) -> None:
+    """Make a contact rigid, so that the step ends where its geoms touch.
+
+    A spring as soft as the user's could be pressed together by more than a geom.
+    """
+    contacts = state.contacts
+    rigid = _RIGID / max(contacts.inverse_mass[c] * state.step * state.step, 1e-300)
+    contacts.stiffness[c] = max(contacts.stiffness[c], rigid)
+
+
 @inlined
 def add_mujoco_contact(
     plant: Table,
@@ -230,18 +244,24 @@ def add_mujoco_contact(
 ) -> None:
     """Add a contact of MuJoCo's, for which there is room, with the material in ``pair_material``.
 
-    Without stiffness it is none, and neither is a contact at a distance unless what glides may get
-    there. ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
+    Without stiffness it is none, and neither is a contact at a distance unless what glides or comes
+    too fast may get there. The latter is on the surface of what is fast, where it will act.
+    ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
     """
     material = state.work.pair_material
     if material[STIFFNESS] <= 0.0:
         return
     added = state.contacts.count
     fill_mujoco_contact(plant, state, added, index, address, geoms, share, material)
-    if (
-        state.gliding == 0
-        or not state.contacts.signed_distance[added] > 0.0
-        or counts_at_distance(plant, state, added, address)
+    if state.widened == 0:
+        state.contacts.count = added + 1
+    elif comes_too_fast(plant, state, *geoms):
+        share = 0.0 if GLIDING.at(state.gliding).fast[geoms[0]] else 1.0
+        fill_mujoco_contact(plant, state, added, index, address, geoms, share, material)
+        _stop(state, added)
+        state.contacts.count = added + 1
+    elif not state.contacts.signed_distance[added] > 0.0 or counts_at_distance(
+        plant, state, added, address
     ):
         state.contacts.count = added + 1
 

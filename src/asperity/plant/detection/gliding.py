@@ -1,4 +1,4 @@
-"""Sliding contacts at a distance, of laws that let sliding bodies glide.
+"""Contacts at a distance, of laws that let sliding bodies glide, and of what is too fast.
 
 The laws of SAP and ‘similar’ couple friction and the normal velocity by z = v_n − μ ‖v_t‖, so that
 what slides comes to rest at the height
@@ -18,6 +18,11 @@ Who merely passes by at such a height is not held up by anything. A contact at a
 with w the contact's inverse mass: as far below as a body may be that comes from there, is about to
 settle or presses a soft contact together, and as far above as one may be that slows down. What acts
 there is the law itself.
+
+Fixed steps look ahead, too: what moves by more than its inner radius in a step gets margins as wide
+as its way, and a contact at a distance counts if a centre's straight way ahead leads through the
+other geom, by the test of `asperity.plant.detection.sweep`. Laws are implicit in the distance, so
+that such a contact pushes only if the step would close it.
 """
 
 from __future__ import annotations
@@ -43,6 +48,10 @@ class GlidingDetection(HoldsAddresses):
     Parameters
     ----------
     plant : Plant
+    glides : bool
+        Whether sliding bodies glide.
+    looks_ahead : bool
+        Whether to look ahead for what would pass through something.
     relaxes : bool
         Whether the law has relaxation times.
     default_relaxation : float or None
@@ -54,9 +63,17 @@ class GlidingDetection(HoldsAddresses):
         To be put into the states that are to be evaluated so.
     """
 
-    def __init__(self, plant: Plant, *, relaxes: bool, default_relaxation: float | None) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        *,
+        glides: bool,
+        looks_ahead: bool,
+        relaxes: bool,
+        default_relaxation: float | None,
+    ) -> None:
         model = plant.model
-        self._plant = plant
+        self._plant, self._glides, self._looks_ahead = plant, glides, looks_ahead
         # MuJoCo's struct: sizes, options and addresses of arrays, all but ours the user's.
         self._struct = np.zeros(native.struct_size("mjModel") // _WORD, np.int64)
         option = native.offset("mjModel", "opt") + native.offset("mjOption", "o_margin")
@@ -80,17 +97,16 @@ class GlidingDetection(HoldsAddresses):
         relaxation = float(self.table.default_relaxation)
         return GlidingDetection(
             plant,
+            glides=self._glides,
+            looks_ahead=self._looks_ahead,
             relaxes=bool(self.table.relaxes),
             default_relaxation=None if relaxation == UNSET else relaxation,
         )
 
     @property
     def needed(self) -> bool:
-        """Whether anything can slide with friction.
-
-        Adhesion pulls at what is within a margin, which must then be the user's.
-        """
-        return bool(self.table.friction > 0.0) and not self._plant.table.has_adhesion
+        """Whether there is anything to look for at a distance."""
+        return bool(self.table.glides or self.table.looks_ahead)
 
     def read_model(self) -> None:
         """Take the model's numbers, at first and when it has changed."""
@@ -124,6 +140,11 @@ class GlidingDetection(HoldsAddresses):
             if overridden:
                 frictions.append(np.max(model.opt.o_friction[:2]))
         table.friction = float(max(frictions))
+        # Adhesion pulls at what is within a margin, which must then be the user's.
+        own = not self._plant.table.has_adhesion
+        table.glides = int(self._glides and own and table.friction > 0.0)
+        # Of deformable bodies all contacts count that are found.
+        table.looks_ahead = int(self._looks_ahead and own and model.nflex == 0)
         # Relaxation times of two sides add up.
         times = [2.0, 1.0, 1.0] * np.array(
             [np.max(m[:, RELAXATION_TIME], initial=UNSET) for m in given]

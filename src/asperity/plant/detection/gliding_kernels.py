@@ -1,4 +1,4 @@
-"""Kernels of the detection of sliding contacts at a distance (`gliding`)."""
+"""Kernels of the detection of contacts at a distance (`gliding`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double
+from asperity.plant.detection.sweep import goes_through
 from asperity.plant.plant_layouts import GLIDING
 
-__all__ = ["counts_at_distance", "gliding_model"]
+__all__ = ["comes_too_fast", "counts_at_distance", "gliding_model"]
 
 # Heights that count, over that of gliding.
 _ABOVE = 1.25
@@ -66,20 +67,40 @@ def _time(gliding: Table, step: float, relaxation: float) -> float:
 
 
 @compiled
-def gliding_model(plant: Table, state: Table) -> int:
-    """Address of an mjModel whose margins are as wide as what glides in a state may come near.
+def _look_ahead(plant: Table, state: Table, gliding: Table) -> bool:
+    """Whether any geom moves beyond itself in the coming step; finds where all would get."""
+    velocity = gliding.geom_velocity
+    found = False
+    for g in range(gliding.fast.size):
+        square = 0.0
+        for a in range(3):
+            change = state.step * velocity[g, a]
+            square += change * change
+            gliding.ahead[g, a] = state.mj_geom_xpos[g, a] + change
+        gliding.fast[g] = 1 if np.sqrt(square) > plant.geom_inner_radius[g] else 0
+        found |= gliding.fast[g] == 1
+    return found
 
-    The state's kinematics are valid.
+
+@compiled
+def gliding_model(plant: Table, state: Table) -> int:
+    """Address of an mjModel with margins for what glides, or is too fast for its step.
+
+    They are as wide as that may come near; 0 if there is no such thing. The state's kinematics are
+    valid.
     """
     gliding = GLIDING.at(state.gliding)
     _dof_velocities(plant, state, gliding.dof_velocity)
+    # Two geoms move relative to each other no faster than both together relative to anything: to
+    # the mean, so that what falls side by side gets no margins.
+    mx, my, mz = _centre_velocities(plant, state, gliding)
+    fast = gliding.looks_ahead == 1 and _look_ahead(plant, state, gliding)
+    if not fast and gliding.glides == 0:
+        return 0
     time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))
     share = _ABOVE * time * gliding.friction
     for body in range(plant.nbody):
         gliding.body_margin[body] = 0.0
-    # Two geoms move relative to each other no faster than both together relative to anything: to
-    # the mean, so that what falls side by side gets no margins.
-    mx, my, mz = _centre_velocities(plant, state, gliding)
     velocity = gliding.geom_velocity
     largest = 0.0
     for g in range(gliding.added.size):
@@ -91,6 +112,10 @@ def gliding_model(plant: Table, state: Table) -> int:
             + velocity[g, 3] * gliding.radius[g]
             + gliding.surface_speed[g]
         )
+        if fast and gliding.fast[g] == 1:
+            x, y, z = velocity[g, 0], velocity[g, 1], velocity[g, 2]
+            turning = velocity[g, 3] * gliding.radius[g]
+            added = max(added, state.step * (np.sqrt(x * x + y * y + z * z) + turning))
         largest = max(largest, added)
         margin = gliding.own_geom_margin[g] + added
         gliding.added[g] = added
@@ -135,6 +160,19 @@ def _component(gliding: Table, plant: Table, state: Table, c: int, axis: int) ->
 
 
 @compiled
+def comes_too_fast(plant: Table, state: Table, a: int, b: int) -> bool:
+    """Whether one of two geoms would pass through the other in the coming step, without turning."""
+    gliding = GLIDING.at(state.gliding)
+    if gliding.looks_ahead == 0 or gliding.fast[a] + gliding.fast[b] == 0:
+        return False
+    position, rotation = state.mj_geom_xpos, state.mj_geom_xmat
+    ahead = gliding.ahead
+    return goes_through(plant, a, b, False, position, rotation, ahead, rotation) or goes_through(
+        plant, b, a, False, position, rotation, ahead, rotation
+    )
+
+
+@compiled
 def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool:
     """Whether a contact of the set counts, if it was found within a margin.
 
@@ -152,6 +190,8 @@ def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool
         )
     if distance <= max(own, 0.0):
         return True
+    if gliding.glides == 0:
+        return False
     x = _component(gliding, plant, state, c, 0) + contacts.surface_velocity[c, 0]
     y = _component(gliding, plant, state, c, 1) + contacts.surface_velocity[c, 1]
     time = _time(gliding, state.step, contacts.relaxation_time[c])
