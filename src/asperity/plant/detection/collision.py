@@ -22,7 +22,7 @@ from asperity.contact.combination import (
     combine,
 )
 from asperity.plant.detection.gliding_kernels import comes_too_fast, counts_at_distance
-from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, GLIDING, PLANT, STATE
+from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = [
     "NO_PAIR",
@@ -223,12 +223,24 @@ def _triple(at: int) -> tuple[float, float, float]:
 
 
 @compiled
-def _stop(state: Table, c: int) -> None:
-    """Make a contact rigid, so that the step ends where its geoms touch.
+def _stop(plant: Table, state: Table, c: int, share: float) -> None:
+    """Make a contact rigid, so that the step ends where its geoms touch, and let it act there.
 
-    A spring as soft as the user's could be pressed together by more than a geom.
+    A spring as soft as the user's could be pressed together by more than a geom. Each side has the
+    arm of its own surface, which the gap keeps from being that of the contact's point.
     """
     contacts = state.contacts
+    gap = max(contacts.signed_distance[c], 0.0)
+    contacts.inverse_mass[c] = 0.0
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        shift = gap * ((1.0 if side == 1 else 0.0) - share)
+        for a in range(3):
+            arm[c, a] += shift * contacts.frame[c, 6 + a]
+        contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
     rigid = _RIGID / max(contacts.inverse_mass[c] * state.step * state.step, 1e-300)
     contacts.stiffness[c] = max(contacts.stiffness[c], rigid)
 
@@ -245,8 +257,8 @@ def add_mujoco_contact(
     """Add a contact of MuJoCo's, for which there is room, with the material in ``pair_material``.
 
     Without stiffness it is none, and neither is a contact at a distance unless what glides or comes
-    too fast may get there. The latter is on the surface of what is fast, where it will act.
-    ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
+    too fast may get there. ``share`` is geom 1's part of the contact's compliance, as `combine`
+    returns it.
     """
     material = state.work.pair_material
     if material[STIFFNESS] <= 0.0:
@@ -256,9 +268,7 @@ def add_mujoco_contact(
     if state.widened == 0:
         state.contacts.count = added + 1
     elif comes_too_fast(plant, state, *geoms):
-        share = 0.0 if GLIDING.at(state.gliding).fast[geoms[0]] else 1.0
-        fill_mujoco_contact(plant, state, added, index, address, geoms, share, material)
-        _stop(state, added)
+        _stop(plant, state, added, share)
         state.contacts.count = added + 1
     elif not state.contacts.signed_distance[added] > 0.0 or counts_at_distance(
         plant, state, added, address
