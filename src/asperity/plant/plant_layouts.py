@@ -270,8 +270,11 @@ GLIDING = Layout(
     "detection of contacts at a distance",
     glides="i8",  # 1: of what glides
     looks_ahead="i8",  # 1: of what would pass through something in the coming step,
-    fast="i8[geoms]",  # which moves by more than its inner radius,
-    ahead="f8[geoms, 3]",  # to there [m]
+    fast="i8[geoms]",  # 1: a geom that would,
+    ahead="f8[geoms, 3]",  # where geoms would be [m]
+    # of trees: how far centres of geoms are from the root's frame, and the least inner radius [m]
+    tree_reach="f8[trees]",
+    tree_inner_radius="f8[trees]",
     model="i8",  # address of an mjModel with the margins below
     geom_margin="f8[geoms]",  # [m]
     body_margin="f8[bodies]",

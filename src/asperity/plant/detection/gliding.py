@@ -19,10 +19,10 @@ with w the contact's inverse mass: as far below as a body may be that comes from
 settle or presses a soft contact together, and as far above as one may be that slows down. What acts
 there is the law itself.
 
-Fixed steps look ahead, too: what moves by more than its inner radius in a step gets margins as wide
-as its way, and a contact at a distance counts if a centre's straight way ahead leads through the
-other geom, by the test of `asperity.plant.detection.sweep`. Laws are implicit in the distance, so
-that such a contact pushes only if the step would close it.
+Fixed steps look ahead, too: what would pass through something, by the test of
+`asperity.plant.detection.sweep` for straight ways ahead, gets margins as wide as its way, and its
+contact with that counts at a distance. Laws are implicit in the distance, so that such a contact
+pushes only if the step would close it.
 """
 
 from __future__ import annotations
@@ -83,6 +83,7 @@ class GlidingDetection(HoldsAddresses):
             geoms=model.ngeom,
             bodies=model.nbody,
             pairs=model.npair,
+            trees=int(plant.table.ntree),
             dofs=model.nv,
             option_margin=self._struct[option // _WORD :][:1].view(np.float64),
             pair_geom=np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64),
@@ -118,6 +119,7 @@ class GlidingDetection(HoldsAddresses):
         for field in ("geom_margin", "body_margin", "pair_margin"):
             address = getattr(table, field).ctypes.data
             self._struct[native.offset("mjModel", field) // _WORD] = address
+        self._read_trees()
         table.own_geom_margin = np.array(model.geom_margin)
         table.own_pair_margin = np.array(model.pair_margin)
         table.own_option_margin = float(model.opt.o_margin)
@@ -150,3 +152,19 @@ class GlidingDetection(HoldsAddresses):
             [np.max(m[:, RELAXATION_TIME], initial=UNSET) for m in given]
         )
         table.relaxation = float(np.max(times))
+
+    def _read_trees(self) -> None:
+        """Take how far geoms are from the roots of their trees, in the reference pose."""
+        table, plant, model = self.table, self._plant.table, self._plant.model
+        data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, data)
+        table.tree_reach = np.zeros(int(plant.ntree))
+        table.tree_inner_radius = np.full(int(plant.ntree), np.inf)
+        for geom in plant.colliding_geom:
+            body = model.geom_bodyid[geom]
+            tree = plant.body_tree[body]
+            if tree >= 0:
+                away = np.linalg.norm(data.geom_xpos[geom] - data.xpos[plant.tree_body[tree]])
+                table.tree_reach[tree] = max(table.tree_reach[tree], away)
+                radius = plant.geom_inner_radius[geom]
+                table.tree_inner_radius[tree] = min(table.tree_inner_radius[tree], radius)

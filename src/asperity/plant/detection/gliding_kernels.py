@@ -67,18 +67,76 @@ def _time(gliding: Table, step: float, relaxation: float) -> float:
 
 
 @compiled
+def comes_too_fast(plant: Table, state: Table, a: int, b: int) -> bool:
+    """Whether one of two geoms would pass through the other in the coming step, without turning."""
+    gliding = GLIDING.at(state.gliding)
+    if gliding.looks_ahead == 0 or gliding.fast[a] + gliding.fast[b] == 0:
+        return False
+    position, rotation = state.mj_geom_xpos, state.mj_geom_xmat
+    ahead = gliding.ahead
+    return goes_through(plant, a, b, False, position, rotation, ahead, rotation) or goes_through(
+        plant, b, a, False, position, rotation, ahead, rotation
+    )
+
+
+@compiled
+def _distance(first: np.ndarray, a: int, second: np.ndarray, b: int) -> float:
+    square = 0.0
+    for i in range(3):
+        square += (first[a, i] - second[b, i]) * (first[a, i] - second[b, i])
+    return np.sqrt(square)
+
+
+@compiled
+def _free_bodies_are_slow(plant: Table, state: Table, gliding: Table) -> bool:
+    """Whether all is free bodies that move by less than the thinnest of their geoms in a step."""
+    qvel = state.qvel
+    for tree in range(plant.ntree):
+        if not plant.tree_spatial[tree] or plant.tree_size[tree] > 6:
+            return False
+        s = plant.tree_start[tree]
+        speed = np.sqrt(qvel[s] * qvel[s] + qvel[s + 1] * qvel[s + 1] + qvel[s + 2] * qvel[s + 2])
+        s += 3
+        spin = np.sqrt(qvel[s] * qvel[s] + qvel[s + 1] * qvel[s + 1] + qvel[s + 2] * qvel[s + 2])
+        if state.step * (speed + spin * gliding.tree_reach[tree]) > gliding.tree_inner_radius[tree]:
+            return False
+    return True
+
+
+@compiled
 def _look_ahead(plant: Table, state: Table, gliding: Table) -> bool:
-    """Whether any geom moves beyond itself in the coming step; finds where all would get."""
-    velocity = gliding.geom_velocity
-    found = False
-    for g in range(gliding.fast.size):
-        square = 0.0
+    """Whether any geom would pass through another in the coming step; marks those that would."""
+    position, ahead, fast = state.mj_geom_xpos, gliding.ahead, gliding.fast
+    moves = False
+    for g in range(fast.size):
         for a in range(3):
-            change = state.step * velocity[g, a]
-            square += change * change
-            gliding.ahead[g, a] = state.mj_geom_xpos[g, a] + change
-        gliding.fast[g] = 1 if np.sqrt(square) > plant.geom_inner_radius[g] else 0
-        found |= gliding.fast[g] == 1
+            ahead[g, a] = position[g, a] + state.step * gliding.geom_velocity[g, a]
+        fast[g] = 1 if _distance(position, g, ahead, g) > plant.geom_inner_radius[g] else 0
+        moves |= fast[g] == 1
+    if not moves:
+        return False
+    found = False
+    colliding = plant.colliding_geom
+    for i in range(colliding.size):
+        g = colliding[i]
+        if fast[g] == 0:
+            continue
+        passes = 0
+        reach = _distance(position, g, ahead, g) + plant.geom_extent[g]
+        for j in range(colliding.size):
+            other = colliding[j]
+            if plant.geom_collides[g, other] == 0 or _distance(
+                position, g, position, other
+            ) > reach + plant.geom_extent[other] + _distance(position, other, ahead, other):
+                continue
+            if comes_too_fast(plant, state, g, other):
+                passes = 1
+                break
+        # Two that are both fast both find each other.
+        fast[g] = 1 + passes
+        found |= passes == 1
+    for g in range(fast.size):
+        fast[g] = fast[g] // 2
     return found
 
 
@@ -90,6 +148,8 @@ def gliding_model(plant: Table, state: Table) -> int:
     valid.
     """
     gliding = GLIDING.at(state.gliding)
+    if gliding.glides == 0 and _free_bodies_are_slow(plant, state, gliding):
+        return 0
     _dof_velocities(plant, state, gliding.dof_velocity)
     # Two geoms move relative to each other no faster than both together relative to anything: to
     # the mean, so that what falls side by side gets no margins.
@@ -157,19 +217,6 @@ def _component(gliding: Table, plant: Table, state: Table, c: int, axis: int) ->
         )
         total += along if side == 1 else -along
     return total
-
-
-@compiled
-def comes_too_fast(plant: Table, state: Table, a: int, b: int) -> bool:
-    """Whether one of two geoms would pass through the other in the coming step, without turning."""
-    gliding = GLIDING.at(state.gliding)
-    if gliding.looks_ahead == 0 or gliding.fast[a] + gliding.fast[b] == 0:
-        return False
-    position, rotation = state.mj_geom_xpos, state.mj_geom_xmat
-    ahead = gliding.ahead
-    return goes_through(plant, a, b, False, position, rotation, ahead, rotation) or goes_through(
-        plant, b, a, False, position, rotation, ahead, rotation
-    )
 
 
 @compiled
