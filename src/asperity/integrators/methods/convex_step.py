@@ -108,6 +108,10 @@ class FarSightedMethod(Method):
 
     _gliding: GlidingDetection | None = None
 
+    @property
+    def sees_ahead(self) -> bool:
+        return self._gliding is not None and bool(self._gliding.table.looks_ahead)
+
     def look_farther(
         self,
         world: World,
