@@ -49,6 +49,21 @@ def test_a_step_ends_where_it_touches(method: str) -> None:
 
 
 @every_method
+def test_mujoco_s_own_speculation_changes_nothing(method: str) -> None:
+    ends = []
+    for flag in ("disable", "enable"):
+        text = BULLET.format(side=0.0).replace(
+            '<option gravity="0 0 0"/>',
+            f'<option gravity="0 0 0"><flag speculative="{flag}"/></option>',
+        )
+        sim = asp.Simulator(text, integrator=METHODS[method](time_step=1e-3))
+        sim.data.qvel[0] = 7.0
+        assert sim.advance_to(0.2).success
+        ends.append(sim.data.qpos.copy())
+    np.testing.assert_array_equal(*ends)
+
+
+@every_method
 def test_what_flies_past_is_not_touched(method: str) -> None:
     # Its nearest point of the wall is the wall's edge.
     sim = _shoot(method, 1e-2, 100.0, side=0.5 + 2.0 * RADIUS)

@@ -377,7 +377,7 @@ def evaluate_smooth(plant: Table, state: Table) -> int:
     _find_positions(plant, state)
     if plant.has_adhesion:
         _align_cylinders(plant, state)
-        call_pp(plant.collision, plant.model, state.data)
+        call_pp(plant.collision, plant.detection_model, state.data)
     return call_pp_status(plant.evaluate_motion, plant, state)
 
 

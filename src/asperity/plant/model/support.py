@@ -194,14 +194,6 @@ def _equalities(model: mujoco.MjModel) -> None:
             )
 
 
-def _options(model: mujoco.MjModel) -> None:
-    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
-        raise ModelError(
-            'Option flag speculative="enable" makes MuJoCo report contacts that are not there '
-            "yet; remove it, because error control notices contacts that a step has missed."
-        )
-
-
 def _indices(model: mujoco.MjModel) -> None:
     """Refuse indices of elements that there are not, which MuJoCo follows without looking."""
     kinds = mujoco.mjtGeom
@@ -224,7 +216,6 @@ _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
     _plasticity,
     _equalities,
     _indices,
-    _options,
 )
 
 
@@ -267,6 +258,11 @@ def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
             bodies = model.tree_bodyadr[np.flatnonzero(asleep)]
             names = [element(model, _OBJ.mjOBJ_BODY, int(i)) for i in bodies]
             yield f'Bodies that would start asleep (sleep="init") are awake: {listed(names)}.'
+    if flags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
+        yield (
+            'Option flag speculative="enable" changes nothing: fixed steps of Icf, Sap and Tamsi '
+            "look ahead anyway, and so does Midas; error control notices what a step has missed."
+        )
     if flags & mujoco.mjtEnableBit.mjENBL_IPC:
         yield 'Option flag ipc="enable" is ignored; it belongs to MuJoCo\'s discrete integrator.'
     if flags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
