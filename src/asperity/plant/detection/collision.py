@@ -227,11 +227,14 @@ def _stop(plant: Table, state: Table, c: int, share: float) -> None:
     """Make a contact rigid, so that the step ends where its geoms touch, and let it act there.
 
     A spring as soft as the user's could be pressed together by more than a geom. Each side has the
-    arm of its own surface, which the gap keeps from being that of the contact's point.
+    arm of its own surface, which the gap keeps from being that of the contact's point. Friction and
+    dissipation begin with the next step: they would be those of a collision that no step resolves.
     """
     contacts = state.contacts
     gap = max(contacts.signed_distance[c], 0.0)
     contacts.inverse_mass[c] = 0.0
+    contacts.static_friction[c] = contacts.dynamic_friction[c] = contacts.dissipation[c] = 0.0
+    contacts.ellipsoidal[c] = 0
     for side in range(2):
         link = contacts.link[c, side]
         if link < 0:
@@ -267,7 +270,7 @@ def add_mujoco_contact(
     fill_mujoco_contact(plant, state, added, index, address, geoms, share, material)
     if state.widened == 0:
         state.contacts.count = added + 1
-    elif comes_too_fast(plant, state, *geoms):
+    elif comes_too_fast(plant, state, *geoms, not state.contacts.signed_distance[added] > 0.0):
         _stop(plant, state, added, share)
         state.contacts.count = added + 1
     elif not state.contacts.signed_distance[added] > 0.0 or counts_at_distance(

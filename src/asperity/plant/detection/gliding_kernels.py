@@ -67,15 +67,18 @@ def _time(gliding: Table, step: float, relaxation: float) -> float:
 
 
 @compiled
-def comes_too_fast(plant: Table, state: Table, a: int, b: int) -> bool:
-    """Whether one of two geoms would pass through the other in the coming step, without turning."""
+def comes_too_fast(plant: Table, state: Table, a: int, b: int, touched: bool) -> bool:
+    """Whether one of two geoms would pass through the other in the coming step, without turning.
+
+    Of geoms that touch, the centre of one must go through all of the other: one may slide.
+    """
     gliding = GLIDING.at(state.gliding)
     if gliding.looks_ahead == 0 or gliding.fast[a] + gliding.fast[b] == 0:
         return False
     position, rotation = state.mj_geom_xpos, state.mj_geom_xmat
     ahead = gliding.ahead
-    return goes_through(plant, a, b, False, position, rotation, ahead, rotation) or goes_through(
-        plant, b, a, False, position, rotation, ahead, rotation
+    return goes_through(plant, a, b, touched, position, rotation, ahead, rotation) or goes_through(
+        plant, b, a, touched, position, rotation, ahead, rotation
     )
 
 
@@ -129,7 +132,7 @@ def _look_ahead(plant: Table, state: Table, gliding: Table) -> bool:
                 position, g, position, other
             ) > reach + plant.geom_extent[other] + _distance(position, other, ahead, other):
                 continue
-            if comes_too_fast(plant, state, g, other):
+            if comes_too_fast(plant, state, g, other, False):
                 passes = 1
                 break
         # Two that are both fast both find each other.
