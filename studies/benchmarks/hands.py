@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from studies.benchmarks.midas_robots import HOLD, find_models, random_motors
+from studies.benchmarks.public_models import HOLD, find_models, random_motors
 
 MODEL = "g1_29dof_with_hand_rev_1_0.urdf"
 STEP = 5e-3

@@ -17,6 +17,7 @@ from asperity.cli import main
 from asperity.cli.outputs import Outputs
 from asperity.integrators.registry import options_of, registered
 from asperity.media import MediaError
+from asperity.simulator import Recorder
 
 BALL = """
 <mujoco model="ball">
@@ -457,6 +458,33 @@ def test_a_run_that_is_saved_in_parts_is_readable_when_it_is_ended(ball, tmp_pat
     np.testing.assert_allclose(np.diff(whole.time), 1e-3, rtol=1e-6)
     alone = simulate(str(ball), (0.0, 15.0), integrator=Icf(time_step=1e-3), save_at=[15.0])
     np.testing.assert_allclose(whole.at(15.0)[0], alone.qpos, atol=1e-12)
+
+
+def test_memory_is_bounded_without_save_every(ball, tmp_path, monkeypatch):
+    # A state of the ball takes 8 (1 + 7 + 6) bytes, and a thousand of them are recorded at once.
+    most = 20_000 * 8 * 14
+    monkeypatch.setattr("asperity.cli.simulate.MOST_BYTES", most)
+    kept = []
+
+    def look(self):
+        kept.append(measured.fget(self))
+        return kept[-1]
+
+    measured = Recorder.kept_bytes
+    monkeypatch.setattr(Recorder, "kept_bytes", property(look))
+    target = tmp_path / "run.npz"
+    arguments = ["simulate", str(ball), "--duration", "400", "--integrator", "icf"]
+    assert main([*arguments, "--save", str(target)]) == 0
+    assert not target.exists()
+    assert len(list(tmp_path.glob("run.*.npz"))) > 3
+    whole = Trajectory.load(tmp_path / "run.*.npz")
+    # Round-off of so many steps may be a step of its own.
+    assert whole.time[-1] == 400.0
+    np.testing.assert_allclose(np.diff(whole.time)[:-1], 1e-3, rtol=1e-6)
+    assert len(kept) > 3
+    # What is simulated between two looks, a twentieth of a second of wall time, comes on top.
+    assert max(kept) < 0.5 * (whole.time.nbytes + whole.qpos.nbytes + whole.qvel.nbytes)
+    assert main(arguments) == 0
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Eleven models, random states of theirs in contact, and central differences of whole steps."""
+"""Twelve models, random states of theirs in contact, and central differences of whole steps."""
 
 from __future__ import annotations
 
@@ -89,6 +89,15 @@ MODELS = {
       </worldbody><actuator>
         <position joint="s" kp="30" kv="2" timeconst=".02"/>
         <general joint="e" dyntype="filter" dynprm=".05" gainprm="2"/></actuator></mujoco>""",
+    "motors with inner states": f"""<mujoco><worldbody>{FLOOR}
+      <body pos="0 0 .35"><joint name="s" axis="0 1 0" damping=".5"/>
+        <geom type="capsule" size=".03" fromto="0 0 0 .3 0 -.1" mass="1"/>
+        <body pos=".3 0 -.1"><joint name="e" axis="0 1 0"/>
+          <geom type="capsule" size=".03" fromto="0 0 0 .1 0 -.2" mass=".5"/></body></body>
+      </worldbody><actuator>
+        <pid joint="s" kp="30" kv="2" ki="5"/>
+        <dcmotor joint="e" motorconst="1" resistance="2" inductance=".02"
+          thermal="1 1 20 .01 25 25"/></actuator></mujoco>""",
     "ball joint and free body": f"""<mujoco><worldbody>{FLOOR}
       <body pos="0 0 .4"><joint type="ball" damping=".01"/>
         <geom type="capsule" size=".03" fromto="0 0 0 .05 .02 -.3" mass="1"/>

@@ -122,6 +122,35 @@ CASES: dict[str, tuple[str, list[float], dict[str, str]]] = {
         [1.0],
         {},
     ),
+    "PID controller": ("<pid joint='a' kp='60' kv='6' ki='30'/>", [0.6, 0.1], {}),
+    "PID controller with limits": (
+        "<pid joint='a' kp='60' kv='6' ki='30' imax='0.02' slewmax='3' forcerange='-6 6'/>",
+        [0.6, 0.1],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-5 9'"},
+    ),
+    "PID controller on a tendon": (
+        "<pid tendon='t' kp='40' kv='2' ki='10'/>",
+        [0.5, 0.0],
+        {"sections": TENDON},
+    ),
+    "two PID controllers that share a joint's limit": (
+        "<pid joint='a' kp='60' kv='2' ki='9' input='pos'/><pid joint='a' kp='5' input='pos'/>",
+        [0.6, 0.1],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-3 3'"},
+    ),
+    "DC motor": ("<dcmotor joint='a' motorconst='2' resistance='1'/>", [3.0], {}),
+    "DC motor with a controller": (
+        "<dcmotor joint='a' motorconst='2' resistance='1' input='pos' "
+        "controller='30 20 2 0 0 10'/>",
+        [0.5],
+        {},
+    ),
+    "DC motor that warms up, with a coil and cogging": (
+        "<dcmotor joint='a' motorconst='2' resistance='1' inductance='0.02' "
+        "thermal='1 1 20 .01 25 25' cogging='0.3 4 0'/>",
+        [3.0],
+        {},
+    ),
     "filtered position servo": ("<position joint='a' kp='50' kv='3' timeconst='0.1'/>", [1.0], {}),
     "damped and sprung joints": (
         "<motor joint='a'/>",
@@ -207,6 +236,59 @@ def test_a_saturated_servo_accelerates_as_its_limit_says() -> None:
         sim.advance_to(2.0)
         assert sim.data.qvel[0] == pytest.approx(2.0 - 5 / 2 * 1.0, rel=1e-6)
         assert sim.data.actuator_force[0] == pytest.approx(-5.0, rel=1e-9)
+
+
+def test_a_dc_motor_with_bristles_is_mujoco_s_at_its_step() -> None:
+    # Friction has a kink where the joint turns around, so that orders mean nothing.
+    model = _arm(
+        "<dcmotor joint='a' motorconst='2' resistance='1' inductance='0.02' "
+        "lugre='100 1 .1 .2 .01'/>"
+    )
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    differences = []
+    for step in (4e-4, 1e-4):
+        model.opt.timestep = step
+        data = mujoco.MjData(model)
+        data.ctrl[0] = 3.0
+        mujoco.mj_step(model, data, nstep=round(0.4 / step))
+        ours = _ours(model, asp.Icf(time_step=step), [3.0], float(data.time))
+        change = [*(ours.qpos - data.qpos), *(ours.act - data.act)]
+        differences.append(np.max(np.abs(change)))
+    assert differences[0] < 4e-4
+    assert differences[1] < 0.3 * differences[0]
+
+
+def test_plugins_exert_mujoco_s_forces() -> None:
+    model = compile_mjcf(
+        ARM.format(a="", b=""),
+        sections="<extension><plugin plugin='mujoco.pid'/></extension><actuator>"
+        "<plugin joint='a' plugin='mujoco.pid' actdim='1'><config key='kp' value='40'/>"
+        "<config key='ki' value='30'/><config key='kd' value='3'/></plugin></actuator>",
+    )
+    ctrl = [0.5]
+    model.opt.timestep = 2e-3
+    data = mujoco.MjData(model)
+    data.ctrl[:] = ctrl
+    mujoco.mj_step(model, data, nstep=200)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3))
+    assert any("plugins" in note for note in sim.load_report.notes)
+    sim.data.ctrl[:] = ctrl
+    assert sim.advance_to(data.time).success
+    np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=1e-10)
+    np.testing.assert_allclose(sim.data.act, data.act, atol=1e-10)
+
+
+def test_a_stiff_pid_controller_is_stable_and_ends_without_sag() -> None:
+    model = compile_mjcf(
+        SLIDER,
+        option=f"gravity='{-GRAVITY} 0 0'",
+        sections="<actuator><pid joint='x' kp='1e5' kv='1e3' ki='1e5' input='pos'/></actuator>",
+    )
+    for setting in (asp.Icf(time_step=0.02), asp.Sap(time_step=0.02), asp.Cenic(accuracy=1e-2)):
+        data = _ours(model, setting, [0.3], 20.0)
+        assert data.qpos[0] == pytest.approx(0.3, abs=1e-8)
+        # The integral alone holds the weight.
+        assert data.act[0] == pytest.approx(2 * GRAVITY / 1e5, rel=1e-3)
 
 
 def test_a_motor_s_activation_follows_its_filter_exactly() -> None:

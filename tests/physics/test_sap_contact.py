@@ -339,3 +339,21 @@ def test_error_control_converges_to_tiny_steps() -> None:
     assert 6.0 < abs(rough[0] - exact) / abs(finer[0] - exact) < 20.0
     assert 2.0 < fine[1] / rough[1] < 4.5
     assert finer[1] < 1500
+
+
+def test_a_contact_that_moves_nothing_has_no_say() -> None:
+    # Two capsules whose ends overlap in the ball joint between them.
+    ends = []
+    for collides in (0, 1):
+        sim = asp.Simulator(
+            f"""<mujoco><default><geom type="capsule" size="0.01" contype="{collides}"/></default>
+            <worldbody><geom fromto="0 0 0 0 0 0.1"/>
+              <body pos="0 0 0.1"><joint type="ball" damping="0.005"/>
+                <geom fromto="0 0 0 0 0.1 0.1"/></body></worldbody></mujoco>""",
+            integrator=asp.Sap(time_step=2e-3),
+        )
+        assert sim.advance_to(0.2).success
+        ends.append(sim.data.qpos.copy())
+        assert sim.data.ncon == collides
+    assert np.linalg.norm(ends[0] - [1.0, 0.0, 0.0, 0.0]) > 0.1
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-9)

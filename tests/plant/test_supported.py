@@ -52,7 +52,7 @@ def test_flex() -> None:
         ("gaintype='user'", ["user-defined"]),
         ("biastype='user'", ["user-defined"]),
         ("dyntype='user' actdim='1'", ["user-defined"]),
-        ("nsample='3' delay='0.01'", ["delay"]),
+        ("nsample='3' delay='0.01'", ["delay", "Simulator"]),
         ("nsample='3'", ["history"]),
     ],
 )
@@ -87,7 +87,13 @@ def test_adhesion_and_plasticity() -> None:
         "'cup'",
     )
     ball = "<body name='z' pos='3 0 0'><freejoint/><geom name='z' size='0.1' {}/></body>"
-    refused(model(body=ball.format("adhesion='1'")), "Geom 'z'", "adhesion")
+    sticky = model(body=ball.format("adhesion='1'"))
+    refused(sticky, "Geom 'z'", "adhesion", "Cenic, Icf and Sap")
+    assert check_supported(sticky, every_friction=True) == ()
+    late = model(body=ball.format(""))
+    late.geom_adhesion[-1] = 1.0
+    with pytest.raises(ModelError, match="Geom 'z' has adhesion, and the model was compiled"):
+        check_supported(late, every_friction=True)
     assert check_supported(model(body=ball.format("surfacevel='1 0 0 0 0 0'"))) == ()
     wire = "<body><joint name='w' stiffness='1' springyield='0.1'/><geom size='0.1'/></body>"
     refused(model(body=wire), "Joint 'w'", "springyield")
@@ -141,7 +147,8 @@ def test_plugins() -> None:
 
 def test_options() -> None:
     flag = "<option><flag {}='enable'/></option>"
-    refused(model(option=flag.format("speculative")), "speculative")
+    notes = check_supported(model(option=flag.format("speculative")))
+    assert any("speculative" in note for note in notes)
     assert any("Sleeping" in note for note in check_supported(model(option=flag.format("sleep"))))
     asleep = "<body name='z' sleep='init' pos='3 0 0'><freejoint/><geom size='0.1'/></body>"
     notes = check_supported(model(body=asleep, option=flag.format("sleep")))
@@ -221,9 +228,10 @@ def test_friction_that_is_simplified_is_noted() -> None:
     assert any("'p'" in note and "rolling" in note for note in notes)
 
 
-def test_delayed_sensors_are_noted() -> None:
+def test_delayed_sensors_are_a_simulator_s() -> None:
     section = "<sensor><jointpos name='s' joint='a' nsample='3' delay='0.01'/></sensor>"
-    assert any("'s'" in note for note in check_supported(model(sections=section)))
+    refused(model(sections=section), "Sensor 's'", "delay", "Simulator")
+    assert check_supported(model(sections=section), asks_mujoco=True) == ()
 
 
 @pytest.mark.parametrize("integrator", [asp.Cenic(), asp.Icf()])

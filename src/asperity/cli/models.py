@@ -67,7 +67,9 @@ def load(
     # Which integrators know adhesion is said when one is chosen.
     return model, (
         *notes,
-        *check_supported(model, every_actuator=True, every_friction=True, no_flexes=None),
+        *check_supported(
+            model, every_actuator=True, every_friction=True, asks_mujoco=True, no_flexes=None
+        ),
     )
 
 

@@ -116,7 +116,9 @@ class Outputs:
     def save_part(self, trajectory: Trajectory) -> None:
         """Write the next of several files."""
         assert self.save is not None
-        path = self.save.with_suffix(f".{len(self.parts) + 1:04d}.npz")
+        number = len(self.parts) + 1
+        while (path := self.save.with_suffix(f".{number:04d}.npz")).exists():
+            number += 1
         trajectory.save(path, model="beside")
         self.parts.append(path)
 
@@ -126,7 +128,7 @@ class Outputs:
 
     def _write(self, path: Path, trajectory: Trajectory, progress: Callable[[float], None]) -> None:
         if path == self.save:
-            if self.in_parts:
+            if self.in_parts or self.parts:
                 self.save_part(trajectory)
             else:
                 trajectory.save(path)

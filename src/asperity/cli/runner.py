@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time as clock
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -69,11 +70,13 @@ def run(
     *,
     every: float | None = None,
     save: Callable[[Trajectory], None] | None = None,
+    most_bytes: float = math.inf,
 ) -> Run:
     """Advance a simulator by a duration [s].
 
     With ``every`` and ``save``, parts of about so much simulated time [s] are saved and forgotten
     on the way, so that memory does not grow. Each begins with the state that ended the one before.
+    Parts of ``most_bytes`` are forgotten, too, and saved if there is ``save``.
 
     Ctrl-C or SIGTERM ends it early, and what was computed is kept.
 
@@ -108,9 +111,11 @@ def run(
             if not console.is_terminal:
                 line(done / duration)
             nonlocal saved
-            if every is not None and save is not None and current.time - saved >= every:
+            due = every is not None and current.time - saved >= every
+            if due or simulator.kept_bytes > most_bytes:
                 saved = current.time
-                save(_trajectory(simulator, Status.SUCCESS, "The next file goes on."))
+                if save is not None:
+                    save(_trajectory(simulator, Status.SUCCESS, "The next file goes on."))
                 simulator.forget_record()
             interrupt.check()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,9 @@ from asperity.errors import ArgumentError, Status
 __all__ = ["exit_code", "simulate"]
 
 _OUTPUT = "Output"
+
+MOST_BYTES = 1 << 28
+"""Memory that steps may take [bytes] before they are saved as a part, or forgotten."""
 
 
 def simulate(
@@ -39,7 +43,8 @@ def simulate(
         Path | None,
         typer.Option(
             metavar="FILE.npz",
-            help="Times, states and controls of every accepted step, and the model.",
+            help="Times, states and controls of every accepted step, and the model; in parts, "
+            "FILE.0001.npz and so on, where they take more than 256 MB of memory.",
             show_default=False,
             rich_help_panel=_OUTPUT,
         ),
@@ -98,7 +103,14 @@ def simulate(
     )
     outputs.check(setup.model)
     simulator = setup.simulator(Recorder, passing, history=plot is not None)
-    finished = run(simulator, duration, passing, every=save_every, save=outputs.save_part)
+    finished = run(
+        simulator,
+        duration,
+        passing,
+        every=save_every,
+        save=outputs.save_part if save is not None else None,
+        most_bytes=MOST_BYTES if video is None and html is None else math.inf,
+    )
     print_summary(output, finished)
     failures = outputs.write(finished.trajectory, output)
     for failure in failures:

@@ -100,7 +100,7 @@ class Integrator(abc.ABC):
     """Whether actuators may act on bodies, by what these touch, and have inner states."""
 
     takes_every_friction: ClassVar[bool] = False
-    """Whether contacts have torsion, rolling and different friction along their tangents."""
+    """Whether contacts have torsion, rolling, different friction by direction, and adhesion."""
 
     @property
     def no_flexes(self) -> str | None:

@@ -248,7 +248,7 @@ class World(HoldsAddresses):
         self.table.graph_state = 0
         if self._problem is not None:
             self._problem.graph.components = -1
-        if self.current.table.gliding != 0:
+        if self.current.table.glides != 0:
             # What glides is looked for as far as a step takes it: that of an earlier one.
             self.current.table.valid = 0
         for memory in self.memories:

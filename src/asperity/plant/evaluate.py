@@ -15,6 +15,8 @@ from asperity.compiled.calls import (
     call_pp,
     call_pp_status,
     call_pppn_status,
+    load_address,
+    load_int,
     store_double,
     store_int,
 )
@@ -37,6 +39,9 @@ __all__ = [
 
 # Tilt [rad] up to which a cylinder stands on a plane.
 _UPRIGHT = 1e-12
+
+# Of MuJoCo's contacts: `exclude` of those in a gap, and a row that none has.
+_IN_GAP, _MARKED = 1, -2
 
 
 @compiled
@@ -95,12 +100,16 @@ def _find_contacts_and_motion(plant: Table, state: Table) -> None:
     """Let MuJoCo find contacts, and all else, which does not depend on them."""
     _align_cylinders(plant, state)
     model = plant.detection_model
+    state.widened = 0
     if state.gliding != 0:
-        model = gliding_model(plant, state)
+        margins = gliding_model(plant, state)
+        if margins != 0:
+            model = margins
+            state.widened = 1
     if state.detect_shared != 0:
         call_pppn_status(state.detect_shared, plant, state, model, 0)
         return
-    if state.gliding == 0 and plant.list_pairs != 0:
+    if state.widened == 0 and plant.list_pairs != 0:
         model = call_pp_status(plant.list_pairs, plant, state)
     call_pp(plant.mujoco.collision, model, state.data)
     call_pp_status(plant.evaluate_motion, plant, state)
@@ -313,6 +322,40 @@ def _read_smooth(plant: Table, state: Table) -> None:
     _forces(plant, state)
 
 
+@compiled
+def _find_adhesion(plant: Table, state: Table) -> None:
+    """Let MuJoCo find how actuators act on bodies: along the normals of their contacts.
+
+    It looks for those normals in its constraint rows, of which contacts have none here, unless a
+    contact is marked as one in a gap.
+    """
+    offsets = plant.offsets
+    contacts = load_address(state.data + offsets.contact_offset)
+    count = load_int(state.data + offsets.ncon_offset)
+    for side in range(2):
+        if side == 1:
+            call_pp(plant.mujoco.transmission, plant.model, state.data)
+        for i in range(count):
+            contact = contacts + i * offsets.contact_size
+            exclude = contact + offsets.contact_exclude
+            row = contact + offsets.contact_efc_address
+            if side == 0 and load_int(exclude) == 0:
+                store_int(exclude, _IN_GAP)
+                store_int(row, _MARKED)
+            elif side == 1 and load_int(row) == _MARKED:
+                store_int(exclude, 0)
+                store_int(row, -1)
+
+
+@compiled
+def _actuate(plant: Table, state: Table) -> None:
+    """Let MuJoCo find forces of actuators and rates of activations."""
+    if plant.mujoco.ask_actuators != 0:
+        call_pp_status(plant.mujoco.ask_actuators, plant, state)
+    else:
+        call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_motion(plant: Table, state: Table) -> int:
     """Fill what is not contact or constraint, for positions that have been found."""
@@ -323,12 +366,14 @@ def evaluate_motion(plant: Table, state: Table) -> int:
         call_pp(mujoco.make_mass, model, data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.offsets.nefc_offset, 0)
-    if plant.has_actuators:
-        call_pp(mujoco.transmission, model, data)
+    if plant.acts_on_bodies:
+        _find_adhesion(plant, state)
+    elif plant.has_actuators:
+        call_pp(plant.mujoco.transmission, model, data)
     if not plant.only_free_bodies:
         call_pp(mujoco.forward_velocity, plant.smooth_model, data)
     if plant.has_actuators:
-        call_pp(mujoco.forward_actuation, model, data)
+        _actuate(plant, state)
     if plant.find_elasticity != 0:
         call_pp_status(plant.find_elasticity, plant, state)
     _read_smooth(plant, state)
@@ -337,10 +382,16 @@ def evaluate_motion(plant: Table, state: Table) -> int:
 
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_smooth(plant: Table, state: Table) -> int:
-    """Fill a state's snapshot without contacts and constraints, which are void afterwards."""
+    """Fill a state's snapshot without contacts and constraints, which are void afterwards.
+
+    Adhesion is that of the contacts which MuJoCo finds.
+    """
     state.valid = 0
     _copy_in(plant, state)
     _find_positions(plant, state)
+    if plant.has_adhesion:
+        _align_cylinders(plant, state)
+        call_pp(plant.mujoco.collision, plant.detection_model, state.data)
     return call_pp_status(plant.evaluate_motion, plant, state)
 
 
@@ -374,7 +425,7 @@ def _evaluate_forces(plant: Table, state: Table) -> int:
     """Fill what depends on controls and applied forces, with all else at hand."""
     state.valid = 0
     if plant.has_actuators:
-        call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
+        _actuate(plant, state)
     for i in range(state.act_dot.size):
         state.act_dot[i] = state.mj_act_dot[i]
     _forces(plant, state)

@@ -11,6 +11,7 @@ from asperity.contact.hydroelastic.field_layout import COMPLIANT_MESH, RIGID_MES
 from asperity.contact.hydroelastic.fields import part_boxes
 from asperity.errors import ModelError
 from asperity.plant import native
+from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
 from asperity.plant.detection.detection_model import detection_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
@@ -26,7 +27,12 @@ from asperity.plant.model.flexes import FLEX_ARRAYS, elastic_table
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
-from asperity.plant.model.servos import set_activations, set_servos
+from asperity.plant.model.servos import (
+    asks_mujoco,
+    limited_by_mujoco,
+    set_activations,
+    set_servos,
+)
 from asperity.plant.model.surface_fields import make_fields
 from asperity.plant.model.surface_parameters import resolve_surfaces
 from asperity.plant.plant_layouts import OFFSETS, PLANT
@@ -107,6 +113,8 @@ def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[
         fields = (read_field_contacts,)
     if model.nflex > 0:
         fields = (*fields, find_elasticity, read_flex_contacts)
+    if asks_mujoco(model):
+        fields = (*fields, ask_actuators)
     return (*fields, list_pairs) if can_list_pairs(model) else fields
 
 
@@ -169,7 +177,10 @@ class Plant(HoldsAddresses):
         self._set_geoms()
         self.set_detection()
         table.tendons.any = int(model.ntendon > 0)
-        table.has_actuators = int(model.nu > 0)
+        table.has_actuators = int(model.nactuator > 0)
+        bodies = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_BODY)
+        table.acts_on_bodies = int(np.any(bodies))
+        table.has_adhesion = int(np.any(bodies) or model.flg_adhesion)
         table.has_mujoco_rows = int(model.neq > 0 or np.any(model.tendon_frictionloss > 0))
         bit = mujoco.mjtDisableBit
         free = is_disabled(model, bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT)
@@ -186,6 +197,7 @@ class Plant(HoldsAddresses):
         set_servos(table, model, efforts.commanded)
         set_efforts(table, model, efforts)
         set_activations(table, model)
+        self._set_asked()
 
     def variant(
         self, address: int, model: mujoco.MjModel | None, materials: ResolvedMaterials
@@ -215,6 +227,7 @@ class Plant(HoldsAddresses):
         other._is_variant = True
         other.set_materials(materials)
         other.set_detection()
+        other._set_asked()
         if model is not None:
             other.model = model
             if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
@@ -281,6 +294,15 @@ class Plant(HoldsAddresses):
         self.table.smooth_model = address if self._smooth is None else self._smooth.ctypes.data
         soft = self._evaluated and self.model.nflex > 0
         self.table.find_elasticity = find_elasticity.address if soft else 0
+
+    def _set_asked(self) -> None:
+        """Let MuJoCo be asked for actuators that have more to them than a servo."""
+        table = self.table
+        asked = self._evaluated and asks_mujoco(self.model)
+        table.mujoco.ask_actuators = ask_actuators.address if asked else 0
+        self._limited = limited_by_mujoco(self.model, table)
+        self._asked = asked_struct(int(table.model), self._limited)
+        table.mujoco.asked_model = self._asked.ctypes.data
 
     def set_detection(self) -> None:
         """Let collision detection leave out what costs it more than it saves."""

@@ -89,6 +89,8 @@ PLANT = Layout(
     find_elasticity="i8",  # 0 where there are no flexes
     possible_pairs=POSSIBLE_PAIRS,
     has_actuators="i8",
+    has_adhesion="i8",  # of geoms, pairs or actuators
+    acts_on_bodies="i8",  # by actuators, through what these touch
     has_articulated_trees="i8",
     only_free_bodies="i8",  # in vacuum, without actuators: Asperity knows their dynamics
     gravity="f8[:]",
@@ -115,6 +117,8 @@ WORK = Layout(
     dof_force="f8[nv]",
     passive_force="f8[nv]",  # of the last evaluation, with bias forces
     actuator_length="f8[outputs]",
+    output_force="f8[outputs]",  # of actuators that MuJoCo is asked for, without limits of rows,
+    output_slope="f8[2, outputs]",  # and by lengths and velocities
     gyroscopic="f8[nv]",
     gyroscopic_following="f8[nv]",
     gyroscopic_undone="f8[nv]",  # what they lacked of those at the solution, a pass before
@@ -136,7 +140,14 @@ WORK = Layout(
 )
 
 GLIDING = Layout(
-    "detection of sliding contacts at a distance",
+    "detection of contacts at a distance",
+    glides="i8",  # 1: of what glides
+    looks_ahead="i8",  # 1: of what would pass through something in the coming step,
+    fast="i8[geoms]",  # 1: a geom that would,
+    ahead="f8[geoms, 3]",  # where geoms would be [m]
+    # of trees: how far centres of geoms are from the root's frame, and the least inner radius [m]
+    tree_reach="f8[trees]",
+    tree_inner_radius="f8[trees]",
     model="i8",  # address of an mjModel with the margins below
     geom_margin="f8[geoms]",  # [m]
     body_margin="f8[bodies]",
@@ -184,6 +195,8 @@ STATE = Layout(
     # 1 if the method knows torsion, rolling and different friction along the tangents
     every_friction="i8",
     gliding="i8",
+    glides="i8",  # 1: they depend on the step
+    widened="i8",  # 1: contacts of the snapshot were looked for at a distance
     step="f8",
     # Signed distances of contacts are to differ from those of the geoms by these, if there are any
     distance_changes="f8[:]",
@@ -214,6 +227,7 @@ STATE = Layout(
     force="f8[nv]",  # without joint damping
     soft=SOFT,
     act_dot="f8[na]",
+    act_slope="f8[na]",  # of its rate by itself, where MuJoCo is asked [1/s]
     cdof="f8[nv, 6]",
     # MuJoCo's arrays (views of the MjData)
     mj_qpos="f8[:]",

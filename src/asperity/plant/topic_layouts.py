@@ -20,6 +20,8 @@ TOPICS = {
         com_velocity="i8",
         newton_euler="i8",
         forward_actuation="i8",
+        ask_actuators="i8",  # compiled entry point; 0 where there are none that MuJoCo is asked for
+        asked_model="i8",  # as it gets it: without force limits that rows have
         make_constraint="i8",
         add_contact="i8",
         multiply_transposed="i8",
@@ -107,6 +109,7 @@ TOPICS = {
         "actuators",
         # linear servos, treated implicitly
         servo_output="i8[:]",
+        servo_asked="i8[:]",  # 1 where MuJoCo is asked for force and slopes
         servo_ctrl="i8[:]",
         servo_ctrl_range="f8[:,:]",
         servo_activation="i8[:]",  # index into act, −1 without dynamics
@@ -124,8 +127,10 @@ TOPICS = {
         dof_actuator_range="f8[:,:]",
         dof_actuator_gravcomp="i8[:]",
         # activation dynamics
-        act_kind="i8[:]",  # 0 Euler, 1 exact exponential
-        act_time_constant="f8[:]",
+        act_kind="i8[:]",  # 0 Euler, 1 exact exponential, 2 by its slope, 3 a set-point that slews
+        act_number="i8[:]",  # among those of an actuator that MuJoCo is asked for, or −1
+        act_ctrl="i8[:]",  # that a set-point slews to
+        act_time_constant="f8[:]",  # of a set-point how fast it may slew
         act_range="f8[:,:]",
     ),
     "geoms": Layout(

@@ -14,6 +14,7 @@ from asperity.integrators import world_layout as codes
 from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL
 from asperity.simulator.compiled_call import PUBLISHED, STATUSES, UNUSUAL, run_call
 from asperity.simulator.counters import as_statistics
+from asperity.simulator.delays import note_samples
 from asperity.simulator.exchange import (
     call_control,
     call_of,
@@ -183,12 +184,15 @@ def _run(session: Session, end: float, progress: _Progress, code: int | None) ->
 
 def _run_to(session: Session, stop: float, progress: _Progress) -> Status | None:
     """Run compiled loops to a time; None if it was reached."""
+    delayed = session.model.nhistory > 0
     while True:
         started = clock.perf_counter()
-        code = session.take_steps(stop, session.pace)
+        if delayed:
+            note_samples(session)
+        code = session.take_steps(stop, 1 if delayed else session.pace)
         elapsed = clock.perf_counter() - started
         session.wall_time += elapsed
-        if code == BUDGET_USED:
+        if code == BUDGET_USED and not delayed:
             session.pace = next_pace(session.pace, elapsed)
         status = _heed(session, code, progress)
         if code == codes.OK or status is not None:

@@ -132,7 +132,7 @@ def forget_history(call: Table) -> None:
     if graph.ntree > 1:
         graph.components = -1
     current = world.current
-    if current.gliding != 0:
+    if current.glides != 0:
         current.valid = 0
     for i in range(call.history.size):
         store_address(call.history[i], 0)

@@ -193,6 +193,8 @@ def _new_call(session: Session) -> Table | Literal[False]:
     model = session.model
     if not session.base.evaluates_plant or session.has_systems or model.opt.enableflags & SLEEP:
         return False
+    if model.nhistory > 0:
+        return False
     call = new_call(
         model,
         session.world,

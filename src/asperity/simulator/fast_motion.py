@@ -2,7 +2,7 @@
 
 Contacts are those of the states between two steps. A body that moves by more than its own size in a
 step can be beyond another one before any state has shown that they touch. Error control looks at
-the motion within its steps; fixed steps do not.
+the motion within its steps, and the fixed steps of some methods look ahead; those of others do not.
 """
 
 from __future__ import annotations
@@ -64,6 +64,6 @@ class FastMotion:
         warn_user(
             f"{name} moves by {motion[fast]:.2g} m in a step of {self._step:g} s, more than its "
             f"size of {self._sizes[fast]:.2g} m: what it meets between two steps is not seen. Use "
-            "a smaller time_step, or error control, such as Cenic()."
+            "a smaller time_step, or an integrator that looks ahead, such as Icf or Cenic."
         )
         return False

@@ -37,6 +37,7 @@ def take_over_model(session: Session) -> bool:
         session.model,
         every_actuator=session.integrator.takes_every_actuator,
         every_friction=session.integrator.takes_every_friction,
+        asks_mujoco=session.base.evaluates_plant,
         no_flexes=session.integrator.no_flexes,
     )
     if not DECIDING.isdisjoint(name for name, _ in session.watch.changed_fields()):

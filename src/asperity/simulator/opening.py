@@ -82,6 +82,7 @@ def new_session(
         model,
         every_actuator=integrator.takes_every_actuator,
         every_friction=integrator.takes_every_friction,
+        asks_mujoco=integrator.make_method().base.evaluates_plant,
         no_flexes=integrator.no_flexes,
     )
     clock = SamplingClock(

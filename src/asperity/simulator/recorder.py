@@ -69,6 +69,11 @@ class Recorder(Watcher, Simulator):
         index = np.searchsorted(begins, times + slack, side="right") - 1
         return np.array([ctrl for _, ctrl in self._held])[np.maximum(index, 0)]
 
+    @property
+    def kept_bytes(self) -> int:
+        """Memory of what was kept [bytes]."""
+        return sum(array.nbytes for part in self._parts for array in part)
+
     def forget_record(self) -> None:
         """Forget what was kept, but for the last state and control: the first of what follows."""
         self.keep_record()

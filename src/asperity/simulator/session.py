@@ -202,7 +202,8 @@ class Session(HoldsAddresses):
         self.world.table.records = -1
         self.prepare()
         step = self.integrator.time_step
-        watched = step is not None and self.base.evaluates_plant
+        base = self.base
+        watched = step is not None and base.evaluates_plant and not base.sees_ahead
         self.fast_motion = FastMotion(self.model, step) if watched and step else None
         self.coupling.attach(self.world)
         self.inputs = Inputs(self.model, self.world)

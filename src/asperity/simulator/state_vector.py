@@ -52,6 +52,7 @@ _STATE = {
     "act": _BITS.mjSTATE_ACT,
 }
 _FORCES = {
+    "history": _BITS.mjSTATE_HISTORY,  # of delayed controls and sensors
     "ctrl": _BITS.mjSTATE_CTRL,
     "qfrc_applied": _BITS.mjSTATE_QFRC_APPLIED,
     "xfrc_applied": _BITS.mjSTATE_XFRC_APPLIED,

@@ -164,7 +164,11 @@ class CompiledWorlds(HoldsAddresses):
             again, self._other_contact = self._other_contact, False
             return again
         self._watch.refuse_other_structure()
-        check_supported(self._model)
+        check_supported(
+            self._model,
+            every_actuator=self._integrator.takes_every_actuator,
+            every_friction=self._integrator.takes_every_friction,
+        )
         self._other_contact = False
         if not DECIDING.isdisjoint(name for name, _ in self._watch.changed_fields()):
             update_bounds(self._model)

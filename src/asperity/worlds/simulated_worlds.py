@@ -61,6 +61,7 @@ class SimulatedWorlds(HoldsAddresses):
     ) -> None:
         self._systems = tuple(systems)
         self._takes_every_actuator = integrator.takes_every_actuator
+        self._takes_every_friction = integrator.takes_every_friction
         self._model, self._crew = model, crew
         self._options: dict[str, Any] = {
             "integrator": integrator,
@@ -149,7 +150,11 @@ class SimulatedWorlds(HoldsAddresses):
             again, self._other_contact = self._other_contact, False
             return again
         self._watch.refuse_other_structure()
-        check_supported(self._model, every_actuator=self._takes_every_actuator)
+        check_supported(
+            self._model,
+            every_actuator=self._takes_every_actuator,
+            every_friction=self._takes_every_friction,
+        )
         for sim in self._simulators:
             native.copy_numbers(self._model, sim.model)
         self._watch.remember()

@@ -15,7 +15,7 @@ from asperity.errors import Status
 from asperity.integrators.results import copy_results
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import FAILED, OK
-from asperity.plant.plant_layouts import OTHER_FORCES, STATE, VALID
+from asperity.plant.plant_layouts import GLIDING, OTHER_FORCES, STATE, VALID
 from asperity.simulator.compiled_call import (
     STATUSES,
     forget_history,
@@ -71,6 +71,7 @@ def _load(lane: Table, rows: Table, w: int) -> bool:
     gliding = max(rows.gliding[w], 0) if rows.gliding[w] != 0 else lane.gliding
     for i in range(exchange.states.size):
         STATE.at(exchange.states[i]).gliding = gliding
+        STATE.at(exchange.states[i]).glides = GLIDING.at(gliding).glides if gliding != 0 else 0
     if found & (NEW_STATE | NEW_TIME) == 0:
         world.next_step = rows.next_step[w]
         world.last_step = rows.last_step[w]

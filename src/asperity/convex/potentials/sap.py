@@ -49,7 +49,8 @@ __all__ = ["SAP_LAW"]
 # Added to the slip before dividing by it; smaller than any slip that matters.
 _TINY = 1e-200
 
-# Least inverse mass [1/kg]: a contact on the axis of its only hinge has none at all.
+# Inverse mass [1/kg] below which a contact moves nothing, like one on the axis of its only hinge.
+# It gets no impulse: that of round-off in its Jacobian would be without bounds.
 _LEAST_INVERSE_MASS = 1e-12
 
 
@@ -66,7 +67,11 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
     fill_inverse_masses(problem, contacts, ncontact, law.normal_gain)
     for i in range(ncontact):
         c = problem.graph.contact[i]
-        w = max(law.normal_gain[i], _LEAST_INVERSE_MASS)
+        w = law.normal_gain[i]
+        if not w > _LEAST_INVERSE_MASS:
+            law.friction[i] = law.normal_target[i] = law.normal_gain[i] = 0.0
+            law.tangential_gain[i] = 1.0
+            continue
         reach = step + (
             contacts.relaxation_time[c] if contacts.relaxation_time[c] >= 0.0 else default
         )

@@ -31,19 +31,21 @@ _SIZE = 1e-6
 
 
 @compiled
+def _enters_row(plant: Table, k: int) -> bool:
+    """Whether the control of a servo enters its row alone, as known here."""
+    return plant.actuators.servo_activation[k] < 0 and not plant.actuators.servo_asked[k]
+
+
+@compiled
 def _find_servos(plant: Table, state: Table, servo: np.ndarray) -> None:
-    """Fill the number of every row's servo, −1 of other rows and of servos with dynamics."""
-    actuators = plant.actuators
+    """Fill the number of every row's servo, −1 of other rows and of other servos."""
     rows = state.rows
     for r in range(rows.count):
         servo[r] = -1
         if rows.kind[r] != ACTUATOR:
             continue
-        for k in range(actuators.servo_output.size):
-            if (
-                rows.source[r] == -1 - actuators.servo_output[k]
-                and actuators.servo_activation[k] < 0
-            ):
+        for k in range(plant.actuators.servo_output.size):
+            if rows.source[r] == -1 - plant.actuators.servo_output[k] and _enters_row(plant, k):
                 servo[r] = k
 
 
@@ -185,7 +187,7 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
     actuators = plant.actuators
     rows = world.current.rows
     for k in range(actuators.servo_output.size):
-        if actuators.servo_activation[k] < 0:
+        if _enters_row(plant, k):
             known[actuators.servo_ctrl[k]] = 1
             for i in range(work.columns.shape[1]):
                 work.columns[row + actuators.servo_ctrl[k], i] = 0.0

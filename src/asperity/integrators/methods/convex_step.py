@@ -51,6 +51,7 @@ from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 __all__ = [
     "EVALUATION_KERNELS",
     "ConvexMethod",
+    "FarSightedMethod",
     "drift_speed",
     "graph_of",
     "install_evaluation",
@@ -103,31 +104,32 @@ def install_evaluation(world: World) -> None:
     install_results(world.table)
 
 
-class ConvexMethod(Method):
-    """A method whose steps solve convex problems (`asperity.convex.convex_newton`)."""
+class FarSightedMethod(Method):
+    """A method that may find contacts at a distance."""
 
     _gliding: GlidingDetection | None = None
 
     @property
-    def kernels(self) -> tuple[Kernel, ...]:
-        return (solve_problem, assemble, line_search, *EVALUATION_KERNELS, factorize, solve_factors)
+    def sees_ahead(self) -> bool:
+        return self._gliding is not None and bool(self._gliding.table.looks_ahead)
 
-    def prepare(self, world: World) -> None:
-        super().prepare(world)
-        install_evaluation(world)
-        install_solver(world.problem)
-        world.table.solve_problem = solve_problem.address
-        world.share_islands(solve_problem.address)
-        for state in world.evaluated_states:
-            state.table.every_friction = 1
-
-    def let_glide(
-        self, world: World, *, relaxes: bool, default_relaxation: float | None = None
+    def look_farther(
+        self,
+        world: World,
+        *,
+        glides: bool = False,
+        looks_ahead: bool = False,
+        relaxes: bool = False,
+        default_relaxation: float | None = None,
     ) -> None:
-        """Find contacts of what glides, too (see `GlidingDetection`)."""
+        """Find contacts at a distance, too (see `GlidingDetection`)."""
         if self._gliding is None:
             self._gliding = GlidingDetection(
-                world.plant, relaxes=relaxes, default_relaxation=default_relaxation
+                world.plant,
+                glides=glides,
+                looks_ahead=looks_ahead,
+                relaxes=relaxes,
+                default_relaxation=default_relaxation,
             )
         self._install_gliding(world)
 
@@ -141,11 +143,29 @@ class ConvexMethod(Method):
         address = self._gliding.table.address if self._gliding.needed else 0
         for state in world.evaluated_states:
             state.table.gliding = address
+            state.table.glides = self._gliding.table.glides
 
     def model_changed(self, world: World) -> None:
         if self._gliding is not None:
             self._gliding.read_model()
             self._install_gliding(world)
+
+
+class ConvexMethod(FarSightedMethod):
+    """A method whose steps solve convex problems (`asperity.convex.convex_newton`)."""
+
+    @property
+    def kernels(self) -> tuple[Kernel, ...]:
+        return (solve_problem, assemble, line_search, *EVALUATION_KERNELS, factorize, solve_factors)
+
+    def prepare(self, world: World) -> None:
+        super().prepare(world)
+        install_evaluation(world)
+        install_solver(world.problem)
+        world.table.solve_problem = solve_problem.address
+        world.share_islands(solve_problem.address)
+        for state in world.evaluated_states:
+            state.table.every_friction = 1
 
 
 @compiled

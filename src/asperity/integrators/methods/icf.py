@@ -28,7 +28,7 @@ from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
 from asperity.integrators.methods.motion import (
     FEWEST_TREES,
     advance_activations,
-    ensure_evaluated,
+    evaluate_for,
     move_by_solution,
     move_trees,
 )
@@ -138,8 +138,7 @@ def fill_elasticity(world: Table, state: Table, step: float) -> None:
 @compiled_method
 def icf_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve the convex problem of an ICF step; the result is in the problem's ``velocity``."""
-    state.step = step
-    code = ensure_evaluated(world, state)
+    code = evaluate_for(world, state, step)
     if code != OK:
         return code
     problem = world.problem
@@ -204,6 +203,8 @@ class IcfMethod(ConvexMethod):
     center_gyroscopic : bool
         Whether gyroscopic forces of what turns far in a step are those in its middle
         (`asperity.integrators.methods.gyroscopic`); else those of its beginning.
+    looks_ahead : bool
+        Whether contacts count which a step would jump over (`GlidingDetection`).
     """
 
     kernel = icf_method
@@ -221,6 +222,7 @@ class IcfMethod(ConvexMethod):
         friction_tolerance: float,
         refuse_unsettled: bool,
         center_gyroscopic: bool,
+        looks_ahead: bool,
     ) -> None:
         self.law = law
         self.tolerance = tolerance
@@ -230,6 +232,7 @@ class IcfMethod(ConvexMethod):
         self.friction_tolerance = friction_tolerance
         self.refuse_unsettled = refuse_unsettled
         self.center_gyroscopic = center_gyroscopic
+        self.looks_ahead = looks_ahead
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -246,8 +249,8 @@ class IcfMethod(ConvexMethod):
             world.table.fill_elasticity = _fill_elasticity.address
         problem = world.problem
         install_law(problem, self.law)
-        if self.law.coupled:
-            self.let_glide(world, relaxes=False)
+        if self.law.coupled or self.looks_ahead:
+            self.look_farther(world, glides=self.law.coupled, looks_ahead=self.looks_ahead)
         problem.options.tolerance = self.tolerance
         problem.options.line_search_tolerance = 1e-2
         problem.options.largest_search_step = 1.0

@@ -60,6 +60,11 @@ class Method(HoldsAddresses, abc.ABC):
     Their forces and rates are then functions of the state like all others.
     """
 
+    @property
+    def sees_ahead(self) -> bool:
+        """Whether fixed steps see what a body would pass through; known once prepared."""
+        return False
+
     copies_model = False
     """Whether the method keeps numbers of the model that the plant does not, meshes included."""
 

@@ -15,6 +15,7 @@ __all__ = [
     "FEWEST_TREES",
     "advance_activations",
     "ensure_evaluated",
+    "evaluate_for",
     "integrate_positions",
     "move_by_solution",
     "move_trees",
@@ -24,6 +25,9 @@ __all__ = [
 FEWEST_TREES = 16
 """Trees that are worth a thread's while, where they take about a tenth of a microsecond each."""
 
+# Over a step size, one that is not the same but for round-off.
+_LONGER = 1.0 + 1e-6
+
 
 @compiled
 def ensure_evaluated(world: Table, state: Table) -> int:
@@ -31,6 +35,16 @@ def ensure_evaluated(world: Table, state: Table) -> int:
     if state.valid == VALID:
         return OK
     return call_pp_status(world.evaluate, world.plant, state)
+
+
+@compiled
+def evaluate_for(world: Table, state: Table, step: float) -> int:
+    """Evaluate the state from which a step of this size begins, unless its snapshot is valid."""
+    if state.gliding != 0 and step > _LONGER * state.step:
+        # Contacts were looked for no farther than a shorter step leads.
+        state.valid = 0
+    state.step = step
+    return ensure_evaluated(world, state)
 
 
 @compiled
@@ -88,11 +102,32 @@ def move_by_solution(world: Table, source: Table, target: Table, step: float) ->
 
 
 @compiled
+def _slewed(plant: Table, source: Table, i: int, step: float) -> float:
+    """A set-point that moves to its control, and not beyond; it stays where it may not move."""
+    if plant.actuators.act_time_constant[i] == 0.0:
+        return source.act[i]
+    control = source.mj_ctrl[plant.actuators.act_ctrl[i]]
+    goal = min(max(control, plant.actuators.act_range[i, 0]), plant.actuators.act_range[i, 1])
+    most = step * plant.actuators.act_time_constant[i]
+    return source.act[i] + min(max(goal - source.act[i], -most), most)
+
+
+@compiled
 def advance_activations(plant: Table, source: Table, target: Table, step: float) -> None:
-    """Advance the actuators' activations from the source's rates, as MuJoCo does."""
+    """Advance the actuators' activations from the source's rates, as MuJoCo does.
+
+    Where MuJoCo is asked for slopes, by an exponential step of Euler's: a + h φ(h ∂ȧ/∂a) ȧ with
+    φ(x) = (eˣ − 1)/x, exact for currents, temperatures and, at constant velocity, bristles.
+    """
     actuators = plant.actuators
     for i in range(source.act.size):
-        if actuators.act_kind[i] == 1:
+        if actuators.act_kind[i] == 3:
+            target.act[i] = _slewed(plant, source, i, step)
+            continue
+        if actuators.act_kind[i] == 2 and step * source.act_slope[i] < -1e-8:
+            slope = source.act_slope[i]
+            value = source.act[i] + source.act_dot[i] * np.expm1(step * slope) / slope
+        elif actuators.act_kind[i] == 1:
             value = source.act[i] + source.act_dot[i] * actuators.act_time_constant[i] * (
                 1.0 - np.exp(-step / actuators.act_time_constant[i])
             )

@@ -36,7 +36,7 @@ from asperity.integrators.methods.convex_step import ConvexMethod, graph_of
 from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
 from asperity.integrators.methods.motion import (
     advance_activations,
-    ensure_evaluated,
+    evaluate_for,
     integrate_positions,
 )
 from asperity.integrators.methods.springs import has_fast_springs
@@ -304,8 +304,7 @@ def theta_terms(world: Table, state: Table, step: float) -> int:
 @compiled_method
 def theta_solution(world: Table, state: Table, _target: Table, step: float) -> int:
     """Solve both stages of a step; the result is in the problem's ``velocity``."""
-    state.step = step
-    code = ensure_evaluated(world, state)
+    code = evaluate_for(world, state, step)
     if code != OK:
         return code
     code = theta_terms(world, state, step)
@@ -362,6 +361,8 @@ class ThetaMethod(ConvexMethod):
     line_search : str
         A key of `LINE_SEARCHES`.
     max_iterations : int
+    looks_ahead : bool
+        As of `asperity.integrators.methods.icf.IcfMethod`.
     """
 
     kernel = theta_method
@@ -379,6 +380,7 @@ class ThetaMethod(ConvexMethod):
         norm_by_system: bool,
         line_search: str,
         max_iterations: int,
+        looks_ahead: bool,
     ) -> None:
         self.theta = theta
         self.theta_vq = theta_vq
@@ -389,6 +391,7 @@ class ThetaMethod(ConvexMethod):
         self.norm_by_system = norm_by_system
         self.line_search = line_search
         self.max_iterations = max_iterations
+        self.looks_ahead = looks_ahead
         # The midpoint rule is of second order.
         self.order = 2 if theta == theta_vq == 0.5 else 1
         self._table: Table | None = None
@@ -441,7 +444,13 @@ class ThetaMethod(ConvexMethod):
         world.table.center_gyroscopic = table.is_symplectic
         world.table.follow_spins = follow_spins.address
         world.table.balances_steps = table.is_symplectic
-        self.let_glide(world, relaxes=True, default_relaxation=self.relaxation_time)
+        self.look_farther(
+            world,
+            glides=True,
+            looks_ahead=self.looks_ahead,
+            relaxes=True,
+            default_relaxation=self.relaxation_time,
+        )
         problem.options.relaxation_time = (
             -1.0 if self.relaxation_time is None else self.relaxation_time
         )

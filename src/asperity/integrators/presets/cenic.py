@@ -93,6 +93,7 @@ class Cenic(Integrator):
     rattleback that should turn round, and the energy of a four-bar linkage. At 1e-4 none.
     """
 
+    takes_every_actuator = True
     takes_every_friction = True
 
     accuracy: float = 1e-3
@@ -160,6 +161,7 @@ class Cenic(Integrator):
             friction_tolerance=tolerance,
             refuse_unsettled=True,
             center_gyroscopic=False,
+            looks_ahead=False,
         )
         estimates: dict[str, type[WrappingMethod]] = {
             "extrapolation": Extrapolation,

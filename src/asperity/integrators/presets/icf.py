@@ -56,11 +56,11 @@ class Icf(Integrator):
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
-    impacts that are shorter than some steps, walls thinner than a step of flight (tunnelling), free
-    springs and rocking (rattleback, tippe top), which lose energy, and slow slip at the limit of
-    friction.
+    impacts that are shorter than some steps, free springs and rocking (rattleback, tippe top),
+    which lose energy, and slow slip at the limit of friction.
     """
 
+    takes_every_actuator = True
     takes_every_friction = True
 
     time_step: float = 1e-3
@@ -103,4 +103,5 @@ class Icf(Integrator):
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=False,
             center_gyroscopic=True,
+            looks_ahead=True,
         )

@@ -98,11 +98,11 @@ class Sap(SteppedIntegrator):
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
-    impacts that are shorter than some steps, walls thinner than a step of flight (tunnelling), and
-    rocking (rattleback, tippe top). At 10 ms also rolling that begins with slip, gyroscopes, closed
-    loops and servos in explicit schemes.
+    impacts that are shorter than some steps, and rocking (rattleback, tippe top). At 10 ms also
+    rolling that begins with slip, gyroscopes, closed loops and servos in explicit schemes.
     """
 
+    takes_every_actuator = True
     takes_every_friction = True
 
     theta_scheme: Literal["symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"] = (
@@ -149,4 +149,5 @@ class Sap(SteppedIntegrator):
             norm_by_system=self.scaling == "system",
             line_search=self.line_search,
             max_iterations=int(self.max_iterations),
+            looks_ahead=self.time_step is not None,
         )

@@ -73,9 +73,8 @@ class Tamsi(SteppedIntegrator):
     Notes
     -----
     Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
-    impacts that are shorter than some steps, walls thinner than a step of flight (tunnelling), free
-    springs and rocking (rattleback, tippe top), which lose energy, and slow slip at the limit of
-    friction.
+    impacts that are shorter than some steps, free springs and rocking (rattleback, tippe top),
+    which lose energy, and slow slip at the limit of friction.
     """
 
     coupling: Literal["two-way", "one-way"] = "two-way"
@@ -108,6 +107,7 @@ class Tamsi(SteppedIntegrator):
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             center_gyroscopic=self.time_step is not None,
+            looks_ahead=self.time_step is not None,
         )
 
     def fixed(self, method: Method) -> Method:

@@ -21,7 +21,7 @@ from asperity.contact.combination import (
     STIFFNESS,
     combine,
 )
-from asperity.plant.detection.gliding_kernels import counts_at_distance
+from asperity.plant.detection.gliding_kernels import comes_too_fast, counts_at_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
 __all__ = [
@@ -42,6 +42,9 @@ __all__ = [
 
 # MuJoCo's least coefficient of friction.
 _LEAST_FRICTION = 1e-5
+
+# Stiffness of what comes too fast, over that which takes half of its speed in a step.
+_RIGID = 1e4
 
 # MuJoCo's mark of a contact at a distance that is not below its margin.
 _IN_GAP = 1
@@ -220,6 +223,32 @@ def _triple(at: int) -> tuple[float, float, float]:
     return load_double(at), load_double(at + 8), load_double(at + 16)
 
 
+@compiled
+def _stop(plant: Table, state: Table, c: int, share: float) -> None:
+    """Make a contact rigid, so that the step ends where its geoms touch, and let it act there.
+
+    A spring as soft as the user's could be pressed together by more than a geom. Each side has the
+    arm of its own surface, which the gap keeps from being that of the contact's point. Friction and
+    dissipation begin with the next step: they would be those of a collision that no step resolves.
+    """
+    contacts = state.contacts
+    gap = max(contacts.signed_distance[c], 0.0)
+    contacts.inverse_mass[c] = 0.0
+    contacts.static_friction[c] = contacts.dynamic_friction[c] = contacts.dissipation[c] = 0.0
+    contacts.ellipsoidal[c] = 0
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        shift = gap * ((1.0 if side == 1 else 0.0) - share)
+        for a in range(3):
+            arm[c, a] += shift * contacts.frame[c, 6 + a]
+        contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
+    rigid = _RIGID / max(contacts.inverse_mass[c] * state.step * state.step, 1e-300)
+    contacts.stiffness[c] = max(contacts.stiffness[c], rigid)
+
+
 @inlined
 def add_mujoco_contact(
     plant: Table,
@@ -231,18 +260,22 @@ def add_mujoco_contact(
 ) -> None:
     """Add a contact of MuJoCo's, for which there is room, with the material in ``pair_material``.
 
-    Without stiffness it is none, and neither is a contact at a distance unless what glides may get
-    there. ``share`` is geom 1's part of the contact's compliance, as `combine` returns it.
+    Without stiffness it is none, and neither is a contact at a distance unless what glides or comes
+    too fast may get there. ``share`` is geom 1's part of the contact's compliance, as `combine`
+    returns it.
     """
     material = state.work.pair_material
     if material[STIFFNESS] <= 0.0:
         return
     added = state.contacts.count
     fill_mujoco_contact(plant, state, added, index, address, geoms, share, material)
-    if (
-        state.gliding == 0
-        or not state.contacts.signed_distance[added] > 0.0
-        or counts_at_distance(plant, state, added, address)
+    if state.widened == 0:
+        state.contacts.count = added + 1
+    elif comes_too_fast(plant, state, *geoms, not state.contacts.signed_distance[added] > 0.0):
+        _stop(plant, state, added, share)
+        state.contacts.count = added + 1
+    elif not state.contacts.signed_distance[added] > 0.0 or counts_at_distance(
+        plant, state, added, address
     ):
         state.contacts.count = added + 1
 

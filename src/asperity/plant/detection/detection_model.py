@@ -25,7 +25,9 @@ _MOST_PAIRS = 8
 
 
 def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
-    """MuJoCo's struct with the mid-phase switched off, or None where it is worth having.
+    """MuJoCo's struct without the mid-phase where that costs more; None where nothing changes.
+
+    Nor does MuJoCo speculate about contacts to come, which methods know how to look for.
 
     Its arrays are those of the model at the address, and so is everything else.
 
@@ -42,11 +44,16 @@ def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
         To be kept alive by the owner, and made anew when the model has changed.
     """
     most = np.sort(model.body_geomnum)[-2:].astype(np.int64)
-    if np.prod(most) > _MOST_PAIRS:
+    hierarchies = np.prod(most) > _MOST_PAIRS
+    speculative = int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
+    if hierarchies and not model.opt.enableflags & speculative:
         return None
     struct = native.memory(address, native.struct_size("mjModel") // _WORD).copy()
-    flags = native.offset("mjModel", "opt") + native.offset("mjOption", "disableflags")
-    struct.view(np.int32)[flags // 4] |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+    options, bits = native.offset("mjModel", "opt"), struct.view(np.int32)
+    bits[(options + native.offset("mjOption", "enableflags")) // 4] &= ~speculative
+    if not hierarchies:
+        disabled = (options + native.offset("mjOption", "disableflags")) // 4
+        bits[disabled] |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
     return struct
 
 

@@ -1,4 +1,4 @@
-"""Sliding contacts at a distance, of laws that let sliding bodies glide.
+"""Contacts at a distance, of laws that let sliding bodies glide, and of what is too fast.
 
 The laws of SAP and ‘similar’ couple friction and the normal velocity by z = v_n − μ ‖v_t‖, so that
 what slides comes to rest at the height
@@ -18,6 +18,11 @@ Who merely passes by at such a height is not held up by anything. A contact at a
 with w the contact's inverse mass: as far below as a body may be that comes from there, is about to
 settle or presses a soft contact together, and as far above as one may be that slows down. What acts
 there is the law itself.
+
+Fixed steps look ahead, too: what would pass through something, by the test of
+`asperity.plant.detection.sweep` for straight ways ahead, gets margins as wide as its way, and its
+contact with that counts at a distance. Laws are implicit in the distance, so that such a contact
+pushes only if the step would close it.
 """
 
 from __future__ import annotations
@@ -43,6 +48,10 @@ class GlidingDetection(HoldsAddresses):
     Parameters
     ----------
     plant : Plant
+    glides : bool
+        Whether sliding bodies glide.
+    looks_ahead : bool
+        Whether to look ahead for what would pass through something.
     relaxes : bool
         Whether the law has relaxation times.
     default_relaxation : float or None
@@ -54,9 +63,17 @@ class GlidingDetection(HoldsAddresses):
         To be put into the states that are to be evaluated so.
     """
 
-    def __init__(self, plant: Plant, *, relaxes: bool, default_relaxation: float | None) -> None:
+    def __init__(
+        self,
+        plant: Plant,
+        *,
+        glides: bool,
+        looks_ahead: bool,
+        relaxes: bool,
+        default_relaxation: float | None,
+    ) -> None:
         model = plant.model
-        self._plant = plant
+        self._plant, self._glides, self._looks_ahead = plant, glides, looks_ahead
         # MuJoCo's struct: sizes, options and addresses of arrays, all but ours the user's.
         self._struct = np.zeros(native.struct_size("mjModel") // _WORD, np.int64)
         option = native.offset("mjModel", "opt") + native.offset("mjOption", "o_margin")
@@ -66,6 +83,7 @@ class GlidingDetection(HoldsAddresses):
             geoms=model.ngeom,
             bodies=model.nbody,
             pairs=model.npair,
+            trees=int(plant.table.ntree),
             dofs=model.nv,
             option_margin=self._struct[option // _WORD :][:1].view(np.float64),
             pair_geom=np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64),
@@ -80,14 +98,16 @@ class GlidingDetection(HoldsAddresses):
         relaxation = float(self.table.default_relaxation)
         return GlidingDetection(
             plant,
+            glides=self._glides,
+            looks_ahead=self._looks_ahead,
             relaxes=bool(self.table.relaxes),
             default_relaxation=None if relaxation == UNSET else relaxation,
         )
 
     @property
     def needed(self) -> bool:
-        """Whether anything can slide with friction."""
-        return bool(self.table.friction > 0.0)
+        """Whether there is anything to look for at a distance."""
+        return bool(self.table.glides or self.table.looks_ahead)
 
     def read_model(self) -> None:
         """Take the model's numbers, at first and when it has changed."""
@@ -99,6 +119,7 @@ class GlidingDetection(HoldsAddresses):
         for field in ("geom_margin", "body_margin", "pair_margin"):
             address = getattr(table, field).ctypes.data
             self._struct[native.offset("mjModel", field) // _WORD] = address
+        self._read_trees()
         table.own_geom_margin = np.array(model.geom_margin)
         table.own_pair_margin = np.array(model.pair_margin)
         table.own_option_margin = float(model.opt.o_margin)
@@ -121,8 +142,29 @@ class GlidingDetection(HoldsAddresses):
             if overridden:
                 frictions.append(np.max(model.opt.o_friction[:2]))
         table.friction = float(max(frictions))
+        # Adhesion pulls at what is within a margin, which must then be the user's.
+        own = not self._plant.table.has_adhesion
+        table.glides = int(self._glides and own and table.friction > 0.0)
+        # Of deformable bodies all contacts count that are found.
+        table.looks_ahead = int(self._looks_ahead and own and model.nflex == 0)
         # Relaxation times of two sides add up.
         times = [2.0, 1.0, 1.0] * np.array(
             [np.max(m[:, RELAXATION_TIME], initial=UNSET) for m in given]
         )
         table.relaxation = float(np.max(times))
+
+    def _read_trees(self) -> None:
+        """Take how far geoms are from the roots of their trees, in the reference pose."""
+        table, plant, model = self.table, self._plant.table, self._plant.model
+        data = mujoco.MjData(model)
+        mujoco.mj_kinematics(model, data)
+        table.tree_reach = np.zeros(int(plant.ntree))
+        table.tree_inner_radius = np.full(int(plant.ntree), np.inf)
+        for geom in plant.geoms.colliding:
+            body = model.geom_bodyid[geom]
+            tree = plant.bodies.tree[body]
+            if tree >= 0:
+                away = np.linalg.norm(data.geom_xpos[geom] - data.xpos[plant.trees.body[tree]])
+                table.tree_reach[tree] = max(table.tree_reach[tree], away)
+                radius = plant.geoms.inner_radius[geom]
+                table.tree_inner_radius[tree] = min(table.tree_inner_radius[tree], radius)

@@ -1,4 +1,4 @@
-"""Kernels of the detection of sliding contacts at a distance (`gliding`)."""
+"""Kernels of the detection of contacts at a distance (`gliding`)."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double
+from asperity.plant.detection.sweep import goes_through
 from asperity.plant.plant_layouts import GLIDING
 
-__all__ = ["counts_at_distance", "gliding_model"]
+__all__ = ["comes_too_fast", "counts_at_distance", "gliding_model"]
 
 # Heights that count, over that of gliding.
 _ABOVE = 1.25
@@ -66,20 +67,103 @@ def _time(gliding: Table, step: float, relaxation: float) -> float:
 
 
 @compiled
-def gliding_model(plant: Table, state: Table) -> int:
-    """Address of an mjModel whose margins are as wide as what glides in a state may come near.
+def comes_too_fast(plant: Table, state: Table, a: int, b: int, touched: bool) -> bool:
+    """Whether one of two geoms would pass through the other in the coming step, without turning.
 
-    The state's kinematics are valid.
+    Of geoms that touch, the centre of one must go through all of the other: one may slide.
     """
     gliding = GLIDING.at(state.gliding)
+    if gliding.looks_ahead == 0 or gliding.fast[a] + gliding.fast[b] == 0:
+        return False
+    position, rotation = state.mj_geom_xpos, state.mj_geom_xmat
+    ahead = gliding.ahead
+    return goes_through(plant, a, b, touched, position, rotation, ahead, rotation) or goes_through(
+        plant, b, a, touched, position, rotation, ahead, rotation
+    )
+
+
+@compiled
+def _distance(first: np.ndarray, a: int, second: np.ndarray, b: int) -> float:
+    square = 0.0
+    for i in range(3):
+        square += (first[a, i] - second[b, i]) * (first[a, i] - second[b, i])
+    return np.sqrt(square)
+
+
+@compiled
+def _free_bodies_are_slow(plant: Table, state: Table, gliding: Table) -> bool:
+    """Whether all is free bodies that move by less than the thinnest of their geoms in a step."""
+    qvel = state.qvel
+    for tree in range(plant.ntree):
+        if not plant.trees.spatial[tree] or plant.trees.size[tree] > 6:
+            return False
+        s = plant.trees.start[tree]
+        speed = np.sqrt(qvel[s] * qvel[s] + qvel[s + 1] * qvel[s + 1] + qvel[s + 2] * qvel[s + 2])
+        s += 3
+        spin = np.sqrt(qvel[s] * qvel[s] + qvel[s + 1] * qvel[s + 1] + qvel[s + 2] * qvel[s + 2])
+        if state.step * (speed + spin * gliding.tree_reach[tree]) > gliding.tree_inner_radius[tree]:
+            return False
+    return True
+
+
+@compiled
+def _look_ahead(plant: Table, state: Table, gliding: Table) -> bool:
+    """Whether any geom would pass through another in the coming step; marks those that would."""
+    position, ahead, fast = state.mj_geom_xpos, gliding.ahead, gliding.fast
+    moves = False
+    for g in range(fast.size):
+        for a in range(3):
+            ahead[g, a] = position[g, a] + state.step * gliding.geom_velocity[g, a]
+        fast[g] = 1 if _distance(position, g, ahead, g) > plant.geoms.inner_radius[g] else 0
+        moves |= fast[g] == 1
+    if not moves:
+        return False
+    found = False
+    colliding = plant.geoms.colliding
+    for i in range(colliding.size):
+        g = colliding[i]
+        if fast[g] == 0:
+            continue
+        passes = 0
+        reach = _distance(position, g, ahead, g) + plant.geoms.extent[g]
+        for j in range(colliding.size):
+            other = colliding[j]
+            if plant.geoms.collides[g, other] == 0 or _distance(
+                position, g, position, other
+            ) > reach + plant.geoms.extent[other] + _distance(position, other, ahead, other):
+                continue
+            if comes_too_fast(plant, state, g, other, False):
+                passes = 1
+                break
+        # Two that are both fast both find each other.
+        fast[g] = 1 + passes
+        found |= passes == 1
+    for g in range(fast.size):
+        fast[g] = fast[g] // 2
+    return found
+
+
+@compiled
+def gliding_model(plant: Table, state: Table) -> int:
+    """Address of an mjModel with margins for what glides, or is too fast for its step.
+
+    They are as wide as that may come near; 0 if there is no such thing. The state's kinematics are
+    valid.
+    """
+    gliding = GLIDING.at(state.gliding)
+    if gliding.glides == 0 and _free_bodies_are_slow(plant, state, gliding):
+        return 0
     _dof_velocities(plant, state, gliding.dof_velocity)
+    # Two geoms move relative to each other no faster than both together relative to anything: to
+    # the mean, so that what falls side by side gets no margins.
+    mx, my, mz = _centre_velocities(plant, state, gliding)
+    fast = gliding.looks_ahead == 1 and _look_ahead(plant, state, gliding)
+    if not fast and gliding.glides == 0:
+        return 0
     time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))
     share = _ABOVE * time * gliding.friction
     for body in range(plant.nbody):
         gliding.body_margin[body] = 0.0
-    # Two geoms move relative to each other no faster than both together relative to anything: to
-    # the mean, so that what falls side by side gets no margins.
-    mx, my, mz = _centre_velocities(plant, state, gliding)
     velocity = gliding.geom_velocity
     largest = 0.0
     for g in range(gliding.added.size):
@@ -91,6 +175,10 @@ def gliding_model(plant: Table, state: Table) -> int:
             + velocity[g, 3] * gliding.radius[g]
             + gliding.surface_speed[g]
         )
+        if fast and gliding.fast[g] == 1:
+            x, y, z = velocity[g, 0], velocity[g, 1], velocity[g, 2]
+            turning = velocity[g, 3] * gliding.radius[g]
+            added = max(added, state.step * (np.sqrt(x * x + y * y + z * z) + turning))
         largest = max(largest, added)
         margin = gliding.own_geom_margin[g] + added
         gliding.added[g] = added
@@ -152,6 +240,8 @@ def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool
         )
     if distance <= max(own, 0.0):
         return True
+    if gliding.glides == 0:
+        return False
     x = _component(gliding, plant, state, c, 0) + contacts.surface_velocity[c, 0]
     y = _component(gliding, plant, state, c, 1) + contacts.surface_velocity[c, 1]
     time = _time(gliding, state.step, contacts.relaxation_time[c])

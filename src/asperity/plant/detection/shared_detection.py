@@ -70,7 +70,7 @@ def _cut_list(near: Table, shared: Table) -> None:
 def _prepare(plant: Table, state: Table, shared: Table) -> None:
     """Divide what may touch among the parts, and let the others know."""
     shared.listed = 0
-    if plant.list_pairs != 0 and state.gliding == 0:
+    if plant.list_pairs != 0 and state.widened == 0:
         near = state.near_pairs
         if call_pp_status(plant.list_pairs, plant, state) == near.struct.ctypes.data:
             shared.listed = 1
@@ -151,8 +151,8 @@ def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
     shared.plant = plant.address
     shared.state = state.address
     shared.model = model
-    # Whether what glides counts depends on what has been read.
-    shared.reads = 1 if state.gliding == 0 and plant.read_contacts == shared.plain_reader else 0
+    # Whether what is at a distance counts depends on what has been read.
+    shared.reads = 1 if state.widened == 0 and plant.read_contacts == shared.plain_reader else 0
     call_pp(plant.mujoco.collision, shared.empty_model, state.data)
     atomic_store(shared.prepared.ctypes.data, 0)
     team = shared.team
@@ -183,7 +183,7 @@ def can_share_detection(model: mujoco.MjModel) -> bool:
     return (
         model.ngeom >= _FEWEST_GEOMS
         and model.npair == model.nflex == model.nplugin == 0
-        and not (sleeps or acts_on_bodies)
+        and not (sleeps or acts_on_bodies or model.flg_adhesion)
     )
 
 

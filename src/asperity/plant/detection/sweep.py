@@ -21,7 +21,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order_geoms
 
-__all__ = ["closing_distance", "colliding_geoms", "inner_radii", "passed"]
+__all__ = ["closing_distance", "colliding_geoms", "goes_through", "inner_radii", "passed"]
 
 
 _HULL_INNER_RADIUS = 0.5
@@ -184,7 +184,7 @@ def _passes_near(
 
 
 @compiled
-def _goes_through(
+def goes_through(
     plant: Table,
     core: int,
     g: int,
@@ -231,14 +231,14 @@ def _one_passed(plant: Table, contacts: Table, sweep: Table, state: Table, a: in
     xpos = state.mj_geom_xpos
     xmat = state.mj_geom_xmat
     if not (
-        _goes_through(plant, a, b, False, position, rotation, xpos, xmat)
-        or _goes_through(plant, b, a, False, position, rotation, xpos, xmat)
+        goes_through(plant, a, b, False, position, rotation, xpos, xmat)
+        or goes_through(plant, b, a, False, position, rotation, xpos, xmat)
     ):
         return False
     return (
         not _in_contact(contacts, a, b)
-        or _goes_through(plant, a, b, True, position, rotation, xpos, xmat)
-        or _goes_through(plant, b, a, True, position, rotation, xpos, xmat)
+        or goes_through(plant, a, b, True, position, rotation, xpos, xmat)
+        or goes_through(plant, b, a, True, position, rotation, xpos, xmat)
     )
 
 

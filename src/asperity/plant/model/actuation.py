@@ -6,8 +6,9 @@ An actuator whose force is linear in length l and velocity, for its present inpu
 
 is linear feedback with k_p = −(g_1 u + b_1) and k_d = −(g_2 u + b_2). Position and velocity servos
 are of this kind. They become ``ACTUATOR`` rows, which the convex methods integrate implicitly and
-whose effort limits are exact. The rest of MuJoCo's actuators (motors, muscles, ...) act through
-MuJoCo's own forces at the beginning of the step.
+whose effort limits are exact. So do PID controllers and DC motors, by the slopes that MuJoCo is
+asked for (`asperity.plant.asked_actuators`). The rest of MuJoCo's actuators (motors, muscles, ...)
+act through MuJoCo's own forces at the beginning of the step.
 """
 
 from __future__ import annotations
@@ -59,6 +60,11 @@ def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> Non
     gain = actuators.servo_gain
     bias = actuators.servo_bias
     o = actuators.servo_output[k]
+    if actuators.servo_asked[k]:
+        rows.force[row] = state.work.output_force[o]
+        rows.proportional[row] = max(-state.work.output_slope[0, o], 0.0)
+        rows.derivative[row] = max(-state.work.output_slope[1, o], 0.0)
+        return
     if actuators.servo_activation[k] >= 0:
         u = state.act[actuators.servo_activation[k]]
     else:

@@ -120,7 +120,9 @@ def _only_free_bodies(model: mujoco.MjModel, spatial: np.ndarray) -> bool:
     return not (
         not np.all(spatial)
         or fluid
-        or model.nu > 0
+        or model.nactuator > 0
+        or model.flg_adhesion
+        or model.nplugin > 0
         or model.ntendon > 0
         or np.any(model.body_gravcomp)
     )

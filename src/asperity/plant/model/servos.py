@@ -10,9 +10,23 @@ import numpy as np
 from asperity.compiled import Table
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
 
-__all__ = ["force_limits", "is_switched_off", "joint_of", "set_activations", "set_servos"]
+__all__ = [
+    "asks_mujoco",
+    "force_limits",
+    "is_asked",
+    "is_switched_off",
+    "joint_of",
+    "limited_by_mujoco",
+    "set_activations",
+    "set_servos",
+]
 
-_EXACT_FILTER = 1
+_EXACT_FILTER, _BY_SLOPE, _SLEWS = 1, 2, 3
+_PID, _DC = int(mujoco.mjtGain.mjGAIN_PID), int(mujoco.mjtGain.mjGAIN_DCMOTOR)
+# Where their dynprm have the fastest change of a set-point, and the largest integral of its error.
+_SLEW_AT, _WINDUP_AT = {_PID: 1, _DC: 7}, {_PID: 0, _DC: 8}
+# And where gainprm has the gain of that.
+_INTEGRAL_AT = {_PID: 0, _DC: 5}
 # Groups that MuJoCo can disable; actuators of others always act.
 _GROUPS = 31
 _NO_LIMIT = 1e300
@@ -23,7 +37,7 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
 
     Actuators that external systems command exert no force of their own.
     """
-    outputs = int(model.actuator_outnum.sum()) if model.nu > 0 else 0
+    outputs = int(model.actuator_outnum.sum())
     free = [i for i in range(len(model.actuator_gaintype)) if i not in commanded]
     servos = [i for i in free if _is_servo(model, i)]
     explicit = np.ones(outputs, np.int64)
@@ -34,9 +48,8 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
     activation = np.full(len(servos), -1, np.int64)
     for k, i in enumerate(servos):
         explicit[model.actuator_outadr[i]] = 0
-        control = model.actuator_ctrladr[i]
-        if model.actuator_ctrllimited[control] and not _clamp_disabled(model):
-            ctrl_range[k] = model.actuator_ctrlrange[control]
+        if not is_asked(model, i):
+            ctrl_range[k] = _control_range(model, i)
         limits[k] = force_limits(model, i)
         if model.actuator_actnum[i] > 0:
             activation[k] = model.actuator_actadr[i]
@@ -53,6 +66,7 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
         model.actuator_biastype[servos] == int(mujoco.mjtBias.mjBIAS_NONE)
     ] = 0.0
     table.actuators.servo_range = limits
+    table.actuators.servo_asked = np.array([is_asked(model, i) for i in servos], np.int64)
     table.actuators.output_explicit = explicit
     table.actuators.all_explicit = int(np.all(explicit))
     dof_range = np.full((model.nv, 2), [-_NO_LIMIT, _NO_LIMIT])
@@ -70,7 +84,8 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
 def force_limits(model: mujoco.MjModel, i: int) -> tuple[float, float]:
     """Least and largest force of an actuator [N, Nm], by its own range and by its joint's."""
     low, high = -_NO_LIMIT, _NO_LIMIT
-    if model.actuator_forcelimited[i]:
+    # Friction and cogging of a DC motor add to what its limit is for, which MuJoCo sees to.
+    if model.actuator_forcelimited[i] and model.actuator_gaintype[i] != _DC:
         low, high = model.actuator_forcerange[i]
     joint = _limited_joint(model, i)
     gear = model.actuator_gear[model.actuator_outadr[i], 0]
@@ -80,9 +95,35 @@ def force_limits(model: mujoco.MjModel, i: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def is_asked(model: mujoco.MjModel, i: int) -> bool:
+    """Whether MuJoCo is asked about an actuator: a PID controller, a DC motor, a delayed control.
+
+    All others' rows are known from their controls.
+    """
+    return _has_inner_states(model, i) or bool(model.actuator_delay[i] > 0.0)
+
+
+def _has_inner_states(model: mujoco.MjModel, i: int) -> bool:
+    return int(model.actuator_gaintype[i]) in (_PID, _DC)
+
+
+def asks_mujoco(model: mujoco.MjModel) -> bool:
+    """Whether there is any."""
+    return any(is_asked(model, i) for i in range(model.nactuator))
+
+
+def limited_by_mujoco(model: mujoco.MjModel, table: Table) -> np.ndarray:
+    """Whether MuJoCo limits the force of an actuator that it is asked for, and not its row."""
+    limited = np.array(model.actuator_forcelimited, dtype=np.bool_)
+    rows = np.isin(model.actuator_outadr, table.actuators.servo_output)
+    return limited & ~(rows & (model.actuator_gaintype != _DC))
+
+
 def set_activations(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of activation dynamics."""
     kind = np.zeros(model.na, np.int64)
+    number = np.full(model.na, -1, np.int64)
+    control = np.zeros(model.na, np.int64)
     constant = np.ones(model.na)
     limits = np.full((model.na, 2), [-_NO_LIMIT, _NO_LIMIT])
     for i in range(len(model.actuator_gaintype)):
@@ -93,11 +134,44 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
         if model.actuator_dyntype[i] == mujoco.mjtDyn.mjDYN_FILTEREXACT:
             kind[address] = _EXACT_FILTER
             constant[address] = max(model.actuator_dynprm[i, 0], 1e-10)
-        if model.actuator_actlimited[i]:
+        if model.actuator_actlimited[i] and model.actuator_gaintype[i] != _DC:
             limits[address] = model.actuator_actrange[i]
+        if _has_inner_states(model, i):
+            kind[address], number[address] = _BY_SLOPE, np.arange(count)
+            _set_inner_states(model, i, kind, constant, limits)
+        if is_switched_off(model, i):
+            kind[address], constant[address] = _SLEWS, 0.0
+        control[address] = model.actuator_ctrladr[i]
+    table.actuators.act_number = number
+    table.actuators.act_ctrl = control
     table.actuators.act_kind = kind
     table.actuators.act_time_constant = constant
     table.actuators.act_range = limits
+
+
+def _set_inner_states(
+    model: mujoco.MjModel, i: int, kind: np.ndarray, constant: np.ndarray, limits: np.ndarray
+) -> None:
+    """Fill what is to be known of a set-point that slews, and of an integral of the error."""
+    gain, at = int(model.actuator_gaintype[i]), int(model.actuator_actadr[i])
+    slew = float(model.actuator_dynprm[i, _SLEW_AT[gain]])
+    if slew > 0.0:
+        # An angle on a circle, or a delayed control, is found as MuJoCo finds it.
+        if joint_of(model, i) >= 0 and model.actuator_delay[i] == 0.0:
+            kind[at], constant[at] = _SLEWS, slew
+            limits[at] = _control_range(model, i)
+        at += 1
+    windup = float(model.actuator_dynprm[i, _WINDUP_AT[gain]])
+    if windup > 0.0 and model.actuator_gainprm[i, _INTEGRAL_AT[gain]] > 0.0:
+        limits[at] = [-windup, windup]
+
+
+def _control_range(model: mujoco.MjModel, i: int) -> np.ndarray:
+    """Least and largest of an actuator's first control."""
+    control = model.actuator_ctrladr[i]
+    if model.actuator_ctrllimited[control] and not _clamp_disabled(model):
+        return np.array(model.actuator_ctrlrange[control])
+    return np.array([-_NO_LIMIT, _NO_LIMIT])
 
 
 def _clamp_disabled(model: mujoco.MjModel) -> bool:
@@ -117,6 +191,8 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
     """Whether an actuator is linear feedback that an implicit row can represent."""
     bias = int(model.actuator_biastype[i])
     gain = int(model.actuator_gaintype[i])
+    if _has_inner_states(model, i):
+        return not is_switched_off(model, i) and _has_row(model, i)
     if gain not in (mujoco.mjtGain.mjGAIN_FIXED, mujoco.mjtGain.mjGAIN_AFFINE):
         return False
     if bias not in (mujoco.mjtBias.mjBIAS_NONE, mujoco.mjtBias.mjBIAS_AFFINE):
@@ -129,11 +205,16 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
         return False
     feedback = model.actuator_biasprm[i, 1:3] if bias else np.zeros(2)
     affine = model.actuator_gainprm[i, 1:3] if gain else np.zeros(2)
-    if not (np.any(feedback) or np.any(affine)):
-        return False
+    return bool(np.any(feedback) or np.any(affine)) and _has_row(model, i)
+
+
+def _has_row(model: mujoco.MjModel, i: int) -> bool:
+    """Whether a row may exert the force of an actuator, with all limits that it has."""
     joint = joint_of(model, i)
     # Transmissions with three outputs measure setpoints on the circle; sites have no length.
     if joint < 0 and model.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_TENDON:
+        return False
+    if joint < 0 and model.tendon_actfrclimited[model.actuator_trnid[i, 0]]:
         return False
     if joint >= 0 and model.jnt_actfrclimited[joint]:
         # The joint's limit moves into the row, which must then be the joint's only actuator.

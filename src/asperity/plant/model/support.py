@@ -42,6 +42,7 @@ def check_supported(
     *,
     every_actuator: bool = False,
     every_friction: bool = False,
+    asks_mujoco: bool = False,
     no_flexes: str | None = "a simulation of many worlds",
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
@@ -52,7 +53,10 @@ def check_supported(
     every_actuator : bool
         Whether the integrator knows actuators on bodies and those with inner states.
     every_friction : bool
-        Whether the integrator knows torsion, rolling and different friction along the tangents.
+        Whether the integrator knows torsion, rolling, different friction along the tangents, and
+        adhesion of geoms.
+    asks_mujoco : bool
+        Whether MuJoCo is asked for forces at every state, as delays and plugins need it.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
 
@@ -75,8 +79,18 @@ def check_supported(
                 "a `control=` callback instead."
             )
     check_flexes(model, no_flexes)
+    for index, name in _plugins(model):
+        if not asks_mujoco or model.plugin_statenum[index] > 0:
+            raise ModelError(
+                f"{name}, which only a Simulator knows, with any integrator but Midas, if the "
+                "plugin has no state of its own; use a built-in element instead."
+            )
     for check in _CHECKS:
         check(model)
+    if not asks_mujoco:
+        _delays(model)
+    if not (every_friction and model.flg_adhesion):
+        _adhesion(model)
     if not every_actuator:
         _sticky(model)
         _inner_states(model)
@@ -84,7 +98,8 @@ def check_supported(
     return (*_notes(model, every_friction), *flex_notes(model))
 
 
-def _plugins(model: mujoco.MjModel) -> None:
+def _plugins(model: mujoco.MjModel) -> Iterator[tuple[int, str]]:
+    """Number of every plugin that physics comes from, and what says so."""
     for kind, uses in (
         (_OBJ.mjOBJ_BODY, model.body_plugin),
         (_OBJ.mjOBJ_ACTUATOR, model.actuator_plugin),
@@ -93,11 +108,9 @@ def _plugins(model: mujoco.MjModel) -> None:
         for index in np.flatnonzero(uses >= 0):
             if kind == _OBJ.mjOBJ_GEOM and model.geom_type[index] == mujoco.mjtGeom.mjGEOM_SDF:
                 continue  # its shape, which only MuJoCo's collision detection asks for
-            instance = element(model, _OBJ.mjOBJ_PLUGIN, int(uses[index]))
-            raise ModelError(
-                f"{element(model, kind, index)} takes its physics from {instance}, and plugins "
-                "cannot be simulated; use a built-in element instead."
-            )
+            plugin = int(uses[index])
+            instance = element(model, _OBJ.mjOBJ_PLUGIN, plugin)
+            yield plugin, f"{element(model, kind, index)} takes its forces from {instance}"
 
 
 def _actuators(model: mujoco.MjModel) -> None:
@@ -106,27 +119,32 @@ def _actuators(model: mujoco.MjModel) -> None:
         | (model.actuator_biastype == mujoco.mjtBias.mjBIAS_USER)
         | (model.actuator_dyntype == mujoco.mjtDyn.mjDYN_USER)
     )
-    late = (model.actuator_delay > 0) | (model.actuator_history[:, 0] > 0)
-    for index in np.flatnonzero(user | late):
-        name = element(model, _OBJ.mjOBJ_ACTUATOR, index)
-        if user[index]:
+    for index in np.flatnonzero(user):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} has a user-defined gain, bias or "
+            "dynamics, which needs a MuJoCo callback; use a motor and compute its control in the "
+            "Simulator's `control=` callback."
+        )
+
+
+def _delays(model: mujoco.MjModel) -> None:
+    for kind, late in (
+        (_OBJ.mjOBJ_ACTUATOR, model.actuator_history[:, 0] > 0),
+        (_OBJ.mjOBJ_SENSOR, model.sensor_history[:, 0] > 0),
+    ):
+        for index in np.flatnonzero(late):
             raise ModelError(
-                f"{name} has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; "
-                "use a motor and compute its control in the Simulator's `control=` callback."
-            )
-        if late[index]:
-            raise ModelError(
-                f"{name} has a delay or a control history (delay, nsample), which is not "
-                "supported; remove them and delay the control in a `control=` callback."
+                f"{element(model, kind, index)} has a delay, an interval or a history (nsample), "
+                "which a Simulator knows, with any integrator but Midas; use one, or remove them."
             )
 
 
 def _sticky(model: mujoco.MjModel) -> None:
     for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY):
         raise ModelError(
-            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which acts "
-            "through MuJoCo's own contacts and is supported by Midas only; use Midas, remove it, "
-            "or use an equality constraint to hold things."
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which only "
+            "Cenic, Icf, Sap and Midas know; use one of them, remove it, or use an equality "
+            "constraint to hold things."
         )
 
 
@@ -135,21 +153,23 @@ def _inner_states(model: mujoco.MjModel) -> None:
     for index in np.flatnonzero(np.isin(model.actuator_dyntype, kinds)):
         raise ModelError(
             f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is a PID controller or a DC motor with "
-            "inner states, which only Midas integrates; use Midas, a motor or a position servo, or "
-            "a `control=` callback."
+            "inner states, which Cenic, Icf, Sap and Midas integrate; use one of them, a motor or "
+            "a position servo, or a `control=` callback."
         )
 
 
 def _adhesion(model: mujoco.MjModel) -> None:
-    for kind, values, attribute in (
-        (_OBJ.mjOBJ_GEOM, model.geom_adhesion, "adhesion"),
-        (_OBJ.mjOBJ_PAIR, model.pair_adhesion, "adhesion"),
+    why = (
+        "which only Cenic, Icf and Sap know; use one of them, or set it to zero."
+        if model.flg_adhesion
+        else "and the model was compiled when nothing had any; compile it with adhesion."
+    )
+    for kind, values in (
+        (_OBJ.mjOBJ_GEOM, model.geom_adhesion),
+        (_OBJ.mjOBJ_PAIR, model.pair_adhesion),
     ):
-        for index in np.unique(np.argwhere(values != 0)[:, 0]):
-            raise ModelError(
-                f"{element(model, kind, index)} has {attribute}, which contact laws do not "
-                "support; set it to zero."
-            )
+        for index in np.flatnonzero(values):
+            raise ModelError(f"{element(model, kind, index)} has adhesion, {why}")
 
 
 def _plasticity(model: mujoco.MjModel) -> None:
@@ -174,14 +194,6 @@ def _equalities(model: mujoco.MjModel) -> None:
             )
 
 
-def _options(model: mujoco.MjModel) -> None:
-    if model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
-        raise ModelError(
-            'Option flag speculative="enable" makes MuJoCo report contacts that are not there '
-            "yet; remove it, because error control notices contacts that a step has missed."
-        )
-
-
 def _indices(model: mujoco.MjModel) -> None:
     """Refuse indices of elements that there are not, which MuJoCo follows without looking."""
     kinds = mujoco.mjtGeom
@@ -200,13 +212,10 @@ def _indices(model: mujoco.MjModel) -> None:
 
 
 _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
-    _plugins,
     _actuators,
-    _adhesion,
     _plasticity,
     _equalities,
     _indices,
-    _options,
 )
 
 
@@ -239,6 +248,8 @@ def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
             "Contacts of signed distance fields are those that MuJoCo's search finds, which can "
             f"miss some; sdf_initpoints and sdf_iterations make it thorough: {listed(names)}."
         )
+    if any(_plugins(model)):
+        yield "Forces of plugins are those of a step's beginning; stiff ones need short steps."
     flags = model.opt.enableflags
     if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         yield "Sleeping is ignored; every body is simulated at every step."
@@ -247,6 +258,11 @@ def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
             bodies = model.tree_bodyadr[np.flatnonzero(asleep)]
             names = [element(model, _OBJ.mjOBJ_BODY, int(i)) for i in bodies]
             yield f'Bodies that would start asleep (sleep="init") are awake: {listed(names)}.'
+    if flags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
+        yield (
+            'Option flag speculative="enable" changes nothing: fixed steps of Icf, Sap and Tamsi '
+            "look ahead anyway, and so does Midas; error control notices what a step has missed."
+        )
     if flags & mujoco.mjtEnableBit.mjENBL_IPC:
         yield 'Option flag ipc="enable" is ignored; it belongs to MuJoCo\'s discrete integrator.'
     if flags & mujoco.mjtEnableBit.mjENBL_OVERRIDE:
@@ -256,7 +272,3 @@ def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
         )
     if model.opt.noslip_iterations:
         yield "noslip_iterations is ignored; friction does not creep."
-    delayed = np.flatnonzero(model.sensor_history[:, 0] > 0)
-    if delayed.size:
-        names = [element(model, _OBJ.mjOBJ_SENSOR, i) for i in delayed]
-        yield f"Delays and intervals of sensors are ignored: {listed(names)}."

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from asperity.compiled import Kernel, Table
 from asperity.convex.potentials.law_table import install_law
-from asperity.integrators.methods.convex_step import EVALUATION_KERNELS, install_evaluation
+from asperity.integrators.methods.convex_step import (
+    EVALUATION_KERNELS,
+    FarSightedMethod,
+    install_evaluation,
+)
 from asperity.integrators.methods.icf import ICF_KERNELS, icf_method, icf_solution, install_icf
-from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.tamsi.block_lu import factorize_jacobian, solve_jacobian
 from asperity.integrators.methods.tamsi.jacobian_assembly import assemble_jacobian
 from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
@@ -17,7 +20,7 @@ from asperity.integrators.world import World
 __all__ = ["TamsiMethod"]
 
 
-class TamsiMethod(Method):
+class TamsiMethod(FarSightedMethod):
     """Steps whose contact is not the minimum of anything, by Newton's method with TALS.
 
     Parameters
@@ -30,7 +33,7 @@ class TamsiMethod(Method):
     tolerance : float
         Change of contact velocities, in stiction tolerances, that counts as none.
     max_iterations : int
-    center_gyroscopic : bool
+    center_gyroscopic, looks_ahead : bool
         As of `asperity.integrators.methods.icf.IcfMethod`.
     """
 
@@ -46,6 +49,7 @@ class TamsiMethod(Method):
         tolerance: float,
         max_iterations: int,
         center_gyroscopic: bool,
+        looks_ahead: bool,
     ) -> None:
         self.law = TWO_WAY if two_way else ONE_WAY
         self.parabolic = parabolic
@@ -53,6 +57,7 @@ class TamsiMethod(Method):
         self.tolerance = tolerance
         self.max_iterations = max_iterations
         self.center_gyroscopic = center_gyroscopic
+        self.looks_ahead = looks_ahead
         self.table: Table | None = None
         self._problem: Table | None = None
 
@@ -90,5 +95,7 @@ class TamsiMethod(Method):
         problem.entries.solve_factors = solve_jacobian.address
         problem.options.max_iterations = self.max_iterations
         world.table.center_gyroscopic = int(self.center_gyroscopic)
+        if self.looks_ahead:
+            self.look_farther(world, looks_ahead=True)
         world.table.balances_steps = 1
         world.table.solve_problem = solve_tamsi.address

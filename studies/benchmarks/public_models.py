@@ -1,16 +1,17 @@
-"""Midas on the robots that people have: every model of some packages, for a moment.
+"""Integrators on the models that people have: every model of some packages, for a moment.
 
-``python -m studies benchmark midas_robots`` from the root of the repository loads every URDF and
-MJCF file of the packages that are installed (`PACKAGES`; they are found, never imported), lets
-Midas run each for 0.3 s and then for a second with random motors, and counts how that ended.
-Whether anything intersects is asked of ``ipctk``. A file that MuJoCo itself does not load is left
-out.
+``python -m studies benchmark public_models`` from the root of the repository loads every URDF and
+MJCF file of the packages that are installed (`PACKAGES`; they are found, never imported) and of
+folders (``--folder PATH``, as of a checkout of MuJoCo), lets an integrator (``--method NAME``,
+Midas by default) run each for 0.3 s and then for a second with random motors, and counts how that
+ended. Others than Midas take the model's own time step. Whether anything intersects under Midas is
+asked of ``ipctk``. A file that MuJoCo itself does not load is left out.
 
 Models run one after the other, each with a limit of CPU time, so that other work on the machine
 does not decide, in a process that is replaced when a model takes too long or ends it. What was done
 is kept in a file, and a second call goes on from there; ``--again CLASS`` does those of a class
-again. ``--rates`` measures instead how fast those that run do, in steps of 5 ms and without
-``ipctk``.
+again. ``--rates`` measures instead how fast those that run under Midas do, in steps of 5 ms and
+without ``ipctk``.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import sys
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -45,11 +46,29 @@ PACKAGES = {
     "dm_control": ("dm_control", "."),
     "mujoco": ("mujoco", "."),
     "gymnasium": ("gymnasium", "."),
+    "rtb-data": ("rtbdata", "."),
+    "icub-models": ("icub_models", "../../../../share/iCub"),
+    "safety-gymnasium": ("safety_gymnasium", "."),
+    "gym-aloha": ("gym_aloha", "."),
+    "metaworld": ("metaworld", "."),
+    "myosuite": ("myosuite", "."),
+    "robosuite-models": ("robosuite_models", "."),
+    "brax": ("brax", "."),
+    "playground": ("mujoco_playground", "."),
 }
 """Importable name beside which a package's models lie, and their folder from there.
 
 Those of ``mujoco-mjx`` lie in a folder of MuJoCo's name, its own or another one on the path.
 """
+
+INTEGRATORS: dict[str, Callable[[float], asp.Integrator]] = {
+    "Midas": lambda _: asp.Midas(time_step=STEP),
+    "Icf": lambda step: asp.Icf(time_step=step),
+    "Cenic": lambda _: asp.Cenic(),
+    "Sap": lambda step: asp.Sap(time_step=step),
+    "Tamsi": lambda step: asp.Tamsi(time_step=step),
+}
+"""By the model's own time step [s]."""
 
 STEP = 0.01
 RATE_STEP, RATE_PART = 0.005, 0.05
@@ -85,11 +104,16 @@ CLASSES = (
 )
 
 
-def find_models() -> Iterator[tuple[str, Path]]:
+def find_models(folders: Sequence[Path] = ()) -> Iterator[tuple[str, Path]]:
     """Names and paths of all model files, those that are only parts of models included."""
-    for package, (module, folder) in PACKAGES.items():
-        for place in dict.fromkeys(sys.path):
-            root = (Path(place) / module / folder).resolve()
+    places = [
+        (package, (Path(place) / module / folder).resolve())
+        for package, (module, folder) in PACKAGES.items()
+        for place in dict.fromkeys(sys.path)
+    ]
+    places += [(folder.name, folder.resolve()) for folder in folders]
+    for package, root in places:
+        if root.is_dir():
             for path in sorted(root.rglob("*")):
                 if path.suffix in (".urdf", ".xml"):
                     text = path.read_text(errors="replace")
@@ -138,7 +162,7 @@ def allow(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
 
 
-def advance(sim: asp.Simulator, test: IntersectionTest, duration: float) -> None:
+def advance(sim: asp.Simulator, test: Callable[[], bool], duration: float) -> None:
     """Advance by a duration, and look at the state."""
     report = sim.advance_to(sim.time + duration, on_failure="return")
     if report.status == Status.NON_FINITE or not np.all(np.isfinite(sim.data.qpos)):
@@ -149,7 +173,12 @@ def advance(sim: asp.Simulator, test: IntersectionTest, duration: float) -> None
         raise Verdict("intersecting", f"at {sim.time:.2f} s")
 
 
-def parts(path: str) -> Iterator[dict[str, Any]]:
+def _finite(value: float | None) -> float | None:
+    """A number that JSON has; None if there is none."""
+    return None if value is None or math.isinf(value) else float(value)
+
+
+def parts(path: str, method: str) -> Iterator[dict[str, Any]]:
     """Run one model; yields what is known after it was loaded, after each part, and at the end."""
     try:
         model, _ = asp.load_model(path)
@@ -160,12 +189,15 @@ def parts(path: str) -> Iterator[dict[str, Any]]:
     allow(QUIET_LIMIT)
     start = time.process_time()
     try:
-        sim = asp.Simulator(model, integrator=asp.Midas(time_step=STEP))
-        engine = sim.session.method.engine
-        test = IntersectionTest(engine)
+        integrator = INTEGRATORS[method](float(model.opt.timestep))
+        sim = asp.Simulator(model, integrator=integrator)
+        test: Callable[[], bool] = lambda: False  # noqa: E731
+        if isinstance(integrator, asp.Midas):
+            engine = sim.session.method.engine
+            test = IntersectionTest(engine)
+            yield {"triangles": len(engine.table.shapes.face)}
         sim.advance_to(STEP)
         yield {
-            "triangles": len(engine.table.shapes.face),
             "notes": list(sim.load_report.notes),
             "start": round(time.process_time() - start, 2),
         }
@@ -184,14 +216,15 @@ def parts(path: str) -> Iterator[dict[str, Any]]:
             "moving": round(time.process_time() - start, 2),
             "iterations": round(stats.iterations / max(stats.steps, 1), 1),
             "fallbacks": stats.fallbacks,
-            "clearance": None if math.isinf(sim.clearance) else float(sim.clearance),
+            "clearance": _finite(sim.clearance),
         }
     except Verdict as verdict:
         yield {"class": verdict.kind, "message": verdict.message}
     except AsperityError as error:
         met = any(word in str(error) for word in (" intersect", " touch", "outside its range"))
+        known = isinstance(error, asp.ModelError)
         yield {
-            "class": "refused: overlap" if met else "refused: element",
+            "class": "refused: overlap" if met else "refused: element" if known else "exception",
             "message": str(error),
         }
     except Exception as error:
@@ -212,7 +245,7 @@ def measure_rate(sim: asp.Simulator, duration: float, rng: np.random.Generator |
     return float(f"{(sim.time - begin) / max(used, 1e-6):.3g}")
 
 
-def rates(path: str) -> Iterator[dict[str, Any]]:
+def rates(path: str, _method: str) -> Iterator[dict[str, Any]]:
     """Measure how fast one model runs; yields the same as `parts`."""
     try:
         model, _ = asp.load_model(path)
@@ -257,29 +290,29 @@ def rates_summary(results: dict[str, dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def work(connection: Connection) -> None:
+def work(connection: Connection, method: str) -> None:
     """Run models as they are named, and tell how they ended."""
     warnings.simplefilter("ignore")
     # What happens once in a process shall not count for the first model.
     ball = "<body pos='0 0 1'><freejoint/><geom size='.1'/></body>"
     asp.Simulator(
         f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>",
-        integrator=asp.Midas(),
+        integrator=INTEGRATORS[method](STEP),
     ).advance_to(0.02)
     connection.send({})
     while True:
         path, timed = connection.recv()
-        for part in rates(path) if timed else parts(path):
+        for part in rates(path, method) if timed else parts(path, method):
             connection.send(part)
 
 
 class Worker:
     """A process that runs one model after the other."""
 
-    def __init__(self) -> None:
+    def __init__(self, method: str) -> None:
         context = multiprocessing.get_context("spawn")
         self._connection, other = context.Pipe()
-        self._process = context.Process(target=work, args=(other,), daemon=True)
+        self._process = context.Process(target=work, args=(other, method), daemon=True)
         self._process.start()
         other.close()
         self._connection.recv()
@@ -311,6 +344,8 @@ def summary(results: dict[str, dict[str, Any]]) -> str:
     """Tables of counts, by package and by outcome, and the reason of all that do not run."""
     results = {name: found for name, found in results.items() if found["class"] != "does not load"}
     counts = Counter(found["class"] for found in results.values())
+    notes = [note for found in results.values() for note in found.get("notes", ())]
+    ignored = Counter(note.partition(":")[0] for note in notes if "ignore" in note)
     lines = [
         "| package | models | run | slow | refused | anything else |",
         "|---|---|---|---|---|---|",
@@ -333,6 +368,8 @@ def summary(results: dict[str, dict[str, Any]]) -> str:
             found["class"] == kind and found.get("dofs", 0) > 0 for found in results.values()
         )
         lines.append(f"| {kind} | {counts[kind]} | {moving} |")
+    lines += ["", f"Notes of what is ignored: {ignored.total()}."]
+    lines += [f"- {count} times: {note}" for note, count in ignored.most_common()]
     lines += ["", "| model | | why |", "|---|---|---|"]
     for name, found in sorted(results.items(), key=lambda item: (item[1]["class"], item[0])):
         if found["class"] != "runs":
@@ -343,6 +380,8 @@ def summary(results: dict[str, dict[str, Any]]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--method", choices=INTEGRATORS, default="Midas")
+    parser.add_argument("--folder", action="append", default=[], type=Path)
     parser.add_argument("--results", type=Path)
     parser.add_argument("--rates", action="store_true", help="how fast models run, instead")
     parser.add_argument("--only", default="", help="names that contain this")
@@ -352,20 +391,20 @@ def main() -> None:
     )
     options = parser.parse_args()
     if options.results is None:
-        name = "midas_robot_rates.json" if options.rates else "midas_robots.json"
-        options.results = RESULTS / name
+        name = "midas_robot_rates" if options.rates else f"{options.method.lower()}_robots"
+        options.results = RESULTS / f"{name}.json"
     results: dict[str, dict[str, Any]] = {}
     if options.results.is_file():
         results = json.loads(options.results.read_text())
     start = time.perf_counter()
     worker: Worker | None = None
-    for name, path in find_models():
+    for name, path in find_models(options.folder):
         done = name in results and results[name]["class"] not in options.again
         if done or options.only not in name:
             continue
         if time.perf_counter() - start > options.budget:
             break
-        worker = worker or Worker()
+        worker = worker or Worker(options.method)
         results[name], usable = worker.run(str(path), options.rates)
         if not usable:
             worker.end()

@@ -1,0 +1,86 @@
+"""Fixed steps look ahead: what would pass through something meets it, and what passes by does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import asperity as asp
+
+WALL, RADIUS = 0.005, 0.02
+BULLET = f"""
+<mujoco>
+  <option gravity="0 0 0"/>
+  <worldbody>
+    <geom type="box" size="{WALL} 0.5 0.5"/>
+    <body pos="-1 {{side}} 0"><freejoint/><geom size="{RADIUS}" mass="0.1"/></body>
+  </worldbody>
+</mujoco>"""
+
+METHODS = {"Icf": asp.Icf, "Sap": asp.Sap, "Tamsi": asp.Tamsi}
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+def _shoot(method: str, step: float, speed: float, side: float = 0.0) -> asp.Simulator:
+    contact = asp.ContactParameters(stiffness=1e5, dissipation=10.0)
+    sim = asp.Simulator(
+        BULLET.format(side=side), integrator=METHODS[method](time_step=step), contact=contact
+    )
+    sim.data.qvel[:2] = speed, 0.0
+    return sim
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+@every_method
+def test_nothing_passes_through_a_thin_wall(method: str, step: float) -> None:
+    for speed in (1.0, 5.0, 10.0, 100.0, 500.0):
+        sim = _shoot(method, step, speed)
+        assert sim.advance_to(max(2.5 / speed, 10 * step)).success
+        assert sim.data.qpos[0] < -WALL
+
+
+@every_method
+def test_a_step_ends_where_it_touches(method: str) -> None:
+    sim = _shoot(method, 1e-2, 100.0)
+    assert sim.advance_to(1e-2).success
+    assert sim.data.qpos[0] <= -WALL - RADIUS + 1e-3
+    # No push comes from the side, and none turns it.
+    np.testing.assert_allclose(sim.data.qvel[1:], 0.0, atol=1e-9)
+
+
+@every_method
+def test_mujoco_s_own_speculation_changes_nothing(method: str) -> None:
+    ends = []
+    for flag in ("disable", "enable"):
+        text = BULLET.format(side=0.0).replace(
+            '<option gravity="0 0 0"/>',
+            f'<option gravity="0 0 0"><flag speculative="{flag}"/></option>',
+        )
+        sim = asp.Simulator(text, integrator=METHODS[method](time_step=1e-3))
+        sim.data.qvel[0] = 7.0
+        assert sim.advance_to(0.2).success
+        ends.append(sim.data.qpos.copy())
+    np.testing.assert_array_equal(*ends)
+
+
+@every_method
+def test_what_flies_past_is_not_touched(method: str) -> None:
+    # Its nearest point of the wall is the wall's edge.
+    sim = _shoot(method, 1e-2, 100.0, side=0.5 + 2.0 * RADIUS)
+    assert sim.advance_to(0.03).success
+    np.testing.assert_allclose(sim.data.qvel[:3], [100.0, 0.0, 0.0], atol=1e-12)
+
+
+@every_method
+def test_two_that_meet_in_flight_do_not_pass(method: str) -> None:
+    text = """<mujoco><option gravity="0 0 0"/><worldbody>
+      <body pos="-1 0 0"><freejoint/><geom size="0.02" mass="0.1"/></body>
+      <body pos="1 0 0"><freejoint/><geom size="0.02" mass="0.3"/></body></worldbody></mujoco>"""
+    sim = asp.Simulator(text, integrator=METHODS[method](time_step=5e-3))
+    sim.data.qvel[[0, 6]] = 150.0, -50.0
+    assert sim.advance_to(0.1).success
+    assert sim.data.qpos[0] < sim.data.qpos[7]
+    # Momentum is conserved, and they do not approach each other any more.
+    momentum = 0.1 * sim.data.qvel[0] + 0.3 * sim.data.qvel[6]
+    assert momentum == pytest.approx(0.1 * 150.0 - 0.3 * 50.0, abs=1e-6)
+    assert sim.data.qvel[0] <= sim.data.qvel[6]

@@ -1,0 +1,108 @@
+"""Delays of controls and sensors are MuJoCo's."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+
+STEP = 0.01
+MODEL = """
+<mujoco>
+  <option timestep="0.01" gravity="0 0 0"/>
+  <worldbody>
+    <body name="x"><joint name="x" type="slide" axis="1 0 0"/><geom size="0.1" mass="2"/></body>
+    <body name="y" pos="0 1 0"><joint name="y" type="slide" axis="1 0 0"/>
+      <geom size="0.1" mass="2"/></body>
+  </worldbody>
+  <actuator>
+    <motor joint="x" delay="0.05" nsample="6"/>
+    <{servo} joint="y" {gains} delay="0.03" nsample="5" interp="linear"/>
+  </actuator>
+  <sensor>
+    <jointpos joint="x" delay="0.025" interp="linear" nsample="4"/>
+    <jointvel joint="x" interval="0.025" nsample="3"/>
+    <framepos objtype="body" objname="x" delay="0.04" nsample="5"/>
+    <jointpos joint="x" nsample="5"/>
+  </sensor>
+</mujoco>"""
+VELOCITY = MODEL.format(servo="velocity", gains='kv="3"')
+
+
+def _control(time: float) -> tuple[float, float]:
+    return 2.0 * np.sin(9.0 * time) + 1.0, np.cos(11.0 * time)
+
+
+def test_forces_and_sensors_are_mujoco_s_at_its_step() -> None:
+    model = mujoco.MjModel.from_xml_string(VELOCITY)
+    # Euler's steps with implicit damping, as Icf's are of a body alone.
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    data = mujoco.MjData(model)
+    sim = asp.Simulator(VELOCITY, integrator=asp.Icf(time_step=STEP))
+    for _ in range(60):
+        data.ctrl[:] = sim.data.ctrl[:] = _control(data.time)
+        mujoco.mj_step(model, data)
+        assert sim.advance_to(data.time).success
+        np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=1e-12)
+        np.testing.assert_allclose(sim.data.qvel, data.qvel, atol=1e-12)
+        before = data.history.copy()
+        mujoco.mj_forward(model, data)
+        np.testing.assert_allclose(sim.data.sensordata, data.sensordata, atol=1e-12)
+        np.testing.assert_array_equal(before, data.history)
+    assert np.ptp(data.qpos) > 0.05
+
+
+@pytest.mark.parametrize("integrator", [asp.Cenic(accuracy=1e-6), asp.Tamsi(time_step=1e-3)])
+def test_a_force_acts_after_its_delay(integrator: asp.Integrator) -> None:
+    sim = asp.Simulator(VELOCITY, integrator=integrator)
+    sim.data.ctrl[0] = 4.0
+    assert sim.advance_to(0.45).success
+    # Noted at most once in a step of MuJoCo's, and heard at the next evaluation.
+    assert sim.data.qvel[0] == pytest.approx(4.0 / 2.0 * 0.4, abs=4.0 / 2.0 * STEP)
+
+
+def test_a_stiff_delayed_servo_takes_long_steps() -> None:
+    # What the servo measures is not late, and stays implicit.
+    text = MODEL.format(servo="position", gains='kp="1e5" kv="1e3"')
+    sim = asp.Simulator(text, integrator=asp.Icf(time_step=STEP))
+    sim.data.ctrl[1] = 0.3
+    assert sim.advance_to(1.0).success
+    assert sim.data.qpos[1] == pytest.approx(0.3, abs=1e-6)
+
+
+def test_copies_and_checkpoints_go_on_with_what_is_on_its_way(tmp_path: Path) -> None:
+    sim = asp.Simulator(VELOCITY, integrator=asp.Icf(time_step=STEP))
+    sim.data.ctrl[:] = 4.0, 1.0
+    sim.advance_to(0.04)
+    sim.data.ctrl[:] = 0.0
+    twin = copy.deepcopy(sim)
+    sim.save(tmp_path / "state.asp")
+    other = asp.Simulator.load(tmp_path / "state.asp")
+    for one in (sim, twin, other):
+        assert one.advance_to(0.3).success
+    # Four samples of 4 N, of 0.01 s each.
+    assert sim.data.qvel[0] == pytest.approx(4.0 / 2.0 * 0.04, rel=1e-12)
+    assert np.array_equal(twin.data.qvel, sim.data.qvel)
+    assert np.array_equal(other.data.qvel, sim.data.qvel)
+
+
+def test_a_reset_forgets_them() -> None:
+    sim = asp.Simulator(VELOCITY, integrator=asp.Icf(time_step=STEP))
+    sim.data.ctrl[0] = 4.0
+    sim.advance_to(0.04)
+    sim.reset()
+    assert sim.advance_to(0.3).success
+    assert np.all(sim.data.qvel == 0.0)
+
+
+@pytest.mark.parametrize("integrator", [asp.Midas(), asp.Icf()])
+def test_others_refuse_them_by_name(integrator: asp.Integrator) -> None:
+    make = asp.Simulator if isinstance(integrator, asp.Midas) else asp.Batch
+    arguments = {} if make is asp.Simulator else {"count": 2}
+    with pytest.raises(asp.ModelError, match=r"Actuator 0 .*delay"):
+        make(VELOCITY, integrator=integrator, **arguments)
