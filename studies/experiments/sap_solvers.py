@@ -263,4 +263,4 @@ def _compare(
 
 
 def _norm(problem: ReferenceProblem, velocity: np.ndarray) -> float:
-    return float(np.sqrt(max(velocity @ (problem.smooth.matrix @ velocity), 0.0)))
+    return float(np.sqrt(max(velocity @ (problem.matrix @ velocity), 0.0)))

@@ -60,19 +60,19 @@ def distance(problem: ReferenceProblem, one: Solution, other: Solution) -> float
     dv = one.velocity - other.velocity
     dg = one.impulse - other.impulse
     dr = one.row_impulse - other.row_impulse
-    square = dv @ (problem.smooth.matrix @ dv)
+    square = dv @ (problem.matrix @ dv)
     square += np.sum(problem.contact_regularization * dg**2)
     square += np.sum(problem.row_regularization * dr**2)
     return float(np.sqrt(square))
 
 
 def size_of(problem: ReferenceProblem, solution: Solution) -> float:
-    return float(np.sqrt(solution.velocity @ (problem.smooth.matrix @ solution.velocity)))
+    return float(np.sqrt(solution.velocity @ (problem.matrix @ solution.velocity)))
 
 
 def dense_errors(problem: ReferenceProblem, solution: Solution) -> Errors:
     """Equations 32 and 33 once more, contact by contact."""
-    matrix, weight = problem.smooth.matrix.toarray(), problem.smooth.mass_diagonal**-0.5
+    matrix, weight = problem.matrix.toarray(), problem.mass_diagonal**-0.5
     impulses = np.zeros(problem.nv)
     products = []
     jacobian = problem.contact_jacobian.toarray().reshape(-1, 3, problem.nv)
@@ -97,7 +97,7 @@ ALL_KINDS = (*KINDS, "redundant", "limits")
 @pytest.mark.parametrize("kind", ALL_KINDS)
 def test_copy_of_a_problem(kind: str) -> None:
     case, _, problem = reference_case(3, kind)
-    np.testing.assert_array_equal(problem.smooth.matrix.toarray(), case.dense_matrix())
+    np.testing.assert_array_equal(problem.matrix.toarray(), case.dense_matrix())
     jacobian = case.dense_contact_jacobian()
     np.testing.assert_allclose(
         problem.contact_jacobian.toarray().reshape(jacobian.shape), jacobian, atol=1e-13
@@ -115,7 +115,7 @@ def test_copy_of_a_problem(kind: str) -> None:
     scale = np.max(np.abs(impulses))
     np.testing.assert_allclose(problem.project(v), impulses, atol=1e-12 * scale)
     np.testing.assert_allclose(
-        problem.smooth.matrix @ problem.free_velocity, problem.momentum, atol=1e-12 * (1 + scale)
+        problem.matrix @ problem.free_velocity, problem.momentum, atol=1e-12 * (1 + scale)
     )
 
 
@@ -269,9 +269,9 @@ def test_errors_by_their_definition() -> None:
     assert errors_of(problem, early).momentum > 1e-3
     assert errors_of(problem, coarse).complementarity > 1e-4
     # The diagonal of A weighs otherwise.
-    other = replace(problem, mass_diagonal=problem.smooth.matrix.diagonal())
+    other = replace(problem, mass_diagonal=problem.matrix.diagonal())
     assert errors_of(problem, early, "system") == errors_of(other, early, "mass")
-    weighed = replace(problem, mass_diagonal=problem.smooth.mass_diagonal * [4.0] * problem.nv)
+    weighed = replace(problem, mass_diagonal=problem.mass_diagonal * [4.0] * problem.nv)
     assert errors_of(weighed, early).momentum == pytest.approx(errors_of(problem, early).momentum)
     assert errors_of(weighed, early).complementarity == pytest.approx(
         4.0 * errors_of(problem, early).complementarity
@@ -283,7 +283,7 @@ def test_errors_of_a_body_at_rest() -> None:
     _, _, problem = reference_case(0, "free bodies")
     one = replace(
         problem,
-        matrix=2.0 * problem.smooth.matrix[:0, :0].__class__(np.eye(3)),
+        matrix=2.0 * problem.matrix[:0, :0].__class__(np.eye(3)),
         mass_diagonal=np.full(3, 2.0),
         momentum=np.array([0.0, 0.0, -0.2]),
         contact_jacobian=problem.contact_jacobian.__class__(np.eye(3)),
