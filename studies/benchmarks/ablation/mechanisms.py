@@ -242,6 +242,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
     ),
     Mechanism(
+        "look-ahead",
+        "Fixed steps meet what they would otherwise pass through.",
+        "Contacts of what overlaps at the beginning of a step.",
+        ("icf",),
+        (Body("plant.detection.gliding_kernels", "_look_ahead", "return False"),),
+    ),
+    Mechanism(
         "bdf2",
         "Steps are of second order (BDF2) where motion is smooth.",
         "Implicit Euler.",

@@ -89,8 +89,8 @@ class Cenic(Integrator):
 
     Notes
     -----
-    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1e-3: a
-    rattleback that should turn round, and the energy of a four-bar linkage. At 1e-4 none.
+    ``docs/verification.md`` lists the cases that each accuracy gets wrong by more than five times
+    their tolerance: at 1e-3 some long swings, spinning tops and linkages, at 1e-4 none.
     """
 
     takes_every_actuator = True
