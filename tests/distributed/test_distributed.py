@@ -141,8 +141,8 @@ def test_what_goes_wrong_is_said(cluster: Any) -> None:
     controls[2, 3] = np.nan
     with pytest.warns(asp.AsperityWarning, match=r"1 of 4 rollouts .*\(2\)"):
         distributed.rollout(model, states, controls, share=1, progress=False)
-    model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
-    with pytest.raises(asp.ModelError, match="speculative"):
+    model.actuator_history[0, 0] = 1
+    with pytest.raises(asp.ModelError, match="'motor' has a delay"):
         distributed.rollout(model, states, controls, progress=False)
     for call, message in (
         (lambda: distributed.rollout(model, states[:, :3]), "initial_state"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.plant.detection.sweep import _goes_through, passed
+from asperity.plant.detection.sweep import goes_through, passed
 from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, new_sweep, order_geoms
 
 MODEL = """
@@ -68,7 +68,7 @@ def test_what_is_left_out_has_not_gone_through(bodies: int) -> None:
                     continue
                 far = cannot_pass(plant, a, b, sweep, state)
                 separate = sweep.low[a] > sweep.high[b] or sweep.low[b] > sweep.high[a]
-                through = _goes_through(plant, a, b, False, *poses) or _goes_through(
+                through = goes_through(plant, a, b, False, *poses) or goes_through(
                     plant, b, a, False, *poses
                 )
                 assert not (far and through)
