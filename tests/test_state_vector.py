@@ -52,10 +52,12 @@ def test_what_is_written_into_a_batch_reaches_its_worlds() -> None:
     data = _filled(model)
     data.qpos[3:7] = data.mocap_quat[0] = [0.5, 0.5, 0.5, 0.5]
     batch = asp.Batch(model, 3, integrator=asp.Icf(time_step=1e-3))
-    for name in parts_of(model):
+    # The model has no delays, which a batch would refuse, and so no history.
+    names = [name for name, part in parts_of(model).items() if part.stop > part.start]
+    for name in names:
         getattr(batch, name)[1] = getattr(data, name)
     found = batch.data(1)
-    for name in parts_of(model):
+    for name in names:
         np.testing.assert_array_equal(getattr(found, name), getattr(data, name), err_msg=name)
     np.testing.assert_array_equal(batch.data(0).ctrl, 0.0)
 
