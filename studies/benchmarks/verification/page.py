@@ -100,9 +100,9 @@ A case that some method does not find has a row. Marks are in this order:
 
 The signs mean:
 
-- ● right, ◐ near, ○ wrong
-- – cannot take part: fixed steps, one coefficient of friction, or an engine without some element
-- › not finished in time, × stopped with an error
+- ● right, ◐ near, ○ wrong.
+- – cannot take part: fixed steps, one coefficient of friction, or an engine without some element.
+- › not finished in time, × stopped with an error.
 
 *Converged* truths are those on which independent methods agree in steps of 10 µs or less.
 """

@@ -24,14 +24,33 @@ _APART = 4.0
 
 
 @compiled
-def _contact_before(before: Table, after: Table, c: int) -> int:
-    """The contact of the same geoms that is nearest, or −1 if there is none or several are near."""
+def _is_of_the_same_geoms(before: Table, k: int, after: Table, c: int) -> bool:
+    return before.geom[k, 0] == after.geom[c, 0] and before.geom[k, 1] == after.geom[c, 1]
+
+
+@compiled
+def _contacts_before(before: Table, after: Table, c: int, begin: int) -> int:
+    """The first contact of the same geoms, or −1; sought from ``begin`` on, and then before it.
+
+    Both sets are mostly in the same order, in which contacts of the same geoms follow each other.
+    """
+    for offset in range(before.count):
+        k = begin + offset
+        if k >= before.count:
+            k -= before.count
+        if _is_of_the_same_geoms(before, k, after, c):
+            return k
+    return -1
+
+
+@compiled
+def _nearest_before(before: Table, after: Table, c: int, first: int) -> int:
+    """Which contact from the first one of the same geoms on is nearest; −1 if several are near."""
     best = -1
     least = np.inf
     second = np.inf
-    for k in range(before.count):
-        if before.geom[k, 0] != after.geom[c, 0] or before.geom[k, 1] != after.geom[c, 1]:
-            continue
+    k = first
+    while k < before.count and _is_of_the_same_geoms(before, k, after, c):
         square = 0.0
         for i in range(3):
             d = after.point[c, i] - before.point[k, i]
@@ -42,6 +61,7 @@ def _contact_before(before: Table, after: Table, c: int) -> int:
             best = k
         elif square < second:
             second = square
+        k += 1
     return best if second >= _APART * least else -1
 
 
@@ -56,12 +76,17 @@ def keep_expected_gaps(before: Table, after: Table, interval: float, accuracy: f
     interval : float
         The half step [s].
     accuracy : float
-        Twice the largest difference that is an error of the half step [m].
+        Of the step [m]. Larger differences than half of it are no error of the half step.
     """
+    first = 0
     for c in range(after.count):
         if after.patch[c] >= 0:
             continue
-        k = _contact_before(before, after, c)
+        found = _contacts_before(before, after, c, first)
+        if found < 0:
+            continue
+        first = found
+        k = _nearest_before(before, after, c, first)
         if k < 0 or before.impulse[k, 2] <= 0.0:
             continue
         expected = before.signed_distance[k] + interval * before.velocity[k, 2]
