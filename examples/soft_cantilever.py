@@ -8,6 +8,8 @@ the same model. The table has the deflection of the tip over that of Timoshenko'
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import mujoco
 import numpy as np
 
@@ -61,14 +63,19 @@ def in_mujoco(model: mujoco.MjModel) -> float:
     return float(data.qpos[heights].mean())
 
 
-def main() -> None:
-    print("cells  Poisson's ratio  Asperity  MuJoCo")
+def rows() -> Iterator[tuple[int, float, float, float]]:
+    """Cells, Poisson's ratio, and both deflections over that of Timoshenko's beam."""
     for cells, poisson in CASES:
         model = beam(cells, poisson)
         shear = YOUNG / (2.0 * (1.0 + poisson))
         bending = 1.0 / (3.0 * YOUNG * 0.1**4 / 12.0)
         truth = FORCE * (bending + 1.0 / (5.0 / 6.0 * shear * 0.01))
-        ours, theirs = in_asperity(model) / truth, in_mujoco(model) / truth
+        yield cells, poisson, in_asperity(model) / truth, in_mujoco(model) / truth
+
+
+def main() -> None:
+    print("cells  Poisson's ratio  Asperity  MuJoCo")
+    for cells, poisson, ours, theirs in rows():
         print(f"{cells:5}  {poisson:15}  {ours:8.3f}  {theirs:6.3f}")
 
 

@@ -4,7 +4,7 @@
 whose package on PyPI is ``example-robot-data``): the Unitree G1 with hands of three fingers, in
 steps of 5 ms, limp with its pelvis held, limp when it falls on a floor, and held with random
 motors. Shares are simulated over wall time, with one thread and with two, of an otherwise idle
-machine.
+machine. ``--save`` keeps them for the documents.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 
 import asperity as asp
 from studies.benchmarks.public_models import HOLD, find_models, random_motors
+from studies.benchmarks.saved import save_table
 
 MODEL = "g1_29dof_with_hand_rev_1_0.urdf"
 STEP = 5e-3
@@ -70,18 +71,26 @@ def main() -> None:
     parser.add_argument("--model", default=MODEL, help="end of the file's name")
     parser.add_argument("--scenes", default=",".join(SCENES))
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     options = parser.parse_args()
     warnings.simplefilter("ignore", asp.AsperityWarning)
     path = next((path for name, path in find_models() if name.endswith(options.model)), None)
     if path is None:
         raise SystemExit(f"No file {options.model}; pip install example-robot-data.")
     threads = [int(count) for count in options.threads.split(",")]
-    print("| scene | seed | " + " | ".join(f"threads: {count}" for count in threads) + " |")
-    print("|---|---|" + "---|" * len(threads))
+    lines = [
+        "| scene | seed | " + " | ".join(f"threads: {count}" for count in threads) + " |",
+        "|---|---|" + "---|" * len(threads),
+    ]
+    print("\n".join(lines))
     for scene in options.scenes.split(","):
         for seed in SCENES[scene]:
             shares = [f"{share(path, scene, seed, count):.2f}" for count in threads]
-            print(f"| {scene} | {seed} | " + " | ".join(shares) + " |", flush=True)
+            lines.append(f"| {scene} | {seed} | " + " | ".join(shares) + " |")
+            print(lines[-1], flush=True)
+    if options.save:
+        note = "Simulated over wall time, on a machine that should do nothing else."
+        save_table("hands", "A humanoid with hands under Midas", "hands --save", note, lines)
 
 
 if __name__ == "__main__":

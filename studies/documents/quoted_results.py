@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studies.documents.experiments import Findings
 from studies.documents.quoted_accuracy import ACCURACIES, ERRORS, LONGEST, WORK
-from studies.documents.tables import Cell, Line, Span, Table
+from studies.documents.tables import Cell, Grid, Line, Span, Table
 
 __all__ = ["QUOTES"]
 
@@ -64,6 +64,60 @@ _SOFT = Table(
         for name, shown in engines.items()
     ),
     (Cell("{ms per step:s2}"), Cell("{CPU s per simulated s:s2}"), Cell("{slip [mm]:}")),
+)
+
+_CANTILEVER = Table(
+    "cantilever.md",
+    ("cells through the thickness", "Poisson's ratio", "Asperity", "MuJoCo 4.0.0"),
+    tuple(
+        Line((cells, f"{float(poisson):g}"), {"cells": cells, "Poisson's ratio": poisson})
+        for cells, poisson in (
+            ("1", "0.0"),
+            ("1", "0.3"),
+            ("1", "0.45"),
+            ("2", "0.3"),
+            ("2", "0.45"),
+        )
+    ),
+    (Cell("{Asperity:.3f}"), Cell("{MuJoCo:.3f}")),
+)
+
+_PUSH_BOX = Table(
+    "push_box.md",
+    (
+        "stiction tolerance, stiffness",
+        "error at the goal with it",
+        "the same forces without it",
+    ),
+    tuple(
+        Line((label,), {"stiction tolerance": tolerance})
+        for label, tolerance in {
+            "30 mm/s, 10³ N/m": "0.03",
+            "3 mm/s, 3·10³ N/m": "0.003",
+            "none (3 µm/s, 10⁴ N/m)": "–",
+        }.items()
+    ),
+    (
+        Cell("{distance with:.1f} mm, {heading with:.2f}°"),
+        Cell("{distance without:.1f} mm, {heading without:.2f}°"),
+    ),
+)
+
+
+def _hands(threads: str, scene: str) -> Span:
+    return Span("hands.md", f"threads: {threads}", ".2f", {"scene": scene})
+
+
+_HANDS = Grid(
+    ("", "one thread", "two"),
+    tuple(
+        (label, _hands("1", scene), _hands("2", scene))
+        for label, scene in {
+            "pelvis held": "held",
+            "falls on a floor": "falls",
+            "pelvis held, random motors": "motors",
+        }.items()
+    ),
 )
 
 _ENVIRONMENTS = Table(
@@ -259,7 +313,7 @@ def _public_models(outcome: str) -> Span:
     return Span("midas_robots.md", "models", ".0f", {"table": "2", "": outcome})
 
 
-QUOTES: dict[str, Table | Span | Findings] = {
+QUOTES: dict[str, Table | Span | Grid | Findings] = {
     "clutter": _CLUTTER,
     "clutter hard": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-hard"}),
     "clutter soft": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-soft"}),
@@ -280,6 +334,15 @@ QUOTES: dict[str, Table | Span | Findings] = {
     "bin": _BIN,
     "bin ratio": Span("bin.csv", "asperity_over_this", ".1f", {"method": "mujoco cg"}),
     "soft": _SOFT,
+    "cantilever": _CANTILEVER,
+    "cantilever, one cell": Span(
+        "cantilever.md", "Asperity", ".3f", {"cells": "1", "Poisson's ratio": "0.3"}
+    ),
+    "cantilever, one cell, MuJoCo": Span(
+        "cantilever.md", "MuJoCo", ".3f", {"cells": "1", "Poisson's ratio": "0.3"}
+    ),
+    "pushed box": _PUSH_BOX,
+    "hands": _HANDS,
     "environments": _ENVIRONMENTS,
     "robots at rest": _ROBOTS_AT_REST,
     "robots": _ROBOT_TIMES,

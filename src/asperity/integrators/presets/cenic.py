@@ -89,8 +89,7 @@ class Cenic(Integrator):
 
     Notes
     -----
-    ``docs/verification.md`` lists the cases that each accuracy gets wrong by more than five times
-    their tolerance: at 1e-3 some long swings, spinning tops and linkages, at 1e-4 none.
+    ``docs/verification.md`` shows which cases of known outcome it gets right, and which wrong.
     """
 
     takes_every_actuator = True

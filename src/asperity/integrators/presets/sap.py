@@ -97,9 +97,7 @@ class Sap(SteppedIntegrator):
 
     Notes
     -----
-    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
-    impacts that are shorter than some steps, and rocking (rattleback, tippe top). At 10 ms also
-    rolling that begins with slip, gyroscopes, closed loops and servos in explicit schemes.
+    ``docs/verification.md`` shows which cases of known outcome it gets right, and which wrong.
     """
 
     takes_every_actuator = True

@@ -72,9 +72,7 @@ class Tamsi(SteppedIntegrator):
 
     Notes
     -----
-    Wrong by more than five times the tolerance of a case in ``docs/verification.md``, at 1 ms:
-    impacts that are shorter than some steps, free springs and rocking (rattleback, tippe top),
-    which lose energy, and slow slip at the limit of friction.
+    ``docs/verification.md`` shows which cases of known outcome it gets right, and which wrong.
     """
 
     coupling: Literal["two-way", "one-way"] = "two-way"
