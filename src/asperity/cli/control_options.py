@@ -94,7 +94,9 @@ def control_function(text: str | None, period: float | None) -> Any:
     """
     if text is None:
         if period is not None:
-            raise ArgumentError("--control-period needs --control, which is not given.")
+            raise ArgumentError(
+                "--control-period needs --control, which is not given; give both, or none."
+            )
         return None
     where, _, name = text.rpartition(":")
     if not where or not name:
@@ -102,7 +104,9 @@ def control_function(text: str | None, period: float | None) -> Any:
     module = _module(where)
     function = getattr(module, name, None)
     if not callable(function):
-        raise ArgumentError(f"--control {text!r}: {where} has no function {name!r}.")
+        raise ArgumentError(
+            f"--control {text!r}: {where} has no function {name!r}; define it there."
+        )
     return function
 
 
@@ -114,7 +118,9 @@ def _module(where: str) -> ModuleType:
             return importlib.import_module(where)
         path = Path(where)
         if not path.is_file():
-            raise ArgumentError(f"--control: there is no file {where}.")
+            raise ArgumentError(
+                f"--control: there is no file {where}; correct the path before the colon."
+            )
         spec = importlib.util.spec_from_file_location(path.stem, path)
         assert spec is not None
         assert spec.loader is not None

@@ -342,7 +342,9 @@ class ConvexStep(HoldsAddresses):
                 "step."
             )
         elif not (code > OK and self._world.grow(code)):
-            raise SimulationError(f"the step of {step} s could not be solved (code {code}).")
+            raise SimulationError(
+                f"the step of {step} s could not be solved (code {code}); take a smaller step."
+            )
 
     def _unpack(self, row: np.ndarray, time: float) -> StepState:
         first, second = self._model.nq, self._model.nq + self._model.nv

@@ -84,7 +84,9 @@ class Transition:
         self.parameters = tuple(parameters)
         names = [one.name for one in self.parameters]
         if len(set(names)) < len(names):
-            raise ArgumentError(f"two parameters have the same name: {', '.join(sorted(names))}.")
+            raise ArgumentError(
+                f"two parameters have the same name: {', '.join(sorted(names))}; rename one."
+            )
         refuse_simple_bodies(model, self.parameters)
         self._contact = ContactParameters() if contact is None else contact
         if smoothing is not None:

@@ -129,7 +129,9 @@ class TransitionWorlds:
         status = run_rollouts([model], arrays, _tight(transition.integrator), contact, self.threads)
         for world, code in enumerate(status):
             if Status(int(code)) is not Status.SUCCESS:
-                raise SimulationError(f"a step of world {world} has no solution.")
+                raise SimulationError(
+                    f"a step of world {world} has no solution; take smaller steps."
+                )
         result = np.empty((worlds, steps + 1, transition.state_size))
         result[:, 0] = states
         result[:, 1:] = arrays.state[:, :, 1:]

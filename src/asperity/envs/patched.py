@@ -110,7 +110,9 @@ def _require_original(world: Any) -> None:
     elif robot is not None and isinstance(world, robot):
         methods, base = ("_mujoco_step",), robot
         if vars(world).get("_mujoco") is not mujoco:
-            raise ArgumentError(f"another program has replaced the module 'mujoco' of {name}.")
+            raise ArgumentError(
+                f"another wrapper has replaced the module 'mujoco' of {name}; leave it out."
+            )
     else:
         raise ArgumentError(
             f"{name} is neither a gymnasium.envs.mujoco.MujocoEnv nor a MujocoRobotEnv of "

@@ -99,7 +99,8 @@ class PegTask:
             raise ArgumentError(f"spread must not be negative, got {self.spread}.")
         if self.depth > self.scene.hole_depth:
             raise ArgumentError(
-                f"depth {self.depth} is more than the hole's {self.scene.hole_depth}."
+                f"depth {self.depth} is more than the hole's {self.scene.hole_depth}; lower it, or "
+                "take a scene with a larger hole_depth."
             )
         scene = replace(
             self.scene,

@@ -149,7 +149,9 @@ class Sb3VecEnv(VecEnv):
         elif len(chosen) == self.num_envs:
             setattr(self.env, attr_name, value)
         else:
-            raise ArgumentError(f"{attr_name} is the same in all worlds and cannot be set in some.")
+            raise ArgumentError(
+                f"{attr_name} is the same in all worlds and cannot be set in some; omit indices."
+            )
 
     def env_method(
         self, method_name: str, *method_args: Any, indices: Indices = None, **method_kwargs: Any

@@ -87,13 +87,15 @@ def read_objects(text: str, name: str = "OBJ file") -> list[Surface]:
                 corners = [int(word.split("/")[0]) for word in words[1:]]
             except ValueError:
                 raise ModelError(
-                    f"{name}, line {number}: {line.strip()!r} is no face of numbers of vertices."
+                    f"{name}, line {number}: {line.strip()!r} is no face such as 'f 1 2 3'; "
+                    "correct it."
                 ) from None
             corners = [c - 1 if c > 0 else len(vertices) + c for c in corners]
             last_face = max(last_face, max(corners, default=0))
             if min(corners, default=0) < 0:
                 raise ModelError(
-                    f"{name}, line {number}: there is no vertex 0 or before the first."
+                    f"{name}, line {number}: {line.strip()!r} names a vertex before the "
+                    "first, which is 1; correct it."
                 )
             objects[-1] += [
                 (corners[0], one, other) for one, other in itertools.pairwise(corners[1:])
@@ -127,7 +129,9 @@ def _numbers(words: list[str], where: str, line: str) -> list[float]:
     except ValueError:
         found = []
     if len(found) != 3 or not np.all(np.isfinite(found)):
-        raise ModelError(f"{where}: {line.strip()!r} is no vertex of three finite numbers.")
+        raise ModelError(
+            f"{where}: {line.strip()!r} is no vertex of three finite numbers; correct it."
+        )
     return found
 
 

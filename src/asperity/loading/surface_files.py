@@ -36,9 +36,9 @@ def read_surface(path: Path, scale: float = 1.0) -> Surface:
         If the file is missing or MuJoCo cannot read it.
     """
     if not path.is_file():
-        raise ModelError(f"mesh {str(path)!r} does not exist.")
+        raise ModelError(f"mesh {str(path)!r} does not exist; correct its path.")
     if path.suffix.lower() not in READABLE:
-        raise ModelError(f"mesh {str(path)!r} is none of {', '.join(READABLE)}.")
+        raise ModelError(f"mesh {str(path)!r} is none of {', '.join(READABLE)}; convert it.")
     if not (np.isfinite(scale) and scale > 0.0):
         raise ArgumentError(f"the scale of mesh {str(path)!r} must be positive, got {scale!r}.")
     if path.suffix.lower() == ".stl" and is_text_stl(path):

@@ -85,7 +85,8 @@ def read_text_stl(path: Path) -> Surface:
             corner = []
         if len(corner) != 3 or not np.all(np.isfinite(corner)):
             raise ModelError(
-                f"{path}, line {number}: {line.strip()!r} is no vertex of three finite numbers."
+                f"{path}, line {number}: {line.strip()!r} is no vertex of three finite numbers; "
+                "correct it."
             )
         corners.append(corner)
     if not corners or len(corners) % 3 != 0:

@@ -118,7 +118,9 @@ def write_web_playback(
         partial.write_text(page, encoding="utf-8")
         partial.replace(target)
     except OSError as error:
-        raise MediaError(f"{target} could not be written ({error}).") from error
+        raise MediaError(
+            f"{target} could not be written ({error}); name a file in a folder that exists."
+        ) from error
     finally:
         partial.unlink(missing_ok=True)
     return target

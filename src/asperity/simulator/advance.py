@@ -68,7 +68,9 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
             return report
     now = session.data.time
     if not math.isfinite(time) or time < now:
-        raise ArgumentError(f"time {time} must be finite and not before {now}.")
+        raise ArgumentError(
+            f"time {time} must be finite and not before {now}, the time of the simulator."
+        )
     if session.stale and session.control is not None:
         catch_up(session)
     follow_time_step(session)

@@ -49,7 +49,7 @@ def load_simulator(path: str | os.PathLike[str], kind: type[_Kind]) -> _Kind:
     if version != mujoco.__version__:
         raise ArgumentError(
             f"{path} holds a model of MuJoCo {version}, which MuJoCo {mujoco.__version__} cannot "
-            "read."
+            "read; install that version, or save it again."
         )
     try:
         loaded = pickle.loads(content)

@@ -186,7 +186,9 @@ class Contacts:
         if not geoms and not flexes:
             bodies = _named(model, mujoco.mjtObj.mjOBJ_BODY, model.nbody, pattern)
             if not bodies:
-                raise ArgumentError(f"no geom, flex or body is named {pattern!r}.")
+                raise ArgumentError(
+                    f"no geom, flex or body is named {pattern!r}; 'asperity info' lists the names."
+                )
             geoms = np.flatnonzero(np.isin(model.geom_bodyid, bodies)).tolist()
         found: np.ndarray = np.isin(self.geom, geoms) | np.isin(self.flex, flexes)
         return found

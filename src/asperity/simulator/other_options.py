@@ -40,7 +40,8 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
     method = integrator.make_method()
     if session.has_systems and not method.takes_systems:
         raise ArgumentError(
-            f"{integrator!r} does not take the external systems that the simulator has."
+            f"{integrator!r} does not take the external systems that the simulator has; make "
+            "another Simulator without systems."
         )
     compile_kernels((*method.kernels, *integrator.stepping.kernels), type(integrator).__name__)
     state = session.state()

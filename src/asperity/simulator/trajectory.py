@@ -190,7 +190,7 @@ class Trajectory(Shown):
             return cls(**read_fields(path, model))
         files = [file for file in path.parent.glob(path.name) if file.name[:6] != "model-"]
         if not files:
-            raise ArgumentError(f"there is no file {path}.")
+            raise ArgumentError(f"there is no file {path}; the parts of a run are NAME.*.npz.")
         parts: list[tuple[Path, Trajectory]] = []
         for file in files:
             parts.append((file, cls(**read_fields(file, model))))
@@ -210,7 +210,10 @@ def _check_parts(parts: list[tuple[Path, Trajectory]]) -> None:
             )
         for name in (*_ROWS, *_LISTS):
             if (len(getattr(one, name)) == 0) != (len(getattr(other, name)) == 0):
-                raise ArgumentError(f"only one of {before} and {after} has {name}.")
+                raise ArgumentError(
+                    f"only one of {before} and {after} has {name}; load all parts of one run, and "
+                    "no others."
+                )
 
 
 def _joined(parts: list[Trajectory]) -> Trajectory:

@@ -199,9 +199,11 @@ class FunctionSystem(ExternalSystem):
         if not self.name:
             self.name = getattr(output, "__name__", "")
         if len(self.initial_state) and derivative is None:
-            raise ArgumentError(f"{self.label} has a state and needs a derivative.")
+            raise ArgumentError(f"{self.label} has a state and needs a derivative; give both.")
         if derivative is not None and not len(self.initial_state):
-            raise ArgumentError(f"{self.label} has a derivative and needs an initial_state.")
+            raise ArgumentError(
+                f"{self.label} has a derivative and needs an initial_state; give both."
+            )
 
     def functions(self) -> tuple[Callable[..., Any], Callable[..., Any] | None]:
         """The two functions."""

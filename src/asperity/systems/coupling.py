@@ -216,7 +216,8 @@ class Coupling(HoldsAddresses):
                 bad = np.flatnonzero(~np.isfinite(values))
                 if len(bad):
                     raise ArgumentError(
-                        f"{system.label}: {what} {bad[0]} is {values[bad[0]]} at {time:.6g} s."
+                        f"{system.label}: {what} {bad[0]} is {values[bad[0]]} at {time:.6g} s; "
+                        "correct the function that computes it."
                     )
             table.output_now[:] = table.output
             self.state(system)[:] += period * table.rate
@@ -282,7 +283,9 @@ class Coupling(HoldsAddresses):
         for number, own in enumerate(self.systems):
             if own is system:
                 return number
-        raise ArgumentError(f"{system!r} is not among the systems of this simulator.")
+        raise ArgumentError(
+            f"{system!r} is not among the systems of this simulator; pass it as systems=[...]."
+        )
 
     def _slice(self, number: int) -> slice:
         return slice(int(self._state_start[number]), int(self._state_start[number + 1]))
@@ -301,7 +304,9 @@ class Coupling(HoldsAddresses):
         treatment = HELD if system.sample_time else (IMPLICIT if implicit else EXPLICIT)
         parameters = system.parameters
         if not (isinstance(parameters, np.ndarray) and parameters.dtype == np.float64):
-            raise ArgumentError(f"{system.label}: parameters must be a float64 array.")
+            raise ArgumentError(
+                f"{system.label}: parameters must be a float64 array, got {parameters!r}."
+            )
         table = Table(
             SYSTEM,
             call=0,

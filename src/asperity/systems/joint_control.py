@@ -181,7 +181,8 @@ class PidController(ExternalSystem):
             joint = int(model.dof_jntid[dof])
             if int(model.jnt_type[joint]) < int(mujoco.mjtJoint.mjJNT_SLIDE):
                 raise ArgumentError(
-                    f"{self.label}: joint {model.joint(joint).name!r} is not a hinge or slide."
+                    f"{self.label}: joint {model.joint(joint).name!r} is not a hinge or slide; "
+                    "leave it out."
                 )
             found.append(int(addresses[joint]))
         return np.array(found, np.int64)

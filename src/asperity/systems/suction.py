@@ -81,7 +81,9 @@ class Suction(ExternalSystem):
         self._source_ids = [self._geom(model, name) for name in self.sources]
         for geom, name in zip(self._source_ids, self.sources, strict=True):
             if int(model.geom_type[geom]) != int(mujoco.mjtGeom.mjGEOM_SPHERE):
-                raise ArgumentError(f"{self.label}: source {name!r} must be a sphere.")
+                raise ArgumentError(
+                    f"{self.label}: source {name!r} must be a sphere; put a small one there."
+                )
         trees = {self._tree(model, geom) for geom in self._source_ids}
         if self.targets is None:
             self._target_ids = [
@@ -94,7 +96,9 @@ class Suction(ExternalSystem):
         else:
             self._target_ids = [self._geom(model, name) for name in self.targets]
         if not self._target_ids:
-            raise ArgumentError(f"{self.label} has nothing to pull: no geom can move away from it.")
+            raise ArgumentError(
+                f"{self.label} has nothing to pull: no geom can move away from it; name targets."
+            )
         trees |= {self._tree(model, geom) for geom in self._target_ids}
         self._dofs = [dof for dof in range(model.nv) if int(model.dof_treeid[dof]) in trees]
 

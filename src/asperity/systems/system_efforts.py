@@ -115,7 +115,7 @@ def _narrowed(
         if low > high:
             raise ArgumentError(
                 f"{system.label}: effort_limit of output {k} and the model's limit exclude each "
-                "other."
+                f"other; {low:g} exceeds {high:g}."
             )
     return both
 

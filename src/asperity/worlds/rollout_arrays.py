@@ -61,7 +61,8 @@ def resolve_arrays(
     """
     if control_spec & ~_USER:
         raise ArgumentError(
-            f"control_spec {control_spec} has bits that mjSTATE_USER, {_USER}, does not have."
+            f"control_spec {control_spec} has bits that mjSTATE_USER, {_USER}, does not have; add "
+            "up members of it, such as mjSTATE_CTRL."
         )
     if nstep is not None and not (is_count(nstep) and nstep >= 0):
         raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
@@ -70,7 +71,7 @@ def resolve_arrays(
         if one != sizes[0]:
             raise ArgumentError(
                 f"model[{number}] has other sizes of state, controls or sensors than model[0], "
-                f"{one} and {sizes[0]}."
+                f"{one} and {sizes[0]}; roll them out one after the other."
             )
     nstate, ncontrol, nsensordata = sizes[0]
     if nstate != 1 + models[0].nq + models[0].nv + models[0].na:

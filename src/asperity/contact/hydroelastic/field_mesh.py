@@ -97,7 +97,7 @@ def verify(mesh: FieldMesh, name: str) -> None:
             f"{tetrahedra.shape}."
         )
     if not (np.isfinite(vertices).all() and np.isfinite(extent).all() and np.isfinite(depth)):
-        raise ModelError(f"{name}: its field mesh has numbers that are not finite.")
+        raise ModelError(f"{name}: its field mesh has numbers that are not finite; make it anew.")
     if tetrahedra.min() < 0 or tetrahedra.max() >= len(vertices):
         raise ModelError(f"{name}: its tetrahedra name vertices that do not exist.")
     if depth <= 0.0:

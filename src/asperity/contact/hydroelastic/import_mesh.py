@@ -57,7 +57,7 @@ def read_field_mesh(path: str | os.PathLike[str], *, depth: float | None = None)
     path = Path(path)
     name = f"field mesh {str(path)!r}"
     if not path.is_file():
-        raise ModelError(f"{name} does not exist.")
+        raise ModelError(f"{name} does not exist; correct its path.")
     suffix = path.suffix.lower()
     if suffix == ".npz":
         return _read_npz(path, name, depth)
@@ -136,11 +136,18 @@ def _read_npz(path: Path, name: str, depth: float | None) -> FieldMesh:
 def _require_solid(vertices: np.ndarray, tetrahedra: np.ndarray, name: str) -> None:
     """Refuse what cannot even be cut."""
     if not len(tetrahedra):
-        raise ModelError(f"{name} holds no tetrahedra.")
-    if tetrahedra.min() < 0 or tetrahedra.max() >= len(vertices):
-        raise ModelError(f"{name}: its tetrahedra name vertices that do not exist.")
+        raise ModelError(
+            f"{name} holds no tetrahedra; make them of a closed surface with 'asperity "
+            "tetrahedralize'."
+        )
+    bad = tetrahedra[(tetrahedra < 0) | (tetrahedra >= len(vertices))]
+    if len(bad):
+        raise ModelError(
+            f"{name}: its tetrahedra name vertices that do not exist, such as {bad[0]} of "
+            f"{len(vertices)}; export it again."
+        )
     if not np.isfinite(vertices).all():
-        raise ModelError(f"{name} has coordinates that are not finite.")
+        raise ModelError(f"{name} has coordinates that are not finite; export it again.")
 
 
 def _read_foreign(path: Path, name: str) -> tuple[np.ndarray, np.ndarray]:

@@ -256,7 +256,7 @@ def convex_mesh(vertices: Floats, faces: Ints) -> FieldMesh:
     if not volume > 1e-12 * size**3:
         raise ModelError(
             f"a hull of size {size:g} m has the volume {volume:.3g} m³: it is flat, and cannot "
-            f"carry a pressure field."
+            f'carry a pressure field; take surface="rigid".'
         )
     centroid = middle + first / volume
     a, b, c = (points[around[:, k]] for k in range(3))

@@ -98,7 +98,9 @@ def _solid(surface: Surface, name: str) -> Surface:
     """Merge equal vertices of a surface and turn its faces outwards, if it is closed."""
     corners = np.asarray(surface.vertices, dtype=np.float64)[surface.faces].reshape(-1, 3)
     if not len(corners) or not np.isfinite(corners).all():
-        raise ModelError(f"{name} has no triangles, or coordinates that are not finite.")
+        raise ModelError(
+            f"{name} has no triangles, or coordinates that are not finite; export it again."
+        )
     vertices, label = np.unique(corners, axis=0, return_inverse=True)
     faces = label.reshape(-1, 3).astype(np.int64)
     faces = faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)]
@@ -115,7 +117,8 @@ def _solid(surface: Surface, name: str) -> Surface:
     size = float(np.linalg.norm(np.ptp(vertices, axis=0)))
     if abs(volume) <= 1e-12 * size**3:
         raise ModelError(
-            f"{name} encloses the volume {volume:.3g} m³ only, of a size of {size:g} m."
+            f"{name} encloses the volume {volume:.3g} m³ only, of a size of {size:g} m; give it "
+            'a thickness, or take surface="rigid".'
         )
     return merged if volume > 0.0 else Surface(vertices, np.ascontiguousarray(faces[:, ::-1]))
 

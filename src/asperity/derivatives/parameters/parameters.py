@@ -95,7 +95,9 @@ def model_number(
     """
     array = getattr(model, field, None)
     if not isinstance(array, np.ndarray) or array.dtype != np.float64:
-        raise ArgumentError(f"MjModel has no array {field!r} of real numbers.")
+        raise ArgumentError(
+            f"MjModel has no array {field!r} of real numbers; name one, such as 'dof_damping'."
+        )
     try:
         value = array[index]
     except IndexError as error:
@@ -115,10 +117,12 @@ def body_mass(model: mujoco.MjModel, body: int | str) -> Parameter:
     try:
         number = int(model.body(body).id)
     except (KeyError, IndexError) as error:
-        raise ArgumentError(f"the model has no body {body!r}.") from error
+        raise ArgumentError(
+            f"the model has no body {body!r}; give a name or number that it has."
+        ) from error
     mass = float(model.body_mass[number])
     if mass <= 0.0:
-        raise ArgumentError(f"body {body!r} has no mass.")
+        raise ArgumentError(f"body {body!r} has no mass to vary; name a body with a mass.")
     inertia = np.array(model.body_inertia[number]) / mass
 
     def write(target: mujoco.MjModel, value: float) -> None:

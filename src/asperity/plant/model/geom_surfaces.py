@@ -86,7 +86,10 @@ def _mesh(model: mujoco.MjModel, mesh: int, name: str, hulls: bool) -> Surface:
         try:
             return primitives.convex_hull(vertices)
         except QhullError:
-            raise ModelError(f"{name}: its mesh is flat, so it has no convex hull.") from None
+            raise ModelError(
+                f"{name}: its mesh is flat and has no convex hull; give it a thickness, or "
+                "take a box."
+            ) from None
     first, count = model.mesh_faceadr[mesh], model.mesh_facenum[mesh]
     faces = model.mesh_face[first : first + count].astype(np.int64)
     vertices, label = np.unique(vertices, axis=0, return_inverse=True)
@@ -94,7 +97,9 @@ def _mesh(model: mujoco.MjModel, mesh: int, name: str, hulls: bool) -> Surface:
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     faces = faces[np.linalg.norm(np.cross(b - a, c - a), axis=1) > 0.0]
     if len(faces) == 0:
-        raise ModelError(f"{name}: its mesh has no triangle with an area.")
+        raise ModelError(
+            f"{name}: its mesh has no triangle with an area; correct its file or its scale."
+        )
     # Vertices that no triangle has are no part of the surface.
     used, faces = np.unique(faces, return_inverse=True)
     return Surface(vertices[used], faces.reshape(-1, 3))
