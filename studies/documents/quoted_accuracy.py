@@ -68,7 +68,6 @@ WORK = Table(
         for method, shown in {
             "default": "default",
             "paper": "*paper*",
-            "velocity 1": "`velocity_weight=1`",
         }.items()
     ),
     tuple(
