@@ -333,6 +333,9 @@ def test_info_lists_the_integrators(capsys):
     out = capsys.readouterr().out
     for name, entry in registered().items():
         assert re.search(rf"^ {name} +{entry.preset.__name__} +\w", out, re.MULTILINE)
+        options = out.split(f"Options of {name} ")[1].split("Options of ")[0]
+        for option in options_of(entry.preset):
+            assert f"--{option.name.replace('_', '-')} " in options
 
 
 def test_help_says_which_integrators_an_option_belongs_to(capsys, monkeypatch):

@@ -14,19 +14,37 @@ __all__ = ["info"]
 def _show_integrators(wanted: bool) -> None:
     if wanted:
         from rich import box
+        from rich.markup import escape
         from rich.table import Table
 
         from asperity.cli.console import results
         from asperity.cli.integrator_options import first_sentence
-        from asperity.integrators.registry import registered
+        from asperity.integrators.registry import options_of, registered
 
+        output = results()
         table = Table(box=box.SIMPLE, pad_edge=False)
         for heading in ("name", "in Python", "what it is"):
             table.add_column(heading, no_wrap=heading != "what it is")
         for name, entry in registered().items():
             preset = entry.preset
             table.add_row(name, preset.__name__, first_sentence(preset.__doc__ or ""))
-        results().print(table)
+        output.print(table)
+        for name, entry in registered().items():
+            table = Table(
+                box=box.SIMPLE, pad_edge=False, title=f"Options of {name}", title_justify="left"
+            )
+            table.add_column("option", no_wrap=True)
+            table.add_column("default")
+            table.add_column("what it is", overflow="fold")
+            for option in options_of(entry.preset):
+                others = [one for one in option.choices if one != option.default]
+                table.add_row(
+                    f"--{option.name.replace('_', '-')}",
+                    "–" if option.default is None else str(option.default),
+                    escape(first_sentence(option.help))
+                    + (f" Or: {', '.join(others)}." if others else ""),
+                )
+            output.print(table)
         raise typer.Exit
 
 
@@ -38,7 +56,7 @@ def info(
             "--integrators",
             callback=_show_integrators,
             is_eager=True,
-            help="Show the integrators that there are, and exit.",
+            help="Show the integrators that there are, with their options, and exit.",
         ),
     ] = False,
     contact: Annotated[
