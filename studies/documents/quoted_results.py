@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studies.documents.experiments import Findings
 from studies.documents.quoted_accuracy import ACCURACIES, ERRORS, LONGEST, WORK
-from studies.documents.tables import Cell, Grid, Line, Span, Table
+from studies.documents.tables import Cell, Grid, Line, Made, Span, Table
 
 __all__ = ["QUOTES"]
 
@@ -309,7 +309,7 @@ def _public_models(outcome: str) -> Span:
     return Span("midas_robots.md", "models", ".0f", {"table": "2", "": outcome})
 
 
-QUOTES: dict[str, Table | Span | Grid | Findings] = {
+QUOTES: dict[str, Table | Span | Grid | Made | Findings] = {
     "clutter": _CLUTTER,
     "clutter hard": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-hard"}),
     "clutter soft": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-soft"}),
@@ -339,7 +339,9 @@ QUOTES: dict[str, Table | Span | Grid | Findings] = {
     ),
     "pushed box": _PUSH_BOX,
     "hands": _HANDS,
+    "hands date": Made("hands.md"),
     "environments": _ENVIRONMENTS,
+    "environments date": Made("environments.md"),
     "robots at rest": _ROBOTS_AT_REST,
     "robots": _ROBOT_TIMES,
     "robots ratio": Span("robots.md", "ratio", ".1f", {"table": "1"}),
@@ -349,6 +351,7 @@ QUOTES: dict[str, Table | Span | Grid | Findings] = {
     ),
     "robots ratio, Drake": Span("robots.md", "ratio", ".2f", {"table": "2"}),
     "threads": _THREADS,
+    "threads date": Made("threads_world.md"),
     "worlds": _WORLDS,
     "worlds memory": Span("worlds.md", "memory [MB]", ".0f"),
     "midas": _MIDAS,

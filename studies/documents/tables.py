@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from studies.documents.result_files import Number, Where, find, find_one
+from studies.documents.result_files import RESULTS, Number, Where, find, find_one
 
 # Names of columns may be numbers, which `str.format` takes for places.
 _COLUMN = re.compile(r"\{([^{}:]+):([^{}:]*)\}")
 
-__all__ = ["Cell", "Grid", "Line", "Span", "Table", "markdown"]
+__all__ = ["Cell", "Grid", "Line", "Made", "Span", "Table", "markdown"]
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -126,3 +126,23 @@ class Grid:
         return markdown(
             self.head, [[label, *(span.text() for span in spans)] for label, *spans in self.rows]
         )
+
+
+@dataclass(frozen=True)
+class Made:
+    """The date of a file of results."""
+
+    file: str
+
+    def text(self) -> str:
+        """The date.
+
+        Raises
+        ------
+        ValueError
+            If the file has none.
+        """
+        found = re.search(r"\d{4}-\d\d-\d\d", (RESULTS / self.file).read_text(encoding="utf-8"))
+        if found is None:
+            raise ValueError(f"{self.file} has no date.")
+        return found[0]

@@ -14,8 +14,8 @@ from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write
 from studies.benchmarks.verification.results import load
 from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
-from studies.documents.result_files import Number, find_one
-from studies.documents.tables import Cell, Line, Span, Table
+from studies.documents.result_files import RESULTS, Number, find_one
+from studies.documents.tables import Cell, Grid, Line, Made, Span, Table
 from studies.experiments import Experiment, Finding, Outcome, experiments
 from studies.experiments import kept as kept_findings
 from studies.experiments.kept import Kept, save
@@ -129,6 +129,20 @@ def test_rows_that_a_file_lacks_are_refused() -> None:
         Table("clutter.csv", ("",), (Line(("",), nothing),), (Cell("{steps}"),)).text()
     with pytest.raises(ValueError, match=r"clutter.csv has no number steps with .*nothing"):
         Span("clutter.csv", "steps", ".0f", nothing).text()
+
+
+def test_dates_are_those_of_the_file() -> None:
+    text = (RESULTS / "hands.md").read_text(encoding="utf-8")
+    assert f", {Made('hands.md').text()}, asperity" in text
+    with pytest.raises(ValueError, match="no date"):
+        Made("fixed.csv").text()
+
+
+def test_a_grid_has_a_row_for_each_label() -> None:
+    text = Grid(
+        ("", "one"), (("held", Span("hands.md", "seed", ".0f", {"scene": "motors"})),)
+    ).text()
+    assert "| held | 0 to 2 |" in text
 
 
 @pytest.mark.parametrize(
