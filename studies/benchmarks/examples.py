@@ -1,13 +1,15 @@
-"""Tables of examples that the documents quote: bending of soft beams, and a box pushed to a goal.
+"""What examples find, for the documents: what they print, and two tables.
 
-``python -m studies benchmark examples --save`` from the root of the repository. They are counts and
-errors, not times.
+``python -m studies benchmark examples --save`` from the root of the repository, some two minutes.
+Numbers are counts and errors, not times.
 """
 
 from __future__ import annotations
 
 import argparse
 import importlib.util
+import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +20,50 @@ import numpy as np
 from studies.benchmarks.saved import save_table
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+_PRINTED = {
+    "pick_and_place": (
+        r"(\S+) mm beside its middle, slipped (\S+) µm\s+(\d+) steps for (\S+) s",
+        "{} mm beside its middle, slipped {} µm, {} steps for {} s",
+    ),
+    "soft_grasp": (
+        r"squeezed to (\S+) mm of (\d+), slipped (\S+) µm\s+(\d+) steps for (\S+) s",
+        "squeezed to {} mm of {}, slipped {} µm, {} steps for {} s",
+    ),
+    "soft_cantilever": (
+        r"1 +0\.3 +(\S+) +(\S+)",
+        "{} of Timoshenko's deflection with one cell through the thickness; MuJoCo {}",
+    ),
+    "assembly": (
+        r"The beam is in: .*?(\S+) µm",
+        "in; the smallest distance of any two surfaces was {} µm",
+    ),
+    "grasp_over_accuracy": (
+        r"1e-03 +(\S+) .*1e-04 +(\S+) .*1e-05 +(\S+) .*1e-06 +(\S+) ",
+        "slip {} mm at 1e-3, {} at 1e-4, {} at 1e-5, {} at 1e-6",
+    ),
+    "drop_in": (
+        r"(\S+) mm  mujoco\.mj_step with.*?(\S+) mm  asperity",
+        "how far a gripped box sinks: MuJoCo drops it; {} mm with careful settings; {} mm here",
+    ),
+    "randomised_grasp": (
+        r"(\d+) of (\d+) boxes are held; Coulomb says (\d+).*?(2 μ F = \S+ m g)",
+        "{} of {} boxes are held, Coulomb says {}; the weakest with {}",
+    ),
+    "system_identification": (
+        r"friction +(\S+ ± \S+), is (\S+)\s+dissipation +(\S+ ± \S+) s/m, is (\S+)",
+        "{} of {}, {} of {} s/m",
+    ),
+    "identify_from_throws": (
+        r"friction +(\S+ ± \S+),.*?\] +(\S+ ± \S+),.*?\)²\] +(\S+ ± \S+),"
+        r".*before: .*?, (\S+)°.*after: .*?, (\S+)°",
+        "{}, {} s/m, {} m (w/2)²; on other throws {}° off before, {}° after",
+    ),
+    "train_gymnasium": (
+        r"learned +v = ([^\n]+)\s+Coulomb +v = ([^\n]+)",
+        "v = {}, where Coulomb has {}",
+    ),
+}
+"""Numbers in what examples print, and how the documents tell them."""
 
 
 def _example(name: str) -> ModuleType:
@@ -28,6 +74,27 @@ def _example(name: str) -> ModuleType:
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
     return module
+
+
+def _printing(save: bool) -> None:
+    """What programs print."""
+    lines = ["| program | prints |", "|---|---|"]
+    for name, (pattern, told) in _PRINTED.items():
+        said = subprocess.run(
+            [sys.executable, f"{name}.py"],
+            cwd=_EXAMPLES,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        found = re.search(pattern, said, re.DOTALL)
+        if found is None:
+            raise SystemExit(f"{name}.py prints nothing like {pattern}:\n{said}")
+        prints = told.format(*(re.sub(r"^-(?=\d)", "−", number) for number in found.groups()))
+        lines.append(f"| {name} | {prints} |")
+        print(lines[-1], flush=True)
+    if save:
+        save_table("examples", "What examples print", "examples --save", "", lines)
 
 
 def _bending(save: bool) -> None:
@@ -71,6 +138,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     options = parser.parse_args(arguments)
+    _printing(options.save)
     _bending(options.save)
     _pushing(options.save)
 

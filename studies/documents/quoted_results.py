@@ -82,6 +82,28 @@ _CANTILEVER = Table(
     (Cell("{Asperity:.3f}"), Cell("{MuJoCo:.3f}")),
 )
 
+_EXAMPLES = Table(
+    "examples.md",
+    ("program", "what it shows", "what it prints"),
+    tuple(
+        Line((f"[`{name}.py`](../examples/{name}.py)", shows), {"program": name})
+        for name, shows in {
+            "pick_and_place": "a gripper stands a cube on another one",
+            "soft_grasp": "a gripper lifts a soft cube",
+            "soft_cantilever": "soft beams bend under a force, here and in MuJoCo",
+            "assembly": "`Midas`: a beam into a notch that is 0.1 mm wider",
+            "grasp_over_accuracy": "a mug at the limit of friction, over accuracies",
+            "drop_in": "an existing MuJoCo script, one line changed",
+            "randomised_grasp": "friction, stiffness and mass differ from world to world",
+            "system_identification": "friction and dissipation from a camera's noisy positions",
+            "identify_from_throws": "friction, dissipation and inertia from a "
+            "[motion capture of real throws](real-throws.md)",
+            "train_gymnasium": "a Gymnasium environment and a policy that learns to push",
+        }.items()
+    ),
+    (Cell("{prints:}"),),
+)
+
 _PUSH_BOX = Table(
     "push_box.md",
     (
@@ -331,12 +353,7 @@ QUOTES: dict[str, Table | Span | Grid | Made | Findings] = {
     "bin ratio": Span("bin.csv", "asperity_over_this", ".1f", {"method": "mujoco cg"}),
     "soft": _SOFT,
     "cantilever": _CANTILEVER,
-    "cantilever, one cell": Span(
-        "cantilever.md", "Asperity", ".3f", {"cells": "1", "Poisson's ratio": "0.3"}
-    ),
-    "cantilever, one cell, MuJoCo": Span(
-        "cantilever.md", "MuJoCo", ".3f", {"cells": "1", "Poisson's ratio": "0.3"}
-    ),
+    "examples": _EXAMPLES,
     "pushed box": _PUSH_BOX,
     "hands": _HANDS,
     "hands date": Made("hands.md"),
