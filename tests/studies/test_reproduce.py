@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import re
 import sys
 from pathlib import Path
 
@@ -45,6 +46,13 @@ def test_every_experiment_is_in_its_document(capsys) -> None:
     shown = capsys.readouterr().out
     assert "sap-figure-5 " in shown
     assert "sap-figure-6" not in shown
+
+
+def test_the_nightly_script_names_experiments_that_there_are() -> None:
+    script = (_DOCUMENT.parents[1] / ".ci" / "nightly").read_text(encoding="utf-8")
+    names = re.findall(r"'([a-z]+-[^' ]+)'", script)
+    assert len(names) >= 5
+    assert len(select(names)) > len(names)  # an unknown name is an error
 
 
 def test_selection() -> None:
