@@ -51,7 +51,7 @@ def _find(module: str, path: str) -> Path:
         found = Path(spec.origin).parent.parent / path
         if found.is_file():
             return found
-    raise FileNotFoundError(path)
+    raise FileNotFoundError(f"There is no {path}; install the package that has {module}.")
 
 
 def _mjcf(name: str, package: str, path: str) -> RobotModel:
