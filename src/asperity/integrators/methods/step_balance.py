@@ -98,7 +98,7 @@ def balance_doubled_step(
     corrected: np.ndarray,
     step: float,
 ) -> None:
-    """Balance the velocities after a doubled step of robots that turn far.
+    """Balance the velocities after a doubled step of robots that float freely and turn far.
 
     Parameters
     ----------
