@@ -11,12 +11,12 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.plant.model.joints import integers, is_disabled
+from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
 from asperity.plant.tree_motion import MOMENT, motion_of_trees
 
 __all__ = ["energy_of_trees", "set_energies", "work_of_gravity"]
 
-_JOINT, _WRAP = mujoco.mjtJoint, mujoco.mjtWrap
+_WRAP = mujoco.mjtWrap
 
 
 def set_energies(table: Table, model: mujoco.MjModel) -> None:
@@ -32,7 +32,7 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
         owner = int(table.dofs.tree[model.jnt_dofadr[joint]])
         if not np.any(stiffness):
             continue
-        if model.jnt_type[joint] in (_JOINT.mjJNT_FREE, _JOINT.mjJNT_BALL):
+        if int(model.jnt_type[joint]) in JOINT_DOFS:
             known[owner] = 0
             continue
         at = int(model.jnt_qposadr[joint])
@@ -43,9 +43,7 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
         tree.append(owner)
     for tendon in range(model.ntendon):
         stiffness = (model.tendon_stiffness[tendon], *model.tendon_stiffnesspoly[tendon])
-        wraps = range(
-            model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon]
-        )
+        wraps = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
         owners = _trees_of(table, model, wraps)
         if model.tendon_armature[tendon]:
             known[owners] = 0

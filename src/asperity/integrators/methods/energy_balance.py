@@ -7,19 +7,25 @@ motion, gravity and springs (`asperity.plant.tree_energy`), and changes by the w
 
     E(q, v) = E(q_0, v_0) + W.
 
-W of one solution is the sum of its impulses times the velocities at its end (of dampers, which take
-a square, times the mean), and of the step 2 W_1 + 2 W_2 − Ŵ, as positions are extrapolated.
-The velocities of an island are scaled, and its position moves on along the difference e = q_2 ⊖ q̂
-between the solutions, which is δt²/4 times the acceleration:
+The position of an island moves on along the difference e = q_2 ⊖ q̂ between the solutions, which is
+δt²/4 times the acceleration, and its velocities are scaled:
 
-    v → (1 + λ) v,      q → q ⊕ 4 λ e,      λ = (E(q_0, v_0) + W − E(q, v)) / (2 T + 4 ∂E/∂q · e).
+    q → q ⊕ 4 λ e,      v → s v,      λ = (E(q_0, v_0) + W − E(q, v)) / (2 T + 4 ∂E/∂q · e)
 
-That is along the gradient of E in the metric of the mass, of v and of q/δt: the smallest change
-that gives the island its energy, which also serves where a swing turns back and T is small.
+with the s, nearly 1 + λ, that makes the equation true. That is along the gradient of E in the
+metric of the mass, of v and of q/δt: the smallest change that gives the island its energy, which
+also serves where a swing turns back and T is small.
 
-What equalities do is third-order small, as is the error of the sum above where their directions
-turn. If they turn little that sum tells which part of E is the error of position that they take
-back; if they turn far, their work is taken for 0, which it is while they are met.
+W is the sum of three. Forces F that a step takes at its beginning and dampers D do, by Simpson's
+rule with the velocity v_m in the middle that the distance asks for,
+
+    δt/6 (F_0·v_0 + 4 F_1·v_m + (2 F_1 − F_0)·v),      −δt/6 (v_0ᵀD v_0 + 4 v_mᵀD v_m + vᵀD v).
+
+Constraints do their impulses times the velocities at the end of each solution, 2 W_1 + 2 W_2 − Ŵ of
+all three, as positions are extrapolated. What equalities do is third-order small, as is the error
+of that sum where their directions turn. If they turn little it tells which part of E is the error
+of position that they take back; if they turn far, their work is taken for 0, which it is while they
+are met.
 
 Islands with contacts that push are left as they are: rolling on a gap that the accuracy allows
 exchanges more energy with it than a step loses. So are those that float freely, of whom momenta are
@@ -36,6 +42,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pppd
 from asperity.contact.constraint_set import EQUALITY
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
+from asperity.integrators.methods.motion import position_difference
 from asperity.integrators.methods.swings import TURNING_ANGLE
 from asperity.plant.evaluate import gyroscopic_force
 from asperity.plant.tree_energy import energy_of_trees
@@ -43,14 +50,14 @@ from asperity.plant.trees import velocity_to_solver
 
 __all__ = ["add_work", "balance_energy", "begin_work"]
 
-# Largest |λ|. If more lacks the step does not resolve the motion.
-_MOST = 0.1
+# Largest |λ| and |s − 1|. If more lacks the step does not resolve the motion.
+_MOST = 0.2
 # Share of the accuracy by which velocities must change a position in a step to matter.
 _NEGLIGIBLE = 1e-3
 # Angle [rad] from which the work of equalities is taken for 0, smoothly.
 _FAR = 0.03
-# What work is of: all but equalities, and those.
-_CERTAIN, _EQUALITIES = 0, 1
+# Work of limits, servos and dry friction, and of equalities.
+_HELD, _EQUALITIES = 0, 1
 
 
 @compiled
@@ -64,8 +71,8 @@ def begin_work(world: Table) -> None:
 
 
 @compiled
-def add_work(plant: Table, state: Table, end: np.ndarray, step: float, work: np.ndarray) -> None:
-    """Add the work of a step from a state on every tree, but for gravity, springs and contacts.
+def add_work(plant: Table, state: Table, end: np.ndarray, work: np.ndarray) -> None:
+    """Add the work of the constraint rows of a step from a state.
 
     Parameters
     ----------
@@ -73,40 +80,20 @@ def add_work(plant: Table, state: Table, end: np.ndarray, step: float, work: np.
         The state's constraint set has the step's impulses.
     end : array, shape (nv,)
         Generalized velocities at the step's end.
-    step : float
-        Its size [s].
     work : array, shape (2, ntree)
         By all but equalities, and by these [J].
     """
     rows = state.rows
-    if plant.only_free_bodies and rows.count == 0:
+    if rows.count == 0:
         return
-    trees = plant.trees
     velocity = state.work.velocity_change
     velocity_to_solver(plant, state.cdof, end, velocity)
-    for tree in range(plant.ntree):
-        start = trees.start[tree]
-        power = 0.0
-        if trees.spatial[tree]:
-            spin = (state.velocity[start], state.velocity[start + 1], state.velocity[start + 2])
-            gyroscopic = gyroscopic_force(plant, state, tree, spin)
-            mass = state.mass[trees.block_start[tree] + 21]
-            for a in range(3):
-                power += (state.force[start + a] - gyroscopic[a]) * velocity[start + a]
-                force = state.force[start + 3 + a] - gyroscopic[3 + a] - mass * plant.gravity[a]
-                power += force * velocity[start + 3 + a]
-        else:
-            for i in range(start, start + trees.size[tree]):
-                force = state.force[i] + state.mj_qfrc_bias[i] - state.mj_qfrc_spring[i]
-                mean = 0.5 * (state.velocity[i] + velocity[i])
-                power += (force - plant.dofs.damping[i] * mean) * velocity[i]
-        work[_CERTAIN, tree] += step * power
     for r in range(rows.count):
         if rows.impulse[r] != 0.0:
             speed = 0.0
             for e in range(rows.start[r, 0], rows.start[r, 2]):
                 speed += rows.jacobian[e] * velocity[rows.dof[e]]
-            kind = _EQUALITIES if rows.kind[r] == EQUALITY else _CERTAIN
+            kind = _EQUALITIES if rows.kind[r] == EQUALITY else _HELD
             work[kind, rows.tree[r, 0]] += rows.impulse[r] * speed
 
 
@@ -155,28 +142,81 @@ def _find_islands(world: Table, source: Table, half: Table, full: Table, step: f
 
 @compiled
 def _move(plant: Table, qpos: np.ndarray, way: np.ndarray) -> None:
-    call_pppd(
-        plant.mujoco.integrate_positions, plant.model, qpos.ctypes.data, way.ctypes.data, 1.0
-    )
+    call_pppd(plant.mujoco.integrate_positions, plant.model, qpos.ctypes.data, way.ctypes.data, 1.0)
 
 
 @compiled
-def _find_energies(world: Table, source: Table, half: Table, target: Table) -> None:
-    """Fill the energy that every island lacks, and how much more it has for λ."""
+def _force(plant: Table, state: Table, tree: int, out: np.ndarray) -> None:
+    """Fill the forces on a tree that a step takes at its beginning, but gravity's and springs'."""
+    start = plant.trees.start[tree]
+    if not plant.trees.spatial[tree]:
+        for i in range(start, start + plant.trees.size[tree]):
+            out[i] = state.force[i] + state.mj_qfrc_bias[i] - state.mj_qfrc_spring[i]
+        return
+    spin = (state.velocity[start], state.velocity[start + 1], state.velocity[start + 2])
+    gyroscopic = gyroscopic_force(plant, state, tree, spin)
+    mass = state.mass[plant.trees.block_start[tree] + 21]
+    for a in range(3):
+        out[start + a] = state.force[start + a] - gyroscopic[a]
+        weight = mass * plant.gravity[a]
+        out[start + 3 + a] = state.force[start + 3 + a] - gyroscopic[3 + a] - weight
+
+
+@compiled
+def _smooth_work(
+    plant: Table, source: Table, half: Table, tree: int, motion: tuple[np.ndarray, np.ndarray]
+) -> float:
+    """Work on a tree, over δt/6, of the forces that a step takes at its beginning, and of dampers.
+
+    ``motion`` is six times the mean velocity, and that at the end, in the half way's solver
+    velocities.
+    """
+    mean, end = motion
+    first = source.work.gyroscopic
+    middle = half.work.gyroscopic
+    _force(plant, source, tree, first)
+    _force(plant, half, tree, middle)
+    work = 0.0
+    start = plant.trees.start[tree]
+    for i in range(start, start + plant.trees.size[tree]):
+        before = source.velocity[i]
+        halfway = 0.25 * (mean[i] - before - end[i])
+        work += first[i] * before + 4.0 * middle[i] * halfway
+        work += (2.0 * middle[i] - first[i]) * end[i]
+        if not plant.trees.spatial[tree]:
+            square = before * before + 4.0 * halfway * halfway + end[i] * end[i]
+            work -= plant.dofs.damping[i] * square
+    return work
+
+
+@compiled
+def _move(plant: Table, qpos: np.ndarray, way: np.ndarray) -> None:
+    call_pppd(plant.mujoco.integrate_positions, plant.model, qpos.ctypes.data, way.ctypes.data, 1.0)
+
+
+@compiled
+def _find_energies(world: Table, source: Table, half: Table, target: Table, step: float) -> None:
+    """Fill the energy of trees and that which every island lacks, and its derivative by λ."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
     energy = memory.energy
     marked = memory.balanced
     motion = half.work.tree_motion
-    way = world.scratch
     energy_of_trees(plant, half, marked, source.qpos, source.qvel, energy[0])
     for i in range(plant.nv):
-        way[i] = -marked[plant.dofs.tree[i]] * world.result.error[i]
+        world.scratch[i] = -marked[plant.dofs.tree[i]] * world.result.error[i]
     for i in range(plant.nq):
-        memory.other_qpos[i] = target.qpos[i]
-    _move(plant, memory.other_qpos, way)
-    energy_of_trees(plant, half, marked, memory.other_qpos, target.qvel, energy[1])
-    energy_of_trees(plant, half, marked, target.qpos, target.qvel, energy[2])
+        memory.beside[i] = target.qpos[i]
+    _move(plant, memory.beside, world.scratch)
+    energy_of_trees(plant, half, marked, memory.beside, target.qvel, energy[2])
+    energy_of_trees(plant, half, marked, target.qpos, target.qvel, energy[1])
+    end = half.work.velocity_change
+    mean = half.work.dof_force
+    position_difference(plant, source, target, world.scratch)
+    for i in range(plant.nv):
+        world.scratch[i] *= 6.0 / step
+    velocity_to_solver(plant, half.cdof, world.scratch, mean)
+    velocity_to_solver(plant, half.cdof, target.qvel, end)
     for island in range(plant.ntree):
         memory.lacking[island] = 0.0
         memory.slope[island] = 0.0
@@ -186,11 +226,50 @@ def _find_energies(world: Table, source: Table, half: Table, target: Table) -> N
         island = memory.island[tree]
         # By the angle φ that the fastest body turns (`.swings`), 1/(1 + (φ/φ_0)⁴).
         turned = (1.0 / memory.turning[island] - 1.0) * (TURNING_ANGLE / _FAR) ** 4
-        memory.lacking[island] += energy[0, tree] - energy[2, tree]
-        memory.slope[island] += motion[tree, 0] + 4.0 * (energy[2, tree] - energy[1, tree])
+        work = step / 6.0 * _smooth_work(plant, source, half, tree, (mean, end))
         for kind in range(2):
-            work = 2.0 * memory.work_of_halves[kind, tree] - memory.work_of_whole[kind, tree]
-            memory.lacking[island] += work if kind == _CERTAIN else work / (1.0 + turned)
+            done = 2.0 * memory.work_of_halves[kind, tree] - memory.work_of_whole[kind, tree]
+            work += done if kind == _HELD else done / (1.0 + turned)
+        memory.lacking[island] += energy[0, tree] + work - energy[1, tree]
+        memory.slope[island] += motion[tree, 0]
+        memory.slope[island] += 4.0 * (energy[1, tree] - energy[2, tree])
+
+
+@compiled
+def _scale(world: Table, half: Table, target: Table) -> bool:
+    """Find s, for positions that have moved on; whether some are to go back.
+
+    That is where the velocities cannot make up for what was too far. Of such islands s is 1, and λ
+    what leaves the energy that is wanted, by the secant.
+    """
+    plant = world.plant
+    memory = EXTRAPOLATION.at(world.memory)
+    energy = memory.energy
+    marked = memory.balanced
+    motion = half.work.tree_motion
+    energy_of_trees(plant, half, marked, target.qpos, target.qvel, energy[2])
+    for island in range(plant.ntree):
+        memory.slope[island] = 0.0
+        memory.gained[island] = 0.0
+    for tree in range(plant.ntree):
+        if marked[tree] == 1:
+            island = memory.island[tree]
+            memory.gained[island] += energy[2, tree] - energy[1, tree]
+            memory.slope[island] += motion[tree, 0]
+    back = False
+    for island in range(plant.ntree):
+        share, gained = memory.energy_share[island], memory.gained[island]
+        if share == 0.0 or memory.slope[island] <= 0.0:
+            continue
+        lacking = memory.lacking[island]
+        square = 1.0 + 2.0 * (lacking - gained) / memory.slope[island]
+        if square < (1.0 - _MOST) ** 2 and lacking > 0.0:
+            back = True
+            memory.energy_share[island] = share * lacking / gained
+        else:
+            least, most = (1.0 - _MOST) ** 2, (1.0 + _MOST) ** 2
+            memory.scale[island] = np.sqrt(min(max(square, least), most))
+    return back
 
 
 @compiled
@@ -210,20 +289,27 @@ def balance_energy(
     """
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
+    error = world.result.error
     for island in range(plant.ntree):
         memory.energy_share[island] = 0.0
+        memory.scale[island] = 1.0
     if not _find_islands(world, source, half, full, step):
         return
-    _find_energies(world, source, half, target)
-    way = world.scratch
+    _find_energies(world, source, half, target, step)
     for tree in range(plant.ntree):
         island = memory.island[tree]
         if memory.balanced[tree] == 1:
             lacking, slope = memory.lacking[island], memory.slope[island]
             if abs(lacking) < _MOST * slope:
                 memory.energy_share[island] = lacking / slope
+    way = world.scratch
     for i in range(plant.nv):
-        share = memory.energy_share[memory.island[plant.dofs.tree[i]]]
-        target.qvel[i] *= 1.0 + share
-        way[i] = 4.0 * share * world.result.error[i]
+        way[i] = 4.0 * memory.energy_share[memory.island[plant.dofs.tree[i]]] * error[i]
     _move(plant, target.qpos, way)
+    back = _scale(world, half, target)
+    for i in range(plant.nv):
+        island = memory.island[plant.dofs.tree[i]]
+        target.qvel[i] *= memory.scale[island]
+        way[i] = 4.0 * memory.energy_share[island] * error[i] - way[i]
+    if back:
+        _move(plant, target.qpos, way)

@@ -228,14 +228,14 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
         return code
     _note_modes(world, source, step, _WHOLE)
     begin_work(world)
-    add_work(world.plant, source, full.qvel, step, memory.work_of_whole)
+    add_work(world.plant, source, full.qvel, memory.work_of_whole)
     _note_beginning(world, source, step)
     guess_first_half(world, source, full, step, memory.stiff)
     code = call_method(world.base_method, world, source, half, 0.5 * step)
     if code != OK:
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
-    add_work(world.plant, source, half.qvel, 0.5 * step, memory.work_of_halves)
+    add_work(world.plant, source, half.qvel, memory.work_of_halves)
     guess_second_half(world, source, half, full, memory.stiff)
     code = ensure_evaluated(world, half)
     if code != OK:
@@ -244,7 +244,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
-    add_work(world.plant, half, target.qvel, 0.5 * step, memory.work_of_halves)
+    add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)
     for i in range(target.qvel.size):
@@ -308,11 +308,15 @@ class Extrapolation(StepDoubling):
         island = self._table.island[world.plant.table.dofs.tree]
         return matrix, island, self._table.turning[island], self._table.floating[island] == 1
 
-    def energy_share(self, world: World) -> np.ndarray | None:
-        """Of the last step: λ of `.energy_balance` of every dof, shape (nv,); None if all are 0."""
+    def energy_balance(self, world: World) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of the last step: λ and s of `.energy_balance` of every dof, each of shape (nv,).
+
+        None if it has changed nothing.
+        """
         assert self._table is not None
-        shares = self._table.energy_share[self._table.island[world.plant.table.dofs.tree]]
-        return shares if np.any(shares) else None
+        island = self._table.island[world.plant.table.dofs.tree]
+        share, scale = self._table.energy_share[island], self._table.scale[island]
+        return (share, scale) if np.any(share) else None
 
     def distance_changes(self, world: World) -> np.ndarray | None:
         """Of the last step: what `.half_step_gaps` has added to distances, shape (ncontact,) [m].
