@@ -190,11 +190,6 @@ def _smooth_work(
 
 
 @compiled
-def _move(plant: Table, qpos: np.ndarray, way: np.ndarray) -> None:
-    call_pppd(plant.mujoco.integrate_positions, plant.model, qpos.ctypes.data, way.ctypes.data, 1.0)
-
-
-@compiled
 def _find_energies(world: Table, source: Table, half: Table, target: Table, step: float) -> None:
     """Fill the energy of trees and that which every island lacks, and its derivative by λ."""
     plant = world.plant
