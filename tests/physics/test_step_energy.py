@@ -96,7 +96,7 @@ def test_work_of_motors_and_dampers_counts() -> None:
 
     truth = solve_ivp(rate, (0.0, 4.0), [1.0, 0.0], rtol=1e-10, atol=1e-10).y[:, -1]
     assert sim.data.qpos[0] == pytest.approx(truth[0], abs=5e-4)
-    assert sim.data.qvel[0] == pytest.approx(truth[1], abs=2e-3)
+    assert sim.data.qvel[0] == pytest.approx(truth[1], abs=5e-3)
 
 
 def test_a_damped_swing_loses_what_its_damper_takes() -> None:

@@ -14,14 +14,15 @@ The position of an island moves on along the difference e = q_2 ⊖ q̂ between 
 
 with the s, nearly 1 + λ, that makes the equation true. That is along the gradient of E in the
 metric of the mass, of v and of q/δt: the smallest change that gives the island its energy, which
-also serves where a swing turns back and T is small.
+also serves where a swing turns back and T is small. Where little lacks λ is taken for 0.
 
 W is the sum of three. Forces F that a step takes at its beginning and dampers D do, by Simpson's
 rule with the velocity v_m in the middle that the distance asks for,
 
     δt/6 (F_0·v_0 + 4 F_1·v_m + (2 F_1 − F_0)·v),      −δt/6 (v_0ᵀD v_0 + 4 v_mᵀD v_m + vᵀD v).
 
-Constraints do their impulses times the velocities at the end of each solution, 2 W_1 + 2 W_2 − Ŵ of
+Where forces jump, as delayed ones do, that is wrong, and the work in the three solutions tells: an
+island lacks only what it lacks by both. Constraints do their impulses times the velocities at the end of each solution, 2 W_1 + 2 W_2 − Ŵ of
 all three, as positions are extrapolated. What equalities do is third-order small, as is the error
 of that sum where their directions turn. If they turn little it tells which part of E is the error
 of position that they take back; if they turn far, their work is taken for 0, which it is while they
@@ -52,6 +53,8 @@ __all__ = ["add_work", "balance_energy", "begin_work"]
 
 # Largest |λ| and |s − 1|. If more lacks the step does not resolve the motion.
 _MOST = 0.2
+# Lack of energy, over twice the kinetic energy, up to which only velocities are scaled.
+_LITTLE = 0.002
 # Share of the accuracy by which velocities must change a position in a step to matter.
 _NEGLIGIBLE = 1e-3
 # Angle [rad] from which the work of equalities is taken for 0, smoothly.
@@ -104,6 +107,8 @@ def _find_islands(world: Table, source: Table, half: Table, full: Table, step: f
     These are smooth, do not float, are not pushed by a contact, and accelerate.
     """
     plant = world.plant
+    if plant.only_free_bodies and half.rows.count == 0:
+        return False
     graph = world.problem.graph
     memory = EXTRAPOLATION.at(world.memory)
     island_of = memory.island
@@ -164,78 +169,135 @@ def _force(plant: Table, state: Table, tree: int, out: np.ndarray) -> None:
 
 @compiled
 def _smooth_work(
-    plant: Table, source: Table, half: Table, tree: int, motion: tuple[np.ndarray, np.ndarray]
-) -> float:
-    """Work on a tree, over δt/6, of the forces that a step takes at its beginning, and of dampers.
+    plant: Table,
+    source: Table,
+    half: Table,
+    tree: int,
+    velocities: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+) -> tuple[float, float]:
+    """Work on a tree, over δt, of the forces that a step takes at its beginning, and of dampers.
 
-    ``motion`` is six times the mean velocity, and that at the end, in the half way's solver
-    velocities.
+    By Simpson's rule, and extrapolated from that with the velocities at the solutions' ends. The
+    velocities are six times the mean one, the end's, v̂ and v_2, in the half way's solver velocities.
     """
-    mean, end = motion
+    mean, end, whole, second = velocities
     first = source.work.gyroscopic
     middle = half.work.gyroscopic
     _force(plant, source, tree, first)
     _force(plant, half, tree, middle)
-    work = 0.0
+    simpson = 0.0
+    extrapolated = 0.0
     start = plant.trees.start[tree]
     for i in range(start, start + plant.trees.size[tree]):
-        before = source.velocity[i]
-        halfway = 0.25 * (mean[i] - before - end[i])
-        work += first[i] * before + 4.0 * middle[i] * halfway
-        work += (2.0 * middle[i] - first[i]) * end[i]
+        v0, v1, v2 = source.velocity[i], half.velocity[i], second[i]
+        halfway = 0.25 * (mean[i] - v0 - end[i])
+        simpson += first[i] * (v0 - end[i]) + middle[i] * (4.0 * halfway + 2.0 * end[i])
+        extrapolated += first[i] * (v1 - whole[i]) + middle[i] * v2
         if not plant.trees.spatial[tree]:
-            square = before * before + 4.0 * halfway * halfway + end[i] * end[i]
-            work -= plant.dofs.damping[i] * square
-    return work
+            damping = plant.dofs.damping[i]
+            simpson -= damping * (v0 * v0 + 4.0 * halfway * halfway + end[i] * end[i])
+            extrapolated -= damping * (v1 * v1 + v2 * v2 - whole[i] * whole[i])
+    return simpson / 6.0, extrapolated
 
 
 @compiled
-def _find_energies(world: Table, source: Table, half: Table, target: Table, step: float) -> None:
-    """Fill the energy of trees and that which every island lacks, and its derivative by λ."""
+def _find_energies(
+    world: Table, source: Table, half: Table, full: Table, target: Table, step: float
+) -> None:
+    """Fill the energy that every island lacks, and twice its kinetic energy."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
     energy = memory.energy
     marked = memory.balanced
     motion = half.work.tree_motion
     energy_of_trees(plant, half, marked, source.qpos, source.qvel, energy[0])
-    for i in range(plant.nv):
-        world.scratch[i] = -marked[plant.dofs.tree[i]] * world.result.error[i]
-    for i in range(plant.nq):
-        memory.beside[i] = target.qpos[i]
-    _move(plant, memory.beside, world.scratch)
-    energy_of_trees(plant, half, marked, memory.beside, target.qvel, energy[2])
     energy_of_trees(plant, half, marked, target.qpos, target.qvel, energy[1])
-    end = half.work.velocity_change
-    mean = half.work.dof_force
+    mean, end = half.work.dof_force, half.work.velocity_change
+    whole, second = source.work.dof_force, source.work.velocity_change
     position_difference(plant, source, target, world.scratch)
     for i in range(plant.nv):
         world.scratch[i] *= 6.0 / step
     velocity_to_solver(plant, half.cdof, world.scratch, mean)
     velocity_to_solver(plant, half.cdof, target.qvel, end)
+    velocity_to_solver(plant, half.cdof, full.qvel, whole)
+    velocity_to_solver(plant, half.cdof, world.guess, second)
     for island in range(plant.ntree):
         memory.lacking[island] = 0.0
-        memory.slope[island] = 0.0
+        memory.lacking_otherwise[island] = 0.0
+        memory.twice_kinetic[island] = 0.0
     for tree in range(plant.ntree):
         if marked[tree] == 0:
             continue
         island = memory.island[tree]
         # By the angle φ that the fastest body turns (`.swings`), 1/(1 + (φ/φ_0)⁴).
         turned = (1.0 / memory.turning[island] - 1.0) * (TURNING_ANGLE / _FAR) ** 4
-        work = step / 6.0 * _smooth_work(plant, source, half, tree, (mean, end))
+        velocities = (mean, end, whole, second)
+        simpson, extrapolated = _smooth_work(plant, source, half, tree, velocities)
+        work = step * simpson
         for kind in range(2):
             done = 2.0 * memory.work_of_halves[kind, tree] - memory.work_of_whole[kind, tree]
             work += done if kind == _HELD else done / (1.0 + turned)
-        memory.lacking[island] += energy[0, tree] + work - energy[1, tree]
-        memory.slope[island] += motion[tree, 0]
-        memory.slope[island] += 4.0 * (energy[1, tree] - energy[2, tree])
+        lacking = energy[0, tree] + work - energy[1, tree]
+        memory.lacking[island] += lacking
+        memory.lacking_otherwise[island] += lacking + step * (extrapolated - simpson)
+        memory.twice_kinetic[island] += motion[tree, 0]
+    for island in range(plant.ntree):
+        lacking, other = memory.lacking[island], memory.lacking_otherwise[island]
+        if lacking * other <= 0.0:
+            memory.lacking[island] = 0.0
+        elif abs(other) < abs(lacking):
+            memory.lacking[island] = other
 
 
 @compiled
-def _scale(world: Table, half: Table, target: Table) -> bool:
-    """Find s, for positions that have moved on; whether some are to go back.
+def _scale_velocities(memory: Table, marked: np.ndarray) -> bool:
+    """Find s of islands that lack little against their motion, and unmark them; if any are left."""
+    left = False
+    for tree in range(marked.size):
+        if marked[tree] == 0:
+            continue
+        island = memory.island[tree]
+        lacking, twice = memory.lacking[island], memory.twice_kinetic[island]
+        if abs(lacking) <= _LITTLE * twice:
+            memory.scale[island] = np.sqrt(1.0 + 2.0 * lacking / twice) if twice > 0.0 else 1.0
+            marked[tree] = 0
+        else:
+            left = True
+    return left
 
-    That is where the velocities cannot make up for what was too far. Of such islands s is 1, and λ
-    what leaves the energy that is wanted, by the secant.
+
+@compiled
+def _find_shares(world: Table, half: Table, target: Table) -> None:
+    """Find λ of marked trees' islands, by the energy beside the end."""
+    plant = world.plant
+    memory = EXTRAPOLATION.at(world.memory)
+    energy = memory.energy
+    marked = memory.balanced
+    way = world.scratch
+    for i in range(plant.nv):
+        way[i] = -marked[plant.dofs.tree[i]] * world.result.error[i]
+    for i in range(plant.nq):
+        memory.beside[i] = target.qpos[i]
+    _move(plant, memory.beside, way)
+    energy_of_trees(plant, half, marked, memory.beside, target.qvel, energy[2])
+    slope = memory.slope
+    for island in range(plant.ntree):
+        slope[island] = memory.twice_kinetic[island]
+    for tree in range(plant.ntree):
+        if marked[tree] == 1:
+            slope[memory.island[tree]] += 4.0 * (energy[1, tree] - energy[2, tree])
+    for tree in range(plant.ntree):
+        island = memory.island[tree]
+        if marked[tree] == 1 and abs(memory.lacking[island]) < _MOST * slope[island]:
+            memory.energy_share[island] = memory.lacking[island] / slope[island]
+
+
+@compiled
+def _find_scales(world: Table, half: Table, target: Table) -> None:
+    """Find s of islands that have moved on.
+
+    Where the velocities cannot make up for what was too far, s is 1, and λ what leaves the energy
+    that is wanted, by the secant.
     """
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
@@ -244,27 +306,24 @@ def _scale(world: Table, half: Table, target: Table) -> bool:
     motion = half.work.tree_motion
     energy_of_trees(plant, half, marked, target.qpos, target.qvel, energy[2])
     for island in range(plant.ntree):
-        memory.slope[island] = 0.0
+        memory.twice_kinetic[island] = 0.0
         memory.gained[island] = 0.0
     for tree in range(plant.ntree):
         if marked[tree] == 1:
             island = memory.island[tree]
             memory.gained[island] += energy[2, tree] - energy[1, tree]
-            memory.slope[island] += motion[tree, 0]
-    back = False
+            memory.twice_kinetic[island] += motion[tree, 0]
+    least, most = (1.0 - _MOST) ** 2, (1.0 + _MOST) ** 2
     for island in range(plant.ntree):
         share, gained = memory.energy_share[island], memory.gained[island]
-        if share == 0.0 or memory.slope[island] <= 0.0:
+        if share == 0.0 or memory.twice_kinetic[island] <= 0.0:
             continue
         lacking = memory.lacking[island]
-        square = 1.0 + 2.0 * (lacking - gained) / memory.slope[island]
-        if square < (1.0 - _MOST) ** 2 and lacking > 0.0:
-            back = True
+        square = 1.0 + 2.0 * (lacking - gained) / memory.twice_kinetic[island]
+        if square < least and lacking > 0.0:
             memory.energy_share[island] = share * lacking / gained
         else:
-            least, most = (1.0 - _MOST) ** 2, (1.0 + _MOST) ** 2
             memory.scale[island] = np.sqrt(min(max(square, least), most))
-    return back
 
 
 @compiled
@@ -276,7 +335,7 @@ def balance_energy(
     Parameters
     ----------
     world : Table
-        Its result has the position error q_2 ⊖ q̂.
+        Its ``guess`` has v_2, and its result the position error q_2 ⊖ q̂.
     source, half, full, target : Table
         The beginning, the half way, the end of the whole step, and the extrapolated end.
     step : float
@@ -284,27 +343,27 @@ def balance_energy(
     """
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
-    error = world.result.error
+    share = memory.energy_share
+    way = world.scratch
     for island in range(plant.ntree):
-        memory.energy_share[island] = 0.0
+        share[island] = 0.0
         memory.scale[island] = 1.0
+        memory.balanced[island] = 0
     if not _find_islands(world, source, half, full, step):
         return
-    _find_energies(world, source, half, target, step)
+    _find_energies(world, source, half, full, target, step)
+    if _scale_velocities(memory, memory.balanced):
+        _find_shares(world, half, target)
+        for i in range(plant.nv):
+            way[i] = 4.0 * share[memory.island[plant.dofs.tree[i]]] * world.result.error[i]
+        _move(plant, target.qpos, way)
+        _find_scales(world, half, target)
+        for i in range(plant.nv):
+            island = memory.island[plant.dofs.tree[i]]
+            way[i] = 4.0 * share[island] * world.result.error[i] - way[i]
+        _move(plant, target.qpos, way)
+    for i in range(plant.nv):
+        target.qvel[i] *= memory.scale[memory.island[plant.dofs.tree[i]]]
     for tree in range(plant.ntree):
         island = memory.island[tree]
-        if memory.balanced[tree] == 1:
-            lacking, slope = memory.lacking[island], memory.slope[island]
-            if abs(lacking) < _MOST * slope:
-                memory.energy_share[island] = lacking / slope
-    way = world.scratch
-    for i in range(plant.nv):
-        way[i] = 4.0 * memory.energy_share[memory.island[plant.dofs.tree[i]]] * error[i]
-    _move(plant, target.qpos, way)
-    back = _scale(world, half, target)
-    for i in range(plant.nv):
-        island = memory.island[plant.dofs.tree[i]]
-        target.qvel[i] *= memory.scale[island]
-        way[i] = 4.0 * memory.energy_share[island] * error[i] - way[i]
-    if back:
-        _move(plant, target.qpos, way)
+        memory.balanced[tree] = memory.scale[island] != 1.0 or share[island] != 0.0

@@ -254,7 +254,13 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)
     balance_doubled_step(
-        world, (source, half, full, target), world.guess, memory.smooth, memory.corrected, step
+        world,
+        (source, half, full, target),
+        world.guess,
+        memory.smooth,
+        memory.corrected,
+        memory.balanced,
+        step,
     )
     # The estimate is that of the first-order solution. The sample is the last half step's.
     world.result.error_order = world.base_order + 1
@@ -316,7 +322,7 @@ class Extrapolation(StepDoubling):
         assert self._table is not None
         island = self._table.island[world.plant.table.dofs.tree]
         share, scale = self._table.energy_share[island], self._table.scale[island]
-        return (share, scale) if np.any(share) else None
+        return (share, scale) if np.any(scale != 1.0) or np.any(share) else None
 
     def distance_changes(self, world: World) -> np.ndarray | None:
         """Of the last step: what `.half_step_gaps` has added to distances, shape (ncontact,) [m].

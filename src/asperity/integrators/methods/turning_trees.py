@@ -72,18 +72,13 @@ def mark_touched(state: Table, marked: np.ndarray) -> None:
 
 @compiled
 def choose_marked(plant: Table, state: Table, doubled: bool) -> bool:
-    """Leave out trees that turn less far than matters to what they are; False if none is left.
-
-    Of doubled steps only what floats is left (`.energy_balance` does the others).
-    """
+    """Leave out trees that turn less far than matters to what they are; False if none is left."""
     work = state.work
     found = False
     for tree in range(plant.ntree):
         least = _TOUCHED_ANGLE
         if work.turning[tree] == FLOATS:
             least = _FLOATING_ANGLE_OF_DOUBLED if doubled else _FLOATING_ANGLE
-        elif doubled:
-            least = np.inf
         elif work.turning[tree] == HANGS:
             least = _HANGING_ANGLE
         if work.turned[tree] < least:
