@@ -22,7 +22,9 @@ rule with the velocity v_m in the middle that the distance asks for,
     δt/6 (F_0·v_0 + 4 F_1·v_m + (2 F_1 − F_0)·v),      −δt/6 (v_0ᵀD v_0 + 4 v_mᵀD v_m + vᵀD v).
 
 Where forces jump, as delayed ones do, that is wrong, and the work in the three solutions tells: an
-island lacks only what it lacks by both. Constraints do their impulses times the velocities at the end of each solution, 2 W_1 + 2 W_2 − Ŵ of
+island lacks only what it lacks by both.
+
+Constraints do their impulses times the velocities at the end of each solution, 2 W_1 + 2 W_2 − Ŵ of
 all three, as positions are extrapolated. What equalities do is third-order small, as is the error
 of that sum where their directions turn. If they turn little it tells which part of E is the error
 of position that they take back; if they turn far, their work is taken for 0, which it is while they
@@ -178,7 +180,7 @@ def _smooth_work(
     """Work on a tree, over δt, of the forces that a step takes at its beginning, and of dampers.
 
     By Simpson's rule, and extrapolated from that with the velocities at the solutions' ends. The
-    velocities are six times the mean one, the end's, v̂ and v_2, in the half way's solver velocities.
+    velocities are six times the mean one, the end's, v̂ and v_2, in solver velocities half way.
     """
     mean, end, whole, second = velocities
     first = source.work.gyroscopic

@@ -90,7 +90,8 @@ class Cenic(Integrator):
     Notes
     -----
     ``docs/verification.md`` lists the cases that each accuracy gets wrong by more than five times
-    their tolerance: at 1e-3 some long swings, spinning tops and linkages, at 1e-4 none.
+    their tolerance: at 1e-3 some spinning tops, masses on stiff springs and rows of balls, at 1e-4
+    none.
     """
 
     takes_every_actuator = True
