@@ -14,6 +14,10 @@ By how much signed distances of the second half step differ from those of the ge
 (`asperity.integrators.methods.half_step_gaps`) is taken as given. What that leaves out is of the
 second order in the angle by which a contact turns within the step.
 
+By how much a step's end is moved and scaled to its energy
+(`asperity.integrators.methods.energy_balance`) is taken as given: both are of the third order in
+the step.
+
 How implicit springs are (`asperity.integrators.methods.springs`) is taken as given. It changes with
 stiffnesses and masses where a step does not resolve a spring: that is left out.
 """
@@ -71,6 +75,8 @@ class Decisions(NamedTuple):
     distances : numpy.ndarray or None
         By which signed distances of contacts differ from those of the geoms in the second half
         step, shape (ncontact,) [m].
+    energy : tuple of numpy.ndarray or None
+        λ and s of `asperity.integrators.methods.energy_balance`, each of shape (nv,).
     springs : numpy.ndarray or None
         How implicit the spring of every degree of freedom is, shape (nv,), if the step is
         extrapolated.
@@ -80,6 +86,7 @@ class Decisions(NamedTuple):
     corrected: tuple[np.ndarray, np.ndarray] | None = None
     swings: tuple[np.ndarray, ...] | None = None
     distances: np.ndarray | None = None
+    energy: tuple[np.ndarray, np.ndarray] | None = None
     springs: np.ndarray | None = None
 
 
@@ -118,6 +125,7 @@ class DoubledStep:
             *method.last_step(world, step),
             method.swings(world, step),
             method.distance_changes(world),
+            method.energy_balance(world),
             world.table.spring_share.copy(),
         )
 
@@ -243,6 +251,12 @@ class DoubledStep:
             slowed, back = self._taken_back(points[1], slower, kick, decided.swings)
             travel = travel[0] - step * back[0], travel[1] - step * back[1]
             speed = speed[0] - 2.0 * slowed[0], speed[1] - 2.0 * slowed[1]
+        if decided.energy is not None:
+            share, scale = decided.energy
+            travel = travel[0] + 4.0 * share * ahead, travel[1] + 4.0 * share[:, None] * moved
+            faster = state.qvel + speed[0], changes[nv : 2 * nv] + speed[1]
+            more = scale - 1.0
+            speed = speed[0] + more * faster[0], speed[1] + more[:, None] * faster[1]
         return self._moved(end, travel, speed)
 
     def _taken_back(

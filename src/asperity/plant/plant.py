@@ -38,6 +38,7 @@ from asperity.plant.model.surface_parameters import resolve_surfaces
 from asperity.plant.plant_layouts import OFFSETS, PLANT
 from asperity.plant.state import State
 from asperity.plant.topic_layouts import TOPICS
+from asperity.plant.tree_energy import set_energies
 from asperity.plant.tree_motion import set_motions
 
 __all__ = ["Plant", "contact_kernels"]
@@ -194,6 +195,7 @@ class Plant(HoldsAddresses):
         table.sparse_rows = int(mujoco.mj_isSparse(model))
         set_joints(table, model)
         set_motions(table, model)
+        set_energies(table, model)
         set_servos(table, model, efforts.commanded)
         set_efforts(table, model, efforts)
         set_activations(table, model)

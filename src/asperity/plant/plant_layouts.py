@@ -250,6 +250,7 @@ STATE = Layout(
     mj_mass="f8[:]",
     mj_qfrc_bias="f8[:]",
     mj_qfrc_passive="f8[:]",
+    mj_qfrc_spring="f8[:]",
     mj_qfrc_gravcomp="f8[:]",
     mj_qfrc_actuator="f8[:]",
     mj_actuator_force="f8[:]",

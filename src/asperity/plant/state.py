@@ -91,6 +91,7 @@ class State(HoldsAddresses):
             mj_mass=data.M,
             mj_qfrc_bias=data.qfrc_bias,
             mj_qfrc_passive=data.qfrc_passive,
+            mj_qfrc_spring=data.qfrc_spring,
             mj_qfrc_gravcomp=data.qfrc_gravcomp,
             mj_qfrc_actuator=data.qfrc_actuator,
             mj_actuator_force=data.actuator_force,

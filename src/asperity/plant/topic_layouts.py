@@ -96,6 +96,15 @@ TOPICS = {
         friction_force="f8[:]",
         stiction_tolerance="f8",
     ),
+    "springs": Layout(
+        "springs of hinges, slides and fixed tendons",
+        known="i8[:]",  # per tree: 1 where these and gravity are all the potential energy
+        tree="i8[:]",  # per spring
+        first="i8[:]",  # of its terms, and one more
+        qpos="i8[:]",  # per term: the length is the sum of these times their coefficients
+        coefficient="f8[:]",
+        numbers="f8[:,:]",  # lengths between which it is at rest, and k, k_1, k_2
+    ),
     "tendons": Layout(
         "tendons",
         any="i8",

@@ -173,6 +173,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "step-energy",
+        "What nothing touches ends an extrapolated step with the energy that it should have.",
+        "Energy drifts by the error of extrapolation.",
+        ("cenic",),
+        (Body(f"{_METHODS}.energy_balance", "_find_islands", "return False"),),
+    ),
+    Mechanism(
         "energy-balance",
         "Velocities of robots that turn far are scaled to the energy that the step should leave.",
         "Velocities remain as solved.",

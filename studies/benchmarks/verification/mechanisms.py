@@ -13,6 +13,7 @@ __all__ = [
     "atwood",
     "chain",
     "four_bar",
+    "four_bar_start",
     "leaning_arm",
     "slider_crank",
     "stop",
@@ -56,7 +57,7 @@ def four_bar() -> World:
     )
 
 
-def _four_bar_start() -> Array:
+def four_bar_start() -> Array:
     """Joint speeds that the loop allows, 6 rad/s of the crank."""
     import mujoco
 
@@ -73,7 +74,7 @@ def _four_bar_start() -> Array:
 
 
 def _four_bar_energy(simulate: Simulate) -> float:
-    run = simulate(four_bar(), 20.0, qvel=_four_bar_start())
+    run = simulate(four_bar(), 20.0, qvel=four_bar_start())
     before, after = energies(run)
     return float(after - before)
 

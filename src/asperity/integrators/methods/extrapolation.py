@@ -23,7 +23,8 @@ followed by many. What the velocity after the first half step does in the direct
 much of it that explains.
 
 Gyroscopic and Coriolis forces of the second half step are taken at another velocity than the one
-before it where that matters (`asperity.integrators.methods.middle_forces`).
+before it where that matters (`asperity.integrators.methods.middle_forces`). The end has the energy
+that it should have where that is known (`asperity.integrators.methods.energy_balance`).
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.calls import call_method, call_pppd
 from asperity.convex.response import velocity_response
 from asperity.integrators.methods.convex_step import velocities_at
+from asperity.integrators.methods.energy_balance import add_work, balance_energy, begin_work
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.guesses import (
     guess_first_half,
@@ -216,6 +218,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     """Two half steps of ``base_method``, extrapolated from one full step where that is safe."""
     half = world.half
     full = world.full
+    memory = EXTRAPOLATION.at(world.memory)
     guess_whole(world, source, step)
     code = _begin_springs(world, source, step)
     if code != OK:
@@ -224,13 +227,16 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if code != OK:
         return code
     _note_modes(world, source, step, _WHOLE)
+    begin_work(world)
+    add_work(world.plant, source, full.qvel, memory.work_of_whole)
     _note_beginning(world, source, step)
-    guess_first_half(world, source, full, step, EXTRAPOLATION.at(world.memory).stiff)
+    guess_first_half(world, source, full, step, memory.stiff)
     code = call_method(world.base_method, world, source, half, 0.5 * step)
     if code != OK:
         return code
     _note_modes(world, source, 0.5 * step, _FIRST)
-    guess_second_half(world, source, half, full, EXTRAPOLATION.at(world.memory).stiff)
+    add_work(world.plant, source, half.qvel, memory.work_of_halves)
+    guess_second_half(world, source, half, full, memory.stiff)
     code = ensure_evaluated(world, half)
     if code != OK:
         return code
@@ -238,16 +244,23 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = _second_half(world, half, target, 0.5 * step)
     if code != OK:
         return code
+    add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)
-    memory = EXTRAPOLATION.at(world.memory)
     for i in range(target.qvel.size):
         world.guess[i] = target.qvel[i]
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
     _extrapolate(world, source, half, full, target, step)
+    balance_energy(world, source, half, full, target, step)
     balance_doubled_step(
-        world, (source, half, full, target), world.guess, memory.smooth, memory.corrected, step
+        world,
+        (source, half, full, target),
+        world.guess,
+        memory.smooth,
+        memory.corrected,
+        memory.balanced,
+        step,
     )
     # The estimate is that of the first-order solution. The sample is the last half step's.
     world.result.error_order = world.base_order + 1
@@ -301,6 +314,16 @@ class Extrapolation(StepDoubling):
         island = self._table.island[world.plant.table.dofs.tree]
         return matrix, island, self._table.turning[island], self._table.floating[island] == 1
 
+    def energy_balance(self, world: World) -> tuple[np.ndarray, np.ndarray] | None:
+        """Of the last step: λ and s of `.energy_balance` of every dof, each of shape (nv,).
+
+        None if it has changed nothing.
+        """
+        assert self._table is not None
+        island = self._table.island[world.plant.table.dofs.tree]
+        share, scale = self._table.energy_share[island], self._table.scale[island]
+        return (share, scale) if np.any(scale != 1.0) or np.any(share) else None
+
     def distance_changes(self, world: World) -> np.ndarray | None:
         """Of the last step: what `.half_step_gaps` has added to distances, shape (ncontact,) [m].
 
@@ -319,6 +342,7 @@ class Extrapolation(StepDoubling):
                 EXTRAPOLATION,
                 trees=plant.table.ntree,
                 dofs=plant.model.nv,
+                positions=plant.model.nq,
                 square=largest * largest,
                 twice=2 * largest,
                 velocity_response=velocity_response.address,

@@ -96,6 +96,7 @@ def balance_doubled_step(
     end: np.ndarray,
     smooth: np.ndarray,
     corrected: np.ndarray,
+    balanced: np.ndarray,
     step: float,
 ) -> None:
     """Balance the velocities after a doubled step of robots that turn far.
@@ -113,6 +114,8 @@ def balance_doubled_step(
         1 for the trees that are extrapolated.
     corrected : array, shape (ntree,)
         Above 0 for those whose forces of the second half are others than those of its beginning.
+    balanced : array of int64, shape (ntree,)
+        1 for those that have their energy already.
     step : float
         Size of the whole step [s].
     """
@@ -121,6 +124,9 @@ def balance_doubled_step(
     if not mark_trees(plant, half, step):
         return
     marked = half.work.turning
+    for tree in range(plant.ntree):
+        if balanced[tree] == 1:
+            marked[tree] = 0
     mark_touched(source, marked)
     mark_touched(half, marked)
     if not choose_marked(plant, half, True):

@@ -62,12 +62,16 @@ __all__ = [
     "GAMMA",
     "LARGEST_SWING",
     "THIRD_ORDER",
+    "TURNING_ANGLE",
     "find_swings",
     "tangent_matrix",
 ]
 
 THIRD_ORDER = 1.0 / 3.0
 """π of motion that is no swing."""
+
+TURNING_ANGLE = 0.2
+"""φ_0 [rad], without which a tippe top at 1e-2 falls that should not."""
 
 LARGEST_SWING = 0.25
 """s up to which a step resolves a swing."""
@@ -79,8 +83,6 @@ DELTA = (0.0, 1.0 / 6.0, -2.0 / 45.0, 1.0 / 210.0, -4.0 / 14175.0)
 """Series of four functions in s: (1 − cos z)/s, sin z / z − ½ (1 + cos z), (1 − sin z / z)/s and
 (1 − cos z)/z² − ½ sin z / z, with z² = 4 s."""
 
-# φ_0 [rad], without which a tippe top at 1e-2 falls that should not.
-_ANGLE = 0.2
 # What is summed of every island: −dᵀM v_1, dᵀM d, dᵀM (v̂ − v_0), v_1ᵀM v_1, and if it floats its
 # mass and the momenta of d, v_1 and v̂ − v_0.
 _OPPOSED, _SQUARE, _KICK, _ENERGY, _MASS, _MOMENTA = range(6)
@@ -112,7 +114,7 @@ def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None
                 island = memory.island[tree]
                 turning[island] = max(turning[island], square)
     for island in range(plant.ntree):
-        turned = turning[island] * (step / _ANGLE) ** 2
+        turned = turning[island] * (step / TURNING_ANGLE) ** 2
         turning[island] = 1.0 / (1.0 + turned * turned)
     for p in range(plant.elastic.particles):
         tree = plant.elastic.particle_tree[p]
