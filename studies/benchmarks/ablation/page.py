@@ -39,7 +39,7 @@ tolerance of their case. Solves and iterations are those of all cases, and those
 paper's clutter: five seconds from five initial states. A case is worse or better if the median
 grade of its five runs changes; numbers in parentheses say where, if not everywhere. **Bold** cases
 are wrong or stopped without the mechanism; others that are worse are counted. Differences of two
-runs are chance.
+runs are chance. A mechanism without a row has been added after the runs.
 """
 
 Key = tuple[str, float]
