@@ -318,7 +318,9 @@ def test_a_sampled_controller_is_a_control_callback_with_a_state() -> None:
         data.ctrl[:] = 40 * (goal - data.qpos) - 2 * data.qvel + 20 * integral
         integral[:] += period * (goal - data.qpos)
 
-    for integrator in (asp.Icf(time_step=1e-3), asp.Cenic(accuracy=1e-4)):
+    # Under error control the work of a motor and of a system are summed in different ways, within
+    # the accuracy.
+    for integrator, close in ((asp.Icf(time_step=1e-3), 1e-6), (asp.Cenic(accuracy=1e-4), 1e-5)):
         integral[:] = 0.0
         calls.clear()
         by_hand = asp.Simulator(
@@ -332,7 +334,7 @@ def test_a_sampled_controller_is_a_control_callback_with_a_state() -> None:
         for time in (0.3, 0.3005, 1.0):
             sim.advance_to(time)
         assert len(calls) == 77
-        np.testing.assert_allclose(sim.system_state(digital), integral, atol=1e-6)
+        np.testing.assert_allclose(sim.system_state(digital), integral, atol=close)
         np.testing.assert_allclose(sim.data.qpos, by_hand.data.qpos, atol=1e-4)
 
 
