@@ -8,6 +8,8 @@ import time
 
 begin = time.perf_counter()
 
+import mujoco  # noqa: E402
+
 import asperity as asp  # noqa: E402
 
 GEOMS = ("type='box' size='.05 .04 .03'", "size='.04'", "type='capsule' size='.03 .04'")
@@ -26,24 +28,30 @@ METHODS = {
 }
 
 
-def load(name: str) -> str:
-    """The arm with a gripper and a bin of clutter that comes with the package, or a pile."""
+def load(name: str) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """Load a pile, or the arm with a gripper and a bin of clutter that comes with the package."""
     if name == "robot":
         from asperity.scenes import pick_from_clutter
 
-        return str(pick_from_clutter.model_path())
-    return f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{PILE}</worldbody></mujoco>"
+        model = mujoco.MjModel.from_xml_path(str(pick_from_clutter.model_path()))
+        data = mujoco.MjData(model)
+        mujoco.mj_resetDataKeyframe(model, data, model.key(pick_from_clutter.KEYFRAME).id)
+        return model, data
+    floor = "<geom type='plane' size='1 1 1'/>"
+    model = mujoco.MjModel.from_xml_string(f"<mujoco><worldbody>{floor}{PILE}</worldbody></mujoco>")
+    return model, mujoco.MjData(model)
 
 
 def take_step(name: str, method: str) -> set[str]:
     """Make a simulation, and take its first step; returns what was compiled."""
     from numba.core import event
 
+    model, data = load(name)
     with event.install_recorder("numba:run_pass") as passes:
         if method == "Batch":
-            asp.Batch(load(name), 2, integrator=METHODS[method], threads=2).step()
+            asp.Batch(model, 2, integrator=METHODS[method], threads=2).step()
         else:
-            asp.Simulator(load(name), integrator=METHODS[method]).step()
+            asp.Simulator(model, data, integrator=METHODS[method]).step()
     return {one.data["qualname"] for _, one in passes.buffer}
 
 
