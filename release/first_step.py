@@ -51,7 +51,7 @@ def take_step(name: str, method: str) -> set[str]:
         if method == "Batch":
             asp.Batch(model, 2, integrator=METHODS[method], threads=2).step()
         else:
-            asp.Simulator(model, data, integrator=METHODS[method]).step()
+            asp.Simulator(model, data=data, integrator=METHODS[method]).step()
     return {one.data["qualname"] for _, one in passes.buffer}
 
 

@@ -18,8 +18,6 @@ from collections.abc import Callable, Iterable, Iterator
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
 from asperity.compiled import compiled, compiled_loop
 from asperity.geometry.surfaces import Surface
@@ -91,6 +89,10 @@ def _simplified(vertices: bytes, faces: bytes, tolerance: float, aim: int) -> Su
 
 def _parts(surface: Surface) -> list[Surface]:
     """The parts of a mesh that have no vertex in common."""
+    # Slow to import, and most need it not.
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     faces, count = surface.faces, len(surface.vertices)
     edges = faces.ravel(), np.roll(faces, 1, axis=1).ravel()
     graph = coo_matrix((np.ones(faces.size, np.int8), edges), shape=(count, count))
