@@ -34,10 +34,7 @@ def refuse(locator):
     raise OSError("read-only file system")
 _CacheLocator.ensure_cache_path = refuse
 """
-OLDER_PROCESSOR = (
-    "import llvmlite.binding as llvm\n"
-    "llvm.get_host_cpu_features = llvm.FeatureMap\n"
-)
+OLDER_PROCESSOR = "import llvmlite.binding as llvm\nllvm.get_host_cpu_features = llvm.FeatureMap\n"
 OTHER_NUMBA = "import numba\nnumba.__version__ = '0.68.999'\n"
 
 
