@@ -110,7 +110,7 @@ LAWS = Layout(
     blocks="f8[contact_room, 3, 3]",  # −∂γ/∂v of every contact
     by_distance="f8[contact_room, 3]",  # derivatives of impulses
     by_mass="f8[contact_room, 3]",
-    by_start="f8[3, contact_room, 3]",
+    by_start="f8[contact_room, 3, 3]",  # by the axes of the velocity first
     uses_mass="i8",
     uses_start="i8",
     side_impulse="f8[3, contact_room, 3]",  # at the state itself, and on both sides of it
@@ -201,6 +201,7 @@ DERIVATIVE = Layout(
     generalized="f8[nv]",
     displacement="f8[nv]",
     index="i8[nv]",
+    behind="f8[nv, 36]",  # of contacts with the world behind a degree of freedom
     # at the solution
     velocity="f8[nv]",  # at the step's end
     system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities

@@ -20,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.balance.hessian import add_product
+from asperity.derivatives.balance.hessian import add_products
 from asperity.derivatives.balance.inverse_mass_change import (
     add_point_velocity,
     cross3,
@@ -284,7 +284,7 @@ def _add_contact(
         slopes = np.empty((3, 3))
         for a in range(3):
             for k in range(3):
-                slopes[k, a] = laws.by_start[a, i, k]
+                slopes[k, a] = laws.by_start[i, a, k]
         _stiffness(slopes, frame, 1.0, stiffness)
         _by_motion(stiffness, rigid.start_motion, dofs, arms, frame, 12, pad, by_change, by_axis)
     for side in range(2):
@@ -423,10 +423,10 @@ def contact_columns(world: Table, work: Table) -> None:
         for k in range(6 * ARGUMENTS):
             rigid.contact_rate[d, k] = 0.0
     _fill_arguments(world, work)
+    if laws.uses_start == 1:
+        by_velocity = work.columns[nv : 2 * nv]
+        add_products(world, work, world.current, laws.by_start, -1.0, by_velocity)
     for i in range(count):
-        if laws.uses_start == 1:
-            slopes = laws.by_start[:, i, :]
-            add_product(work.jacobian, 3 * i, slopes, -1.0, work.index, work.columns[nv : 2 * nv])
         _add_contact(world, work, i, arms, pad, by_axis)
     _gather(world, work)
     _by_positions(world, work)
