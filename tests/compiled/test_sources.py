@@ -91,3 +91,14 @@ def test_what_has_no_file_depends_on_the_whole_package(package: Path) -> None:
     assert stamp() == before
     (package / "a/deep/d.py").write_text("x = 1\n")
     assert stamp() != before
+
+
+def test_what_all_code_depends_on_is_small() -> None:
+    seen: set[str] = set()
+    waiting = set(sources._ground())
+    while waiting:
+        file = waiting.pop()
+        seen.add(file)
+        waiting |= sources._imports(file) - seen
+    rooms = {Path(file).relative_to(sources._ROOT).parts[0] for file in seen}
+    assert rooms == {"compiled", "errors.py"}

@@ -122,7 +122,7 @@ def test_identification_knows_its_own_error() -> None:
 
 def test_what_real_throws_tell_helps_on_other_throws() -> None:
     module = example("identify_from_throws")
-    found = module.run(training=12, unseen=40)
+    found = module.run()
     friction, _, gyration = found.values
     assert abs(friction - 0.18) < 0.03  # as its owners measured it
     assert 2 / 3 < gyration < 1.4  # between a solid cube and a little more than a shell

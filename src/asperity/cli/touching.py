@@ -8,7 +8,6 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.contact.combination import PARAMETERS, UNSET, combine
 from asperity.plant.detection.near_pairs import colliding_bodies
 from asperity.plant.plant import Plant
 
@@ -61,11 +60,11 @@ def touching_pairs(plant: Plant) -> Iterator[TouchingPairs]:
             count = int(block.sum()) // (2 if a == b else 1)
             one = int(first[0]), int(second[0])
             yield TouchingPairs(
-                first, second, count, _combined(plant, *one, _friction(model, *one))
+                first, second, count, materials.combined(*one, _friction(model, *one))
             )
     for a, b in sorted(single):
         own = friction.get((a, b))
-        values = _combined(plant, a, b, _friction(model, a, b) if own is None else own)
+        values = materials.combined(a, b, _friction(model, a, b) if own is None else own)
         yield TouchingPairs(np.array([a]), np.array([b]), 1, values)
 
 
@@ -75,10 +74,3 @@ def _friction(model: mujoco.MjModel, a: int, b: int) -> float:
     if ahead != 0:
         return float(model.geom_friction[a if ahead > 0 else b, 0])
     return float(max(model.geom_friction[a, 0], model.geom_friction[b, 0]))
-
-
-def _combined(plant: Plant, a: int, b: int, friction: float) -> np.ndarray:
-    materials, values = plant.materials, np.full(PARAMETERS, UNSET)
-    tables = materials.geoms, materials.pairs, materials.pair_keys, materials.default
-    combine(*tables, a, b, friction, values)
-    return values

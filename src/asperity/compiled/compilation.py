@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from asperity.compiled.decorators import Kernel
@@ -31,7 +31,12 @@ _WORKERS = 2
 _announced = False
 
 
-def compile_kernels(kernels: Sequence[Kernel], purpose: str = "this simulation") -> None:
+def compile_kernels(
+    kernels: Sequence[Kernel],
+    purpose: str = "this simulation",
+    *,
+    progress: Callable[[], None] | None = None,
+) -> None:
     """Make kernels ready: load them, or compile them on up to two cores and load them.
 
     Parameters
@@ -39,19 +44,22 @@ def compile_kernels(kernels: Sequence[Kernel], purpose: str = "this simulation")
     kernels
         Those that take longest should come first.
     purpose
-        What they are for, as the user knows it.
+        What they are for, as the user knows it, who is told that there is something to wait for.
+    progress
+        Called instead, by any thread, whenever a process has dealt with another kernel.
     """
     with _LOCK:
         missing = [kernel for kernel in kernels if not kernel.load()]
         if not missing:
             return
         kept = [kernel.name for kernel in missing if kernel.is_kept]
-        _announce(purpose, once=bool(kept))
+        if progress is None:
+            _announce(purpose, once=bool(kept))
         # Where no process can be started, all is compiled here; so is what these could not hand
         # over, for want of a cache folder.
         if kept:
             with contextlib.suppress(OSError):
-                _compile_in_workers(kept)
+                _compile_in_workers(kept, progress or (lambda: None))
         for kernel in missing:
             if not kernel.load():
                 kernel.compile()
@@ -68,7 +76,7 @@ def _announce(purpose: str, *, once: bool) -> None:
         )
 
 
-def _compile_in_workers(names: Iterable[str]) -> None:
+def _compile_in_workers(names: Sequence[str], progress: Callable[[], None]) -> None:
     if not sys.executable:
         return
     # The workers must find the same package, however this process found it.
@@ -80,7 +88,7 @@ def _compile_in_workers(names: Iterable[str]) -> None:
         "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1",
     }
     # An iterator shared between threads is a queue.
-    queue = iter(list(names))
+    queue = iter(names)
     lock = threading.Lock()
     workers = []
     try:
@@ -97,7 +105,7 @@ def _compile_in_workers(names: Iterable[str]) -> None:
             )
         with ThreadPoolExecutor(len(workers)) as threads:
             try:
-                list(threads.map(lambda worker: _feed(worker, queue, lock), workers))
+                list(threads.map(lambda worker: _feed(worker, queue, lock, progress), workers))
             except BaseException:
                 for worker in workers:
                     worker.kill()
@@ -108,7 +116,12 @@ def _compile_in_workers(names: Iterable[str]) -> None:
             worker.communicate()
 
 
-def _feed(worker: subprocess.Popen[str], queue: Iterator[str], lock: threading.Lock) -> None:
+def _feed(
+    worker: subprocess.Popen[str],
+    queue: Iterator[str],
+    lock: threading.Lock,
+    progress: Callable[[], None],
+) -> None:
     """Give a worker one kernel after another until there are none, or until it has died."""
     assert worker.stdin is not None
     assert worker.stdout is not None
@@ -124,3 +137,4 @@ def _feed(worker: subprocess.Popen[str], queue: Iterator[str], lock: threading.L
             return
         if not worker.stdout.readline():
             return
+        progress()

@@ -15,16 +15,16 @@ import llvmlite.binding as llvm
 from numba.core.caching import (
     CompileResultCacheImpl,
     FunctionCache,
-    IndexDataCacheFile,
     NullCache,
 )
+from numba.core.compiler import CompileResult
 from numba.core.environment import Environment
 from numba.core.registry import cpu_target
 from numba.core.runtime import rtsys
 
 from asperity.compiled.contained import ContainedCode, unknown_numba
 from asperity.compiled.index_checks import CHECKS_INDICES
-from asperity.compiled.shipped_code import MACHINE, is_shipping, shipped_file
+from asperity.compiled.shipped_code import ShippedCode, is_shipping
 from asperity.compiled.sources import source_stamp
 from asperity.errors import warn_user
 
@@ -62,9 +62,12 @@ def _load_compiler() -> None:
 
 
 class _KeptCode(FunctionCache):
-    """Numba's files of a function, stamped with the sources of everything that it may contain."""
+    """Numba's files of a function, stamped with the sources of everything that it may contain.
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    What a wheel brings of the function, if anything, counts first.
+    """
+
+    def __init__(self, function: Callable[..., Any], shipped: ShippedCode | None) -> None:
         super().__init__(function)
         # Numba offers no public way to say what else an entry depends on.
         try:
@@ -72,54 +75,71 @@ class _KeptCode(FunctionCache):
             _ = self._cache_file._load_index, self._index_key, self._load_overload
         except AttributeError as error:
             raise unknown_numba(_KEEPS, str(error)) from error
-        source = function.__code__.co_filename
-        stamp = source_stamp(source)
+        stamp = source_stamp(function.__code__.co_filename)
         self._cache_file._source_stamp = (stamp, own_stamp)
-        self._shipped = self._find_shipped(source, stamp)
-
-    def _find_shipped(self, source: str, stamp: str) -> IndexDataCacheFile | None:
-        """Find what a wheel brings; kernels that others contain are not in it."""
-        return None
+        self._shipped = shipped
+        # What is made for a wheel goes there alone.
+        self._ships = shipped is not None and is_shipping()
 
     def _index_key(self, sig: Any, codegen: Any) -> Any:
         """Name an entry; code that checks its indices and code that does not have their own."""
         return (super()._index_key(sig, codegen), CHECKS_INDICES)
 
-    def _shipped_key(self, sig: Any, codegen: Any) -> Any:
-        """Name an entry of what a wheel brings, whatever processor this is."""
-        (sig, (triple, *_), hashes), checks = self._index_key(sig, codegen)
-        return ((sig, (triple, MACHINE), hashes), checks)
-
     def has(self, sig: Any, codegen: Any) -> bool:
         """Whether code for this signature, made from the present sources, is on disk."""
-        shipped = self._shipped
-        if shipped is not None and self._shipped_key(sig, codegen) in shipped._load_index():
+        if self._shipped is not None and self._shipped.has(sig, codegen):
             return True
-        return self._index_key(sig, codegen) in self._cache_file._load_index()
+        key = self._index_key(sig, codegen)
+        return not self._ships and key in self._cache_file._load_index()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Load an entry, or return None.
 
         What an entry refers to is Numba's runtime. The rest is made ready where it is missing.
         """
-        rtsys.initialize(target_context)
-        found = None
-        with self._guard_against_spurious_io_errors():
-            if self._shipped is not None:
-                found = self._shipped.load(self._shipped_key(sig, target_context.codegen()))
-                if found is not None:
-                    found = self._impl.rebuild(target_context, found)
-            if found is None:
+        found = _load_shipped(self._shipped, sig, target_context)
+        if found is None and not self._ships:
+            with self._guard_against_spurious_io_errors():
                 found = self._load_overload(sig, target_context)
         if found is None:
             _load_compiler()
         return found
 
     def _save_overload(self, sig: Any, data: Any) -> None:
-        super()._save_overload(sig, data)
-        if is_shipping() and self._shipped is not None:
-            key = self._shipped_key(sig, data.codegen)
-            self._shipped.save(key, self._impl.reduce(data))
+        if self._ships:
+            assert self._shipped is not None
+            self._shipped.save(sig, data.codegen, self._impl.reduce(data))
+        else:
+            super()._save_overload(sig, data)
+
+
+class _NothingKept(NullCache):
+    """Where no folder can be written to: what a wheel brings, if anything."""
+
+    def __init__(self, shipped: ShippedCode | None) -> None:
+        self._shipped = shipped
+
+    def has(self, sig: Any, codegen: Any) -> bool:
+        """Whether the wheel has code for this signature, made from the present sources."""
+        return self._shipped is not None and self._shipped.has(sig, codegen)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load an entry, or return None; then all that is compiled is compiled in every process."""
+        global _warned_of_no_cache
+        found = _load_shipped(self._shipped, sig, target_context)
+        if found is None:
+            _load_compiler()
+            if not _warned_of_no_cache:
+                _warned_of_no_cache = True
+                warn_user(_NO_CACHE)
+        return found
+
+
+def _load_shipped(shipped: ShippedCode | None, sig: Any, target_context: Any) -> Any:
+    """Load what a wheel brings of a function, or return None."""
+    rtsys.initialize(target_context)
+    code = None if shipped is None else shipped.load(sig, target_context.codegen())
+    return None if code is None else CompileResult._rebuild(target_context, *code)
 
 
 class _WholeCode(CompileResultCacheImpl):
@@ -167,9 +187,6 @@ class _KeptKernel(_KeptCode):
 class _KeptBorder(_KeptCode):
     _impl_class: Any = _WholeCode
 
-    def _find_shipped(self, source: str, stamp: str) -> IndexDataCacheFile | None:
-        return shipped_file(source, self._impl.filename_base, stamp)
-
 
 def keep(target: Any, function: Callable[..., Any], *, border: bool = False) -> None:
     """Keep what is compiled from a function on disk.
@@ -185,19 +202,17 @@ def keep(target: Any, function: Callable[..., Any], *, border: bool = False) -> 
     border
         Whether compiled functions reach it through its address alone.
     """
-    global _warned_of_no_cache
     if not hasattr(target, "_cache"):
         raise unknown_numba(_KEEPS, "functions have no _cache")
+    stamp = source_stamp(function.__code__.co_filename)
+    # Kernels that others contain are not in a wheel.
+    shipped = ShippedCode.of(function, stamp) if border else None
     try:
-        target._cache = (_KeptBorder if border else _KeptKernel)(function)
+        target._cache = (_KeptBorder if border else _KeptKernel)(function, shipped)
     except RuntimeError as error:
         if "no locator available" not in str(error):
             raise
-        if not _warned_of_no_cache:
-            _warned_of_no_cache = True
-            warn_user(_NO_CACHE)
-        # Nothing is looked up on disk, where the compiler would be loaded.
-        _load_compiler()
+        target._cache = _NothingKept(shipped)
 
 
 def is_kept(target: Any) -> bool:
@@ -207,6 +222,4 @@ def is_kept(target: Any) -> bool:
 
 def is_compiled(target: Any, signature: Any) -> bool:
     """Whether code for this signature, made from the present sources, is on disk."""
-    if not is_kept(target):
-        return False
     return bool(target._cache.has(signature, cpu_target.target_context.codegen()))

@@ -6,6 +6,7 @@ from asperity.compiled import Layout
 
 __all__ = [
     "ACTIVATION",
+    "ARGUMENTS",
     "CONTACT_PARAMETER",
     "CONTROL",
     "DELIVERED_BOUND",
@@ -44,6 +45,9 @@ INERTIAL_PARAMETER = 2
 SYMMETRIC = 0  # nothing
 DELIVERED_BOUND = 1  # the bound of friction depends on the velocity
 FRICTION_ALONE = 2  # friction depends on the normal velocity, but not the other way round
+
+# Of y, by which a contact knows the displacement of a joint (`contact_columns`).
+ARGUMENTS = 18
 
 START = Layout(
     "beginning of a step",
@@ -106,7 +110,7 @@ LAWS = Layout(
     blocks="f8[contact_room, 3, 3]",  # −∂γ/∂v of every contact
     by_distance="f8[contact_room, 3]",  # derivatives of impulses
     by_mass="f8[contact_room, 3]",
-    by_start="f8[3, contact_room, 3]",
+    by_start="f8[contact_room, 3, 3]",  # by the axes of the velocity first
     uses_mass="i8",
     uses_start="i8",
     side_impulse="f8[3, contact_room, 3]",  # at the state itself, and on both sides of it
@@ -143,7 +147,11 @@ RIGID = Layout(
     axis_momentum="f8[nv, 6]",  # I S
     axis_rate="f8[nv, 6]",  # Bᵀ S
     wrench="f8[nv, 6]",  # of contacts
-    wrench_change="f8[nv, 6]",
+    axis_wrench="f8[nv, 6]",  # S ×* f of these
+    # how contacts' wrenches change with displacements, K, 6 × ARGUMENTS (`contact_columns`)
+    contact_rate=f"f8[nv, {6 * ARGUMENTS}]",
+    axis_contact=f"f8[nv, {ARGUMENTS}]",  # Kᵀ S, and what is felt as the own axis turns
+    argument=f"f8[nv, {ARGUMENTS}]",  # y
 )
 
 PARAMETERS = Layout(
@@ -193,6 +201,7 @@ DERIVATIVE = Layout(
     generalized="f8[nv]",
     displacement="f8[nv]",
     index="i8[nv]",
+    behind="f8[nv, 36]",  # of contacts with the world behind a degree of freedom
     # at the solution
     velocity="f8[nv]",  # at the step's end
     system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities

@@ -16,11 +16,10 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
-from scipy.sparse import coo_matrix
-from scipy.sparse.csgraph import connected_components
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, compiled_loop
 from asperity.geometry.surfaces import Surface
 
 __all__ = ["are_within", "can_simplify", "is_within", "simplified"]
@@ -90,6 +89,10 @@ def _simplified(vertices: bytes, faces: bytes, tolerance: float, aim: int) -> Su
 
 def _parts(surface: Surface) -> list[Surface]:
     """The parts of a mesh that have no vertex in common."""
+    # Slow to import, and most need it not.
+    from scipy.sparse import coo_matrix
+    from scipy.sparse.csgraph import connected_components
+
     faces, count = surface.faces, len(surface.vertices)
     edges = faces.ravel(), np.roll(faces, 1, axis=1).ravel()
     graph = coo_matrix((np.ones(faces.size, np.int8), edges), shape=(count, count))
@@ -254,7 +257,11 @@ def are_within(points: np.ndarray, surface: Surface, tolerance: float) -> NDArra
     return near
 
 
-@compiled
+_F2, _F3 = types.float64[:, ::1], types.float64[:, :, ::1]
+_I1, _I2 = types.int64[::1], types.int64[:, ::1]
+
+
+@compiled_loop(types.void(_I2, _I2, _I1, _I1, _I1))
 def _fill(
     first: np.ndarray, last: np.ndarray, shape: np.ndarray, at: np.ndarray, listed: np.ndarray
 ) -> None:
@@ -305,7 +312,7 @@ def _square(point: np.ndarray, corners: np.ndarray) -> float:
     return max(min(best, square), 0.0)
 
 
-@compiled
+@compiled_loop(types.void(_F2, _I1, _F3, _I1, _I1, types.float64, types.boolean[::1]))
 def _find_near(
     points: np.ndarray,
     cell: np.ndarray,

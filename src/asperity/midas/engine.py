@@ -18,7 +18,7 @@ from asperity.midas.energy.fluid import Fluid
 from asperity.midas.energy.friction_stencils import STENCIL_KERNELS
 from asperity.midas.energy.friction_terms import FRICTION_KERNELS
 from asperity.midas.energy.link_terms import LINK_KERNELS
-from asperity.midas.energy.tendon_terms import tendon_coordinates
+from asperity.midas.energy.tendon_terms import find_tendons
 from asperity.midas.energy.tree_assembly import carry_part
 from asperity.midas.engine_layout import (
     CANDIDATES_FULL,
@@ -43,7 +43,7 @@ from asperity.midas.model.engine_support import check_equalities
 from asperity.midas.model.equalities import mocap_points, read_equalities
 from asperity.midas.model.evaluated_motors import EvaluatedMotors
 from asperity.midas.model.joint_tables import joint_tables, motor_feed, motor_tables
-from asperity.midas.model.linearized import LinearizedCoordinates
+from asperity.midas.model.linearized import LINEARIZED_KERNELS, LinearizedCoordinates
 from asperity.midas.model.linearized_tables import (
     add_actuators,
     linearized_tables,
@@ -71,15 +71,15 @@ from asperity.midas.newton.trial import TRIAL_KERNELS
 from asperity.midas.parts import do_part
 from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.placement import place
-from asperity.midas.pose.poses import write_qpos
+from asperity.midas.pose.poses import fill_qpos
 from asperity.midas.time.second_order import SHORTEST_WAIT
 from asperity.midas.time.step_start import START_KERNELS
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
-from asperity.plant.model.resolved_materials import ResolvedMaterials
+from asperity.plant.model.resolved_materials import MATERIAL_KERNELS, ResolvedMaterials
 
-__all__ = ["ENGINE_KERNELS", "Engine", "EngineOptions"]
+__all__ = ["ENGINE_KERNELS", "STATE_KERNELS", "Engine", "EngineOptions"]
 
 ENGINE_KERNELS = (
     minimize,
@@ -105,6 +105,15 @@ ENGINE_KERNELS = (
     *ENVELOPE_KERNELS,
 )
 """What the engine's steps need compiled."""
+
+STATE_KERNELS = (
+    move_vertices,
+    find_tendons,
+    fill_qpos,
+    *LINEARIZED_KERNELS,
+    *MATERIAL_KERNELS,
+)
+"""What making an engine, and giving it a state, needs compiled."""
 
 # Poses of links, whose last row is the world's.
 _POSES = (*("q", "q_before", "q_older", "q_slip", "q_target", "q_now", "q_trial", "q_straight"),)
@@ -397,8 +406,7 @@ class Engine(HoldsAddresses):
         z, q, v, joint, rate = place(self.model, self.links, qpos, qvel, mocap)
         table.poses.z[:], table.poses.q[:], table.poses.v[:] = z, q, v
         table.joints.value[: len(joint)], table.joints.rate[: len(rate)] = joint, rate
-        tendon_coordinates(table.joints, table.joints.value)
-        tendon_coordinates(table.joints, table.joints.rate)
+        find_tendons(table.joints)
         table.poses.qpos[:], table.poses.qvel[:] = qpos, qvel
         table.time.has_history = table.time.wait = table.time.smooth_steps = table.time.was_free = 0
         table.time.last_step = self.options.time_step
@@ -413,7 +421,7 @@ class Engine(HoldsAddresses):
 
     def write_state(self, qpos: Floats) -> None:
         """Write the coordinates that the engine's state has, after it was corrected."""
-        write_qpos(self.table, qpos)
+        fill_qpos(self.table, qpos)
         self.table.poses.qpos[:] = qpos
 
     @property

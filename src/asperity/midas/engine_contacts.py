@@ -6,22 +6,23 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled_loop
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
 from asperity.midas.energy.friction_stencils import normal_force, surface_drift, tangents
 from asperity.midas.energy.potentials import friction_slope
 from asperity.midas.engine import Engine
-from asperity.midas.engine_layout import STARTED
+from asperity.midas.engine_layout import MIDAS, STARTED
 from asperity.midas.geometry.round_planes import second_link
 from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.vertex_boxes import are_kept
 from asperity.midas.pose.link_kinematics import move_listed
 
-__all__ = ["EngineContacts", "read_contacts", "survey"]
+__all__ = ["SURVEY_KERNELS", "EngineContacts", "read_contacts", "survey"]
 
 
 # Columns of the kernel's output: point, arm, force on the second side, slip, squared distance,
@@ -40,7 +41,7 @@ class EngineContacts(NamedTuple):
     slip_speed: NDArray[np.float64]
 
 
-@compiled
+@compiled_loop(types.int64(MIDAS.type))
 def survey(engine: Table) -> int:
     """List and measure the candidates of the present state; returns a code."""
     move_listed(engine.shapes, engine.vertices, engine.poses.q, engine.vertices.now)
@@ -55,7 +56,7 @@ def survey(engine: Table) -> int:
     return code
 
 
-@compiled
+@compiled_loop(types.int64(MIDAS.type, types.float64[:, ::1]))
 def _measure(engine: Table, out: np.ndarray) -> int:
     """Fill one row for every candidate that pushes; returns how many."""
     candidates = engine.candidates
@@ -117,6 +118,10 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         out[count, 12] = vertex[i, 0]
         count += 1
     return count
+
+
+SURVEY_KERNELS = (survey, _measure)
+"""What looks at the contacts of a state needs compiled."""
 
 
 def read_contacts(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:

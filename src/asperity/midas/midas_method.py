@@ -12,13 +12,14 @@ from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
 from asperity.midas.energy.adhesion import adhering, press
-from asperity.midas.engine import ENGINE_KERNELS, Engine, EngineOptions
+from asperity.midas.engine import ENGINE_KERNELS, STATE_KERNELS, Engine, EngineOptions
 from asperity.midas.engine_contacts import read_contacts
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.model.engine_support import check_supported
 from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
 from asperity.midas.pose.clearance import Outcome, check_clearance
+from asperity.midas.pose.touching import TOUCHING_KERNELS
 from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
 from asperity.plant.model.names import element, listed
@@ -70,7 +71,13 @@ class MidasMethod(Method):
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*ENGINE_KERNELS, midas_method, divided_midas_method)
+        return (
+            *ENGINE_KERNELS,
+            midas_method,
+            divided_midas_method,
+            *STATE_KERNELS,
+            *TOUCHING_KERNELS,
+        )
 
     @property
     def engine(self) -> Engine:

@@ -6,6 +6,13 @@ velocities at both ends of the step (`asperity.derivatives.balance.law_slopes`),
 for it also with the inverse mass. Of the generalized force Jᵀ γ both factors change: F = Σ γ_k t_k
 acts at another point, along other axes, and on joints whose own axes have turned, X × S_m behind a
 joint with the axis X.
+
+Of a displacement along the axis S of joint j, before which bodies have the velocities V and V_0 at
+the step's end and beginning, a contact knows y = (S, S × V, S × V_0) alone. Its wrench on a body
+that moves along changes by K y, with a matrix K that is the same for all joints before the body. So
+the matrices of all contacts behind a degree of freedom are added up once, as inertias are
+(`asperity.derivatives.balance.rigid_terms`). A contact of two bodies has further matrices, of the
+wrench on one of them by the motion of the other.
 """
 
 from __future__ import annotations
@@ -13,254 +20,413 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.balance.hessian import add_product
+from asperity.derivatives.balance.hessian import add_products
 from asperity.derivatives.balance.inverse_mass_change import (
     add_point_velocity,
     cross3,
     inverse_mass_change,
 )
-from asperity.derivatives.balance.moved_contacts import change_of_contact, turn_frame
-from asperity.derivatives.balance.rigid_terms import cross_motion
+from asperity.derivatives.balance.moved_contacts import fill_side
+from asperity.derivatives.balance.rigid_terms import add_cross_force, cross_motion
+from asperity.derivatives.layout import ARGUMENTS
 
 __all__ = ["contact_columns"]
 
 
 @compiled
-def _add_wrench(force: np.ndarray, arm: np.ndarray, sign: float, out: np.ndarray) -> None:
-    """Add a force at the end of an arm, as (torque, force)."""
-    cross3(arm, force, sign, out)
+def _add_skew(vector: np.ndarray, sign: float, first: int, out: np.ndarray) -> None:
+    """Add the matrix of ``sign · vector ×`` to three columns of three rows."""
+    out[0, first + 1] -= sign * vector[2]
+    out[0, first + 2] += sign * vector[1]
+    out[1, first] += sign * vector[2]
+    out[1, first + 2] -= sign * vector[0]
+    out[2, first] -= sign * vector[1]
+    out[2, first + 1] += sign * vector[0]
+
+
+@compiled
+def _stiffness(slopes: np.ndarray, frame: np.ndarray, sign: float, out: np.ndarray) -> None:
+    """``out = sign Tᵀ slopes T``: change of the force with the velocity, in world axes."""
     for a in range(3):
-        out[3 + a] += sign * force[a]
+        for b in range(3):
+            out[a, b] = 0.0
+            for k in range(3):
+                for m in range(3):
+                    out[a, b] += sign * frame[3 * k + a] * slopes[k, m] * frame[3 * m + b]
 
 
 @compiled
-def _gather(plant: Table, wrench: np.ndarray, first: int, last: int) -> None:
-    """Let degrees of freedom of whole trees have the wrenches of all that is behind them."""
-    for d in range(last - 1, first - 1, -1):
-        parent = plant.dofs.parent[d]
-        if parent >= 0:
-            for a in range(6):
-                wrench[parent, a] += wrench[d, a]
+def _add_multiple(a: np.ndarray, b: np.ndarray, first: int, out: np.ndarray) -> None:
+    """Add A B to columns of ``out`` from the first one on; A is 3 × 3."""
+    for i in range(3):
+        for k in range(3):
+            factor = a[i, k]
+            for j in range(b.shape[1]):
+                out[i, first + j] += factor * b[k, j]
 
 
 @compiled
-def _change_of_velocity(
+def _relative_velocity(
     motion: np.ndarray,
     dofs: tuple[int, int],
-    moved: tuple[bool, bool],
-    before: int,
-    axis: np.ndarray,
     arms: np.ndarray,
-    change: np.ndarray,
-    frames: tuple[np.ndarray, np.ndarray],
-    out: np.ndarray,
-    pad: np.ndarray,
+    velocity: np.ndarray,
+    spin: np.ndarray,
 ) -> None:
-    """Fill what the components of the relative velocity of both geoms at a contact change by.
-
-    ``motion`` has the velocities behind every degree of freedom, ``before`` is the one before the
-    joint whose axis is displaced, and ``change`` begins with the motion of the contact point.
-    ``frames`` are the contact's axes and what these change by, and ``pad`` is room for four
-    motions.
-    """
-    relative = pad[0]
-    turned = pad[1]
-    velocity = pad[2]
-    rate = pad[3]
+    """Fill the velocity of side 1 against side 0 at a contact, and their relative spin."""
     for a in range(3):
         velocity[a] = 0.0
-        rate[a] = 0.0
+        spin[a] = 0.0
     for side in range(2):
-        dof = dofs[side]
-        if dof < 0:
+        if dofs[side] >= 0:
+            sign = 1.0 if side == 1 else -1.0
+            add_point_velocity(motion[dofs[side]], arms[side], sign, velocity)
+            for a in range(3):
+                spin[a] += sign * motion[dofs[side], a]
+
+
+@compiled
+def _by_motion(
+    stiffness: np.ndarray,
+    motion: np.ndarray,
+    dofs: tuple[int, int],
+    arms: np.ndarray,
+    frame: np.ndarray,
+    own: int,
+    pad: np.ndarray,
+    by_change: np.ndarray,
+    by_axis: np.ndarray,
+) -> None:
+    """Add what the force changes by as velocities at the contact do.
+
+    ``by_change``, (3, 7), by (point, normal, distance), and ``by_axis``, (2, 3, arguments), of each
+    side by S and, from argument ``own`` on, by S × V. ``pad`` is room.
+    """
+    normal = frame[6:9]
+    velocity = pad[0, 0]
+    spin = pad[0, 1]
+    _relative_velocity(motion, dofs, arms, velocity, spin)
+    # Of a normal that changes by dn, the axes turn by n × dn.
+    turn = pad[1, :, 0:3]
+    moved = pad[2, :, 0:3]
+    turned = pad[3, :, 0:3]
+    for a in range(3):
+        for b in range(3):
+            turn[a, b] = 0.0
+            moved[a, b] = 0.0
+            turned[a, b] = 0.0
+    _add_skew(normal, 1.0, 0, turn)
+    _add_skew(velocity, 1.0, 0, moved)
+    _add_multiple(moved, turn, 0, turned)
+    _add_multiple(stiffness, turned, 3, by_change)
+    for a in range(3):
+        for b in range(3):
+            moved[a, b] = 0.0
+    _add_skew(spin, 1.0, 0, moved)
+    _add_multiple(stiffness, moved, 0, by_change)
+    rate = pad[2]
+    for side in range(2):
+        if dofs[side] < 0:
             continue
         sign = 1.0 if side == 1 else -1.0
-        add_point_velocity(motion[dof], arms[side], sign, velocity)
-        cross3(motion[dof], change, sign, rate)
-        if moved[side]:
-            for a in range(6):
-                relative[a] = motion[dof, a] - (motion[before, a] if before >= 0 else 0.0)
-            cross_motion(axis, relative, turned)
-            add_point_velocity(turned, arms[side], sign, rate)
-    for k in range(3):
-        out[k] = 0.0
+        arm = arms[side]
+        spatial = motion[dofs[side]]
+        along = arm[0] * spatial[0] + arm[1] * spatial[1] + arm[2] * spatial[2]
+        # What S × V is at the contact point: (ω_S × arm + v_S) of it, by S.
         for a in range(3):
-            out[k] += frames[0][3 * k + a] * rate[a] + frames[1][3 * k + a] * velocity[a]
+            for b in range(6):
+                rate[a, b] = 0.0
+            for b in range(3):
+                rate[a, b] = sign * spatial[a] * arm[b]
+            rate[a, a] -= sign * along
+        _add_skew(spatial[3:6], -sign, 0, rate)
+        _add_skew(spatial[0:3], -sign, 3, rate)
+        _add_multiple(stiffness, rate, 0, by_axis[side])
+        for a in range(3):
+            for b in range(6):
+                rate[a, b] = 0.0
+            rate[a, 3 + a] = -sign
+        _add_skew(arm, sign, 0, rate)
+        _add_multiple(stiffness, rate, own, by_axis[side])
 
 
 @compiled
-def _wrenches_of(plant: Table, work: Table, state: Table, graph: Table) -> None:
-    """Fill the wrenches of contacts of the state itself behind every degree of freedom."""
-    start = work.start
+def _fill_arguments(world: Table, work: Table) -> None:
+    """Fill y of all degrees of freedom."""
     rigid = work.rigid
-    laws = work.laws
-    motion = work.motion
-    sets = work.sets
-    contacts = state.contacts
-    force = np.zeros(3)
-    arm = np.zeros(3)
-    for d in range(start.qvel.size):
+    cdof = world.current.cdof
+    for j in range(cdof.shape[0]):
+        before = world.plant.dofs.parent[rigid.joint_first[j]]
+        y = rigid.argument[j]
         for a in range(6):
-            rigid.wrench[d, a] = 0.0
-    for i in range(contacts.count):
-        c = graph.contact[i]
-        for a in range(3):
-            force[a] = 0.0
-            for k in range(3):
-                force[a] += laws.side_impulse[0, i, k] * motion.contact_frame[c, 3 * k + a]
-        for side in range(2):
-            body = plant.geoms.body[contacts.geom[c, side]]
-            dof = plant.bodies.last_dof[body]
-            if dof >= 0:
-                for a in range(3):
-                    arm[a] = sets.contact_point[c, a] - motion.com[plant.bodies.root[body], a]
-                _add_wrench(force, arm, 1.0 if side == 1 else -1.0, rigid.wrench[dof])
-    _gather(plant, rigid.wrench, 0, start.qvel.size)
+            y[a] = cdof[j, a]
+        for a in range(6, ARGUMENTS):
+            y[a] = 0.0
+        if before >= 0:
+            cross_motion(cdof[j], rigid.end_motion[before], y[6:12])
+            cross_motion(cdof[j], rigid.start_motion[before], y[12:18])
 
 
 @compiled
-def _feels_mass(plant: Table, laws: Table, i: int, j: int, dofs: tuple[int, int]) -> bool:
-    """Whether a contact's impulse depends on masses that a joint of its trees moves about."""
-    if laws.uses_mass == 0:
-        return False
-    if laws.by_mass[i, 0] == 0.0 and laws.by_mass[i, 1] == 0.0 and laws.by_mass[i, 2] == 0.0:
-        return False
-    tree = plant.dofs.tree[j]
-    return (dofs[0] >= 0 and plant.dofs.tree[dofs[0]] == tree) or (
-        dofs[1] >= 0 and plant.dofs.tree[dofs[1]] == tree
-    )
+def _add_by_masses(
+    world: Table,
+    work: Table,
+    i: int,
+    dofs: tuple[int, int],
+    arms: np.ndarray,
+    sides: np.ndarray,
+    pad: np.ndarray,
+) -> None:
+    """Subtract what a contact's impulse changes by with the inverse mass that it feels."""
+    laws = work.laws
+    plant = world.plant
+    trees = plant.trees
+    cdof = world.current.cdof
+    c = world.problem.graph.contact[i]
+    force = np.zeros(3)
+    change = np.zeros(7)
+    for a in range(3):
+        for k in range(3):
+            force[a] += laws.by_mass[i, k] * work.motion.contact_frame[c, 3 * k + a]
+    if force[0] == 0.0 and force[1] == 0.0 and force[2] == 0.0:
+        return
+    one = plant.dofs.tree[dofs[0]] if dofs[0] >= 0 else -1
+    other = plant.dofs.tree[dofs[1]] if dofs[1] >= 0 else -1
+    wrench = np.zeros(6)
+    for part in range(1 if one == other else 2):
+        tree = one if part == 0 else other
+        if tree < 0:
+            continue
+        for j in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
+            end = work.rigid.subtree_end[j]
+            for k in range(7):
+                change[k] = 0.0
+            for side in range(2):
+                if j <= dofs[side] < end:
+                    for k in range(7):
+                        for a in range(6):
+                            change[k] += sides[side, k, a] * cdof[j, a]
+            mass = 0.0
+            for side in range(2):
+                if dofs[side] >= 0:
+                    moved = j <= dofs[side] < end
+                    mass += inverse_mass_change(
+                        plant, work, world.current, j, dofs[side], moved, arms[side], change, pad
+                    )
+            for side in range(2):
+                for a in range(3):
+                    wrench[a] = 0.0
+                    wrench[3 + a] = force[a]
+                cross3(arms[side], force, 1.0, wrench)
+                _subtract(
+                    plant, cdof, dofs[side], mass if side == 1 else -mass, wrench, work.columns[j]
+                )
+
+
+@compiled
+def _subtract(
+    plant: Table, cdof: np.ndarray, dof: int, size: float, wrench: np.ndarray, column: np.ndarray
+) -> None:
+    """Subtract what a wrench on a body is to all degrees of freedom that move it."""
+    m = dof
+    while m >= 0:
+        for a in range(6):
+            column[m] -= size * cdof[m, a] * wrench[a]
+        m = plant.dofs.parent[m]
+
+
+@compiled
+def _add_contact(
+    world: Table, work: Table, i: int, arms: np.ndarray, pad: np.ndarray, by_axis: np.ndarray
+) -> None:
+    """Add a contact's wrench and K to those of the bodies, or to columns.
+
+    ``by_axis``, (2, 3, arguments), is room for what the force changes by with either side's axis.
+    """
+    rigid = work.rigid
+    motion = work.motion
+    laws = work.laws
+    plant = world.plant
+    bodies = plant.bodies
+    graph = world.problem.graph
+    contacts = world.current.contacts
+    cdof = world.current.cdof
+    c = graph.contact[i]
+    frame = motion.contact_frame[c]
+    pair = (plant.geoms.body[contacts.geom[c, 0]], plant.geoms.body[contacts.geom[c, 1]])
+    dofs = (bodies.last_dof[pair[0]], bodies.last_dof[pair[1]])
+    force = np.zeros(3)
+    for a in range(3):
+        for k in range(3):
+            force[a] += laws.side_impulse[0, i, k] * frame[3 * k + a]
+    by_change = np.zeros((3, 7))
+    stiffness = np.zeros((3, 3))
+    sides = np.zeros((2, 7, 6))
+    matrix = np.zeros((6, ARGUMENTS))
+    for side in range(2):
+        for a in range(3):
+            arms[side, a] = work.sets.contact_point[c, a] - motion.com[bodies.root[pair[side]], a]
+            for k in range(ARGUMENTS):
+                by_axis[side, a, k] = 0.0
+        if dofs[side] >= 0:
+            fill_side(plant, work, c, pair[side], side, sides[side])
+    # As axes turn, by n × dn, so does the force; the law knows the distance.
+    for a in range(3):
+        along = force[0] * frame[6] + force[1] * frame[7] + force[2] * frame[8]
+        for b in range(3):
+            # (n × dn) × F = dn (n·F) − n (dn·F)
+            by_change[a, 3 + b] = -frame[6 + a] * force[b] + (along if a == b else 0.0)
+        for k in range(3):
+            by_change[a, 6] += laws.by_distance[i, k] * frame[3 * k + a]
+    _stiffness(laws.blocks[i], frame, -1.0, stiffness)
+    _by_motion(stiffness, rigid.end_motion, dofs, arms, frame, 6, pad, by_change, by_axis)
+    if laws.uses_start == 1:
+        slopes = np.empty((3, 3))
+        for a in range(3):
+            for k in range(3):
+                slopes[k, a] = laws.by_start[i, a, k]
+        _stiffness(slopes, frame, 1.0, stiffness)
+        _by_motion(stiffness, rigid.start_motion, dofs, arms, frame, 12, pad, by_change, by_axis)
+    for side in range(2):
+        for a in range(3):
+            for k in range(6):
+                for b in range(7):
+                    by_axis[side, a, k] += by_change[a, b] * sides[side, b, k]
+    if laws.uses_mass == 1:
+        _add_by_masses(world, work, i, dofs, arms, sides, pad[0])
+    for side in range(2):
+        if dofs[side] < 0:
+            continue
+        sign = 1.0 if side == 1 else -1.0
+        for a in range(3):
+            rigid.wrench[dofs[side], 3 + a] += sign * force[a]
+        cross3(arms[side], force, sign, rigid.wrench[dofs[side]])
+        for source in range(2):
+            if dofs[source] < 0:
+                continue
+            _fill_matrix(by_axis[source], sides[source], arms[side], force, sign, matrix)
+            if source == side:
+                total = rigid.contact_rate[dofs[side]]
+                for a in range(6):
+                    for k in range(ARGUMENTS):
+                        total[ARGUMENTS * a + k] += matrix[a, k]
+                continue
+            j = dofs[source]
+            while j >= 0:
+                _fill_product(matrix, rigid.argument[j], pad[0, 0])
+                _subtract(plant, cdof, dofs[side], 1.0, pad[0, 0], work.columns[j])
+                j = plant.dofs.parent[j]
+
+
+@compiled
+def _fill_product(matrix: np.ndarray, y: np.ndarray, out: np.ndarray) -> None:
+    for a in range(6):
+        out[a] = 0.0
+        for k in range(ARGUMENTS):
+            out[a] += matrix[a, k] * y[k]
+
+
+@compiled
+def _fill_matrix(
+    by_axis: np.ndarray,
+    moved: np.ndarray,
+    arm: np.ndarray,
+    force: np.ndarray,
+    sign: float,
+    out: np.ndarray,
+) -> None:
+    """Fill K: the force and its moment change, and the point of action moves."""
+    for k in range(ARGUMENTS):
+        x = sign * by_axis[0, k]
+        y = sign * by_axis[1, k]
+        z = sign * by_axis[2, k]
+        out[0, k] = arm[1] * z - arm[2] * y
+        out[1, k] = arm[2] * x - arm[0] * z
+        out[2, k] = arm[0] * y - arm[1] * x
+        out[3, k] = x
+        out[4, k] = y
+        out[5, k] = z
+    for k in range(6):
+        out[0, k] += sign * (moved[1, k] * force[2] - moved[2, k] * force[1])
+        out[1, k] += sign * (moved[2, k] * force[0] - moved[0, k] * force[2])
+        out[2, k] += sign * (moved[0, k] * force[1] - moved[1, k] * force[0])
+
+
+@compiled
+def _gather(world: Table, work: Table) -> None:
+    """Add up what is behind degrees of freedom, and fill what their own axes feel of it."""
+    rigid = work.rigid
+    cdof = world.current.cdof
+    for d in range(cdof.shape[0] - 1, -1, -1):
+        parent = world.plant.dofs.parent[d]
+        if parent >= 0:
+            for a in range(6):
+                rigid.wrench[parent, a] += rigid.wrench[d, a]
+            for k in range(6 * ARGUMENTS):
+                rigid.contact_rate[parent, k] += rigid.contact_rate[d, k]
+        felt = rigid.axis_contact[d]
+        turned = rigid.axis_wrench[d]
+        for k in range(ARGUMENTS):
+            felt[k] = 0.0
+            for a in range(6):
+                felt[k] += cdof[d, a] * rigid.contact_rate[d, ARGUMENTS * a + k]
+        # (X × S) · f = X · (S ×* f)
+        for a in range(6):
+            turned[a] = 0.0
+        add_cross_force(cdof[d], rigid.wrench[d], turned)
+        for a in range(6):
+            felt[a] += turned[a]
 
 
 @compiled
 def _by_positions(world: Table, work: Table) -> None:
     """Subtract what Jᵀ γ changes by with positions."""
-    start = work.start
     rigid = work.rigid
-    sets = work.sets
-    motion = work.motion
-    laws = work.laws
-    plant = world.plant
-    bodies = plant.bodies
-    problem = world.problem
-    state = world.current
-    contacts = state.contacts
-    cdof = state.cdof
-    wrench_change = rigid.wrench_change
-    pad = np.zeros((4, 6))
-    change = np.zeros(7)
-    turned_frame = np.zeros(9)
-    turned = np.zeros(6)
-    alone = np.zeros(6)
-    at_rest = np.zeros(6)
-    arms = np.zeros((2, 3))
-    at_end = np.zeros(3)
-    at_start = np.zeros(3)
-    impulse = np.zeros(3)
-    force = np.zeros(3)
-    force_change = np.zeros(3)
-    for j in range(start.qvel.size):
-        first = rigid.joint_first[j]
-        end = rigid.subtree_end[j]
-        before = plant.dofs.parent[first]
-        tree = plant.dofs.tree[j]
-        tree_first = plant.trees.start[tree]
-        tree_last = tree_first + plant.trees.size[tree]
+    cdof = world.current.cdof
+    force = np.zeros(6)
+    for j in range(cdof.shape[0]):
         column = work.columns[j]
-        any_moved = False
-        for i in range(contacts.count):
-            c = problem.graph.contact[i]
-            body_a = plant.geoms.body[contacts.geom[c, 0]]
-            body_b = plant.geoms.body[contacts.geom[c, 1]]
-            dofs = (bodies.last_dof[body_a], bodies.last_dof[body_b])
-            moved = (j <= dofs[0] < end, j <= dofs[1] < end)
-            if not (moved[0] or moved[1] or _feels_mass(plant, laws, i, j, dofs)):
-                continue
-            if not any_moved:
-                any_moved = True
-                for d in range(tree_first, tree_last):
-                    for a in range(6):
-                        wrench_change[d, a] = 0.0
-            for a in range(3):
-                arms[0, a] = sets.contact_point[c, a] - motion.com[bodies.root[body_a], a]
-                arms[1, a] = sets.contact_point[c, a] - motion.com[bodies.root[body_b], a]
-            axes = (cdof[j] if moved[0] else at_rest, cdof[j] if moved[1] else at_rest)
-            change_of_contact(plant, work, c, (body_a, body_b), axes, change, pad)
-            turn_frame(motion.contact_frame[c], change, turned_frame)
-            frames = (motion.contact_frame[c], turned_frame)
-            _change_of_velocity(
-                rigid.end_motion, dofs, moved, before, cdof[j], arms, change, frames, at_end, pad
-            )
-            if laws.uses_start == 1:
-                _change_of_velocity(
-                    rigid.start_motion,
-                    dofs,
-                    moved,
-                    before,
-                    cdof[j],
-                    arms,
-                    change,
-                    frames,
-                    at_start,
-                    pad,
-                )
-            mass = 0.0
-            for side in range(2):
-                if laws.uses_mass == 1 and dofs[side] >= 0:
-                    mass += inverse_mass_change(
-                        plant, work, state, j, dofs[side], moved[side], arms[side], change, pad
-                    )
-            for k in range(3):
-                impulse[k] = laws.by_distance[i, k] * change[6] + laws.by_mass[i, k] * mass
-                for a in range(3):
-                    impulse[k] -= laws.blocks[i, k, a] * at_end[a]
-                    if laws.uses_start == 1:
-                        impulse[k] += laws.by_start[a, i, k] * at_start[a]
-            for a in range(3):
-                force[a] = 0.0
-                force_change[a] = 0.0
-                for k in range(3):
-                    force[a] += laws.side_impulse[0, i, k] * motion.contact_frame[c, 3 * k + a]
-                    force_change[a] += laws.side_impulse[0, i, k] * turned_frame[3 * k + a]
-                    force_change[a] += impulse[k] * motion.contact_frame[c, 3 * k + a]
-            for side in range(2):
-                if dofs[side] < 0:
-                    continue
-                sign = 1.0 if side == 1 else -1.0
-                own = tree_first <= dofs[side] < tree_last
-                wrench = wrench_change[dofs[side]] if own else alone
-                if not own:
-                    for a in range(6):
-                        alone[a] = 0.0
-                _add_wrench(force_change, arms[side], sign, wrench)
-                # The point of action has moved.
-                cross3(change, force, sign, wrench)
-                m = -1 if own else dofs[side]
-                while m >= 0:
-                    for a in range(6):
-                        column[m] -= cdof[m, a] * alone[a]
-                    m = plant.dofs.parent[m]
-        if not any_moved:
-            continue
-        _gather(plant, wrench_change, tree_first, tree_last)
-        for m in range(tree_first, tree_last):
+        y = rigid.argument[j]
+        for m in range(j, rigid.subtree_end[j]):
+            value = 0.0
+            for k in range(ARGUMENTS):
+                value += rigid.axis_contact[m, k] * y[k]
+            column[m] -= value
+        for a in range(6):
+            force[a] = 0.0
+            for k in range(ARGUMENTS):
+                force[a] += rigid.contact_rate[j, ARGUMENTS * a + k] * y[k]
+        m = world.plant.dofs.parent[j]
+        while m >= 0:
             for a in range(6):
-                column[m] -= cdof[m, a] * wrench_change[m, a]
-        for m in range(first, end):
-            cross_motion(cdof[j], cdof[m], turned)
-            for a in range(6):
-                column[m] -= turned[a] * rigid.wrench[m, a]
+                column[m] -= cdof[m, a] * force[a]
+                if m >= rigid.joint_first[j]:
+                    column[m] -= cdof[j, a] * rigid.axis_wrench[m, a]
+            m = world.plant.dofs.parent[m]
 
 
 @compiled
 def contact_columns(world: Table, work: Table) -> None:
     """Add what contacts do to columns by positions and velocities."""
     laws = work.laws
-    if world.current.contacts.count == 0:
+    rigid = work.rigid
+    count = world.current.contacts.count
+    if count == 0:
         return
+    nv = work.start.qvel.size
+    arms = np.zeros((2, 3))
+    pad = np.zeros((4, 6, 6))
+    by_axis = np.zeros((2, 3, ARGUMENTS))
+    for d in range(nv):
+        for a in range(6):
+            rigid.wrench[d, a] = 0.0
+        for k in range(6 * ARGUMENTS):
+            rigid.contact_rate[d, k] = 0.0
+    _fill_arguments(world, work)
     if laws.uses_start == 1:
-        nv = work.start.qvel.size
-        for i in range(world.current.contacts.count):
-            slopes = laws.by_start[:, i, :]
-            add_product(work.jacobian, 3 * i, slopes, -1.0, work.index, work.columns[nv : 2 * nv])
-    _wrenches_of(world.plant, work, world.current, world.problem.graph)
+        by_velocity = work.columns[nv : 2 * nv]
+        add_products(world, work, world.current, laws.by_start, -1.0, by_velocity)
+    for i in range(count):
+        _add_contact(world, work, i, arms, pad, by_axis)
+    _gather(world, work)
     _by_positions(world, work)

@@ -181,9 +181,9 @@ def _follow_slopes(world: Table, motion: Table, laws: Table, state: Table, moved
                     iterate.g2[i] -= laws.blocks[i, 1, a] * change
                     iterate.gn[i] -= laws.blocks[i, 2, a] * change
                 else:
-                    iterate.g1[i] += laws.by_start[a, i, 0] * change
-                    iterate.g2[i] += laws.by_start[a, i, 1] * change
-                    iterate.gn[i] += laws.by_start[a, i, 2] * change
+                    iterate.g1[i] += laws.by_start[i, a, 0] * change
+                    iterate.g2[i] += laws.by_start[i, a, 1] * change
+                    iterate.gn[i] += laws.by_start[i, a, 2] * change
 
 
 @compiled

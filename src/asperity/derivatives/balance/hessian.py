@@ -16,7 +16,7 @@ from asperity.derivatives.balance.row_changes import row_piece
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
 from asperity.plant.trees import force_from_solver
 
-__all__ = ["add_product", "fill_hessian"]
+__all__ = ["add_products", "fill_hessian"]
 
 
 @compiled
@@ -115,7 +115,7 @@ def _fill_jacobian(world: Table, work: Table, state: Table) -> None:
 
 
 @compiled
-def add_product(
+def _add_product(
     jacobian: np.ndarray,
     row: int,
     block: np.ndarray,
@@ -143,12 +143,86 @@ def add_product(
 
 
 @compiled
-def _add_curvatures(work: Table, contacts: int, rows: int) -> None:
-    """Add Jᵀ (−∂γ/∂v) J of contacts and rows to the system."""
+def _add_to_body(
+    frame: np.ndarray, arm: np.ndarray, block: np.ndarray, sign: float, out: np.ndarray
+) -> None:
+    """``out += sign Qᵀ B Q`` of the axes (arm × t, t) of a contact, as spatial forces."""
+    axes = np.empty((3, 6))
+    for k in range(3):
+        x = frame[3 * k]
+        y = frame[3 * k + 1]
+        z = frame[3 * k + 2]
+        axes[k, 0] = arm[1] * z - arm[2] * y
+        axes[k, 1] = arm[2] * x - arm[0] * z
+        axes[k, 2] = arm[0] * y - arm[1] * x
+        axes[k, 3] = x
+        axes[k, 4] = y
+        axes[k, 5] = z
+    for a in range(6):
+        x = sign * axes[0, a]
+        y = sign * axes[1, a]
+        z = sign * axes[2, a]
+        p = x * block[0, 0] + y * block[1, 0] + z * block[2, 0]
+        q = x * block[0, 1] + y * block[1, 1] + z * block[2, 1]
+        r = x * block[0, 2] + y * block[1, 2] + z * block[2, 2]
+        for b in range(6):
+            out[6 * a + b] += p * axes[0, b] + q * axes[1, b] + r * axes[2, b]
+
+
+@compiled
+def add_products(
+    world: Table, work: Table, state: Table, blocks: np.ndarray, sign: float, out: np.ndarray
+) -> None:
+    """``out += sign Σ Jᵀ B J`` of all contacts, shape (nv, nv), with blocks (contacts, 3, 3).
+
+    What contacts with the world do to a body is added up along its tree, as inertias are.
+    """
+    plant = world.plant
+    dofs = plant.dofs
+    contacts = state.contacts
+    cdof = state.cdof
+    behind = work.behind
+    left = np.empty(6)
+    right = np.empty(6)
+    for d in range(cdof.shape[0]):
+        for k in range(36):
+            behind[d, k] = 0.0
+    for i in range(contacts.count):
+        c = world.problem.graph.contact[i]
+        first = plant.bodies.last_dof[plant.geoms.body[contacts.geom[c, 0]]]
+        second = plant.bodies.last_dof[plant.geoms.body[contacts.geom[c, 1]]]
+        if first >= 0 and second >= 0:
+            _add_product(work.jacobian, 3 * i, blocks[i], sign, work.index, out)
+        elif first >= 0:
+            _add_to_body(contacts.frame[c], contacts.arm_a[c], blocks[i], sign, behind[first])
+        elif second >= 0:
+            _add_to_body(contacts.frame[c], contacts.arm_b[c], blocks[i], sign, behind[second])
+    for d in range(cdof.shape[0] - 1, -1, -1):
+        parent = dofs.parent[d]
+        if parent >= 0:
+            for k in range(36):
+                behind[parent, k] += behind[d, k]
+        for a in range(6):
+            left[a] = 0.0
+            right[a] = 0.0
+            for b in range(6):
+                left[a] += cdof[d, b] * behind[d, 6 * b + a]
+                right[a] += behind[d, 6 * a + b] * cdof[d, b]
+        for a in range(6):
+            out[d, d] += left[a] * cdof[d, a]
+        m = parent
+        while m >= 0:
+            for a in range(6):
+                out[d, m] += left[a] * cdof[m, a]
+                out[m, d] += cdof[m, a] * right[a]
+            m = dofs.parent[m]
+
+
+@compiled
+def _add_row_curvatures(work: Table, contacts: int, rows: int) -> None:
+    """Add Gᵀ (−∂λ/∂v) G of rows to the system."""
     system = work.system
     jacobian = work.jacobian
-    for c in range(contacts):
-        add_product(jacobian, 3 * c, work.laws.blocks[c], 1.0, work.index, system)
     for k in range(rows):
         row = 3 * contacts + k
         for i in range(system.shape[0]):
@@ -235,5 +309,6 @@ def fill_hessian(world: Table, work: Table, state: Table, step: float) -> None:
     _fill_blocks(world, work, state, step)
     _fill_inertia(world, work, state)
     _fill_jacobian(world, work, state)
-    _add_curvatures(work, state.contacts.count, state.rows.count)
+    add_products(world, work, state, work.laws.blocks, 1.0, work.system)
+    _add_row_curvatures(work, state.contacts.count, state.rows.count)
     add_middle_columns(world, work, state, step)

@@ -208,6 +208,10 @@ def fill_law_slopes(work: Table, problem: Table, state: Table, step: float) -> N
     _fill_slopes(work, problem, contacts, step, _DISTANCE, matrix, laws.by_distance)
     if _fill_slopes(work, problem, contacts, step, _MASS, matrix, laws.by_mass):
         laws.uses_mass = 1
+    slopes = np.empty((contacts.count, 3))
     for axis in range(3):
-        if _fill_slopes(work, problem, contacts, step, axis, matrix, laws.by_start[axis]):
+        if _fill_slopes(work, problem, contacts, step, axis, matrix, slopes):
             laws.uses_start = 1
+        for i in range(contacts.count):
+            for k in range(3):
+                laws.by_start[i, axis, k] = slopes[i, k]

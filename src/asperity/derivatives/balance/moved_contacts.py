@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.plant.detection.field_motion import surface_motion
 
-__all__ = ["change_of_contact", "move_contacts", "turn_frame"]
+__all__ = ["fill_side", "move_contacts"]
 
 
 @compiled
@@ -31,7 +31,40 @@ def _twist(
 
 
 @compiled
-def change_of_contact(
+def fill_side(plant: Table, work: Table, c: int, body: int, side: int, out: np.ndarray) -> None:
+    """Fill what (point, normal, distance) change by as one body moves, (7, 6) by its axis."""
+    motion = work.motion
+    point = work.sets.contact_point[c]
+    origin = motion.contact_origin[c]
+    com = motion.com[plant.bodies.reference[body]]
+    relative = motion.relative[c]
+    sign = 1.0 if side == 1 else -1.0
+    for k in range(7):
+        for a in range(3):
+            # The motion at the origin is v + ω × r.
+            one = (a + 1) % 3
+            two = (a + 2) % 3
+            out[k, a] = sign * (
+                relative[k, a]
+                + relative[k, 3 + two] * (origin[one] - com[one])
+                - relative[k, 3 + one] * (origin[two] - com[two])
+            )
+            out[k, 3 + a] = sign * relative[k, 3 + a]
+    if side == 1:
+        return
+    # The motion of geom 1 carries the contact along.
+    for a in range(3):
+        one = (a + 1) % 3
+        two = (a + 2) % 3
+        out[two, a] += point[one] - com[one]
+        out[one, a] -= point[two] - com[two]
+        out[a, 3 + a] += 1.0
+        out[3 + two, a] += motion.contact_frame[c, 6 + one]
+        out[3 + one, a] -= motion.contact_frame[c, 6 + two]
+
+
+@compiled
+def _change_of_contact(
     plant: Table,
     work: Table,
     c: int,
@@ -80,7 +113,7 @@ def change_of_contact(
 
 
 @compiled
-def turn_frame(frame: np.ndarray, change: np.ndarray, out: np.ndarray) -> None:
+def _turn_frame(frame: np.ndarray, change: np.ndarray, out: np.ndarray) -> None:
     """Fill by how much a contact's axes change: tangents turn with the normal, by n × dn."""
     x = frame[6]
     y = frame[7]
@@ -145,8 +178,8 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
         body_b = geoms.body[contacts.geom[c, 1]]
         _fill_axis(plant, work, body_a, pad[2])
         _fill_axis(plant, work, body_b, pad[3])
-        change_of_contact(plant, work, c, (body_a, body_b), (pad[2], pad[3]), change, pad)
-        turn_frame(motion.contact_frame[c], change, turned)
+        _change_of_contact(plant, work, c, (body_a, body_b), (pad[2], pad[3]), change, pad)
+        _turn_frame(motion.contact_frame[c], change, turned)
         for a in range(9):
             contacts.frame[c, a] = motion.contact_frame[c, a] + turned[a]
         contacts.signed_distance[c] = motion.contact_distance[c] + change[6]

@@ -27,6 +27,7 @@ from asperity.compiled import Table, compiled
 from asperity.derivatives.balance.middle_velocity import start_share
 
 __all__ = [
+    "add_cross_force",
     "cross_motion",
     "fill_rigid_terms",
     "inertia_force",
@@ -47,7 +48,7 @@ def cross_motion(v: np.ndarray, s: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _add_cross_force(v: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
+def add_cross_force(v: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
     """``out += v ×* f`` of a motion and a force (torque, force)."""
     out[0] += v[1] * f[2] - v[2] * f[1] + v[4] * f[5] - v[5] * f[4]
     out[1] += v[2] * f[0] - v[0] * f[2] + v[5] * f[3] - v[3] * f[5]
@@ -80,7 +81,7 @@ def inertia_force(
     """``out = I a + v ×* I v``, the force that an inertia takes, and its ``momentum``."""
     _multiply(inertia, velocity, momentum)
     _multiply(inertia, acceleration, out)
-    _add_cross_force(velocity, momentum, out)
+    add_cross_force(velocity, momentum, out)
 
 
 @compiled
@@ -153,9 +154,9 @@ def _add_body(rigid: Table, dof: int, inertia: np.ndarray, pad: np.ndarray) -> N
         unit[k] = 1.0
         cross_motion(unit, velocity, turned)
         _multiply(inertia, turned, column)
-        _add_cross_force(unit, momentum, column)
+        add_cross_force(unit, momentum, column)
         _multiply(inertia, unit, moved)
-        _add_cross_force(velocity, moved, column)
+        add_cross_force(velocity, moved, column)
         unit[k] = 0.0
         for a in range(6):
             rigid.force_rate[dof, 6 * a + k] += column[a]
@@ -255,7 +256,7 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
                 _dot(rigid.axis_momentum[m], by_inertia) + _dot(rigid.axis_rate[m], psi)
             )
         _force_change(rigid, j, by_inertia, psi, force)
-        _add_cross_force(cdof[j], rigid.body_force[j], force)
+        add_cross_force(cdof[j], rigid.body_force[j], force)
         m = before
         while m >= 0:
             by_position[m] = step * _dot(cdof[m], force)

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
+from asperity.compiled import Table, compiled_loop
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import survey
+from asperity.midas.engine_layout import MIDAS
 from asperity.midas.geometry.round_planes import second_link
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import SLACK
@@ -78,6 +81,12 @@ def _bodies(engine: Engine, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.asarray(engine.model.geom_bodyid[geoms.reshape(-1, 2)], dtype=np.int64)
 
 
+@compiled_loop(types.int64(MIDAS.type, types.int64))
+def _second_link(engine: Table, candidate: int) -> int:
+    """See `second_link`."""
+    return second_link(engine, candidate)
+
+
 def _pull_together(engine: Engine, candidate: int, force: float) -> None:
     """Pull the two sides of a candidate towards each other, at the point between them."""
     table = engine.table
@@ -94,7 +103,7 @@ def _pull_together(engine: Engine, candidate: int, force: float) -> None:
     world = len(engine.links.links)
     ends = [int(table.shapes.vertex_link[vertex[0]]), world]
     if kind != VERTEX_PLANE:
-        ends[1] = int(second_link(table, candidate))
+        ends[1] = int(_second_link(table, candidate))
     for link, sign in zip(ends, (1.0, -1.0), strict=True):
         if link < world:
             table.forces.wrench[link, :3] += sign * push

@@ -7,10 +7,12 @@ the second derivatives cᵢ cⱼ ψ″.
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, compiled_loop
+from asperity.midas.model.model_layout import JOINTS
 
-__all__ = ["share_slopes", "tendon_coordinates"]
+__all__ = ["find_tendons", "share_slopes", "tendon_coordinates"]
 
 
 @compiled
@@ -21,6 +23,13 @@ def tendon_coordinates(joints: Table, angle: np.ndarray) -> None:
         for m in range(joints.member_start[tendon], joints.member_start[tendon + 1]):
             value += joints.member_weight[m] * angle[joints.member_joint[m]]
         angle[tendon] = value
+
+
+@compiled_loop(types.void(JOINTS.type))
+def find_tendons(joints: Table) -> None:
+    """Fill the tendons' coordinates and rates."""
+    tendon_coordinates(joints, joints.value)
+    tendon_coordinates(joints, joints.rate)
 
 
 @compiled

@@ -8,8 +8,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, compiled_loop
+from asperity.midas.engine_layout import MIDAS
 
 __all__ = ["crossing_pairs"]
 
@@ -136,7 +138,10 @@ def _is_inside(shapes: Table, x: np.ndarray, vertex: int, shape: int) -> bool:
     return count % 2 == 1
 
 
-@compiled
+_I1 = types.int64[::1]
+
+
+@compiled_loop(types.void(MIDAS.type, types.float64[:, ::1], _I1, _I1))
 def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.ndarray) -> None:
     """Mark the pairs of shapes that intersect at vertex positions ``x``.
 

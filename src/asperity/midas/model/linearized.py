@@ -18,10 +18,11 @@ from dataclasses import dataclass
 
 import mujoco
 import numpy as np
+from numba import types
 from numpy.typing import NDArray
 
-from asperity.compiled import Table
-from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
+from asperity.compiled import Table, compiled_loop
+from asperity.midas.engine_layout import BALL, FREE, HINGE, MIDAS, SLIDE
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.links import Link, Links, variable_count
 from asperity.midas.model.motors import motor_actuators
@@ -31,7 +32,15 @@ from asperity.midas.pose.reduced_evaluation import ReducedEvaluation
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
 
-__all__ = ["DOF", "HELD", "LIMIT", "MOTOR", "TENDON", "LinearizedCoordinates"]
+__all__ = [
+    "DOF",
+    "HELD",
+    "LIMIT",
+    "LINEARIZED_KERNELS",
+    "MOTOR",
+    "TENDON",
+    "LinearizedCoordinates",
+]
 
 Floats = NDArray[np.float64]
 
@@ -235,9 +244,6 @@ class LinearizedCoordinates:
         By the velocities of rigid links: angular ones are ω·u = ½ Σ (aᵢ × ȧᵢ)·u, of the rows aᵢ of
         Aᵀ.
         """
-        link_jacobians(
-            table.links, table.poses.z, table.poses.q, np.ones(len(table.links.kind), np.int64)
-        )
         by_link = np.zeros((len(moment), *table.newton.link_gradient.shape))
         own = np.zeros((len(moment), len(table.poses.z)))
         for i, link in enumerate(self._links.links):
@@ -263,12 +269,21 @@ class LinearizedCoordinates:
             if link.kind != FREE and link.parent >= 0:
                 above = np.asarray(table.poses.q[link.parent, 1:])
                 by_link[:, link.parent, 1:] -= 0.5 * np.cross(spin[:, None], above[None])
-        kept = np.array(table.newton.link_gradient)
-        for r in range(len(moment)):
-            table.newton.link_gradient[:] = by_link[r]
-            reduce_gradient(table.links, table.newton, own[r])
-        table.newton.link_gradient[:] = kept
+        _add_by_variables(table, by_link, own)
         return own
+
+
+@compiled_loop(types.void(MIDAS.type, types.float64[:, :, :, ::1], types.float64[:, ::1]))
+def _add_by_variables(engine: Table, by_link: np.ndarray, out: np.ndarray) -> None:
+    """Add gradients by links at the present state, shape (r, n, 4, 3), to those by variables."""
+    links, poses = engine.links, engine.poses
+    link_jacobians(links, poses.z, poses.q, np.ones(links.kind.size, np.int64))
+    for r in range(out.shape[0]):
+        reduce_gradient(links, by_link[r], out[r])
+
+
+LINEARIZED_KERNELS = (_add_by_variables,)
+"""What `LinearizedCoordinates` needs compiled."""
 
 
 def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.spatial import QhullError
 
 from asperity.geometry.primitives import convex_hull
 from asperity.geometry.repair import closed_surface, find_defects, turned
@@ -77,6 +76,8 @@ class MeshCare:
                 self._closed.append(name)
                 return closed
         if self._repair != "keep":
+            from scipy.spatial import QhullError  # slow to import, and most need it not
+
             try:
                 hull = convex_hull(surface.vertices)
             except QhullError:

@@ -8,13 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.contact.combination import (
-    DISSIPATION,
-    PARAMETERS,
-    STATIC_FRICTION,
-    STICTION_TOLERANCE,
-    combine,
-)
+from asperity.contact.combination import DISSIPATION, STATIC_FRICTION, STICTION_TOLERANCE
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
 from asperity.midas.model.links import Links, rotation_matrix
@@ -267,17 +261,7 @@ def _contact(
     frictionless = (
         model.pair_dim[pair] if pair >= 0 else max(model.geom_condim[a], model.geom_condim[b])
     ) == 1
-    out = np.empty(PARAMETERS)
-    combine(
-        materials.geoms,
-        materials.pairs,
-        materials.pair_keys,
-        materials.default,
-        a,
-        b,
-        0.0 if frictionless else sliding,
-        out,
-    )
+    out = materials.combined(a, b, 0.0 if frictionless else sliding)
     return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE]), float(out[DISSIPATION])
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import FREE, SLIDE
+from asperity.midas.model.model_layout import SHAPES
 
 __all__ = [
     "link_jacobians",
@@ -104,20 +106,20 @@ def link_jacobians(links: Table, z: np.ndarray, q: np.ndarray, wanted: np.ndarra
 
 
 @compiled
-def reduce_gradient(links: Table, newton: Table, gradient: np.ndarray) -> None:
-    """Add the links' gradients to that of the variables."""
+def reduce_gradient(links: Table, by_link: np.ndarray, gradient: np.ndarray) -> None:
+    """Add the links' gradients, shape (n, 4, 3), to that of the variables."""
     for link in range(links.kind.size):
         if links.kind[link] == FREE:
             start = links.chain_variable[links.chain_start[link]]
             for i in range(4):
                 for k in range(3):
-                    gradient[start + 3 * i + k] += newton.link_gradient[link, i, k]
+                    gradient[start + 3 * i + k] += by_link[link, i, k]
             continue
         for column in range(links.chain_start[link], links.chain_start[link + 1]):
             value = 0.0
             for i in range(4):
                 for k in range(3):
-                    value += links.jacobian[column, i, k] * newton.link_gradient[link, i, k]
+                    value += links.jacobian[column, i, k] * by_link[link, i, k]
             gradient[links.chain_variable[column]] += value
 
 
@@ -134,7 +136,7 @@ def place_vertex(shapes: Table, vertex: int, q: np.ndarray, x: np.ndarray) -> No
         )
 
 
-@compiled
+@compiled_loop(types.void(SHAPES.type, types.float64[:, :, ::1], types.float64[:, ::1]))
 def move_vertices(shapes: Table, q: np.ndarray, x: np.ndarray) -> None:
     """Fill the positions of the moving links' vertices, which come first in ``x``."""
     for vertex in range(shapes.moving_vertices):

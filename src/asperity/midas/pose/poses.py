@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import Table, compiled
-from asperity.midas.engine_layout import BALL, FREE
+from asperity.compiled import Table, compiled, compiled_loop
+from asperity.midas.engine_layout import BALL, FREE, MIDAS
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity
 
-__all__ = ["cofactors", "nearest_rotation", "write_qpos", "write_qvel"]
+__all__ = ["cofactors", "fill_qpos", "nearest_rotation", "write_qpos", "write_qvel"]
 
 
 # Newton's iteration converges quadratically; from any link that the engine leaves, in four.
@@ -137,6 +138,12 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
             _write_quaternion(relative, qpos, at)
     for i in range(engine.joints.qpos.size):
         qpos[engine.joints.qpos[i]] = engine.joints.reference[i] + engine.joints.value[i]
+
+
+@compiled_loop(types.void(MIDAS.type, types.float64[::1]))
+def fill_qpos(engine: Table, qpos: np.ndarray) -> None:
+    """See `write_qpos`."""
+    write_qpos(engine, qpos)
 
 
 @compiled

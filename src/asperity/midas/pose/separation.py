@@ -8,8 +8,6 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
-from scipy.optimize import nnls
 
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import FREE
@@ -122,6 +120,10 @@ def _least_motion(
     Least-distance programming (Lawson and Hanson 1974, chapter 23): of all x with Gx ≥ h, the
     shortest is found by non-negative least squares on [Gᵀ; hᵀ]. Lengths are those of the inertia.
     """
+    # Slow to import, and most need it not.
+    from scipy.linalg import LinAlgError, cholesky, solve_triangular
+    from scipy.optimize import nnls
+
     model = engine.model
     if not near:
         return None

@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from asperity.geometry.surfaces import is_closed
 from asperity.midas.engine import Engine
-from asperity.midas.engine_contacts import survey
+from asperity.midas.engine_contacts import SURVEY_KERNELS, survey
 from asperity.midas.geometry.crossings import crossing_pairs
 
-__all__ = ["find_touching", "merely_touch", "state_data"]
+__all__ = ["TOUCHING_KERNELS", "find_touching", "merely_touch", "state_data"]
+
+TOUCHING_KERNELS = (crossing_pairs, *SURVEY_KERNELS)
+"""What `find_touching` needs compiled."""
 
 # Depth up to which surfaces count as touching, as a share of their activation distance.
 _TOUCHING = 0.5

@@ -5,7 +5,6 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import QhullError
 
 from asperity.errors import ModelError
 from asperity.geometry import primitives
@@ -83,6 +82,8 @@ def _mesh(model: mujoco.MjModel, mesh: int, name: str, hulls: bool) -> Surface:
     first, count = model.mesh_vertadr[mesh], model.mesh_vertnum[mesh]
     vertices = model.mesh_vert[first : first + count].astype(np.float64)
     if hulls:
+        from scipy.spatial import QhullError  # slow to import, and most need it not
+
         try:
             return primitives.convex_hull(vertices)
         except QhullError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from asperity.plant.model.names import listed
 
@@ -35,6 +34,8 @@ def hull_notes(model: mujoco.MjModel) -> tuple[str, ...]:
 
 def _filled(model: mujoco.MjModel, mesh: int) -> float:
     """Volume of a mesh over that of its hull; 1 of what has none."""
+    from scipy.spatial import ConvexHull, QhullError  # slow to import, and most need it not
+
     vertices = np.asarray(_rows(model.mesh_vert, model.mesh_vertadr, model.mesh_vertnum, mesh))
     faces = np.asarray(_rows(model.mesh_face, model.mesh_faceadr, model.mesh_facenum, mesh))
     vertices = vertices.astype(np.float64)

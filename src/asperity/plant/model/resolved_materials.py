@@ -8,13 +8,16 @@ from typing import NamedTuple
 
 import mujoco
 import numpy as np
+from numba import types
 
+from asperity.compiled import compiled_loop
 from asperity.contact.combination import (
     DYNAMIC_FRICTION,
     PARAMETERS,
     STATIC_FRICTION,
     STIFFNESS,
     UNSET,
+    combine,
 )
 from asperity.errors import ArgumentError, AsperityError, ModelError
 from asperity.plant.model.contact_parameters import ContactParameters
@@ -22,7 +25,13 @@ from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.flexes import contact_stiffness
 from asperity.plant.model.material import COLUMNS, Material
 
-__all__ = ["GeomNames", "ResolvedMaterials", "apply_material", "resolve_materials"]
+__all__ = [
+    "MATERIAL_KERNELS",
+    "GeomNames",
+    "ResolvedMaterials",
+    "apply_material",
+    "resolve_materials",
+]
 
 
 class ResolvedMaterials(NamedTuple):
@@ -32,6 +41,34 @@ class ResolvedMaterials(NamedTuple):
     geoms: np.ndarray
     pairs: np.ndarray
     pair_keys: np.ndarray
+
+    def combined(self, a: int, b: int, friction: float) -> np.ndarray:
+        """Combine two geoms' parameters, shape (6,), with MuJoCo's coefficient of friction."""
+        out = np.full(PARAMETERS, UNSET)
+        _combine(self.geoms, self.pairs, self.pair_keys, self.default, a, b, friction, out)
+        return out
+
+
+_F1, _F2, _I1 = types.float64[::1], types.float64[:, ::1], types.int64[::1]
+
+
+@compiled_loop(types.void(_F2, _F2, _I1, _F1, types.int64, types.int64, types.float64, _F1))
+def _combine(
+    own: np.ndarray,
+    pairs: np.ndarray,
+    pair_keys: np.ndarray,
+    default: np.ndarray,
+    a: int,
+    b: int,
+    model_friction: float,
+    out: np.ndarray,
+) -> None:
+    """See `combine`."""
+    combine(own, pairs, pair_keys, default, a, b, model_friction, out)
+
+
+MATERIAL_KERNELS = (_combine,)
+"""What `ResolvedMaterials.combined` needs compiled."""
 
 
 _FLEX = mujoco.mjtObj.mjOBJ_FLEX
