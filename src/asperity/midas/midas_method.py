@@ -18,6 +18,8 @@ from asperity.midas.engine_publication import EngineResults
 from asperity.midas.model.engine_support import check_supported
 from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
+from asperity.midas.soft.flex_support import check_midas_flexes
+from asperity.midas.soft.hooks import SOFT_KERNELS
 from asperity.midas.pose.clearance import Outcome, check_clearance
 from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
@@ -56,6 +58,7 @@ class MidasMethod(Method):
     shares_steps = True
     takes_systems = False
     copies_model = True
+    flex_kernels = SOFT_KERNELS
 
     def __init__(
         self, options: EngineOptions, *, adapt_activation: bool, overlaps: str, verify: bool
@@ -83,6 +86,7 @@ class MidasMethod(Method):
         world.table.base_method = midas_method.address
         model, plant = world.plant.model, world.plant
         check_supported(model)
+        check_midas_flexes(model)
         stiction = float(plant.table.joints.stiction_tolerance)
         options = self.options._replace(joint_stiction_tolerance=stiction)
         self._engine = Engine(
@@ -140,6 +144,8 @@ class MidasMethod(Method):
         outcome = check_clearance(
             engine, overlaps=self.overlaps, adapt_activation=self.adapt_activation, first=first
         )
+        if engine.soft is not None:
+            engine.soft.check(adapt=self.adapt_activation)
         if outcome.changed:
             engine.write_state(world.current.table.qpos)
         engine.checked = True

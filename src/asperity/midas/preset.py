@@ -163,6 +163,7 @@ class Midas(Integrator):
     default_joint_stiction_tolerance = 1e-3
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
+    takes_cloth = True
 
     def __post_init__(self) -> None:
         for name in (
@@ -185,6 +186,10 @@ class Midas(Integrator):
             raise ArgumentError(
                 f"segments must be a multiple of 4, at least 8, got {self.segments}."
             )
+
+    @property
+    def no_flexes(self) -> str | None:
+        return None
 
     @property
     def stepping(self) -> Fixed:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.engine_layout import BALL, FREE
+from asperity.midas.engine_layout import BALL, FREE, POINT
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity
 
 __all__ = ["cofactors", "nearest_rotation", "write_qpos", "write_qvel"]
@@ -135,6 +135,12 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
                         value += base * rotation[m, k]
                     relative[i, k] = value
             _write_quaternion(relative, qpos, at)
+        elif links.kind[link] == POINT:
+            for k in range(3):
+                qpos[at + k] = 0.0
+                for i in range(3):
+                    move = q[link, 0, i] - links.slide_direction[link, i]
+                    qpos[at + k] += links.turn[link, i, k] * move
     for i in range(engine.joints.qpos.size):
         qpos[engine.joints.qpos[i]] = engine.joints.reference[i] + engine.joints.value[i]
 
