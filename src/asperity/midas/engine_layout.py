@@ -164,7 +164,7 @@ WORK = Layout(
 
 SOFT_PART = Layout(
     "soft part of midas",
-    address="i8",  # of the table of deformable bodies, 0 without
+    bodies="i8",  # address of the table of deformable bodies, 0 without
     energy="f8",  # of the state that was asked for last [J s²]
     time="f8",  # share of the way to the trial state
     share="f8",  # of the direction, by which friction's duals are moved

@@ -51,7 +51,7 @@ def is_alike(engine: Table) -> bool:
     Terms of ball and free joints, and of deformable bodies, are not looked at: with any, the answer
     is no.
     """
-    if engine.turns.link.size > 0 or engine.soft.address != 0:
+    if engine.turns.link.size > 0 or engine.soft.bodies != 0:
         return False
     for run in range(engine.runs.count):
         if _is_beyond(engine.runs, run):

@@ -42,7 +42,7 @@ _NEAR = 2.0
 @entry_point(_HOOK)
 def soft_begin(engine: Table, _unused: int) -> int:
     """Set up a step, with the iterate at the present state; returns a code."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     engine.soft.code = 0
     engine.soft.measured = 0
     measure_now(engine, soft)
@@ -59,7 +59,7 @@ def soft_begin(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_energy(engine: Table, at_trial: int) -> int:
     """Find the energy of the iterate or of the trial state [J s²]."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     h = engine.time.step
     measure_now(engine, soft)
     x = soft.now
@@ -118,7 +118,7 @@ def _lay_out(engine: Table, soft: Table) -> int:
 @entry_point(_HOOK)
 def soft_arrange(engine: Table, _unused: int) -> int:
     """Lay out the factor anew if something active has no room in it; returns a code."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     measure_now(engine, soft)
     needed = soft.rub_laid == 0
     for i in range(soft.count):
@@ -135,7 +135,7 @@ def soft_arrange(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_gradients(engine: Table, _unused: int) -> int:
     """Add to the gradients of links, and to blocks of rigid links, before they are carried."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     measure_now(engine, soft)
     add_contact_gradients(engine, soft)
     add_friction_gradients(engine, soft)
@@ -145,7 +145,7 @@ def soft_gradients(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_blocks(engine: Table, _unused: int) -> int:
     """Add elements, and the Hessian between vertices and of them with links."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     add_element_terms(engine, soft)
     if engine.newton.only_slopes == 0:
         link_jacobians(engine.links, engine.poses.z_now, engine.poses.q_now, soft.wanted)
@@ -157,7 +157,7 @@ def soft_blocks(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_time(engine: Table, _unused: int) -> int:
     """Shorten the share of the way to the trial state that keeps surfaces apart."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     engine.soft.time = free_time(engine, soft, engine.soft.time)
     return 0
 
@@ -165,7 +165,7 @@ def soft_time(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_friction(engine: Table, forget: int) -> int:
     """Freeze friction at the iterate, or forget it."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     if forget == 1:
         soft.stencils = 0
         engine.soft.friction = 0.0
@@ -178,7 +178,7 @@ def soft_friction(engine: Table, forget: int) -> int:
 @entry_point(_HOOK)
 def soft_turn(engine: Table, _unused: int) -> int:
     """Move friction's duals."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     turn_friction(engine, soft, engine.soft.share)
     return 0
 
@@ -186,7 +186,7 @@ def soft_turn(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_anticipate(engine: Table, _unused: int) -> int:
     """Choose where barriers are linearized; 1 if that is new."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     anchored, new = anticipate_contacts(engine, soft)
     engine.newton.anchored += anchored
     return 1 if new else 0
@@ -195,7 +195,7 @@ def soft_anticipate(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_forget(engine: Table, _unused: int) -> int:
     """Let all barriers be linearized where they are."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     for i in range(soft.count):
         soft.anchor[i] = 0.0
     return 0
@@ -204,7 +204,7 @@ def soft_forget(engine: Table, _unused: int) -> int:
 @entry_point(_HOOK)
 def soft_end(engine: Table, _unused: int) -> int:
     """Find the smallest distance of the state at the step's end."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     measure_now(engine, soft)
     smallest = math.inf
     for i in range(soft.count):

@@ -73,7 +73,7 @@ class SoftBodies:
             if any(may_touch_flex(model, flex, int(geom)) for flex in range(model.nflex))
         ]
         self.table = soft_table(model, links, shapes, engine.shapes, materials)
-        engine.soft.address = self.table.address
+        engine.soft.bodies = self.table.address
         self.table.pair_activation[:] = engine.options.activation
         self.table.activation = engine.options.activation
         missing = self.table.missing()

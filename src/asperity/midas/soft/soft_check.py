@@ -22,7 +22,7 @@ _RAY = (0.5377, 0.3188, 0.7805)
 @compiled
 def place_vertices(engine: Table, x: np.ndarray) -> None:
     """Fill the positions of all vertices at the engine's state."""
-    place(SOFT.at(engine.soft.address), engine.poses.q, x)
+    place(SOFT.at(engine.soft.bodies), engine.poses.q, x)
 
 
 @compiled
@@ -31,7 +31,7 @@ def survey(engine: Table, x: np.ndarray, activation: float) -> int:
 
     The next step lists anew.
     """
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     kept = soft.activation
     soft.activation = activation
     code = list_stencils(soft, engine.shapes.plane, x, x)
@@ -97,7 +97,7 @@ def crossing_pair(engine: Table, x: np.ndarray, closed: np.ndarray) -> int:
     closed : array of int
         1 for groups whose surface is closed.
     """
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     for e in range(soft.edge.shape[0]):
         a = soft.edge[e, 0]
         b = soft.edge[e, 1]

@@ -30,7 +30,7 @@ def _heaviest(soft: Table, i: int, first: int, end: int) -> int:
 @compiled
 def fill_contacts(engine: Table, out: np.ndarray) -> int:
     """Fill a row for every surveyed candidate that pushes; returns how many."""
-    soft = SOFT.at(engine.soft.address)
+    soft = SOFT.at(engine.soft.bodies)
     h = engine.time.step
     spare = soft.stencils
     count = 0

@@ -152,7 +152,7 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
     for attempt in range(2):
         code = prepare_step(engine, h, second)
         if code == OK:
-            code = _solve_lags(engine, h, second, attempt == 0 and engine.soft.address == 0)
+            code = _solve_lags(engine, h, second, attempt == 0 and engine.soft.bodies == 0)
         if code != _NO_SOLUTION:
             break
     return code
