@@ -31,6 +31,7 @@ from asperity.midas.engine_layout import (
     SLIDE,
 )
 from asperity.midas.engine_team import NOT_REMEMBERED, EngineTeam
+from asperity.midas.entry_points import SOFT_ENTRY_POINTS
 from asperity.midas.geometry.round_planes import FEW
 from asperity.midas.lists.candidate_lists import rebuild
 from asperity.midas.lists.candidate_runs import RUN_KERNELS
@@ -69,7 +70,6 @@ from asperity.midas.newton.directions import find_direction
 from asperity.midas.newton.energy_newton import minimize
 from asperity.midas.newton.envelope import ENVELOPE_KERNELS
 from asperity.midas.newton.trial import TRIAL_KERNELS
-from asperity.midas.entry_points import SOFT_ENTRY_POINTS
 from asperity.midas.parts import do_part
 from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.placement import place

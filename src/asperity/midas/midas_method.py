@@ -18,9 +18,9 @@ from asperity.midas.engine_publication import EngineResults
 from asperity.midas.model.engine_support import check_supported
 from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
+from asperity.midas.pose.clearance import Outcome, check_clearance
 from asperity.midas.soft.flex_support import check_midas_flexes
 from asperity.midas.soft.hooks import SOFT_KERNELS
-from asperity.midas.pose.clearance import Outcome, check_clearance
 from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
 from asperity.plant.model.names import element, listed

@@ -110,8 +110,12 @@ def bending(
             flat = axes[number] @ out
             moment += 0.5 * length / area[number] * np.multiply.outer(np.outer(flat, flat), jump)
         trace = moment[0, 0] + moment[1, 1]
-        matrices[number] = rigidity * area[number] * (
-            (1.0 - poisson) * np.einsum("ija,ijb->ab", moment, moment)
-            + poisson * np.outer(trace, trace)
+        matrices[number] = (
+            rigidity
+            * area[number]
+            * (
+                (1.0 - poisson) * np.einsum("ija,ijb->ab", moment, moment)
+                + poisson * np.outer(trace, trace)
+            )
         )
     return vertices, matrices

@@ -135,10 +135,7 @@ def _slender_axes(link: Link) -> np.ndarray:
 def _addresses(of_joint: np.ndarray, links: list[Link], *others: int) -> np.ndarray:
     """Addresses of joints but those of other kinds, of which they are −1, shape (n,)."""
     return np.array(
-        [
-            -1 if link.kind in others or link.is_mocap else of_joint[link.joint]
-            for link in links
-        ],
+        [-1 if link.kind in others or link.is_mocap else of_joint[link.joint] for link in links],
         dtype=np.int64,
     )
 

@@ -177,9 +177,7 @@ def _mocap_link(tree: int) -> Link:
     return Link(-1, FREE, -1, zero, axes, zero.copy(), axes[2].copy(), tree)
 
 
-def _vertex_link(
-    model: mujoco.MjModel, body: int, offset: Floats, turn: Floats, tree: int
-) -> Link:
+def _vertex_link(model: mujoco.MjModel, body: int, offset: Floats, turn: Floats, tree: int) -> Link:
     """A vertex of a flex, which moves along the axes of its body's parent, and does not turn.
 
     Its ``offset`` is where it is at qpos of zero.

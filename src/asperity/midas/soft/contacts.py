@@ -236,9 +236,7 @@ def _add_mollified(engine: Table, soft: Table, i: int) -> None:
         sign = -value if corner % 2 == 0 else value
         for j in range(4):
             for k in range(3):
-                gradient[link, j, k] += (
-                    sign * soft.slope[corner // 2, k] * soft.vertex_rest[v, j]
-                )
+                gradient[link, j, k] += sign * soft.slope[corner // 2, k] * soft.vertex_rest[v, j]
 
 
 @compiled
@@ -265,9 +263,7 @@ def add_contact_gradients(engine: Table, soft: Table) -> None:
         )
         if whole:
             _stiffness(soft, i, curvature, h)
-            add_site_sums(
-                engine, count, soft.site_link, soft.site_variable, soft.site_weight, h
-            )
+            add_site_sums(engine, count, soft.site_link, soft.site_variable, soft.site_weight, h)
 
 
 @compiled

@@ -121,10 +121,14 @@ def _widest(soft: Table) -> int:
 
 @compiled
 def _apart(one: np.ndarray, other: np.ndarray) -> bool:
-    for k in range(3):
-        if one[0, k] > other[1, k] or other[0, k] > one[1, k]:
-            return True
-    return False
+    return (
+        one[0, 0] > other[1, 0]
+        or other[0, 0] > one[1, 0]
+        or one[0, 1] > other[1, 1]
+        or other[0, 1] > one[1, 1]
+        or one[0, 2] > other[1, 2]
+        or other[0, 2] > one[1, 2]
+    )
 
 
 @compiled
@@ -217,12 +221,7 @@ def _list_edges(soft: Table, axis: int) -> bool:
             pair = _pair_of(soft, one[0], other[0])
             if pair < 0 or _apart(box[i], box[j]):
                 continue
-            if (
-                one[0] == other[0]
-                or one[0] == other[1]
-                or one[1] == other[0]
-                or one[1] == other[1]
-            ):
+            if one[0] == other[0] or one[0] == other[1] or one[1] == other[0] or one[1] == other[1]:
                 continue
             if soft.vertex_group[one[0]] == soft.vertex_group[other[0]] and _apart_in_flex(
                 soft, one, other
@@ -273,9 +272,7 @@ def list_stencils(soft: Table, planes: np.ndarray, one: np.ndarray, other: np.nd
     axis = _widest(soft)
     _sort(soft.item_box, axis, soft.item_order)
     _sort(soft.side_box, axis, soft.side_order)
-    if not (
-        _list_faces(soft, axis) and _list_edges(soft, axis) and _list_planes(soft, planes)
-    ):
+    if not (_list_faces(soft, axis) and _list_edges(soft, axis) and _list_planes(soft, planes)):
         soft.count = 0
         return SOFT_FULL
     soft.listed = 1

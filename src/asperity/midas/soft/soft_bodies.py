@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.errors import ModelError
-from asperity.geometry.surfaces import Surface, is_closed
+from asperity.geometry.surfaces import is_closed
 from asperity.midas.model.links import Links
 from asperity.midas.model.shapes import Shapes
 from asperity.midas.soft.flex_support import may_touch_flex
@@ -17,7 +17,7 @@ from asperity.midas.soft.soft_check import crossing_pair, place_vertices, survey
 from asperity.midas.soft.soft_contacts import COLUMNS, fill_contacts
 from asperity.midas.soft.soft_layout import SOFT_FULL
 from asperity.midas.soft.soft_tables import soft_table
-from asperity.plant.model.flexes import flex_vertices, rest_positions
+from asperity.plant.model.flexes import flex_triangles, flex_vertices, rest_positions
 from asperity.plant.model.names import element
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
@@ -88,6 +88,16 @@ class SoftBodies:
         x = np.zeros((len(self.table.vertex_link), 3))
         place_vertices(self._engine, x)
         return x
+
+    def surfaces(self) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Positions of the vertices on the surface of every flex [m], and its triangles."""
+        x, positions, faces = self.positions, [], []
+        for flex in range(self._model.nflex):
+            triangles = flex_triangles(self._model, flex)
+            chosen, label = np.unique(triangles, return_inverse=True)
+            positions.append(x[flex_vertices(self._model, flex)][chosen])
+            faces.append(label.reshape(triangles.shape))
+        return positions, faces
 
     def _closed_groups(self) -> np.ndarray:
         surfaces = [self._shapes.surface[s] for s in self.touching]
@@ -161,9 +171,7 @@ class SoftBodies:
                 "them apart, or keep them from touching by contype and conaffinity."
             )
         if adapt and not self._adapted:
-            table.pair_activation[:] = np.maximum(
-                np.minimum(table.pair_activation, gap), _SMALLEST
-            )
+            table.pair_activation[:] = np.maximum(np.minimum(table.pair_activation, gap), _SMALLEST)
         self._adapted = True
 
     def grow(self, code: int) -> bool:

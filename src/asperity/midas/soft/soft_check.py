@@ -17,6 +17,8 @@ __all__ = ["crossing_pair", "place_vertices", "survey"]
 
 # A direction along which no edge of a modelled part will lie.
 _RAY = (0.5377, 0.3188, 0.7805)
+# Height over a plane that is none, relative to coordinates.
+_ROUNDING = 1e-12
 
 
 @compiled
@@ -54,7 +56,7 @@ def survey(engine: Table, x: np.ndarray, activation: float) -> int:
 
 
 @compiled
-def _misses(soft: Table, x: np.ndarray, a: int, b: int, face: np.ndarray) -> bool:
+def _misses(x: np.ndarray, a: int, b: int, face: np.ndarray) -> bool:
     """Whether the boxes of an edge and a face are apart."""
     for k in range(3):
         low = min(x[face[0], k], x[face[1], k], x[face[2], k])
@@ -62,6 +64,26 @@ def _misses(soft: Table, x: np.ndarray, a: int, b: int, face: np.ndarray) -> boo
         if max(x[a, k], x[b, k]) < low or min(x[a, k], x[b, k]) > high:
             return True
     return False
+
+
+@compiled
+def _is_in_plane(x: np.ndarray, a: int, b: int, face: np.ndarray) -> bool:
+    """Whether an edge is in a face's plane, but for round-off: it does not cross it there."""
+    square = 0.0
+    one = 0.0
+    other = 0.0
+    longest = 0.0
+    for k in range(3):
+        i = (k + 1) % 3
+        j = (k + 2) % 3
+        n = (x[face[1], i] - x[face[0], i]) * (x[face[2], j] - x[face[0], j]) - (
+            x[face[1], j] - x[face[0], j]
+        ) * (x[face[2], i] - x[face[0], i])
+        square += n * n
+        one += n * (x[a, k] - x[face[0], k])
+        other += n * (x[b, k] - x[face[0], k])
+        longest = max(longest, abs(x[a, k]), abs(x[b, k]), abs(x[face[0], k]))
+    return max(abs(one), abs(other)) <= _ROUNDING * longest * math.sqrt(square)
 
 
 @compiled
@@ -104,7 +126,7 @@ def crossing_pair(engine: Table, x: np.ndarray, closed: np.ndarray) -> int:
         for f in range(soft.face.shape[0]):
             face = soft.face[f]
             pair = soft.group_pair[soft.vertex_group[a], soft.vertex_group[face[0]]]
-            if pair < 0 or _misses(soft, x, a, b, face):
+            if pair < 0 or _misses(x, a, b, face):
                 continue
             if (
                 a == face[0]
@@ -114,6 +136,8 @@ def crossing_pair(engine: Table, x: np.ndarray, closed: np.ndarray) -> int:
                 or b == face[1]
                 or b == face[2]
             ):
+                continue
+            if _is_in_plane(x, a, b, face):
                 continue
             s = meets_face(
                 x,

@@ -63,9 +63,7 @@ def soft_table(
     world = len(links.links)
     owner = np.repeat(np.arange(model.nflex), model.flex_vertnum)
     touching = [s for s in range(len(shapes.geom)) if _touched(model, int(shapes.geom[s]))]
-    rigid = [
-        np.arange(surfaces.vertex_start[s], surfaces.vertex_start[s + 1]) for s in touching
-    ]
+    rigid = [np.arange(surfaces.vertex_start[s], surfaces.vertex_start[s + 1]) for s in touching]
     number = np.full(len(surfaces.vertex_link), -1, np.int64)
     chosen = np.concatenate([np.zeros(0, np.int64), *rigid])
     number[chosen] = particles + np.arange(len(chosen))
@@ -259,9 +257,7 @@ def _wanted(links: Links, touching: np.ndarray) -> np.ndarray:
     return wanted
 
 
-def _bonds(
-    link: np.ndarray, elements: np.ndarray, bends: np.ndarray, world: int
-) -> np.ndarray:
+def _bonds(link: np.ndarray, elements: np.ndarray, bends: np.ndarray, world: int) -> np.ndarray:
     """Pairs of links that share an element, once each, shape (n, 2)."""
     found = []
     for corners in (elements, bends):
@@ -323,7 +319,7 @@ def _pairs(
 def _contact(
     model: mujoco.MjModel, flex: int, other: int, materials: ResolvedMaterials
 ) -> tuple[float, float]:
-    """Friction of a flex and a geom, or a flex counted after geoms, and stiction tolerance [m/s]."""
+    """Friction of a flex and a geom or another flex, and their stiction tolerance [m/s]."""
 
     def of(index: int) -> tuple[int, float, int]:
         if index >= model.ngeom:

@@ -80,9 +80,7 @@ def flex_elements(model: mujoco.MjModel, flex: int) -> np.ndarray:
     return found.reshape(-1, corners).astype(np.int64)
 
 
-def check_flexes(
-    model: mujoco.MjModel, method: str | None, *, cloth: bool = False
-) -> None:
+def check_flexes(model: mujoco.MjModel, method: str | None, *, cloth: bool = False) -> None:
     """Refuse flexes that cannot be simulated, or all of them.
 
     Parameters
