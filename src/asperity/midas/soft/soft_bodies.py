@@ -133,7 +133,12 @@ class SoftBodies:
         x = self.positions
         for flex in range(model.nflex):
             x[flex_vertices(model, flex)] = rest_positions(model, flex)
+        # Rigid shapes, and other flexes, are nowhere yet.
+        every, planes = table.group_pair.copy(), table.plane_pair.copy()
+        table.group_pair[:] = np.where(np.eye(len(every), dtype=bool), every, -1)
+        table.plane_pair[:] = -1
         gap = self._gaps(x)
+        table.group_pair[:], table.plane_pair[:] = every, planes
         for pair, (one, other) in enumerate(table.pair_group):
             if one != other:
                 continue
