@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import flex_elements, flex_vertices, rest_positions
+from asperity.plant.model.flexes import flex_vertices, rest_positions
 from asperity.plant.model.names import element
 
 __all__ = ["check_midas_flexes", "may_touch_flex"]
@@ -37,8 +37,8 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         return
     if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
         raise ModelError(
-            "A surrounding medium does not act on deformable bodies in Midas; remove option/density "
-            "and option/viscosity, or the flexes."
+            "A surrounding medium does not act on deformable bodies in Midas; remove "
+            "option/density and option/viscosity, or the flexes."
         )
     for flex in range(model.nflex):
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
@@ -88,19 +88,17 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             "elasticity/damping."
         )
     kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-    for i in range(model.nactuator):
+    for actuator in range(model.nactuator):
         if (
-            mujoco.mjtTrn(model.actuator_trntype[i]) in kinds
-            and joints[int(model.actuator_trnid[i, 0])]
+            mujoco.mjtTrn(model.actuator_trntype[actuator]) in kinds
+            and joints[int(model.actuator_trnid[actuator, 0])]
         ):
             raise ModelError(
-                f"{element(model, _OBJ.mjOBJ_ACTUATOR, i)} drives a vertex of {name}, which Midas "
+                f"{element(model, _OBJ.mjOBJ_ACTUATOR, actuator)} drives a vertex of {name}, which Midas "
                 "does not simulate; push it by a body, or by qfrc_applied."
             )
-    equality = np.isin(model.eq_type, (mujoco.mjtEq.mjEQ_CONNECT, mujoco.mjtEq.mjEQ_WELD))
     ends = np.column_stack([model.eq_obj1id, model.eq_obj2id])
-    of_body = model.eq_objtype == _OBJ.mjOBJ_BODY
-    welds = equality & of_body & (model.eq_type == mujoco.mjtEq.mjEQ_WELD)
+    welds = (model.eq_objtype == _OBJ.mjOBJ_BODY) & (model.eq_type == mujoco.mjtEq.mjEQ_WELD)
     for i in np.flatnonzero(welds & np.isin(ends, moving).any(axis=1)):
         raise ModelError(
             f"{element(model, _OBJ.mjOBJ_EQUALITY, int(i))} welds a vertex of {name}, which has no "
@@ -117,15 +115,14 @@ def _check_cloth(model: mujoco.MjModel, flex: int, name: str) -> None:
     if not model.flex_radius[flex] > 0.0:
         raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
     first = int(model.flex_bendingadr[flex])
-    bends = first >= 0 and np.any(model.flex_bending[first : first + 1])
-    bends = bends or (first >= 0 and np.any(model.flex_bending))
+    edges = int(model.flex_edgenum[flex])
+    bends = first >= 0 and bool(np.any(model.flex_bending[first : first + 17 * edges]))
     positions = rest_positions(model, flex)
     spread = positions - positions.mean(axis=0)
-    _, sizes, axes = np.linalg.svd(spread, full_matrices=False)
+    axes = np.linalg.svd(spread, full_matrices=False)[2]
     height = float(np.abs(spread @ axes[2]).max())
     if bends and height > _FLAT * float(np.ptp(spread @ axes[0])):
         raise ModelError(
             f"{name} is curved at rest and resists bending, which Midas simulates for flat cloth "
             'only; use elastic2d="stretch", or a flat mesh.'
         )
-    assert len(flex_elements(model, flex)) > 0
