@@ -56,15 +56,17 @@ def test_hanging_bar() -> None:
     sim = asp.Simulator(model, integrator=asp.Midas(time_step=0.5))
     sim.advance_to(10.0)
     low = rest[:, 2] < rest[:, 2].min() + 1e-6
-    found = (rest - positions(model, sim.data))[low, 2].mean()
+    # By the theorem of Betti, a mean that weighs vertices by their share of the end's area.
+    share = np.prod(np.where(np.abs(rest[low, :2]) < 1e-6, 0.5, 0.25), axis=1)
+    found = share @ (rest - positions(model, sim.data))[low, 2]
     weight = 9.81 * model.body_mass[model.flex_vertbodyid[0]] * 9.0
     # Below every layer of vertices hang those under it.
     expected = sum(weight * below * 0.1 / (1e6 * 0.01) for below in range(1, 11))
-    assert found == pytest.approx(expected, rel=2e-3)
+    assert found == pytest.approx(expected, rel=5e-4)
 
 
-@pytest.mark.parametrize(("cells", "expected"), [(1, 0.219), (2, 0.504)])
-def test_cantilever_is_as_stiff_as_tetrahedra_are(cells: int, expected: float) -> None:
+@pytest.mark.parametrize(("cells", "expected"), [(1, 0.985), (2, 0.987)])
+def test_cantilever_bends_as_a_beam(cells: int, expected: float) -> None:
     """Tip deflection over Timoshenko's."""
     young, poisson = 1e6, 0.3
     model = beam(cells, young=young, poisson=poisson)

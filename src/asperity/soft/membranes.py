@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["bending", "triangle_stiffness", "triangles"]
+__all__ = ["bending", "plane_gradients", "triangle_stiffness", "triangles"]
 
 
 def _planes(positions: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -38,6 +38,13 @@ def triangles(positions: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.
     flat = np.swapaxes(inverse, 1, 2)
     flat = np.concatenate([-flat.sum(axis=1, keepdims=True), flat], axis=1)
     return area, flat @ axes
+
+
+def plane_gradients(positions: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Areas of triangles, and gradients along two axes of their planes, shapes (n,), (n, 3, 2)."""
+    area, gradients = triangles(positions, faces)
+    _, axes = _planes(positions, faces)
+    return area, np.einsum("eai,eki->eak", gradients, axes)
 
 
 def triangle_stiffness(gradients: np.ndarray, area: np.ndarray, matrix: np.ndarray) -> np.ndarray:

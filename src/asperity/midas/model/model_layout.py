@@ -12,7 +12,8 @@ Links obey their joints exactly, by a change of variables along the tree:
 
 with constant 4 × 4 matrices T (for a slide joint affine in the joint's position s) and E, and with
 the link's own variables Z, shape (k, 3): Q of a free body, 3 vectors of a ball joint, 2 of a hinge;
-a slide joint has the single variable s, and a vertex of a deformable body the point p. ``variables`` lists all of them.
+a slide joint has the single variable s, and a vertex of a deformable body the point p.
+``variables`` lists all of them.
 """
 
 from __future__ import annotations

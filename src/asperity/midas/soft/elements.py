@@ -1,4 +1,4 @@
-"""Elastic elements: neo-Hookean tetrahedra and membranes, bending, and their damping.
+"""Elastic elements: neo-Hookean volumes and membranes, bending, and their damping.
 
 With the singular values σ_i of the deformation gradient F (3 × 3, or 3 × 2 in the plane of a
 triangle), J = Π σ_i and Lamé's parameters λ and μ, the energy per volume, or per area of cloth, is
@@ -11,6 +11,11 @@ those of ∂²Ψ/∂σ_i∂σ_j, and μ ± (λ ln J − μ)/(σ_i σ_j) for pair
 shear; of cloth besides Ψ_i/σ_i across the plane (B. Smith, F. de Goes, T. Kim, Analytic
 eigensystems for isotropic distortion energies, ACM Trans. Graph. 38, 2019). Negative ones are
 left out.
+
+Cells of grids have one F, the mean, and a quadratic energy of what they bend, by incompatible modes
+(`asperity.soft.elements`), whose axes turn with the cell from step to step. It vanishes for linear
+deformations, so that frozen axes resist no rotation. A thousandth of the energy is that of the
+tetrahedra which a cell is cut into: their barrier keeps corners from turning inside out.
 
 Damping takes the change of Green's strain over the step, h β times whose rate has the same moduli;
 it resists no rotation. Bending is quadratic in positions (M. Bergou, M. Wardetzky, D. Harmon,
@@ -75,11 +80,12 @@ def _deform(soft: Table, e: int, x: np.ndarray) -> int:
     g = soft.element_gradient[e]
     f = soft.small[0]
     c = soft.small[1]
-    m = 3 if vertex[3] >= 0 else 2
+    corners = soft.element_corners[e]
+    m = 3 if corners > 3 else 2
     for i in range(3):
         for j in range(3):
             f[i, j] = 0.0
-    for a in range(1, m + 1):
+    for a in range(1, corners):
         for i in range(3):
             d = x[vertex[a], i] - x[vertex[0], i]
             for j in range(m):
@@ -130,7 +136,7 @@ def _stretch(soft: Table, m: int) -> tuple[float, float, float, float]:
 
 @compiled
 def begin_elements(soft: Table) -> None:
-    """Keep the strains of the step's beginning, of elements with damping."""
+    """Keep the strains of the step's beginning, of elements with damping, and turn cells."""
     for e in range(soft.element_size.size):
         if soft.element_damping[e] == 0.0:
             continue
@@ -138,6 +144,96 @@ def begin_elements(soft: Table) -> None:
         for i in range(3):
             for j in range(3):
                 soft.element_strain[e, i, j] = soft.small[1][i, j]
+    for cell in range(soft.cell_element.size):
+        _deform(soft, soft.cell_element[cell], soft.start)
+        _stretch(soft, 3)
+        _turn_cell(soft, cell)
+
+
+@compiled
+def _turn_cell(soft: Table, cell: int) -> None:
+    """Fill R K Rᵀ of a cell, with R = U Vᵀ of its singular vectors."""
+    v = soft.small[2]
+    u = soft.small[3]
+    r = soft.small[4]
+    half = soft.small[5]
+    k = soft.matrix[soft.cell_matrix[cell]]
+    out = soft.cell_turned[cell]
+    for i in range(3):
+        for j in range(3):
+            r[i, j] = u[i, 0] * v[j, 0] + u[i, 1] * v[j, 1] + u[i, 2] * v[j, 2]
+    for a in range(8):
+        for b in range(8):
+            for i in range(3):
+                for j in range(3):
+                    half[i, j] = 0.0
+                    for n in range(3):
+                        half[i, j] += r[i, n] * k[3 * a + n, 3 * b + j]
+            for i in range(3):
+                for j in range(3):
+                    value = 0.0
+                    for n in range(3):
+                        value += half[i, n] * r[j, n]
+                    out[3 * a + i, 3 * b + j] = value
+
+
+@compiled
+def _offsets(soft: Table, cell: int, x: np.ndarray) -> np.ndarray:
+    """Fill x_a − x_0 of a cell's corners, and how that has changed; returns its corners."""
+    vertex = soft.element_vertex[soft.cell_element[cell]]
+    for a in range(8):
+        for k in range(3):
+            at = x[vertex[a], k] - x[vertex[0], k]
+            soft.offset[0, 3 * a + k] = at
+            soft.offset[1, 3 * a + k] = at - soft.start[vertex[a], k] + soft.start[vertex[0], k]
+    return vertex
+
+
+@compiled
+def _cell_energy(soft: Table, cell: int, x: np.ndarray, h: float) -> float:
+    _offsets(soft, cell, x)
+    rate = soft.element_damping[soft.cell_element[cell]] / h
+    total = 0.0
+    for i in range(24):
+        one = 0.0
+        other = 0.0
+        for j in range(24):
+            one += soft.cell_turned[cell, i, j] * soft.offset[0, j]
+            other += soft.cell_turned[cell, i, j] * soft.offset[1, j]
+        total += 0.5 * (soft.offset[0, i] * one + rate * soft.offset[1, i] * other)
+    return total
+
+
+@compiled
+def _add_cell(engine: Table, soft: Table, cell: int, whole: bool) -> None:
+    h = engine.time.step
+    vertex = _offsets(soft, cell, soft.now)
+    turned = soft.cell_turned[cell]
+    rate = soft.element_damping[soft.cell_element[cell]] / h
+    scale = h * h * (1.0 + rate)
+    for a in range(8):
+        variable = soft.vertex_variable[vertex[a]]
+        if variable < 0:
+            continue
+        for k in range(3):
+            value = 0.0
+            for j in range(24):
+                value += turned[3 * a + k, j] * (soft.offset[0, j] + rate * soft.offset[1, j])
+            engine.newton.gradient[variable + k] += h * h * value
+    if not whole:
+        return
+    block = soft.small[0]
+    for a in range(8):
+        for b in range(a + 1):
+            for i in range(3):
+                for j in range(3):
+                    block[i, j] = scale * turned[3 * a + i, 3 * b + j]
+            add_block(
+                engine.factor,
+                soft.vertex_variable[vertex[a]],
+                soft.vertex_variable[vertex[b]],
+                block,
+            )
 
 
 @compiled
@@ -171,6 +267,8 @@ def element_energy(soft: Table, x: np.ndarray, h: float) -> float:
         total += soft.element_size[e] * (
             0.5 * shear * squares - shear * log + 0.5 * first * log * log + lost
         )
+    for cell in range(soft.cell_element.size):
+        total += _cell_energy(soft, cell, x, h)
     for b in range(soft.bend_damping.size):
         vertex = soft.bend_vertex[b]
         rate = soft.bend_damping[b] / h
@@ -221,7 +319,7 @@ def _clear(turn: np.ndarray) -> None:
 
 @compiled
 def _add_elastic_block(
-    soft: Table, m: int, scale: float, first: float, shear: float, log: float
+    soft: Table, m: int, corners: int, scale: float, first: float, shear: float, log: float
 ) -> None:
     """Add the positive part of the Hessian of Ψ; ``small[4]`` has the singular values."""
     sigma = soft.small[4][0]
@@ -241,7 +339,7 @@ def _add_elastic_block(
             _clear(turn)
             for i in range(m):
                 turn[i, i] = w[i, k]
-            _add_mode(soft, m + 1, scale * a[k, k], turn)
+            _add_mode(soft, corners, scale * a[k, k], turn)
     for i in range(m):
         for j in range(i + 1, m):
             for side in range(2):
@@ -251,18 +349,18 @@ def _add_elastic_block(
                     _clear(turn)
                     turn[i, j] = 1.0
                     turn[j, i] = sign
-                    _add_mode(soft, m + 1, 0.5 * scale * value, turn)
+                    _add_mode(soft, corners, 0.5 * scale * value, turn)
     if m == 2:
         for i in range(2):
             value = shear + s / (sigma[i] * sigma[i])
             if value > 0.0:
                 _clear(turn)
                 turn[2, i] = 1.0
-                _add_mode(soft, 3, scale * value, turn)
+                _add_mode(soft, corners, scale * value, turn)
 
 
 @compiled
-def _add_damping_block(soft: Table, e: int, m: int, scale: float) -> None:
+def _add_damping_block(soft: Table, e: int, scale: float) -> None:
     """Add the Hessian of damping without its stress: of the change of strain, squared."""
     f = soft.small[0]
     g = soft.element_gradient[e]
@@ -273,10 +371,11 @@ def _add_damping_block(soft: Table, e: int, m: int, scale: float) -> None:
     for i in range(3):
         for j in range(3):
             square[i, j] = f[i, 0] * f[j, 0] + f[i, 1] * f[j, 1] + f[i, 2] * f[j, 2]
-    for a in range(m + 1):
+    corners = soft.element_corners[e]
+    for a in range(corners):
         for k in range(3):
             p[a, k] = f[k, 0] * g[a, 0] + f[k, 1] * g[a, 1] + f[k, 2] * g[a, 2]
-    for a in range(m + 1):
+    for a in range(corners):
         for b in range(a + 1):
             dot = g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2]
             for i in range(3):
@@ -300,7 +399,7 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
     u = soft.small[3]
     stress = soft.small[5]
     m = _deform(soft, e, x)
-    corners = m + 1
+    corners = soft.element_corners[e]
     scale = h * h * soft.element_size[e]
     rate = soft.element_damping[e] / h
     for i in range(corners):
@@ -341,9 +440,9 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
     for i in range(3 * corners):
         for j in range(3 * corners):
             block[i, j] = 0.0
-    _add_elastic_block(soft, m, scale, first, shear, log)
+    _add_elastic_block(soft, m, corners, scale, first, shear, log)
     if rate > 0.0:
-        _add_damping_block(soft, e, m, scale * rate)
+        _add_damping_block(soft, e, scale * rate)
     for a in range(corners):
         for b in range(a + 1):
             add_block(
@@ -388,5 +487,7 @@ def add_element_terms(engine: Table, soft: Table) -> None:
     whole = engine.newton.only_slopes == 0
     for e in range(soft.element_size.size):
         _add_element(engine, soft, e, whole)
+    for cell in range(soft.cell_element.size):
+        _add_cell(engine, soft, cell, whole)
     for b in range(soft.bend_damping.size):
         _add_bend(engine, soft, b, whole)

@@ -94,8 +94,8 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             and joints[int(model.actuator_trnid[actuator, 0])]
         ):
             raise ModelError(
-                f"{element(model, _OBJ.mjOBJ_ACTUATOR, actuator)} drives a vertex of {name}, which Midas "
-                "does not simulate; push it by a body, or by qfrc_applied."
+                f"{element(model, _OBJ.mjOBJ_ACTUATOR, actuator)} drives a vertex of {name}, which "
+                "Midas does not simulate; push it by a body, or by qfrc_applied."
             )
     ends = np.column_stack([model.eq_obj1id, model.eq_obj2id])
     welds = (model.eq_objtype == _OBJ.mjOBJ_BODY) & (model.eq_type == mujoco.mjtEq.mjEQ_WELD)

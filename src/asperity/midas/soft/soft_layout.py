@@ -29,13 +29,20 @@ SOFT = Layout(
     move="f8[vertices, 3]",
     start="f8[vertices, 3]",  # at the step's beginning
     largest_move="f8",
-    # Elements: tetrahedra, and triangles of cloth, whose fourth corner is −1.
+    # Elements: cells of grids and tetrahedra, and triangles of cloth; −1 for corners beyond.
     element_vertex="i8[:,:]",
-    element_gradient="f8[:,:,:]",  # F = Σ x_a g_aᵀ [1/m], shape (n, 4, 3)
+    element_corners="i8[:]",  # 8, 4 or 3
+    element_gradient="f8[:,:,:]",  # mean of F = Σ x_a g_aᵀ [1/m], shape (n, 8, 3)
     element_size="f8[:]",  # volume [m³] or area [m²]
     element_lame="f8[:,:]",  # λ and μ [Pa or N/m]
     element_damping="f8[:]",  # β of Rayleigh's damping [s]
     element_strain="f8[elements, 3, 3]",  # FᵀF at the step's beginning
+    # Cells bend besides: ½ Σ (x_a − x_0)ᵀ R K Rᵀ (x_b − x_0) with what their stiffness is more than
+    # that of their mean strain, and rotations of the step's beginning.
+    cell_element="i8[:]",
+    cell_matrix="i8[:]",  # number of K; those of equal shape share one
+    matrix="f8[:,:,:]",  # [N/m], shape (., 24, 24)
+    cell_turned="f8[cells, 24, 24]",
     # Bending: ½ xᵀ (K ⊗ 1) x over at most six vertices, −1 for those that are not there.
     bend_vertex="i8[:,:]",
     bend_matrix="f8[:,:,:]",  # [N/m]
@@ -98,11 +105,12 @@ SOFT = Layout(
     site_variable="i8[4]",
     site_weight="f8[4, 4]",
     slope="f8[2, 3]",
-    block="f8[12, 12]",
+    block="f8[24, 24]",
     small="f8[8, 3, 3]",
-    corner="f8[4, 3]",
-    along="f8[3, 4]",
-    slope_work="f8[4, 3]",
+    corner="f8[8, 3]",
+    along="f8[3, 8]",
+    slope_work="f8[8, 3]",
+    offset="f8[2, 24]",
     upper="f8[6]",
 )
 """Deformable bodies."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import mujoco
 import numpy as np
 
@@ -18,6 +16,7 @@ from asperity.geometry.surfaces import Surface, vertex_areas
 from asperity.midas.model.links import Links, variable_count
 from asperity.midas.model.shapes import Shapes
 from asperity.midas.soft.flex_support import may_touch_flex
+from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
 from asperity.plant.model.flexes import (
     elastic_constants,
@@ -27,18 +26,11 @@ from asperity.plant.model.flexes import (
     rest_positions,
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
-from asperity.soft.elements import volumes
 from asperity.soft.membranes import bending, triangles
 
 __all__ = ["soft_table"]
 
 _ROOM = 1024
-
-
-class _Elements(NamedTuple):
-    vertex: np.ndarray
-    gradient: np.ndarray
-    size: np.ndarray
 
 
 def soft_table(
@@ -104,8 +96,8 @@ def soft_table(
     edge = np.concatenate(edges).astype(np.int64).reshape(-1, 2)
     face = np.concatenate(faces).astype(np.int64).reshape(-1, 3)
     point = np.concatenate(points).astype(np.int64)
-    bodies = _Elements(*_elements(model, at_rest))
     constants = elastic_constants(model)
+    bodies = soft_elements(model, at_rest, constants)
     element_owner = owner[bodies.vertex[:, 0]]
     bend_vertex, bend_matrix = _bending(model, at_rest, constants)
     variable = np.full(particles + len(chosen), -1, np.int64)
@@ -130,9 +122,14 @@ def soft_table(
         vertex_area=np.concatenate([area, surfaces.vertex_area[chosen]]),
         flex_first=np.append(model.flex_vertadr, particles).astype(np.int64),
         element_vertex=bodies.vertex,
+        element_corners=(bodies.vertex >= 0).sum(axis=1),
         element_gradient=bodies.gradient,
         element_size=bodies.size,
-        element_lame=np.ascontiguousarray(constants[element_owner]),
+        element_lame=constants[element_owner] * bodies.share[:, None],
+        cells=len(bodies.cell),
+        cell_element=bodies.cell,
+        cell_matrix=bodies.cell_matrix,
+        matrix=bodies.matrix,
         element_damping=np.array(model.flex_damping[element_owner], dtype=np.float64),
         bend_vertex=bend_vertex,
         bend_matrix=bend_matrix,
@@ -163,38 +160,6 @@ def _edges(surface: Surface) -> tuple[np.ndarray, np.ndarray]:
     third = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
     edges, label = np.unique(sides, axis=0, return_inverse=True)
     return edges, np.bincount(label.reshape(-1), np.tile(third, 3), minlength=len(edges))
-
-
-def _elements(
-    model: mujoco.MjModel, at_rest: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    vertex, gradient, size = [np.zeros((0, 4), np.int64)], [np.zeros((0, 4, 3))], [np.zeros(0)]
-    for flex in range(model.nflex):
-        vertices = flex_vertices(model, flex)
-        own = flex_elements(model, flex)
-        if model.flex_dim[flex] == 3:
-            signed, g = volumes(at_rest[vertices], own)
-            vertex.append(own + vertices.start)
-            gradient.append(g)
-            size.append(np.abs(signed))
-            continue
-        area, g3 = triangles(at_rest[vertices], own)
-        # In the triangle's plane F is 3 × 2: gradients along two axes of it.
-        axes = _axes(at_rest[vertices], own)
-        g = np.zeros((len(own), 4, 3))
-        g[:, :3, :2] = np.einsum("eai,eki->eak", g3, axes)
-        vertex.append(np.column_stack([own + vertices.start, np.full(len(own), -1)]))
-        gradient.append(g)
-        size.append(area)
-    return np.concatenate(vertex), np.concatenate(gradient), np.concatenate(size)
-
-
-def _axes(positions: np.ndarray, faces: np.ndarray) -> np.ndarray:
-    a, b, c = (positions[faces[:, k]] for k in range(3))
-    one = (b - a) / np.linalg.norm(b - a, axis=1)[:, None]
-    normal = np.cross(b - a, c - a)
-    normal /= np.linalg.norm(normal, axis=1)[:, None]
-    return np.stack([one, np.cross(normal, one)], axis=1)
 
 
 def _rigidity(model: mujoco.MjModel, flex: int, at_rest: np.ndarray) -> float:
