@@ -19,7 +19,7 @@ from asperity.midas.model.engine_support import check_supported
 from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
 from asperity.midas.pose.clearance import Outcome, check_clearance
-from asperity.midas.soft.flex_support import check_midas_flexes
+from asperity.midas.soft.flex_support import check_midas_flexes, soft_notes
 from asperity.midas.soft.hooks import SOFT_KERNELS
 from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
@@ -169,6 +169,7 @@ class MidasMethod(Method):
                 "Limits that an equality constraint contradicts are not enforced: "
                 f"{listed(joints)}."
             )
+        notes += soft_notes(world.plant.model, second_order=self.options.second_order)
         if outcome.excluded:
             notes.append(overlap_note(self.engine, outcome.excluded))
         if outcome.near:

@@ -9,7 +9,7 @@ from asperity.errors import ModelError
 from asperity.plant.model.flexes import flex_vertices, rest_positions
 from asperity.plant.model.names import element
 
-__all__ = ["check_midas_flexes", "may_touch_flex"]
+__all__ = ["check_midas_flexes", "may_touch_flex", "soft_notes"]
 
 _TOLERANCE = 1e-9
 # Of a cloth, in units of its extent: it must be flat to bend as its quadratic energy does.
@@ -54,6 +54,13 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
                 )
 
 
+def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
+    """Sentences about what is approximated of a model's flexes."""
+    if model.nflex == 0 or not second_order:
+        return []
+    return ["Steps of models with flexes are those of implicit Euler, which damps vibrations."]
+
+
 def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
     """Refuse whatever acts on the joints of vertices."""
     bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
@@ -65,12 +72,15 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{body} is fastened to a vertex of {name}, which Midas does not simulate; hold it by "
             "contact, or by a connect constraint."
         )
-    geoms = np.isin(model.geom_bodyid, moving)
-    if np.any(geoms):
-        geom = element(model, _OBJ.mjOBJ_GEOM, int(np.flatnonzero(geoms)[0]))
-        raise ModelError(
-            f"{geom} is on a vertex of {name}, which Midas does not simulate; remove it."
-        )
+    for kind, owners in (
+        (_OBJ.mjOBJ_GEOM, model.geom_bodyid),
+        (_OBJ.mjOBJ_SITE, model.site_bodyid),
+    ):
+        for number in np.flatnonzero(np.isin(owners, moving)):
+            raise ModelError(
+                f"{element(model, kind, int(number))} is on a vertex of {name}, which Midas does "
+                "not simulate; remove it."
+            )
     joints = np.isin(model.jnt_bodyid, moving)
     dofs = joints[model.dof_jntid]
     what = ""
@@ -89,9 +99,10 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
         )
     kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
     for actuator in range(model.nactuator):
-        if (
-            mujoco.mjtTrn(model.actuator_trntype[actuator]) in kinds
-            and joints[int(model.actuator_trnid[actuator, 0])]
+        kind = mujoco.mjtTrn(model.actuator_trntype[actuator])
+        target = int(model.actuator_trnid[actuator, 0])
+        if (kind in kinds and joints[target]) or (
+            kind == mujoco.mjtTrn.mjTRN_BODY and target in moving
         ):
             raise ModelError(
                 f"{element(model, _OBJ.mjOBJ_ACTUATOR, actuator)} drives a vertex of {name}, which "
@@ -104,11 +115,15 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{element(model, _OBJ.mjOBJ_EQUALITY, int(i))} welds a vertex of {name}, which has no "
             "orientation; use connect."
         )
-    if model.ntendon > 0:
-        raise ModelError(
-            f"{name} is in a model with tendons, which Midas does not simulate together; use Icf "
-            "or Cenic, or remove the tendons."
-        )
+    for tendon in range(model.ntendon):
+        first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
+        wraps = slice(first, first + count)
+        by_joint = model.wrap_type[wraps] == mujoco.mjtWrap.mjWRAP_JOINT
+        if np.any(joints[model.wrap_objid[wraps][by_joint]]):
+            raise ModelError(
+                f"{element(model, _OBJ.mjOBJ_TENDON, tendon)} pulls at a vertex of {name}, which "
+                "Midas does not simulate; remove it."
+            )
 
 
 def _check_cloth(model: mujoco.MjModel, flex: int, name: str) -> None:
