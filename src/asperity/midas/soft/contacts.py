@@ -35,6 +35,11 @@ __all__ = [
 
 # Factor of the mollifier below which edges have next to no barrier.
 _PARALLEL = 1e-2
+# Candidates that a list may have before paths are cut to shorten it, what part of them is left
+# then, and the least that is tried.
+_MANY = 1 << 15
+_CUT = 0.25
+_LEAST_SHARE = 1e-3
 
 
 @compiled
@@ -84,19 +89,29 @@ def measure_now(engine: Table, soft: Table) -> None:
 
 
 @compiled
-def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> bool:
-    """List candidates anew if vertices leave their boxes on the way to ``ahead``; if it may go on.
+def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> float:
+    """List candidates anew if vertices leave their boxes on the way to ``ahead``.
 
-    Vertices must be placed at the iterate.
+    Returns what part of the way has boxes, 0 if the list must grow first. A long way of a poor
+    direction would make too many candidates: a shorter one gets boxes then, and ``ahead`` is its
+    end. Vertices must be placed at the iterate.
     """
-    if not are_in_boxes(soft, soft.now) or not are_in_boxes(soft, ahead):
+    if are_in_boxes(soft, soft.now) and are_in_boxes(soft, ahead):
+        return 1.0
+    share = 1.0
+    code = list_stencils(soft, engine.shapes.plane, soft.now, ahead)
+    while code != 0 and soft.kind.size >= _MANY and share > _LEAST_SHARE:
+        share *= _CUT
+        for v in range(ahead.shape[0]):
+            for k in range(3):
+                ahead[v, k] = soft.now[v, k] + _CUT * (ahead[v, k] - soft.now[v, k])
         code = list_stencils(soft, engine.shapes.plane, soft.now, ahead)
-        engine.soft.measured = 0
-        if code != 0:
-            engine.soft.code = code
-            return False
-        _measure(engine, soft)
-    return True
+    engine.soft.measured = 0
+    if code != 0:
+        engine.soft.code = code
+        return 0.0
+    _measure(engine, soft)
+    return share
 
 
 @compiled
@@ -118,7 +133,11 @@ def free_time(engine: Table, soft: Table, time: float) -> float:
     """Share of the way to the trial state, at most ``time``, that keeps a tenth of distances."""
     measure_now(engine, soft)
     place(soft, engine.poses.q_trial, soft.trial)
-    if not renew_list(engine, soft, soft.trial):
+    share = renew_list(engine, soft, soft.trial)
+    if share < 1.0:
+        place(soft, engine.poses.q_trial, soft.trial)
+        time = min(time, share)
+    if share == 0.0:
         return 0.0
     _largest_move(soft, soft.trial)
     for i in range(soft.count):
@@ -284,7 +303,8 @@ def anticipate_contacts(engine: Table, soft: Table) -> tuple[int, bool]:
     """Choose where barriers are linearized; how many have an anchor, and whether one is new."""
     measure_now(engine, soft)
     place(soft, engine.poses.q_trial, soft.trial)
-    if engine.soft.code != 0 or not renew_list(engine, soft, soft.trial):
+    # What lies beyond a long way's boxes is not met yet.
+    if engine.soft.code != 0 or renew_list(engine, soft, soft.trial) < 1.0:
         return 0, False
     _largest_move(soft, soft.trial)
     anchored = 0

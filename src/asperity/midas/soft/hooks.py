@@ -51,7 +51,7 @@ def soft_begin(engine: Table, _unused: int) -> int:
             soft.start[v, k] = soft.now[v, k]
     begin_elements(soft)
     place(soft, engine.poses.q_target, soft.trial)
-    if renew_list(engine, soft, soft.trial):
+    if renew_list(engine, soft, soft.trial) > 0.0:
         collect_friction(engine, soft, 0)
     return engine.soft.code
 

@@ -28,6 +28,8 @@ _OBJ = mujoco.mjtObj
 _SMALLEST = 1e-5
 # Share of what is left between parts of a flex at rest that becomes its activation distance.
 _OWN_SHARE = 0.9
+# Overlap that is called touching [m].
+_TOUCHING = 1e-6
 
 
 class SoftContacts(NamedTuple):
@@ -168,12 +170,14 @@ class SoftBodies:
         pair = crossed if crossed >= 0 else int(touching[0]) if len(touching) else -1
         if pair >= 0:
             one, other = (self._name(int(group)) for group in table.pair_group[pair])
-            what = f"{one} and {other} intersect"
+            within = crossed >= 0 or gap[pair] < -_TOUCHING
+            what = f"{one} and {other} {'intersect' if within else 'touch'}"
             if one == other:
                 what = f"{one} intersects itself, or is nearer to itself than twice its radius"
             raise ModelError(
-                f"{what}; the Midas integrator needs a state in which surfaces are apart. Move "
-                "them apart, or keep them from touching by contype and conaffinity."
+                f"{what}; the Midas integrator needs a state in which surfaces, with the radii of "
+                "flexes, are apart. Move them apart, or keep them from touching by contype and "
+                "conaffinity."
             )
         if adapt and not self._adapted:
             table.pair_activation[:] = np.maximum(np.minimum(table.pair_activation, gap), _SMALLEST)
