@@ -104,7 +104,7 @@ def test_pressure_fields_beside_a_flex() -> None:
     ("body", "sections", "message"),
     [
         (cloth(radius=0.0), "", "has no thickness"),
-        (cloth(radius=0.02), "", "twice its radius"),
+        (cloth(radius=0.012), "", "twice its radius"),
         (cloth(kind="bend"), "", "Nothing holds"),
         (cloth(), "<option density='1.2'/>", "medium"),
         (
