@@ -199,3 +199,29 @@ def test_a_checkpoint_goes_on_to_the_bit(tmp_path: Path) -> None:
     sim.advance_to(0.2)
     other.advance_to(0.2)
     assert np.array_equal(sim.data.qpos, other.data.qpos)
+
+
+def test_a_cloth_and_a_volume_hit_a_body_and_keep_momentum() -> None:
+    """Without gravity; what a solution leaves is 1e-6 m/s."""
+    model = compile_soft(
+        "<body pos='0.004 0 0.3'><freejoint/>"
+        "<geom type='box' size='0.03 0.03 0.03' mass='0.1' friction='0.5'/></body>"
+        + cube(height=0.2, count=3, young=1e4)
+        + cloth(0.12, count=6, height=0.36),
+        gravity=0.0,
+    )
+    sim = asp.Simulator(model, integrator=_midas(time_step=0.005))
+    dofs = vertex_dofs(model)
+    sim.data.qvel[dofs[:27] + 2] = 1.0
+    mass = model.body_mass[model.flex_vertbodyid]
+
+    def momentum() -> Array:
+        soft = mass @ sim.data.qvel[dofs[:, None] + np.arange(3)]
+        return np.asarray(soft + 0.1 * sim.data.qvel[:3])
+
+    before = momentum()
+    sim.advance_to(0.25)
+    # Both have been hit.
+    assert sim.data.qvel[2] > 0.1
+    assert mass[27:] @ sim.data.qvel[dofs[27:] + 2] > 1e-3
+    assert np.abs(momentum() - before).max() < 1e-6 * (mass.sum() + 0.1)
