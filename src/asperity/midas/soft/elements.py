@@ -1,4 +1,4 @@
-"""Elastic elements: neo-Hookean volumes and membranes, bending, and their damping.
+"""Elastic elements: neo-Hookean volumes and membranes, and their damping.
 
 With the singular values σ_i of the deformation gradient F (3 × 3, or 3 × 2 in the plane of a
 triangle), J = Π σ_i and Lamé's parameters λ and μ, the energy per volume, or per area of cloth, is
@@ -12,14 +12,12 @@ shear; of cloth besides Ψ_i/σ_i across the plane (B. Smith, F. de Goes, T. Kim
 eigensystems for isotropic distortion energies, ACM Trans. Graph. 38, 2019). Negative ones are
 left out.
 
-Cells of grids have one F, the mean, and a quadratic energy of what they bend, by incompatible modes
-(`asperity.soft.elements`), whose axes turn with the cell from step to step. It vanishes for linear
-deformations, so that frozen axes resist no rotation. A thousandth of the energy is that of the
-tetrahedra which a cell is cut into: their barrier keeps corners from turning inside out.
+Cells of grids have one F, the mean, and resist what goes beyond it by a quadratic energy
+(`asperity.midas.soft.quadratic`). A thousandth of their energy is that of the tetrahedra which a
+cell is cut into: their barrier keeps corners from turning inside out.
 
-Damping takes the change of Green's strain over the step, h β times whose rate has the same moduli;
-it resists no rotation. Bending is quadratic in positions (M. Bergou, M. Wardetzky, D. Harmon,
-D. Zorin, E. Grinspun, A quadratic bending model for inextensible surfaces, 2006).
+Damping acts on the change of Green's strain over the step, with the moduli times β/h. It resists no
+rotation.
 """
 
 from __future__ import annotations
@@ -29,109 +27,11 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.soft.quadratic import add_quadratic_terms, quadratic_energy, turn_cells
 from asperity.midas.soft.sites import add_block
+from asperity.midas.soft.strains import FLAT, deform, diagonalize, stretch
 
 __all__ = ["add_element_terms", "begin_elements", "element_energy"]
-
-_ROTATIONS = 20
-_FLAT = 1e-24
-
-
-@compiled
-def _diagonalize(a: np.ndarray, v: np.ndarray) -> None:
-    """Jacobi's method on a symmetric 3 × 3 matrix: values on its diagonal, vectors in columns."""
-    for i in range(3):
-        for j in range(3):
-            v[i, j] = 1.0 if i == j else 0.0
-    for _ in range(_ROTATIONS):
-        off = abs(a[0, 1]) + abs(a[0, 2]) + abs(a[1, 2])
-        if not off > 1e-17 * (abs(a[0, 0]) + abs(a[1, 1]) + abs(a[2, 2])):
-            return
-        for p in range(2):
-            for q in range(p + 1, 3):
-                if a[p, q] == 0.0:
-                    continue
-                theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
-                t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
-                if theta < 0.0:
-                    t = -t
-                c = 1.0 / math.sqrt(t * t + 1.0)
-                s = t * c
-                for k in range(3):
-                    x = a[k, p]
-                    y = a[k, q]
-                    a[k, p] = c * x - s * y
-                    a[k, q] = s * x + c * y
-                for k in range(3):
-                    x = a[p, k]
-                    y = a[q, k]
-                    a[p, k] = c * x - s * y
-                    a[q, k] = s * x + c * y
-                    x = v[k, p]
-                    y = v[k, q]
-                    v[k, p] = c * x - s * y
-                    v[k, q] = s * x + c * y
-
-
-@compiled
-def _deform(soft: Table, e: int, x: np.ndarray) -> int:
-    """Fill F and FᵀF of an element, in ``small[0]`` and ``small[1]``; returns its dimension."""
-    vertex = soft.element_vertex[e]
-    g = soft.element_gradient[e]
-    f = soft.small[0]
-    c = soft.small[1]
-    corners = soft.element_corners[e]
-    m = 3 if corners > 3 else 2
-    for i in range(3):
-        for j in range(3):
-            f[i, j] = 0.0
-    for a in range(1, corners):
-        for i in range(3):
-            d = x[vertex[a], i] - x[vertex[0], i]
-            for j in range(m):
-                f[i, j] += d * g[a, j]
-    for i in range(3):
-        for j in range(3):
-            c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
-    if m == 2:
-        c[2, 2] = 1.0
-    return m
-
-
-@compiled
-def _stretch(soft: Table, m: int) -> tuple[float, float, float, float]:
-    """Fill the singular vectors of F, whose FᵀF is lost, and return its singular values and ln J.
-
-    ln J is minus infinity for an element that is flat or turned inside out. Right vectors are the
-    columns of ``small[2]``, left ones those of ``small[3]``.
-    """
-    f = soft.small[0]
-    c = soft.small[1]
-    v = soft.small[2]
-    u = soft.small[3]
-    if m == 3:
-        det = (
-            f[0, 0] * (f[1, 1] * f[2, 2] - f[1, 2] * f[2, 1])
-            - f[0, 1] * (f[1, 0] * f[2, 2] - f[1, 2] * f[2, 0])
-            + f[0, 2] * (f[1, 0] * f[2, 1] - f[1, 1] * f[2, 0])
-        )
-        if not det > 0.0:
-            return 1.0, 1.0, 1.0, -math.inf
-    _diagonalize(c, v)
-    product = 1.0
-    for k in range(m):
-        if not c[k, k] > _FLAT:
-            return 1.0, 1.0, 1.0, -math.inf
-        size = math.sqrt(c[k, k])
-        product *= size
-        for i in range(3):
-            u[i, k] = (f[i, 0] * v[0, k] + f[i, 1] * v[1, k] + f[i, 2] * v[2, k]) / size
-    if m == 2:
-        for i in range(3):
-            i1 = (i + 1) % 3
-            i2 = (i + 2) % 3
-            u[i, 2] = u[i1, 0] * u[i2, 1] - u[i2, 0] * u[i1, 1]
-    return math.sqrt(c[0, 0]), math.sqrt(c[1, 1]), math.sqrt(c[2, 2]), math.log(product)
 
 
 @compiled
@@ -140,100 +40,11 @@ def begin_elements(soft: Table) -> None:
     for e in range(soft.element_size.size):
         if soft.element_damping[e] == 0.0:
             continue
-        _deform(soft, e, soft.start)
+        deform(soft, e, soft.start)
         for i in range(3):
             for j in range(3):
                 soft.element_strain[e, i, j] = soft.small[1][i, j]
-    for cell in range(soft.cell_element.size):
-        _deform(soft, soft.cell_element[cell], soft.start)
-        _stretch(soft, 3)
-        _turn_cell(soft, cell)
-
-
-@compiled
-def _turn_cell(soft: Table, cell: int) -> None:
-    """Fill R K Rᵀ of a cell, with R = U Vᵀ of its singular vectors."""
-    v = soft.small[2]
-    u = soft.small[3]
-    r = soft.small[4]
-    half = soft.small[5]
-    k = soft.matrix[soft.cell_matrix[cell]]
-    out = soft.cell_turned[cell]
-    for i in range(3):
-        for j in range(3):
-            r[i, j] = u[i, 0] * v[j, 0] + u[i, 1] * v[j, 1] + u[i, 2] * v[j, 2]
-    for a in range(8):
-        for b in range(8):
-            for i in range(3):
-                for j in range(3):
-                    half[i, j] = 0.0
-                    for n in range(3):
-                        half[i, j] += r[i, n] * k[3 * a + n, 3 * b + j]
-            for i in range(3):
-                for j in range(3):
-                    value = 0.0
-                    for n in range(3):
-                        value += half[i, n] * r[j, n]
-                    out[3 * a + i, 3 * b + j] = value
-
-
-@compiled
-def _offsets(soft: Table, cell: int, x: np.ndarray) -> np.ndarray:
-    """Fill x_a − x_0 of a cell's corners, and how that has changed; returns its corners."""
-    vertex = soft.element_vertex[soft.cell_element[cell]]
-    for a in range(8):
-        for k in range(3):
-            at = x[vertex[a], k] - x[vertex[0], k]
-            soft.offset[0, 3 * a + k] = at
-            soft.offset[1, 3 * a + k] = at - soft.start[vertex[a], k] + soft.start[vertex[0], k]
-    return vertex
-
-
-@compiled
-def _cell_energy(soft: Table, cell: int, x: np.ndarray, h: float) -> float:
-    _offsets(soft, cell, x)
-    rate = soft.element_damping[soft.cell_element[cell]] / h
-    total = 0.0
-    for i in range(24):
-        one = 0.0
-        other = 0.0
-        for j in range(24):
-            one += soft.cell_turned[cell, i, j] * soft.offset[0, j]
-            other += soft.cell_turned[cell, i, j] * soft.offset[1, j]
-        total += 0.5 * (soft.offset[0, i] * one + rate * soft.offset[1, i] * other)
-    return total
-
-
-@compiled
-def _add_cell(engine: Table, soft: Table, cell: int, whole: bool) -> None:
-    h = engine.time.step
-    vertex = _offsets(soft, cell, soft.now)
-    turned = soft.cell_turned[cell]
-    rate = soft.element_damping[soft.cell_element[cell]] / h
-    scale = h * h * (1.0 + rate)
-    for a in range(8):
-        variable = soft.vertex_variable[vertex[a]]
-        if variable < 0:
-            continue
-        for k in range(3):
-            value = 0.0
-            for j in range(24):
-                value += turned[3 * a + k, j] * (soft.offset[0, j] + rate * soft.offset[1, j])
-            engine.newton.gradient[variable + k] += h * h * value
-    if not whole:
-        return
-    block = soft.small[0]
-    for a in range(8):
-        for b in range(a + 1):
-            for i in range(3):
-                for j in range(3):
-                    block[i, j] = scale * turned[3 * a + i, 3 * b + j]
-            add_block(
-                engine.factor,
-                soft.vertex_variable[vertex[a]],
-                soft.vertex_variable[vertex[b]],
-                block,
-            )
+    turn_cells(soft)
 
 
 @compiled
@@ -244,7 +55,7 @@ def element_energy(soft: Table, x: np.ndarray, h: float) -> float:
     for e in range(soft.element_size.size):
         first = soft.element_lame[e, 0]
         shear = soft.element_lame[e, 1]
-        m = _deform(soft, e, x)
+        m = deform(soft, e, x)
         lost = 0.0
         if soft.element_damping[e] > 0.0:
             squares = 0.0
@@ -258,36 +69,16 @@ def element_energy(soft: Table, x: np.ndarray, h: float) -> float:
         for i in range(m):
             squares += c[i, i]
         if m == 3:
-            _, _, _, log = _stretch(soft, m)
+            _, _, _, log = stretch(soft, m)
         else:
             area = c[0, 0] * c[1, 1] - c[0, 1] * c[0, 1]
-            log = 0.5 * math.log(area) if area > _FLAT else -math.inf
+            log = 0.5 * math.log(area) if area > FLAT else -math.inf
         if log == -math.inf:
             return math.inf
         total += soft.element_size[e] * (
             0.5 * shear * squares - shear * log + 0.5 * first * log * log + lost
         )
-    for cell in range(soft.cell_element.size):
-        total += _cell_energy(soft, cell, x, h)
-    for b in range(soft.bend_damping.size):
-        vertex = soft.bend_vertex[b]
-        rate = soft.bend_damping[b] / h
-        for i in range(6):
-            p = vertex[i]
-            for j in range(6):
-                q = vertex[j]
-                if p < 0 or q < 0 or soft.bend_matrix[b, i, j] == 0.0:
-                    continue
-                dot = 0.0
-                for k in range(3):
-                    one = x[p, k] - x[vertex[0], k]
-                    two = x[q, k] - x[vertex[0], k]
-                    dot += one * two
-                    one -= soft.start[p, k] - soft.start[vertex[0], k]
-                    two -= soft.start[q, k] - soft.start[vertex[0], k]
-                    dot += rate * one * two
-                total += 0.5 * soft.bend_matrix[b, i, j] * dot
-    return total
+    return total + quadratic_energy(soft, x, h)
 
 
 @compiled
@@ -333,7 +124,7 @@ def _add_elastic_block(
             for j in range(m):
                 a[i, j] = first / (sigma[i] * sigma[j])
             a[i, i] += shear - s / (sigma[i] * sigma[i])
-    _diagonalize(a, w)
+    diagonalize(a, w)
     for k in range(3):
         if a[k, k] > 0.0:
             _clear(turn)
@@ -398,7 +189,7 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
     v = soft.small[2]
     u = soft.small[3]
     stress = soft.small[5]
-    m = _deform(soft, e, x)
+    m = deform(soft, e, x)
     corners = soft.element_corners[e]
     scale = h * h * soft.element_size[e]
     rate = soft.element_damping[e] / h
@@ -418,7 +209,7 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
                 for i in range(m):
                     for j in range(m):
                         soft.slope_work[a, k] += scale * f[k, i] * stress[i, j] * g[a, j]
-    s0, s1, s2, log = _stretch(soft, m)
+    s0, s1, s2, log = stretch(soft, m)
     sigma = soft.small[4][0]
     sigma[0] = s0
     sigma[1] = s1
@@ -454,40 +245,9 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
 
 
 @compiled
-def _add_bend(engine: Table, soft: Table, b: int, whole: bool) -> None:
-    h = engine.time.step
-    x = soft.now
-    vertex = soft.bend_vertex[b]
-    rate = soft.bend_damping[b] / h
-    small = soft.small[0]
-    for i in range(6):
-        p = vertex[i]
-        if p < 0 or soft.vertex_variable[p] < 0:
-            continue
-        variable = soft.vertex_variable[p]
-        for j in range(6):
-            q = vertex[j]
-            if q < 0:
-                continue
-            value = h * h * soft.bend_matrix[b, i, j]
-            for k in range(3):
-                at = x[q, k] - x[vertex[0], k]
-                moved = at - soft.start[q, k] + soft.start[vertex[0], k]
-                engine.newton.gradient[variable + k] += value * (at + rate * moved)
-            if whole and j <= i and soft.vertex_variable[q] >= 0:
-                for k in range(3):
-                    for n in range(3):
-                        small[k, n] = value * (1.0 + rate) if k == n else 0.0
-                add_block(engine.factor, variable, soft.vertex_variable[q], small)
-
-
-@compiled
 def add_element_terms(engine: Table, soft: Table) -> None:
     """Add the gradient of elements, and unless only slopes are wanted, their Hessian."""
     whole = engine.newton.only_slopes == 0
     for e in range(soft.element_size.size):
         _add_element(engine, soft, e, whole)
-    for cell in range(soft.cell_element.size):
-        _add_cell(engine, soft, cell, whole)
-    for b in range(soft.bend_damping.size):
-        _add_bend(engine, soft, b, whole)
+    add_quadratic_terms(engine, soft, whole)
