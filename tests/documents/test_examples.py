@@ -58,6 +58,14 @@ def test_soft_cube_is_held() -> None:
     assert found.steps < 400
 
 
+def test_cloth_hangs_over_a_ball() -> None:
+    module = example("cloth_over_ball")
+    found = module.run(count=10)
+    assert 0.15 < found.height < 0.21
+    assert found.creep < 5e-3
+    assert found.stretch < 1.1
+
+
 def test_a_soft_cantilever_bends_as_a_beam() -> None:
     module = example("soft_cantilever")
     # F L³/3EI and F L/(5/6 G A) [m]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import pytest
+from midas_models import cloth
 from soft_models import compile_soft, cube
 
 import asperity as asp
@@ -17,7 +18,6 @@ YOUNG = "<elasticity young='1e5' poisson='0.3'/>"
     [
         asp.Sap(),
         asp.Tamsi(),
-        asp.Midas(),
         asp.RungeKutta3(),
         asp.Cenic(error_estimate="trapezoid"),
         asp.Icf(friction_bound="similar"),
@@ -38,6 +38,11 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
             "<flexcomp name='f' type='grid' dim='2' count='3 3 1' spacing='0.1 0.1 0.1' mass='1'>"
             "<edge equality='true'/></flexcomp>",
             "is a cloth",
+        ),
+        (
+            "<flexcomp name='f' type='grid' dim='1' count='5 1 1' spacing='0.1 0.1 0.1' mass='1'>"
+            "<edge equality='true'/></flexcomp>",
+            "is a rope",
         ),
         (f"<flexcomp name='f' {GRID} dim='3'><edge equality='true'/></flexcomp>", "equality"),
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
@@ -93,3 +98,33 @@ def test_pressure_fields_beside_a_flex() -> None:
     )
     with pytest.raises(asp.ModelError, match="Pressure fields and deformable bodies"):
         asp.Simulator(model, integrator=asp.Icf(), contact=contact)
+
+
+@pytest.mark.parametrize(
+    ("body", "sections", "message"),
+    [
+        (cloth(radius=0.0), "", "has no thickness"),
+        (cloth(radius=0.012), "", "twice its radius"),
+        (cloth(kind="bend"), "", "Nothing holds"),
+        (cloth(), "<option density='1.2'/>", "medium"),
+        (
+            cube() + "<geom type='box' size='0.1 0.1 0.1' surfacevel='1 0 0 0 0 0'/>",
+            "",
+            "running surface",
+        ),
+        (
+            cube(),
+            "<equality><weld body1='cube_0' body2='cube_5'/></equality>",
+            "welds a vertex",
+        ),
+        (
+            "<geom type='sphere' size='0.2' pos='0 0 0.1'/>" + cube(),
+            "",
+            "Flex 'cube' and Geom 0 intersect",
+        ),
+        (cube() + cube(name="other", side=0.03), "", "intersect"),
+    ],
+)
+def test_what_midas_does_not_simulate(body: str, sections: str, message: str) -> None:
+    with pytest.raises(asp.ModelError, match=message):
+        asp.Simulator(compile_soft(body, sections=sections), integrator=asp.Midas())

@@ -68,7 +68,12 @@ def load(
     return model, (
         *notes,
         *check_supported(
-            model, every_actuator=True, every_friction=True, asks_mujoco=True, no_flexes=None
+            model,
+            every_actuator=True,
+            every_friction=True,
+            asks_mujoco=True,
+            no_flexes=None,
+            cloth=True,
         ),
     )
 

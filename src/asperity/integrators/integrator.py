@@ -102,6 +102,9 @@ class Integrator(abc.ABC):
     takes_every_friction: ClassVar[bool] = False
     """Whether contacts have torsion, rolling, different friction by direction, and adhesion."""
 
+    takes_cloth: ClassVar[bool] = False
+    """Whether deformable bodies may be cloth."""
+
     @property
     def no_flexes(self) -> str | None:
         """Name of what does not simulate deformable bodies; None if it does."""

@@ -27,9 +27,11 @@ from asperity.midas.engine_layout import (
     HINGE,
     LINKS_FULL,
     MIDAS,
+    POINT,
     SLIDE,
 )
 from asperity.midas.engine_team import NOT_REMEMBERED, EngineTeam
+from asperity.midas.entry_points import SOFT_ENTRY_POINTS
 from asperity.midas.geometry.round_planes import FEW
 from asperity.midas.lists.candidate_lists import rebuild
 from asperity.midas.lists.candidate_runs import RUN_KERNELS
@@ -72,6 +74,9 @@ from asperity.midas.parts import do_part
 from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.placement import place
 from asperity.midas.pose.poses import fill_qpos
+from asperity.midas.soft.flex_support import may_touch_flex
+from asperity.midas.soft.hooks import SOFT_KERNELS
+from asperity.midas.soft.soft_bodies import SoftBodies
 from asperity.midas.time.second_order import SHORTEST_WAIT
 from asperity.midas.time.step_start import START_KERNELS
 from asperity.plant.data_reference import DataReference
@@ -223,6 +228,11 @@ class Engine(HoldsAddresses):
             hulls=options.hulls,
             mesh_tolerance=options.mesh_tolerance,
             mesh_repair=options.mesh_repair,
+            kept=[
+                geom
+                for geom in range(model.ngeom)
+                if any(may_touch_flex(model, flex, geom) for flex in range(model.nflex))
+            ],
         )
         links = self.links.links
         constraints = self.equalities.tables()
@@ -265,10 +275,13 @@ class Engine(HoldsAddresses):
                 "entry_room": 16 * len(links),
                 "factor_room": 64 * sum(variable_count(link.kind) for link in links),
                 **dict.fromkeys(("list_room", "run_room", "stencil_room", "part_room"), 0),
+                "soft_pair_room": 1024 if model.nflex else 0,
             },
             {
-                "entries": {
-                    kernel.name.partition(":")[2]: kernel.address for kernel in ENGINE_KERNELS
+                "entries": dict.fromkeys(SOFT_ENTRY_POINTS, 0)
+                | {
+                    kernel.name.partition(":")[2]: kernel.address
+                    for kernel in (*ENGINE_KERNELS, *(SOFT_KERNELS if model.nflex else ()))
                 },
                 "links": link_fields(model, links, self.shapes, options.rigidity),
                 "joints": {**joints, **self.linearized.tables()},
@@ -291,6 +304,9 @@ class Engine(HoldsAddresses):
             getattr(self.table.boxes, name)[-1, 1:] = np.eye(3)
         self._set_candidates(1024)
         self._set_numbers()
+        self.soft: SoftBodies | None = None
+        if model.nflex:
+            self.soft = SoftBodies(model, self.links, self.shapes, self.table, materials)
         if team is not None:
             self._team = EngineTeam(self.table, team)
         self.exclude(excluded)
@@ -317,7 +333,8 @@ class Engine(HoldsAddresses):
         table.options.linear = int(is_linear(self.links.links))
         table.options.max_iterations = options.max_iterations
         table.options.max_lags = options.friction_solves
-        table.options.second_order = int(options.second_order)
+        # Deformable bodies take implicit Euler, and so does what they may touch.
+        table.options.second_order = int(options.second_order and self.model.nflex == 0)
 
     def _set_candidates(self, size: int) -> None:
         table = self.table
@@ -339,6 +356,8 @@ class Engine(HoldsAddresses):
     def grow(self, code: int) -> bool:
         """Enlarge what a step found too small; False if ``code`` is about something else."""
         table = self.table
+        if self.soft is not None and self.soft.grow(code):
+            return True
         if code == CANDIDATES_FULL:
             self._set_candidates(2 * len(table.candidates.kind))
             table.resize(slot_room=2 * len(table.hessian.slot_link))
@@ -373,6 +392,7 @@ class Engine(HoldsAddresses):
             "adapted": self.adapted,
             "checked": self.checked,
             "mocap_pose": self._mocap_pose.copy(),
+            "soft": None if self.soft is None else self.soft.memory(),
         }
 
     def set_memory(self, memory: Mapping[str, Any]) -> None:
@@ -386,6 +406,8 @@ class Engine(HoldsAddresses):
             self._team.set_lists(len(self.table.candidates.kind))
         self.adapted, self.checked = memory["adapted"], memory["checked"]
         self._mocap_pose = np.copy(memory["mocap_pose"])
+        if self.soft is not None:
+            self.soft.set_memory(memory["soft"])
 
     def _tables(self) -> dict[str, Table]:
         """The engine's tables by name."""
@@ -417,6 +439,7 @@ class Engine(HoldsAddresses):
         table.pairs.form[:] = 0
         self.checked = False
         table.boxes.listed = 0
+        table.soft.measured = 0
         move_vertices(table.shapes, table.poses.q, table.vertices.now)
 
     def write_state(self, qpos: Floats) -> None:
@@ -552,6 +575,9 @@ class Engine(HoldsAddresses):
     def _apply_to_link(self, index: int, link: Link, force: Floats) -> None:
         """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
         table = self.table
+        if link.kind == POINT:
+            table.forces.wrench[index, :3] += link.turn @ force[:3]
+            return
         if link.kind == FREE:
             arm = -link.centre @ table.poses.q[index, 1:]
             table.forces.wrench[index, :3] += force[:3]

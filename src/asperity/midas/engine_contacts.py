@@ -31,7 +31,7 @@ _COLUMNS = 13
 
 
 class EngineContacts(NamedTuple):
-    """Contacts; see `asperity.simulator.Contacts`."""
+    """Contacts; see `asperity.simulator.Contacts`. Flexes count after geoms."""
 
     geom: NDArray[np.int64]
     point: NDArray[np.float64]
@@ -39,6 +39,8 @@ class EngineContacts(NamedTuple):
     signed_distance: NDArray[np.float64]
     force: NDArray[np.float64]
     slip_speed: NDArray[np.float64]
+    vertex: NDArray[np.int64]
+    """Of flexes, as counted within them, −1 elsewhere."""
 
 
 @compiled_loop(types.int64(MIDAS.type))
@@ -151,5 +153,24 @@ def read_contacts(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
         signed_distance=rows[:, 10].copy(),
         force=rows[:, 6:9].copy(),
         slip_speed=rows[:, 9].copy(),
+        vertex=np.full((len(pair), 2), -1, np.int64),
     )
-    return contacts, table.pairs.friction[pair]
+    friction = table.pairs.friction[pair]
+    if engine.soft is None:
+        return contacts, friction
+    soft = engine.soft.contacts()
+    both = zip(
+        contacts,
+        (
+            soft.sides,
+            soft.rows[:, :3],
+            soft.rows[:, 3:6],
+            soft.rows[:, 6],
+            soft.rows[:, 7:10],
+            soft.rows[:, 10],
+            soft.vertex,
+        ),
+        strict=True,
+    )
+    whole = EngineContacts(*(np.concatenate(parts) for parts in both))
+    return whole, np.concatenate([friction, soft.friction])

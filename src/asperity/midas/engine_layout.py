@@ -47,6 +47,7 @@ __all__ = [
     "LIMIT",
     "LINKS_FULL",
     "MIDAS",
+    "POINT",
     "PREDICTED",
     "SLIDE",
     "SPRING",
@@ -61,6 +62,8 @@ FREE = 0
 BALL = 1
 HINGE = 2
 SLIDE = 3
+# A vertex of a deformable body, which moves along three axes and does not turn.
+POINT = 4
 
 # Kinds of terms of ball and free joints.
 SPRING = 0
@@ -159,6 +162,20 @@ WORK = Layout(
 )
 """Space to work in, of which every member of a team has its own."""
 
+SOFT_PART = Layout(
+    "soft part of midas",
+    bodies="i8",  # address of the table of deformable bodies, 0 without
+    energy="f8",  # of the state that was asked for last [J s²]
+    time="f8",  # share of the way to the trial state
+    share="f8",  # of the direction, by which friction's duals are moved
+    friction="f8",  # sum of the forces that friction can bear [N]
+    measured="i8",  # 1 if vertices and candidates are those of the iterate
+    code="i8",  # what must grow, or 0
+    pairs="i8",  # pairs of links with an entry in the factor
+    pair_link="i8[soft_pair_room, 2]",
+)
+"""What the engine has to do with deformable bodies (`asperity.midas.soft`)."""
+
 MIDAS = Layout(
     "midas",
     options=OPTIONS,
@@ -191,4 +208,5 @@ MIDAS = Layout(
     factor=FACTOR,
     time=TIME,
     work=WORK,
+    soft=SOFT_PART,
 )

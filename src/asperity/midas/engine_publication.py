@@ -102,6 +102,7 @@ def _delivered(engine: Engine) -> Table:
     contacts = delivered.contacts
     contacts.count = count
     contacts.geom[:] = found.geom
+    contacts.vertex[:], contacts.element[:] = found.vertex, -1
     contacts.point[:] = found.point
     contacts.frame[:] = frame.reshape(count, 9)
     contacts.signed_distance[:] = found.signed_distance

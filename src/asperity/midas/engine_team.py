@@ -11,7 +11,7 @@ from asperity.midas.lists.list_layout import CANDIDATES
 
 __all__ = ["NOT_REMEMBERED", "EngineTeam"]
 
-NOT_REMEMBERED = frozenset({"entries", "parts", "work"})
+NOT_REMEMBERED = frozenset({"entries", "parts", "work", "soft"})
 """Tables with addresses, and what copies of an engine have of their own."""
 
 

@@ -2,7 +2,22 @@
 
 from __future__ import annotations
 
-__all__ = ["ENTRY_POINTS"]
+__all__ = ["ENTRY_POINTS", "SOFT_ENTRY_POINTS"]
+
+SOFT_ENTRY_POINTS = (
+    "soft_begin",
+    "soft_energy",
+    "soft_arrange",
+    "soft_gradients",
+    "soft_blocks",
+    "soft_time",
+    "soft_friction",
+    "soft_turn",
+    "soft_anticipate",
+    "soft_forget",
+    "soft_end",
+)
+"""Those of deformable bodies, 0 for models without any."""
 
 ENTRY_POINTS = (
     "assemble",
@@ -40,5 +55,6 @@ ENTRY_POINTS = (
     "carry_part",
     "factorize_part",
     "solve_part",
+    *SOFT_ENTRY_POINTS,
 )
 """Fields with addresses of compiled entry points, of the same names."""

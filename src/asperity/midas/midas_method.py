@@ -20,6 +20,8 @@ from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
 from asperity.midas.pose.clearance import Outcome, check_clearance
 from asperity.midas.pose.touching import TOUCHING_KERNELS
+from asperity.midas.soft.flex_support import check_midas_flexes, soft_notes
+from asperity.midas.soft.hooks import SOFT_KERNELS
 from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
 from asperity.plant.model.names import element, listed
@@ -57,6 +59,7 @@ class MidasMethod(Method):
     shares_steps = True
     takes_systems = False
     copies_model = True
+    flex_kernels = SOFT_KERNELS
 
     def __init__(
         self, options: EngineOptions, *, adapt_activation: bool, overlaps: str, verify: bool
@@ -90,6 +93,7 @@ class MidasMethod(Method):
         world.table.base_method = midas_method.address
         model, plant = world.plant.model, world.plant
         check_supported(model)
+        check_midas_flexes(model)
         stiction = float(plant.table.joints.stiction_tolerance)
         options = self.options._replace(joint_stiction_tolerance=stiction)
         self._engine = Engine(
@@ -147,6 +151,8 @@ class MidasMethod(Method):
         outcome = check_clearance(
             engine, overlaps=self.overlaps, adapt_activation=self.adapt_activation, first=first
         )
+        if engine.soft is not None:
+            engine.soft.check(adapt=self.adapt_activation)
         if outcome.changed:
             engine.write_state(world.current.table.qpos)
         engine.checked = True
@@ -170,6 +176,7 @@ class MidasMethod(Method):
                 "Limits that an equality constraint contradicts are not enforced: "
                 f"{listed(joints)}."
             )
+        notes += soft_notes(world.plant.model, second_order=self.options.second_order)
         if outcome.excluded:
             notes.append(overlap_note(self.engine, outcome.excluded))
         if outcome.near:

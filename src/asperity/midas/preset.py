@@ -42,6 +42,10 @@ class Midas(Integrator):
     Where a round shape is a polyhedron, the shape reaches beyond it, by as much as ``segments``
     says.
 
+    Flexes are simulated if they are volumes (``dim="3"``) or cloth (``dim="2"``) with elasticity.
+    They touch bodies, each other and themselves, at their ``radius``. Steps of models with flexes
+    are those of implicit Euler, and their contacts do not rebound.
+
     Impacts rebound by the dissipation of `ContactParameters`. Rebounds that gravity undoes within
     twelve steps are left out: those below 0.6 m/s at 10 ms, and below 0.1 m/s at 1.7 ms.
 
@@ -163,6 +167,7 @@ class Midas(Integrator):
     default_joint_stiction_tolerance = 1e-3
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
+    takes_cloth = True
 
     def __post_init__(self) -> None:
         for name in (
@@ -185,6 +190,10 @@ class Midas(Integrator):
             raise ArgumentError(
                 f"segments must be a multiple of 4, at least 8, got {self.segments}."
             )
+
+    @property
+    def no_flexes(self) -> str | None:
+        return None
 
     @property
     def stepping(self) -> Fixed:

@@ -66,7 +66,7 @@ class IntersectionTest:
             positions = np.asfortranarray(np.concatenate([x[a], x[b]]))
             if self._ipctk.has_intersections(self._mesh(int(a), int(b)), positions):
                 return True
-        return self._below_planes(x)
+        return self._below_planes(x) or self._soft_intersect(x)
 
     def _below_planes(self, x: list[np.ndarray]) -> bool:
         table = self._engine.table
@@ -75,6 +75,51 @@ class IntersectionTest:
             if np.min(x[a] @ plane[:3]) <= plane[3]:
                 return True
         return False
+
+    def _soft_intersect(self, x: list[np.ndarray]) -> bool:
+        """Whether a flex intersects itself, another one, a shape or a half-space."""
+        engine = self._engine
+        if engine.soft is None:
+            return False
+        own, faces = engine.soft.surfaces()
+        touching = engine.soft.touching
+        parts = [*own, *(x[shape] for shape in touching)]
+        triangles = [*faces, *(engine.shapes.drawn[shape].faces for shape in touching)]
+        for one, other in engine.soft.table.pair_group:
+            if other < 0:
+                plane = engine.table.shapes.plane[-1 - other]
+                if np.min(parts[one] @ plane[:3]) <= plane[3]:
+                    return True
+                continue
+            a, b = parts[one], parts[other]
+            if one != other and (
+                np.any(a.min(axis=0) > b.max(axis=0)) or np.any(b.min(axis=0) > a.max(axis=0))
+            ):
+                continue
+            key = (-1 - int(one), -1 - int(other))
+            if key not in self._meshes:
+                self._meshes[key] = self._soft_mesh(
+                    a, b, triangles[one], triangles[other], one == other
+                )
+            positions = a if one == other else np.concatenate([a, b])
+            if self._ipctk.has_intersections(self._meshes[key], np.asfortranarray(positions)):
+                return True
+        return False
+
+    def _soft_mesh(
+        self, a: np.ndarray, b: np.ndarray, own: np.ndarray, others: np.ndarray, alone: bool
+    ) -> Any:
+        """A flex, or a flex and something else, as one mesh of ``ipctk``."""
+        ipctk = self._ipctk
+        rest, faces = a, own
+        if not alone:
+            rest, faces = np.concatenate([a, b]), np.concatenate([own, others + len(a)])
+        faces = np.asfortranarray(faces.astype(np.int32))
+        mesh = ipctk.CollisionMesh(np.asfortranarray(rest), ipctk.edges(faces), faces)
+        if not alone:
+            sides = np.repeat([0, 1], [len(a), len(b)]).astype(np.int32)
+            mesh.can_collide = ipctk.make_vertex_patches_filter(sides)
+        return mesh
 
 
 def verify_no_intersections(engine: Engine) -> None:

@@ -127,13 +127,13 @@ def add_contacts(plant: Table, data: int, delivered: Table, blank: int) -> int:
             store_double(blank + offsets.contact_friction + 8 * a, friction)
         for side in range(2):
             geom = contacts.geom[c, side]
-            if plant.elastic.elements > 0:
-                flex = geom - plant.ngeom
-                at = blank + 4 * side
-                store_int(at + offsets.contact_flex, max(flex, -1))
-                store_int(at + offsets.contact_elem, contacts.element[c, side])
-                store_int(at + offsets.contact_vert, contacts.vertex[c, side])
-                geom = geom if flex < 0 else -1
+            flex = geom - plant.ngeom
+            soft = flex >= 0
+            at = blank + 4 * side
+            store_int(at + offsets.contact_flex, flex if soft else -1)
+            store_int(at + offsets.contact_elem, contacts.element[c, side] if soft else -1)
+            store_int(at + offsets.contact_vert, contacts.vertex[c, side] if soft else -1)
+            geom = -1 if soft else geom
             store_int(blank + offsets.contact_geom + 4 * side, geom)
             first = offsets.contact_first_geom if side == 0 else offsets.contact_second_geom
             store_int(blank + first, geom)

@@ -39,6 +39,7 @@ def take_over_model(session: Session) -> bool:
         every_friction=session.integrator.takes_every_friction,
         asks_mujoco=session.base.evaluates_plant,
         no_flexes=session.integrator.no_flexes,
+        cloth=session.integrator.takes_cloth,
     )
     if not DECIDING.isdisjoint(name for name, _ in session.watch.changed_fields()):
         update_bounds(session.model)

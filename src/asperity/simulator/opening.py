@@ -84,6 +84,7 @@ def new_session(
         every_friction=integrator.takes_every_friction,
         asks_mujoco=integrator.make_method().base.evaluates_plant,
         no_flexes=integrator.no_flexes,
+        cloth=integrator.takes_cloth,
     )
     clock = SamplingClock(
         float(model.opt.timestep)

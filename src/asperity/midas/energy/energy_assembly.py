@@ -19,6 +19,7 @@ from asperity.midas.engine_layout import MIDAS
 from asperity.midas.parts import PART, do_parts
 from asperity.midas.pose.joint_coordinates import joint_gradients
 from asperity.midas.pose.link_kinematics import link_jacobians
+from asperity.midas.soft.calls import add_soft_blocks, add_soft_gradients
 
 __all__ = ["ASSEMBLY_KERNELS", "assemble"]
 
@@ -230,6 +231,7 @@ def assemble(engine: Table, curved: int) -> int:
     if whole:
         _clear(engine.hessian, engine.factor)
     do_schedule(engine)
+    add_soft_gradients(engine)
     add_tie_terms(engine, q)
     add_turn_terms(engine, q)
     _sum_joint_slopes(engine, engine.joints.now, curved)
@@ -239,6 +241,7 @@ def assemble(engine: Table, curved: int) -> int:
         _add_between_joints(engine, q)
     for i in range(engine.joints.linear_value.size):
         _add_linearized(engine, i)
+    add_soft_blocks(engine)
     return 0
 
 

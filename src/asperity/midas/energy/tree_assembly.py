@@ -26,7 +26,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.vector_rows import add_products
 from asperity.midas.energy.contact_terms import expand
-from asperity.midas.engine_layout import BALL, FREE, SLIDE
+from asperity.midas.engine_layout import BALL, FREE, POINT, SLIDE
 from asperity.midas.model.coupled_links import pair_number
 from asperity.midas.parts import PART
 from asperity.midas.pose.joint_coordinates import add_angle_blocks, add_angle_gradient
@@ -119,6 +119,12 @@ def _hand_to_parent(hessian: Table, link: int, source: int, target: int, width: 
             )
 
 
+@inlined
+def _points(kind: int) -> int:
+    """How many vectors are the variables of a ball joint, a hinge or a vertex."""
+    return 3 if kind == BALL else (1 if kind == POINT else 2)
+
+
 @compiled
 def _times_own(links: Table, hessian: Table, link: int, line: np.ndarray, out: np.ndarray) -> None:
     """Add a line of 12 numbers times E, or what a slide has in its place."""
@@ -130,7 +136,7 @@ def _times_own(links: Table, hessian: Table, link: int, line: np.ndarray, out: n
         for k in range(3):
             out[0] += hessian.slide_motion[link, k] * line[k]
     else:
-        for point in range(3 if kind == BALL else 2):
+        for point in range(_points(kind)):
             for k in range(3):
                 for i in range(4):
                     out[3 * point + k] += links.embedding[link, i, point] * line[3 * i + k]
@@ -182,7 +188,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
         _enter(engine.links, engine.factor, link, other, values)
         return
     embedding = engine.links.embedding[other].ctypes.data
-    for point in range(3 if kind == BALL else 2):
+    for point in range(_points(kind)):
         for k in range(3):
             for r in range(12):
                 values[3 * point + k, r] = 0.0

@@ -13,7 +13,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import MIDAS
 
-__all__ = ["crossing_pairs"]
+__all__ = ["crossing_pairs", "meets_face"]
 
 
 # A direction along which no edge of a modelled part will lie.
@@ -36,7 +36,7 @@ def _determinant(
 
 
 @compiled
-def _meets(
+def meets_face(
     x: np.ndarray,
     face: np.ndarray,
     p0: float,
@@ -116,7 +116,7 @@ def _edges_cross(
                 continue
             a = shapes.edge[chosen[i], 0]
             b = shapes.edge[chosen[i], 1]
-            s = _meets(
+            s = meets_face(
                 x, f, x[a, 0], x[a, 1], x[a, 2], x[b, 0] - x[a, 0], x[b, 1] - x[a, 1],
                 x[b, 2] - x[a, 2],
             )  # fmt: skip
@@ -130,7 +130,7 @@ def _is_inside(shapes: Table, x: np.ndarray, vertex: int, shape: int) -> bool:
     """Whether a vertex is inside a closed shape: a ray from it leaves an odd number of times."""
     count = 0
     for j in range(shapes.face_start[shape], shapes.face_start[shape + 1]):
-        s = _meets(
+        s = meets_face(
             x, shapes.face[j], x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2]
         )
         if 0.0 <= s < math.inf:

@@ -303,13 +303,13 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
     kinds = {link.joint: link.kind for link in links}
     for motor, i in enumerate(motor_actuators(model)):
         target, kind = int(model.actuator_trnid[i, 0]), int(model.actuator_trntype[i])
-        if kind in _JOINTS and kinds[target] in (HINGE, SLIDE):
+        if kind in _JOINTS and kinds.get(target) in (HINGE, SLIDE):
             continue
         if kind == int(_TRN.mjTRN_TENDON) and target in fixed:
             continue
         found.append(_Source(MOTOR, motor))
     for dof in range(model.nv):
-        if kinds[int(model.dof_jntid[dof])] in (FREE, BALL) and (
+        if kinds.get(int(model.dof_jntid[dof])) in (FREE, BALL) and (
             model.dof_armature[dof] or model.dof_frictionloss[dof]
         ):
             found.append(_Source(DOF, dof))

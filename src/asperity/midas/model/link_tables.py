@@ -7,7 +7,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.midas.engine_layout import BALL, HINGE, SLIDE
+from asperity.midas.engine_layout import BALL, HINGE, POINT, SLIDE
 from asperity.midas.geometry.box_trees import tree_tables
 from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.model.face_tables import face_tables
@@ -91,8 +91,8 @@ def link_fields(
         "pivot": np.array([_pivot(link) for link in links], dtype=np.int64),
         "rigidity": rigidity * stacked(volumes),
         "gravity": np.zeros((count, 3)),
-        "qpos": _addresses(model.jnt_qposadr, links),
-        "dof": _addresses(model.jnt_dofadr, links),
+        "qpos": _addresses(model.jnt_qposadr, links, HINGE, SLIDE),
+        "dof": _addresses(model.jnt_dofadr, links, HINGE, SLIDE, POINT),
         "centre": stacked([link.centre for link in links], 3),
         "turn": stacked([link.turn for link in links], 3, 3),
         "chain_start": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
@@ -132,13 +132,10 @@ def _slender_axes(link: Link) -> np.ndarray:
     return np.array([length * own, length * (moments[1] - moments[0]) * side, np.cross(own, side)])
 
 
-def _addresses(of_joint: np.ndarray, links: list[Link]) -> np.ndarray:
-    """Addresses of free and ball joints, −1 of others, shape (n,)."""
+def _addresses(of_joint: np.ndarray, links: list[Link], *others: int) -> np.ndarray:
+    """Addresses of joints but those of other kinds, of which they are −1, shape (n,)."""
     return np.array(
-        [
-            -1 if link.kind in (HINGE, SLIDE) or link.is_mocap else of_joint[link.joint]
-            for link in links
-        ],
+        [-1 if link.kind in others or link.is_mocap else of_joint[link.joint] for link in links],
         dtype=np.int64,
     )
 
@@ -186,7 +183,7 @@ def _density(links: list[Link], shapes: Shapes) -> float:
 
 def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int, density: float) -> float:
     """Volume that a link resists deformation with [m³]."""
-    if link.kind == SLIDE or link.is_mocap:
+    if link.kind in (SLIDE, POINT) or link.is_mocap:
         # It follows its parent's deformation exactly, or its pose.
         return 0.0
     # A massless link between the joints of one body is as stiff as that body.

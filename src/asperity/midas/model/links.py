@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
+from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
 
 __all__ = [
     "Link",
@@ -29,7 +29,7 @@ _KINDS = {
     int(mujoco.mjtJoint.mjJNT_HINGE): HINGE,
     int(mujoco.mjtJoint.mjJNT_SLIDE): SLIDE,
 }
-_OWN_VECTORS = {FREE: 4, BALL: 3, HINGE: 2}
+_OWN_VECTORS = {FREE: 4, BALL: 3, HINGE: 2, POINT: 1}
 
 
 @dataclass
@@ -127,6 +127,8 @@ def read_links(model: mujoco.MjModel) -> Links:
         np.tile(np.eye(3), (model.nbody, 1, 1)),
     )
     trees = 0
+    moving = model.body_weldid[model.flex_vertbodyid] != 0
+    vertices = set(model.flex_vertbodyid[moving].tolist())
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])
         position, quaternion = model.body_pos[body], model.body_quat[body]
@@ -139,6 +141,11 @@ def read_links(model: mujoco.MjModel) -> Links:
         offset = found.body_offset[parent] + found.body_turn[parent] @ position
         owner = int(found.body_link[parent])
         first = int(model.body_jntadr[body])
+        if body in vertices:
+            found.body_link[body], found.body_offset[body] = len(found.links), np.zeros(3)
+            found.links.append(_vertex_link(model, body, offset, turn, trees))
+            trees += 1
+            continue
         for joint in range(first, first + int(model.body_jntnum[body])):
             kind = _KINDS[int(model.jnt_type[joint])]
             if kind == FREE:
@@ -168,6 +175,19 @@ def read_links(model: mujoco.MjModel) -> Links:
 def _mocap_link(tree: int) -> Link:
     zero, axes = np.zeros(3), np.eye(3)
     return Link(-1, FREE, -1, zero, axes, zero.copy(), axes[2].copy(), tree)
+
+
+def _vertex_link(model: mujoco.MjModel, body: int, offset: Floats, turn: Floats, tree: int) -> Link:
+    """A vertex of a flex, which moves along the axes of its body's parent, and does not turn.
+
+    Its ``offset`` is where it is at qpos of zero.
+    """
+    joint = int(model.body_jntadr[body])
+    start = model.qpos0[int(model.jnt_qposadr[joint]) :][:3]
+    zero, axes = np.zeros(3), np.eye(3)
+    link = Link(-1, POINT, joint, offset - turn @ start, turn, zero, axes[2].copy(), tree)
+    link.mass, link.bodies = float(model.body_mass[body]), [body]
+    return link
 
 
 def _add_body(link: Link, model: mujoco.MjModel, body: int, offset: Floats, turn: Floats) -> None:
@@ -211,6 +231,8 @@ def own_rows(link: Link) -> Floats:
     """
     if link.kind == FREE:
         return np.eye(4)
+    if link.kind == POINT:
+        return np.roll(np.eye(4), -1, axis=0)
     points = np.broadcast_to(link.anchor - link.centre, (4, 3)).copy()
     held = 4 - _OWN_VECTORS[link.kind]
     points[held:] = 0.0
@@ -234,6 +256,10 @@ def change_of_variables(links: list[Link], link: Link) -> tuple[Floats, Floats, 
         transfer[0, 1:] = link.offset + link.turn @ link.centre - centre
         transfer[1:, 1:] = link.turn.T
         return transfer, link.turn @ link.axis, embedding
+    if link.kind == POINT:
+        transfer[1:, 1:] = np.eye(3)
+        embedding[0, 0] = 1.0
+        return transfer, link.offset, embedding
     rows = own_rows(link)
     inverse = np.linalg.inv(rows)
     held = 4 - _OWN_VECTORS[link.kind]

@@ -12,7 +12,8 @@ Links obey their joints exactly, by a change of variables along the tree:
 
 with constant 4 × 4 matrices T (for a slide joint affine in the joint's position s) and E, and with
 the link's own variables Z, shape (k, 3): Q of a free body, 3 vectors of a ball joint, 2 of a hinge;
-a slide joint has the single variable s. ``variables`` lists all of them.
+a slide joint has the single variable s, and a vertex of a deformable body the point p.
+``variables`` lists all of them.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ LINKS = Layout(
     tree="i8[:]",
     variable="i8[:]",  # first variable, shape (n + 1,)
     transfer="f8[:,:,:]",  # T, shape (n, 4, 4)
-    slide_direction="f8[:,:]",  # what s multiplies in T's first row, shape (n, 3)
+    # what s multiplies in T's first row; of a vertex, where it is at qpos of zero; shape (n, 3)
+    slide_direction="f8[:,:]",
     joint="i8[:]",  # coordinate of a hinge or slide, or −1
     embedding="f8[:,:,:]",  # E, shape (n, 4, 4)
     # [1, x̄] of what the joint holds and then [0, x̄] of Z, shape (n, 4, 4)
@@ -53,10 +55,10 @@ LINKS = Layout(
     rigidity="f8[:]",  # κV of the orthogonality energy [J]
     radius="f8[:]",  # of the link about its centre of mass [m]
     gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
-    qpos="i8[:]",  # address in qpos of free and ball joints, or −1
+    qpos="i8[:]",  # address in qpos of free and ball joints and of vertices, or −1
     dof="i8[:]",  # address in qvel of free and ball joints, or −1
     centre="f8[:,:]",  # centre of mass in the body frame [m]
-    turn="f8[:,:,:]",  # axes in the parent's, at the reference pose
+    turn="f8[:,:,:]",  # axes in the parent's, at the reference pose, or those that qpos counts on
     # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
     tree_variable="i8[:]",
     # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].

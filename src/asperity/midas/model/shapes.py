@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import mujoco
@@ -75,8 +76,9 @@ def read_shapes(
     hulls: bool,
     mesh_tolerance: float | None = None,
     mesh_repair: str = "keep",
+    kept: Collection[int] = (),
 ) -> Shapes:
-    """Make the shapes of a model's colliding geoms.
+    """Make the shapes of a model's colliding geoms: those of pairs, and those that are ``kept``.
 
     Raises
     ------
@@ -133,7 +135,8 @@ def read_shapes(
     owners = np.array([link for link, _ in solid], dtype=np.int64)
     pairs, contact = _pairs(model, geoms, owners, planes, links, materials)
     # Shapes that nothing can touch are of no further use.
-    used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1]]))
+    others = np.flatnonzero(np.isin(geoms, np.array(list(kept), np.int64)))
+    used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1], others]))
     number = np.full(len(geoms), -1, np.int64)
     number[used] = np.arange(len(used))
     pairs[:, 0] = number[pairs[:, 0]]

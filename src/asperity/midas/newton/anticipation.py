@@ -24,8 +24,9 @@ from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
+from asperity.midas.soft.calls import anticipate_soft, forget_soft_anchors
 
-__all__ = ["ANTICIPATION_KERNELS", "anticipate", "forget_anchors"]
+__all__ = ["ANTICIPATION_KERNELS", "anticipate", "choose_anchor", "forget_anchors"]
 
 # Depth below the activation distance, relative to it, that is assumed of a contact to come. Things
 # at rest are less deep: it is better to count with too stiff a contact than with too soft a one.
@@ -119,11 +120,12 @@ def forget_anchors(engine: Table) -> None:
                 engine.candidates.anchor[i] = 0.0
             engine.runs.anchored[run] = 0
     engine.joints.anchor[:, :] = 0.0
+    forget_soft_anchors(engine)
     engine.newton.anchored = 0
 
 
 @compiled
-def _choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
+def choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
     """Where a barrier is linearized, as a ratio D/d̂; 0 for where it is.
 
     It was at ``anchor``, is at ``ratio``, and the direction leads to ``ahead``.
@@ -151,7 +153,7 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     ahead = _ratio_ahead(engine, i, distance)
     if before == 0.0 and (ahead > 1.0 - _LEAST or _is_parallel(engine, i)):
         return False, False
-    anchor = _choose_anchor(before, ratio, ahead)
+    anchor = choose_anchor(before, ratio, ahead)
     engine.candidates.anchor[i] = anchor
     return anchor > 0.0, anchor != before
 
@@ -167,7 +169,7 @@ def _anticipate_limits(joints: Table) -> tuple[int, bool]:
             ratio = limit_gap(joints, joint, side, joints.now[joint]) / width
             ahead = limit_gap(joints, joint, side, joints.trial[joint]) / width
             before = joints.anchor[joint, side]
-            anchor = _choose_anchor(before, ratio, ahead)
+            anchor = choose_anchor(before, ratio, ahead)
             joints.anchor[joint, side] = anchor
             new = new or anchor != before
             if anchor > 0.0:
@@ -210,7 +212,7 @@ def anticipate(engine: Table) -> bool:
     parts = count_parts(engine.runs.count, RUNS)
     new = do_parts(engine, engine.entries.anticipate_part, parts) == 1 or new
     engine.newton.anchored = anchored + int(sum_of_parts(engine, parts))
-    return new
+    return anticipate_soft(engine) or new
 
 
 ANTICIPATION_KERNELS = (anticipate_part,)

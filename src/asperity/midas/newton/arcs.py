@@ -20,7 +20,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.engine_layout import FREE, HINGE, SLIDE
+from asperity.midas.engine_layout import FREE, HINGE, POINT, SLIDE
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.pose.poses import cofactors
 
@@ -163,6 +163,8 @@ def follow_arcs(engine: Table) -> None:
                         ahead[i, k] += (
                             links.transfer[link, 1 + i, 1 + j] * poses.q_trial[p, 1 + j, k]
                         )
+            continue
+        if kind == POINT:
             continue
         if kind == HINGE:
             _turn_on_hinge(

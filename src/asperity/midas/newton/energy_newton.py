@@ -48,6 +48,7 @@ from asperity.midas.newton.trial import (
     turns_away,
 )
 from asperity.midas.parts import do_parts
+from asperity.midas.soft.calls import turn_soft_friction
 from asperity.midas.time.prediction import predict_turns
 from asperity.midas.time.second_order import is_smooth
 
@@ -83,6 +84,7 @@ _KNOWN, _CHANGING, _LOST, _ROUGH = range(4)
 def _turn_duals(engine: Table, share: float) -> None:
     """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
     turn_friction(engine, share)
+    turn_soft_friction(engine, share)
     turn_joint_friction(engine, share)
 
 
@@ -100,6 +102,7 @@ def _accept(engine: Table) -> None:
     for joint in range(engine.joints.now.size):
         engine.joints.now[joint] = engine.joints.trial[joint]
     accept_runs(engine.runs, engine.candidates)
+    engine.soft.measured = 0
 
 
 @compiled
@@ -195,9 +198,16 @@ def _take_prediction(engine: Table, energy: float) -> float:
     if math.isnan(lower):
         return energy
     turn_friction(engine, 1.0)
+    turn_soft_friction(engine, 1.0)
     _accept(engine)
     engine.newton.nearly_rigid = 1
     return lower
+
+
+@compiled
+def _failure(soft: Table) -> int:
+    """Code of a direction that there is none of."""
+    return soft.code if soft.code != 0 else NON_FINITE
 
 
 @compiled
@@ -268,13 +278,13 @@ def minimize(engine: Table, _unused: int) -> int:
     while True:
         curved = choose_direction(engine, CURVED)
         if curved == NO_DIRECTION:
-            return NON_FINITE
+            return _failure(engine.soft)
         newton.on_arcs = 0
         try_share(engine, 1.0)
         if foresight:
             foreseen = _look_ahead(engine, curved)
             if foreseen == _LOST:
-                return NON_FINITE
+                return _failure(engine.soft)
             if foreseen == _ROUGH:
                 return NOT_CONVERGED
         foresight = False
@@ -282,6 +292,8 @@ def minimize(engine: Table, _unused: int) -> int:
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut, free = safe_share(engine)
+        if engine.soft.code != 0:
+            return engine.soft.code
         slope = slope_along(newton)
         rounding = energy_rounding(engine, energy)
         damped = newton.inertia_damping > 0.0
@@ -300,6 +312,8 @@ def minimize(engine: Table, _unused: int) -> int:
         short = set_damping(newton, 1.0 if small else free, short)
         if share > 0.0:
             lower = _descend(engine, energy, rounding, slope, share)
+            if engine.soft.code != 0:
+                return engine.soft.code
             if abs(lower) <= _LARGEST:
                 energy = lower
                 ahead = newton.anchored > 0

@@ -97,6 +97,12 @@ def arrange(engine: Table) -> int:
         if a != b:
             near[a, b] = 1
             near[b, a] = 1
+    for pair in range(engine.soft.pairs):
+        a = tree[engine.soft.pair_link[pair, 0]]
+        b = tree[engine.soft.pair_link[pair, 1]]
+        if a != b:
+            near[a, b] = 1
+            near[b, a] = 1
     _order_trees(near, order, factor.tree_place)
     row = 0
     for position in range(order.size):
@@ -147,6 +153,11 @@ def _begin_rows(engine: Table) -> None:
     for pair in range(coupled.shape[0]):
         a = coupled[pair, 0]
         b = coupled[pair, 1]
+        _reach(engine.links, engine.factor, a, _own_first(engine.links, engine.factor, b))
+        _reach(engine.links, engine.factor, b, _own_first(engine.links, engine.factor, a))
+    for pair in range(engine.soft.pairs):
+        a = engine.soft.pair_link[pair, 0]
+        b = engine.soft.pair_link[pair, 1]
         _reach(engine.links, engine.factor, a, _own_first(engine.links, engine.factor, b))
         _reach(engine.links, engine.factor, b, _own_first(engine.links, engine.factor, a))
 

@@ -11,6 +11,7 @@ from asperity.midas.energy.friction_terms import friction_energy
 from asperity.midas.energy.joint_terms import joint_energy
 from asperity.midas.energy.link_terms import link_energy, link_rounding
 from asperity.midas.energy.turn_terms import turn_energy
+from asperity.midas.soft.calls import with_soft_energy
 
 __all__ = ["energy_rounding", "incremental_potential"]
 
@@ -30,7 +31,7 @@ def incremental_potential(engine: Table, at_trial: int) -> float:
     contact = contact_energy(engine)
     if contact == math.inf:
         return math.inf
-    return (
+    total = (
         link_energy(engine)
         + contact
         + friction_energy(engine)
@@ -38,6 +39,7 @@ def incremental_potential(engine: Table, at_trial: int) -> float:
         + equality_energy(engine, q, angle)
         + turn_energy(engine, q)
     )
+    return with_soft_energy(engine, total, at_trial)
 
 
 @compiled

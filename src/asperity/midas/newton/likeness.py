@@ -48,9 +48,10 @@ def change_of_forces(engine: Table) -> float:
 def is_alike(engine: Table) -> bool:
     """Whether the Hessian is nearly the same at the trial state, where candidates are measured.
 
-    Terms of ball and free joints are not looked at: with any, the answer is no.
+    Terms of ball and free joints, and of deformable bodies, are not looked at: with any, the answer
+    is no.
     """
-    if engine.turns.link.size > 0:
+    if engine.turns.link.size > 0 or engine.soft.bodies != 0:
         return False
     for run in range(engine.runs.count):
         if _is_beyond(engine.runs, run):

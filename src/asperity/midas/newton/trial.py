@@ -21,6 +21,7 @@ from asperity.midas.newton.arcs import follow_arcs
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, least
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
+from asperity.midas.soft.calls import soft_share
 
 __all__ = [
     "STRAIGHT",
@@ -277,6 +278,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
         cut = cut or boxed < time
         longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
         time = _time_to_collision(engine, min(time, boxed))
+        time = soft_share(engine, time)
         if time == 1.0:
             return share, cut, free
         if longest > 0.0:
@@ -294,7 +296,11 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
 @compiled
 def is_free(engine: Table) -> bool:
     """Whether the straight paths to the trial state stay in the boxes and free of collisions."""
-    return time_in_boxes(engine) == 1.0 and _time_to_collision(engine, 1.0) == 1.0
+    return (
+        time_in_boxes(engine) == 1.0
+        and _time_to_collision(engine, 1.0) == 1.0
+        and soft_share(engine, 1.0) == 1.0
+    )
 
 
 TRIAL_KERNELS = (touch_part,)

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.midas.engine_layout import BALL, FREE, HINGE, SLIDE
+from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
 from asperity.midas.model.links import Link, Links, own_rows, rotation_matrix, variable_count
 
 __all__ = ["place"]
@@ -64,6 +64,10 @@ def place(
         if link.kind == FREE:
             pose[i] = (np.array(own_qpos[:3]), rotation_matrix(_unit(own_qpos[3:7])))
             twist[i] = (np.array(own_qvel[:3]), pose[i][1] @ own_qvel[3:6])
+        elif link.kind == POINT:
+            # Its own axes are the world's.
+            pose[i] = (link.offset + link.turn @ own_qpos[:3], np.eye(3))
+            twist[i] = (link.turn @ own_qvel[:3], np.zeros(3))
         else:
             pose[i], twist[i] = _move(link, above, above_twist, own_qpos, own_qvel, reference)
         origin, turn = pose[i]

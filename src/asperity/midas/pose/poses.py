@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.midas.engine_layout import BALL, FREE, MIDAS
+from asperity.midas.engine_layout import BALL, FREE, MIDAS, POINT
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity
 
 __all__ = ["cofactors", "fill_qpos", "nearest_rotation", "write_qpos", "write_qvel"]
@@ -136,6 +136,12 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
                         value += base * rotation[m, k]
                     relative[i, k] = value
             _write_quaternion(relative, qpos, at)
+        elif links.kind[link] == POINT:
+            for k in range(3):
+                qpos[at + k] = 0.0
+                for i in range(3):
+                    move = q[link, 0, i] - links.slide_direction[link, i]
+                    qpos[at + k] += links.turn[link, i, k] * move
     for i in range(engine.joints.qpos.size):
         qpos[engine.joints.qpos[i]] = engine.joints.reference[i] + engine.joints.value[i]
 

@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.engine_layout import BALL, FREE, HINGE
+from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT
 from asperity.midas.newton.trial import place_trial
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity, turn
 
@@ -202,6 +202,12 @@ def predict(engine: Table) -> bool:
                 return False
             if kind == BALL:
                 _hang(links, link, q)
+        elif kind == POINT:
+            for k in range(3):
+                z[start + k] = engine.poses.q_target[link, 0, k]
+                q[link, 0, k] = z[start + k]
+                for i in range(1, 4):
+                    q[link, i, k] = engine.poses.q_now[link, i, k]
         else:
             ahead = _coordinate_ahead(engine.joints, engine.time, joint)
             if kind == HINGE:

@@ -17,6 +17,7 @@ from asperity.midas.engine_layout import CUT, CUT_SHORT, DRAFT, MIDAS, WHOLE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.pose.poses import write_qpos, write_qvel
+from asperity.midas.soft.calls import collect_soft_friction, forget_soft_friction
 from asperity.midas.time.activations import advance_activations
 from asperity.midas.time.impacts import meets_impact
 from asperity.midas.time.second_order import (
@@ -86,6 +87,7 @@ def _return_to_solution(engine: Table) -> int:
     place_links(engine.links, z, engine.poses.q_now)
     joint_coordinates(engine, engine.poses.q_now, z, engine.joints.value, engine.joints.now)
     engine.boxes.longest_move = 0.0
+    engine.soft.measured = 0
     return call_pp_status(engine.entries.rebuild, engine, CUT)
 
 
@@ -99,7 +101,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
     frictionless = False
     is_short = False
     for lag in range(engine.options.max_lags):
-        before = friction_scale(engine.friction)
+        before = friction_scale(engine.friction) + engine.soft.friction
         limit = engine.options.max_iterations
         engine.time.draft = DRAFT if draft and lag == 0 and engine.options.max_lags > 1 else WHOLE
         engine.time.may_be_rough = 1 if second and lag == 0 else 0
@@ -119,6 +121,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
             code = prepare_step(engine, h, second)
             if code == OK:
                 forget_friction(engine.friction, engine.schedule)
+                forget_soft_friction(engine)
                 engine.time.draft = WHOLE
                 before = 0.0
                 code = _solve(engine, limit)
@@ -127,7 +130,8 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
         if code != OK or lag + 1 == engine.options.max_lags:
             break
         collect_friction(engine, 1)
-        after = friction_scale(engine.friction)
+        collect_soft_friction(engine)
+        after = friction_scale(engine.friction) + engine.soft.friction
         if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break
     if code == OK:
@@ -148,7 +152,7 @@ def _solve_with_friction(engine: Table, h: float, second: bool) -> int:
     for attempt in range(2):
         code = prepare_step(engine, h, second)
         if code == OK:
-            code = _solve_lags(engine, h, second, attempt == 0)
+            code = _solve_lags(engine, h, second, attempt == 0 and engine.soft.bodies == 0)
         if code != _NO_SOLUTION:
             break
     return code

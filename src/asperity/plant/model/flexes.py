@@ -29,8 +29,20 @@ from asperity.soft.elements import (
     volumes,
 )
 from asperity.soft.layout import ELASTIC
+from asperity.soft.membranes import triangle_stiffness, triangles
 
-__all__ = ["FLEX_ARRAYS", "check_flexes", "contact_stiffness", "elastic_table", "flex_notes"]
+__all__ = [
+    "FLEX_ARRAYS",
+    "check_flexes",
+    "contact_stiffness",
+    "elastic_constants",
+    "elastic_table",
+    "flex_elements",
+    "flex_notes",
+    "flex_triangles",
+    "flex_vertices",
+    "rest_positions",
+]
 
 FLEX_ARRAYS = (
     *("flex_vert", "flex_stiffness", "flex_damping", "flex_radius", "body_pos", "body_quat"),
@@ -55,20 +67,20 @@ def _name(model: mujoco.MjModel, flex: int) -> str:
     return element(model, mujoco.mjtObj.mjOBJ_FLEX, flex)
 
 
-def _vertices(model: mujoco.MjModel, flex: int) -> slice:
+def flex_vertices(model: mujoco.MjModel, flex: int) -> slice:
     return slice(
         int(model.flex_vertadr[flex]), int(model.flex_vertadr[flex] + model.flex_vertnum[flex])
     )
 
 
-def _tetrahedra(model: mujoco.MjModel, flex: int) -> np.ndarray:
+def flex_elements(model: mujoco.MjModel, flex: int) -> np.ndarray:
     """Vertices of the elements, as counted within the flex."""
-    first = int(model.flex_elemdataadr[flex])
-    corners = model.flex_elem[first : first + 4 * int(model.flex_elemnum[flex])]
-    return corners.reshape(-1, 4).astype(np.int64)
+    first, corners = int(model.flex_elemdataadr[flex]), int(model.flex_dim[flex]) + 1
+    found = model.flex_elem[first : first + corners * int(model.flex_elemnum[flex])]
+    return found.reshape(-1, corners).astype(np.int64)
 
 
-def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
+def check_flexes(model: mujoco.MjModel, method: str | None, *, cloth: bool = False) -> None:
     """Refuse flexes that cannot be simulated, or all of them.
 
     Parameters
@@ -76,6 +88,8 @@ def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
     model : mujoco.MjModel
     method : str or None
         Who does not simulate flexes; None if they are simulated.
+    cloth : bool
+        Whether cloth is simulated, besides volumes.
 
     Raises
     ------
@@ -86,20 +100,23 @@ def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
         name = _name(model, flex)
         if method is not None:
             raise ModelError(
-                f"{name} is deformable, which {method} does not simulate; use a Simulator with Icf "
-                "or Cenic."
+                f"{name} is deformable, which {method} does not simulate; use a Simulator with "
+                "Icf, Cenic or Midas."
             )
-        _check_kind(model, flex, name)
+        _check_kind(model, flex, name, cloth)
         _check_bodies(model, flex, name)
 
 
-def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
+def _check_kind(model: mujoco.MjModel, flex: int, name: str, cloth: bool) -> None:
     dim = int(model.flex_dim[flex])
-    if dim != 3:
-        kind = "a rope" if dim == 1 else "a cloth"
+    if dim == 1:
         raise ModelError(
-            f"{name} is {kind} (dim {dim}), and only volumes are simulated; use dim 3, or a chain "
-            "of rigid bodies."
+            f"{name} is a rope (dim 1), and only volumes are simulated, and cloth by Midas; use a "
+            "chain of rigid bodies."
+        )
+    if dim == 2 and not cloth:
+        raise ModelError(
+            f"{name} is a cloth (dim 2), which only Midas simulates; use Midas, or dim 3."
         )
     if model.flex_interp[flex] != 0:
         raise ModelError(f'{name} is interpolated, which is not simulated; use dof="full".')
@@ -120,20 +137,23 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
     first = int(model.flex_stiffnessadr[flex])
     if first < 0 or not np.any(model.flex_stiffness[first : first + 1]):
         raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
-    tetrahedra = _tetrahedra(model, flex)
-    positions = _rest_positions(model, flex)
-    signed, _ = volumes(positions, tetrahedra)
-    corner = positions[tetrahedra]
+    elements = flex_elements(model, flex)
+    positions = rest_positions(model, flex)
+    corner = positions[elements]
     longest = np.linalg.norm(corner[:, :, None] - corner[:, None], axis=-1).max(axis=(1, 2))
-    for number in np.flatnonzero(np.abs(signed) <= _FLAT * longest**3):
+    if dim == 3:
+        size = np.abs(volumes(positions, elements)[0]) / longest
+    else:
+        size = triangles(positions, elements)[0]
+    for number in np.flatnonzero(size <= _FLAT * longest**2):
         raise ModelError(
-            f"{name}: element {number} has no volume; make a mesh without flat tetrahedra."
+            f"{name}: element {number} is flat; make a mesh without elements of no volume or area."
         )
 
 
 def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
     """Refuse vertices that neither are fixed nor move along three axes that do not."""
-    vertices = _vertices(model, flex)
+    vertices = flex_vertices(model, flex)
     frame: np.ndarray | None = None
     for vertex in range(vertices.start, vertices.stop):
         body = int(model.flex_vertbodyid[vertex])
@@ -179,7 +199,7 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
     if frame is None:
         raise ModelError(f"{name} has no vertex that moves; remove its pins.")
     moving = model.body_weldid[model.flex_vertbodyid[vertices]] != 0
-    corners = _tetrahedra(model, flex)
+    corners = flex_elements(model, flex)
     joined = moving[corners].sum(axis=1) > 1
     alone = moving & ~np.isin(np.arange(len(moving)), corners[joined])
     for index in np.flatnonzero(alone):
@@ -204,12 +224,12 @@ def _orientation(model: mujoco.MjModel, body: int) -> np.ndarray:
     return np.array(_resting_data(model).xmat[body]).reshape(3, 3)
 
 
-def _rest_positions(model: mujoco.MjModel, flex: int) -> np.ndarray:
-    return np.array(_resting_data(model).flexvert_xpos[_vertices(model, flex)])
+def rest_positions(model: mujoco.MjModel, flex: int) -> np.ndarray:
+    return np.array(_resting_data(model).flexvert_xpos[flex_vertices(model, flex)])
 
 
 def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
-    """Lamé's parameters λ and μ [Pa] of all flexes, shape (nflex, 2).
+    """Lamé's parameters λ and μ of all flexes, shape (nflex, 2): [Pa], of cloth [N/m].
 
     The odd part of MuJoCo's forces at random displacements is fitted by those of elements with
     λ or μ of one.
@@ -222,6 +242,7 @@ def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
     probe = copy.copy(model)
     probe.jnt_stiffness[:] = 0.0
     probe.jnt_stiffnesspoly[:] = 0.0
+    probe.flex_bending[:] = 0.0
     probe.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_SPRING)
     data = _resting_data(probe)
     rest = np.array(data.flexvert_xpos)
@@ -248,10 +269,12 @@ def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
 def _fitted(
     model: mujoco.MjModel, flex: int, rest: np.ndarray, change: np.ndarray, force: np.ndarray
 ) -> np.ndarray:
-    vertices = _vertices(model, flex)
-    tetrahedra = _tetrahedra(model, flex)
-    signed, gradients = volumes(rest[vertices], tetrahedra)
-    u = change[vertices][tetrahedra].reshape(-1, 12, 1)
+    vertices = flex_vertices(model, flex)
+    elements = flex_elements(model, flex)
+    volumetric = model.flex_dim[flex] == 3
+    size, gradients = (volumes if volumetric else triangles)(rest[vertices], elements)
+    stiffness = tetrahedron_stiffness if volumetric else triangle_stiffness
+    u = change[vertices][elements].reshape(len(elements), -1, 1)
     bodies = model.flex_vertbodyid[vertices]
     moving = np.flatnonzero(model.body_weldid[bodies] != 0)
     dofs = model.body_dofadr[bodies[moving]][:, None] + np.arange(3)
@@ -259,8 +282,8 @@ def _fitted(
     columns = []
     for matrix in (elasticity(1.0, 0.0), elasticity(0.0, 1.0)):
         forces = np.zeros((vertices.stop - vertices.start, 3))
-        of_elements = -(tetrahedron_stiffness(gradients, np.abs(signed), matrix) @ u)
-        np.add.at(forces, tetrahedra.ravel(), of_elements.reshape(-1, 3))
+        of_elements = -(stiffness(gradients, np.abs(size), matrix) @ u)
+        np.add.at(forces, elements.ravel(), of_elements.reshape(-1, 3))
         columns.append((forces[moving] @ turn).ravel())
     basis, target = np.array(columns).T, force[dofs].ravel()
     found = np.linalg.lstsq(basis, target, rcond=None)[0]
@@ -282,13 +305,14 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     dof_tree : array of int, shape (nv,)
         The solvers' tree of each degree of freedom.
     """
-    if model.nflex == 0:
+    if model.nflex == 0 or np.any(model.flex_dim != 3):
+        # Who simulates cloth has elements of its own.
         return _table([], np.zeros(0, np.int64), 0, np.zeros(0))
     constants = elastic_constants(model)
     data = _resting_data(model)
     elements: list[Element] = []
     for flex in range(model.nflex):
-        vertices = _vertices(model, flex)
+        vertices = flex_vertices(model, flex)
         found, _ = _elements(model, flex, constants[flex])
         elements += [
             one._replace(vertices=tuple(v + vertices.start for v in one.vertices)) for one in found
@@ -301,7 +325,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     owner = np.repeat(np.arange(model.nflex), model.flex_vertnum)
     base = np.zeros((len(bodies), 3))
     for flex in range(model.nflex):
-        vertices = _vertices(model, flex)
+        vertices = flex_vertices(model, flex)
         parent = int(model.body_parentid[bodies[vertices][moving[vertices]][0]])
         base[vertices] = (data.flexvert_xpos[vertices] - data.xpos[parent]) @ data.xmat[
             parent
@@ -334,12 +358,12 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
 
 def _elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> tuple[list[Element], int]:
     """Elements of a flex in the frame of its bodies, and how many of them are tetrahedra."""
-    vertices = _vertices(model, flex)
+    vertices = flex_vertices(model, flex)
     bodies = model.flex_vertbodyid[vertices]
     body = int(bodies[model.body_weldid[bodies] != 0][0])
     turn = _orientation(model, int(model.body_parentid[body]))
-    positions = _rest_positions(model, flex) @ turn
-    tetrahedra = _tetrahedra(model, flex)
+    positions = rest_positions(model, flex) @ turn
+    tetrahedra = flex_elements(model, flex)
     cells, rest = group_tetrahedra(positions, tetrahedra)
     matrix = elasticity(*constants)
     elements = [hexahedron(cell, positions[list(cell)], matrix) for cell in cells]
@@ -434,8 +458,10 @@ def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
     return out
 
 
-def _shell(model: mujoco.MjModel, flex: int) -> np.ndarray:
-    """Triangles of the surface of a flex, shape (n, 3)."""
+def flex_triangles(model: mujoco.MjModel, flex: int) -> np.ndarray:
+    """Triangles of the surface of a flex, or of cloth, shape (n, 3)."""
+    if model.flex_dim[flex] == 2:
+        return flex_elements(model, flex)
     first = int(model.flex_shelldataadr[flex])
     return np.asarray(model.flex_shell[first : first + 3 * int(model.flex_shellnum[flex])]).reshape(
         -1, 3
@@ -445,13 +471,13 @@ def _shell(model: mujoco.MjModel, flex: int) -> np.ndarray:
 def _on_surface(model: mujoco.MjModel) -> np.ndarray:
     found = np.zeros(model.nflexvert, np.int64)
     for flex in range(model.nflex):
-        found[model.flex_vertadr[flex] + _shell(model, flex).ravel()] = 1
+        found[model.flex_vertadr[flex] + flex_triangles(model, flex).ravel()] = 1
     return found
 
 
 def _mean_edge(model: mujoco.MjModel, flex: int) -> float:
     """Mean length of the edges on the surface of a flex [m]."""
-    corner = _rest_positions(model, flex)[_shell(model, flex)]
+    corner = rest_positions(model, flex)[flex_triangles(model, flex)]
     return float(np.linalg.norm(corner - np.roll(corner, 1, axis=1), axis=-1).mean())
 
 
@@ -459,6 +485,10 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
     """Sentences about what is approximated of a model's flexes."""
     for flex in range(model.nflex):
         name = _name(model, flex)
+        if model.flex_passive[flex]:
+            yield f"{name}: passive contact is ignored; all contact is implicit."
+        if model.flex_dim[flex] != 3:
+            continue
         elements, tetrahedra = _elements(model, flex, np.ones(2))
         if tetrahedra:
             yield (
@@ -470,15 +500,13 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
                 f"{name}: all vertices have the same mass, as in MuJoCo, so that its surface is "
                 "heavier, and its inside lighter, than that of an even body."
             )
-        if model.flex_passive[flex]:
-            yield f"{name}: passive contact is ignored; all contact is implicit."
 
 
 def _is_heavy(model: mujoco.MjModel, flex: int) -> bool:
     """Whether a vertex has a much larger part of the mass than of the volume."""
-    vertices = _vertices(model, flex)
-    tetrahedra = _tetrahedra(model, flex)
-    signed, _ = volumes(_rest_positions(model, flex), tetrahedra)
+    vertices = flex_vertices(model, flex)
+    tetrahedra = flex_elements(model, flex)
+    signed, _ = volumes(rest_positions(model, flex), tetrahedra)
     share = np.zeros(vertices.stop - vertices.start)
     np.add.at(share, tetrahedra.ravel(), np.repeat(np.abs(signed) / 4.0, 4))
     bodies = model.flex_vertbodyid[vertices]

@@ -44,6 +44,7 @@ def check_supported(
     every_friction: bool = False,
     asks_mujoco: bool = False,
     no_flexes: str | None = "a simulation of many worlds",
+    cloth: bool = False,
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
 
@@ -59,6 +60,8 @@ def check_supported(
         Whether MuJoCo is asked for forces at every state, as delays and plugins need it.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
+    cloth : bool
+        Whether cloth is simulated, besides volumes.
 
     Returns
     -------
@@ -78,7 +81,7 @@ def check_supported(
                 f"cannot call; remove it with mujoco.set_mjcb_{name}(None) and pass the Simulator "
                 "a `control=` callback instead."
             )
-    check_flexes(model, no_flexes)
+    check_flexes(model, no_flexes, cloth=cloth)
     for index, name in _plugins(model):
         if not asks_mujoco or model.plugin_statenum[index] > 0:
             raise ModelError(

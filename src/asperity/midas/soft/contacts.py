@@ -1,0 +1,334 @@
+"""Contact of deformable bodies: candidates, their energy, how far they let go, and their terms."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.energy.potentials import barrier, barrier_slopes
+from asperity.midas.geometry.collision_time import KEPT, collision_free_time
+from asperity.midas.geometry.distances import mollifier, separation
+from asperity.midas.geometry.stencil import EDGE_EDGE, Stencil
+from asperity.midas.newton.anticipation import choose_anchor
+from asperity.midas.soft.search import are_in_boxes, list_stencils
+from asperity.midas.soft.sites import (
+    add_site_blocks,
+    add_site_gradients,
+    add_site_sums,
+    fill_sites,
+)
+
+__all__ = [
+    "add_contact_blocks",
+    "add_contact_gradients",
+    "anticipate_contacts",
+    "contact_energy",
+    "contact_force",
+    "free_time",
+    "measure_now",
+    "place",
+    "renew_list",
+    "stencil_of",
+]
+
+# Factor of the mollifier below which edges have next to no barrier.
+_PARALLEL = 1e-2
+# Candidates that a list may have before paths are cut to shorten it, what part of them is left
+# then, and the least that is tried.
+_MANY = 1 << 15
+_CUT = 0.25
+_LEAST_SHARE = 1e-3
+
+
+@compiled
+def stencil_of(soft: Table, i: int) -> Stencil:
+    """The stencil of a candidate."""
+    v = soft.vertex[i]
+    return Stencil(soft.kind[i], v[0], v[1], v[2], v[3])
+
+
+@compiled
+def place(soft: Table, q: np.ndarray, x: np.ndarray) -> None:
+    """Fill the positions of all vertices."""
+    for v in range(x.shape[0]):
+        link = soft.vertex_link[v]
+        for k in range(3):
+            x[v, k] = soft.vertex_rest[v, 0] * q[link, 0, k] + (
+                soft.vertex_rest[v, 1] * q[link, 1, k]
+                + soft.vertex_rest[v, 2] * q[link, 2, k]
+                + soft.vertex_rest[v, 3] * q[link, 3, k]
+            )
+
+
+@compiled
+def _measure(engine: Table, soft: Table) -> None:
+    """Measure all candidates at the iterate."""
+    smallest = math.inf
+    for i in range(soft.count):
+        square = separation(
+            stencil_of(soft, i),
+            soft.now,
+            engine.shapes,
+            soft.radius[i],
+            soft.coefficient[i],
+            soft.arm[i],
+        )
+        soft.square[i] = square
+        smallest = min(smallest, square)
+    engine.soft.measured = 1
+
+
+@compiled
+def measure_now(engine: Table, soft: Table) -> None:
+    """Place vertices and measure candidates at the iterate, if that is not done."""
+    if engine.soft.measured == 0:
+        place(soft, engine.poses.q_now, soft.now)
+        _measure(engine, soft)
+
+
+@compiled
+def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> float:
+    """List candidates anew if vertices leave their boxes on the way to ``ahead``.
+
+    Returns what part of the way has boxes, 0 if the list must grow first. A long way of a poor
+    direction would make too many candidates: a shorter one gets boxes then, and ``ahead`` is its
+    end. Vertices must be placed at the iterate.
+    """
+    if are_in_boxes(soft, soft.now) and are_in_boxes(soft, ahead):
+        return 1.0
+    share = 1.0
+    code = list_stencils(soft, engine.shapes.plane, soft.now, ahead)
+    while code != 0 and soft.kind.size >= _MANY and share > _LEAST_SHARE:
+        share *= _CUT
+        for v in range(ahead.shape[0]):
+            for k in range(3):
+                ahead[v, k] = soft.now[v, k] + _CUT * (ahead[v, k] - soft.now[v, k])
+        code = list_stencils(soft, engine.shapes.plane, soft.now, ahead)
+    engine.soft.measured = 0
+    if code != 0:
+        engine.soft.code = code
+        return 0.0
+    _measure(engine, soft)
+    return share
+
+
+@compiled
+def _largest_move(soft: Table, x: np.ndarray) -> None:
+    """Fill how far vertices have moved from the iterate."""
+    largest = 0.0
+    for v in range(x.shape[0]):
+        square = 0.0
+        for k in range(3):
+            soft.move[v, k] = x[v, k] - soft.now[v, k]
+            square += soft.move[v, k] * soft.move[v, k]
+        if not square <= largest:
+            largest = square
+    soft.largest_move = math.sqrt(largest)
+
+
+@compiled
+def free_time(engine: Table, soft: Table, time: float) -> float:
+    """Share of the way to the trial state, at most ``time``, that keeps a tenth of distances."""
+    measure_now(engine, soft)
+    place(soft, engine.poses.q_trial, soft.trial)
+    share = renew_list(engine, soft, soft.trial)
+    if share < 1.0:
+        place(soft, engine.poses.q_trial, soft.trial)
+        time = min(time, share)
+    if share == 0.0:
+        return 0.0
+    _largest_move(soft, soft.trial)
+    for i in range(soft.count):
+        square = soft.square[i]
+        if not square > 0.0:
+            return 0.0
+        if 2.0 * soft.largest_move * time <= (1.0 - KEPT) * math.sqrt(square):
+            continue
+        time = collision_free_time(
+            stencil_of(soft, i),
+            soft.now,
+            soft.move,
+            engine.shapes,
+            soft.radius[i],
+            square,
+            time,
+            engine.work,
+        )
+    return time
+
+
+@compiled
+def contact_energy(engine: Table, soft: Table, x: np.ndarray, at_trial: int) -> float:
+    """Barriers at the iterate or the trial state ``x`` [J]; infinite where surfaces touch."""
+    total = 0.0
+    last = soft.kind.size
+    if at_trial == 1:
+        _largest_move(soft, x)
+    for i in range(soft.count):
+        activation = soft.pair_activation[soft.pair[i]]
+        square = soft.square[i]
+        if at_trial == 1:
+            if math.sqrt(max(square, 0.0)) - 2.0 * soft.largest_move >= activation:
+                continue
+            square = separation(
+                stencil_of(soft, i),
+                x,
+                engine.shapes,
+                soft.radius[i],
+                soft.coefficient[last],
+                soft.arm[last],
+            )
+        if square >= activation * activation:
+            continue
+        value = soft.weight[i] * barrier(square, activation)
+        if soft.kind[i] == EDGE_EDGE and value < math.inf:
+            value *= mollifier(stencil_of(soft, i), x, soft.threshold[i], soft.slope)
+        total += value
+    return total * engine.options.barrier_stiffness
+
+
+@compiled
+def contact_force(engine: Table, soft: Table, i: int) -> float:
+    """Normal force of a candidate measured at the iterate [N]."""
+    activation = soft.pair_activation[soft.pair[i]]
+    square = soft.square[i]
+    if square >= activation * activation or square <= 0.0:
+        return 0.0
+    slope, _ = barrier_slopes(square, activation)
+    force = -engine.options.barrier_stiffness * soft.weight[i] * slope
+    if soft.kind[i] == EDGE_EDGE:
+        force *= mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
+    return force
+
+
+@compiled
+def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
+    """Slope and curvature of a barrier at the iterate, by its tangent where it has an anchor."""
+    activation = soft.pair_activation[soft.pair[i]]
+    anchor = soft.anchor[i]
+    square = soft.square[i]
+    if square >= activation * activation and anchor == 0.0:
+        return 0.0, 0.0
+    h = engine.time.step
+    s = engine.options.barrier_stiffness * h * h * soft.weight[i]
+    if soft.kind[i] == EDGE_EDGE:
+        s *= mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
+    distance = math.sqrt(square)
+    at = distance if anchor == 0.0 else anchor * activation
+    slope, curvature = barrier_slopes(at * at, activation)
+    return s * (slope + curvature * (distance - at)), s * curvature
+
+
+@compiled
+def _stiffness(soft: Table, i: int, curvature: float, h: np.ndarray) -> None:
+    """Fill the upper triangle of curvature n nᵀ."""
+    scale = curvature / soft.square[i]
+    arm = soft.arm[i]
+    h[0] = scale * arm[0] * arm[0]
+    h[1] = scale * arm[0] * arm[1]
+    h[2] = scale * arm[0] * arm[2]
+    h[3] = scale * arm[1] * arm[1]
+    h[4] = scale * arm[1] * arm[2]
+    h[5] = scale * arm[2] * arm[2]
+
+
+@compiled
+def _add_mollified(engine: Table, soft: Table, i: int) -> None:
+    """Add the part of the gradient that the mollifier's change gives."""
+    activation = soft.pair_activation[soft.pair[i]]
+    if soft.kind[i] != EDGE_EDGE or soft.square[i] >= activation * activation:
+        return
+    factor = mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
+    if factor == 1.0:
+        return
+    h = engine.time.step
+    value = engine.options.barrier_stiffness * h * h * soft.weight[i]
+    value *= barrier(soft.square[i], activation)
+    gradient = engine.newton.link_gradient
+    for corner in range(4):
+        v = soft.vertex[i, corner]
+        link = soft.vertex_link[v]
+        if link >= gradient.shape[0]:
+            continue
+        sign = -value if corner % 2 == 0 else value
+        for j in range(4):
+            for k in range(3):
+                gradient[link, j, k] += sign * soft.slope[corner // 2, k] * soft.vertex_rest[v, j]
+
+
+@compiled
+def add_contact_gradients(engine: Table, soft: Table) -> None:
+    """Add gradients of links, and blocks of rigid links with themselves."""
+    whole = engine.newton.only_slopes == 0
+    h = soft.upper
+    for i in range(soft.count):
+        slope, curvature = _tangent(engine, soft, i)
+        if slope == 0.0 and curvature == 0.0:
+            continue
+        _add_mollified(engine, soft, i)
+        count = fill_sites(engine, soft, i)
+        scale = slope / math.sqrt(soft.square[i])
+        arm = soft.arm[i]
+        add_site_gradients(
+            engine,
+            count,
+            soft.site_link,
+            soft.site_weight,
+            scale * arm[0],
+            scale * arm[1],
+            scale * arm[2],
+        )
+        if whole:
+            _stiffness(soft, i, curvature, h)
+            add_site_sums(engine, count, soft.site_link, soft.site_variable, soft.site_weight, h)
+
+
+@compiled
+def add_contact_blocks(engine: Table, soft: Table) -> None:
+    """Add blocks of vertices with each other and with rigid links."""
+    h = soft.upper
+    for i in range(soft.count):
+        _, curvature = _tangent(engine, soft, i)
+        if curvature == 0.0:
+            continue
+        count = fill_sites(engine, soft, i)
+        _stiffness(soft, i, curvature, h)
+        add_site_blocks(engine, count, soft.site_link, soft.site_variable, soft.site_weight, h)
+
+
+@compiled
+def anticipate_contacts(engine: Table, soft: Table) -> tuple[int, bool]:
+    """Choose where barriers are linearized; how many have an anchor, and whether one is new."""
+    measure_now(engine, soft)
+    place(soft, engine.poses.q_trial, soft.trial)
+    # What lies beyond a long way's boxes is not met yet.
+    if engine.soft.code != 0 or renew_list(engine, soft, soft.trial) < 1.0:
+        return 0, False
+    _largest_move(soft, soft.trial)
+    anchored = 0
+    new = False
+    for i in range(soft.count):
+        before = soft.anchor[i]
+        activation = soft.pair_activation[soft.pair[i]]
+        distance = math.sqrt(soft.square[i])
+        if before == 0.0 and distance - 2.0 * soft.largest_move >= activation:
+            continue
+        move = 0.0
+        for corner in range(4):
+            c = soft.coefficient[i, corner]
+            v = soft.vertex[i, corner] if c != 0.0 else 0
+            for k in range(3):
+                move += c * soft.move[v, k] * soft.arm[i, k]
+        ahead = (distance + move / distance) / activation
+        if before == 0.0 and soft.kind[i] == EDGE_EDGE:
+            factor = mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
+            if factor < _PARALLEL:
+                continue
+        anchor = choose_anchor(before, distance / activation, ahead)
+        soft.anchor[i] = anchor
+        new = new or anchor != before
+        if anchor > 0.0:
+            anchored += 1
+    return anchored, new

@@ -1,0 +1,143 @@
+"""What the engine does not simulate of deformable bodies, besides what no integrator does."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.errors import ModelError
+from asperity.plant.model.flexes import flex_vertices, rest_positions
+from asperity.plant.model.names import element
+
+__all__ = ["check_midas_flexes", "may_touch_flex", "soft_notes"]
+
+_TOLERANCE = 1e-9
+# Of a cloth, in units of its extent: it must be flat to bend as its quadratic energy does.
+_FLAT = 1e-6
+_OBJ = mujoco.mjtObj
+
+
+def may_touch_flex(model: mujoco.MjModel, flex: int, geom: int) -> bool:
+    """Whether a geom and a flex may touch, by their affinities."""
+    return bool(
+        model.geom_contype[geom] & model.flex_conaffinity[flex]
+        or model.flex_contype[flex] & model.geom_conaffinity[geom]
+    )
+
+
+def check_midas_flexes(model: mujoco.MjModel) -> None:
+    """Refuse flexes, and what is about them, that the engine would simulate wrongly.
+
+    Raises
+    ------
+    ModelError
+        Naming the element and what to do.
+    """
+    if model.nflex == 0:
+        return
+    if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
+        raise ModelError(
+            "A surrounding medium does not act on deformable bodies in Midas; remove "
+            "option/density and option/viscosity, or the flexes."
+        )
+    for flex in range(model.nflex):
+        name = element(model, _OBJ.mjOBJ_FLEX, flex)
+        _check_joints(model, flex, name)
+        if model.flex_dim[flex] == 2:
+            _check_cloth(model, flex, name)
+        for geom in range(model.ngeom):
+            if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):
+                raise ModelError(
+                    f"{element(model, _OBJ.mjOBJ_GEOM, geom)} has a running surface "
+                    f"(surfacevel), which {name} does not feel in Midas; move its body instead, or "
+                    "keep them from touching by contype and conaffinity."
+                )
+
+
+def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
+    """Sentences about what is approximated of a model's flexes."""
+    if model.nflex == 0 or not second_order:
+        return []
+    return ["Steps of models with flexes are those of implicit Euler, which damps vibrations."]
+
+
+def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
+    """Refuse whatever acts on the joints of vertices."""
+    bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
+    moving = bodies[model.body_weldid[bodies] != 0]
+    children = np.isin(model.body_parentid, moving)
+    if np.any(children):
+        body = element(model, _OBJ.mjOBJ_BODY, int(np.flatnonzero(children)[0]))
+        raise ModelError(
+            f"{body} is fastened to a vertex of {name}, which Midas does not simulate; hold it by "
+            "contact, or by a connect constraint."
+        )
+    for kind, owners in (
+        (_OBJ.mjOBJ_GEOM, model.geom_bodyid),
+        (_OBJ.mjOBJ_SITE, model.site_bodyid),
+    ):
+        for number in np.flatnonzero(np.isin(owners, moving)):
+            raise ModelError(
+                f"{element(model, kind, int(number))} is on a vertex of {name}, which Midas does "
+                "not simulate; remove it."
+            )
+    joints = np.isin(model.jnt_bodyid, moving)
+    dofs = joints[model.dof_jntid]
+    what = ""
+    if np.any(model.dof_damping[dofs]) or np.any(model.dof_dampingpoly[dofs]):
+        what = "damping"
+    elif np.any(model.jnt_stiffness[joints]) or np.any(model.jnt_stiffnesspoly[joints]):
+        what = "springs"
+    elif np.any(model.jnt_limited[joints]):
+        what = "limits"
+    elif np.any(model.dof_frictionloss[dofs]) or np.any(model.dof_armature[dofs]):
+        what = "friction or armature"
+    if what:
+        raise ModelError(
+            f"The joints of {name} have {what}, which Midas does not simulate; use elasticity, and "
+            "elasticity/damping."
+        )
+    kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
+    for actuator in range(model.nactuator):
+        kind = mujoco.mjtTrn(model.actuator_trntype[actuator])
+        target = int(model.actuator_trnid[actuator, 0])
+        if (kind in kinds and joints[target]) or (
+            kind == mujoco.mjtTrn.mjTRN_BODY and target in moving
+        ):
+            raise ModelError(
+                f"{element(model, _OBJ.mjOBJ_ACTUATOR, actuator)} drives a vertex of {name}, which "
+                "Midas does not simulate; push it by a body, or by qfrc_applied."
+            )
+    ends = np.column_stack([model.eq_obj1id, model.eq_obj2id])
+    welds = (model.eq_objtype == _OBJ.mjOBJ_BODY) & (model.eq_type == mujoco.mjtEq.mjEQ_WELD)
+    for i in np.flatnonzero(welds & np.isin(ends, moving).any(axis=1)):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_EQUALITY, int(i))} welds a vertex of {name}, which has no "
+            "orientation; use connect."
+        )
+    for tendon in range(model.ntendon):
+        first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
+        wraps = slice(first, first + count)
+        by_joint = model.wrap_type[wraps] == mujoco.mjtWrap.mjWRAP_JOINT
+        if np.any(joints[model.wrap_objid[wraps][by_joint]]):
+            raise ModelError(
+                f"{element(model, _OBJ.mjOBJ_TENDON, tendon)} pulls at a vertex of {name}, which "
+                "Midas does not simulate; remove it."
+            )
+
+
+def _check_cloth(model: mujoco.MjModel, flex: int, name: str) -> None:
+    if not model.flex_radius[flex] > 0.0:
+        raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
+    first = int(model.flex_bendingadr[flex])
+    edges = int(model.flex_edgenum[flex])
+    bends = first >= 0 and bool(np.any(model.flex_bending[first : first + 17 * edges]))
+    positions = rest_positions(model, flex)
+    spread = positions - positions.mean(axis=0)
+    axes = np.linalg.svd(spread, full_matrices=False)[2]
+    height = float(np.abs(spread @ axes[2]).max())
+    if bends and height > _FLAT * float(np.ptp(spread @ axes[0])):
+        raise ModelError(
+            f"{name} is curved at rest and resists bending, which Midas simulates for flat cloth "
+            'only; use elastic2d="stretch", or a flat mesh.'
+        )

@@ -1,0 +1,229 @@
+"""What Newton's method asks of deformable bodies, as entry points that rigid models do not have."""
+
+from __future__ import annotations
+
+import math
+
+from numba import types
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.engine_layout import MIDAS
+from asperity.midas.newton.envelope import arrange
+from asperity.midas.pose.link_kinematics import link_jacobians
+from asperity.midas.soft.contacts import (
+    add_contact_blocks,
+    add_contact_gradients,
+    anticipate_contacts,
+    contact_energy,
+    free_time,
+    measure_now,
+    place,
+    renew_list,
+)
+from asperity.midas.soft.elements import add_element_terms, begin_elements, element_energy
+from asperity.midas.soft.friction import (
+    add_friction_blocks,
+    add_friction_gradients,
+    collect_friction,
+    friction_energy,
+    turn_friction,
+)
+from asperity.midas.soft.sites import fill_sites
+from asperity.midas.soft.soft_layout import SOFT, SOFT_FULL
+
+__all__ = ["SOFT_KERNELS"]
+
+_HOOK = types.int64(MIDAS.type, types.int64)
+
+# Candidates within so many activation distances get room in the factor when it is laid out anew.
+_NEAR = 2.0
+
+
+@entry_point(_HOOK)
+def soft_begin(engine: Table, _unused: int) -> int:
+    """Set up a step, with the iterate at the present state; returns a code."""
+    soft = SOFT.at(engine.soft.bodies)
+    engine.soft.code = 0
+    engine.soft.measured = 0
+    measure_now(engine, soft)
+    for v in range(soft.now.shape[0]):
+        for k in range(3):
+            soft.start[v, k] = soft.now[v, k]
+    begin_elements(soft)
+    place(soft, engine.poses.q_target, soft.trial)
+    if renew_list(engine, soft, soft.trial) > 0.0:
+        collect_friction(engine, soft, 0)
+    return engine.soft.code
+
+
+@entry_point(_HOOK)
+def soft_energy(engine: Table, at_trial: int) -> int:
+    """Find the energy of the iterate or of the trial state [J s²]."""
+    soft = SOFT.at(engine.soft.bodies)
+    h = engine.time.step
+    measure_now(engine, soft)
+    x = soft.now
+    q = engine.poses.q_now
+    if at_trial == 1:
+        x = soft.trial
+        q = engine.poses.q_trial
+        place(soft, q, x)
+    energy = element_energy(soft, x, h)
+    if energy < math.inf:
+        energy += contact_energy(engine, soft, x, at_trial)
+    if energy < math.inf:
+        energy += friction_energy(engine, soft, q)
+    engine.soft.energy = energy * h * h
+    return 0
+
+
+@compiled
+def _pair(engine: Table, one: int, other: int) -> bool:
+    """Let two links have an entry; False without room."""
+    if one == other:
+        return True
+    at = engine.soft.pairs
+    if at >= engine.soft.pair_link.shape[0]:
+        return False
+    engine.soft.pair_link[at, 0] = one
+    engine.soft.pair_link[at, 1] = other
+    engine.soft.pairs = at + 1
+    return True
+
+
+@compiled
+def _lay_out(engine: Table, soft: Table) -> int:
+    engine.soft.pairs = 0
+    room = True
+    for bond in range(soft.bond.shape[0]):
+        room = room and _pair(engine, soft.bond[bond, 0], soft.bond[bond, 1])
+    for i in range(soft.count):
+        near = _NEAR * soft.pair_activation[soft.pair[i]]
+        soft.laid[i] = 0
+        if soft.square[i] >= near * near and soft.anchor[i] == 0.0:
+            continue
+        soft.laid[i] = 1
+        count = fill_sites(engine, soft, i)
+        for one in range(count):
+            for other in range(one):
+                room = room and _pair(engine, soft.site_link[one], soft.site_link[other])
+    for s in range(soft.stencils):
+        for one in range(soft.rub_sites[s]):
+            for other in range(one):
+                room = room and _pair(engine, soft.rub_link[s, one], soft.rub_link[s, other])
+    soft.rub_laid = 1
+    return arrange(engine) if room else SOFT_FULL
+
+
+@entry_point(_HOOK)
+def soft_arrange(engine: Table, _unused: int) -> int:
+    """Lay out the factor anew if something active has no room in it; returns a code."""
+    soft = SOFT.at(engine.soft.bodies)
+    measure_now(engine, soft)
+    needed = soft.rub_laid == 0
+    for i in range(soft.count):
+        if soft.laid[i] == 0:
+            activation = soft.pair_activation[soft.pair[i]]
+            if soft.square[i] < activation * activation or soft.anchor[i] != 0.0:
+                needed = True
+                break
+    if needed and engine.soft.code == 0:
+        engine.soft.code = _lay_out(engine, soft)
+    return engine.soft.code
+
+
+@entry_point(_HOOK)
+def soft_gradients(engine: Table, _unused: int) -> int:
+    """Add to the gradients of links, and to blocks of rigid links, before they are carried."""
+    soft = SOFT.at(engine.soft.bodies)
+    measure_now(engine, soft)
+    add_contact_gradients(engine, soft)
+    add_friction_gradients(engine, soft)
+    return 0
+
+
+@entry_point(_HOOK)
+def soft_blocks(engine: Table, _unused: int) -> int:
+    """Add elements, and the Hessian between vertices and of them with links."""
+    soft = SOFT.at(engine.soft.bodies)
+    add_element_terms(engine, soft)
+    if engine.newton.only_slopes == 0:
+        link_jacobians(engine.links, engine.poses.z_now, engine.poses.q_now, soft.wanted)
+        add_contact_blocks(engine, soft)
+        add_friction_blocks(engine, soft)
+    return 0
+
+
+@entry_point(_HOOK)
+def soft_time(engine: Table, _unused: int) -> int:
+    """Shorten the share of the way to the trial state that keeps surfaces apart."""
+    soft = SOFT.at(engine.soft.bodies)
+    engine.soft.time = free_time(engine, soft, engine.soft.time)
+    return 0
+
+
+@entry_point(_HOOK)
+def soft_friction(engine: Table, forget: int) -> int:
+    """Freeze friction at the iterate, or forget it."""
+    soft = SOFT.at(engine.soft.bodies)
+    if forget == 1:
+        soft.stencils = 0
+        engine.soft.friction = 0.0
+        return 0
+    measure_now(engine, soft)
+    collect_friction(engine, soft, 1)
+    return 0
+
+
+@entry_point(_HOOK)
+def soft_turn(engine: Table, _unused: int) -> int:
+    """Move friction's duals."""
+    soft = SOFT.at(engine.soft.bodies)
+    turn_friction(engine, soft, engine.soft.share)
+    return 0
+
+
+@entry_point(_HOOK)
+def soft_anticipate(engine: Table, _unused: int) -> int:
+    """Choose where barriers are linearized; 1 if that is new."""
+    soft = SOFT.at(engine.soft.bodies)
+    anchored, new = anticipate_contacts(engine, soft)
+    engine.newton.anchored += anchored
+    return 1 if new else 0
+
+
+@entry_point(_HOOK)
+def soft_forget(engine: Table, _unused: int) -> int:
+    """Let all barriers be linearized where they are."""
+    soft = SOFT.at(engine.soft.bodies)
+    for i in range(soft.count):
+        soft.anchor[i] = 0.0
+    return 0
+
+
+@entry_point(_HOOK)
+def soft_end(engine: Table, _unused: int) -> int:
+    """Find the smallest distance of the state at the step's end."""
+    soft = SOFT.at(engine.soft.bodies)
+    measure_now(engine, soft)
+    smallest = math.inf
+    for i in range(soft.count):
+        if soft.square[i] < smallest:
+            smallest = soft.square[i]
+    engine.counts.clearance = min(engine.counts.clearance, math.sqrt(max(smallest, 0.0)))
+    return 0
+
+
+SOFT_KERNELS = (
+    soft_begin,
+    soft_energy,
+    soft_arrange,
+    soft_gradients,
+    soft_blocks,
+    soft_time,
+    soft_friction,
+    soft_turn,
+    soft_anticipate,
+    soft_forget,
+    soft_end,
+)

@@ -1,0 +1,279 @@
+"""The broad phase of deformable bodies: which stencils may touch along the paths of vertices.
+
+Every vertex gets a box that holds where it is, where it is expected, and some slack. While all
+vertices stay in theirs, no pair of primitives comes within its activation distance but those that
+are listed. Primitives of one flex have boxes beside its mean motion as well: a cloth that falls is
+not near to itself for that. Boxes are sorted along one axis and swept (D. Baraff, Dynamic
+simulation of non-penetrating rigid bodies, 1992, section 5.1); order is kept from list to list.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE
+from asperity.midas.soft.soft_layout import SOFT_FULL
+
+__all__ = ["are_in_boxes", "list_stencils"]
+
+# Slack of boxes: in activation distances, and as a share of the longest path.
+_SLACK = 1.0
+_SHARE = 0.1
+
+
+@compiled
+def _mean(soft: Table, flex: int, x: np.ndarray, out: np.ndarray) -> None:
+    first = soft.flex_first[flex]
+    end = soft.flex_first[flex + 1]
+    for k in range(3):
+        total = 0.0
+        for v in range(first, end):
+            total += x[v, k]
+        out[k] = total / (end - first)
+
+
+@compiled
+def are_in_boxes(soft: Table, x: np.ndarray) -> bool:
+    """Whether the list holds at positions ``x``."""
+    if soft.listed == 0:
+        return False
+    for v in range(x.shape[0]):
+        for k in range(3):
+            if not soft.box[v, 0, k] <= x[v, k] <= soft.box[v, 1, k]:
+                return False
+    mean = soft.slope[0]
+    for flex in range(soft.flex_first.size - 1):
+        _mean(soft, flex, x, mean)
+        for v in range(soft.flex_first[flex], soft.flex_first[flex + 1]):
+            for k in range(3):
+                at = x[v, k] - mean[k]
+                if not soft.own_box[v, 0, k] <= at <= soft.own_box[v, 1, k]:
+                    return False
+    return True
+
+
+@compiled
+def _fill_boxes(soft: Table, one: np.ndarray, other: np.ndarray) -> None:
+    longest = 0.0
+    for v in range(one.shape[0]):
+        for k in range(3):
+            longest = max(longest, abs(other[v, k] - one[v, k]))
+    slack = _SLACK * soft.activation + _SHARE * longest
+    for v in range(one.shape[0]):
+        for k in range(3):
+            soft.box[v, 0, k] = min(one[v, k], other[v, k]) - slack
+            soft.box[v, 1, k] = max(one[v, k], other[v, k]) + slack
+    for flex in range(soft.flex_first.size - 1):
+        mean = soft.own_mean[flex]
+        _mean(soft, flex, one, mean[0])
+        _mean(soft, flex, other, mean[1])
+        for v in range(soft.flex_first[flex], soft.flex_first[flex + 1]):
+            for k in range(3):
+                a = one[v, k] - mean[0, k]
+                b = other[v, k] - mean[1, k]
+                soft.own_box[v, 0, k] = min(a, b) - slack
+                soft.own_box[v, 1, k] = max(a, b) + slack
+
+
+@compiled
+def _hold(soft: Table, boxes: np.ndarray, primitive: np.ndarray, out: np.ndarray) -> None:
+    """Fill the box of a primitive, with its radius and half of the activation distance."""
+    margin = soft.vertex_radius[primitive[0]] + 0.5 * soft.activation
+    for k in range(3):
+        low = boxes[primitive[0], 0, k]
+        high = boxes[primitive[0], 1, k]
+        for corner in range(1, primitive.size):
+            low = min(low, boxes[primitive[corner], 0, k])
+            high = max(high, boxes[primitive[corner], 1, k])
+        out[0, k] = low - margin
+        out[1, k] = high + margin
+
+
+@compiled
+def _sort(box: np.ndarray, axis: int, order: np.ndarray) -> None:
+    for a in range(1, order.size):
+        item = order[a]
+        low = box[item, 0, axis]
+        b = a
+        while b > 0 and box[order[b - 1], 0, axis] > low:
+            order[b] = order[b - 1]
+            b -= 1
+        order[b] = item
+
+
+@compiled
+def _widest(soft: Table) -> int:
+    """The axis along which particles are spread most."""
+    best = 0
+    widest = -1.0
+    for k in range(3):
+        low = soft.box[0, 0, k]
+        high = low
+        for v in range(soft.particles):
+            low = min(low, soft.box[v, 0, k])
+            high = max(high, soft.box[v, 0, k])
+        if high - low > widest:
+            widest = high - low
+            best = k
+    return best
+
+
+@compiled
+def _apart(one: np.ndarray, other: np.ndarray) -> bool:
+    return (
+        one[0, 0] > other[1, 0]
+        or other[0, 0] > one[1, 0]
+        or one[0, 1] > other[1, 1]
+        or other[0, 1] > one[1, 1]
+        or one[0, 2] > other[1, 2]
+        or other[0, 2] > one[1, 2]
+    )
+
+
+@compiled
+def _apart_in_flex(soft: Table, one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two primitives of a flex are apart beside its mean motion."""
+    a = soft.small[0]
+    b = soft.small[1]
+    _hold(soft, soft.own_box, one, a)
+    _hold(soft, soft.own_box, other, b)
+    return _apart(a, b)
+
+
+@compiled
+def _append(
+    soft: Table, kind: int, i0: int, i1: int, i2: int, i3: int, pair: int, weight: float
+) -> bool:
+    """Add a stencil; False without room."""
+    count = soft.count
+    if count >= soft.kind.size:
+        return False
+    vertex = soft.vertex[count]
+    vertex[0] = i0
+    vertex[1] = i1
+    vertex[2] = i2
+    vertex[3] = i3
+    soft.kind[count] = kind
+    soft.pair[count] = pair
+    soft.weight[count] = weight
+    soft.threshold[count] = 0.0
+    soft.anchor[count] = 0.0
+    soft.laid[count] = 0
+    soft.radius[count] = soft.vertex_radius[i0]
+    if kind != VERTEX_PLANE:
+        soft.radius[count] += soft.vertex_radius[i2]
+    soft.count = count + 1
+    return True
+
+
+@compiled
+def _pair_of(soft: Table, one: int, other: int) -> int:
+    return soft.group_pair[soft.vertex_group[one], soft.vertex_group[other]]
+
+
+@compiled
+def _list_faces(soft: Table, axis: int) -> bool:
+    """List vertices and faces that may touch; False without room."""
+    points = soft.point.size
+    box = soft.item_box
+    order = soft.item_order
+    for a in range(order.size):
+        i = order[a]
+        high = box[i, 1, axis]
+        for b in range(a + 1, order.size):
+            j = order[b]
+            if box[j, 0, axis] > high:
+                break
+            if (i < points) == (j < points):
+                continue
+            at = soft.point[min(i, j)]
+            face = soft.face[max(i, j) - points]
+            pair = _pair_of(soft, at, face[0])
+            if pair < 0 or _apart(box[i], box[j]):
+                continue
+            if at == face[0] or at == face[1] or at == face[2]:
+                continue
+            if soft.vertex_group[at] == soft.vertex_group[face[0]] and _apart_in_flex(
+                soft, soft.point[min(i, j) : min(i, j) + 1], face
+            ):
+                continue
+            weight = 0.25 * soft.vertex_area[at]
+            if not _append(soft, VERTEX_FACE, at, face[0], face[1], face[2], pair, weight):
+                return False
+    return True
+
+
+@compiled
+def _list_edges(soft: Table, axis: int) -> bool:
+    """List pairs of edges that may touch; False without room."""
+    box = soft.side_box
+    order = soft.side_order
+    for a in range(order.size):
+        i = order[a]
+        one = soft.edge[i]
+        high = box[i, 1, axis]
+        for b in range(a + 1, order.size):
+            j = order[b]
+            if box[j, 0, axis] > high:
+                break
+            other = soft.edge[j]
+            pair = _pair_of(soft, one[0], other[0])
+            if pair < 0 or _apart(box[i], box[j]):
+                continue
+            if one[0] == other[0] or one[0] == other[1] or one[1] == other[0] or one[1] == other[1]:
+                continue
+            if soft.vertex_group[one[0]] == soft.vertex_group[other[0]] and _apart_in_flex(
+                soft, one, other
+            ):
+                continue
+            weight = 0.25 * (soft.edge_area[i] + soft.edge_area[j])
+            if not _append(soft, EDGE_EDGE, one[0], one[1], other[0], other[1], pair, weight):
+                return False
+            soft.threshold[soft.count - 1] = 1e-3 * soft.edge_square[i] * soft.edge_square[j]
+    return True
+
+
+@compiled
+def _list_planes(soft: Table, planes: np.ndarray) -> bool:
+    """List vertices and half-spaces that may touch; False without room."""
+    for i in range(soft.point.size):
+        v = soft.point[i]
+        if v >= soft.particles:
+            continue
+        for p in range(planes.shape[0]):
+            pair = soft.plane_pair[soft.vertex_group[v], p]
+            if pair < 0:
+                continue
+            height = -planes[p, 3] - soft.vertex_radius[v]
+            for k in range(3):
+                n = planes[p, k]
+                height += n * (soft.box[v, 0, k] if n > 0.0 else soft.box[v, 1, k])
+            if height < soft.activation and not _append(
+                soft, VERTEX_PLANE, v, v, v, p, pair, soft.vertex_area[v]
+            ):
+                return False
+    return True
+
+
+@compiled
+def list_stencils(soft: Table, planes: np.ndarray, one: np.ndarray, other: np.ndarray) -> int:
+    """List what may touch while vertices go from positions to others; returns a code."""
+    _fill_boxes(soft, one, other)
+    soft.count = 0
+    soft.listed = 0
+    points = soft.point.size
+    for i in range(points):
+        _hold(soft, soft.box, soft.point[i : i + 1], soft.item_box[i])
+    for i in range(soft.face.shape[0]):
+        _hold(soft, soft.box, soft.face[i], soft.item_box[points + i])
+    for i in range(soft.edge.shape[0]):
+        _hold(soft, soft.box, soft.edge[i], soft.side_box[i])
+    axis = _widest(soft)
+    _sort(soft.item_box, axis, soft.item_order)
+    _sort(soft.side_box, axis, soft.side_order)
+    if not (_list_faces(soft, axis) and _list_edges(soft, axis) and _list_planes(soft, planes)):
+        soft.count = 0
+        return SOFT_FULL
+    soft.listed = 1
+    return 0

@@ -1,0 +1,176 @@
+"""Sites of a contact: what moves its points, and blocks of the Hessian between them.
+
+A contact of deformable bodies has a vector between its closest points of Σ y Q over at most four
+sites: vertices, which are links of their own with y = [c, 0, 0, 0], and at most one rigid link,
+with y = Σ c [1, x̄] over its vertices. What is fixed in the world is no site.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.midas.energy.outer_products import add_outer
+from asperity.midas.engine_layout import FREE
+from asperity.midas.geometry.stencil import VERTEX_PLANE
+
+__all__ = [
+    "add_block",
+    "add_site_blocks",
+    "add_site_gradients",
+    "add_site_sums",
+    "add_symmetric",
+    "fill_sites",
+]
+
+
+@compiled
+def _add(factor: Table, row: int, column: int, value: float) -> None:
+    i = max(row, column)
+    j = min(row, column)
+    factor.values[factor.row_start[i] + j - factor.row_first[i]] += value
+
+
+@compiled
+def add_block(factor: Table, one: int, other: int, block: np.ndarray) -> None:
+    """Add a 3 × 3 block between two vertices, by their first variables; −1 of what is fixed."""
+    if one < 0 or other < 0:
+        return
+    for i in range(3):
+        row = factor.variable_row[one + i]
+        for j in range(i + 1 if one == other else 3):
+            _add(factor, row, factor.variable_row[other + j], block[i, j])
+
+
+@compiled
+def fill_sites(engine: Table, soft: Table, i: int) -> int:
+    """Fill the sites of a candidate measured at the iterate; returns how many."""
+    world = engine.links.parent.size
+    count = 0
+    rigid = -1
+    for corner in range(1 if soft.kind[i] == VERTEX_PLANE else 4):
+        v = soft.vertex[i, corner]
+        c = soft.coefficient[i, corner]
+        link = soft.vertex_link[v]
+        if link == world:
+            continue
+        if soft.vertex_variable[v] >= 0:
+            at = count
+            count += 1
+        elif rigid < 0:
+            rigid = count
+            at = count
+            count += 1
+        else:
+            for j in range(4):
+                soft.site_weight[rigid, j] += c * soft.vertex_rest[v, j]
+            continue
+        soft.site_link[at] = link
+        soft.site_variable[at] = soft.vertex_variable[v]
+        for j in range(4):
+            soft.site_weight[at, j] = c * soft.vertex_rest[v, j]
+    return count
+
+
+@compiled
+def add_site_gradients(
+    engine: Table,
+    count: int,
+    links: np.ndarray,
+    weight: np.ndarray,
+    g0: float,
+    g1: float,
+    g2: float,
+) -> None:
+    """Add y ⊗ g to the gradients of all sites' links."""
+    gradient = engine.newton.link_gradient
+    for site in range(count):
+        link = links[site]
+        for j in range(4):
+            gradient[link, j, 0] += weight[site, j] * g0
+            gradient[link, j, 1] += weight[site, j] * g1
+            gradient[link, j, 2] += weight[site, j] * g2
+
+
+@compiled
+def add_site_sums(
+    engine: Table,
+    count: int,
+    links: np.ndarray,
+    variable: np.ndarray,
+    weight: np.ndarray,
+    h: np.ndarray,
+) -> None:
+    """Add y yᵀ ⊗ H to the block of a rigid link among the sites; H by its upper triangle."""
+    for site in range(count):
+        if variable[site] < 0:
+            y = weight[site]
+            add_outer(
+                engine.hessian.link_sums[links[site]], y, y, h[0], h[1], h[2], h[3], h[4], h[5]
+            )
+
+
+@compiled
+def _symmetric(h: np.ndarray, i: int, j: int) -> float:
+    a = min(i, j)
+    return h[j + i if a == 0 else j + i + 1]
+
+
+@compiled
+def add_symmetric(factor: Table, one: int, other: int, scale: float, h: np.ndarray) -> None:
+    """Add scale · H between two vertices."""
+    for i in range(3):
+        row = factor.variable_row[one + i]
+        for j in range(i + 1 if one == other else 3):
+            _add(factor, row, factor.variable_row[other + j], scale * _symmetric(h, i, j))
+
+
+@compiled
+def _add_with_rigid(
+    engine: Table, variable: int, scale: float, h: np.ndarray, link: int, y: np.ndarray
+) -> None:
+    """Add scale · H ∂(yQ)/∂z between a vertex and the variables that move a rigid link."""
+    links = engine.links
+    factor = engine.factor
+    start = links.chain_start[link]
+    for column in range(links.chain_start[link + 1] - start):
+        to = factor.variable_row[links.chain_variable[start + column]]
+        for i in range(3):
+            value = 0.0
+            if links.kind[link] == FREE:
+                value = _symmetric(h, i, column % 3) * y[column // 3]
+            else:
+                for k in range(3):
+                    rate = 0.0
+                    for j in range(4):
+                        rate += y[j] * links.jacobian[start + column, j, k]
+                    value += _symmetric(h, i, k) * rate
+            _add(factor, factor.variable_row[variable + i], to, scale * value)
+
+
+@compiled
+def add_site_blocks(
+    engine: Table,
+    count: int,
+    links: np.ndarray,
+    variable: np.ndarray,
+    weight: np.ndarray,
+    h: np.ndarray,
+) -> None:
+    """Add c_i c_j H between vertices, and what couples them to a rigid link."""
+    for one in range(count):
+        if variable[one] < 0:
+            continue
+        for other in range(count):
+            if variable[other] < 0:
+                _add_with_rigid(
+                    engine, variable[one], weight[one, 0], h, links[other], weight[other]
+                )
+            elif other <= one:
+                add_symmetric(
+                    engine.factor,
+                    variable[one],
+                    variable[other],
+                    weight[one, 0] * weight[other, 0],
+                    h,
+                )

@@ -1,0 +1,116 @@
+"""The table of deformable bodies: vertices, elements, and what their surfaces may touch.
+
+Vertices are those of flexes, in MuJoCo's order, and then those of rigid shapes that a flex may
+touch. A *group* is a flex, or a rigid shape; within a group of a flex there is self contact.
+"""
+
+from __future__ import annotations
+
+from asperity.compiled import Layout
+
+__all__ = ["SOFT", "SOFT_FULL"]
+
+SOFT_FULL = 35
+"""Code of methods: the lists of this table must grow."""
+
+SOFT = Layout(
+    "soft bodies of midas",
+    # Vertices: x = [1, x̄] Q of their link.
+    particles="i8",  # those of flexes, which come first
+    vertex_link="i8[:]",  # the world's number for what is fixed
+    vertex_rest="f8[:,:]",
+    vertex_variable="i8[:]",  # first of the three variables that it is; −1 of others
+    vertex_group="i8[:]",
+    vertex_radius="f8[:]",  # [m]
+    vertex_area="f8[:]",  # [m²]
+    flex_first="i8[:]",  # first particle of a flex, and where they end
+    now="f8[vertices, 3]",  # of the iterate [m]
+    trial="f8[vertices, 3]",
+    move="f8[vertices, 3]",
+    start="f8[vertices, 3]",  # at the step's beginning
+    largest_move="f8",
+    # Elements: cells of grids and tetrahedra, and triangles of cloth; −1 for corners beyond.
+    element_vertex="i8[:,:]",
+    element_corners="i8[:]",  # 8, 4 or 3
+    element_gradient="f8[:,:,:]",  # mean of F = Σ x_a g_aᵀ [1/m], shape (n, 8, 3)
+    element_size="f8[:]",  # volume [m³] or area [m²]
+    element_lame="f8[:,:]",  # λ and μ [Pa or N/m]
+    element_damping="f8[:]",  # β of Rayleigh's damping [s]
+    element_strain="f8[elements, 3, 3]",  # FᵀF at the step's beginning
+    # Cells bend besides: ½ Σ (x_a − x_0)ᵀ R K Rᵀ (x_b − x_0) with what their stiffness is more than
+    # that of their mean strain, and rotations of the step's beginning.
+    cell_element="i8[:]",
+    cell_matrix="i8[:]",  # number of K; those of equal shape share one
+    matrix="f8[:,:,:]",  # [N/m], shape (., 24, 24)
+    cell_turned="f8[cells, 24, 24]",
+    # Bending: ½ xᵀ (K ⊗ 1) x over at most six vertices, −1 for those that are not there.
+    bend_vertex="i8[:,:]",
+    bend_matrix="f8[:,:,:]",  # [N/m]
+    bend_damping="f8[:]",
+    # Surfaces.
+    point="i8[:]",  # vertices that may touch
+    edge="i8[:,:]",
+    edge_area="f8[:]",
+    edge_square="f8[:]",  # squared length at rest [m²]
+    face="i8[:,:]",
+    # Pairs of groups, or of a flex and a half-space, that may touch.
+    group_pair="i8[:,:]",  # −1 of those that may not
+    plane_pair="i8[:,:]",  # of a flex and a half-space
+    pair_group="i8[:,:]",  # the second is −1 − i of half-space i
+    pair_activation="f8[:]",  # d̂ [m]
+    pair_friction="f8[:]",
+    pair_stiction="f8[:]",  # ε_v [m/s]
+    activation="f8",  # the largest [m]
+    # Broad phase: what vertices stay in while the list holds, in the world and beside the mean of
+    # their flex.
+    box="f8[vertices, 2, 3]",
+    own_box="f8[vertices, 2, 3]",
+    own_mean="f8[flexes, 2, 3]",
+    listed="i8",
+    item_box="f8[items, 2, 3]",  # of points and faces
+    item_order="i8[items]",
+    side_box="f8[sides, 2, 3]",  # of edges
+    side_order="i8[sides]",
+    # Candidates, measured at the iterate.
+    count="i8",
+    kind="i8[soft_room]",
+    vertex="i8[soft_room + 1, 4]",
+    pair="i8[soft_room]",
+    radius="f8[soft_room]",  # of both sides together [m]
+    weight="f8[soft_room]",  # area [m²]
+    threshold="f8[soft_room]",
+    square="f8[soft_room]",
+    coefficient="f8[soft_room + 1, 6]",
+    arm="f8[soft_room + 1, 3]",
+    anchor="f8[soft_room]",  # as `CANDIDATES` has it
+    laid="i8[soft_room]",  # 1 of those that the factor has room for
+    # Friction, frozen over a solution: what moves the point, tangents, μλ and the dual.
+    stencils="i8",
+    rub_sites="i8[soft_room + 1]",
+    rub_link="i8[soft_room + 1, 4]",
+    rub_variable="i8[soft_room + 1, 4]",
+    rub_weight="f8[soft_room + 1, 4, 4]",
+    rub_frame="f8[soft_room + 1, 2, 3]",
+    rub_force="f8[soft_room + 1]",
+    rub_stiction="f8[soft_room + 1]",
+    rub_dual="f8[soft_room + 1, 2]",
+    rub_laid="i8",
+    turn_share="f8",
+    # Links that move what a flex may touch, with their ancestors; and pairs of links that elements
+    # couple, which come first among those of the engine.
+    wanted="i8[:]",
+    bond="i8[:,:]",
+    # Space to work in.
+    site_link="i8[4]",
+    site_variable="i8[4]",
+    site_weight="f8[4, 4]",
+    slope="f8[2, 3]",
+    block="f8[24, 24]",
+    small="f8[8, 3, 3]",
+    corner="f8[8, 3]",
+    along="f8[3, 8]",
+    slope_work="f8[8, 3]",
+    offset="f8[2, 24]",
+    upper="f8[6]",
+)
+"""Deformable bodies."""

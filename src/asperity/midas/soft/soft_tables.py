@@ -1,0 +1,320 @@
+"""The table of deformable bodies, from a model and the engine's links and shapes."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table
+from asperity.contact.combination import (
+    PARAMETERS,
+    STATIC_FRICTION,
+    STICTION_TOLERANCE,
+    combine,
+)
+from asperity.geometry.surfaces import Surface, vertex_areas
+from asperity.midas.model.links import Links, variable_count
+from asperity.midas.model.shapes import Shapes
+from asperity.midas.soft.flex_support import may_touch_flex
+from asperity.midas.soft.soft_elements import soft_elements
+from asperity.midas.soft.soft_layout import SOFT
+from asperity.plant.model.flexes import (
+    elastic_constants,
+    flex_elements,
+    flex_triangles,
+    flex_vertices,
+    rest_positions,
+)
+from asperity.plant.model.resolved_materials import ResolvedMaterials
+from asperity.soft.membranes import bending, triangles
+
+__all__ = ["soft_table"]
+
+_ROOM = 1024
+
+
+def soft_table(
+    model: mujoco.MjModel,
+    links: Links,
+    shapes: Shapes,
+    surfaces: Table,
+    materials: ResolvedMaterials,
+) -> Table:
+    """Make the table.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+        Which `check_flexes` and `check_midas_flexes` have passed.
+    links, shapes : Links and Shapes
+    surfaces : Table
+        The engine's `SHAPES`, with the vertices of ``shapes``.
+    materials : ResolvedMaterials
+    """
+    particles = model.nflexvert
+    world = len(links.links)
+    owner = np.repeat(np.arange(model.nflex), model.flex_vertnum)
+    touching = [s for s in range(len(shapes.geom)) if _touched(model, int(shapes.geom[s]))]
+    rigid = [np.arange(surfaces.vertex_start[s], surfaces.vertex_start[s + 1]) for s in touching]
+    number = np.full(len(surfaces.vertex_link), -1, np.int64)
+    chosen = np.concatenate([np.zeros(0, np.int64), *rigid])
+    number[chosen] = particles + np.arange(len(chosen))
+    group = np.repeat(
+        np.arange(model.nflex, model.nflex + len(touching)), [len(part) for part in rigid]
+    )
+    link = links.body_link[model.flex_vertbodyid].copy()
+    fixed = link < 0
+    rest = np.zeros((particles, 4))
+    rest[:, 0] = 1.0
+    radius, area = np.zeros(particles), np.zeros(particles)
+    points: list[np.ndarray] = []
+    edges: list[np.ndarray] = []
+    edge_areas: list[np.ndarray] = []
+    faces: list[np.ndarray] = []
+    at_rest = np.zeros((particles, 3))
+    for flex in range(model.nflex):
+        vertices = flex_vertices(model, flex)
+        at_rest[vertices] = rest_positions(model, flex)
+        surface = Surface(at_rest[vertices], flex_triangles(model, flex).astype(np.int64))
+        radius[vertices] = model.flex_radius[flex]
+        area[vertices] = vertex_areas(surface)
+        sides, side_areas = _edges(surface)
+        points.append(vertices.start + np.unique(surface.faces))
+        edges.append(vertices.start + sides)
+        edge_areas.append(side_areas)
+        faces.append(vertices.start + surface.faces)
+    rest[fixed, 1:] = at_rest[fixed]
+    link[fixed] = world
+    for s in touching:
+        own = slice(int(surfaces.edge_start[s]), int(surfaces.edge_start[s + 1]))
+        edges.append(number[surfaces.edge[own]].reshape(-1, 2))
+        edge_areas.append(np.array(surfaces.edge_area[own]))
+        own = slice(int(surfaces.face_start[s]), int(surfaces.face_start[s + 1]))
+        faces.append(number[surfaces.face[own]].reshape(-1, 3))
+    points.append(particles + np.arange(len(chosen)))
+    every = np.vstack([at_rest, surfaces.vertex_rest[chosen, 1:]])
+    edge = np.concatenate(edges).astype(np.int64).reshape(-1, 2)
+    face = np.concatenate(faces).astype(np.int64).reshape(-1, 3)
+    point = np.concatenate(points).astype(np.int64)
+    constants = elastic_constants(model)
+    bodies = soft_elements(model, at_rest, constants)
+    element_owner = owner[bodies.vertex[:, 0]]
+    bend_vertex, bend_matrix = _bending(model, at_rest, constants)
+    variable = np.full(particles + len(chosen), -1, np.int64)
+    first = np.cumsum([0] + [variable_count(one.kind) for one in links.links])
+    variable[:particles][~fixed] = first[link[~fixed]]
+    pairs = _pairs(model, shapes, touching, materials)
+    vertex_link = np.concatenate([link, np.asarray(surfaces.vertex_link[chosen])])
+    table = Table(
+        SOFT,
+        vertices=particles + len(chosen),
+        elements=len(bodies.size),
+        flexes=model.nflex,
+        items=len(point) + len(face),
+        sides=len(edge),
+        soft_room=_ROOM,
+        particles=particles,
+        vertex_link=vertex_link.astype(np.int64),
+        vertex_rest=np.ascontiguousarray(np.vstack([rest, surfaces.vertex_rest[chosen]])),
+        vertex_variable=variable,
+        vertex_group=np.concatenate([owner, group]).astype(np.int64),
+        vertex_radius=np.concatenate([radius, surfaces.vertex_radius[chosen]]),
+        vertex_area=np.concatenate([area, surfaces.vertex_area[chosen]]),
+        flex_first=np.append(model.flex_vertadr, particles).astype(np.int64),
+        element_vertex=bodies.vertex,
+        element_corners=(bodies.vertex >= 0).sum(axis=1),
+        element_gradient=bodies.gradient,
+        element_size=bodies.size,
+        element_lame=constants[element_owner] * bodies.share[:, None],
+        cells=len(bodies.cell),
+        cell_element=bodies.cell,
+        cell_matrix=bodies.cell_matrix,
+        matrix=bodies.matrix,
+        element_damping=np.array(model.flex_damping[element_owner], dtype=np.float64),
+        bend_vertex=bend_vertex,
+        bend_matrix=bend_matrix,
+        bend_damping=np.array(model.flex_damping[owner[bend_vertex[:, 0]]], dtype=np.float64),
+        point=point,
+        edge=edge,
+        edge_area=np.concatenate(edge_areas),
+        edge_square=np.sum((every[edge[:, 0]] - every[edge[:, 1]]) ** 2, axis=1),
+        face=face,
+        wanted=_wanted(links, vertex_link[particles:]),
+        bond=_bonds(vertex_link, bodies.vertex, bend_vertex, world),
+        **pairs,
+    )
+    table.item_order[:] = np.arange(len(table.item_order))
+    table.side_order[:] = np.arange(len(table.side_order))
+    return table
+
+
+def _touched(model: mujoco.MjModel, geom: int) -> bool:
+    return any(may_touch_flex(model, flex, geom) for flex in range(model.nflex))
+
+
+def _edges(surface: Surface) -> tuple[np.ndarray, np.ndarray]:
+    """All edges of a surface that bends, with a third of the area of their triangles."""
+    faces = surface.faces
+    sides = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    a, b, c = (surface.vertices[faces[:, k]] for k in range(3))
+    third = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
+    edges, label = np.unique(sides, axis=0, return_inverse=True)
+    return edges, np.bincount(label.reshape(-1), np.tile(third, 3), minlength=len(edges))
+
+
+def _rigidity(model: mujoco.MjModel, flex: int, at_rest: np.ndarray) -> float:
+    """D [N m] of a cloth, by what MuJoCo has for one of its edges.
+
+    Its energy of an edge e between triangles of areas A and B, whose gradients jump by c x, is
+    ½ D |e|² |c x|²/(A + B).
+    """
+    first = int(model.flex_bendingadr[flex])
+    if first < 0:
+        return 0.0
+    edges = int(model.flex_edgenum[flex])
+    found = model.flex_bending[first : first + 17 * edges].reshape(-1, 17)[:, :16]
+    size = np.abs(found).max(axis=1)
+    number = int(np.argmax(size))
+    if size[number] == 0.0:
+        return 0.0
+    begin = int(model.flex_edgeadr[flex])
+    a, b = (int(v) for v in model.flex_edge[begin + number])
+    c, d = (int(v) for v in model.flex_edgeflap[begin + number])
+    x = at_rest[flex_vertices(model, flex)]
+    area, gradients = triangles(x, np.array([[a, b, c], [a, b, d]]))
+    length = float(np.linalg.norm(x[b] - x[a]))
+    along = (x[b] - x[a]) / length
+    out = x[a] - x[c]
+    out = out - (out @ along) * along
+    out /= np.linalg.norm(out)
+    # The fourth corner's share of the jump is on the diagonal of the 4 × 4 matrix.
+    jump = float(gradients[1][2] @ out)
+    return float(found[number, 15] * area.sum() / (length * jump) ** 2)
+
+
+def _bending(
+    model: mujoco.MjModel, at_rest: np.ndarray, constants: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    vertex, matrix = [np.zeros((0, 6), np.int64)], [np.zeros((0, 6, 6))]
+    for flex in np.flatnonzero(model.flex_dim == 2):
+        rigidity = _rigidity(model, int(flex), at_rest)
+        if rigidity == 0.0:
+            continue
+        vertices = flex_vertices(model, int(flex))
+        first, shear = constants[flex]
+        poisson = first / (first + 2.0 * shear)
+        own, matrices = bending(
+            at_rest[vertices], flex_elements(model, int(flex)), rigidity, poisson
+        )
+        vertex.append(np.where(own >= 0, own + vertices.start, -1))
+        matrix.append(matrices)
+    return np.concatenate(vertex), np.ascontiguousarray(np.concatenate(matrix))
+
+
+def _wanted(links: Links, touching: np.ndarray) -> np.ndarray:
+    """1 for links of rigid vertices, and their ancestors."""
+    wanted = np.zeros(len(links.links), np.int64)
+    for link in np.unique(touching):
+        at = int(link)
+        while 0 <= at < len(links.links):
+            wanted[at] = 1
+            at = links.links[at].parent
+    return wanted
+
+
+def _bonds(link: np.ndarray, elements: np.ndarray, bends: np.ndarray, world: int) -> np.ndarray:
+    """Pairs of links that share an element, once each, shape (n, 2)."""
+    found = []
+    for corners in (elements, bends):
+        for i in range(corners.shape[1]):
+            for j in range(i):
+                both = (corners[:, i] >= 0) & (corners[:, j] >= 0)
+                found.append(np.sort(link[corners[both][:, [i, j]]], axis=1))
+    every = np.concatenate(found) if found else np.zeros((0, 2), np.int64)
+    every = every[np.all(every < world, axis=1)]
+    return np.ascontiguousarray(np.unique(every, axis=0)).astype(np.int64).reshape(-1, 2)
+
+
+def _pairs(
+    model: mujoco.MjModel, shapes: Shapes, touching: list[int], materials: ResolvedMaterials
+) -> dict[str, np.ndarray]:
+    """Pairs of groups that may touch, with their friction and stiction tolerance."""
+    groups = model.nflex + len(touching)
+    group_pair = np.full((groups, groups), -1, np.int64)
+    plane_pair = np.full((model.nflex, len(shapes.plane_geom)), -1, np.int64)
+    off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    disabled = bool(int(model.opt.disableflags) & int(off))
+    ends: list[tuple[int, int]] = []
+    numbers: list[tuple[float, float]] = []
+
+    def add(flex: int, other: int, index: int) -> int:
+        ends.append((flex, other))
+        numbers.append(_contact(model, flex, index, materials))
+        return len(ends) - 1
+
+    for flex in range(0 if disabled else model.nflex):
+        if model.flex_selfcollide[flex] != 0:
+            group_pair[flex, flex] = add(flex, flex, model.ngeom + flex)
+        for other in range(flex):
+            if (
+                model.flex_contype[flex] & model.flex_conaffinity[other]
+                or model.flex_contype[other] & model.flex_conaffinity[flex]
+            ):
+                pair = add(flex, other, model.ngeom + other)
+                group_pair[flex, other] = group_pair[other, flex] = pair
+        for k, s in enumerate(touching):
+            geom = int(shapes.geom[s])
+            if may_touch_flex(model, flex, geom):
+                pair = add(flex, model.nflex + k, geom)
+                group_pair[flex, model.nflex + k] = group_pair[model.nflex + k, flex] = pair
+        for p, geom in enumerate(shapes.plane_geom):
+            if may_touch_flex(model, flex, int(geom)):
+                plane_pair[flex, p] = add(flex, -1 - p, int(geom))
+    parameters = np.array(numbers, dtype=np.float64).reshape(-1, 2)
+    return {
+        "group_pair": group_pair,
+        "plane_pair": plane_pair,
+        "pair_group": np.array(ends, dtype=np.int64).reshape(-1, 2),
+        "pair_activation": np.zeros(len(ends)),
+        "pair_friction": parameters[:, 0].copy(),
+        "pair_stiction": parameters[:, 1].copy(),
+    }
+
+
+def _contact(
+    model: mujoco.MjModel, flex: int, other: int, materials: ResolvedMaterials
+) -> tuple[float, float]:
+    """Friction of a flex and a geom or another flex, and their stiction tolerance [m/s]."""
+
+    def of(index: int) -> tuple[int, float, int]:
+        if index >= model.ngeom:
+            f = index - model.ngeom
+            kind = (model.flex_priority[f], model.flex_friction[f, 0], model.flex_condim[f])
+        else:
+            kind = (
+                model.geom_priority[index],
+                model.geom_friction[index, 0],
+                model.geom_condim[index],
+            )
+        return int(kind[0]), float(kind[1]), int(kind[2])
+
+    own = model.ngeom + flex
+    one, two = of(own), of(other)
+    sliding = max(one[1], two[1])
+    if one[0] != two[0]:
+        sliding = (one if one[0] > two[0] else two)[1]
+    if max(one[2], two[2]) == 1:
+        sliding = 0.0
+    out = np.empty(PARAMETERS)
+    low, high = min(own, other), max(own, other)
+    combine(
+        materials.geoms,
+        materials.pairs,
+        materials.pair_keys,
+        materials.default,
+        low,
+        high,
+        sliding,
+        out,
+    )
+    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE])

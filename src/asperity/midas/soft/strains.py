@@ -1,0 +1,112 @@
+"""Deformation gradients of elements, and their singular values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+
+__all__ = ["FLAT", "deform", "diagonalize", "stretch"]
+
+_MOST_SWEEPS = 20
+FLAT = 1e-24
+"""Square of a stretch below which an element is flat."""
+
+
+@compiled
+def diagonalize(a: np.ndarray, v: np.ndarray) -> None:
+    """Jacobi's method on a symmetric 3 × 3 matrix: values on its diagonal, vectors in columns."""
+    for i in range(3):
+        for j in range(3):
+            v[i, j] = 1.0 if i == j else 0.0
+    for _ in range(_MOST_SWEEPS):
+        off = abs(a[0, 1]) + abs(a[0, 2]) + abs(a[1, 2])
+        if not off > 1e-17 * (abs(a[0, 0]) + abs(a[1, 1]) + abs(a[2, 2])):
+            return
+        for p in range(2):
+            for q in range(p + 1, 3):
+                if a[p, q] == 0.0:
+                    continue
+                theta = 0.5 * (a[q, q] - a[p, p]) / a[p, q]
+                t = 1.0 / (abs(theta) + math.sqrt(theta * theta + 1.0))
+                if theta < 0.0:
+                    t = -t
+                c = 1.0 / math.sqrt(t * t + 1.0)
+                s = t * c
+                for k in range(3):
+                    x = a[k, p]
+                    y = a[k, q]
+                    a[k, p] = c * x - s * y
+                    a[k, q] = s * x + c * y
+                for k in range(3):
+                    x = a[p, k]
+                    y = a[q, k]
+                    a[p, k] = c * x - s * y
+                    a[q, k] = s * x + c * y
+                    x = v[k, p]
+                    y = v[k, q]
+                    v[k, p] = c * x - s * y
+                    v[k, q] = s * x + c * y
+
+
+@compiled
+def deform(soft: Table, e: int, x: np.ndarray) -> int:
+    """Fill F and FᵀF of an element, in ``small[0]`` and ``small[1]``; returns its dimension."""
+    vertex = soft.element_vertex[e]
+    g = soft.element_gradient[e]
+    f = soft.small[0]
+    c = soft.small[1]
+    corners = soft.element_corners[e]
+    m = 3 if corners > 3 else 2
+    for i in range(3):
+        for j in range(3):
+            f[i, j] = 0.0
+    for a in range(1, corners):
+        for i in range(3):
+            d = x[vertex[a], i] - x[vertex[0], i]
+            for j in range(m):
+                f[i, j] += d * g[a, j]
+    for i in range(3):
+        for j in range(3):
+            c[i, j] = f[0, i] * f[0, j] + f[1, i] * f[1, j] + f[2, i] * f[2, j]
+    if m == 2:
+        c[2, 2] = 1.0
+    return m
+
+
+@compiled
+def stretch(soft: Table, m: int) -> tuple[float, float, float, float]:
+    """Fill the singular vectors of F, whose FᵀF is lost, and return its singular values and ln J.
+
+    ln J is minus infinity for an element that is flat or turned inside out. Right vectors are the
+    columns of ``small[2]``, left ones those of ``small[3]``.
+    """
+    f = soft.small[0]
+    c = soft.small[1]
+    v = soft.small[2]
+    u = soft.small[3]
+    if m == 3:
+        det = (
+            f[0, 0] * (f[1, 1] * f[2, 2] - f[1, 2] * f[2, 1])
+            - f[0, 1] * (f[1, 0] * f[2, 2] - f[1, 2] * f[2, 0])
+            + f[0, 2] * (f[1, 0] * f[2, 1] - f[1, 1] * f[2, 0])
+        )
+        if not det > 0.0:
+            return 1.0, 1.0, 1.0, -math.inf
+    diagonalize(c, v)
+    product = 1.0
+    for k in range(m):
+        if not c[k, k] > FLAT:
+            return 1.0, 1.0, 1.0, -math.inf
+        size = math.sqrt(c[k, k])
+        product *= size
+        for i in range(3):
+            u[i, k] = (f[i, 0] * v[0, k] + f[i, 1] * v[1, k] + f[i, 2] * v[2, k]) / size
+    if m == 2:
+        for i in range(3):
+            i1 = (i + 1) % 3
+            i2 = (i + 2) % 3
+            u[i, 2] = u[i1, 0] * u[i2, 1] - u[i2, 0] * u[i1, 1]
+    return math.sqrt(c[0, 0]), math.sqrt(c[1, 1]), math.sqrt(c[2, 2]), math.log(product)

@@ -1,0 +1,199 @@
+"""Elements of Midas: derivatives, patch test, bending of cloth, and materials."""
+
+from __future__ import annotations
+
+import itertools
+
+import mujoco
+import numpy as np
+import pytest
+import scipy.sparse as sparse
+from midas_models import cloth, engine_of, gradient, hessian, potential
+from scipy.sparse.linalg import spsolve
+from soft_models import Array, compile_soft, cube
+
+from asperity.midas.engine import Engine
+from asperity.midas.time.step import solve_step
+from asperity.soft.membranes import bending
+
+FLOOR = "<geom type='plane' size='1 1 0.1' friction='0.5'/>"
+BOX = (
+    "<body pos='0.001 0.002 0.0224'><freejoint/>"
+    "<geom type='box' size='0.013 0.011 0.01' mass='0.05' friction='0.5'/></body>"
+)
+ARM = (
+    "<body pos='0.1 0 0.0325'><joint type='hinge' axis='0 1 0'/>"
+    "<geom type='capsule' size='0.008' fromto='0 0 0 -0.09 0.02 -0.02' mass='0.05'"
+    " friction='0.5'/></body>"
+)
+
+
+def _stepped(body: str, *, steps: int, gravity: float = 9.81, h: float = 0.004) -> Engine:
+    engine = engine_of(compile_soft(body, gravity=gravity))
+    for _ in range(steps):
+        engine.read_inputs()
+        while code := int(solve_step(engine.table, h)):
+            assert engine.grow(code)
+    return engine
+
+
+def _differences(engine: Engine, z: Array, size: float) -> Array:
+    out = np.zeros(len(z))
+    for i in range(len(z)):
+        move = np.zeros(len(z))
+        move[i] = size
+        out[i] = (potential(engine, z + move) - potential(engine, z - move)) / (2.0 * size)
+    return out
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        FLOOR + cube(count=3, height=0.0261, young=1e4),
+        FLOOR + cloth(0.06, count=4, height=0.0022) + BOX.replace("0.0224", "0.0145"),
+        FLOOR + cloth(0.06, count=4, height=0.0022) + ARM,
+    ],
+    ids=("volume", "cloth under a box", "cloth under an arm"),
+)
+def test_gradient_is_that_of_the_potential(body: str) -> None:
+    """With contact, friction and damping, at a state that is not in equilibrium."""
+    engine = _stepped(body, steps=12)
+    assert engine.soft is not None
+    assert len(engine.soft.contacts().rows) > 3
+    rng = np.random.default_rng(0)
+    z = np.array(engine.table.poses.z_now)
+    z += rng.normal(scale=2e-5, size=len(z))
+    found = gradient(engine, z)
+    expected = _differences(engine, z, 1e-8)
+    scale = np.abs(expected).max()
+    assert scale > 0.0
+    worst = int(np.argmax(np.abs(found - expected)))
+    print(worst, found[worst], expected[worst], engine.table.links.kind)
+    np.testing.assert_allclose(found, expected, atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        cube(count=3, height=1.0, damping=0.0),
+        cloth(0.06, count=4, height=1.0, damping=0.0),
+    ],
+    ids=("volume", "cloth"),
+)
+def test_hessian_of_what_is_stretched_is_exact(body: str) -> None:
+    """Where no eigenvalue is negative nothing is left out."""
+    engine = _stepped(body, steps=1, gravity=0.0)
+    z = np.array(engine.table.poses.z_now).reshape(-1, 3)
+    rng = np.random.default_rng(1)
+    # Cloth has three directions across its plane, where it is not stretched.
+    z = z.mean(axis=0) + (z - z.mean(axis=0)) @ np.diag([1.3, 1.25, 1.2])
+    z += rng.normal(scale=2e-4, size=z.shape)
+    found = hessian(engine, z.ravel())
+    step = 1e-6
+    expected = np.zeros_like(found)
+    for i in range(z.size):
+        move = np.zeros(z.size)
+        move[i] = step
+        ahead = gradient(engine, z.ravel() + move)
+        expected[i] = (ahead - gradient(engine, z.ravel() - move)) / (2.0 * step)
+    np.testing.assert_allclose(found, expected, atol=2e-6 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize(
+    "body", [cube(count=3, height=1.0), cloth(0.06, count=4, height=1.0)], ids=("volume", "cloth")
+)
+def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
+    engine = _stepped(body, steps=1, gravity=0.0, h=0.1)
+    z = np.array(engine.table.poses.z_now).reshape(-1, 3)
+    z = z.mean(axis=0) + 0.5 * (z - z.mean(axis=0))
+    z += np.random.default_rng(2).normal(scale=1e-3, size=z.shape)
+    assert np.isfinite(potential(engine, z.ravel()))
+    assert np.linalg.eigvalsh(hessian(engine, z.ravel()))[0] > 0.0
+
+
+def test_patch_of_a_distorted_mesh() -> None:
+    """Under a linear deformation there is no force on vertices inside."""
+    count, spacing = 4, 0.02
+    ticks = np.arange(count) * spacing
+    points = np.stack(np.meshgrid(ticks, ticks, ticks, indexing="ij"), axis=-1).reshape(-1, 3)
+    within = np.all((points > 0.0) & (points < ticks[-1]), axis=1)
+    points[within] += np.random.default_rng(3).normal(scale=2e-3, size=(within.sum(), 3))
+    corner = np.arange(count**3).reshape(count, count, count)[:-1, :-1, :-1].ravel()
+    steps = np.array([count * count, count, 1])
+    paths = [np.cumsum([0, *steps[list(order)]]) for order in itertools.permutations(range(3))]
+    tetrahedra = np.concatenate([corner[:, None] + path for path in paths])
+    body = (
+        "<flexcomp name='f' type='direct' dim='3' mass='0.1' radius='1e-4'"
+        f" point='{' '.join(map(str, points.ravel()))}'"
+        f" element='{' '.join(map(str, tetrahedra.ravel()))}'>"
+        "<elasticity young='1e5' poisson='0.3'/></flexcomp>"
+    )
+    engine = _stepped(body, steps=1, gravity=0.0)
+    model = engine.model
+    turn = np.array([[1.1, 0.2, -0.1], [0.05, 0.9, 0.3], [-0.2, 0.1, 1.2]])
+    z = np.array(engine.table.poses.z_now).reshape(-1, 3) @ turn.T
+    inertia = z - engine.table.poses.q_target[:-1, 0]
+    force = gradient(engine, z.ravel()).reshape(-1, 3)
+    force -= model.body_mass[model.flex_vertbodyid][:, None] * inertia
+    assert np.abs(force[within]).max() < 1e-10 * np.abs(force).max()
+
+
+def test_materials_of_cloth_are_found() -> None:
+    young, thickness = 4e5, 2e-3
+    engine = engine_of(compile_soft(cloth(young=young, thickness=thickness)))
+    assert engine.soft is not None
+    first, shear = engine.soft.table.element_lame[0]
+    assert shear == pytest.approx(young * thickness / 2.6, rel=1e-6)
+    assert first == pytest.approx(young * thickness * 0.3 / 0.91, rel=1e-6)
+    x, faces = _grid(8, 0.2)
+    rigidity = young * thickness**3 / 12.0 / 0.91
+    _, expected = bending(x, faces, rigidity, 0.3)
+    np.testing.assert_allclose(
+        engine.soft.table.bend_matrix, expected, atol=1e-6 * np.abs(expected).max()
+    )
+
+
+def _grid(count: int, side: float) -> tuple[Array, np.ndarray]:
+    """A regular grid of MuJoCo's: vertices and triangles."""
+    model = compile_soft(cloth(side, count=count))
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    return np.array(data.flexvert_xpos), np.array(model.flex_elem).reshape(-1, 3).astype(np.int64)
+
+
+def _assembled(vertices: np.ndarray, matrices: Array, size: int) -> sparse.csc_matrix:
+    rows, columns = (np.repeat(vertices, 6, 1).ravel(), np.tile(vertices, (1, 6)).ravel())
+    kept = (rows >= 0) & (columns >= 0)
+    values = matrices.ravel()[kept]
+    return sparse.csc_matrix((values, (rows[kept], columns[kept])), (size, size))
+
+
+@pytest.mark.parametrize("degrees", [0.0, 45.0, 135.0])
+def test_cylinders_bend_alike_in_all_directions(degrees: float) -> None:
+    """Inside of the border, which has no folds, the energy is D κ²/2 per area."""
+    count = 25
+    x, faces = _grid(count, 1.0)
+    vertices, matrices = bending(x, faces, 2.0, 0.3)
+    angle = np.radians(degrees)
+    along = x[:, :2] @ np.array([np.cos(angle), np.sin(angle)])
+    height = 0.5 * along**2
+    padded = np.append(height, 0.0)[vertices]
+    energy = 0.5 * np.einsum("ei,eij,ej->e", padded, matrices, padded)
+    inside = np.all(vertices >= 0, axis=1)
+    area = 0.5 / (count - 1) ** 2
+    assert energy[inside].mean() == pytest.approx(0.5 * 2.0 * area, rel=2e-3)
+
+
+def test_clamped_plate() -> None:
+    """Deflection of a square plate under a pressure, 0.00126532 q a⁴/D (Timoshenko)."""
+    count = 33
+    x, faces = _grid(count, 1.0)
+    vertices, matrices = bending(x, faces, 1.0, 0.3)
+    stiffness = _assembled(vertices, matrices, len(x))
+    number = np.arange(count**2).reshape(count, count)
+    # Two rows of vertices at the border are held: what bends begins half a cell inside.
+    free = number[2:-2, 2:-2].ravel()
+    load = np.full(len(free), 1.0 / (count - 1) ** 2)
+    found = spsolve(stiffness[free][:, free], load)
+    side = 1.0 - 1.0 / (count - 1)
+    assert found.max() == pytest.approx(0.00126532 * side**4, rel=0.01)
