@@ -22,6 +22,8 @@ from asperity.midas.pose.clearance import Outcome, check_clearance
 from asperity.midas.pose.touching import TOUCHING_KERNELS
 from asperity.midas.soft.flex_support import check_midas_flexes, soft_notes
 from asperity.midas.soft.hooks import SOFT_KERNELS
+from asperity.midas.soft.soft_check import CHECK_KERNELS
+from asperity.midas.soft.soft_contacts import fill_contacts
 from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
 from asperity.plant.model.names import element, listed
@@ -59,7 +61,7 @@ class MidasMethod(Method):
     shares_steps = True
     takes_systems = False
     copies_model = True
-    flex_kernels = SOFT_KERNELS
+    flex_kernels = (*SOFT_KERNELS, *CHECK_KERNELS, fill_contacts)
 
     def __init__(
         self, options: EngineOptions, *, adapt_activation: bool, overlaps: str, verify: bool

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, compiled_loop
+from asperity.midas.engine_layout import MIDAS
 from asperity.midas.geometry.crossings import meets_face
 from asperity.midas.geometry.distances import separation
 from asperity.midas.soft.contacts import place, stencil_of
 from asperity.midas.soft.search import list_stencils
 from asperity.midas.soft.soft_layout import SOFT
 
-__all__ = ["crossing_pair", "place_vertices", "survey"]
+__all__ = ["CHECK_KERNELS", "crossing_pair", "place_vertices", "survey"]
 
 # A direction along which no edge of a modelled part will lie.
 _RAY = (0.5377, 0.3188, 0.7805)
@@ -21,13 +23,13 @@ _RAY = (0.5377, 0.3188, 0.7805)
 _ROUNDING = 1e-12
 
 
-@compiled
+@compiled_loop(types.void(MIDAS.type, types.float64[:, ::1]))
 def place_vertices(engine: Table, x: np.ndarray) -> None:
     """Fill the positions of all vertices at the engine's state."""
     place(SOFT.at(engine.soft.bodies), engine.poses.q, x)
 
 
-@compiled
+@compiled_loop(types.int64(MIDAS.type, types.float64[:, ::1], types.float64))
 def survey(engine: Table, x: np.ndarray, activation: float) -> int:
     """List and measure what is within a distance of each other at ``x``; returns a code.
 
@@ -108,7 +110,7 @@ def _is_inside(soft: Table, x: np.ndarray, vertex: int, group: int) -> bool:
     return count % 2 == 1
 
 
-@compiled
+@compiled_loop(types.int64(MIDAS.type, types.float64[:, ::1], types.int64[::1]))
 def crossing_pair(engine: Table, x: np.ndarray, closed: np.ndarray) -> int:
     """A pair of groups whose surfaces intersect at ``x``, or of which one is inside the other; −1.
 
@@ -163,3 +165,7 @@ def crossing_pair(engine: Table, x: np.ndarray, closed: np.ndarray) -> int:
             if pair >= 0 and one != other and closed[other] == 1 and _is_inside(soft, x, v, other):
                 return pair
     return -1
+
+
+CHECK_KERNELS = (place_vertices, survey, crossing_pair)
+"""What Python calls of them."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from numba import types
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.energy.potentials import friction_slope
+from asperity.midas.engine_layout import MIDAS
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.soft.contacts import contact_force
 from asperity.midas.soft.friction import freeze, slip_of
@@ -27,7 +29,7 @@ def _heaviest(soft: Table, i: int, first: int, end: int) -> int:
     return soft.vertex[i, best]
 
 
-@compiled
+@compiled_loop(types.int64(MIDAS.type, types.float64[:, ::1]))
 def fill_contacts(engine: Table, out: np.ndarray) -> int:
     """Fill a row for every surveyed candidate that pushes; returns how many."""
     soft = SOFT.at(engine.soft.bodies)

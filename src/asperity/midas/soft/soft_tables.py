@@ -6,12 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.contact.combination import (
-    PARAMETERS,
-    STATIC_FRICTION,
-    STICTION_TOLERANCE,
-    combine,
-)
+from asperity.contact.combination import STATIC_FRICTION, STICTION_TOLERANCE
 from asperity.geometry.surfaces import Surface, vertex_areas
 from asperity.midas.model.links import Links, variable_count
 from asperity.midas.model.shapes import Shapes
@@ -305,16 +300,5 @@ def _contact(
         sliding = (one if one[0] > two[0] else two)[1]
     if max(one[2], two[2]) == 1:
         sliding = 0.0
-    out = np.empty(PARAMETERS)
-    low, high = min(own, other), max(own, other)
-    combine(
-        materials.geoms,
-        materials.pairs,
-        materials.pair_keys,
-        materials.default,
-        low,
-        high,
-        sliding,
-        out,
-    )
+    out = materials.combined(min(own, other), max(own, other), sliding)
     return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE])
