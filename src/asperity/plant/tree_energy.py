@@ -12,9 +12,10 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
+from asperity.plant.model.kinematic_trees import tendon_trees
 from asperity.plant.tree_motion import MOMENT, motion_of_trees
 
-__all__ = ["energy_of_trees", "set_energies", "work_of_gravity"]
+__all__ = ["base_position", "energy_of_trees", "set_energies", "work_of_gravity"]
 
 _WRAP = mujoco.mjtWrap
 
@@ -44,7 +45,8 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
     for tendon in range(model.ntendon):
         stiffness = (model.tendon_stiffness[tendon], *model.tendon_stiffnesspoly[tendon])
         wraps = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
-        owners = _trees_of(table, model, wraps)
+        pulled = tendon_trees(model, tendon)
+        owners = sorted({int(table.dofs.tree[model.tree_dofadr[one]]) for one in pulled})
         if model.tendon_armature[tendon]:
             known[owners] = 0
         if off or not np.any(stiffness) or not owners:
@@ -73,24 +75,8 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
     table.springs.numbers = np.array(springs, np.float64).reshape(len(springs), 5)
 
 
-def _trees_of(table: Table, model: mujoco.MjModel, wraps: range) -> list[int]:
-    """Trees of the bodies that a tendon acts on."""
-    bodies = {
-        int(_WRAP.mjWRAP_JOINT): model.jnt_bodyid,
-        int(_WRAP.mjWRAP_SITE): model.site_bodyid,
-        int(_WRAP.mjWRAP_SPHERE): model.geom_bodyid,
-        int(_WRAP.mjWRAP_CYLINDER): model.geom_bodyid,
-    }
-    found = {
-        int(table.bodies.tree[bodies[int(model.wrap_type[k])][model.wrap_objid[k]]])
-        for k in wraps
-        if int(model.wrap_type[k]) in bodies
-    }
-    return sorted(found - {-1})
-
-
 @inlined
-def _base(plant: Table, tree: int) -> int:
+def base_position(plant: Table, tree: int) -> int:
     """Where a floating tree's position is in ``qpos``."""
     return plant.joints.qpos[plant.bodies.joint[plant.trees.body[tree]]]
 
@@ -102,7 +88,9 @@ def work_of_gravity(plant: Table, state: Table, tree: int, qpos: np.ndarray) -> 
     for a in range(3):
         moment = state.work.tree_motion[tree, MOMENT + a]
         if plant.trees.floats[tree]:
-            moment += state.mass[plant.trees.block_start[tree]] * qpos[_base(plant, tree) + a]
+            moment += (
+                state.mass[plant.trees.block_start[tree]] * qpos[base_position(plant, tree) + a]
+            )
         work += plant.gravity[a] * moment
     return work
 

@@ -35,6 +35,7 @@ from asperity.plant.rotations import (
     unit_quaternion,
     vector_at,
 )
+from asperity.plant.tree_energy import base_position, work_of_gravity
 from asperity.plant.tree_motion import INERTIA, MOMENT, MOMENTUM, SPIN, motion_of_trees
 
 __all__ = ["add_gains", "balance_trees", "begin_gains"]
@@ -46,12 +47,6 @@ _MOST_SHARE = 1.2
 _LEAST_PART = 0.5
 # What is touched is not scaled for less than this.
 _TOLERATED = 1.01
-
-
-@inlined
-def _base(plant: Table, tree: int) -> int:
-    """Where a floating tree's position is in ``qpos``."""
-    return plant.joints.qpos[plant.bodies.joint[plant.trees.body[tree]]]
 
 
 @compiled
@@ -94,7 +89,7 @@ def _add(
         for j in range(size):
             momentum += state.mass[block + a * size + j] * velocity[start + j]
         gains[tree, 0] -= momentum * force[a] / state.mass[block]
-    at = _base(plant, tree)
+    at = base_position(plant, tree)
     com = vector_at(state.mj_subtree_com[trees.body[tree]], 0)
     arm = plus(vector_at(state.qpos, at), com, -1.0)
     torque = turned(unit_quaternion(state.qpos, at + 3), vector_at(impulse, start + 3))
@@ -212,23 +207,11 @@ def _replace_rigid_motion(
         target.qvel[i] *= share
     turn = plus(after, before, -share)
     moved = cross(turn, com)
-    turn = turned_back(unit_quaternion(target.qpos, _base(plant, tree) + 3), turn)
+    turn = turned_back(unit_quaternion(target.qpos, base_position(plant, tree) + 3), turn)
     for a in range(3):
         speed = (gains[MOMENTUM + a] - share * momentum[a]) / mass + step * plant.gravity[a]
         target.qvel[start + a] += speed - moved[a]
         target.qvel[start + 3 + a] += turn[a]
-
-
-@compiled
-def _work_of_gravity(plant: Table, state: Table, tree: int, qpos: np.ndarray) -> float:
-    """Work of gravity on a tree from the origin to where it is."""
-    work = 0.0
-    for a in range(3):
-        moment = state.work.tree_motion[tree, MOMENT + a]
-        if plant.trees.floats[tree]:
-            moment += state.mass[plant.trees.block_start[tree]] * qpos[_base(plant, tree) + a]
-        work += plant.gravity[a] * moment
-    return work
 
 
 @compiled
@@ -246,7 +229,7 @@ def balance_trees(
         motion_of_trees(plant, state, marked, state.qpos, target.qvel, motion)
         for tree in range(plant.ntree):
             if marked[tree] in (HANGS, TOUCHED):
-                gains[tree, 0] -= 2.0 * _work_of_gravity(plant, state, tree, state.qpos)
+                gains[tree, 0] -= 2.0 * work_of_gravity(plant, state, tree, state.qpos)
     motion_of_trees(plant, state, marked, target.qpos, target.qvel, motion)
     for tree in range(plant.ntree):
         if marked[tree] == 0:
@@ -254,7 +237,7 @@ def balance_trees(
         if marked[tree] == FLOATS:
             _replace_rigid_motion(plant, state, target, tree, step)
             continue
-        gains[tree, 0] += 2.0 * _work_of_gravity(plant, state, tree, target.qpos)
+        gains[tree, 0] += 2.0 * work_of_gravity(plant, state, tree, target.qpos)
         share = _share(gains[tree, 0], motion[tree, 0])
         if marked[tree] == TOUCHED:
             share = min(_TOLERATED * share, 1.0)

@@ -13,7 +13,7 @@ import numpy as np
 from asperity.compiled import Table
 from asperity.plant.model.joints import integers, is_disabled
 
-__all__ = ["has_other_trees", "set_trees"]
+__all__ = ["has_other_trees", "set_trees", "tendon_trees"]
 
 _ROW_TREES = 2
 
@@ -80,7 +80,7 @@ def _balanced_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
     """1 for trees whose joints have all the armature that there is, and no tendon."""
     balances = np.ones(len(np.unique(together)), np.int64)
     for tendon in np.flatnonzero(model.tendon_armature):
-        balances[together[list(_tendon_trees(model, int(tendon)))]] = 0
+        balances[together[list(tendon_trees(model, int(tendon)))]] = 0
     return balances
 
 
@@ -137,14 +137,14 @@ def _coupled_trees(model: mujoco.MjModel) -> np.ndarray:
         In ascending order; each kinematic tree's own number if no constraint couples three.
     """
     joined = np.zeros(model.ntree, bool)  # with the tree before it
-    tendons = [_tendon_trees(model, tendon) for tendon in range(model.ntendon)]
+    tendons = [tendon_trees(model, tendon) for tendon in range(model.ntendon)]
     for trees in [*tendons, *_tendon_equalities(model, tendons)]:
         if len(trees) > _ROW_TREES:
             joined[min(trees) + 1 : max(trees) + 1] = True
     return np.cumsum(~joined) - 1
 
 
-def _tendon_trees(model: mujoco.MjModel, tendon: int) -> set[int]:
+def tendon_trees(model: mujoco.MjModel, tendon: int) -> set[int]:
     """Kinematic trees that a tendon acts on."""
     wrap = mujoco.mjtWrap
     trees: set[int] = set()
