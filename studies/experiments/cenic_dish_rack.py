@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.integrators import Cenic, Icf, Integrator
+from asperity.integrators import Cenic, Integrator
 from studies.experiments.dish_rack_runs import Artefacts, Run, fields, points, watch
 from studies.experiments.outcome import Curve, Film, Finding, Outcome, Panel
-from studies.experiments.paper import paper_cenic
+from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import tracked
 from studies.scenes.dish_rack import DishRack, dish_rack
@@ -22,10 +22,10 @@ _RUNS: dict[str, tuple[Integrator, bool, str]] = {
     "accuracy 1e-2": (paper_cenic(accuracy=1e-2), True, "463 %; artefacts"),
     _SHOWN: (paper_cenic(accuracy=1e-3), True, "342 %; none"),
     "accuracy 1e-4": (paper_cenic(accuracy=1e-4), True, "132 %; none"),
-    "20 ms": (Icf(time_step=0.02, friction_bound="lagged"), True, "102 %; artefacts"),
-    "10 ms": (Icf(time_step=0.01, friction_bound="lagged"), True, "180 %; artefacts"),
-    "2 ms": (Icf(time_step=0.002, friction_bound="lagged"), True, "43 %; artefacts"),
-    "1 ms": (Icf(time_step=0.001, friction_bound="lagged"), True, "21 %; none"),
+    "20 ms": (paper_icf(0.02), True, "102 %; artefacts"),
+    "10 ms": (paper_icf(0.01), True, "180 %; artefacts"),
+    "2 ms": (paper_icf(0.002), True, "43 %; artefacts"),
+    "1 ms": (paper_icf(0.001), True, "21 %; none"),
     **{
         f"our scheme, accuracy {name}": (Cenic(accuracy=float(name)), True, "not in the paper")
         for name in ("1e-1", "1e-2", "1e-3", "1e-4")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.integrators import Icf, Integrator
+from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
-from studies.experiments.paper import paper_cenic
+from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import advance, tracked
 
@@ -51,7 +51,7 @@ def fixed_steps(scheme: str, step: float) -> Integrator:
         Step size [s]; with step doubling that of the two halves together.
     """
     if scheme == "icf":
-        return Icf(time_step=step, friction_bound="lagged")
+        return paper_icf(step)
     # The solver's tolerance is then its smallest, 1e-8.
     return paper_cenic(accuracy=1e3, max_step=step, error_estimate=scheme, tolerance_ratio=1e-13)
 

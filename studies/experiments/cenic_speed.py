@@ -11,10 +11,11 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.integrators import Cenic, Icf, Integrator
+from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.paper import paper_icf
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import advance, tracked
 from studies.scenes.cenic_speed import bunnies, bunny_points, quadruped
@@ -127,7 +128,8 @@ def _methods(duration: float) -> dict[str, Method]:
     methods: dict[str, Method] = {}
     for step in TIME_STEPS:
         name = f"{1e3 * step:g} ms"
-        methods[f"ICF, {name}"] = partial(run_asperity, Icf(time_step=step), duration)
+        icf = paper_icf(step, friction_bound="delivered")
+        methods[f"ICF, {name}"] = partial(run_asperity, icf, duration)
         methods[f"MuJoCo, {name}"] = partial(run_mujoco, step, duration)
         if drake:
             methods[f"Drake SAP, {name}"] = partial(_run_drake, None, step, duration)

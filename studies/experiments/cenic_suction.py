@@ -7,10 +7,10 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.integrators import Icf, Integrator, Sap
+from asperity.integrators import Integrator, Sap
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
-from studies.experiments.paper import paper_cenic
+from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import advance, tracked
 from studies.scenes.cenic_cases import CONTACTS
@@ -27,7 +27,7 @@ BELLOWS_HEIGHT = 0.015
 
 _METHODS: dict[str, tuple[Integrator, bool]] = {
     "CENIC, accuracy 1e-3": (paper_cenic(accuracy=1e-3), True),
-    "ICF, 10 ms, suction explicit": (Icf(time_step=TIME_STEP, friction_bound="lagged"), False),
+    "ICF, 10 ms, suction explicit": (paper_icf(TIME_STEP), False),
     "SAP, 10 ms, suction explicit": (
         Sap(time_step=TIME_STEP, theta_scheme="implicit-euler"),
         False,

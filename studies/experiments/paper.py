@@ -1,12 +1,12 @@
-"""CENIC as its paper has it, for the figures that are compared with the paper's."""
+"""Methods as their papers have them, for the figures that are compared with the papers'."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from asperity.integrators import Cenic
+from asperity.integrators import Cenic, Icf, Tamsi
 
-__all__ = ["paper_cenic"]
+__all__ = ["paper_cenic", "paper_icf", "paper_tamsi"]
 
 
 def paper_cenic(**options: Any) -> Cenic:
@@ -25,3 +25,22 @@ def paper_cenic(**options: Any) -> Cenic:
         "resolve_impacts": False,
     }
     return Cenic(**{**paper, **options})
+
+
+def paper_icf(time_step: float, **options: Any) -> Icf:
+    """`Icf` with friction bounded by the lagged normal force, implicit springs, and no rebounds.
+
+    Parameters
+    ----------
+    time_step : float
+        [s]
+    **options
+        Of `Icf`.
+    """
+    paper = {"friction_bound": "lagged", "resolve_impacts": False, "implicit_springs": True}
+    return Icf(time_step=time_step, **{**paper, **options})
+
+
+def paper_tamsi(time_step: float) -> Tamsi:
+    """`Tamsi` in fixed steps [s], with implicit springs and no rebounds."""
+    return Tamsi(time_step=time_step, resolve_impacts=False, implicit_springs=True)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from asperity.integrators import Integrator, Tamsi
+from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import advance, tracked
 from studies.scenes.iiwa_bottle import (
@@ -97,7 +98,7 @@ def shake_and_place(integrator: Integrator, progress: Progress = lambda share: N
 def _figure_1(_full: bool, progress: Progress) -> Outcome:
     findings, heights, forces = [], [], []
     for step, own in tracked(TIME_STEPS, progress):
-        found = shake_and_place(Tamsi(time_step=step), own)
+        found = shake_and_place(paper_tamsi(step), own)
         name = f"{1e3 * step:g} ms"
         shaking = (found.time >= SHAKING) & (found.time <= SHAKEN)
         moved = np.linalg.norm(found.held[shaking] - found.held[shaking][0], axis=1).max()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 
-from asperity.integrators import ImplicitEuler, Integrator, Tamsi
+from asperity.integrators import ImplicitEuler, Integrator
 from asperity.scenes.shaken_mug import (
     AMPLITUDE,
     ANGULAR_FREQUENCY,
@@ -18,6 +18,7 @@ from asperity.scenes.shaken_mug import (
 )
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import advance, tracked
 
@@ -34,7 +35,7 @@ SAMPLES = 25
 OFFSET = 0.002  # [m]
 
 _METHODS: dict[str, Integrator] = {
-    "TAMSI": Tamsi(time_step=TIME_STEP),
+    "TAMSI": paper_tamsi(TIME_STEP),
     "implicit Euler, full Newton, TALS": ImplicitEuler(
         time_step=TIME_STEP, newton="full", transition_aware=True, friction_law="linear"
     ),
@@ -111,9 +112,7 @@ def sampled_velocities(
     time_step: float, times: Sequence[float] | np.ndarray, progress: Progress = lambda share: None
 ) -> np.ndarray:
     """Velocities of gripper, finger and mug on the spring at some times, shape (n, 8)."""
-    simulator = Simulator(
-        shaken_mug(sprung=True, offset=OFFSET), integrator=Tamsi(time_step=time_step)
-    )
+    simulator = Simulator(shaken_mug(sprung=True, offset=OFFSET), integrator=paper_tamsi(time_step))
     simulator.reset("start")
     found = []
     for i, time in enumerate(times):

@@ -9,9 +9,10 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.integrators import Cenic, ImplicitEuler, Integrator, Tamsi
+from asperity.integrators import Cenic, ImplicitEuler, Integrator
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import tracked
 from studies.scenes.allegro_mug import HOLD, MUG, allegro_mug, posture
@@ -32,11 +33,11 @@ _EULER = ImplicitEuler(accuracy=1e-2, error_norm="state", friction_law="linear")
 _FIELDS = ", pressure fields"
 # With the contact of each.
 _METHODS: dict[str, tuple[Integrator, str]] = {
-    _TAMSI: (Tamsi(time_step=TIME_STEP), "points"),
+    _TAMSI: (paper_tamsi(TIME_STEP), "points"),
     _BASELINE: (_EULER, "points"),
     f"{_BASELINE}, TALS": (replace(_EULER, transition_aware=True), "points"),
     "CENIC, accuracy 1e-3": (Cenic(accuracy=1e-3), "points"),
-    _TAMSI + _FIELDS: (Tamsi(time_step=TIME_STEP), "fields"),
+    _TAMSI + _FIELDS: (paper_tamsi(TIME_STEP), "fields"),
     _BASELINE + _FIELDS: (_EULER, "fields"),
     "CENIC, accuracy 1e-3" + _FIELDS: (Cenic(accuracy=1e-3), "fields"),
 }

@@ -49,3 +49,14 @@ def test_other_contacts_keep_the_gaps_of_their_geoms() -> None:
     after.signed_distance[:4] = gaps = [1e-4, 1e-4, 0.6 * ACCURACY, 1e-4]
     np.testing.assert_array_equal(_kept(before, after), gaps)
     assert not np.any(after.distance_change[:4])
+
+
+def test_a_contact_that_is_new_beside_one_that_stays_keeps_its_gap() -> None:
+    """As the second corner of a box that rocks: it would else rock for ever."""
+    before = _contacts([(0, 1), (0, 2)], [0.0, 5.0])
+    before.signed_distance[:2] = -1e-5
+    for points in ([0.01, 0.3], [0.3, 0.01]):
+        after = _contacts([(0, 1), (0, 1), (0, 2)], [*points, 5.0])
+        after.signed_distance[:3] = -2e-5
+        expected = [-1e-5 if x < 0.1 else -2e-5 for x in points]
+        np.testing.assert_array_equal(_kept(before, after), [*expected, -1e-5])

@@ -180,26 +180,3 @@ def test_the_smallest_step_is_taken_whatever_an_impact_needs() -> None:
     run = states(on_plane(BALL, position="0 0 .2"), 1.0, setting, contact=contact)
     # But for the first one, a tenth of the largest, and the last one.
     assert np.diff(run.time)[1:-1].min() > 0.0099
-
-
-# -- fixed steps ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("make", [asp.Icf, asp.Tamsi])
-def test_fixed_steps_count_impacts_that_they_damp(make: type[asp.Icf] | type[asp.Tamsi]) -> None:
-    def count(step: float, dissipation: float, height: float) -> int:
-        contact = asp.ContactParameters(stiffness=STIFFNESS, dissipation=dissipation)
-        sim = asp.Simulator(
-            on_plane(BALL, position=f"0 0 {height}"),
-            integrator=make(time_step=step),
-            contact=contact,
-        )
-        # The ball reaches the floor once.
-        assert sim.advance_to(0.35).success
-        return sim.stats.damped_impacts
-
-    assert count(1e-3, 0.0, 0.5) == 1
-    assert count(1e-2, 0.0, 0.5) == 1
-    assert count(1e-4, 0.0, 0.5) == 0  # a hundred steps in the impact
-    assert count(1e-3, 100.0, 0.5) == 0  # no rebound to lose
-    assert count(1e-3, 0.0, 0.1) == 0  # at rest

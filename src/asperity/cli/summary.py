@@ -32,8 +32,8 @@ def print_summary(console: Console, run: Run) -> None:
     row("Simulated", f"{run.begin:.6g} s to {trajectory.time[-1]:.6g} s")
     impacts = f", {stats.impact_rejections} of them for impacts" if stats.impact_rejections else ""
     row("Steps", f"{stats.steps} accepted, {stats.rejections} rejected{impacts}")
-    if stats.damped_impacts:
-        row("Damped impacts", f"{stats.damped_impacts}, shorter than these steps can follow")
+    if stats.rebounds:
+        row("Rebounds", f"{stats.rebounds}, of impacts that these steps are too long for")
     sizes = run.step_sizes
     if sizes.size:
         # The last step ends at the requested time, so its size says nothing.

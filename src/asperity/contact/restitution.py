@@ -11,6 +11,8 @@ While a is small against the force of the impact,
 
 does not change: a contact closes first with the speed p for which G(p) = C and parts with the speed
 r for which G(−r) = C, if C is positive. So r < 1/d, however hard the impact.
+
+Of linear dissipation, f = k (x + τ u)₊, the share of the speed that is left does not depend on it.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 
-__all__ = ["approach_speed", "impact_energy", "rebound_speed"]
+__all__ = ["approach_speed", "impact_energy", "linear_restitution", "rebound_speed"]
 
 # d u below which three terms of a series are better than a difference of logarithms.
 _SMALL = 1e-3
@@ -84,3 +86,27 @@ def approach_speed(energy: float, dissipation: float) -> float:
     for _ in range(6):
         z -= (np.exp(z) - z - 1.0 - scaled) / (np.exp(z) - 1.0)
     return (np.exp(z) - 1.0) / dissipation
+
+
+@compiled
+def linear_restitution(damping: float) -> float:
+    """The share of its speed with which a contact of linear dissipation parts.
+
+    Parameters
+    ----------
+    damping : float
+        ζ = ω τ/2, with the relaxation time τ.
+
+    Notes
+    -----
+    The contact ends where its force vanishes, not its overlap: T. Schwager and T. Pöschel,
+    Coefficient of restitution and linear-dashpot model revisited, Granular Matter 9, 2007.
+    """
+    if damping < 1.0:
+        root = np.sqrt(1.0 - damping * damping)
+        angle = np.arctan2(2.0 * damping * root, 1.0 - 2.0 * damping * damping)
+        return float(np.exp(-damping / root * (np.pi - angle)))
+    if damping == 1.0:
+        return float(np.exp(-2.0))
+    root = np.sqrt(damping * damping - 1.0)
+    return float(((damping + root) / (damping - root)) ** (-damping / root))

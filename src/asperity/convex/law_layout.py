@@ -19,6 +19,7 @@ LAW = Layout(
     settle_contacts="i8",  # or 0: numbers that are to agree with the solution
     extension="i8",  # address of the table of a law that needs one of its own, or 0
     coupled="i8",  # 1 if the law couples normal and tangential
+    damps_linearly="i8",  # 1 of linear dissipation, 0 of that of Hunt and Crossley
     # per contact, sorted by island; each law says which it uses
     friction="f8[contacts]",  # coefficient μ
     friction_limit="f8[contacts]",  # largest impulse of friction μ n_0, known before the step [N s]
@@ -46,6 +47,8 @@ LAW = Layout(
     by_distance1="f8[contacts]",
     by_distance2="f8[contacts]",
     by_distance_n="f8[contacts]",
+    # of contacts that rebound in a fixed step: the normal velocity at its end [m/s], else NaN
+    rebound="f8[contacts]",
     # per row, sorted by island
     row_kind="i8[rows]",
     row_target="f8[rows]",

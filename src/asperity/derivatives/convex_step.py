@@ -22,7 +22,13 @@ from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
 from asperity.derivatives.balance.mode_changes import follow_one_side
 from asperity.derivatives.balance.residual import keep_the_guess
 from asperity.derivatives.balance.rigid_model import joint_order, moves_rigidly
-from asperity.derivatives.balance.root_search import NO_ROOT, ROOT_KERNELS, SETS_FULL, find_root
+from asperity.derivatives.balance.root_search import (
+    NO_ROOT,
+    REBOUNDS,
+    ROOT_KERNELS,
+    SETS_FULL,
+    find_root,
+)
 from asperity.derivatives.layout import (
     DELIVERED_BOUND,
     DERIVATIVE,
@@ -340,6 +346,12 @@ class ConvexStep(HoldsAddresses):
                 f"the step of {step} s has no solution to which its solver converges (residual "
                 f"{self._work.root.residual:.1e}); its derivative is not known. Take a smaller "
                 "step."
+            )
+        elif code == REBOUNDS:
+            raise SimulationError(
+                f"bodies rebound in the step of {step} s from t = {self._world.current.table.time} "
+                "s, and rebounds have no derivative. Take resolve_impacts=False, smaller steps, or "
+                "Cenic."
             )
         elif not (code > OK and self._world.grow(code)):
             raise SimulationError(

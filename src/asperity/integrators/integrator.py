@@ -198,7 +198,7 @@ class SteppedIntegrator(Integrator):
 
     @property
     def sees_impacts(self) -> bool:
-        """Whether error control is to resolve impacts, and fixed steps to count those they damp.
+        """Whether error control is to resolve impacts, and fixed steps to add rebounds.
 
         Only methods can that keep the impulses of contacts of Hunt and Crossley
         (`asperity.integrators.steppings.impacts`).

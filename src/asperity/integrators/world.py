@@ -55,7 +55,7 @@ _CONTACTS = 256
 _RECORDS = 256
 
 # What goes on from one call to the next: of the world's table, and of its current state.
-_COUNTERS = ("steps", "rejections", "substeps", "impact_rejections", "damped_impacts")
+_COUNTERS = ("steps", "rejections", "substeps", "impact_rejections", "rebounds")
 _SIZES = ("next_step", "last_step", "records")
 _RECORD = ("record_time", "record_qpos", "record_qvel", "record_act")
 _STATE = ("qpos", "qvel", "act", "system_state")

@@ -95,6 +95,7 @@ WORLD = Layout(
     memory="i8",  # address of the table of its own that it may have
     trapezoid="i8",  # and that of the trapezoid's, which may have step doubling's beside it
     center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
+    explicit_springs="i8",  # 1: springs of joints are explicit where a step resolves them
     has_centered_forces="i8",  # 1: there were such forces in the last step
     balances_steps="i8",  # 1: trees that turn far get the energy and momentum that they should have
     # size of the extrapolated step of which this one is a half, or the whole [s]; 0: of none. Then
@@ -136,14 +137,15 @@ WORLD = Layout(
     velocity_weight="f8",
     velocity_time="f8",  # [s]
     # impacts that are shorter than steps (`asperity.integrators.steppings.impacts`): compiled entry
-    # points, or 0; the longest step that they have found [s]; steps refused for it, and, of fixed
-    # steps, impacts whose rebound was damped
+    # points, or 0; the longest step that they have found [s]; and steps refused for it
     known_impacts="i8",
     beginning_impacts="i8",
-    count_damped_impacts="i8",
     impact_step="f8",
     impact_rejections="i8",
-    damped_impacts="i8",
+    # of fixed steps (`asperity.integrators.steppings.rebounds`): the entry point, or 0, and how
+    # many contacts have rebounded
+    add_rebounds="i8",
+    rebounds="i8",
     records="i8",  # number of recorded states, negative where none are wanted
     # what accepted steps have delivered, and the compiled entry point that keeps it, or 0
     delivered=DELIVERED,
@@ -156,7 +158,7 @@ WORLD = Layout(
     move_trees="i8",
     write_results="i8",
     copy_results="i8",
-    count_damped_contacts="i8",
+    find_rebounds="i8",
     # external systems: their tables, entry points, and weights of their state in the error norm
     systems="i8[:]",
     prepare_systems="i8",

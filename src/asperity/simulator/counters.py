@@ -54,7 +54,7 @@ def count_work(counters: Table) -> None:
     counts[9] = problem.counts.unsettled
     counts[10] = 0
     counts[11] = world.impact_rejections
-    counts[12] = world.damped_impacts
+    counts[12] = world.rebounds
 
 
 @compiled_loop(types.void(types.int64))
@@ -117,7 +117,7 @@ class Counters(HoldsAddresses):
                 world.table.substeps,
                 *method.fallbacks(world),
                 world.table.impact_rejections,
-                world.table.damped_impacts,
+                world.table.rebounds,
             ],
             np.int64,
         )

@@ -46,9 +46,9 @@ class Statistics:
     impact_rejections : int
         Refused attempts that were too long for an impact (`Cenic`, ``resolve_impacts``); they are
         among the ``rejections``.
-    damped_impacts : int
-        Impacts that lost more than a tenth of their rebound because fixed steps are too long
-        (`Icf`, `Tamsi`). Rebounds below 1 cm/s, and those shorter than ten steps, do not count.
+    rebounds : int
+        Contacts that got their rebound because fixed steps would have damped it (`Icf`, `Tamsi`,
+        ``resolve_impacts``), summed over steps.
     wall_time : float
         Wall time inside the stepping loops [s].
     """
@@ -65,7 +65,7 @@ class Statistics:
     fallbacks: int = 0
     frictionless: int = 0
     impact_rejections: int = 0
-    damped_impacts: int = 0
+    rebounds: int = 0
     wall_time: float = 0.0
 
     def __sub__(self, other: Statistics) -> Statistics:

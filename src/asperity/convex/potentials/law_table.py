@@ -21,6 +21,8 @@ class ContactLaw(NamedTuple):
     cost_along: EntryPoint
     coupled: bool
     """Whether the curvatures h_1n and h_2n of normal with tangential are other than zero."""
+    damps_linearly: bool = False
+    """Whether dissipation is linear, and not that of Hunt and Crossley."""
     begin_estimates: EntryPoint | None = None
     """Of a law whose curvatures are those of estimates, not of the present velocities alone."""
     update_estimates: EntryPoint | None = None
@@ -41,6 +43,7 @@ def install_law(problem: Table, law: ContactLaw) -> None:
     problem.law.along_contacts = law.along.address
     problem.law.contact_cost_along = law.cost_along.address
     problem.law.coupled = int(law.coupled)
+    problem.law.damps_linearly = int(law.damps_linearly)
     problem.law.begin_estimates = law.begin_estimates.address if law.begin_estimates else 0
     problem.law.update_estimates = law.update_estimates.address if law.update_estimates else 0
     problem.law.measure_contacts = law.measure.address if law.measure else 0

@@ -177,4 +177,4 @@ def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
     return cost_along_each(_cost, problem.graph, problem.law, problem.iterate, first, last, alpha)
 
 
-SAP_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True)
+SAP_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True, damps_linearly=True)

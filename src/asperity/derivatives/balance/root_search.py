@@ -22,14 +22,17 @@ from asperity.derivatives.balance.residual import (
     residual,
 )
 from asperity.derivatives.stages import stage
+from asperity.integrators.results import write_results
+from asperity.integrators.steppings.rebounds import begin_rebounds
 from asperity.integrators.world_layout import NOT_CONVERGED, OK
 from asperity.plant.trees import velocity_from_solver
 
-__all__ = ["NO_ROOT", "ROOT_KERNELS", "SETS_FULL", "find_root"]
+__all__ = ["NO_ROOT", "REBOUNDS", "ROOT_KERNELS", "SETS_FULL", "find_root"]
 
 # What `find_root` returns beside the codes of methods.
 SETS_FULL = -101
 NO_ROOT = -102
+REBOUNDS = -103
 
 # Options of the solver while the solution is sought of which the derivative is taken, unless its
 # own are tighter: tolerance, agreement of friction, changes of its bounds, iterations. The second
@@ -70,6 +73,19 @@ def _solve(world: Table, root: Table, step: float, attempt: int) -> int:
     options.most_changes = most_changes
     options.max_iterations = max_iterations
     return OK if code == NOT_CONVERGED else code
+
+
+@compiled
+def _rebounds(world: Table, state: Table, step: float) -> bool:
+    """Whether fixed steps would let bodies part after this one."""
+    if world.add_rebounds == 0 or state.contacts.count == 0:
+        return False
+    problem = world.problem
+    write_results(problem.graph, problem.iterate, state.contacts, state.rows)
+    before = world.rebounds
+    found = begin_rebounds(world, state, step)
+    world.rebounds = before
+    return found
 
 
 @compiled
@@ -167,7 +183,8 @@ def _polish(world: Table, work: Table, step: float) -> int:
 def find_root(world: Table, work: Table, step: float, _number: int) -> int:
     """Find the root of g from the current state, and leave no solver in place.
 
-    Returns a code of methods, ``SETS_FULL`` or ``NO_ROOT``.
+    Returns a code of methods, ``SETS_FULL``, ``NO_ROOT``, or ``REBOUNDS`` where bodies part after
+    an impact, of which the balance knows nothing.
     """
     sets = work.sets
     root = work.root
@@ -181,6 +198,8 @@ def find_root(world: Table, work: Table, step: float, _number: int) -> int:
         if sets.contact_geom.shape[0] < contacts or sets.row_kind.size < rows:
             return SETS_FULL
         world.solve_problem = root.no_solver
+        if attempt == 0 and _rebounds(world, state, step):
+            return REBOUNDS
         _read_solution(world, work, step)
         code = _polish(world, work, step)
         if code != OK:

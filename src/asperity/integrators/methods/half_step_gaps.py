@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 
 __all__ = ["keep_expected_gaps"]
 
@@ -43,18 +43,27 @@ def _contacts_before(before: Table, after: Table, c: int, begin: int) -> int:
     return -1
 
 
+@inlined
+def _square_between(before: Table, k: int, after: Table, c: int) -> float:
+    square = 0.0
+    for i in range(3):
+        d = after.point[c, i] - before.point[k, i]
+        square += d * d
+    return square
+
+
 @compiled
 def _nearest_before(before: Table, after: Table, c: int, first: int) -> int:
-    """Which contact from the first one of the same geoms on is nearest; −1 if several are near."""
+    """Which contact from the first one of the same geoms on is nearest; −1 if several are near.
+
+    And if another one of those after is nearer to it, so that this one is new.
+    """
     best = -1
     least = np.inf
     second = np.inf
     k = first
     while k < before.count and _is_of_the_same_geoms(before, k, after, c):
-        square = 0.0
-        for i in range(3):
-            d = after.point[c, i] - before.point[k, i]
-            square += d * d
+        square = _square_between(before, k, after, c)
         if square < least:
             second = least
             least = square
@@ -62,7 +71,15 @@ def _nearest_before(before: Table, after: Table, c: int, first: int) -> int:
         elif square < second:
             second = square
         k += 1
-    return best if second >= _APART * least else -1
+    if best < 0 or second < _APART * least:
+        return -1
+    for step in (-1, 1):
+        other = c + step
+        while 0 <= other < after.count and _is_of_the_same_geoms(before, best, after, other):
+            if _square_between(before, best, after, other) < least:
+                return -1
+            other += step
+    return best
 
 
 @compiled

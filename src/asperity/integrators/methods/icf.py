@@ -3,10 +3,11 @@
     A = M_0 + δt D + δt² K,                  r = M_0 v_0 + δt f_0,
     v = argmin ½vᵀAv − rᵀv + Σ ℓ(Jv),        q = q_0 ⊕ δt v
 
-D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit
-(in extrapolated steps springs are so in part: `.springs`), and so is the elasticity of deformable
-bodies, whose K is that of `asperity.soft.corotation` at q_0, with D = β K; f_0 are all other smooth
-forces, with the springs' at q_0. Linear servos, limits and constraints enter as potentials
+D and K are the damping and stiffness of joints, which makes linear springs and dampers implicit.
+Fixed steps leave out the K of trees whose springs they resolve, which then keep their energy, and
+extrapolated steps leave out a part of it (`.springs`). The elasticity of deformable bodies is
+implicit, too; their K is that of `asperity.soft.corotation` at q_0, and D = β K. f_0 are all other
+smooth forces, with the springs' at q_0. Linear servos, limits and constraints enter as potentials
 (`asperity.convex.potentials`), and so do external systems
 (`asperity.integrators.external.feedback`).
 """
@@ -32,6 +33,7 @@ from asperity.integrators.methods.motion import (
     move_by_solution,
     move_trees,
 )
+from asperity.integrators.methods.springs import has_fast_springs
 from asperity.integrators.methods.step_balance import balance_step
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
@@ -90,8 +92,11 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
             smooth.mass_diagonal[start + i] = state.mass_diagonal[start + i]
             smooth.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not graph.tree_spatial[tree]:
+            explicit = world.explicit_springs == 1 and not has_fast_springs(plant, tree, step)
             for i in range(n):
-                share = world.spring_share[start + i] if world.doubled_step > 0.0 else 1.0
+                share = 0.0 if explicit else 1.0
+                if world.doubled_step > 0.0:
+                    share = world.spring_share[start + i]
                 smooth.matrix[block + i * n + i] += step * (
                     plant.dofs.damping[start + i] + share * step * plant.dofs.stiffness[start + i]
                 )
@@ -203,6 +208,8 @@ class IcfMethod(ConvexMethod):
     center_gyroscopic : bool
         Whether gyroscopic forces of what turns far in a step are those in its middle
         (`asperity.integrators.methods.gyroscopic`); else those of its beginning.
+    explicit_springs : bool
+        Whether springs of joints are explicit where the step resolves them.
     looks_ahead : bool
         Whether contacts count which a step would jump over (`GlidingDetection`).
     """
@@ -222,6 +229,7 @@ class IcfMethod(ConvexMethod):
         friction_tolerance: float,
         refuse_unsettled: bool,
         center_gyroscopic: bool,
+        explicit_springs: bool,
         looks_ahead: bool,
     ) -> None:
         self.law = law
@@ -232,6 +240,7 @@ class IcfMethod(ConvexMethod):
         self.friction_tolerance = friction_tolerance
         self.refuse_unsettled = refuse_unsettled
         self.center_gyroscopic = center_gyroscopic
+        self.explicit_springs = explicit_springs
         self.looks_ahead = looks_ahead
 
     @property
@@ -263,6 +272,7 @@ class IcfMethod(ConvexMethod):
         problem.options.most_changes = int(passes)
         world.table.doubled_step = 0.0
         world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.explicit_springs = int(self.explicit_springs)
         world.table.balances_steps = 1
         problem.options.refuse_unsettled = int(self.refuse_unsettled)
         problem.options.criterion = RESIDUAL_AND_STEP

@@ -160,6 +160,7 @@ class Cenic(Integrator):
             friction_tolerance=tolerance,
             refuse_unsettled=True,
             center_gyroscopic=False,
+            explicit_springs=False,
             looks_ahead=False,
         )
         estimates: dict[str, type[WrappingMethod]] = {

@@ -51,7 +51,11 @@ class Icf(Integrator):
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
     resolve_impacts : bool
-        Whether impacts whose rebound a step damps are counted, in ``Statistics.damped_impacts``.
+        Whether bodies part after impacts as fast as the dissipation of their contacts says, also
+        where the steps are too long to show it. Not part of the paper.
+    implicit_springs : bool
+        Whether springs of joints are implicit whatever the step, as in the paper: they then lose
+        energy. Else those are that swing faster than the step.
 
     Notes
     -----
@@ -69,6 +73,7 @@ class Icf(Integrator):
     friction_tolerance: float = 1e-2
     hessian_reuse: bool = False
     resolve_impacts: bool = True
+    implicit_springs: bool = False
 
     def __post_init__(self) -> None:
         require_choices(self)
@@ -101,5 +106,6 @@ class Icf(Integrator):
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=False,
             center_gyroscopic=True,
+            explicit_springs=not self.implicit_springs,
             looks_ahead=True,
         )

@@ -67,8 +67,9 @@ class Tamsi(SteppedIntegrator):
         Divide a step that fails, down to a millionth, instead of stopping the simulation with
         ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
     resolve_impacts : bool
-        As in `Cenic` under error control. Fixed steps count impacts whose rebound they damp, in
-        ``Statistics.damped_impacts``.
+        As in `Cenic` under error control, and as in `Icf` in fixed steps.
+    implicit_springs : bool
+        As in `Icf`; under error control they are implicit.
 
     Notes
     -----
@@ -83,6 +84,7 @@ class Tamsi(SteppedIntegrator):
     substeps: bool = True
 
     resolve_impacts: bool = True
+    implicit_springs: bool = False
 
     default_time_step = 1e-3
 
@@ -105,6 +107,7 @@ class Tamsi(SteppedIntegrator):
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             center_gyroscopic=self.time_step is not None,
+            explicit_springs=self.time_step is not None and not self.implicit_springs,
             looks_ahead=self.time_step is not None,
         )
 

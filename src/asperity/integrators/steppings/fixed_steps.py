@@ -74,8 +74,10 @@ def fixed_steps(world: Table, method: int, step: float, end: float, budget: int)
                 world.attempt[world.attempts - 1, VERDICT] = verdict_of(code)
         if code != OK:
             return code
-        if world.count_damped_impacts != 0:
-            call_method(world.count_damped_impacts, world, current, following, h)
+        if world.add_rebounds != 0:
+            call_method(world.add_rebounds, world, current, following, h)
+            if not is_finite(following):
+                return NON_FINITE
         exchange_states(world, time)
         record(world, h)
         world.has_history = 1

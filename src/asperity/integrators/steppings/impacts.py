@@ -29,21 +29,18 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import atomic_add
-from asperity.compiled.team import over_ranges
 from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
 from asperity.integrators.contact_groups import contact_group, was_known
-from asperity.integrators.results import FEWEST_CONTACTS
-from asperity.integrators.world_layout import METHOD_SIGNATURE, OK, SHARE_SIGNATURE, WORLD
+from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import velocity_to_solver
 
 __all__ = [
     "REFUSED",
     "along_normal",
+    "as_spring",
     "beginning_impacts",
-    "count_damped_contacts",
-    "count_damped_impacts",
+    "free_acceleration",
     "known_impacts",
 ]
 
@@ -61,14 +58,6 @@ _COARSEST = 1.0
 
 # Where in the time in which a contact must be found a step that is to end there should end.
 _AIM = 0.3
-
-# Of fixed steps: a rebound counts as damped if more than this share of it is lost, if it is faster
-# than this [m/s], and if the bodies would then be apart for so many steps.
-_DAMPED = 0.1
-_NOTABLE = 0.01
-_STEPS_APART = 10.0
-
-_DAMPED_IMPACTS = WORLD.fields["damped_impacts"].slot
 
 
 @compiled
@@ -118,7 +107,7 @@ def along_normal(
 
 
 @compiled
-def _as_spring(
+def as_spring(
     growth: float, depth: float, square: float, speed: float
 ) -> tuple[float, float, float]:
     """Overlap, and that of a spring of the same energy, and the spring's ω².
@@ -174,7 +163,7 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
 
 
 @compiled
-def _free_acceleration(world: Table, state: Table) -> None:
+def free_acceleration(world: Table, state: Table) -> None:
     """Fill the world's scratch with the acceleration by all but contacts and constraints, about."""
     for i in range(world.scratch.size):
         world.scratch[i] = state.force[i] * state.mass_inverse_diagonal[i]
@@ -194,14 +183,14 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
         interval = step
         if sample.time < source.time + 0.75 * step:
             interval = 0.5 * step
-        _free_acceleration(world, source)
+        free_acceleration(world, source)
         c = 0
         while c < contacts.count:
             c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
             before, parting, mobility = along_normal(
                 world.plant, source, chosen, source.velocity, world.scratch
             )
-            _, depth, square = _as_spring(
+            _, depth, square = as_spring(
                 contacts.growth[chosen], depth, stiffness * mobility, before
             )
             if square * step * step <= _FINEST_FIRST_ORDER**2 or (before >= 0.0 and depth <= 0.0):
@@ -255,7 +244,7 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
             )
             if now >= 0.0:
                 continue
-            overlap, _, square = _as_spring(
+            overlap, _, square = as_spring(
                 contacts.growth[chosen], depth, stiffness * mobility, now
             )
             dissipation = contacts.dissipation[chosen]
@@ -274,52 +263,4 @@ def beginning_impacts(world: Table, state: Table, source: Table, step: float) ->
         world.impact_step = limit
         return REFUSED
     world.impact_step = following
-    return OK
-
-
-@entry_point(METHOD_SIGNATURE)
-def count_damped_impacts(world: Table, source: Table, _target: Table, step: float) -> int:
-    """Count impacts that have begun since the last fixed step and whose rebound this size damps."""
-    contacts = source.contacts
-    if contacts.count == 0:
-        return OK
-    _free_acceleration(world, source)
-    world.shared_source = source.address
-    world.shared_step = step
-    # A patch is one.
-    team = world.team if contacts.patch_count == 0 else 0
-    return over_ranges(
-        team, world.count_damped_contacts, world.address, contacts.count, FEWEST_CONTACTS, False
-    )
-
-
-@entry_point(SHARE_SIGNATURE)
-def count_damped_contacts(world: Table, first: int, last: int, _unused: int) -> int:
-    """`count_damped_impacts` of some contacts."""
-    source = STATE.at(world.shared_source)
-    contacts = source.contacts
-    step = world.shared_step
-    c = first
-    while c < last:
-        c, chosen, depth, _, stiffness, _ = contact_group(contacts, c)
-        if depth <= 0.0:
-            continue
-        before, parting, mobility = along_normal(
-            world.plant, source, chosen, source.velocity, world.scratch
-        )
-        overlap, _, square = _as_spring(
-            contacts.growth[chosen], depth, stiffness * mobility, before
-        )
-        if overlap > -before * step:
-            continue
-        dissipation = contacts.dissipation[chosen]
-        energy = impact_energy(-before, 0.0, square, dissipation, 0.0)
-        speed = rebound_speed(energy, dissipation)
-        kept = speed / approach_speed(energy, dissipation)
-        if (
-            speed > _NOTABLE
-            and 0.5 * np.pi * kept * np.sqrt(square) * step > _DAMPED
-            and 2.0 * speed > -parting * _STEPS_APART * step
-        ):
-            atomic_add(world.address + 8 * _DAMPED_IMPACTS, 1)
     return OK

@@ -45,10 +45,10 @@ def _impacts() -> tuple[EntryPoint, EntryPoint]:
 
 
 @functools.cache
-def _count_impacts() -> tuple[EntryPoint, EntryPoint]:
-    from asperity.integrators.steppings.impacts import count_damped_contacts, count_damped_impacts
+def _rebounds() -> tuple[EntryPoint, EntryPoint]:
+    from asperity.integrators.steppings.rebounds import add_rebounds, find_rebounds
 
-    return count_damped_impacts, count_damped_contacts
+    return add_rebounds, find_rebounds
 
 
 @functools.cache
@@ -103,17 +103,17 @@ class Fixed(Stepping):
     ----------
     time_step : float
         Step size [s].
-    count_impacts : bool
-        Whether impacts are counted whose rebound such steps damp: of methods that keep impulses,
-        with the law of Hunt and Crossley.
+    resolve_impacts : bool
+        Whether bodies part after impacts that such steps damp
+        (`asperity.integrators.steppings.rebounds`): of methods with the law of Hunt and Crossley.
     """
 
     time_step: float
-    count_impacts: bool = False
+    resolve_impacts: bool = False
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*super().kernels, *(_count_impacts() if self.count_impacts else ()))
+        return (*super().kernels, *(_rebounds() if self.resolve_impacts else ()))
 
     @property
     def entry(self) -> EntryPoint:
@@ -121,11 +121,11 @@ class Fixed(Stepping):
 
     def prepare(self, world: World) -> None:
         world.table.last_step = self.time_step
-        world.table.count_damped_impacts = 0
-        if self.count_impacts:
-            whole, part = _count_impacts()
-            world.table.count_damped_impacts = whole.address
-            world.table.count_damped_contacts = part.address
+        world.table.add_rebounds = 0
+        if self.resolve_impacts:
+            whole, part = _rebounds()
+            world.table.add_rebounds = whole.address
+            world.table.find_rebounds = part.address
 
 
 @dataclass(frozen=True)
@@ -167,6 +167,7 @@ class ErrorControl(Stepping):
     def prepare(self, world: World) -> None:
         table = world.table
         table.accuracy = self.accuracy
+        table.add_rebounds = 0
         world.problem.options.limit_gap = _LIMIT_GAP * self.accuracy
         table.largest_step = self.max_step
         table.smallest_step = self.min_step

@@ -33,7 +33,7 @@ class TamsiMethod(FarSightedMethod):
     tolerance : float
         Change of contact velocities, in stiction tolerances, that counts as none.
     max_iterations : int
-    center_gyroscopic, looks_ahead : bool
+    center_gyroscopic, explicit_springs, looks_ahead : bool
         As of `asperity.integrators.methods.icf.IcfMethod`.
     """
 
@@ -49,6 +49,7 @@ class TamsiMethod(FarSightedMethod):
         tolerance: float,
         max_iterations: int,
         center_gyroscopic: bool,
+        explicit_springs: bool,
         looks_ahead: bool,
     ) -> None:
         self.law = TWO_WAY if two_way else ONE_WAY
@@ -57,6 +58,7 @@ class TamsiMethod(FarSightedMethod):
         self.tolerance = tolerance
         self.max_iterations = max_iterations
         self.center_gyroscopic = center_gyroscopic
+        self.explicit_springs = explicit_springs
         self.looks_ahead = looks_ahead
         self.table: Table | None = None
         self._problem: Table | None = None
@@ -95,6 +97,7 @@ class TamsiMethod(FarSightedMethod):
         problem.entries.solve_factors = solve_jacobian.address
         problem.options.max_iterations = self.max_iterations
         world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.explicit_springs = int(self.explicit_springs)
         if self.looks_ahead:
             self.look_farther(world, looks_ahead=True)
         world.table.balances_steps = 1

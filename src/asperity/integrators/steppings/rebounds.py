@@ -1,0 +1,296 @@
+"""Rebounds of fixed steps.
+
+A step of implicit Euler swallows an impact that is shorter than itself, and damps a longer one. But
+the speed with which a contact parts is known (`asperity.contact.restitution`), and whatever is
+faster than a few steps may as well happen at once, at the time at which the surfaces meet:
+
+    t = −x/u after the step's beginning,   u' = u + a (δt/2 + t),   T = δt − t
+
+for bodies that overlap by x, close with the speed u, and are brought together again by the
+acceleration a of all but contacts. With r, the speed of the rebound from u', they should be apart
+by r T − ½ a T² at the step's end, and part with r − a (T − δt/2): velocities of fixed steps are
+those of half a step before. So a step in which that happens is solved twice more, first for
+positions and then for velocities, with a stiff contact
+
+    γ_n = G (target − v_n)₊
+
+in the place of the one that rebounds. All else is as it was: other contacts, constraints, and
+friction, which the impulse of the whole impact limits. Several contacts that meet at once part by
+Newton's law of impact, each with its own speed, as far as that gives no energy to an island.
+
+None of this is part of the ICF, SAP or TAMSI papers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import atomic_add
+from asperity.compiled.team import over_ranges
+from asperity.contact.restitution import impact_energy, linear_restitution, rebound_speed
+from asperity.convex.chain_cholesky import multiply_chains
+from asperity.integrators.contact_groups import contact_group
+from asperity.integrators.methods.convex_step import minimise
+from asperity.integrators.methods.motion import integrate_positions
+from asperity.integrators.results import FEWEST_CONTACTS, keep_results
+from asperity.integrators.steppings.impacts import along_normal, as_spring, free_acceleration
+from asperity.integrators.world_layout import (
+    END_VELOCITY,
+    METHOD_SIGNATURE,
+    OK,
+    SHARE_SIGNATURE,
+    WORLD,
+)
+from asperity.plant.plant_layouts import STATE
+from asperity.plant.trees import velocity_from_solver
+
+__all__ = ["add_rebounds", "begin_rebounds", "find_rebounds"]
+
+# A rebound counts if a step damps more than this share of it, if it is faster than this [m/s], and
+# if the bodies would then be apart for so many steps.
+_DAMPED = 0.1
+_NOTABLE = 0.01
+_STEPS_APART = 10.0
+# Overlap from which a contact has not begun within the step before, as a share of what that leaves,
+# and (ω δt)² up to which its impact then goes on as it has begun.
+_OLD = 1.001
+_RESOLVED = 0.1
+# G, times the inverse mass.
+_STIFF = 1e4
+
+_REBOUNDS = WORLD.fields["rebounds"].slot
+
+
+@compiled
+def _parting_speed(
+    problem: Table, contacts: Table, c: int, square: float, met: float, step: float
+) -> float:
+    """The speed with which a contact parts that has met with another, with ω² [1/s²]."""
+    if problem.law.damps_linearly == 0:
+        dissipation = contacts.dissipation[c]
+        return rebound_speed(impact_energy(met, 0.0, 0.0, dissipation, 0.0), dissipation)
+    time = contacts.relaxation_time[c]
+    if time < 0.0:
+        default = problem.options.relaxation_time
+        time = default if default >= 0.0 else step
+    return met * linear_restitution(0.5 * np.sqrt(square) * time)
+
+
+@compiled
+def _aim(law: Table, i: int, target: float, gain: float) -> None:
+    """Let a contact be a stiff one that leads to a normal velocity, whatever the law."""
+    law.cutoff[i] = target
+    law.normal_target[i] = target
+    law.normal_slope[i] = gain
+    law.normal_gain[i] = gain
+    law.normal_bend[i] = 0.0
+    law.explicit_normal[i] = 0.0
+    law.expected_impulse[i] = -1.0
+
+
+@compiled
+def _begin_rebound(
+    problem: Table, contacts: Table, c: int, place: float, end: float, gain: float
+) -> None:
+    """Aim a contact at its place at the step's end, note its velocity there, and mark its trees."""
+    i = 0
+    while problem.graph.contact[i] != c:
+        i += 1
+    _aim(problem.law, i, place, gain)
+    problem.law.rebound[i] = end
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link >= 0:
+            problem.guess.tree_marked[contacts.link_tree[link]] = 1
+
+
+@compiled
+def _acceleration_without_contacts(world: Table, state: Table, step: float) -> None:
+    """Fill the world's scratch with the acceleration by all but contacts, about."""
+    rows = state.rows
+    acceleration = world.scratch
+    free_acceleration(world, state)
+    for r in range(rows.count):
+        force = rows.impulse[r] / step
+        for e in range(rows.start[r, 0], rows.start[r, 2]):
+            dof = rows.dof[e]
+            acceleration[dof] += force * rows.jacobian[e] * state.mass_inverse_diagonal[dof]
+
+
+@entry_point(SHARE_SIGNATURE)
+def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
+    """Find the rebounds of some contacts, and aim these at their places."""
+    source = STATE.at(world.shared_source)
+    problem = world.problem
+    contacts = source.contacts
+    step = world.shared_step
+    c = first
+    while c < last:
+        group = c
+        c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
+        if not impulse > 0.0:
+            continue
+        before, parting, mobility = along_normal(
+            world.plant, source, chosen, source.velocity, world.scratch
+        )
+        closing = -before
+        if closing <= 0.0:
+            continue
+        overlap, _, square = as_spring(contacts.growth[chosen], depth, stiffness * mobility, before)
+        if overlap > _OLD * closing * step and square * step * step < _RESOLVED:
+            continue
+        since = min(overlap / closing, step)
+        after = since + step
+        again = max(-parting, 0.0)
+        met = closing + again * (0.5 * step - since)
+        if after <= 0.0 or met <= 0.0:
+            continue
+        speed = _parting_speed(problem, contacts, chosen, square, met, step)
+        # What the contact itself has not done others did.
+        gained = contacts.velocity[chosen, 2] - before
+        pressing = max((impulse * mobility - gained) / step, again)
+        if (
+            speed <= _NOTABLE
+            or 0.5 * np.pi * speed * np.sqrt(square) * step <= _DAMPED * closing
+            or 2.0 * speed <= pressing * _STEPS_APART * step
+        ):
+            continue
+        place = (overlap + after * (speed - 0.5 * again * after)) / step
+        end = speed - again * (after - 0.5 * step)
+        for point in range(group, c):
+            _begin_rebound(problem, contacts, point, place, end, _STIFF / mobility)
+        atomic_add(world.address + 8 * _REBOUNDS, 1)
+    return OK
+
+
+@compiled
+def _solve_again(world: Table, source: Table) -> int:
+    """Solve islands with rebounds by the law's present numbers, from the last solution."""
+    velocity_from_solver(world.plant, source.cdof, world.problem.iterate.velocity, world.guess)
+    world.guess_kind = END_VELOCITY
+    world.problem.guess.only_marked = 1
+    code = minimise(world, source)
+    world.problem.guess.only_marked = 0
+    return code
+
+
+@compiled
+def _affordable(
+    graph: Table, source: Table, first: int, last: int, before: np.ndarray, after: np.ndarray,
+    step: float,
+) -> float:  # fmt: skip
+    """Share of the change of velocities of an island that costs no energy.
+
+    Parameters
+    ----------
+    graph, source : Table
+    first, last : int
+        Range of the island's trees in the graph.
+    before, after : array, shape (nv,)
+        Velocities without and with rebounds.
+    step : float
+        [s]
+    """
+    change = source.work.gyroscopic
+    product = source.work.dof_force
+    available = 0.0
+    without = 0.0
+    cross = 0.0
+    square = 0.0
+    for index in range(first, last):
+        tree = graph.island_tree[index]
+        dofs = range(graph.tree_start[tree], graph.tree_start[tree] + graph.tree_size[tree])
+        multiply_chains(graph, source.mass, tree, source.velocity, product)
+        for i in dofs:
+            change[i] = after[i] - before[i]
+            available += 0.5 * product[i] * source.velocity[i]
+            available += step * abs(source.force[i] * source.velocity[i])
+        multiply_chains(graph, source.mass, tree, before, product)
+        for i in dofs:
+            without += 0.5 * product[i] * before[i]
+            cross += product[i] * change[i]
+        multiply_chains(graph, source.mass, tree, change, product)
+        for i in dofs:
+            square += product[i] * change[i]
+    # ½ s² square + s cross = available − without, if that is positive
+    left = max(available - without, 0.0)
+    if 0.5 * square + cross <= left:
+        return 1.0
+    return (np.sqrt(cross * cross + 2.0 * square * left) - cross) / square
+
+
+@compiled
+def _limit_energy(world: Table, source: Table, before: np.ndarray, step: float) -> None:
+    """Let rebounds leave no island more energy than it had, or has without them."""
+    problem = world.problem
+    graph = problem.graph
+    after = problem.iterate.velocity
+    for island in range(graph.islands):
+        first, last = graph.island_start[island], graph.island_start[island + 1]
+        marked = 0
+        for index in range(first, last):
+            marked += problem.guess.tree_marked[graph.island_tree[index]]
+        if marked == 0:
+            continue
+        share = _affordable(graph, source, first, last, before, after, step)
+        if share < 1.0:
+            for index in range(first, last):
+                tree = graph.island_tree[index]
+                start = graph.tree_start[tree]
+                for i in range(start, start + graph.tree_size[tree]):
+                    after[i] = before[i] + share * (after[i] - before[i])
+
+
+@compiled
+def begin_rebounds(world: Table, source: Table, step: float) -> bool:
+    """Aim contacts that rebound in a step from a state at their places; False if there are none.
+
+    Needs the solution in the problem, and the step's results in the contact sets.
+    """
+    problem = world.problem
+    contacts = source.contacts
+    before = world.rebounds
+    for tree in range(world.plant.ntree):
+        problem.guess.tree_marked[tree] = 0
+    for i in range(contacts.count):
+        problem.law.rebound[i] = np.nan
+    _acceleration_without_contacts(world, source, step)
+    world.shared_source = source.address
+    world.shared_step = step
+    # A patch is one.
+    team = world.team if contacts.patch_count == 0 else 0
+    over_ranges(team, world.find_rebounds, world.address, contacts.count, FEWEST_CONTACTS, False)
+    return bool(world.rebounds > before)
+
+
+@entry_point(METHOD_SIGNATURE)
+def add_rebounds(world: Table, source: Table, target: Table, step: float) -> int:
+    """After a fixed step, let bodies part as fast as the dissipation of their contacts says.
+
+    Needs the solution in the problem, and the step's results in the contact sets. Where a further
+    solve does not converge the step stays as it was.
+    """
+    contacts = source.contacts
+    # A step that was divided has its solution elsewhere.
+    if contacts.count == 0 or world.result.solved != source.address:
+        return OK
+    if not begin_rebounds(world, source, step):
+        return OK
+    law = world.problem.law
+    found = world.problem.iterate.velocity
+    without = source.work.velocity_change
+    for i in range(without.size):
+        without[i] = found[i]
+    if _solve_again(world, source) != OK:
+        return OK
+    velocity_from_solver(world.plant, source.cdof, found, world.scratch)
+    for i in range(contacts.count):
+        if not np.isnan(law.rebound[i]):
+            _aim(law, i, law.rebound[i], law.normal_gain[i])
+    if _solve_again(world, source) == OK:
+        integrate_positions(world.plant, source, target, world.scratch, step)
+        _limit_energy(world, source, without, step)
+        velocity_from_solver(world.plant, source.cdof, found, target.qvel)
+        keep_results(world, source, source.qvel, target.qvel, step)
+    return OK

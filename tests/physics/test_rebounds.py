@@ -1,0 +1,203 @@
+"""Rebounds of fixed steps: as fast as the dissipation of contacts says, whatever the step."""
+
+from __future__ import annotations
+
+import math
+
+import mujoco
+import numpy as np
+import pytest
+from physics_models import compile_mjcf, on_plane
+from scipy.integrate import solve_ivp
+from scipy.optimize import brentq
+
+import asperity as asp
+from asperity.contact.restitution import linear_restitution
+
+STIFFNESS = 1e5
+BALL = "type='sphere' size='.1' mass='1'"
+MAKERS = {
+    "icf": lambda step: asp.Icf(time_step=step),
+    "tamsi": lambda step: asp.Tamsi(time_step=step),
+    "sap": lambda step: asp.Sap(time_step=step),
+}
+DROP, GRAVITY = 0.5, 9.81
+
+
+def _top(integrator: asp.Integrator, height: float, contact: asp.ContactParameters) -> float:
+    """How high a ball flies that has fallen from a height once [m]."""
+    model = on_plane(BALL, position=f"0 0 {0.1 + height}")
+    sim = asp.Simulator(model, integrator=integrator, contact=contact)
+    down = math.sqrt(2.0 * height / GRAVITY)
+    sim.advance_to(down + 0.02)
+    top = 0.0
+    while sim.data.qvel[2] > 0.0:
+        sim.step()
+        top = max(top, float(sim.data.qpos[2]) - 0.1)
+    return top
+
+
+@pytest.mark.parametrize("method", ["icf", "tamsi"])
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+@pytest.mark.parametrize("dissipation", [0.0, 0.2, 1.0])
+def test_a_ball_bounces_as_hunt_and_crossley_say(
+    method: str, step: float, dissipation: float
+) -> None:
+    """By the integral of u/(1 + d u) over the impact, from heights that steps meet in any phase."""
+    contact = asp.ContactParameters(stiffness=1e7, dissipation=dissipation)
+    for height in (0.5, 0.513, 0.527, 0.541):
+        met = parts = math.sqrt(2.0 * GRAVITY * height)
+        if dissipation > 0.0:
+
+            def integral(u: float) -> float:
+                return (u - math.log1p(dissipation * u) / dissipation) / dissipation
+
+            most = (1.0 - 1e-13) / dissipation
+            parts = brentq(lambda r, u=met: integral(u) - integral(-r), 0.0, most)
+        expected = parts**2 / (2.0 * GRAVITY)
+        # A step of 10 ms leads half a step beside the highest point at most, 1 mm below it.
+        assert _top(MAKERS[method](step), height, contact) == pytest.approx(expected, abs=1e-3)
+
+
+@pytest.mark.parametrize("damping", [0.0, 0.05, 0.3, 0.7, 1.0, 1.5])
+def test_the_restitution_of_linear_dissipation(damping: float) -> None:
+    """Against the motion itself, which ends where the force does."""
+    omega = 300.0
+
+    def rate(_: float, state: np.ndarray) -> list[float]:
+        return [state[1], -omega * omega * state[0] - 2.0 * damping * omega * state[1]]
+
+    def force(_: float, state: np.ndarray) -> float:
+        return omega * omega * state[0] + 2.0 * damping * omega * state[1]
+
+    force.terminal, force.direction = True, -1.0
+    start = [1e-9, 1.0]
+    run = solve_ivp(rate, (0.0, 1.0), start, events=force, rtol=1e-10, atol=1e-13)
+    assert linear_restitution(damping) == pytest.approx(-run.y[1, -1], abs=1e-6)
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-2])
+def test_sap_rebounds_by_its_relaxation_time(step: float) -> None:
+    time = 1e-4
+    contact = asp.ContactParameters(stiffness=STIFFNESS, relaxation_time=time)
+    share = linear_restitution(0.5 * time * math.sqrt(STIFFNESS))
+    found = _top(asp.Sap(time_step=step), DROP, contact)
+    assert found == pytest.approx(share**2 * DROP, abs=1e-3)
+    # As the paper's method, which damps it.
+    damped = asp.Sap(time_step=step, resolve_impacts=False)
+    assert _top(damped, DROP, contact) < 0.8 * found
+
+
+def test_only_impacts_that_show_are_changed() -> None:
+    def rebounds(step: float, dissipation: float, height: float) -> int:
+        contact = asp.ContactParameters(stiffness=STIFFNESS, dissipation=dissipation)
+        model = on_plane(BALL, position=f"0 0 {height}")
+        sim = asp.Simulator(model, integrator=asp.Icf(time_step=step), contact=contact)
+        # The ball reaches the floor once.
+        assert sim.advance_to(0.35).success
+        return sim.stats.rebounds
+
+    assert rebounds(1e-3, 0.0, 0.5) == 1
+    assert rebounds(1e-2, 0.0, 0.5) == 1
+    assert rebounds(1e-4, 0.0, 0.5) == 0  # a hundred steps in the impact
+    assert rebounds(1e-3, 100.0, 0.5) == 0  # no rebound to lose
+    assert rebounds(1e-3, 0.0, 0.1) == 0  # at rest
+
+
+@pytest.mark.parametrize("method", ["icf", "tamsi", "sap"])
+@pytest.mark.parametrize("step", [1e-3, 5e-3])
+def test_elastic_balls_in_a_box_keep_their_energy(method: str, step: float) -> None:
+    """Many collisions, some of several balls at once, add no energy and lose little."""
+    generator = np.random.default_rng(3)
+    walls = "".join(
+        f"<geom type='plane' size='1 1 .1' pos='{x} {y} {z}' zaxis='{-x} {-y} {-z}'/>"
+        for x, y, z in (0.5 * np.concatenate([np.eye(3), -np.eye(3)])).tolist()
+    )
+    places = [(x, y, z) for x in (-0.25, 0, 0.25) for y in (-0.25, 0, 0.25) for z in (-0.2, 0.2)]
+    balls = "".join(
+        f"<body pos='{x} {y} {z}'><freejoint/><geom size='.06' mass='1'/></body>"
+        for x, y, z in places
+    )
+    model = compile_mjcf(walls + balls, option="gravity='0 0 0'")
+    contact = asp.ContactParameters(
+        stiffness=1e7, dissipation=0.0, relaxation_time=0.0, friction=0.0
+    )
+    sim = asp.Simulator(model, integrator=MAKERS[method](step), contact=contact)
+    velocity = sim.data.qvel.reshape(-1, 6)
+    velocity[:, :3] = generator.normal(size=(len(places), 3))
+    before = float(np.sum(velocity[:, :3] ** 2))
+    for _ in range(10):
+        sim.advance_to(sim.data.time + 0.1)
+        energy = float(np.sum(sim.data.qvel.reshape(-1, 6)[:, :3] ** 2))
+        assert energy < 1.01 * before
+    assert sim.stats.rebounds > 50
+    assert energy > 0.9 * before
+
+
+def test_friction_of_an_impact_is_limited_by_the_impulse_of_all_of_it() -> None:
+    """Δv_x = −μ (1 + e) u of a ball that slides through its impact without spin to gain."""
+    model = on_plane(BALL, position="0 0 .3", option="gravity='0 0 0'")
+    contact = asp.ContactParameters(stiffness=1e7, dissipation=0.0, friction=0.1)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3), contact=contact)
+    sim.data.qvel[:3] = 3.0, 0.0, -1.0
+    sim.advance_to(0.4)
+    assert sim.data.qvel[2] == pytest.approx(1.0, rel=1e-3)
+    assert sim.data.qvel[0] == pytest.approx(3.0 - 0.1 * 2.0, rel=1e-3)
+
+
+def test_a_robot_hands_on_what_hits_it() -> None:
+    """A ball of 1 kg hits the end of a hinged rod elastically: by energy and angular momentum."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option gravity='0 0 0'/><worldbody>"
+        "<body><joint type='hinge' axis='0 0 1'/>"
+        "<geom type='capsule' size='.02' fromto='0 0 0 1 0 0' mass='3'/></body>"
+        "<body pos='.9 -.2 0'><freejoint/><geom size='.05' mass='1'/></body>"
+        "</worldbody></mujoco>"
+    )
+    contact = asp.ContactParameters(stiffness=1e7, dissipation=0.0, friction=0.0)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3), contact=contact)
+    sim.data.qvel[:] = 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0
+    mujoco.mj_forward(model, sim.data)
+    inertia = float(sim.data.qM[0]) if hasattr(sim.data, "qM") else float(sim.data.M[0])
+    sim.advance_to(0.3)
+    arm = 0.9
+    impulse = 2.0 / (1.0 + arm * arm / inertia)
+    assert sim.data.qvel[2] == pytest.approx(1.0 - impulse, abs=0.01)
+    assert sim.data.qvel[0] == pytest.approx(impulse * arm / inertia, abs=0.01)
+
+
+def test_derivatives_refuse_rebounds_by_name() -> None:
+    model = on_plane(BALL, position="0 0 .1")
+    contact = asp.ContactParameters(stiffness=1e7, dissipation=0.0)
+    data = mujoco.MjData(model)
+    data.qpos[2] = 0.0999
+    data.qvel[2] = -1.0
+    integrator = asp.Icf(time_step=1e-3)
+    with pytest.raises(asp.SimulationError, match="resolve_impacts=False"):
+        asp.derivatives.linearize(model, data, integrator=integrator, contact=contact)
+    integrator = asp.Icf(time_step=1e-3, resolve_impacts=False)
+    found = asp.derivatives.linearize(model, data, integrator=integrator, contact=contact)
+    assert np.isfinite(found.A).all()
+
+
+@pytest.mark.parametrize("method", ["icf", "tamsi"])
+def test_springs_of_joints_keep_their_energy_in_fixed_steps(method: str) -> None:
+    """A swing of 2 Hz for ten seconds; implicit springs, as in the papers, lose it."""
+    model = compile_mjcf(
+        "<body>"
+        f"<joint type='slide' axis='1 0 0' stiffness='{(4 * math.pi) ** 2}'/>"
+        "<geom size='.1' mass='1'/></body>",
+        option="gravity='0 0 0'",
+    )
+    found = {}
+    for implicit in (False, True):
+        make = {"icf": asp.Icf, "tamsi": asp.Tamsi}[method]
+        integrator = make(time_step=2e-3, implicit_springs=implicit)
+        sim = asp.Simulator(model, integrator=integrator)
+        sim.data.qpos[0] = 0.1
+        sim.advance_to(10.0)
+        stored = 0.5 * (4 * math.pi) ** 2 * sim.data.qpos[0] ** 2
+        moving = 0.5 * sim.data.qvel[0] ** 2
+        found[implicit] = float(stored + moving) / (0.5 * (4 * math.pi) ** 2 * 0.01)
+    assert found[False] == pytest.approx(1.0, abs=0.02)
+    assert found[True] < 0.1
