@@ -77,7 +77,7 @@ def test_not_a_byte_changes_at_any_time(integrator, monkeypatch) -> None:
     sim = asp.Simulator(model, integrator=integrator)
     check()
     # Calls of MuJoCo in compiled code cannot be watched: let Python publish.
-    sim.session.call = False
+    sim.session.at_once = False
     for _ in range(5):
         assert sim.advance_to(sim.time + 0.02).success
         assert len(sim.contacts.geom) > 0

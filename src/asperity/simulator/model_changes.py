@@ -102,6 +102,6 @@ def _take_over(session: Session) -> bool:
         session.set_state(state)
     session.world.share_evaluation()
     # Its publication knows options of the model.
-    session.call = None
+    session.make_call()
     session.world.forget_evaluations()
     return other_memory

@@ -441,9 +441,8 @@ class Simulator(FixedAttributes, Shown):
             If it cannot be simulated; nothing has then changed.
         """
         with self.session.claim:
-            self.session.world.forget_history()
             self.session.inputs.forget()
-            take_over(self.session)
+            take_over(self.session, forgetting=True)
 
     if not TYPE_CHECKING:
 

@@ -18,9 +18,7 @@ from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.support import check_supported
 from asperity.plant.plant import Plant, contact_kernels
-from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.counters import COUNTER_KERNELS
-from asperity.simulator.publish import solve_forces
 from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 from asperity.worlds.lane import Lane
@@ -67,9 +65,7 @@ class CompiledWorlds(HoldsAddresses):
                 *method.kernels,
                 integrator.stepping.entry,
                 *WORLD_KERNELS,
-                *FORCE_KERNELS,
                 *WATCH_KERNELS,
-                solve_forces,
                 *COUNTER_KERNELS,
             ),
             f"worlds of {type(integrator).__name__}",
