@@ -15,8 +15,7 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
-from asperity.plant.model.support import check_supported
-from asperity.simulator.checks import check_count, check_integrator
+from asperity.simulator.checks import check_count, check_integrator, check_model
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew
@@ -132,11 +131,7 @@ def run_rollouts(
     integrator = check_integrator(integrator)
     number = available_threads() if threads is None else check_count("threads", threads)
     for one in {id(one): one for one in models}.values():
-        check_supported(
-            one,
-            every_actuator=integrator.takes_every_actuator,
-            every_friction=integrator.takes_every_friction,
-        )
+        check_model(one, integrator, many=True)
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)
     if len(groups) == 1:
