@@ -153,7 +153,7 @@ def reopened(options: Mapping[str, Any], state: Mapping[str, Any], **further: An
     session = new_session(**options, **further, data=data, resumes=True)
     world = session.world
     session.set_state(state)
-    session.base.set_memory(world, state["method"])
+    session.base.set_state(world, state["method"])
     if state["stale"]:
         world.current.table.valid = 0
     publish_session(session, quietly=True, lazily=state["stale"])

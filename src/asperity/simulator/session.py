@@ -325,9 +325,9 @@ class Session(HoldsAddresses):
             "data": self.inputs.present(),
             "userdata": self.data.userdata.copy(),
             "world": self.world.state(),
-            "coupling": self.coupling.memory(),
-            "method": self.base.memory_of(self.world),
-            "clock": self.clock.position,
+            "coupling": self.coupling.state(),
+            "method": self.base.state(self.world),
+            "clock": self.clock.state(),
             "times": (self.wall_time, self.pace),
             "stale": self.stale,
         }
@@ -336,6 +336,6 @@ class Session(HoldsAddresses):
         """Put back what `state` has returned, but for the data, into a world of other memory."""
         self.inputs.set_state(state["inputs"])
         self.world.set_state(state["world"])
-        self.coupling.set_memory(state["coupling"])
-        self.clock.position = state["clock"]
+        self.coupling.set_state(state["coupling"])
+        self.clock.set_state(state["clock"])
         self.wall_time, self.pace = state["times"]
