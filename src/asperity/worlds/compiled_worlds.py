@@ -17,7 +17,6 @@ from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.counters import COUNTER_KERNELS
-from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 from asperity.worlds.lane import Lane
 from asperity.worlds.variations import Variations
@@ -33,9 +32,6 @@ _INTERRUPTED = int(Status.INTERRUPTED)
 
 class CompiledWorlds(Worlds):
     """Worlds in lanes, one per thread; parameters are those of `Worlds`."""
-
-    have_models = False
-    """Whether every world has a whole model of its own, once fields vary."""
 
     def __init__(
         self,
@@ -114,16 +110,6 @@ class CompiledWorlds(Worlds):
     def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:
         """Let the next call of worlds begin anew."""
         rows.forget(worlds)
-
-    @property
-    def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
-        """None."""
-        return ()
-
-    @property
-    def system_states(self) -> list[np.ndarray]:
-        """None."""
-        return []
 
     @property
     def counts(self) -> np.ndarray:

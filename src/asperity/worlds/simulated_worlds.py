@@ -47,7 +47,6 @@ class SimulatedWorlds(Worlds):
     """
 
     have_models = True
-    """See `asperity.worlds.compiled_worlds.CompiledWorlds.have_models`."""
 
     def __init__(
         self,
@@ -102,12 +101,10 @@ class SimulatedWorlds(Worlds):
 
     @property
     def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
-        """External systems by world."""
         return tuple(sim.systems for sim in self._simulators)
 
     @property
     def system_states(self) -> list[np.ndarray]:
-        """States of every external system, shape (n, number of states), which users write."""
         return self._states
 
     def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import abc
 
 import mujoco
+import numpy as np
 
 from asperity.compiled import HoldsAddresses
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import ModelWatch
 from asperity.simulator.model_changes import accept_changes
+from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 
 __all__ = ["Worlds"]
@@ -27,6 +29,9 @@ class Worlds(HoldsAddresses, abc.ABC):
     joint_stiction_tolerance : float
     crew : Crew
     """
+
+    have_models = False
+    """Whether every world has a whole model of its own, once fields vary."""
 
     def __init__(
         self,
@@ -69,6 +74,16 @@ class Worlds(HoldsAddresses, abc.ABC):
         self._watch.remember()
         self._other_contact = False
         return True
+
+    @property
+    def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
+        """External systems by world."""
+        return ()
+
+    @property
+    def system_states(self) -> list[np.ndarray]:
+        """States of every external system, shape (n, number of states), which users write."""
+        return []
 
     @abc.abstractmethod
     def _take_model(self) -> None:
