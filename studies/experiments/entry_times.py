@@ -23,7 +23,6 @@ from asperity.compiled.calls import (
     call_ppppn_status,
 )
 from asperity.simulator import Simulator
-from asperity.simulator.exchange import call_of
 
 __all__ = ["EntryTimes"]
 
@@ -188,9 +187,8 @@ class EntryTimes:
         self._wrap(world.table, "solve_step", "method", "real")
         for field, name in _SYSTEMS.items():
             self._wrap(world.table, field, name, "real")
-        call = call_of(simulator.session)
-        if call:
-            self._wrap(call.call, "publish", "publication", "whole")
+        if simulator.session.at_once:
+            self._wrap(simulator.session.call.call, "publish", "publication", "whole")
         self.clear()
 
     def remove(self) -> None:

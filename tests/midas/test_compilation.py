@@ -10,7 +10,7 @@ import asperity as asp
 from asperity.convex.block_cholesky import factorize
 from asperity.convex.convex_newton import solve_problem
 from asperity.plant.evaluate import evaluate
-from asperity.simulator.publish import solve_forces
+from asperity.simulator.compiled_publication import solve_forces
 
 sim = asp.Simulator(
     '<mujoco><worldbody><geom type="plane" size="1 1 1"/><body pos="0 0 .2"><freejoint/>'

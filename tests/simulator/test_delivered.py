@@ -272,3 +272,40 @@ def test_forces_without_a_row_are_in_the_generalized_force() -> None:
         lost += bool(sim.data.qfrc_constraint[0] and not sim.data.nefc)
     assert sim.data.qvel[0] > -1e-6
     assert lost > 0
+
+
+def test_the_strongest_contacts_are_published_where_memory_lacks() -> None:
+    """Of equal ones the first, in their order, each with its own force."""
+    boxes = "".join(
+        f'<body pos="{0.3 * x} {0.3 * y} 0.0999"><freejoint/>'
+        f'<geom type="box" size="0.1 0.1 0.1" mass="{1 + (x + y) % 3}"/></body>'
+        for x in range(7)
+        for y in range(7)
+    )
+    sim = asp.Simulator(
+        '<mujoco><size memory="4M"/><worldbody><geom type="plane" size="9 9 1"/>'
+        f"{boxes}</worldbody></mujoco>",
+        integrator=asp.Icf(time_step=2e-3),
+    )
+    # Without contacts none has a force.
+    for height, steps in ((0.0, 5), (1.0, 1)):
+        sim.data.qpos[2::7] += height
+        for _ in range(steps):
+            sim.step()
+        contacts, data = sim.contacts, sim.data
+        count = min(data.ncon, len(contacts))
+        order = np.argsort(-contacts.normal_force, kind="stable")
+        chosen = np.sort(order[:count])
+        np.testing.assert_array_equal(data.contact.pos, contacts.point[chosen])
+        np.testing.assert_array_equal(data.contact.geom, contacts.geom[chosen])
+        force = np.zeros(6)
+        for i, one in enumerate(chosen):
+            mujoco.mj_contactForce(sim.model, data, i, force)
+            assert force[0] == pytest.approx(contacts.normal_force[one], rel=1e-12)
+        if height == 0.0:
+            assert 0 < data.ncon < len(contacts)
+            least = contacts.normal_force[chosen].min()
+            ties = np.count_nonzero(contacts.normal_force == least)
+            assert ties > np.count_nonzero(contacts.normal_force[chosen] == least) > 0
+        else:
+            assert data.ncon == len(contacts) == 0

@@ -77,12 +77,34 @@ def test_not_a_byte_changes_at_any_time(integrator, monkeypatch) -> None:
     sim = asp.Simulator(model, integrator=integrator)
     check()
     # Calls of MuJoCo in compiled code cannot be watched: let Python publish.
-    sim.session.call = False
+    sim.session.at_once = False
     for _ in range(5):
         assert sim.advance_to(sim.time + 0.02).success
         assert len(sim.contacts.geom) > 0
         check()
     assert "mj_sensorPos" in called
+
+
+def test_not_a_byte_changes_where_sensors_are_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What they read without delay is noted before every step."""
+    model = mujoco.MjModel.from_xml_string(
+        '<mujoco><option timestep=".01"/><worldbody><body><joint name="x" type="slide"/>'
+        '<geom size=".1"/></body></worldbody><sensor>'
+        '<jointpos joint="x" delay=".03" nsample="4"/></sensor></mujoco>'
+    )
+    before = memory_of(model)
+
+    def check() -> None:
+        assert memory_of(model) == before
+
+    called = watched(monkeypatch, check)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.01))
+    positions = [0.0]
+    for _ in range(8):
+        sim.step()
+        positions.append(float(sim.data.qpos[0]))
+        assert sim.data.sensordata[0] == positions[max(len(positions) - 4, 0)]
+    assert called.count("mj_sensorPos") >= 16
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda i: type(i).__name__)

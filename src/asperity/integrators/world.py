@@ -26,6 +26,7 @@ from asperity.integrators.world_layout import (
     ROWS_FULL,
     WORLD,
 )
+from asperity.plant import native
 from asperity.plant.detection.shared_detection import (
     SHARED_DETECTION_KERNELS,
     SharedDetection,
@@ -88,10 +89,6 @@ class Memory(Protocol):
 
     def set_system_states(self, count: int) -> None:
         """Make room for so many states of external systems."""
-        ...
-
-    def forget_history(self) -> None:
-        """Let what follows depend on the current state alone."""
         ...
 
 
@@ -251,8 +248,8 @@ class World(HoldsAddresses):
         if self.current.table.glides != 0:
             # What glides is looked for as far as a step takes it: that of an earlier one.
             self.current.table.valid = 0
-        for memory in self.memories:
-            memory.forget_history()
+        for address in (number for memory in self.memories for number in memory.history):
+            native.memory(address, 1)[0] = 0
 
     def forget_solutions(self) -> None:
         """Let what follows not depend on problems that were solved before."""

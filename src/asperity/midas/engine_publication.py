@@ -40,8 +40,6 @@ class EngineResults(OwnResults):
         In the state that is published.
     """
 
-    has_options = True
-
     def __init__(self, engine: Engine) -> None:
         super().__init__(engine.model)
         self._engine = engine

@@ -130,12 +130,12 @@ class MidasMethod(Method):
     def restart(self, world: World) -> None:
         self._prepare_again(world)
 
-    def memory_of(self, world: World) -> dict[str, Any]:
+    def state(self, world: World) -> dict[str, Any]:
         return self._synchronised(world).memory() | {"excluded": self._excluded}
 
-    def set_memory(self, world: World, memory: Mapping[str, Any]) -> None:
-        self._excluded = memory["excluded"]
-        self.engine.set_memory(memory)
+    def set_state(self, world: World, state: Mapping[str, Any]) -> None:
+        self._excluded = state["excluded"]
+        self.engine.set_memory(state)
 
     def grow(self, code: int) -> bool:
         return self.engine.grow(code)

@@ -24,7 +24,7 @@ from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, add_tend
 from asperity.plant.detection.gliding_kernels import gliding_model
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.model.actuation import actuator_forces, add_servo_rows
-from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID
+from asperity.plant.plant_layouts import EVALUATED, NOT_AHEAD, OTHER_FORCES, PLANT, STATE, VALID
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
 __all__ = [
@@ -96,13 +96,13 @@ def _align_cylinders(plant: Table, state: Table) -> None:
 
 
 @compiled
-def _find_contacts_and_motion(plant: Table, state: Table) -> None:
+def _find_contacts_and_motion(plant: Table, state: Table, looks_ahead: bool) -> None:
     """Let MuJoCo find contacts, and all else, which does not depend on them."""
     _align_cylinders(plant, state)
     model = plant.detection_model
     state.widened = 0
     if state.gliding != 0:
-        margins = gliding_model(plant, state)
+        margins = gliding_model(plant, state, looks_ahead)
         if margins != 0:
             model = margins
             state.widened = 1
@@ -454,10 +454,11 @@ def evaluate(plant: Table, state: Table) -> int:
     """
     if state.valid == OTHER_FORCES and _has_motion(plant, state):
         return _evaluate_forces(plant, state)
+    looks_ahead = state.valid != NOT_AHEAD
     state.valid = 0
     _copy_in(plant, state)
     _find_positions(plant, state)
-    _find_contacts_and_motion(plant, state)
+    _find_contacts_and_motion(plant, state, looks_ahead)
     state.evaluations += 1
     if state.detect_shared != 0 and state.contacts_status >= 0:
         status = state.contacts_status

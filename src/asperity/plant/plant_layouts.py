@@ -15,6 +15,7 @@ __all__ = [
     "EVALUATED",
     "FAILED",
     "GLIDING",
+    "NOT_AHEAD",
     "OFFSETS",
     "OTHER_FORCES",
     "PLANT",
@@ -36,6 +37,7 @@ FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
 # What `valid` says of a state's snapshot.
 VALID = 1
 OTHER_FORCES = 2  # controls or applied forces are other ones, and all else is as it was
+NOT_AHEAD = 3  # nothing is, and contacts are to be found without a look at the coming step
 
 OFFSETS = Layout(
     "offsets in MuJoCo's structs",
@@ -216,7 +218,7 @@ STATE = Layout(
     qvel="f8[nv]",
     act="f8[na]",
     system_state="f8[system_states]",  # of external systems; the plant only carries it
-    valid="i8",  # whether the snapshot belongs to the state: `VALID`, `OTHER_FORCES` or 0
+    valid="i8",  # whether the snapshot belongs to the state: `VALID`, or what is not
     evaluations="i8",
     # the snapshot, in solver velocities
     mass="f8[mass_room]",

@@ -17,7 +17,6 @@ from asperity.simulator.counters import as_statistics
 from asperity.simulator.delays import note_samples
 from asperity.simulator.exchange import (
     call_control,
-    call_of,
     catch_up,
     follow_time_step,
     publish_session,
@@ -77,8 +76,7 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
     before, wall_time = session.counters.read(), session.wall_time
     session.base.clear_residual(session.world)
     # What follows depends on the state alone, so that a restored one continues identically.
-    session.world.forget_history()
-    take_over(session)
+    take_over(session, forgetting=True)
     if session.has_systems:
         session.coupling.check()
         session.coupling.invalidate()
@@ -87,13 +85,10 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
 
 def _call_at_once(session: Session, time: float) -> Report | None:
     """Let compiled code do all of it; None if Python is to, and nothing has been done."""
-    call = session.call
-    if call is None:
-        call = call_of(session)
-    if not call or not session.reference().time < time < math.inf:
+    if not session.at_once or not session.reference().time < time < math.inf:
         return None
     started = clock.perf_counter()
-    code = run_call.call(call.address, time, session.pace)
+    code = run_call.call(session.call.address, time, session.pace)
     if code == UNUSUAL:
         return None
     elapsed = clock.perf_counter() - started

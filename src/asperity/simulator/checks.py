@@ -13,6 +13,7 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.support import check_supported
 from asperity.systems import ExternalSystem
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "check_count",
     "check_history",
     "check_integrator",
+    "check_model",
     "check_stiction_tolerance",
     "check_threads",
     "find_keyframe",
@@ -103,6 +105,34 @@ def check_integrator(integrator: Any) -> Integrator:
             f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
         )
     return integrator
+
+
+def check_model(
+    model: mujoco.MjModel, integrator: Integrator, *, many: bool = False
+) -> tuple[str, ...]:
+    """Refuse a model that an integrator cannot simulate, or not as one of many worlds.
+
+    Returns
+    -------
+    tuple of str
+        Sentences about what is ignored or treated differently than MuJoCo would.
+
+    Raises
+    ------
+    ModelError
+        Which names what is not supported.
+    """
+    alone: dict[str, Any] = {
+        "asks_mujoco": integrator.make_method().base.evaluates_plant,
+        "no_flexes": integrator.no_flexes,
+        "cloth": integrator.takes_cloth,
+    }
+    return check_supported(
+        model,
+        every_actuator=integrator.takes_every_actuator,
+        every_friction=integrator.takes_every_friction,
+        **({} if many else alone),
+    )
 
 
 def check_stiction_tolerance(tolerance: Any, integrator: Integrator) -> float:

@@ -4,7 +4,8 @@ State and inputs are compared with what is known, and handed over where they are
 forgotten; the stepping advances; the state is published. Piece by piece from Python that takes as
 long as a step of a robot. A simulator's call is one function. It returns to Python for a changed
 model, refused inputs and another time, before anything is done, and for more memory, after the
-steps. A batch has a call for each of its threads (`asperity.worlds.world_kernels`).
+steps. Where Python has something to do between the pieces, it calls them one by one (`begin_call`,
+`publish_state`). A batch has a call for each of its threads (`asperity.worlds.world_kernels`).
 """
 
 from __future__ import annotations
@@ -25,13 +26,12 @@ from asperity.integrators.world_layout import FAILED, NON_FINITE, NOT_CONVERGED,
 from asperity.plant.model.model_watch import WATCH, differs
 from asperity.plant.plant_layouts import OTHER_FORCES, VALID
 from asperity.simulator.compiled_publication import (
-    BY_PYTHON,
+    NOT_EVALUATED,
     PUBLICATION,
     new_publication,
     publish_compiled,
 )
 from asperity.simulator.counters import COUNTERS, count_work
-from asperity.simulator.publish import NOT_EVALUATED
 from asperity.simulator.state_vector import (
     EXCHANGE,
     NEW_FORCES,
@@ -46,12 +46,16 @@ from asperity.simulator.state_vector import (
 )
 
 __all__ = [
+    "ANYWAY",
+    "BEGINNING",
     "CALL",
     "CALL_KERNELS",
+    "FORGETTING",
     "PUBLISHED",
     "SIMULATOR_CALL",
     "STATUSES",
     "UNUSUAL",
+    "begin_call",
     "forget_history",
     "new_call",
     "publish_call",
@@ -66,6 +70,10 @@ PUBLISHED = 40
 
 UNUSUAL = 41
 """Returned where Python is to begin the call, of which nothing has been done."""
+
+# What `begin_call` is told, added up.
+FORGETTING = 1  # history is forgotten, whatever is new
+ANYWAY = 2  # state and inputs are handed over even if nothing is new: to another world
 
 STATUSES = (
     (OK, int(Status.SUCCESS)),
@@ -84,6 +92,7 @@ CALL = Layout(
     world=WORLD,
     exchange=EXCHANGE,
     publication=PUBLICATION,
+    convex="i8",  # whether the world has a convex problem
     history="i8[:]",  # addresses of numbers that are zero where nothing is known of earlier steps
     stepping="i8",  # compiled entry points
     method="i8",
@@ -114,6 +123,8 @@ def take_over(call: Table, delivered: Table, values: np.ndarray, found: int) -> 
         delivered.origin = NOTHING
     elif delivered.origin == SOLVED:
         delivered.origin = OUTDATED
+    # What couples is known by the state's evaluation, and may be other rows now.
+    world.graph_state = 0
     only_forces = found == NEW_FORCES and world.current.valid == VALID
     hand_over(call.exchange, values, OTHER_FORCES if only_forces else 0)
 
@@ -122,20 +133,27 @@ def take_over(call: Table, delivered: Table, values: np.ndarray, found: int) -> 
 def forget_history(call: Table) -> None:
     """Let what follows depend on the current state alone, as `World.forget_history`."""
     world = call.world
-    graph = world.problem.graph
     world.has_history = 0
     world.tried = 0.0
     world.factors_valid = 0
     world.graph_state = 0
     world.guess_kind = 0
     # A tree alone has one order.
-    if graph.ntree > 1:
-        graph.components = -1
+    if call.convex and world.problem.graph.ntree > 1:
+        world.problem.graph.components = -1
     current = world.current
     if current.glides != 0:
         current.valid = 0
     for i in range(call.history.size):
         store_address(call.history[i], 0)
+
+
+@compiled
+def _begin(call: Table, found: int) -> None:
+    """Let the world go on from the exchange's ``values``, of which so much is new."""
+    exchange = call.exchange
+    copy_numbers(exchange.values, exchange.known)
+    take_over(call, call.world.delivered, exchange.values, found)
 
 
 @compiled
@@ -146,7 +164,7 @@ def take_steps(call: Table, end: float, budget: int) -> int:
 
 @compiled
 def publish_call(call: Table) -> int:
-    """Publish the current state; returns a method's code, or `BY_PYTHON`."""
+    """Publish the current state; returns a method's code."""
     write_state(call.exchange)
     # Through its address: worlds of a batch come with results of their own.
     return call_pp_status(call.publish, call.world, call.publication)
@@ -165,7 +183,7 @@ def _publish(call: Table, lazy: int) -> int:
     else:
         write_state(exchange)
     copy_numbers(exchange.values, exchange.known)
-    return code if code in NOT_EVALUATED or code == BY_PYTHON else PUBLISHED
+    return code if code in NOT_EVALUATED else PUBLISHED
 
 
 @compiled_loop(types.int64(types.int64, types.float64, types.int64))
@@ -191,8 +209,7 @@ def run_call(address: int, end: float, budget: int) -> int:
     call.world.problem.counts.worst_residual = 0.0
     forget_history(call)
     if found != 0:
-        copy_numbers(exchange.values, exchange.known)
-        take_over(call, call.world.delivered, exchange.values, found)
+        _begin(call, found)
     code = take_steps(call, end, budget)
     if code != OK or _publish(call, own.lazy) != PUBLISHED:
         return code
@@ -202,12 +219,27 @@ def run_call(address: int, end: float, budget: int) -> int:
     return PUBLISHED
 
 
-@compiled_loop(types.int64(types.int64))
-def publish_state(address: int) -> int:
-    """Publish the current state; `PUBLISHED`, or what is missing."""
-    call = SIMULATOR_CALL.at(address).call
+@compiled_loop(types.int64(types.int64, types.int64))
+def begin_call(address: int, how: int) -> int:
+    """Compare state and inputs, hand over what is new, unless it is refused; returns `changes`."""
+    call = CALL.at(address)
+    exchange = call.exchange
+    gather(exchange)
+    found = changes(exchange, exchange.values, exchange.known)
+    if found & REFUSED == 0:
+        if how & FORGETTING != 0 or found & (NEW_STATE | NEW_TIME) != 0:
+            forget_history(call)
+        if how & ANYWAY != 0 or found != 0:
+            _begin(call, found)
+    return found
+
+
+@compiled_loop(types.int64(types.int64, types.int64))
+def publish_state(address: int, lazy: int) -> int:
+    """See `_publish`, of what else the MjData holds."""
+    call = CALL.at(address)
     gather(call.exchange)
-    return _publish(call, 0)
+    return _publish(call, lazy)
 
 
 def new_call(
@@ -224,7 +256,6 @@ def new_call(
     ----------
     model : mujoco.MjModel
     world : World
-        Of a method with a convex problem, without external systems.
     method : Method
     stepping : Stepping
     exchange : Table
@@ -239,6 +270,7 @@ def new_call(
         world=world.table,
         exchange=exchange,
         publication=new_publication(model, world.current.data),
+        convex=int(method.base.evaluates_plant),
         history=np.array(history, np.int64),
         stepping=stepping.entry.address,
         method=method.kernel.address,
@@ -249,5 +281,8 @@ def new_call(
     )
 
 
-CALL_KERNELS = (publish_compiled, run_call, publish_state)
+BEGINNING = (begin_call, publish_state)
+"""What calls need compiled that Python goes through piece by piece."""
+
+CALL_KERNELS = (publish_compiled, run_call, *BEGINNING)
 """What calls of simulators need compiled."""

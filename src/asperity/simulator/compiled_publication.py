@@ -1,7 +1,8 @@
-"""Publication of a state into MjData by compiled code: what `publish` does, without Python.
+"""Publication of a state into MjData by compiled code.
 
-For worlds that advance in threads. Where MuJoCo's memory has no room for all contacts, the choice
-of the strongest is left to `publish`.
+Stages, between which Python may write what only it knows: the state is evaluated, contacts and
+velocities follow, then accelerations, forces and what sensors read. A state of which compiled code
+knows all is published in one call.
 """
 
 from __future__ import annotations
@@ -10,27 +11,49 @@ import mujoco
 import numpy as np
 from numba import types
 
-from asperity.compiled import Layout, Table, entry_point
-from asperity.compiled.calls import call_pp, store_byte
-from asperity.integrators.world_layout import WORLD
+from asperity.compiled import Layout, Table, compiled, compiled_loop, entry_point
+from asperity.compiled.calls import call_method, call_p_status, call_pp, store_byte, store_double
+from asperity.contact.delivered import DELIVERED, NOTHING, SOLVED, TAKEN
+from asperity.integrators.methods.motion import ensure_evaluated
+from asperity.integrators.results import copy_results, keep_results
+from asperity.integrators.world_layout import (
+    CONTACTS_FULL,
+    COUPLING_FULL,
+    FAILED,
+    NOT_CONVERGED,
+    OK,
+    ROWS_FULL,
+    TREES,
+    WORLD,
+)
 from asperity.plant import native
+from asperity.plant.plant_layouts import PLANT
+from asperity.plant.trees import velocity_from_solver
 from asperity.simulator.constraint_forces import (
-    ACCELERATIONS,
-    CONSTRAINT_FORCES,
     PYRAMIDAL,
-    WARM_START,
     add_contacts,
     blank_contact,
     fill_accelerations,
     fill_forces,
     room_for_contacts,
 )
-from asperity.simulator.publish import ENERGY, NOT_EVALUATED, forces_of
 
-__all__ = ["BY_PYTHON", "PUBLICATION", "new_publication", "publish_compiled"]
+__all__ = [
+    "ENERGY",
+    "NOT_EVALUATED",
+    "PUBLICATION",
+    "STAGES",
+    "new_publication",
+    "publish_compiled",
+    "publish_contacts",
+    "publish_forces",
+    "solve_forces",
+]
 
-BY_PYTHON = 32
-"""Returned where `publish` is to be called; nothing but the forces has been found then."""
+ENERGY = int(mujoco.mjtEnableBit.mjENBL_ENERGY)
+
+# The state is not evaluated: there is nothing to publish, or more memory is needed first.
+NOT_EVALUATED = (CONTACTS_FULL, ROWS_FULL, COUPLING_FULL, TREES, FAILED)
 
 _FUNCTIONS = {
     "camlight": "mj_camlight",
@@ -55,6 +78,8 @@ PUBLICATION = Layout(
     **dict.fromkeys(_FUNCTIONS, "i8"),
     flags="i8[:]",  # offsets
     blank="i8",  # address of a contact of MuJoCo's without contents
+    margin="f8",  # below which contacts push [m],
+    include_margin="i8",  # and where contacts have it
     room="i8",  # contacts that MuJoCo's memory is sure to hold
     pyramidal="i8",
     energy="i8",  # whether energies are wanted
@@ -66,52 +91,118 @@ PUBLICATION = Layout(
 
 def new_publication(model: mujoco.MjModel, data: mujoco.MjData) -> Table:
     """Make the table of publications into an MjData."""
-    blank = blank_contact(0.0)
+    blank = blank_contact()
     table = Table(
         PUBLICATION,
         **{name: native.function_address(function) for name, function in _FUNCTIONS.items()},
         flags=np.array([native.offset("mjData", name) for name in _FLAGS], np.int64),
         blank=blank.ctypes.data,
+        include_margin=native.offset("mjContact", "includemargin"),
         room=room_for_contacts(data),
         pyramidal=int(model.opt.cone == PYRAMIDAL),
         energy=int(model.opt.enableflags & ENERGY != 0),
-        constraint_forces=CONSTRAINT_FORCES,
-        accelerations=ACCELERATIONS,
-        warm_start=WARM_START,
+        constraint_forces=native.offset("mjData", "qfrc_constraint"),
+        accelerations=native.offset("mjData", "qacc"),
+        warm_start=native.offset("mjData", "qacc_warmstart"),
     )
     table.keep(blank)
     return table
 
 
-@entry_point(types.int64(WORLD.type, PUBLICATION.type))
-def publish_compiled(world: Table, publication: Table) -> int:
-    """Bring the MjData of the current state up to date; returns a method's code, or `BY_PYTHON`."""
-    plant = world.plant
-    model = plant.model
-    data = world.current.data
+@compiled
+def _no_forces(world: Table) -> None:
+    """Deliver the contacts of the current state, without forces."""
+    state = world.current
     delivered = world.delivered
+    for i in range(state.contacts.count):
+        for a in range(3):
+            state.contacts.impulse[i, a] = 0.0
+            state.contacts.velocity[i, a] = 0.0
+    for i in range(state.rows.count):
+        state.rows.impulse[i] = 0.0
+    copy_results(delivered, state)
+    for i in range(delivered.acceleration.size):
+        delivered.acceleration[i] = 0.0
+
+
+@compiled
+def _forces_of(world: Table, step: float) -> int:
+    """Evaluate the current state; if no step has led there, solve one of ``step`` [s] from there.
+
+    Returns a method's code.
+    """
+    state = world.current
+    delivered = world.delivered
+    state.step = step
+    code = ensure_evaluated(world, state)
+    if code != OK:
+        return code
+    if state.find_positions != 0:
+        # Threads do not find the centre of mass of the world as a whole.
+        call_pp(world.plant.mujoco.com_pos, world.plant.model, state.data)
+    if delivered.origin in (TAKEN, SOLVED):
+        # What systems exert is shown for the state.
+        if world.systems.size > 0:
+            return call_method(world.prepare_systems, world, state, 0, step)
+        return OK
+    world.guess_kind = 0
+    code = call_method(world.solve_step, world, state, 0, step)
+    # Forces of the last iterate are better than none.
+    if code in (OK, NOT_CONVERGED):
+        velocity_from_solver(world.plant, state.cdof, world.problem.iterate.velocity, world.scratch)
+        keep_results(world, state, state.qvel, world.scratch, step)
+        code = call_p_status(world.deliver, world)
+    elif code in NOT_EVALUATED:
+        return code
+    elif delivered.origin == NOTHING:
+        _no_forces(world)
+    delivered.origin = SOLVED
+    return code
+
+
+@compiled
+def _constrain(
+    publication: Table, plant: Table, delivered: Table, model: int, data: int, has_velocity: bool
+) -> None:
+    """Write the contacts that were delivered, and what follows from them and from velocities."""
     for i in range(publication.flags.size):
         store_byte(data + publication.flags[i], 0)
-    evaluated_before = world.current.valid != 0
-    code = forces_of(world, world.last_step)
+    store_double(publication.blank + publication.include_margin, publication.margin)
+    add_contacts(plant, model, data, delivered, publication.blank, publication.room)
+    call_pp(publication.make_constraint, model, data)
+    if has_velocity:
+        # The evaluation has just run the velocity stage, but for what it does with rows.
+        call_pp(publication.reference_constraint, model, data)
+    else:
+        call_pp(publication.forward_velocity, model, data)
+
+
+@compiled
+def _apply_forces(
+    publication: Table, plant: Table, delivered: Table, model: int, data: int
+) -> None:
+    """Write forces, and what follows from them."""
+    call_pp(publication.forward_acceleration, model, data)
+    fill_forces(plant, model, data, delivered, publication.pyramidal, publication.constraint_forces)
+
+
+@entry_point(types.int64(WORLD.type, PUBLICATION.type))
+def publish_compiled(world: Table, publication: Table) -> int:
+    """Bring the MjData of the current state up to date; returns a method's code."""
+    plant = world.plant
+    delivered = world.delivered
+    model, data = plant.model, world.current.data
+    had_velocity = world.current.valid != 0
+    code = _forces_of(world, world.last_step)
     if code in NOT_EVALUATED:
         return code
-    if delivered.contacts.count > publication.room:
-        return BY_PYTHON
     call_pp(publication.camlight, model, data)
     if not plant.has_articulated_trees:
         call_pp(publication.make_mass, model, data)
     call_pp(publication.factor_mass, model, data)
-    if add_contacts(plant, data, delivered, publication.blank) > 0:
-        return BY_PYTHON
-    call_pp(publication.make_constraint, model, data)
-    if evaluated_before or plant.only_free_bodies:
-        call_pp(publication.forward_velocity, model, data)
-    else:
-        # The evaluation has just run the velocity stage, but for what it does with rows.
-        call_pp(publication.reference_constraint, model, data)
-    call_pp(publication.forward_acceleration, model, data)
-    fill_forces(plant, data, delivered, publication.pyramidal, publication.constraint_forces)
+    has_velocity = not had_velocity and not plant.only_free_bodies
+    _constrain(publication, plant, delivered, model, data, has_velocity)
+    _apply_forces(publication, plant, delivered, model, data)
     fill_accelerations(data, delivered, publication.accelerations, publication.warm_start)
     call_pp(publication.sensors_of_position, model, data)
     call_pp(publication.sensors_of_velocity, model, data)
@@ -120,3 +211,32 @@ def publish_compiled(world: Table, publication: Table) -> int:
         call_pp(publication.energy_of_position, model, data)
         call_pp(publication.energy_of_velocity, model, data)
     return code
+
+
+# Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
+@compiled_loop(types.int64(types.int64, types.float64))
+def solve_forces(world_address: int, step: float) -> int:
+    """See `_forces_of`."""
+    return _forces_of(WORLD.at(world_address), step)
+
+
+_STAGE = types.void(types.int64, types.int64, types.int64, types.int64, types.int64)
+
+
+@compiled_loop(_STAGE)
+def publish_contacts(publication: int, plant: int, delivered: int, model: int, data: int) -> None:
+    """See `_constrain`; all are addresses."""
+    tables = PUBLICATION.at(publication), PLANT.at(plant), DELIVERED.at(delivered)
+    _constrain(*tables, model, data, False)
+
+
+@compiled_loop(_STAGE)
+def publish_forces(publication: int, plant: int, delivered: int, model: int, data: int) -> None:
+    """See `_apply_forces`; all are addresses."""
+    _apply_forces(
+        PUBLICATION.at(publication), PLANT.at(plant), DELIVERED.at(delivered), model, data
+    )
+
+
+STAGES = (publish_contacts, publish_forces)
+"""What `asperity.simulator.publish` needs compiled, of results that a method keeps."""

@@ -12,13 +12,10 @@ as the limit of a joint that has just left it.
 
 from __future__ import annotations
 
-import functools
-
 import mujoco
 import numpy as np
-from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop
+from asperity.compiled import Table, compiled
 from asperity.compiled.calls import (
     call_ppp_status,
     call_pppn_status,
@@ -29,24 +26,15 @@ from asperity.compiled.calls import (
     store_int,
 )
 from asperity.contact.constraint_set import ACTUATOR, LIMIT
-from asperity.contact.delivered import DELIVERED, new_delivered
 from asperity.plant import native
-from asperity.plant.plant_layouts import PLANT
 
 __all__ = [
-    "ACCELERATIONS",
-    "CONSTRAINT_FORCES",
-    "FORCE_KERNELS",
     "PYRAMIDAL",
-    "WARM_START",
     "add_contacts",
     "blank_contact",
     "fill_accelerations",
     "fill_forces",
     "room_for_contacts",
-    "write_accelerations",
-    "write_contacts",
-    "write_forces",
 ]
 
 # MuJoCo's mjtConstraint and mjtJoint.
@@ -66,9 +54,6 @@ _LEAST_FRICTION = 1e-5
 
 # MuJoCo's enumerations are slow to compare with.
 PYRAMIDAL = int(mujoco.mjtCone.mjCONE_PYRAMIDAL)
-CONSTRAINT_FORCES = native.offset("mjData", "qfrc_constraint")
-ACCELERATIONS = native.offset("mjData", "qacc")
-WARM_START = native.offset("mjData", "qacc_warmstart")
 
 
 @compiled
@@ -107,44 +92,112 @@ def _force_of(contacts: Table, c: int, which: int, step: float) -> float:
 
 
 @compiled
-def add_contacts(plant: Table, data: int, delivered: Table, blank: int) -> int:
-    """Replace MuJoCo's contacts by those delivered, while there is room; returns how many not."""
-    offsets = plant.offsets
-    contacts = delivered.contacts
-    store_int(data + offsets.ncon_offset, 0)
+def _weakest(contacts: Table, room: int) -> float:
+    """Normal impulse of the weakest among the ``room`` strongest contacts."""
+    low = high = contacts.impulse[0, 2]
     for c in range(contacts.count):
-        store_double(blank + offsets.contact_dist, contacts.signed_distance[c])
-        for a in range(3):
-            store_double(blank + offsets.contact_pos + 8 * a, contacts.point[c, a])
-            # MuJoCo's rows are (n, t1, t2).
-            for i in range(3):
-                at = offsets.contact_frame + 8 * (3 * ((i + 1) % 3) + a)
-                store_double(blank + at, contacts.frame[c, 3 * i + a])
-        sliding = contacts.static_friction[c] > 0.0
-        store_int(blank + offsets.contact_dim, _dimension(contacts, c) if sliding else 1)
-        for a in range(5):
-            friction = max(_friction_of(contacts, c, a), _LEAST_FRICTION)
-            store_double(blank + offsets.contact_friction + 8 * a, friction)
-        for side in range(2):
-            geom = contacts.geom[c, side]
-            flex = geom - plant.ngeom
-            soft = flex >= 0
-            at = blank + 4 * side
-            store_int(at + offsets.contact_flex, flex if soft else -1)
-            store_int(at + offsets.contact_elem, contacts.element[c, side] if soft else -1)
-            store_int(at + offsets.contact_vert, contacts.vertex[c, side] if soft else -1)
-            geom = -1 if soft else geom
-            store_int(blank + offsets.contact_geom + 4 * side, geom)
-            first = offsets.contact_first_geom if side == 0 else offsets.contact_second_geom
-            store_int(blank + first, geom)
-        call_ppp_status(plant.mujoco.add_contact, plant.model, data, blank)
-    return contacts.count - load_int(data + offsets.ncon_offset)
+        low = min(low, contacts.impulse[c, 2])
+        high = max(high, contacts.impulse[c, 2])
+    # `high` is the impulse of a contact than which fewer than `room` are stronger.
+    while low < high:
+        middle = 0.5 * low + 0.5 * high
+        # Of two neighbours the mean may be either.
+        middle = low if middle >= high else middle
+        stronger = 0
+        below, above = low, high
+        for c in range(contacts.count):
+            impulse = contacts.impulse[c, 2]
+            if impulse > middle:
+                stronger += 1
+                above = min(above, impulse)
+            else:
+                below = max(below, impulse)
+        if stronger >= room:
+            low = above
+        else:
+            high = below
+    return high
 
 
-# Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
-@compiled_loop(types.int64(types.int64, types.int64, types.int64, types.int64))
-def _add_contacts(plant_address: int, data: int, delivered_address: int, blank: int) -> int:
-    return add_contacts(PLANT.at(plant_address), data, DELIVERED.at(delivered_address), blank)
+@compiled
+def _next_strongest(contacts: Table, c: int, least: float, equal: int) -> tuple[int, int]:
+    """The next contact from ``c`` on that is published, and how many that equal the least remain.
+
+    Of contacts with just the ``least`` impulse so many are: the first ones.
+    """
+    while contacts.impulse[c, 2] < least or (contacts.impulse[c, 2] == least and equal == 0):
+        c += 1
+    return c, equal - (1 if contacts.impulse[c, 2] == least else 0)
+
+
+@compiled
+def _strongest(contacts: Table, room: int) -> tuple[float, int]:
+    """The least normal impulse of the ``room`` strongest contacts, and how many have just that."""
+    if room >= contacts.count or room == 0:
+        return -np.inf, 0
+    least = _weakest(contacts, room)
+    equal = room
+    for c in range(contacts.count):
+        if contacts.impulse[c, 2] > least:
+            equal -= 1
+    return least, equal
+
+
+@compiled
+def add_contacts(
+    plant: Table, model: int, data: int, delivered: Table, blank: int, room: int
+) -> None:
+    """Replace MuJoCo's contacts by those delivered.
+
+    Where MuJoCo's memory (``<size memory>``) has no room for all of them, the weakest are left out.
+    ``room`` is how many it is sure to hold, ``blank`` the address of a contact without contents,
+    which is filled with one after another.
+    """
+    contacts = delivered.contacts
+    ncon = data + plant.offsets.ncon_offset
+    wanted = min(contacts.count, room)
+    while True:
+        store_int(ncon, 0)
+        least, equal = _strongest(contacts, wanted)
+        c = 0
+        for _ in range(wanted):
+            c, equal = _next_strongest(contacts, c, least, equal)
+            _fill_contact(plant, contacts, c, blank)
+            call_ppp_status(plant.mujoco.add_contact, model, data, blank)
+            c += 1
+        if load_int(ncon) == wanted:
+            return
+        wanted = load_int(ncon)
+
+
+@compiled
+def _fill_contact(plant: Table, contacts: Table, c: int, blank: int) -> None:
+    """Make one of MuJoCo's contacts of one that was delivered."""
+    offsets = plant.offsets
+    store_double(blank + offsets.contact_dist, contacts.signed_distance[c])
+    for a in range(3):
+        store_double(blank + offsets.contact_pos + 8 * a, contacts.point[c, a])
+        # MuJoCo's rows are (n, t1, t2).
+        for i in range(3):
+            at = offsets.contact_frame + 8 * (3 * ((i + 1) % 3) + a)
+            store_double(blank + at, contacts.frame[c, 3 * i + a])
+    sliding = contacts.static_friction[c] > 0.0
+    store_int(blank + offsets.contact_dim, _dimension(contacts, c) if sliding else 1)
+    for a in range(5):
+        friction = max(_friction_of(contacts, c, a), _LEAST_FRICTION)
+        store_double(blank + offsets.contact_friction + 8 * a, friction)
+    for side in range(2):
+        geom = contacts.geom[c, side]
+        flex = geom - plant.ngeom
+        soft = flex >= 0
+        at = blank + 4 * side
+        store_int(at + offsets.contact_flex, flex if soft else -1)
+        store_int(at + offsets.contact_elem, contacts.element[c, side] if soft else -1)
+        store_int(at + offsets.contact_vert, contacts.vertex[c, side] if soft else -1)
+        geom = -1 if soft else geom
+        store_int(blank + offsets.contact_geom + 4 * side, geom)
+        first = offsets.contact_first_geom if side == 0 else offsets.contact_second_geom
+        store_int(blank + first, geom)
 
 
 @compiled
@@ -152,8 +205,13 @@ def _write_contacts(plant: Table, data: int, delivered: Table, force: int, pyram
     offsets = plant.offsets
     contacts = delivered.contacts
     base = load_address(data + offsets.contact_offset)
-    for c in range(contacts.count):
-        contact = base + c * offsets.contact_size
+    count = load_int(data + offsets.ncon_offset)
+    least, equal = _strongest(contacts, count)
+    following = 0
+    for i in range(count):
+        c, equal = _next_strongest(contacts, following, least, equal)
+        following = c + 1
+        contact = base + i * offsets.contact_size
         row = load_int(contact + offsets.contact_efc_address)
         if row < 0:
             continue
@@ -267,7 +325,9 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
 
 
 @compiled
-def fill_forces(plant: Table, data: int, delivered: Table, pyramidal: int, field: int) -> None:
+def fill_forces(
+    plant: Table, model: int, data: int, delivered: Table, pyramidal: int, field: int
+) -> None:
     """Fill ``efc_force``, and the generalized constraint forces, whose offset is ``field``."""
     offsets = plant.offsets
     out = load_address(data + field)
@@ -283,16 +343,9 @@ def fill_forces(plant: Table, data: int, delivered: Table, pyramidal: int, field
         _write_contacts(plant, data, delivered, force, pyramidal)
     _write_rows(plant, data, delivered, force, count)
     if count > 0:
-        call_pppn_status(plant.mujoco.multiply_transposed, plant.model, data, out, force)
+        call_pppn_status(plant.mujoco.multiply_transposed, model, data, out, force)
     for i in range(plant.nv):
         store_double(out + 8 * i, load_double(out + 8 * i) + loose[i])
-
-
-@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64, types.int64))
-def _write_forces(
-    plant_address: int, data: int, delivered_address: int, pyramidal: int, field: int
-) -> None:
-    fill_forces(PLANT.at(plant_address), data, DELIVERED.at(delivered_address), pyramidal, field)
 
 
 @compiled
@@ -304,34 +357,16 @@ def fill_accelerations(data: int, delivered: Table, field: int, warm_start: int)
         store_double(load_address(data + warm_start) + 8 * i, acceleration[i])
 
 
-@compiled_loop(types.void(types.int64, types.int64, types.int64, types.int64))
-def _write_accelerations(data: int, delivered_address: int, field: int, warm_start: int) -> None:
-    fill_accelerations(data, DELIVERED.at(delivered_address), field, warm_start)
-
-
-FORCE_KERNELS = (_add_contacts, _write_forces, _write_accelerations)
-"""What `write_contacts` and `write_forces` need compiled."""
-
-
-def blank_contact(margin: float) -> np.ndarray:
+def blank_contact() -> np.ndarray:
     """Memory of one of MuJoCo's contacts without contents.
 
     Filled with one contact after another, and so not to be shared by two threads.
     """
-    return _blank(margin).copy()
-
-
-@functools.cache
-def _blank(margin: float) -> np.ndarray:
     blank = np.zeros(native.struct_size("mjContact") // 8, np.int64)
     reals, integers = blank.view(np.float64), blank.view(np.int32)
-
-    def real(field: str) -> int:
-        return native.offset("mjContact", field) // 8
-
-    reals[real("includemargin")] = margin
-    reals[real("solref") : real("solref") + 2] = _SOLREF
-    reals[real("solimp") : real("solimp") + 5] = _SOLIMP
+    for field, values in (("solref", _SOLREF), ("solimp", _SOLIMP)):
+        first = native.offset("mjContact", field) // 8
+        reals[first : first + len(values)] = values
     # Without a row, unless MuJoCo makes one.
     integers[native.offset("mjContact", "efc_address") // 4] = -1
     for field in ("flex", "elem", "vert"):
@@ -340,94 +375,8 @@ def _blank(margin: float) -> np.ndarray:
     return blank
 
 
-def write_contacts(
-    plant: Table, data: mujoco.MjData, delivered: Table, margin: float = 0.0
-) -> Table:
-    """Replace ``data.contact`` by the contacts that a step has delivered.
-
-    Where MuJoCo's memory (``<size memory>``) has no room for all of them, the weakest are left out.
-
-    Parameters
-    ----------
-    plant : Table
-    data : mujoco.MjData
-        MuJoCo's rows of constraints are void afterwards.
-    delivered : Table
-    margin : float
-        Distance [m] below which contacts push.
-
-    Returns
-    -------
-    Table
-        What is published: ``delivered``, or a copy without the contacts that were left out.
-    """
-    memory = blank_contact(margin)
-    blank = memory.ctypes.data
-    room = room_for_contacts(data)
-    if delivered.contacts.count > room:
-        delivered = _strongest(delivered, room)
-    while _add_contacts.call(plant.address, data._address, delivered.address, blank) > 0:
-        delivered = _strongest(delivered, int(data.ncon))
-    return delivered
-
-
 def room_for_contacts(data: mujoco.MjData) -> int:
     """Contacts that leave MuJoCo's memory room for their rows and its own computations."""
     row = 12 * data.model.nv + _ROW
     size = native.struct_size("mjContact") + _ROWS * row
     return max(int(_SHARE * data.narena / size), 1)
-
-
-def _strongest(delivered: Table, room: int) -> Table:
-    """A copy with the strongest contacts only, in their order."""
-    contacts = delivered.contacts
-    order = np.argsort(-contacts.impulse[: contacts.count, 2], kind="stable")
-    chosen = np.sort(order[:room])
-    copy = new_delivered(len(delivered.acceleration), len(delivered.limit_rows), room, 0)
-    copy.rows, copy.step = delivered.rows, delivered.step
-    copy.contacts.count = room
-    for name in (
-        "geom",
-        "element",
-        "vertex",
-        "point",
-        "frame",
-        "signed_distance",
-        "static_friction",
-        "impulse",
-        "ellipsoidal",
-        "slip_scale",
-        "angular_impulse",
-    ):
-        getattr(copy.contacts, name)[:] = getattr(contacts, name)[chosen]
-    return copy
-
-
-def write_forces(
-    plant: Table, model: mujoco.MjModel, data: mujoco.MjData, delivered: Table
-) -> None:
-    """Fill ``efc_force`` and ``qfrc_constraint``.
-
-    Parameters
-    ----------
-    plant : Table
-    model, data : mujoco.MjModel, mujoco.MjData
-        After ``mj_makeConstraint``.
-    delivered : Table
-        From `write_contacts`.
-    """
-    pyramidal = int(model.opt.cone == PYRAMIDAL)
-    _write_forces.call(
-        plant.address, data._address, delivered.address, pyramidal, CONSTRAINT_FORCES
-    )
-
-
-def write_accelerations(data: mujoco.MjData, delivered: Table) -> None:
-    """Fill ``qacc`` and ``qacc_warmstart`` with what a step has delivered.
-
-    Parameters
-    ----------
-    data : mujoco.MjData
-    delivered : Table
-    """
-    _write_accelerations.call(data._address, delivered.address, ACCELERATIONS, WARM_START)

@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from asperity.plant import native
+from asperity.plant.model.own_options import OwnOptions
 from asperity.simulator.exchange import publish_session
 from asperity.simulator.session import Session
 
@@ -65,12 +66,10 @@ def _note(
 
 
 def _present_values(session: Session) -> np.ndarray:
-    """What all sensors would read without delay, which the model is without meanwhile."""
-    model, data = session.model, session.data
-    samples = model.sensor_history[:, 0].copy()
-    model.sensor_history[:, 0] = 0
-    try:
-        publish_session(session)
-    finally:
-        model.sensor_history[:, 0] = samples
-    return np.array(data.sensordata)
+    """What all sensors would read without delay: those of a model that has none."""
+    own_options = OwnOptions(session.model)
+    without = np.zeros_like(session.model.sensor_history)
+    with own_options as undelayed:
+        own_options.replace("sensor_history", without)
+        publish_session(session, sensed=undelayed)
+    return np.array(session.data.sensordata)

@@ -2,32 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import mujoco
 
-from asperity.compiled import Table
-from asperity.compiled.compilation import compile_kernels
-from asperity.contact.delivered import NOTHING, TAKEN
+from asperity.contact.delivered import TAKEN
 from asperity.errors import ArgumentError
 from asperity.integrators import world_layout as codes
 from asperity.simulator.compiled_call import (
+    ANYWAY,
+    FORGETTING,
     PUBLISHED,
-    SIMULATOR_CALL,
-    new_call,
+    begin_call,
     publish_state,
 )
-from asperity.simulator.compiled_publication import BY_PYTHON
-from asperity.simulator.inputs import SLEEP
 from asperity.simulator.model_changes import take_over_model
-from asperity.simulator.publish import PUBLICATION_KERNELS, publish
+from asperity.simulator.publish import publish
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.session import Session
+from asperity.simulator.state_vector import NEW_TIME, REFUSED
 
 __all__ = [
     "be_lazy",
     "call_control",
-    "call_of",
     "catch_up",
     "find_forces",
     "follow_time_step",
@@ -37,30 +32,32 @@ __all__ = [
 ]
 
 
-def take_over(session: Session) -> None:
+def take_over(session: Session, *, forgetting: bool = False, anyway: bool = False) -> None:
     """Take over what the user changed in model and data; refuse what cannot be simulated.
+
+    Parameters
+    ----------
+    session : Session
+    forgetting : bool
+        Whether what follows is to depend on the state alone.
+    anyway : bool
+        Whether the world is another one, to which all is to be handed.
 
     Raises
     ------
     ArgumentError
         Which names what is refused; nothing has then changed.
     """
-    other_world = session.watch.changed() and take_over_model(session)
-    # The world may be another one now, and has inputs of its own.
-    inputs, world = session.inputs, session.world
-    if not inputs.changed():
-        if other_world:
-            inputs.hand_over()
-        return
-    inputs.hand_over()
-    if inputs.new_state:
-        # Steps that led elsewhere say nothing about those to come: the same state, given again,
-        # leads to the same bits.
-        world.delivered.origin = NOTHING
-        session.stepping.prepare(world)
-        world.forget_solutions()
-    if inputs.new_time:
-        session.base.restart(world)
+    # The world may be another one after this, and has inputs of its own.
+    anyway |= session.watch.changed() and take_over_model(session)
+    how = (FORGETTING if forgetting else 0) | (ANYWAY if anyway else 0)
+    found = begin_call.call(session.call.call.address, how)
+    if found & REFUSED:
+        session.inputs.refuse()
+    if found or anyway:
+        session.inputs.wake()
+    if found & NEW_TIME:
+        session.base.restart(session.world)
         session.start_clocks(float(session.data.time))
 
 
@@ -107,14 +104,13 @@ def call_control(session: Session) -> None:
         )
 
 
-def call_of(session: Session) -> Table | Literal[False]:
-    """The table of a session's calls, or False if there is always something for Python to do."""
-    if session.call is None:
-        session.call = _new_call(session)
-    return session.call
-
-
-def publish_session(session: Session, *, quietly: bool = False, lazily: bool = False) -> None:
+def publish_session(
+    session: Session,
+    *,
+    quietly: bool = False,
+    lazily: bool = False,
+    sensed: mujoco.MjModel | None = None,
+) -> None:
     """Bring the data up to date with the current state.
 
     Parameters
@@ -124,20 +120,21 @@ def publish_session(session: Session, *, quietly: bool = False, lazily: bool = F
         Whether failures of external systems are left to others to tell.
     lazily : bool
         Whether what follows from the state is left to those who read it, if the session is lazy.
+    sensed : mujoco.MjModel, optional
+        Whose sensors are read, if not the session's model's.
     """
-    inputs = session.inputs
-    if lazily and session.lazy:
-        inputs.write_state()
-        inputs.remember()
-        session.stale = True
+    session.stale = lazily and session.lazy
+    call = session.call.call
+    by_python = not session.at_once
+    code = publish_state.call(call.address, int(session.stale or by_python))
+    while code != PUBLISHED and session.world.grow(code):
+        code = publish_state.call(call.address, 0)
+    if session.stale or not by_python:
         return
-    session.stale = False
-    if _publish_at_once(session):
-        return
-    inputs.write_state()
     session.results = session.base.own_results(session.world) or session.results
-    code = publish(session.plant.table, session.results, session.data)
-    inputs.remember()
+    plant = session.plant.table
+    code = publish(call.publication, plant, session.results, session.data, sensed)
+    session.inputs.remember()
     if code == codes.SYSTEM_FAILED and not quietly:
         session.coupling.raise_failure()
 
@@ -146,7 +143,7 @@ def catch_up(session: Session) -> None:
     """Publish what was left to those who read it; what a user has written since then stays."""
     inputs = session.inputs
     written = inputs.present()
-    inputs.write(inputs.known())
+    inputs.write(inputs.state())
     publish_session(session)
     inputs.write(written)
 
@@ -166,47 +163,10 @@ def be_lazy(session: Session, lazy: bool) -> None:
     """Publish lazily, or eagerly, from the next call on."""
     if lazy != session.lazy:
         session.lazy = lazy
-        if session.call:
-            session.call.lazy = int(lazy)
+        session.call.lazy = int(lazy)
 
 
 def find_forces(session: Session) -> None:
     """Find forces at a state to which no step has led."""
     if session.stale and session.results.delivered.origin != TAKEN:
         up_to_date(session)
-
-
-def _publish_at_once(session: Session) -> bool:
-    """Publish the current state; False if Python is to do it."""
-    call = call_of(session)
-    if not call:
-        return False
-    code = publish_state.call(call.address)
-    while code not in (PUBLISHED, BY_PYTHON) and session.world.grow(code):
-        code = publish_state.call(call.address)
-    if code == BY_PYTHON:
-        compile_kernels(PUBLICATION_KERNELS, "MuJoCo's contacts")
-    return bool(code != BY_PYTHON)
-
-
-def _new_call(session: Session) -> Table | Literal[False]:
-    model = session.model
-    if not session.base.evaluates_plant or session.has_systems or model.opt.enableflags & SLEEP:
-        return False
-    if model.nhistory > 0:
-        return False
-    call = new_call(
-        model,
-        session.world,
-        session.method,
-        session.stepping,
-        session.inputs.table,
-        session.first_steps,
-    )
-    return Table(
-        SIMULATOR_CALL,
-        call=call,
-        watch=session.watch.table,
-        counters=session.counters.table,
-        lazy=int(session.lazy),
-    )

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import NoReturn
 
 import mujoco
 import numpy as np
 
 from asperity.compiled import HoldsAddresses
-from asperity.contact.delivered import OUTDATED, SOLVED
 from asperity.errors import ArgumentError
 from asperity.integrators.world import World
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.sleep import wake
-from asperity.plant.plant_layouts import OTHER_FORCES, VALID
-from asperity.simulator.state_vector import (
-    EXCHANGE_KERNELS,
-    EXCHANGED,
-    NEW_FORCES,
-    NEW_STATE,
-    NEW_TIME,
-    REFUSED,
-    hand_over_data,
-    look,
-    new_exchange,
-    parts_of,
-    write_data,
-)
+from asperity.simulator.state_vector import EXCHANGED, new_exchange, parts_of
 
-__all__ = ["INPUT_KERNELS", "SLEEP", "Inputs", "present_vector"]
+__all__ = ["SLEEP", "Inputs", "present_vector"]
 
 SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
-
-INPUT_KERNELS = EXCHANGE_KERNELS
-"""What `Inputs` needs compiled."""
 
 
 def present_vector(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
@@ -46,7 +29,8 @@ def present_vector(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 class Inputs(HoldsAddresses):
     """State, controls, applied forces, mocap poses and active equalities of an MjData.
 
-    Knows whether they have been changed since `remember`, and hands them to a world.
+    Compiled code compares them with what is known, and hands them to a world
+    (`asperity.simulator.compiled_call`).
 
     Parameters
     ----------
@@ -64,22 +48,11 @@ class Inputs(HoldsAddresses):
     def __init__(self, model: mujoco.MjModel, world: World) -> None:
         states = world.evaluated_states
         own = states[0].data
-        self._model, self._world = model, world
+        self._model = model
         self._reference = DataReference(own, keep=False)
         others = {id(state.data): state.data for state in states if state.data is not own}
-        self._others: Sequence[mujoco.MjData] = list(others.values())
+        self._others = list(others.values())
         self.table = new_exchange(model, states, self._others)
-        self._found = NEW_STATE | NEW_TIME
-
-    @property
-    def new_time(self) -> bool:
-        """Whether the time was another one at the last change."""
-        return self._found & NEW_TIME != 0
-
-    @property
-    def new_state(self) -> bool:
-        """Whether the state was another one at the last change."""
-        return self._found & (NEW_STATE | NEW_TIME) != 0
 
     def forget(self) -> None:
         """Take everything for changed."""
@@ -89,57 +62,35 @@ class Inputs(HoldsAddresses):
         """Take what the data holds now for known."""
         mujoco.mj_getState(self._model, self._reference(), self.table.known, EXCHANGED)
 
-    def write_state(self) -> None:
-        """Write the world's state into the data."""
-        write_data.call(self.table.address)
-
-    def changed(self) -> bool:
-        """Whether anything has changed; then it is checked, and remembered.
-
-        Raises
-        ------
-        ArgumentError
-            If a number is not finite, or a control too large.
-        """
-        found = look.call(self.table.address)
-        if found & REFUSED:
-            self._refuse()
-        if found != 0:
-            self._found = found
-        return bool(found)
-
-    def hand_over(self) -> None:
-        """Copy what the data holds into the world's state, and into what it works with."""
-        world = self._world
-        current, delivered = world.current.table, world.delivered
-        if delivered.origin == SOLVED:
-            delivered.origin = OUTDATED
-        only_forces = self._found == NEW_FORCES and current.valid == VALID
-        # What couples is known by the state's evaluation, and may be other rows now.
-        world.table.graph_state = 0
-        hand_over_data.call(self.table.address, OTHER_FORCES if only_forces else 0)
+    def wake(self) -> None:
+        """Wake what sleeps, where inputs have been handed over."""
         if self._model.opt.enableflags & SLEEP:
             for data in (self._reference(), *self._others):
                 wake(self._model, data)
 
-    def known(self) -> np.ndarray:
+    def state(self) -> np.ndarray:
         """What is known, as one vector."""
         return self.table.known.copy()
 
-    def set_known(self, vector: np.ndarray) -> None:
+    def set_state(self, vector: np.ndarray) -> None:
         """Take a vector for known."""
         self.table.known[:] = vector
 
     def present(self) -> np.ndarray:
-        """What the data holds, as `known`."""
+        """What the data holds, as `state`."""
         return present_vector(self._model, self._reference())
 
     def write(self, vector: np.ndarray) -> None:
-        """Write what `known` or `present` has returned into the data."""
+        """Write what `state` or `present` has returned into the data."""
         mujoco.mj_setState(self._model, self._reference(), vector, EXCHANGED)
 
-    def _refuse(self) -> None:
-        """Name the first number that is not acceptable."""
+    def refuse(self) -> NoReturn:
+        """Name the first number that is not acceptable.
+
+        Raises
+        ------
+        ArgumentError
+        """
         model, data, vector = self._model, self._reference(), self.present()
         for name, part in parts_of(model).items():
             limit = mujoco.mjMAXVAL if name == "ctrl" else np.inf

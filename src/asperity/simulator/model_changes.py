@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import mujoco
+
 from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING
+from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.derived_bounds import DECIDING, update_bounds
+from asperity.plant.model.model_watch import ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
-from asperity.plant.model.support import check_supported
 from asperity.plant.plant import contact_kernels
-from asperity.simulator.checks import check_contact
+from asperity.simulator.checks import check_contact, check_model
 from asperity.simulator.session import Session
 
-__all__ = ["take_over_contact", "take_over_materials", "take_over_model"]
+__all__ = ["accept_changes", "take_over_contact", "take_over_materials", "take_over_model"]
+
+
+def accept_changes(
+    watch: ModelWatch, model: mujoco.MjModel, integrator: Integrator, *, many: bool = False
+) -> tuple[str, ...]:
+    """See `check_model`, of a model that has changed; bounds that follow from it are found anew."""
+    watch.refuse_other_structure()
+    notes = check_model(model, integrator, many=many)
+    if not DECIDING.isdisjoint(name for name, _ in watch.changed_fields()):
+        update_bounds(model)
+    return notes
 
 
 def take_over_model(session: Session) -> bool:
@@ -32,17 +46,7 @@ def take_over_model(session: Session) -> bool:
     ModelError
         If the model is another mechanism now, or has what cannot be simulated.
     """
-    session.watch.refuse_other_structure()
-    notes = check_supported(
-        session.model,
-        every_actuator=session.integrator.takes_every_actuator,
-        every_friction=session.integrator.takes_every_friction,
-        asks_mujoco=session.base.evaluates_plant,
-        no_flexes=session.integrator.no_flexes,
-        cloth=session.integrator.takes_cloth,
-    )
-    if not DECIDING.isdisjoint(name for name, _ in session.watch.changed_fields()):
-        update_bounds(session.model)
+    notes = accept_changes(session.watch, session.model, session.integrator)
     other_memory = _take_over(session)
     session.watch.remember()
     session.note([note for note in notes if note not in session.load_report.notes])
@@ -102,6 +106,6 @@ def _take_over(session: Session) -> bool:
         session.set_state(state)
     session.world.share_evaluation()
     # Its publication knows options of the model.
-    session.call = None
+    session.make_call()
     session.world.forget_evaluations()
     return other_memory

@@ -14,12 +14,12 @@ from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.loading import load_model
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import (
     check_arguments,
     check_contact,
     check_history,
     check_integrator,
+    check_model,
     check_stiction_tolerance,
     check_threads,
     find_keyframe,
@@ -78,14 +78,7 @@ def new_session(
     model, report = load_model(model)
     check_arguments(model, data, control, systems)
     contact = check_contact(contact)
-    notes = check_supported(
-        model,
-        every_actuator=integrator.takes_every_actuator,
-        every_friction=integrator.takes_every_friction,
-        asks_mujoco=integrator.make_method().base.evaluates_plant,
-        no_flexes=integrator.no_flexes,
-        cloth=integrator.takes_cloth,
-    )
+    notes = check_model(model, integrator)
     clock = SamplingClock(
         float(model.opt.timestep)
         if control_period is None
@@ -160,7 +153,7 @@ def reopened(options: Mapping[str, Any], state: Mapping[str, Any], **further: An
     session = new_session(**options, **further, data=data, resumes=True)
     world = session.world
     session.set_state(state)
-    session.base.set_memory(world, state["method"])
+    session.base.set_state(world, state["method"])
     if state["stale"]:
         world.current.table.valid = 0
     publish_session(session, quietly=True, lazily=state["stale"])

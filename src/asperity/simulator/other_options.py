@@ -7,7 +7,7 @@ from asperity.contact.delivered import NOTHING
 from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.plant.model.flexes import check_flexes
-from asperity.simulator.exchange import publish_session
+from asperity.simulator.exchange import publish_session, take_over
 from asperity.simulator.session import Session
 
 __all__ = ["take_over_options"]
@@ -50,7 +50,7 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
     session.set_state(state)
     # As where a state was written: the size of the next step is that of the options that were.
     session.stepping.prepare(session.world)
-    session.inputs.hand_over()
+    take_over(session, anyway=True)
     session.note(session.base.look_at_start(session.world))
     publish_session(session)
     session.world.delivered.origin = NOTHING

@@ -42,14 +42,13 @@ class SamplingClock:
         self._start = time
         self._samples = 0
 
-    @property
-    def position(self) -> tuple[float, int]:
+    def state(self) -> tuple[float, int]:
         """Start [s] and number of samples taken."""
         return self._start, self._samples
 
-    @position.setter
-    def position(self, value: tuple[float, int]) -> None:
-        self._start, self._samples = value
+    def set_state(self, state: tuple[float, int]) -> None:
+        """Put back what `state` has returned."""
+        self._start, self._samples = state
 
     @property
     def next(self) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import mujoco
 
@@ -24,13 +24,13 @@ from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.claim import Claim
-from asperity.simulator.compiled_call import CALL_KERNELS
-from asperity.simulator.constraint_forces import FORCE_KERNELS
+from asperity.simulator.compiled_call import BEGINNING, CALL_KERNELS, SIMULATOR_CALL, new_call
+from asperity.simulator.compiled_publication import STAGES, solve_forces
 from asperity.simulator.counters import COUNTER_KERNELS, ITERATIONS, Counters
 from asperity.simulator.fast_motion import FastMotion
 from asperity.simulator.history import HistoryKeeper
-from asperity.simulator.inputs import INPUT_KERNELS, Inputs
-from asperity.simulator.publish import PUBLICATION_KERNELS, Delivered
+from asperity.simulator.inputs import SLEEP, Inputs
+from asperity.simulator.publish import Delivered
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.watcher import Watcher
 from asperity.systems import Coupling
@@ -94,8 +94,10 @@ class Session(HoldsAddresses):
         What a user may change in the data.
     counters : Counters
         Work done.
-    call : Table, None or False
-        Of calls in compiled code; None where it is to be made, False where there are none.
+    call : Table
+        Of calls in compiled code.
+    at_once : bool
+        Whether such a call does all of it, without Python in between.
     fast_motion : FastMotion or None
         Warns of steps that are too long; None where it has, or where none are.
     claim : Claim
@@ -133,7 +135,8 @@ class Session(HoldsAddresses):
     results: OwnResults = field(init=False)
     inputs: Inputs = field(init=False)
     counters: Counters = field(init=False)
-    call: Table | Literal[False] | None = None
+    call: Table = field(init=False)
+    at_once: bool = field(init=False)
     claim: Claim = field(init=False)
     fast_motion: FastMotion | None = None
     stale: bool = False
@@ -156,9 +159,8 @@ class Session(HoldsAddresses):
                 *integrator.stepping.kernels,
                 *self.coupling.kernels,
                 *WATCH_KERNELS,
-                *INPUT_KERNELS,
-                *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else FORCE_KERNELS),
-                *(PUBLICATION_KERNELS if convex and systems else ()),
+                *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else (*BEGINNING, *STAGES)),
+                *((solve_forces, *STAGES) if convex and systems else ()),
                 *((THREAD_KERNELS if convex else TEAM_KERNELS) if self.threads > 1 else ()),
             ),
             name,
@@ -184,8 +186,9 @@ class Session(HoldsAddresses):
         )
         self.team = Team(self.threads) if self.threads > 1 else None
         self.reference = DataReference(data, keep=True)
+        copies_model = self.integrator.make_method().base.copies_model
+        self.watch = ModelWatch(self.model, meshes=copies_model)
         self.make_world()
-        self.watch = ModelWatch(self.model, meshes=self.base.copies_model)
         self.start_clocks(float(data.time))
 
     def make_world(self) -> None:
@@ -200,7 +203,7 @@ class Session(HoldsAddresses):
             team=self.team,
         )
         self.world.table.records = -1
-        self.prepare()
+        self._write_options()
         step = self.integrator.time_step
         base = self.base
         watched = step is not None and base.evaluates_plant and not base.sees_ahead
@@ -209,14 +212,36 @@ class Session(HoldsAddresses):
         self.inputs = Inputs(self.model, self.world)
         self.counters = Counters(self.world, self.base)
         self.results = Delivered(self.world, self.coupling)
+        self.make_call()
 
     def prepare(self) -> None:
-        """Write the options of method and stepping into the world."""
+        """Let the world begin anew, with the options of method and stepping."""
+        self._write_options()
+        self.make_call()
+
+    def make_call(self) -> None:
+        """Make the table of calls in compiled code, for the model as it is."""
+        convex, model = self.base.evaluates_plant, self.model
+        self.at_once = (
+            convex
+            and not self.has_systems
+            and not model.opt.enableflags & SLEEP
+            and model.nhistory == 0
+        )
+        inputs = self.inputs.table
+        self.call = Table(
+            SIMULATOR_CALL,
+            call=new_call(model, self.world, self.method, self.stepping, inputs, self.first_steps),
+            watch=self.watch.table,
+            lazy=int(self.lazy),
+            **({"counters": self.counters.table} if convex else {}),
+        )
+
+    def _write_options(self) -> None:
         self.method.prepare(self.world)
         self.stepping.prepare(self.world)
         self.first_steps = float(self.world.table.next_step), float(self.world.table.last_step)
         self.world.share_evaluation()
-        self.call = None
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -296,21 +321,21 @@ class Session(HoldsAddresses):
     def state(self) -> dict[str, Any]:
         """What a session knows besides its options: what each of its parts knows, by name."""
         return {
-            "inputs": self.inputs.known(),
+            "inputs": self.inputs.state(),
             "data": self.inputs.present(),
             "userdata": self.data.userdata.copy(),
             "world": self.world.state(),
-            "coupling": self.coupling.memory(),
-            "method": self.base.memory_of(self.world),
-            "clock": self.clock.position,
+            "coupling": self.coupling.state(),
+            "method": self.base.state(self.world),
+            "clock": self.clock.state(),
             "times": (self.wall_time, self.pace),
             "stale": self.stale,
         }
 
     def set_state(self, state: Mapping[str, Any]) -> None:
         """Put back what `state` has returned, but for the data, into a world of other memory."""
-        self.inputs.set_known(state["inputs"])
+        self.inputs.set_state(state["inputs"])
         self.world.set_state(state["world"])
-        self.coupling.set_memory(state["coupling"])
-        self.clock.position = state["clock"]
+        self.coupling.set_state(state["coupling"])
+        self.clock.set_state(state["clock"])
         self.wall_time, self.pace = state["times"]

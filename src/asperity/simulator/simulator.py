@@ -298,7 +298,7 @@ class Simulator(FixedAttributes, Shown):
 
     def system_state(self, system: ExternalSystem) -> np.ndarray:
         """State z of an external system; a view that may be written between advances."""
-        return self.session.coupling.state(system)
+        return self.session.coupling.state_of(system)
 
     def system_output(self, system: ExternalSystem) -> np.ndarray:
         """Efforts of an external system at the published state [N, Nm], within its limits."""
@@ -441,9 +441,8 @@ class Simulator(FixedAttributes, Shown):
             If it cannot be simulated; nothing has then changed.
         """
         with self.session.claim:
-            self.session.world.forget_history()
             self.session.inputs.forget()
-            take_over(self.session)
+            take_over(self.session, forgetting=True)
 
     if not TYPE_CHECKING:
 

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 
 import mujoco
 import numpy as np
-from numba import types
 
-from asperity.compiled import Layout, Table, compiled, compiled_loop
+from asperity.compiled import Layout, Table, compiled
 from asperity.compiled.calls import call_pppn
 from asperity.plant import native
 from asperity.plant.plant_layouts import STATE
@@ -22,7 +21,6 @@ from asperity.plant.state import State
 __all__ = [
     "EXCHANGE",
     "EXCHANGED",
-    "EXCHANGE_KERNELS",
     "FORCE_BITS",
     "INPUT_BITS",
     "LARGEST",
@@ -37,7 +35,6 @@ __all__ = [
     "gather",
     "hand_over",
     "hand_over_inputs",
-    "look",
     "new_exchange",
     "parts_of",
     "read_state",
@@ -112,7 +109,7 @@ def parts_of(model: mujoco.MjModel) -> dict[str, slice]:
 
 
 def new_exchange(
-    model: mujoco.MjModel, states: Sequence[State], others: Sequence[mujoco.MjData]
+    model: mujoco.MjModel, states: Sequence[State], datas: Sequence[mujoco.MjData]
 ) -> Table:
     """Make the table of an exchange between an MjData and a world.
 
@@ -121,7 +118,7 @@ def new_exchange(
     model : mujoco.MjModel
     states : sequence of State
         That the world evaluates, the current one first, whose data is that of the exchange.
-    others : sequence of mujoco.MjData
+    datas : sequence of mujoco.MjData
         To which inputs are handed.
     """
     parts = parts_of(model)
@@ -132,7 +129,7 @@ def new_exchange(
         get_state=native.function_address("mj_getState"),
         set_state=native.function_address("mj_setState"),
         data=states[0].data._address,
-        others=np.array([data._address for data in others], np.int64),
+        others=np.array([data._address for data in datas], np.int64),
         states=np.array([state.table.address for state in states], np.int64),
         values=np.zeros(size),
         known=np.full(size, np.nan),
@@ -232,33 +229,3 @@ def hand_over(exchange: Table, values: np.ndarray, valid: int) -> None:
     copy_numbers(values[velocity:activation], current.qvel)
     copy_numbers(values[activation : exchange.state_size], current.act)
     hand_over_inputs(exchange, values[exchange.state_size :], INPUT_BITS, valid)
-
-
-# Tables as addresses: Numba needs two microseconds to see what a table is, whenever Python calls.
-@compiled_loop(types.int64(types.int64))
-def look(address: int) -> int:
-    """See `changes`, of what the MjData holds; if nothing is refused, it is remembered."""
-    exchange = EXCHANGE.at(address)
-    gather(exchange)
-    found = changes(exchange, exchange.values, exchange.known)
-    if found & REFUSED == 0:
-        copy_numbers(exchange.values, exchange.known)
-    return found
-
-
-@compiled_loop(types.void(types.int64))
-def write_data(address: int) -> None:
-    """See `write_state`."""
-    write_state(EXCHANGE.at(address))
-
-
-@compiled_loop(types.void(types.int64, types.int64))
-def hand_over_data(address: int, valid: int) -> None:
-    """See `hand_over`, of what the MjData holds."""
-    exchange = EXCHANGE.at(address)
-    gather(exchange)
-    hand_over(exchange, exchange.values, valid)
-
-
-EXCHANGE_KERNELS = (look, write_data, hand_over_data)
-"""What `asperity.simulator.inputs.Inputs` needs compiled."""

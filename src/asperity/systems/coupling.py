@@ -134,7 +134,7 @@ class Coupling(HoldsAddresses):
 
     # -- copies ----------------------------------------------------------------------------------
 
-    def memory(self) -> dict[str, Any]:
+    def state(self) -> dict[str, Any]:
         """What is kept from one call to the next, to be given to a copy."""
         return {
             "samples": list(self._samples),
@@ -142,11 +142,11 @@ class Coupling(HoldsAddresses):
             "outputs": [function.table.output_now.copy() for function in self._functions],
         }
 
-    def set_memory(self, memory: Mapping[str, Any]) -> None:
-        """Put back what `memory` has returned."""
-        self._samples = list(memory["samples"])
-        self._clock_start = memory["clock_start"]
-        for function, output in zip(self._functions, memory["outputs"], strict=True):
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Put back what `state` has returned."""
+        self._samples = list(state["samples"])
+        self._clock_start = state["clock_start"]
+        for function, output in zip(self._functions, state["outputs"], strict=True):
             if len(output) == len(function.table.output_now):
                 function.table.output_now[:] = output
 
@@ -158,7 +158,7 @@ class Coupling(HoldsAddresses):
             function.table.sampled_state = 0
             function.table.linearised_state = 0
 
-    def state(self, system: ExternalSystem) -> np.ndarray:
+    def state_of(self, system: ExternalSystem) -> np.ndarray:
         """The part of the current state that is a system's; a writeable view."""
         assert self._world is not None
         return self._world.current.table.system_state[self._slice(self._number(system))]
@@ -172,11 +172,11 @@ class Coupling(HoldsAddresses):
     def check(self) -> None:
         """Refuse states that are not finite."""
         for system in self.systems:
-            bad = np.flatnonzero(~np.isfinite(self.state(system)))
+            bad = np.flatnonzero(~np.isfinite(self.state_of(system)))
             if len(bad):
+                value = self.state_of(system)[bad[0]]
                 raise ArgumentError(
-                    f"{system.label}: state {bad[0]} is {self.state(system)[bad[0]]}; it must be "
-                    "finite."
+                    f"{system.label}: state {bad[0]} is {value}; it must be finite."
                 )
 
     # -- sampling ------------------------------------------------------------------------------
@@ -210,7 +210,7 @@ class Coupling(HoldsAddresses):
             table.time = time
             table.qpos[:] = current.qpos
             table.qvel[:] = current.qvel
-            table.z[:] = self.state(system)
+            table.z[:] = self.state_of(system)
             function.evaluate()
             for what, values in (("output", table.output), ("rate", table.rate)):
                 bad = np.flatnonzero(~np.isfinite(values))
@@ -220,7 +220,7 @@ class Coupling(HoldsAddresses):
                         "correct the function that computes it."
                     )
             table.output_now[:] = table.output
-            self.state(system)[:] += period * table.rate
+            self.state_of(system)[:] += period * table.rate
             elapsed = (time - self._clock_start) / period
             self._samples[number] = max(self._samples[number], int(elapsed + 0.5)) + 1
 

@@ -20,11 +20,11 @@ from asperity.fixed_attributes import FixedAttributes
 from asperity.integrators import Integrator
 from asperity.loading import LoadReport, load_model
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.plant.model.support import check_supported
 from asperity.simulator.checks import (
     check_contact,
     check_count,
     check_integrator,
+    check_model,
     check_stiction_tolerance,
     find_keyframe,
     reset_data,
@@ -106,11 +106,7 @@ class Batch(FixedAttributes, HoldsAddresses):
         tolerance = check_stiction_tolerance(joint_stiction_tolerance, integrator)
         contact = check_contact(contact)
         self._model, self._load_report = load_model(model)
-        check_supported(
-            self.model,
-            every_actuator=integrator.takes_every_actuator,
-            every_friction=integrator.takes_every_friction,
-        )
+        check_model(self.model, integrator, many=True)
         self._integrator = integrator
         self._rows = WorldRows(self.model, count)
         crew = Crew(min(count, threads))

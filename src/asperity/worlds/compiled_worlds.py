@@ -8,46 +8,30 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses, Table
+from asperity.compiled import Table
 from asperity.compiled.compilation import compile_kernels
 from asperity.errors import ArgumentError, ModelError, Status
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.plant.model.derived_bounds import DECIDING, update_bounds
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
-from asperity.plant.model.support import check_supported
 from asperity.plant.plant import Plant, contact_kernels
-from asperity.simulator.constraint_forces import FORCE_KERNELS
 from asperity.simulator.counters import COUNTER_KERNELS
-from asperity.simulator.publish import solve_forces
-from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 from asperity.worlds.lane import Lane
 from asperity.worlds.variations import Variations
 from asperity.worlds.world_kernels import WORLD_KERNELS
 from asperity.worlds.world_rows import WorldRows
 from asperity.worlds.world_tables import JOB
+from asperity.worlds.worlds import Worlds
 
 __all__ = ["CompiledWorlds"]
 
 _INTERRUPTED = int(Status.INTERRUPTED)
 
 
-class CompiledWorlds(HoldsAddresses):
-    """Worlds in lanes, one per thread.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-    integrator : Integrator
-    contact : ContactParameters
-    joint_stiction_tolerance : float
-    crew : Crew
-    """
-
-    have_models = False
-    """Whether every world has a whole model of its own, once fields vary."""
+class CompiledWorlds(Worlds):
+    """Worlds in lanes, one per thread; parameters are those of `Worlds`."""
 
     def __init__(
         self,
@@ -57,9 +41,7 @@ class CompiledWorlds(HoldsAddresses):
         joint_stiction_tolerance: float,
         crew: Crew,
     ) -> None:
-        self._model, self._crew = model, crew
-        self._integrator, self._contact = integrator, contact
-        self._tolerance = joint_stiction_tolerance
+        super().__init__(model, integrator, contact, joint_stiction_tolerance, crew)
         method = integrator.make_method()
         compile_kernels(
             (
@@ -67,16 +49,13 @@ class CompiledWorlds(HoldsAddresses):
                 *method.kernels,
                 integrator.stepping.entry,
                 *WORLD_KERNELS,
-                *FORCE_KERNELS,
                 *WATCH_KERNELS,
-                solve_forces,
                 *COUNTER_KERNELS,
             ),
             f"worlds of {type(integrator).__name__}",
         )
         self._make()
         self._watch = ModelWatch(model)
-        self._other_contact = False
         self._following = np.zeros(1, np.int64)
         self._job = self._new_job(_NO_ROLLOUT)
         self._counts = np.zeros_like(self._lanes[0].counters.read())
@@ -101,11 +80,6 @@ class CompiledWorlds(HoldsAddresses):
     def materials(self) -> ResolvedMaterials:
         """Contact parameters of worlds that have none of their own."""
         return self.plant.materials
-
-    @property
-    def contact(self) -> ContactParameters:
-        """Contact parameters that all worlds share."""
-        return self._contact
 
     def take_contact(self, contact: ContactParameters) -> None:
         """Take other contact parameters, which the next call follows.
@@ -138,45 +112,14 @@ class CompiledWorlds(HoldsAddresses):
         rows.forget(worlds)
 
     @property
-    def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
-        """None."""
-        return ()
-
-    @property
-    def system_states(self) -> list[np.ndarray]:
-        """None."""
-        return []
-
-    @property
     def counts(self) -> np.ndarray:
         """Work done since the beginning, in the order of `Statistics`."""
         return self._counts + sum(lane.counters.read() for lane in self._lanes)
 
-    def follow_model(self) -> bool:
-        """Take over what the user has changed in the model; then rows are to be adopted again.
-
-        Raises
-        ------
-        ModelError
-            If it is another mechanism now, or cannot be simulated; nothing has then changed.
-        """
-        if not self._watch.changed():
-            again, self._other_contact = self._other_contact, False
-            return again
-        self._watch.refuse_other_structure()
-        check_supported(
-            self._model,
-            every_actuator=self._integrator.takes_every_actuator,
-            every_friction=self._integrator.takes_every_friction,
-        )
-        self._other_contact = False
-        if not DECIDING.isdisjoint(name for name, _ in self._watch.changed_fields()):
-            update_bounds(self._model)
+    def _take_model(self) -> None:
         counts = self.counts
         self._make()
         self._counts = counts
-        self._watch.remember()
-        return True
 
     def take_variations(self, rows: WorldRows, variations: Variations, worlds: np.ndarray) -> None:
         """Give worlds plants of their own, with the fields that vary.

@@ -14,7 +14,9 @@ from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew
 from asperity.worlds.simulated_worlds import SimulatedWorlds
 
-__all__ = ["make_worlds"]
+__all__ = ["AnyWorlds", "make_worlds"]
+
+AnyWorlds = CompiledWorlds | SimulatedWorlds
 
 
 def make_worlds(
@@ -24,7 +26,7 @@ def make_worlds(
     joint_stiction_tolerance: float,
     crew: Crew,
     systems: Sequence[ExternalSystem] = (),
-) -> CompiledWorlds | SimulatedWorlds:
+) -> AnyWorlds:
     """Worlds in shared lanes, or one simulator for each.
 
     Simulators are needed where a method remembers its steps, and where there are external systems,

@@ -5,24 +5,19 @@ from __future__ import annotations
 import mujoco
 
 from asperity.compiled import HoldsAddresses, Table
-from asperity.contact.delivered import grow_delivered
 from asperity.errors import SimulationError
 from asperity.integrators import Integrator
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, TREES
 from asperity.plant.detection.gliding import GlidingDetection
-from asperity.plant.model.own_options import OwnOptions
 from asperity.plant.model.sleep import wake
 from asperity.plant.plant import Plant
 from asperity.simulator.advance import COUPLED_TREES
 from asperity.simulator.compiled_call import new_call
-from asperity.simulator.compiled_publication import BY_PYTHON
 from asperity.simulator.counters import Counters
-from asperity.simulator.publish import Delivered, publish
 from asperity.simulator.state_vector import new_exchange
-from asperity.systems import Coupling
-from asperity.worlds.world_kernels import DELIVERED_FULL, advance_worlds, copy_delivered
+from asperity.worlds.world_kernels import DELIVERED_FULL, advance_worlds
 from asperity.worlds.world_rows import WorldRows
 from asperity.worlds.world_tables import LANE, NO_WORLD
 
@@ -42,14 +37,12 @@ class Lane(HoldsAddresses):
     def __init__(self, plant: Plant, integrator: Integrator) -> None:
         model = plant.model
         self.data = mujoco.MjData(model)
-        self._plant = plant
         self._method = integrator.make_method()
         base = self._method.base
         self.world = World(plant, self.data, mujoco.MjData(model))
         self.world.table.records = -1
         self._method.prepare(self.world)
         integrator.stepping.prepare(self.world)
-        self._results = Delivered(self.world, Coupling(model, ()))
         self.counters = Counters(self.world, base)
         states = self.world.evaluated_states
         # Data that several states share have their inputs once.
@@ -88,8 +81,6 @@ class Lane(HoldsAddresses):
         w = int(job.worlds[table.place])
         if code == DELIVERED_FULL:
             rows.grow_delivered(w, *self._room)
-        elif code == BY_PYTHON:
-            self._publish_by_python(rows, w)
         elif self.world.grow(code):
             self._set_room()
         else:
@@ -108,24 +99,6 @@ class Lane(HoldsAddresses):
         self.table.place = NO_WORLD
 
     # -- inside --------------------------------------------------------------------------------
-
-    def _publish_by_python(self, rows: WorldRows, w: int) -> None:
-        """Publish the state that the lane is at where compiled code has no room to."""
-        table, world = self.table, self.world
-        kept = int(rows.table.delivered[w])
-        if kept != 0:
-            room = (int(rows.table.contact_room[w]), int(rows.table.row_room[w]))
-            both = zip(room, self._room, strict=True)
-            grow_delivered(world.delivered, *(max(pair) for pair in both))
-            copy_delivered.call(kept, world.delivered.address)
-        world.table.delivered = world.delivered
-        plant = rows.plant(w, self._plant)
-        with OwnOptions(int(plant.table.model)) as model:
-            self._results.model = model
-            publish(plant.table, self._results, self.data)
-        if kept != 0:
-            copy_delivered.call(world.delivered.address, kept)
-        table.published = 1
 
     @property
     def _room(self) -> tuple[int, int]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -15,14 +16,12 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
-from asperity.plant.model.support import check_supported
-from asperity.simulator.checks import check_count, check_integrator
+from asperity.simulator.checks import check_count, check_integrator, check_model
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew
-from asperity.worlds.kinds import make_worlds
+from asperity.worlds.kinds import AnyWorlds, make_worlds
 from asperity.worlds.rollout_arrays import RolloutArrays, resolve_arrays
-from asperity.worlds.simulated_worlds import SimulatedWorlds
 from asperity.worlds.world_rows import WorldRows
 
 __all__ = ["as_models", "rollout", "run_rollouts", "warn_of_failures"]
@@ -132,11 +131,7 @@ def run_rollouts(
     integrator = check_integrator(integrator)
     number = available_threads() if threads is None else check_count("threads", threads)
     for one in {id(one): one for one in models}.values():
-        check_supported(
-            one,
-            every_actuator=integrator.takes_every_actuator,
-            every_friction=integrator.takes_every_friction,
-        )
+        check_model(one, integrator, many=True)
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)
     if len(groups) == 1:
@@ -203,8 +198,7 @@ def _roll(
     state[:] = initial[:, None]
     sensordata[:] = np.nan
     step = integrator.time_step
-    kept = _KEPT.take(model, integrator, contact, threads, systems)
-    try:
+    with _KEPT.lend(model, integrator, contact, threads, systems) as kept:
         kept.adopt(rows, keeps_results=False)
         kept.advance(
             rows,
@@ -220,8 +214,6 @@ def _roll(
                 "controls": arrays.controls,
             },
         )
-    finally:
-        _KEPT.give_back(model, integrator, contact, threads, kept)
     status[worlds] = rows.arrays["status"]
     if not every:
         arrays.state[worlds] = state
@@ -248,17 +240,21 @@ class _Kept:
         self._lock = threading.Lock()
         self._kept: list[tuple[tuple[Any, ...], mujoco.MjModel, CompiledWorlds]] = []
 
-    def take(
+    @contextlib.contextmanager
+    def lend(
         self,
         model: mujoco.MjModel,
         integrator: Integrator,
         contact: ContactParameters | None,
         threads: int,
         systems: Sequence[ExternalSystem],
-    ) -> CompiledWorlds | SimulatedWorlds:
-        """One that is kept, up to date with the model, or a new one."""
+    ) -> Iterator[AnyWorlds]:
+        """One that is kept, up to date with the model, or a new one.
+
+        It is kept for the next call if it is compiled; the one that was not used for longest goes.
+        """
         options = (integrator, contact_key(contact), threads)
-        found: CompiledWorlds | None = None
+        found: AnyWorlds | None = None
         with self._lock:
             for place, (known, its_model, worlds) in enumerate(self._kept):
                 if its_model is model and known == options and len(systems) == 0:
@@ -266,24 +262,16 @@ class _Kept:
                     del self._kept[place]
                     break
         if found is None:
-            return make_worlds(model, integrator, contact, 1e-3, Crew(threads), systems)
-        found.follow_model()
-        return found
-
-    def give_back(
-        self,
-        model: mujoco.MjModel,
-        integrator: Integrator,
-        contact: ContactParameters | None,
-        threads: int,
-        worlds: CompiledWorlds | SimulatedWorlds,
-    ) -> None:
-        """Keep one for the next call; the one that was not used for longest goes."""
-        if isinstance(worlds, SimulatedWorlds):
-            return
-        with self._lock:
-            self._kept.insert(0, ((integrator, contact_key(contact), threads), model, worlds))
-            del self._kept[self._MOST :]
+            found = make_worlds(model, integrator, contact, 1e-3, Crew(threads), systems)
+        else:
+            found.follow_model()
+        try:
+            yield found
+        finally:
+            if isinstance(found, CompiledWorlds):
+                with self._lock:
+                    self._kept.insert(0, (options, model, found))
+                    del self._kept[self._MOST :]
 
 
 _KEPT = _Kept()

@@ -17,14 +17,12 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.compiled import HoldsAddresses
 from asperity.errors import ArgumentError, AsperityWarning, ModelError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant import native
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
-from asperity.plant.model.support import check_supported
 from asperity.simulator.model_changes import take_over_materials
 from asperity.simulator.simulator import Simulator
 from asperity.simulator.state_vector import EXCHANGED, STATE_BITS
@@ -32,23 +30,23 @@ from asperity.systems import ExternalSystem
 from asperity.worlds.crew import Crew
 from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
+from asperity.worlds.worlds import Worlds
 
 __all__ = ["SimulatedWorlds"]
 
 
-class SimulatedWorlds(HoldsAddresses):
+class SimulatedWorlds(Worlds):
     """Worlds, each with a `Simulator`.
 
     Parameters
     ----------
     model, integrator, contact, joint_stiction_tolerance, crew
-        As for `asperity.worlds.compiled_worlds.CompiledWorlds`.
+        As for `Worlds`.
     systems : sequence of ExternalSystem
         Of which every world gets copies.
     """
 
     have_models = True
-    """See `asperity.worlds.compiled_worlds.CompiledWorlds.have_models`."""
 
     def __init__(
         self,
@@ -60,20 +58,8 @@ class SimulatedWorlds(HoldsAddresses):
         systems: Sequence[ExternalSystem] = (),
     ) -> None:
         self._systems = tuple(systems)
-        self._takes_every_actuator = integrator.takes_every_actuator
-        self._takes_every_friction = integrator.takes_every_friction
-        self._model, self._crew = model, crew
-        self._options: dict[str, Any] = {
-            "integrator": integrator,
-            "contact": contact,
-            "joint_stiction_tolerance": joint_stiction_tolerance,
-            # What follows from a state is derived where sensors or `data` are asked for.
-            "publish": "lazy",
-        }
+        super().__init__(model, integrator, contact, joint_stiction_tolerance, crew)
         self._simulators: list[Simulator] = []
-        # Of the shared model, once simulators have models of their own.
-        self._watch: ModelWatch | None = None
-        self._other_contact = False
 
     def adopt(self, rows: WorldRows, *, keeps_results: bool = True) -> None:
         """Make a simulator for every world, unless they are there."""
@@ -83,7 +69,15 @@ class SimulatedWorlds(HoldsAddresses):
             # What is to say about the model was said when it was loaded.
             warnings.simplefilter("ignore", AsperityWarning)
             self._simulators = [
-                Simulator(self._model, **self._options, systems=_copies(self._systems))
+                Simulator(
+                    self._model,
+                    integrator=self._integrator,
+                    contact=self._contact,
+                    joint_stiction_tolerance=self._tolerance,
+                    systems=_copies(self._systems),
+                    # What follows from a state is derived where sensors or `data` are asked for.
+                    publish="lazy",
+                )
                 for _ in range(rows.count)
             ]
         self._materials = self._simulators[0].session.plant.materials
@@ -97,28 +91,20 @@ class SimulatedWorlds(HoldsAddresses):
         """Contact parameters of worlds that have none of their own."""
         return self._materials
 
-    @property
-    def contact(self) -> ContactParameters:
-        """Contact parameters that all worlds share."""
-        found: ContactParameters = self._options["contact"]
-        return found
-
     def take_contact(self, contact: ContactParameters) -> None:
         """See `asperity.worlds.compiled_worlds.CompiledWorlds.take_contact`."""
         for sim in self._simulators:
             sim.contact = contact
-        self._options["contact"] = contact
+        self._contact = contact
         self._materials = self._simulators[0].session.plant.materials
         self._other_contact = True
 
     @property
     def systems(self) -> tuple[tuple[ExternalSystem, ...], ...]:
-        """External systems by world."""
         return tuple(sim.systems for sim in self._simulators)
 
     @property
     def system_states(self) -> list[np.ndarray]:
-        """States of every external system, shape (n, number of states), which users write."""
         return self._states
 
     def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:
@@ -133,32 +119,9 @@ class SimulatedWorlds(HoldsAddresses):
         """Work done since the beginning, in the order of `Statistics`."""
         return np.asarray(sum(sim.session.counters.read() for sim in self._simulators))
 
-    def follow_model(self) -> bool:
-        """Let simulators follow the model, which those do themselves that share it.
-
-        Returns
-        -------
-        bool
-            Whether fields that vary are to be written again, into copies of the changed model.
-
-        Raises
-        ------
-        ModelError
-            If it is another mechanism now, or cannot be simulated; nothing has then changed.
-        """
-        if self._watch is None or not self._watch.changed():
-            again, self._other_contact = self._other_contact, False
-            return again
-        self._watch.refuse_other_structure()
-        check_supported(
-            self._model,
-            every_actuator=self._takes_every_actuator,
-            every_friction=self._takes_every_friction,
-        )
+    def _take_model(self) -> None:
         for sim in self._simulators:
             native.copy_numbers(self._model, sim.model)
-        self._watch.remember()
-        return True
 
     def take_variations(self, rows: WorldRows, variations: Variations, worlds: np.ndarray) -> None:
         """Give worlds models of their own, with the fields that vary."""

@@ -92,10 +92,6 @@ class WorldRows(HoldsAddresses):
         if detection is not None:
             self.table.gliding[w] = detection.table.address if detection.needed else -1
 
-    def plant(self, w: int, shared: Plant) -> Plant:
-        """A world's plant."""
-        return self._variants[w][0] if w in self._variants else shared
-
     def grow_delivered(self, w: int, contacts: int, rows: int) -> None:
         """Make room for what is delivered in one world, which keeps what it has."""
         table = self.table

@@ -121,9 +121,6 @@ class Method(HoldsAddresses, abc.ABC):
         """Addresses of numbers that are zero where nothing is known of earlier steps."""
         return ()
 
-    def forget_history(self) -> None:
-        """Let what follows depend on the current state alone."""
-
     # -- what users change -------------------------------------------------------------------------
 
     def model_changed(self, world: World) -> None:
@@ -136,12 +133,12 @@ class Method(HoldsAddresses, abc.ABC):
     def restart(self, world: World) -> None:
         """Begin anew at another time: nothing of what was before may matter."""
 
-    def memory_of(self, world: World) -> dict[str, Any]:
+    def state(self, world: World) -> dict[str, Any]:
         """What the method keeps from one call to the next, to be given to a copy of the world."""
         return {}
 
-    def set_memory(self, world: World, memory: Mapping[str, Any]) -> None:
-        """Put back what `memory_of` has returned."""
+    def set_state(self, world: World, state: Mapping[str, Any]) -> None:
+        """Put back what `state` has returned."""
 
     def look_at_start(self, world: World) -> tuple[str, ...]:
         """Check, and correct, the state that a simulator begins with; returns sentences on it."""

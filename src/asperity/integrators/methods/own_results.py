@@ -21,9 +21,6 @@ class OwnResults(HoldsAddresses, abc.ABC):
     model : mujoco.MjModel
     """
 
-    has_options = False
-    """Whether MuJoCo's quantities are derived with other options or further forces."""
-
     margin: float = 0.0
     """Distance below which contacts push [m]."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, entry_point
 from asperity.compiled.calls import call_method
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
@@ -21,23 +21,9 @@ from asperity.integrators.world_layout import (
     PREVIOUS_VELOCITY,
     STEPPING_SIGNATURE,
 )
-from asperity.plant.plant_layouts import GLIDING
+from asperity.plant.plant_layouts import GLIDING, NOT_AHEAD
 
 __all__ = ["fixed_steps"]
-
-
-@compiled
-def _without_looking_ahead(world: Table, method: int, step: float) -> int:
-    """Take a step with the contacts that are there, and none of those that are to come."""
-    current = world.current
-    gliding = GLIDING.at(current.gliding)
-    if gliding.looks_ahead == 0:
-        return NOT_CONVERGED
-    gliding.looks_ahead = 0
-    current.valid = 0
-    code = call_method(method, world, current, world.following, step)
-    gliding.looks_ahead = 1
-    return code
 
 
 @entry_point(STEPPING_SIGNATURE)
@@ -64,8 +50,14 @@ def fixed_steps(world: Table, method: int, step: float, end: float, budget: int)
                 world.guess[i] = following.qvel[i]
             world.guess_kind = PREVIOUS_VELOCITY
         code = call_method(method, world, current, following, h)
-        if code == NOT_CONVERGED and current.widened == 1:
-            code = _without_looking_ahead(world, method, h)
+        if (
+            code == NOT_CONVERGED
+            and current.widened == 1
+            and GLIDING.at(current.gliding).looks_ahead == 1
+        ):
+            # Once more with the contacts that are there, and none of those that are to come.
+            current.valid = NOT_AHEAD
+            code = call_method(method, world, current, following, h)
         if code == OK and not is_finite(following):
             code = NON_FINITE
         if world.attempts >= 0 and code in (OK, NON_FINITE, NOT_CONVERGED):

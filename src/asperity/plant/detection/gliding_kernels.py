@@ -73,7 +73,7 @@ def comes_too_fast(plant: Table, state: Table, a: int, b: int, touched: bool) ->
     Of geoms that touch, the centre of one must go through all of the other: one may slide.
     """
     gliding = GLIDING.at(state.gliding)
-    if gliding.looks_ahead == 0 or gliding.fast[a] + gliding.fast[b] == 0:
+    if gliding.fast[a] + gliding.fast[b] == 0:
         return False
     position, rotation = state.mj_geom_xpos, state.mj_geom_xmat
     ahead = gliding.ahead
@@ -144,11 +144,11 @@ def _look_ahead(plant: Table, state: Table, gliding: Table) -> bool:
 
 
 @compiled
-def gliding_model(plant: Table, state: Table) -> int:
+def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
     """Address of an mjModel with margins for what glides, or is too fast for its step.
 
     They are as wide as that may come near; 0 if there is no such thing. The state's kinematics are
-    valid.
+    valid. Without ``looks_ahead`` nothing is too fast.
     """
     gliding = GLIDING.at(state.gliding)
     if gliding.glides == 0 and _free_bodies_are_slow(plant, state, gliding):
@@ -157,7 +157,12 @@ def gliding_model(plant: Table, state: Table) -> int:
     # Two geoms move relative to each other no faster than both together relative to anything: to
     # the mean, so that what falls side by side gets no margins.
     mx, my, mz = _centre_velocities(plant, state, gliding)
-    fast = gliding.looks_ahead == 1 and _look_ahead(plant, state, gliding)
+    fast = False
+    if not looks_ahead:
+        for g in range(gliding.fast.size):
+            gliding.fast[g] = 0
+    elif gliding.looks_ahead == 1:
+        fast = _look_ahead(plant, state, gliding)
     if not fast and gliding.glides == 0:
         return 0
     time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))

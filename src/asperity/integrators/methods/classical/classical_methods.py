@@ -74,11 +74,6 @@ class ClassicalMethod(Method):
         assert self.table is not None
         return tuple(self.table.address_of(name) for name in ("has_jacobian", "factor_step"))
 
-    def forget_history(self) -> None:
-        assert self.table is not None
-        self.table.has_jacobian = 0
-        self.table.factor_step = 0.0
-
     def prepare(self, world: World) -> None:
         super().prepare(world)
         install_evaluation(world)
@@ -158,8 +153,8 @@ class ImplicitMethod(ClassicalMethod):
         self.table.full_newton = int(self.full_newton)
         self.table.transition_aware = int(self.transition_aware)
         self.table.newton_tolerance = self.newton_tolerance
-        self.table.limited = 0
-        self.forget_history()
+        self.table.limited = self.table.has_jacobian = 0
+        self.table.factor_step = 0.0
 
 
 class ImplicitEulerMethod(ImplicitMethod):
