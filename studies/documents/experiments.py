@@ -1,6 +1,6 @@
 """The table of a paper's figures: what the experiments have found, beside the paper's values.
 
-Every experiment has its first finding there, and all others that the paper has a value for.
+Every experiment has its first finding there, and all others that the paper has another value for.
 """
 
 from __future__ import annotations
@@ -40,11 +40,12 @@ class Findings:
         found = [one for one in load() if one.experiment.startswith(f"{self.paper}-")]
         found.sort(key=lambda one: _order(one.experiment))
         rows = []
-        last = ("", "")
+        last, said = ("", ""), ""
         for one in found:
             first = one.experiment != last[0]
-            if not first and one.paper.startswith(_NO_VALUE):
+            if not first and (one.paper == said or one.paper.startswith(_NO_VALUE)):
                 continue
+            said = one.paper
             when = f"{one.date}, {one.version}"
             name = f"`{one.experiment}`" if first else ""
             shown = "" if (one.experiment, when) == last else when

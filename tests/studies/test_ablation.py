@@ -110,8 +110,8 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     save(NOTHING, "cenic", base, path)
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| nothing | 0, 5, 0 of 0 | 50; 100 |  |  |  |" in page
-    assert "| spring-share | 0, 0, 0 | +20 %; −50 % |  | 1, **1 wrong** | 0 |" in page
+    assert "| nothing |  | 0, 5, 0 of 0 | 50; 100 |  |  |  |" in page
+    assert " | 0, 0, 0 | +20 %; −50 % |  | 1, **1 wrong** | 0 |" in page
     named = write_all_cases(load(path), tmp_path / "all.md").read_text(encoding="utf-8")
     assert "| spring-share | **lost** |  |" in named
 

@@ -42,7 +42,7 @@ CENIC paper's clutter, five seconds from five initial states. *Worse* and *bette
 whose median grade changes, at one accuracy at least; **wrong** are those that are wrong or stopped
 without the mechanism. [All cases](../studies/benchmarks/results/ablation.md) has their names, and
 what stands in the place of each mechanism. Differences of two runs are chance. A mechanism without
-a row has been added after the runs.
+numbers has been added after the runs.
 """
 
 ALL_INTRODUCTION = """\
@@ -146,6 +146,7 @@ def _table(method: str, results: Results) -> list[str]:
     settings = ", ".join(label(f"{method}@{n:g}").split(" ", 1)[1] for n in numbers)
     head = [
         "without",
+        "what it does",
         f"right, {settings}",
         "work",
         "in clutter",
@@ -153,9 +154,11 @@ def _table(method: str, results: Results) -> list[str]:
         "better",
     ]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for name in (NOTHING, *(m.name for m in MECHANISMS)):
+    purposes = {NOTHING: ""} | {m.name: m.purpose for m in MECHANISMS if method in m.methods}
+    for name, purpose in purposes.items():
         trials = results.get((name, method))
         if not trials:
+            lines.append(f"| {name} | {purpose} |" + "  |" * (len(head) - 2))
             continue
         cells = [", ".join(str(_right(trials, n)) for n in numbers)]
         if name == NOTHING:
@@ -173,7 +176,7 @@ def _table(method: str, results: Results) -> list[str]:
             changed = changes(base, trials)
             wrong = f", **{len(changed.wrong)} wrong**" if changed.wrong else ""
             cells += [f"{len(changed.worse)}{wrong}", f"{len(changed.better)}"]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | {purpose} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
 
@@ -181,9 +184,6 @@ def write(results: Results, path: Path = PAGE) -> Path:
     """Write the page."""
     near_by = ", ".join(f"{share:g}" for share in NEAR_BY)
     lines = [unwrapped(INTRODUCTION.replace("{near_by}", near_by)), ""]
-    lines += ["## The mechanisms", "", "| mechanism | what it does |", "|---|---|"]
-    lines += [f"| {m.name} | {m.purpose} |" for m in MECHANISMS]
-    lines.append("")
     for method in METHODS:
         table = _table(method, results)
         if table:
