@@ -14,7 +14,7 @@ from studies.experiments.kept import load
 __all__ = ["Findings"]
 
 # How findings begin that the paper has no value for.
-_NO_VALUE = ("–", "figure only")
+_NO_VALUE = ("–", "figure only", "in the figure", "in pictures", "not given", "not shown")
 
 
 def _order(name: str) -> tuple[int, str]:

@@ -98,7 +98,7 @@ friction, or because an engine lacks some element.
   drop without a message counts against them. Rapier is told where an impact is elastic.
 
 In fixed steps a body that slides to rest from v stops vδt/2 short, because positions move with the
-velocity at the end of a step. Runs of tops scatter with small changes of the accuracy.
+velocity at the end of a step.
 """
 
 ALL_INTRODUCTION = """\
