@@ -6,14 +6,22 @@ These tables serve one release; `docs/changes.md` has all changes with their rea
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, cast
 
 from asperity.errors import ArgumentError
 
-__all__ = ["COMMAND_OPTIONS", "MOVED", "attribute_error", "refuse_old_options", "with_new_spelling"]
+__all__ = [
+    "COMMAND_OPTIONS",
+    "MOVED",
+    "attribute_error",
+    "refuse_old_arguments",
+    "refuse_old_options",
+    "with_new_spelling",
+]
 
 _Kind = TypeVar("_Kind", bound=type)
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 
 _OPTIONS = {
     "Cenic": {"scheme": "error_estimate=", "friction": "friction_bound="},
@@ -28,7 +36,11 @@ _OPTIONS = {
     "Sap": {"scheme": "theta_scheme="},
     "Midas": {"scheme": "time_scheme="},
 }
-"""Of classes and functions by name: options and what to write instead."""
+"""Of classes by name: options and what to write instead."""
+
+_NO_SYSTEMS = "derivatives are those of the model alone, without external systems"
+_REMOVED = {"linearize": {"systems": _NO_SYSTEMS}, "Transition": {"systems": _NO_SYSTEMS}}
+"""Of classes and functions by name: options that are gone, and why."""
 
 MOVED = {
     "ExternalSystem": "systems",
@@ -68,14 +80,28 @@ def attribute_error(owner: object, name: str) -> str:
 
 def _refuse(name: str, given: Iterable[str]) -> None:
     for option in given:
-        new = _OPTIONS[name].get(option)
+        new = _OPTIONS.get(name, {}).get(option)
         if new is not None:
             raise ArgumentError(f"{name} no longer takes {option}=...; write {new} instead.")
+        why = _REMOVED.get(name, {}).get(option)
+        if why is not None:
+            raise ArgumentError(f"{name} no longer takes {option}=...: {why}.")
+
+
+def refuse_old_arguments(function: _Function) -> _Function:
+    """Decorate a function that has lost arguments: old ones are refused with the reason."""
+
+    @functools.wraps(function)
+    def checked(*args: Any, **options: Any) -> Any:
+        _refuse(function.__name__, options)
+        return function(*args, **options)
+
+    return cast(_Function, checked)
 
 
 def refuse_old_options(kind: _Kind) -> _Kind:
     """Decorate a class whose options were renamed: old ones are refused with the new name."""
-    if kind.__name__ not in _OPTIONS:
+    if kind.__name__ not in _OPTIONS | _REMOVED:
         return kind
     class_: Any = kind
     initialize = class_.__init__

@@ -97,7 +97,10 @@ def _between(
 
 
 def _slip(first: str, second: str, times: np.ndarray) -> Callable[[Outcome], np.ndarray]:
-    """The same along z at certain times, between steps by Hermite's interpolation."""
+    """How far a free body has moved along z relative to a slide joint, at certain times.
+
+    Hermite's interpolation gives the values between steps.
+    """
 
     def course(outcome: Outcome) -> np.ndarray:
         model = outcome.model

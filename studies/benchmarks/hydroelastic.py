@@ -145,7 +145,7 @@ def our_query(query: Query, repeat: int, **rules: object) -> tuple[float, int]:
 
 
 def their_query(query: Query, repeat: int) -> tuple[float, int]:
-    """The same of Drake, with polygons."""
+    """Time of Drake's query of a contact surface [s], and its number of polygons."""
     builder = drake.DiagramBuilder()
     plant, graph = drake.AddMultibodyPlantSceneGraph(builder, 0.0)
     for k, shape in enumerate(query.shapes):
@@ -315,7 +315,7 @@ class TheirRun:
 
 
 class OurRun:
-    """The same here."""
+    """A run of Asperity, with the scene, accuracy or time step of Drake's."""
 
     def __init__(self, scene: Callable[[], object], kind: str, value: float, span: float) -> None:
         integrators: dict[str, Callable[[], Integrator]] = {

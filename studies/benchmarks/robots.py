@@ -120,7 +120,7 @@ def compare(pair: Pair, steps: int, blocks: int) -> tuple[float, float, float]:
 
 
 def compare_drake(pair: Pair, entry: RobotModel, steps: int, blocks: int) -> tuple[float, ...]:
-    """The same of Drake's times."""
+    """Times of a step of Drake's plant and of ours [s], and the median ratio."""
     from studies.benchmarks.engines.drake_robot import DrakeRobot
 
     drake = DrakeRobot(entry.source(), pair.model, entry.prefixes)

@@ -5,6 +5,9 @@ the floor. Both engines simulate the same model with the same controls, one afte
 table shows medians of CPU times over runs. Slip is how far the middle of the held cube has come
 down in the grip between 1.2 s and the end. ``careful`` is MuJoCo with the time constant of its
 contacts at twice the step and with ``impratio`` 100.
+
+``--midas`` has these scenes with `Midas` in steps of 10 ms and two more: a cube of 5³ vertices lies
+on the floor, and the cloth of ``examples/cloth_over_ball.py`` drapes over its ball.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
+from examples import cloth_over_ball
 from studies.benchmarks.saved import save_table
 
 __all__ = ["Run", "grasp", "rest"]
@@ -30,9 +34,12 @@ _CONTROL_PERIOD = 0.02  # [s]
 _RESTS = 0.3  # [s]
 _OUT = 0.025  # half of the cube: it is no longer between the fingers [m]
 
+# Of a cube's middle: where it touches the floor, and where Midas may begin [m].
+_TOUCHING, _APART = 0.0255, 0.0265
+
 _CUBE = (
     "<flexcomp name='cube' type='grid' dim='3' count='{count} {count} {count}'"
-    " spacing='{spacing} {spacing} {spacing}' pos='0 0 0.0255' radius='0.0005' mass='0.0625'>"
+    " spacing='{spacing} {spacing} {spacing}' pos='0 0 {height}' radius='0.0005' mass='0.0625'>"
     "<elasticity young='1e5' poisson='0.3' damping='0.002'/>"
     "<contact selfcollide='none' friction='0.8'/></flexcomp>"
 )
@@ -60,8 +67,11 @@ def _model(body: str, actuators: str = "") -> mujoco.MjModel:
     )
 
 
-def grasp(count: int = 5) -> mujoco.MjModel:
-    """Fingers on a lift, with servos, and a cube of so many vertices along each edge."""
+def grasp(count: int = 5, height: float = _TOUCHING) -> mujoco.MjModel:
+    """Fingers on a lift, with servos, and a cube of so many vertices along each edge.
+
+    The height [m] is that of the cube's middle at the beginning.
+    """
     fingers = "".join(_FINGER.format(name=n, x=x) for n, x in (("left", -0.037), ("right", 0.037)))
     servos = "".join(
         f"<position joint='{n}' kp='2000' kv='60'/>" for n in ("left", "right", "lift")
@@ -70,14 +80,14 @@ def grasp(count: int = 5) -> mujoco.MjModel:
         "<body name='lift' gravcomp='1' pos='0 0 0.025'>"
         "<inertial mass='1' pos='0 0 0' diaginertia='0.01 0.01 0.01'/>"
         f"<joint name='lift' type='slide' axis='0 0 1'/>{fingers}</body>"
-        + _CUBE.format(count=count, spacing=0.05 / (count - 1)),
+        + _CUBE.format(count=count, spacing=0.05 / (count - 1), height=height),
         f"<actuator>{servos}</actuator>",
     )
 
 
-def rest(count: int = 10) -> mujoco.MjModel:
+def rest(count: int = 10, height: float = _TOUCHING) -> mujoco.MjModel:
     """A cube on the floor."""
-    return _model(_CUBE.format(count=count, spacing=0.05 / (count - 1)))
+    return _model(_CUBE.format(count=count, spacing=0.05 / (count - 1), height=height))
 
 
 def _close_and_lift(model: mujoco.MjModel, data: mujoco.MjData) -> None:
@@ -156,14 +166,31 @@ def _jobs() -> tuple[_Job, ...]:
     )
 
 
+def _midas_jobs() -> tuple[_Job, ...]:
+    """Names of runs with `Midas`, and what does them."""
+    midas = asp.Midas(time_step=1e-2)
+    small, large, held = rest(5, _APART), rest(10, _APART), grasp(5, _APART)
+    text = cloth_over_ball.SCENE.format(count=16, friction=0.5, spacing=0.3 / 15)
+    cloth = mujoco.MjModel.from_xml_string(text)
+    lies = (_RESTS, 2.0 * _RESTS)
+    drapes = (cloth_over_ball.DRAPED, cloth_over_ball.DURATION)
+    return (
+        ("rest, 5³ | Midas, 10 ms", lambda: _asperity(small, midas, *lies)),
+        ("rest, 10³ | Midas, 10 ms", lambda: _asperity(large, midas, *lies)),
+        ("grasp, 5³ | Midas, 10 ms", lambda: _asperity(held, midas, _HELD, _END)),
+        ("cloth, 16² | Midas, 10 ms", lambda: _asperity(cloth, midas, *drapes)),
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run from the command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--midas", action="store_true", help="scenes with Midas alone")
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", asp.AsperityWarning)
-    jobs = _jobs()
+    jobs = _midas_jobs() if options.midas else _jobs()
     found: list[list[Run]] = [[] for _ in jobs]
     for _ in range(options.repeat):
         for (_, run), runs in zip(jobs, found, strict=True):
@@ -180,7 +207,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     print("\n".join(lines))
     if options.save:
         note = f"Medians of {options.repeat} runs, CPU times."
-        save_table("soft", "Soft bodies", "soft --save", note, lines)
+        if options.midas:
+            save_table("soft_midas", "Soft bodies in Midas", "soft --midas --save", note, lines)
+        else:
+            save_table("soft", "Soft bodies", "soft --save", note, lines)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""The table of a paper's figures: what the experiments have found, beside the paper's values."""
+"""The table of a paper's figures: what the experiments have found, beside the paper's values.
+
+Every experiment has its first finding there, and all others that the paper has another value for.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from studies.documents.tables import markdown
 from studies.experiments.kept import load
 
 __all__ = ["Findings"]
+
+# How findings begin that the paper has no value for.
+_NO_VALUE = ("–", "figure only", "in the figure", "in pictures", "not given", "not shown")
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -34,10 +40,14 @@ class Findings:
         found = [one for one in load() if one.experiment.startswith(f"{self.paper}-")]
         found.sort(key=lambda one: _order(one.experiment))
         rows = []
-        last = ("", "")
+        last, said = ("", ""), ""
         for one in found:
-            name = "" if one.experiment == last[0] else f"`{one.experiment}`"
+            first = one.experiment != last[0]
+            if not first and (one.paper == said or one.paper.startswith(_NO_VALUE)):
+                continue
+            said = one.paper
             when = f"{one.date}, {one.version}"
+            name = f"`{one.experiment}`" if first else ""
             shown = "" if (one.experiment, when) == last else when
             rows.append([name, one.measured, one.ours, one.paper, shown])
             last = (one.experiment, when)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from studies.documents.tables import Cell, Line, Table
 
-__all__ = ["ACCURACIES", "ERRORS", "LONGEST", "WORK"]
+__all__ = ["ACCURACIES", "ERRORS"]
 
 ACCURACIES = {"1e-1": "0.1", "1e-2": "0.01", "1e-3": "0.001", "1e-4": "0.0001", "1e-5": "1e-05"}
 """Accuracies as tables show them, and as files of results write them."""
@@ -52,40 +52,4 @@ ERRORS = Table(
         )
         for accuracy in ACCURACIES.values()
     ),
-)
-WORK = Table(
-    "accuracy.csv",
-    ("scene", "", *ACCURACIES),
-    tuple(
-        Line((label if method == "default" else "", shown), {"scene": scene, "method": method})
-        for scene, label in {
-            "walk": "trotting robot",
-            "mug on a spring": "mug on a spring",
-            "bounce": "bouncing ball, 10 s",
-            "clutter-hard": "hard clutter, 5 s",
-            "clutter-soft": "soft clutter, 5 s",
-        }.items()
-        for method, shown in {
-            "default": "default",
-            "paper": "*paper*",
-        }.items()
-    ),
-    tuple(
-        Cell("{attempts:.0f}, {iterations:.0f}", {"accuracy": accuracy})
-        for accuracy in ACCURACIES.values()
-    ),
-)
-
-LONGEST = Table(
-    "accuracy.md",
-    ("scene", "0.1", "0.01", "0.003", "0.001"),
-    tuple(
-        Line((label,), {"scene": name})
-        for label, name in {
-            "slope: creep, of 0.413": "incline: creep of the block [mm]",
-            "lift: slip": "lift: slip of the lifted box [mm]",
-            "conveyor: travel, of 773": "conveyor: travel of the block [mm]",
-        }.items()
-    ),
-    tuple(Cell(f"{{{step}:s3}}") for step in ("0.1", "0.01", "0.003", "0.001")),
 )

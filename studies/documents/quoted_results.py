@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from studies.documents.experiments import Findings
-from studies.documents.quoted_accuracy import ACCURACIES, ERRORS, LONGEST, WORK
-from studies.documents.tables import Cell, Grid, Line, Made, Span, Table
+from studies.documents.quoted_accuracy import ACCURACIES, ERRORS
+from studies.documents.tables import Cell, Line, Made, Span, Table
 
 __all__ = ["QUOTES"]
 
@@ -15,6 +15,7 @@ _CLUTTER = Table(
         Line((kind, label), {"scene": f"clutter-{kind}", "setting": f"accuracy {accuracy}"})
         for kind in ("hard", "soft")
         for label, accuracy in ACCURACIES.items()
+        if label in ("1e-1", "1e-3", "1e-5")
     ),
     (
         Cell("{cpu_s_per_s:s2}", {"method": "asperity cenic"}),
@@ -26,11 +27,11 @@ _CLUTTER = Table(
 _SPARSE = {"method": "mujoco newton-sparse"}
 _PILES = Table(
     "fixed.csv",
-    ("bodies", "1 ms", "10 ms", "10 ms, the first second alone"),
+    ("bodies", "1 ms", "10 ms"),
     tuple(Line((n,), {"scene": f"pile-{n}"}) for n in ("1", "20", "40", "80")),
     tuple(
-        Cell("{asperity_over_this:.2f}", {"setting": step, "duration_s": duration, **_SPARSE})
-        for step, duration in (("1 ms", "2.0"), ("10 ms", "2.0"), ("10 ms", "1.0"))
+        Cell("{asperity_over_this:.2f}", {"setting": step, "duration_s": "2.0", **_SPARSE})
+        for step in ("1 ms", "10 ms")
     ),
 )
 
@@ -64,6 +65,21 @@ _SOFT = Table(
         for name, shown in engines.items()
     ),
     (Cell("{ms per step:s2}"), Cell("{CPU s per simulated s:s2}"), Cell("{slip [mm]:}")),
+)
+
+_SOFT_MIDAS = Table(
+    "soft_midas.md",
+    ("steps of 10 ms", "ms per step", "slip [mm]"),
+    tuple(
+        Line((shown,), {"scene": scene})
+        for scene, shown in {
+            "rest, 5³": "a cube of 5³ vertices lies on the floor",
+            "rest, 10³": "a cube of 10³ vertices lies on the floor",
+            "grasp, 5³": "two fingers lift a cube of 5³ vertices",
+            "cloth, 16²": "a cloth of 16² vertices drapes over a ball, 2 s",
+        }.items()
+    ),
+    (Cell("{ms per step:s2}"), Cell("{slip [mm]:}")),
 )
 
 _CANTILEVER = Table(
@@ -126,22 +142,6 @@ _PUSH_BOX = Table(
 )
 
 
-def _hands(threads: str, scene: str) -> Span:
-    return Span("hands.md", f"threads: {threads}", ".2f", {"scene": scene})
-
-
-_HANDS = Grid(
-    ("", "one thread", "two"),
-    tuple(
-        (label, _hands("1", scene), _hands("2", scene))
-        for label, scene in {
-            "pelvis held": "held",
-            "falls on a floor": "falls",
-            "pelvis held, random motors": "motors",
-        }.items()
-    ),
-)
-
 _ENVIRONMENTS = Table(
     "environments.md",
     ("[ms]", "", "1", "8", "64", "MuJoCo's 1", "8", "64"),
@@ -176,28 +176,6 @@ _ROBOT_TIMES = Table(
     ("model", "degrees of freedom", "200 steps a call", "10 steps", "one step"),
     tuple(Line((label,), {"table": "1", "model": name}) for label, name in _ROBOTS.items()),
     tuple(Cell(show) for show in ("{nv:.0f}", "{ratio:.2f}", "{ratio 2:.2f}", "{ratio 3:.2f}")),
-)
-
-_ROBOTS_AT_REST = Table(
-    "robots_rest.md",
-    (
-        "model",
-        "`mj_step`: overlap [mm]",
-        "slip [mm/s]",
-        "`Icf`: overlap [mm]",
-        "slip [mm/s]",
-    ),
-    tuple(
-        Line((label,), {"model": name})
-        for label, name in _ROBOTS.items()
-        if name in ("humanoid", "dog", "humanoid_CMU", "quadruped", "g1", "go2", "talos")
-    ),
-    (
-        Cell("{mj_step, overlap [mm]:s2}"),
-        Cell("{slip [mm/s]:s2}"),
-        Cell("{asperity, overlap:s2}"),
-        Cell("{slip:s1}"),
-    ),
 )
 
 _THREADS = Table(
@@ -278,9 +256,7 @@ _DERIVATIVES = Table(
         "contacts",
         "`linearize`",
         "differences of its steps",
-        "the same in a `Batch`",
         "`mjd_transitionFD`, centred",
-        "forward",
         "largest error",
     ),
     tuple(
@@ -301,9 +277,7 @@ _DERIVATIVES = Table(
             for column in (
                 "linearize",
                 "differences of its steps",
-                "in a Batch",
                 "transitionFD, centred",
-                "forward",
             )
         ),
         Cell("{largest error:.0e}"),
@@ -331,7 +305,7 @@ def _public_models(outcome: str) -> Span:
     return Span("midas_robots.md", "models", ".0f", {"table": "2", "": outcome})
 
 
-QUOTES: dict[str, Table | Span | Grid | Made | Findings] = {
+QUOTES: dict[str, Table | Span | Made | Findings] = {
     "clutter": _CLUTTER,
     "clutter hard": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-hard"}),
     "clutter soft": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-soft"}),
@@ -352,14 +326,17 @@ QUOTES: dict[str, Table | Span | Grid | Made | Findings] = {
     "bin": _BIN,
     "bin ratio": Span("bin.csv", "asperity_over_this", ".1f", {"method": "mujoco cg"}),
     "soft": _SOFT,
+    "soft bodies in Midas": _SOFT_MIDAS,
     "cantilever": _CANTILEVER,
     "examples": _EXAMPLES,
     "pushed box": _PUSH_BOX,
-    "hands": _HANDS,
+    "hands, one thread": Span("hands.md", "threads: 1", ".2f"),
+    "hands, two threads": Span("hands.md", "threads: 2", ".2f"),
     "hands date": Made("hands.md"),
     "environments": _ENVIRONMENTS,
     "environments date": Made("environments.md"),
-    "robots at rest": _ROBOTS_AT_REST,
+    "robots at rest, slip": Span("robots_rest.md", "slip", ".3f"),
+    "robots at rest, MuJoCo's slip": Span("robots_rest.md", "slip [mm/s]", ".1f"),
     "robots": _ROBOT_TIMES,
     "robots ratio": Span("robots.md", "ratio", ".1f", {"table": "1"}),
     "robots ratio, one step": Span("robots.md", "ratio 3", ".1f", {"table": "1"}),
@@ -424,8 +401,6 @@ QUOTES: dict[str, Table | Span | Grid | Made | Findings] = {
         "derivatives.md", "ratio", ".2f", {"table": "2", "parameters": "6"}
     ),
     "errors over accuracies": ERRORS,
-    "work over accuracies": WORK,
-    "results over the longest step": LONGEST,
     "order of rolling": _order("8"),
     "order of the walk": _order("9"),
     "order of rolling, paper": _order("8", "paper"),

@@ -11,7 +11,7 @@ from studies.documents.result_files import RESULTS, Number, Where, find, find_on
 # Names of columns may be numbers, which `str.format` takes for places.
 _COLUMN = re.compile(r"\{([^{}:]+):([^{}:]*)\}")
 
-__all__ = ["Cell", "Grid", "Line", "Made", "Span", "Table", "markdown"]
+__all__ = ["Cell", "Line", "Made", "Span", "Table", "markdown"]
 
 
 def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -112,20 +112,6 @@ class Span:
         if self.only:
             return ends[self.only == "largest"]
         return ends[0] if ends[0] == ends[1] else " to ".join(ends)
-
-
-@dataclass(frozen=True)
-class Grid:
-    """A table of spans: every row is a label and spans."""
-
-    head: tuple[str, ...]
-    rows: tuple[tuple[str, *tuple[Span, ...]], ...]
-
-    def text(self) -> str:
-        """The table as Markdown."""
-        return markdown(
-            self.head, [[label, *(span.text() for span in spans)] for label, *spans in self.rows]
-        )
 
 
 @dataclass(frozen=True)

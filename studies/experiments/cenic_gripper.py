@@ -90,18 +90,18 @@ def grip(
         progress(0.5 * (i + 1) / count)
     # Samples cut steps, and with the authors' numbers that decides whether the peg falls.
     simulator, forces = _start(integrator, contact, variant or {})
-    start = _place(simulator)
+    start = _peg_in_gripper(simulator)
     advance(simulator, duration, lambda share: progress(0.5 + 0.5 * share))
     return Grip(
         time=SAMPLE * np.arange(1, count + 1),
         force=force,
         held=bool(forces().min() > 0.0),
-        slip=float(np.linalg.norm(_place(simulator) - start)),
+        slip=float(np.linalg.norm(_peg_in_gripper(simulator) - start)),
         steps=simulator.stats.steps,
     )
 
 
-def _place(simulator: Simulator) -> np.ndarray:
+def _peg_in_gripper(simulator: Simulator) -> np.ndarray:
     data = simulator.data
     return np.array(data.body("peg").xpos - data.body("gripper").xpos)
 

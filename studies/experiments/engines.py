@@ -1,4 +1,4 @@
-"""The same task with Midas, MuJoCo and Bullet, as poses of all bodies over time."""
+"""A task with Midas, MuJoCo and Bullet, as poses of all bodies over time."""
 
 from __future__ import annotations
 

@@ -205,7 +205,7 @@ def figure_9(full: bool, progress: Progress, **settings: Any) -> Outcome:
 
 
 def harder_task(full: bool, progress: Progress, **settings: Any) -> Outcome:
-    """The same with a margin of 0.1 mm."""
+    """The peg's task with a margin of 0.1 mm."""
     found = trainings(make_plan(full, **settings), TIGHT, part(progress, 0.0, 0.8))
     findings, attachments = list(missing()), {}
     for engine, own in tracked(found, part(progress, 0.8, 1.0)):

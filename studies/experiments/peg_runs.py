@@ -96,7 +96,7 @@ class Ending(NamedTuple):
 
 
 def usable(names: Sequence[str]) -> list[str]:
-    """Those of some engines that are installed."""
+    """The named engines that are installed."""
     return [name for name in names if has_bullet() or not name.startswith("Bullet")]
 
 

@@ -68,7 +68,7 @@ def transfer(full: bool, progress: Progress, **settings: Any) -> Outcome:
 
 
 def other_pegs(full: bool, progress: Progress, **settings: Any) -> Outcome:
-    """The same policies, and those of pegs that differed, with other pegs than they know."""
+    """Success of policies with pegs that they were not trained with."""
     return _tried(list(_PEGS), full, progress, (MIDAS, RANDOMIZED, BULLET), settings)
 
 

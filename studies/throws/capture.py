@@ -67,12 +67,12 @@ class Start:
     spin: Array
 
     def qpos(self) -> Array:
-        """As MuJoCo's coordinates of a free joint, shape (7,)."""
+        """MuJoCo's coordinates of a free joint, shape (7,)."""
         quaternion = Rotation.from_matrix(self.rotation).as_quat(scalar_first=True)
         return np.concatenate([self.position, quaternion])
 
     def qvel(self) -> Array:
-        """As MuJoCo's velocities of a free joint, shape (6,)."""
+        """MuJoCo's velocities of a free joint, shape (6,)."""
         return np.concatenate([self.velocity, self.rotation.T @ self.spin])
 
 

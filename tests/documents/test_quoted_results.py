@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from studies.benchmarks.verification.results import load
 from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
 from studies.documents.result_files import RESULTS, Number, find_one
-from studies.documents.tables import Cell, Grid, Line, Made, Span, Table
+from studies.documents.tables import Cell, Line, Made, Span, Table
 from studies.experiments import Experiment, Finding, Outcome, experiments
 from studies.experiments import kept as kept_findings
 from studies.experiments.kept import Kept, save
@@ -138,11 +139,11 @@ def test_dates_are_those_of_the_file() -> None:
         Made("fixed.csv").text()
 
 
-def test_a_grid_has_a_row_for_each_label() -> None:
-    text = Grid(
-        ("", "one"), (("held", Span("hands.md", "seed", ".0f", {"scene": "motors"})),)
-    ).text()
-    assert "| held | 0 to 2 |" in text
+def test_a_span_has_both_ends_or_one() -> None:
+    ends = Span("hands.md", "seed", ".0f", {"scene": "motors"})
+    assert ends.text() == "0 to 2"
+    assert replace(ends, only="largest").text() == "2"
+    assert Span("hands.md", "seed", ".0f", {"scene": "held"}).text() == "0"
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from asperity.midas.geometry.box_trees import tree_tables
 from asperity.midas.geometry.round_heights import half_space, round_height
 from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, Stencil
 from asperity.midas.lists.candidate_lists import rebuild
-from asperity.midas.lists.relative_paths import NEAR
-from asperity.midas.lists.relative_primitives import near_times
+from asperity.midas.lists.link_pair_paths import NEAR
+from asperity.midas.lists.link_pair_primitives import near_times
 from asperity.midas.lists.vertex_boxes import are_kept, box_vertex, time_in_boxes
 from asperity.midas.model.flat_faces import round_side
 

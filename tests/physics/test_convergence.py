@@ -58,7 +58,7 @@ SCENES: dict[str, tuple[str, list[float], float, float]] = {
 }
 
 
-def _place(qpos: Array) -> Array:
+def _position(qpos: Array) -> Array:
     """Positions of bodies, or joint angles."""
     return qpos[: 3 if len(qpos) > 1 else 1]
 
@@ -69,7 +69,7 @@ def test_errors_shrink_with_the_accuracy(scene: str) -> None:
     model = compile_mjcf(world)
 
     def final(setting: asp.Cenic | asp.Icf) -> Array:
-        return _place(states(model, end, setting, qvel=velocity, contact=SOFT).qpos[-1])
+        return _position(states(model, end, setting, qvel=velocity, contact=SOFT).qpos[-1])
 
     reference = final(asp.Cenic(accuracy=1e-9))
     if "limit" in scene:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studies.benchmarks.ablation.mechanisms import MECHANISMS, METHODS, Mechanism
-from studies.benchmarks.ablation.page import changes, write
+from studies.benchmarks.ablation.page import ALL_CASES, PAGE, changes, write, write_all_cases
 from studies.benchmarks.ablation.results import NOTHING, load, save
 from studies.benchmarks.ablation.trial import NEAR_BY, Trial
 from studies.benchmarks.ablation.variant import PACKAGE, Body, Edit, Value, edited, make_variant
@@ -89,14 +89,18 @@ def _trials(case: str, grades: tuple[int, int, int, int, int], solves: int) -> l
 def test_a_case_changes_with_the_median_of_its_runs() -> None:
     before = _trials("steady", (0, 0, 0, 0, 0), 10) + _trials("lost", (0, 0, 1, 0, 1), 10)
     after = _trials("steady", (0, 2, 0, 1, 0), 10) + _trials("lost", (2, 1, 2, 0, 2), 10)
-    assert changes(before, after) == (["**lost**"], [])
-    assert changes(after, before) == ([], ["lost"])
+    found = changes(before, after)
+    assert (found.worse, found.better, found.wrong) == ({"lost": ["0.001"]}, {}, {"lost"})
+    assert found.names(found.worse) == "**lost**"
+    back = changes(after, before)
+    assert (back.worse, back.better, back.wrong) == ({}, {"lost": ["0.001"]}, set())
     # Where a case changes at some accuracies alone, they are named.
     coarse = [replace(trial, number=1e-2) for trial in before]
-    assert changes(before + coarse, after + coarse) == (["**lost** (0.001)"], [])
-    # Cases that are near instead of right are counted.
+    some = changes(before + coarse, after + coarse)
+    assert some.names(some.worse) == "**lost** (0.001)"
+    # Cases that are near instead of right are worse, and not wrong.
     near = _trials("steady", (1, 1, 0, 1, 0), 10) + _trials("lost", (2, 2, 2, 2, 2), 10)
-    assert changes(before, near) == (["**lost**", "1 more"], [])
+    assert changes(before, near).names(changes(before, near).worse) == "steady, **lost**"
 
 
 def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
@@ -106,5 +110,12 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     save(NOTHING, "cenic", base, path)
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| nothing | 0, 5, 0 of 0 | 50; 100 |  |  |  |" in page
-    assert "| spring-share | 0, 0, 0 | +20 %; −50 % |  | **lost** |  |" in page
+    assert "| nothing |  | 0, 5, 0 of 0 | 50; 100 |  |  |  |" in page
+    assert " | 0, 0, 0 | +20 %; −50 % |  | 1, **1 wrong** | 0 |" in page
+    named = write_all_cases(load(path), tmp_path / "all.md").read_text(encoding="utf-8")
+    assert "| spring-share | **lost** |  |" in named
+
+
+def test_the_pages_in_the_repository_are_those_of_the_results(tmp_path: Path) -> None:
+    assert write(load(), tmp_path / "page.md").read_bytes() == PAGE.read_bytes()
+    assert write_all_cases(load(), tmp_path / "all.md").read_bytes() == ALL_CASES.read_bytes()

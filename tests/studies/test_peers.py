@@ -113,7 +113,7 @@ def test_the_environment_takes_the_newest_python(
     assert environment.pythons()[:3] == ["/b/python3.13", str(own), "/a/python3.11"]
 
 
-def test_the_table_of_engines_counts_all_cases() -> None:
+def test_the_table_of_engines_has_ten_cases() -> None:
     rows = [
         Result("slide-to-rest", "cenic@1e-3", CASES["slide-to-rest"].truth, "ok", 1.0, ""),
         Result("held", "cenic@1e-3", None, "never", 1.0, ""),
@@ -121,8 +121,6 @@ def test_the_table_of_engines_counts_all_cases() -> None:
         Result("dominoes", "cenic@1e-3", None, "cannot: none", 1.0, ""),
     ]
     text = which_engine.table({(row.case, row.method): row for row in rows})
-    assert "| *All cases that it can do:* right | | 1 |" in text
-    assert "| *All cases that it can do:* wrong or stopped | | 2 |" in text
     assert "Rapier" not in text
     assert set(which_engine.WHY) <= set(CASES)
     assert len(which_engine.WHY) == 10

@@ -32,7 +32,7 @@ class Replicas(HoldsAddresses):
         self._words = 0
         self._numbers: list[tuple[int, np.ndarray]] = []
         self._pointers: list[tuple[int, int]] = []
-        self._place(table)
+        self._reserve_table(table)
         memory = np.zeros((count, self._words), np.int64)
         base = memory.ctypes.data + memory.strides[0] * np.arange(count, dtype=np.int64)
         for start, words in self._numbers:
@@ -42,7 +42,7 @@ class Replicas(HoldsAddresses):
         self._memory = memory
         self.addresses = base
 
-    def _place(self, table: Table) -> int:
+    def _reserve_table(self, table: Table) -> int:
         """Find a place for a table and all that it points to; returns its first word."""
         slots = table._integers
         start = self._reserve(len(slots))
@@ -50,7 +50,7 @@ class Replicas(HoldsAddresses):
         for name, field in table.layout.fields.items():
             value = getattr(table, name)
             if field.layout is not None:
-                self._pointers.append((start + field.slot, self._place(value)))
+                self._pointers.append((start + field.slot, self._reserve_table(value)))
             elif field.ndim > 0:
                 words = np.zeros(-(-value.nbytes // slots.itemsize), slots.dtype)
                 words.view(np.uint8)[: value.nbytes] = value.reshape(-1).view(np.uint8)

@@ -424,7 +424,7 @@ def _product(one: _Change, two: _Change) -> _Change:
 
 
 def _quotient(one: _Change, two: _Change) -> _Change:
-    """Their quotient, with its changes."""
+    """The quotient of two numbers of every dof, with its changes."""
     value = one[0] / two[0]
     return value, (one[1] - value[:, None] * two[1]) / two[0][:, None]
 

@@ -16,6 +16,7 @@ from asperity.derivatives.tangent import Tangent
 from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
+from asperity.renamed import refuse_old_arguments
 from asperity.simulator import Simulator
 
 __all__ = ["Linearization", "linearize"]
@@ -107,6 +108,7 @@ def _kept(model: mujoco.MjModel) -> _Linearized:
         return _KEPT[0]
 
 
+@refuse_old_arguments
 def linearize(
     model: mujoco.MjModel,
     data: mujoco.MjData,

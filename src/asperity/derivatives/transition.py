@@ -20,6 +20,7 @@ from asperity.derivatives.trajectory_results import Gradient, Sensitivities
 from asperity.errors import ArgumentError
 from asperity.integrators import Icf, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.renamed import refuse_old_options
 
 __all__ = ["Transition"]
 
@@ -27,6 +28,7 @@ __all__ = ["Transition"]
 _INPUTS = int(mujoco.mjtState.mjSTATE_USER)
 
 
+@refuse_old_options
 class Transition:
     """The map x⁺ = f(x, u, θ) over a time step, with its derivatives.
 

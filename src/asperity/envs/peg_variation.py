@@ -66,7 +66,7 @@ class PegVariation:
 
     @property
     def ranges(self) -> dict[str, Range]:
-        """Those of what differs."""
+        """The range of every quantity that differs from episode to episode, by name."""
         pairs = ((field.name, getattr(self, field.name)) for field in fields(self))
         return {name: pair for name, pair in pairs if pair is not None}
 

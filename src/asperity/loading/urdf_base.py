@@ -58,7 +58,7 @@ def free_floating(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
     ]
     if not floating:
         return
-    places = [_place(robot, joint) for joint in floating]
+    places = [_child_frame(robot, joint) for joint in floating]
     for joint, (turn, point) in zip(floating, places, strict=True):
         origin = joint.element.find("origin")
         if origin is None:
@@ -97,7 +97,7 @@ def exclude_base(robot: UrdfDocument, prepared: PreparedUrdf, *, fused: bool) ->
                 prepared.excludes += [p for p in pairs if p not in prepared.excludes]
 
 
-def _place(robot: UrdfDocument, joint: UrdfJoint) -> tuple[Rotation, np.ndarray]:
+def _child_frame(robot: UrdfDocument, joint: UrdfJoint) -> tuple[Rotation, np.ndarray]:
     """Axes and origin of a joint's child in the world, with all joints at zero."""
     above = robot.graph.joint_of(joint.parent)
     # Its import takes a quarter of a second, which every start would pay.
@@ -105,7 +105,7 @@ def _place(robot: UrdfDocument, joint: UrdfJoint) -> tuple[Rotation, np.ndarray]
 
     turn, point = Rotation.identity(), np.zeros(3)
     if above is not None:
-        turn, point = _place(robot, above)
+        turn, point = _child_frame(robot, above)
     origin = joint.element.find("origin")
     if origin is None:
         return turn, point

@@ -36,8 +36,8 @@ from asperity.midas.geometry.round_planes import FEW
 from asperity.midas.lists.candidate_lists import rebuild
 from asperity.midas.lists.candidate_runs import RUN_KERNELS
 from asperity.midas.lists.candidates import SEARCH_KERNELS
-from asperity.midas.lists.relative_paths import RELATIVE_KERNELS
-from asperity.midas.lists.relative_times import RELATIVE_TIME_KERNELS
+from asperity.midas.lists.link_pair_paths import LINK_PAIR_KERNELS
+from asperity.midas.lists.link_pair_times import LINK_PAIR_TIME_KERNELS
 from asperity.midas.lists.shared_lists import LIST_KERNELS
 from asperity.midas.lists.vertex_parts import VERTEX_KERNELS
 from asperity.midas.model.contradictions import contradicted_limits, held_tendons
@@ -95,8 +95,8 @@ ENGINE_KERNELS = (
     *ASSEMBLY_KERNELS,
     *VERTEX_KERNELS,
     *SEARCH_KERNELS,
-    *RELATIVE_KERNELS,
-    *RELATIVE_TIME_KERNELS,
+    *LINK_PAIR_KERNELS,
+    *LINK_PAIR_TIME_KERNELS,
     *LIST_KERNELS,
     *RUN_KERNELS,
     *TRIAL_KERNELS,

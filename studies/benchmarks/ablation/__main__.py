@@ -15,8 +15,8 @@ from fnmatch import fnmatch
 from pathlib import Path
 
 from studies.benchmarks.ablation.mechanisms import MECHANISMS, METHODS
-from studies.benchmarks.ablation.page import PAGE, write
-from studies.benchmarks.ablation.results import NOTHING, RESULTS, load, save
+from studies.benchmarks.ablation.page import PAGE, write, write_all_cases
+from studies.benchmarks.ablation.results import NOTHING, RESULTS, Results, load, save
 from studies.benchmarks.ablation.trial import Trial
 from studies.benchmarks.ablation.variant import Edit, make_variant
 from studies.benchmarks.measure import ROOT, SINGLE_THREAD
@@ -77,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(f"{mechanism.name:22} {', '.join(mechanism.methods):16} {mechanism.purpose}")
         return
     if args.page_only:
-        print(write(load(args.results), args.output))
+        _write(load(args.results), args.output)
         return
     methods = _matching(args.methods, list(METHODS))
     cases = _matching(args.cases, list(CASES))
@@ -101,7 +101,14 @@ def main(argv: Sequence[str] | None = None) -> None:
                 file=sys.stderr,
                 flush=True,
             )
-    print(write(results, args.output))
+    _write(results, args.output)
+
+
+def _write(results: Results, page: Path) -> None:
+    """Write the page and, beside the results of the repository, the names of all cases."""
+    print(write(results, page))
+    if page == PAGE:
+        print(write_all_cases(results))
 
 
 if __name__ == "__main__":

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from studies.benchmarks.ablation.mechanisms import MECHANISMS, METHODS
-from studies.benchmarks.ablation.results import NOTHING, Results
+from studies.benchmarks.ablation.results import NOTHING, RESULTS, Results
 from studies.benchmarks.ablation.trial import CLUTTER, GRADES, NEAR_BY, Trial
 from studies.benchmarks.verification.methods import label
 from studies.benchmarks.verification.page import unwrapped
 
-__all__ = ["PAGE", "changes", "write"]
+__all__ = ["ALL_CASES", "PAGE", "changes", "write", "write_all_cases"]
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "ablation.md"
+ALL_CASES = RESULTS.with_suffix(".md")
 
 _TITLES = {
     "cenic": "`Cenic`",
@@ -35,11 +37,20 @@ python -m studies benchmark ablation --mechanisms swings     # one row; all with
 ```
 
 Every case is run at {near_by} times each accuracy or time step. *Right* counts the runs within the
-tolerance of their case. Solves and iterations are those of all cases, and those of the CENIC
-paper's clutter: five seconds from five initial states. A case is worse or better if the median
-grade of its five runs changes; numbers in parentheses say where, if not everywhere. **Bold** cases
-are wrong or stopped without the mechanism; others that are worse are counted. Differences of two
-runs are chance. A mechanism without a row has been added after the runs.
+tolerance of their case. *Work* is convex solves and Newton iterations of all cases, and then of the
+CENIC paper's clutter, five seconds from five initial states. *Worse* and *better* count the cases
+whose median grade changes, at one accuracy at least; **wrong** are those that are wrong or stopped
+without the mechanism. [All cases](../studies/benchmarks/results/ablation.md) has their names, and
+what stands in the place of each mechanism. Differences of two runs are chance. A mechanism without
+numbers has been added after the runs.
+"""
+
+ALL_INTRODUCTION = """\
+# Cases that each mechanism changes
+
+[What each mechanism is good for](../../../docs/ablation.md) explains the runs. **Bold** cases are
+wrong or stopped without the mechanism. Numbers in parentheses say at which accuracies or time
+steps, if not at all of them.
 """
 
 Key = tuple[str, float]
@@ -54,34 +65,49 @@ def _grades(trials: Sequence[Trial]) -> dict[Key, int]:
     return {key: int(median(grades)) for key, grades in found.items()}
 
 
-def changes(before: Sequence[Trial], after: Sequence[Trial]) -> tuple[list[str], list[str]]:
-    """Cases that are worse after a change, and those that are better, as the page shows them.
+@dataclass(frozen=True)
+class Changes:
+    """Cases whose median grade a change alters, with the numbers at which it does.
 
-    Cases that are worse without being wrong are counted.
+    Parameters
+    ----------
+    worse, better : dict
+        Of cases by name: the accuracies or time steps, as text.
+    wrong : set
+        The cases that are wrong or stopped after the change, and were not before.
+    settings : int
+        How many accuracies or time steps there are.
     """
+
+    worse: dict[str, list[str]]
+    better: dict[str, list[str]]
+    wrong: set[str]
+    settings: int
+
+    def names(self, cases: dict[str, list[str]]) -> str:
+        """The names of cases; bold where they are wrong."""
+        shown = []
+        for case, numbers in cases.items():
+            mark = "**" if case in self.wrong else ""
+            where = "" if len(numbers) == self.settings else f" ({', '.join(numbers)})"
+            shown.append(f"{mark}{case}{mark}{where}")
+        return ", ".join(shown)
+
+
+def changes(before: Sequence[Trial], after: Sequence[Trial]) -> Changes:
+    """Cases that are worse after a change, and those that are better."""
     old, new = _grades(before), _grades(after)
     worse: dict[str, list[str]] = defaultdict(list)
     better: dict[str, list[str]] = defaultdict(list)
-    is_wrong: set[str] = set()
+    wrong: set[str] = set()
     for (case, number), grade in new.items():
         if grade > old[case, number]:
             worse[case].append(f"{number:g}")
             if grade >= GRADES.index("wrong"):
-                is_wrong.add(case)
+                wrong.add(case)
         elif grade < old[case, number]:
             better[case].append(f"{number:g}")
-
-    every = len({number for _, number in new})
-
-    def shown(case: str, numbers: Sequence[str], mark: str = "") -> str:
-        where = "" if len(numbers) == every else f" ({', '.join(numbers)})"
-        return f"{mark}{case}{mark}{where}"
-
-    lost = [shown(case, found, "**") for case, found in worse.items() if case in is_wrong]
-    less = len(worse) - len(lost)
-    if less:
-        lost.append(f"{less} more" if lost else f"{less}")
-    return lost, [shown(case, found) for case, found in better.items()]
+    return Changes(worse, better, wrong, len({number for _, number in new}))
 
 
 def _work(trials: Sequence[Trial], clutter: bool) -> list[Trial]:
@@ -120,16 +146,19 @@ def _table(method: str, results: Results) -> list[str]:
     settings = ", ".join(label(f"{method}@{n:g}").split(" ", 1)[1] for n in numbers)
     head = [
         "without",
+        "what it does",
         f"right, {settings}",
-        "solves, iterations",
+        "work",
         "in clutter",
         "worse",
         "better",
     ]
     lines = ["| " + " | ".join(head) + " |", "|---" * len(head) + "|"]
-    for name in (NOTHING, *(m.name for m in MECHANISMS)):
+    purposes = {NOTHING: ""} | {m.name: m.purpose for m in MECHANISMS if method in m.methods}
+    for name, purpose in purposes.items():
         trials = results.get((name, method))
         if not trials:
+            lines.append(f"| {name} | {purpose} |" + "  |" * (len(head) - 2))
             continue
         cells = [", ".join(str(_right(trials, n)) for n in numbers)]
         if name == NOTHING:
@@ -141,9 +170,13 @@ def _table(method: str, results: Results) -> list[str]:
             else:
                 work = [_relative(mine, before, field) for field in _FIELDS]
             cells.append("; ".join(work) if before else "")
-        worse, better = ([], []) if name == NOTHING else changes(base, trials)
-        cells += [", ".join(worse), ", ".join(better)]
-        lines.append(f"| {name} | " + " | ".join(cells) + " |")
+        if name == NOTHING:
+            cells += ["", ""]
+        else:
+            changed = changes(base, trials)
+            wrong = f", **{len(changed.wrong)} wrong**" if changed.wrong else ""
+            cells += [f"{len(changed.worse)}{wrong}", f"{len(changed.better)}"]
+        lines.append(f"| {name} | {purpose} | " + " | ".join(cells) + " |")
     return [*lines, ""]
 
 
@@ -151,12 +184,30 @@ def write(results: Results, path: Path = PAGE) -> Path:
     """Write the page."""
     near_by = ", ".join(f"{share:g}" for share in NEAR_BY)
     lines = [unwrapped(INTRODUCTION.replace("{near_by}", near_by)), ""]
-    lines += ["## The mechanisms", "", "| mechanism | what it does | without it |", "|---|---|---|"]
-    lines += [f"| {m.name} | {m.purpose} | {m.replaces} |" for m in MECHANISMS]
-    lines.append("")
     for method in METHODS:
         table = _table(method, results)
         if table:
             lines += [f"## {_TITLES[method]}", "", *table]
+    path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
+    return path
+
+
+def write_all_cases(results: Results, path: Path = ALL_CASES) -> Path:
+    """Write the names of the cases that each mechanism changes."""
+    lines = [unwrapped(ALL_INTRODUCTION), "", "| mechanism | without it |", "|---|---|"]
+    lines += [f"| {m.name} | {m.replaces} |" for m in MECHANISMS]
+    lines.append("")
+    for method in METHODS:
+        base = results.get((NOTHING, method))
+        rows = []
+        for name in (m.name for m in MECHANISMS):
+            trials = results.get((name, method))
+            if base and trials:
+                changed = changes(base, trials)
+                cells = (changed.names(changed.worse), changed.names(changed.better))
+                rows.append(f"| {name} | {' | '.join(cells)} |")
+        if rows:
+            lines += [f"## {_TITLES[method]}", "", "| without | worse | better |"]
+            lines += ["|---|---|---|", *rows, ""]
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return path

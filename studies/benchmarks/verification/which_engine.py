@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from studies.benchmarks.verification.families import CASES
-from studies.benchmarks.verification.page import cell, grade, number
+from studies.benchmarks.verification.page import cell, number
 from studies.benchmarks.verification.results import Result
 
 __all__ = ["ENGINES", "WHY", "table"]
@@ -40,7 +40,7 @@ ENGINES = {
 
 
 def table(results: Mapping[tuple[str, str], Result]) -> str:
-    """The ten cases and the count of all cases, one engine a column; those without results lack."""
+    """The ten cases, one engine a column; engines without results lack."""
     present = {
         title: method
         for title, method in ENGINES.items()
@@ -53,20 +53,4 @@ def table(results: Mapping[tuple[str, str], Result]) -> str:
     for name, why in WHY.items():
         found = [cell(CASES[name], results.get((name, method))) for method in present.values()]
         lines.append(f"| {why} | {number(CASES[name], CASES[name].truth)} | {' | '.join(found)} |")
-    for level, title in enumerate(("right", "near", "wrong or stopped")):
-        counts = [_count(results, method, level) for method in present.values()]
-        lines.append(f"| *All cases that it can do:* {title} | | {' | '.join(counts)} |")
     return "\n\n" + "\n".join(lines) + "\n\n"
-
-
-def _count(results: Mapping[tuple[str, str], Result], method: str, level: int) -> str:
-    """How many cases a method finds right (0), nearly (1) or not at all (2)."""
-    mine = [
-        result
-        for (case, name), result in results.items()
-        if name == method and case in CASES and not result.status.startswith("cannot")
-    ]
-    grades = [
-        grade(CASES[r.case], r.value, method) if r.status in ("ok", "never") else 2 for r in mine
-    ]
-    return str(grades.count(level))

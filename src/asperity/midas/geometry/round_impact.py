@@ -25,7 +25,9 @@ _SHRINKAGE = 2.0
 
 
 @compiled
-def _place(x: np.ndarray, p: np.ndarray, vertex: int, time: float, out: np.ndarray) -> None:
+def _vertex_at_time(
+    x: np.ndarray, p: np.ndarray, vertex: int, time: float, out: np.ndarray
+) -> None:
     for k in range(3):
         out[k] = x[vertex, k] + time * p[vertex, k]
 
@@ -113,13 +115,13 @@ def time_to_face(
     time = 0.0
     at_corners = Stencil(stencil.kind, 0, 1, 2, 3)
     for _ in range(_MOST_ADVANCES):
-        _place(x, p, stencil.i0, time, corner[0])
-        _place(x, p, stencil.i1, time, corner[1])
-        _place(x, p, stencil.i2, time, corner[2])
+        _vertex_at_time(x, p, stencil.i0, time, corner[0])
+        _vertex_at_time(x, p, stencil.i1, time, corner[1])
+        _vertex_at_time(x, p, stencil.i2, time, corner[2])
         if stencil.kind != RIM_PLANE:
-            _place(x, p, stencil.i3, time, corner[3])
+            _vertex_at_time(x, p, stencil.i3, time, corner[3])
         for k in range(3):
-            _place(x, p, face[k], time, corner[4 + k])
+            _vertex_at_time(x, p, face[k], time, corner[4 + k])
         if time > 0.0:
             plane = plane_through(corner, 4, 5, 6)
             height = round_height(at_corners, corner, plane, activation, c)

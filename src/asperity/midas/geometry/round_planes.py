@@ -114,7 +114,7 @@ def second_link(engine: Table, i: int) -> int:
 
 
 @compiled
-def _place(shapes: Table, vertex: int, q: np.ndarray, out: np.ndarray) -> None:
+def _vertex_position(shapes: Table, vertex: int, q: np.ndarray, out: np.ndarray) -> None:
     """Fill where a vertex is with links at ``q``, shape (3,)."""
     link = q[shapes.vertex_link[vertex]]
     for k in range(3):
@@ -136,12 +136,14 @@ def place_on_round(engine: Table, i: int, q: np.ndarray, weight: np.ndarray) -> 
     points = engine.work.corner
     c = engine.work.round_work[0]
     for corner in range(count):
-        _place(engine.shapes, vertex[corner], q, points[corner])
+        _vertex_position(engine.shapes, vertex[corner], q, points[corner])
     number = plane_number(kind, vertex[3])
     plane = half_space(engine.vertices.now, engine.shapes, number)
     if engine.shapes.plane_corner[number, 0] >= 0:
         for corner in range(3):
-            _place(engine.shapes, engine.shapes.plane_corner[number, corner], q, points[4 + corner])
+            _vertex_position(
+                engine.shapes, engine.shapes.plane_corner[number, corner], q, points[4 + corner]
+            )
         plane = plane_through(points, 4, 5, 6)
     activation = engine.pairs.activation[engine.candidates.pair[i]]
     round_height(Stencil(kind, 0, 1, 2, 3), points, plane, activation, c)

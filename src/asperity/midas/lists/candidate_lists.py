@@ -10,7 +10,7 @@ from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.candidates import find_candidates
 from asperity.midas.lists.kept_lists import put_kept_aside
-from asperity.midas.lists.relative_times import keep_relative
+from asperity.midas.lists.link_pair_times import keep_link_pairs
 from asperity.midas.lists.vertex_boxes import measure_paths
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.model.coupled_links import couple_links
@@ -47,7 +47,7 @@ def rebuild(engine: Table, reason: int) -> int:
                     boxes.path_begin[link, i, k] = engine.poses.q_now[link, i, k]
                     boxes.path_end[link, i, k] = engine.poses.q_trial[link, i, k]
     engine.relative.keeps_any = 0
-    if reason == CUT and keep_relative(engine):
+    if reason == CUT and keep_link_pairs(engine):
         engine.relative.keeps_any = 1
         put_kept_aside(engine)
     measure_paths(engine, boxes.longest_move)

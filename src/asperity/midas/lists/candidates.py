@@ -16,10 +16,10 @@ from asperity.midas.geometry.round_planes import add_round_stencils
 from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.lists.candidate_runs import divide_into_runs
 from asperity.midas.lists.kept_lists import take_kept
+from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
+from asperity.midas.lists.link_pair_search import search_link_pair
+from asperity.midas.lists.link_pair_widths import WIDENING_KERNELS, widen
 from asperity.midas.lists.placed_boxes import box_shape
-from asperity.midas.lists.relative_paths import is_relative, may_meet
-from asperity.midas.lists.relative_search import search_relative
-from asperity.midas.lists.relative_widths import WIDENING_KERNELS, widen
 from asperity.midas.lists.shared_lists import THIRDS, search_pairs
 from asperity.midas.lists.stencils import apart
 from asperity.midas.lists.tree_search import search_edges, search_faces, search_half_space
@@ -127,12 +127,12 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
         return _search_plane(
             engine, x, pair, round_side(engine.shapes, engine.pairs, pair), plane, count
         )
-    if is_relative(engine.pairs, engine.relative, pair):
+    if is_seen_from_base(engine.pairs, engine.relative, pair):
         block = engine.pairs.block[pair]
         if engine.relative.kept[block] == 1:
             return take_kept(engine, pair, THIRDS * pair + third, count)
         return (
-            search_relative(engine, pair, third, count)
+            search_link_pair(engine, pair, third, count)
             if may_meet(engine.relative, block)
             else count
         )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.stencil import Stencil
-from asperity.midas.lists.relative_paths import is_relative
+from asperity.midas.lists.link_pair_paths import is_seen_from_base
 from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.lists.stencils import append_stencil
 
@@ -20,7 +20,7 @@ def put_kept_aside(engine: Table) -> None:
         engine.kept.found[number, 0] = kept
         pair = number // THIRDS
         if (
-            is_relative(engine.pairs, engine.relative, pair)
+            is_seen_from_base(engine.pairs, engine.relative, pair)
             and engine.relative.kept[engine.pairs.block[pair]] == 1
         ):
             for i in range(found[number, 1], found[number, 2]):

@@ -41,7 +41,7 @@ BOXES = Layout(
 
 RELATIVE = Layout(
     "relative",
-    # Pairs of links of one tree, which are looked at from one of them (`relative_paths`). Trees
+    # Pairs of links of one tree, which are looked at from one of them (`link_pair_paths`). Trees
     # that one body carries, which does not move, are one tree here.
     link_root="i8[:]",
     tree_folds="i8[:]",  # 1 for trees of which two links may touch

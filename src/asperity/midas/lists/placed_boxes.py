@@ -26,7 +26,7 @@ _LEVELS = 4
 
 
 @compiled
-def _place(engine: Table, tree: int, at: int) -> None:
+def _fill_node_box(engine: Table, tree: int, at: int) -> None:
     """Fill the box of a node where its shape is and goes.
 
     Each number is written once, as it stays: another thread may read what this one writes anew.
@@ -86,7 +86,7 @@ def placed_node(engine: Table, tree: int, node: int) -> int:
     # Two threads may fill it at once, with the same numbers.
     stamp = engine.box_trees.stamp.ctypes.data + 8 * at
     if atomic_load(stamp) != engine.boxes.list_number:
-        _place(engine, tree, at)
+        _fill_node_box(engine, tree, at)
         atomic_store(stamp, engine.boxes.list_number)
     return at
 

@@ -8,7 +8,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_pppn_status
 from asperity.compiled.team import TEAM
 from asperity.midas.engine_layout import CANDIDATES_FULL, MIDAS
-from asperity.midas.lists.relative_paths import is_relative, may_meet
+from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
 from asperity.midas.parts import PART, do_parts
 
 __all__ = ["LIST_KERNELS", "THIRDS", "search_pairs"]
@@ -32,7 +32,7 @@ def _divide(engine: Table) -> int:
     for number in range(count):
         pair = number // THIRDS
         own = boxed
-        if is_relative(engine.pairs, engine.relative, pair):
+        if is_seen_from_base(engine.pairs, engine.relative, pair):
             block = engine.pairs.block[pair]
             met = may_meet(engine.relative, block) and engine.relative.kept[block] == 0
             own = _PASSED if met else 1

@@ -16,8 +16,8 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.geometry.box_trees import KINDS
 from asperity.midas.lists.candidate_runs import SLACK
-from asperity.midas.lists.relative_paths import measure_relative
-from asperity.midas.lists.relative_times import time_in_relative
+from asperity.midas.lists.link_pair_paths import measure_link_pairs
+from asperity.midas.lists.link_pair_times import time_of_link_pairs
 
 __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes", "vertex_slack"]
 
@@ -56,7 +56,7 @@ def measure_paths(engine: Table, longest: float) -> None:
     boxes.least_slack = least
     boxes.boxed_widening = boxes.widening
     _longest_paths(engine)
-    measure_relative(engine)
+    measure_link_pairs(engine)
     longest_path = 0.0
     for link in range(engine.links.parent.size):
         length = boxes.path_length[link]
@@ -242,7 +242,7 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
 def time_in_boxes(engine: Table) -> float:
     """Largest time τ ≤ 1 for which the way to the trial state is what candidates are listed for."""
     time = _time_in_boxes(engine, engine.poses.q_now, engine.poses.q_trial, 0.0)
-    return min(time, time_in_relative(engine)) if engine.relative.any == 1 else time
+    return min(time, time_of_link_pairs(engine)) if engine.relative.any == 1 else time
 
 
 @compiled

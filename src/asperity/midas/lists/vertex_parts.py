@@ -33,14 +33,18 @@ def _end(vertices: Table, part: int) -> int:
 
 
 @compiled
-def _place(shapes: Table, vertices: Table, part: int, q: np.ndarray, x: np.ndarray) -> None:
+def _place_listed_vertices(
+    shapes: Table, vertices: Table, part: int, q: np.ndarray, x: np.ndarray
+) -> None:
     for i in range(part * _VERTICES, _end(vertices, part)):
         place_vertex(shapes, vertices.listed[i], q, x)
 
 
 @compiled
 def _place_trial(engine: Table, part: int) -> None:
-    _place(engine.shapes, engine.vertices, part, engine.poses.q_trial, engine.vertices.trial)
+    _place_listed_vertices(
+        engine.shapes, engine.vertices, part, engine.poses.q_trial, engine.vertices.trial
+    )
     for i in range(part * _VERTICES, _end(engine.vertices, part)):
         vertex = engine.vertices.listed[i]
         for k in range(3):
@@ -52,14 +56,18 @@ def _place_trial(engine: Table, part: int) -> None:
 @entry_point(PART)
 def place_now_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Place vertices of the iterate."""
-    _place(engine.shapes, engine.vertices, part, engine.poses.q_now, engine.vertices.now)
+    _place_listed_vertices(
+        engine.shapes, engine.vertices, part, engine.poses.q_now, engine.vertices.now
+    )
     return 0
 
 
 @entry_point(PART)
 def place_start_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Place vertices where paths begin, and at the trial state."""
-    _place(engine.shapes, engine.vertices, part, engine.boxes.path_begin, engine.vertices.now)
+    _place_listed_vertices(
+        engine.shapes, engine.vertices, part, engine.boxes.path_begin, engine.vertices.now
+    )
     _place_trial(engine, part)
     return 0
 

@@ -51,7 +51,7 @@ def box_face(shapes: Table, boxes: Table, plane: int) -> None:
 
 
 @compiled
-def _place(boxes: Table, vertex: int, time: float, out: np.ndarray) -> None:
+def _vertex_on_path(boxes: Table, vertex: int, time: float, out: np.ndarray) -> None:
     """Fill where a vertex is on the path of its box, shape (3,)."""
     for k in range(3):
         out[k] = boxes.start[vertex, k] + time * boxes.path[vertex, k]
@@ -74,7 +74,7 @@ def _lowest(
             break
         is_rim = anchor[3] < 0
         for k in range(3 if is_rim else 4):
-            _place(engine.boxes, anchor[k], time, corner[k])
+            _vertex_on_path(engine.boxes, anchor[k], time, corner[k])
         c = engine.work.side_weight[0]
         stencil = Stencil(RIM_PLANE if is_rim else ELLIPSOID_PLANE, 0, 1, 2, 3)
         height = round_height(stencil, corner, plane, activation, c)
@@ -90,13 +90,13 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
     n0, n1, n2, _ = half_space(engine.boxes.start, shapes, plane)
     if shapes.plane_corner[plane, 0] >= 0:
         for k in range(3):
-            _place(engine.boxes, shapes.plane_corner[plane, k], time, corner[4 + k])
+            _vertex_on_path(engine.boxes, shapes.plane_corner[plane, k], time, corner[4 + k])
         n0, n1, n2, _ = plane_through(corner, 4, 5, 6)
     slack = vertex_slack(shapes, engine.boxes, shapes.anchor[shape, 0, 0])
     for edge in range(shapes.plane_border[plane], shapes.plane_border[plane + 1]):
         begin = shapes.border_vertex[edge, 0]
-        _place(engine.boxes, begin, time, corner[4])
-        _place(engine.boxes, shapes.border_vertex[edge, 1], time, corner[5])
+        _vertex_on_path(engine.boxes, begin, time, corner[4])
+        _vertex_on_path(engine.boxes, shapes.border_vertex[edge, 1], time, corner[5])
         d0 = corner[5, 0] - corner[4, 0]
         d1 = corner[5, 1] - corner[4, 1]
         d2 = corner[5, 2] - corner[4, 2]

@@ -11,8 +11,8 @@ from asperity.midas.engine_layout import BALL, HINGE, POINT, SLIDE
 from asperity.midas.geometry.box_trees import tree_tables
 from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.model.face_tables import face_tables
+from asperity.midas.model.link_pair_tables import link_pair_tables
 from asperity.midas.model.links import Link, change_of_variables, own_rows, variable_count
-from asperity.midas.model.relative_tables import relative_tables
 from asperity.midas.model.shapes import Shapes, surface_tables
 from asperity.midas.model.tendons import fixed_tendons
 
@@ -275,7 +275,7 @@ def shape_fields(
         "vertices": {"now": positions(), "trial": positions()},
         "boxes": {"low": positions(), "high": positions(), "start": positions()},
         "box_trees": tree_tables(surfaces),
-        "relative": relative_tables(model, shapes, links, blocks, surfaces, pairs),
+        "relative": link_pair_tables(model, shapes, links, blocks, surfaces, pairs),
         **{
             name: {"block": block[start : start + len(own)].copy()}
             for start, (name, own) in zip(starts, held.items(), strict=False)

@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.linearized_terms import linearized_coordinates
+from asperity.midas.energy.linearized_coordinates import linearized_coordinates
 from asperity.midas.energy.tendon_terms import tendon_coordinates
 from asperity.midas.engine_layout import FREE, SLIDE
 

@@ -28,7 +28,7 @@ import math
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.parts import PART, count_parts, do_parts
-from asperity.midas.pose.relative_poses import (
+from asperity.midas.pose.link_pair_poses import (
     box_centre,
     choose_pivot,
     drift,
@@ -40,10 +40,10 @@ from asperity.midas.pose.relative_poses import (
 )
 
 __all__ = [
-    "RELATIVE_KERNELS",
-    "is_relative",
+    "LINK_PAIR_KERNELS",
+    "is_seen_from_base",
     "may_meet",
-    "measure_relative",
+    "measure_link_pairs",
     "part_for_now",
 ]
 
@@ -61,14 +61,14 @@ _ROUNDING = 1e-9
 # Pairs of links that make a part.
 _PAIRS = 64
 
-NOT_RELATIVE, FAR, NEAR = range(3)
+NOT_FROM_BASE, FAR, NEAR = range(3)
 
 
 @compiled
-def is_relative(pairs: Table, relative: Table, pair: int) -> bool:
+def is_seen_from_base(pairs: Table, relative: Table, pair: int) -> bool:
     """Whether a pair of shapes is looked at from the link of one of them."""
     block = pairs.block[pair]
-    return block >= 0 and relative.state[block] != NOT_RELATIVE
+    return block >= 0 and relative.state[block] != NOT_FROM_BASE
 
 
 @compiled
@@ -84,7 +84,7 @@ def part_for_now(relative: Table, block: int) -> None:
 
 
 @entry_point(PART)
-def relative_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+def link_pair_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Choose paths for some pairs of links that have none."""
     boxes = engine.boxes
     relative = engine.relative
@@ -92,7 +92,7 @@ def relative_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     longest = boxes.longest_move
     end = min((part + 1) * _PAIRS, relative.state.size)
     for block in range(part * _PAIRS, end):
-        if relative.state[block] == NOT_RELATIVE or relative.kept[block] == 1:
+        if relative.state[block] == NOT_FROM_BASE or relative.kept[block] == 1:
             continue
         base = relative.link[block, 0]
         link = relative.link[block, 1]
@@ -165,7 +165,7 @@ def _choose_relative(engine: Table) -> None:
         engine.boxes.shape_boxed[shape] = 1
     state = relative.state
     for block in range(state.size):
-        state[block] = NOT_RELATIVE
+        state[block] = NOT_FROM_BASE
     largest = 0.0
     for link in range(relative.link_root.size):
         if relative.tree_folds[relative.link_root[link]] == 1:
@@ -195,14 +195,14 @@ def _choose_boxed(engine: Table) -> None:
     for shape in range(engine.boxes.shape_boxed.size):
         engine.boxes.shape_boxed[shape] = 0
     for pair in range(engine.pairs.block.size):
-        if not is_relative(engine.pairs, engine.relative, pair):
+        if not is_seen_from_base(engine.pairs, engine.relative, pair):
             engine.boxes.shape_boxed[engine.pairs.shape[pair, 0]] = 1
             if engine.pairs.shape[pair, 1] >= 0:
                 engine.boxes.shape_boxed[engine.pairs.shape[pair, 1]] = 1
 
 
 @compiled
-def measure_relative(engine: Table) -> None:
+def measure_link_pairs(engine: Table) -> None:
     """Choose paths and widths of pairs of links, but of those that keep theirs."""
     relative = engine.relative
     if relative.keeps_any == 0:
@@ -217,7 +217,7 @@ def measure_relative(engine: Table) -> None:
         return
     for link in range(relative.link_root.size):
         relative.link_drift[link] = drift(engine.links, relative, link, engine.boxes.path_begin)
-    do_parts(engine, engine.entries.relative_part, count_parts(relative.state.size, _PAIRS))
+    do_parts(engine, engine.entries.link_pair_part, count_parts(relative.state.size, _PAIRS))
 
 
-RELATIVE_KERNELS = (relative_part,)
+LINK_PAIR_KERNELS = (link_pair_part,)

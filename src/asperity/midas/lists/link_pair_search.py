@@ -1,9 +1,9 @@
 """Broad phase of two shapes of one tree, looked at from the link of one of them.
 
-There one of them is still, with the boxes of its trees as they are in rest coordinates, and the
-other one goes along its path (`asperity.midas.lists.relative_paths`). What passes by is told by the
-times at which it is near, of all axes of both, and for primitives by conservative advancement:
-listed is what comes nearer than it may somewhere on the path.
+The base is still, with the boxes of its trees in rest coordinates. The other link goes along its
+path (`asperity.midas.lists.link_pair_paths`). Times at which the boxes are near, along all axes of
+both, tell what passes by, and conservative advancement tells it for primitives. The list takes what
+comes nearer than it may somewhere on the path.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, Stencil
-from asperity.midas.lists.relative_primitives import (
+from asperity.midas.lists.link_pair_primitives import (
     come_near,
     near_times,
     set_corner,
@@ -26,10 +26,10 @@ from asperity.midas.lists.relative_primitives import (
 from asperity.midas.lists.stencils import append_stencil, weigh_edges
 from asperity.midas.lists.tree_search import leaf_begin
 
-__all__ = ["WIDTH_FACTOR", "narrow_relative", "search_relative"]
+__all__ = ["WIDTH_FACTOR", "narrow_link_pair", "search_link_pair"]
 
 WIDTH_FACTOR = 4.0
-"""How much narrower paths are made by `narrow_relative` where something comes near in them."""
+"""How much narrower paths are made by `narrow_link_pair` where something comes near in them."""
 
 _VERTEX, _EDGE, _FACE = range(KINDS)
 
@@ -219,7 +219,7 @@ def _leaves(
 def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists: bool) -> int:
     """Add stencils of primitives of two trees, of which the second one's link moves.
 
-    Without ``lists``, as `narrow_relative`, with the level for the count.
+    Without ``lists``, as `narrow_link_pair`, with the level for the count.
     """
     box_trees = engine.box_trees
     if (
@@ -300,7 +300,7 @@ def _search_third(engine: Table, pair: int, third: int, count: int, lists: bool)
 
 
 @compiled
-def search_relative(engine: Table, pair: int, third: int, count: int) -> int:
+def search_link_pair(engine: Table, pair: int, third: int, count: int) -> int:
     """Add a third of the stencils of two shapes that may meet on their links' path.
 
     Returns the new count, or −1 if the list is full.
@@ -309,7 +309,7 @@ def search_relative(engine: Table, pair: int, third: int, count: int) -> int:
 
 
 @compiled
-def narrow_relative(engine: Table, pair: int, third: int, level: int) -> int:
+def narrow_link_pair(engine: Table, pair: int, third: int, level: int) -> int:
     """Narrow the path of two links until nothing of a third of a pair comes near in it.
 
     ``level`` is how many times it may be; returns how many are left, or −1 if something comes near

@@ -1,7 +1,7 @@
 """Primitives of a link that moves past another one, and whether they come near.
 
 The other link is still: positions and paths are in its rest coordinates
-(`asperity.midas.lists.relative_paths`). What passes by is told by the times at which it is near,
+(`asperity.midas.lists.link_pair_paths`). What passes by is told by the times at which it is near,
 and of single primitives by conservative advancement.
 """
 
@@ -59,7 +59,7 @@ def near_times(
 
 
 @compiled
-def _place(
+def _vertex_path(
     shapes: Table, relative: Table, block: int, vertex: int, x: np.ndarray, p: np.ndarray
 ) -> None:
     """Fill where a vertex of the moving link is, and its path."""
@@ -96,7 +96,7 @@ def _track(
     for corner in range(kind + 1):
         x = corners[corner, 0]
         p = corners[corner, 1]
-        _place(shapes, relative, block, _corner(shapes, kind, item, corner), x, p)
+        _vertex_path(shapes, relative, block, _corner(shapes, kind, item, corner), x, p)
         for k in range(3):
             track[0, k] = x[k] if corner == 0 else min(track[0, k], x[k])
             track[1, k] = x[k] if corner == 0 else max(track[1, k], x[k])

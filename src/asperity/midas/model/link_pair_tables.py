@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from asperity.midas.model.links import Link
 from asperity.midas.model.shapes import Shapes
 
-__all__ = ["relative_tables"]
+__all__ = ["link_pair_tables"]
 
 
-def relative_tables(
+def link_pair_tables(
     model: mujoco.MjModel,
     shapes: Shapes,
     links: list[Link],

@@ -1,6 +1,6 @@
 """Poses and boxes of links that are seen from another link of their tree.
 
-Symbols are those of `asperity.midas.lists.relative_paths`.
+Symbols are those of `asperity.midas.lists.link_pair_paths`.
 """
 
 from __future__ import annotations

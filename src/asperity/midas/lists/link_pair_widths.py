@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.lists.relative_paths import may_meet, part_for_now
-from asperity.midas.lists.relative_search import WIDTH_FACTOR, narrow_relative
+from asperity.midas.lists.link_pair_paths import may_meet, part_for_now
+from asperity.midas.lists.link_pair_search import WIDTH_FACTOR, narrow_link_pair
 from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.parts import PART, count_parts, do_parts
 
@@ -25,7 +25,7 @@ def _level(engine: Table, block: int) -> int:
     pair = engine.relative.first[block]
     while pair >= 0:
         for third in range(THIRDS):
-            level = narrow_relative(engine, pair, third, level)
+            level = narrow_link_pair(engine, pair, third, level)
             if level < 0:
                 return level
         pair = engine.relative.next[pair]

@@ -1,6 +1,6 @@
 """How long links of one tree keep to their paths, as they are seen from each other.
 
-Symbols are those of `asperity.midas.lists.relative_paths`.
+Symbols are those of `asperity.midas.lists.link_pair_paths`.
 
 On the straight way to a trial state E is of second order in the way's part τ, with s linear in it.
 It is off its chord by τ (1 − τ) K, K = Δs ΔG ΔQ_base.
@@ -13,11 +13,11 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.lists.relative_paths import NOT_RELATIVE
+from asperity.midas.lists.link_pair_paths import NOT_FROM_BASE
 from asperity.midas.parts import PART, count_parts, do_parts, least
-from asperity.midas.pose.relative_poses import drift, half_extent, squared_stretch
+from asperity.midas.pose.link_pair_poses import drift, half_extent, squared_stretch
 
-__all__ = ["RELATIVE_TIME_KERNELS", "keep_relative", "time_in_relative"]
+__all__ = ["LINK_PAIR_TIME_KERNELS", "keep_link_pairs", "time_of_link_pairs"]
 
 # Pairs of links that make a part.
 _PAIRS = 64
@@ -133,12 +133,12 @@ def _time_of_pair(engine: Table, block: int) -> float:
 
 @compiled
 def _time_of_some(engine: Table, part: int, keep: bool) -> float:
-    """That of some pairs; with ``keep`` those that stay for good are marked."""
+    """Time τ ≤ 1 up to which some pairs keep to their paths; ``keep`` marks those with τ = 1."""
     relative = engine.relative
     time = 1.0
     end = min((part + 1) * _PAIRS, relative.state.size)
     for block in range(part * _PAIRS, end):
-        if relative.state[block] == NOT_RELATIVE:
+        if relative.state[block] == NOT_FROM_BASE:
             continue
         base = relative.link[block, 0]
         link = relative.link[block, 1]
@@ -152,7 +152,7 @@ def _time_of_some(engine: Table, part: int, keep: bool) -> float:
 
 
 @entry_point(PART)
-def relative_time_part(engine: Table, part: int, _member: int, _unused: int) -> int:
+def link_pair_time_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find how long some pairs of links keep to their paths."""
     engine.parts.value[part] = _time_of_some(engine, part, False)
     return 0
@@ -190,16 +190,16 @@ def _time_of_links(engine: Table) -> float:
 
 
 @compiled
-def time_in_relative(engine: Table) -> float:
+def time_of_link_pairs(engine: Table) -> float:
     """Largest time τ ≤ 1 for which pairs of links keep to their paths on the way to the trial."""
     time = _time_of_links(engine)
     parts = count_parts(engine.relative.state.size, _PAIRS)
-    do_parts(engine, engine.entries.relative_time_part, parts)
+    do_parts(engine, engine.entries.link_pair_time_part, parts)
     return least(engine, parts, time)
 
 
 @compiled
-def keep_relative(engine: Table) -> bool:
+def keep_link_pairs(engine: Table) -> bool:
     """Mark the pairs of links that keep their paths on the way to the trial state, if any may."""
     if engine.relative.any == 0 or _time_of_links(engine) < 1.0:
         return False
@@ -208,4 +208,4 @@ def keep_relative(engine: Table) -> bool:
     return True
 
 
-RELATIVE_TIME_KERNELS = (relative_time_part,)
+LINK_PAIR_TIME_KERNELS = (link_pair_time_part,)
