@@ -24,7 +24,8 @@ from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, add_tend
 from asperity.plant.detection.gliding_kernels import gliding_model
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.model.actuation import actuator_forces, add_servo_rows
-from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID
+from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID, WOKEN
+from asperity.plant.resting_layout import RESTING
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
 __all__ = [
@@ -123,6 +124,8 @@ def _mass(plant: Table, state: Table) -> None:
     mass = state.mass
     cinert = state.mj_cinert
     for tree in range(plant.ntree):
+        if state.work.left_out[tree] == 1:
+            continue
         block = trees.block_start[tree]
         start = trees.start[tree]
         n = trees.size[tree]
@@ -239,6 +242,8 @@ def _free_body_forces(plant: Table, state: Table) -> None:
     force = state.force
     velocity = state.velocity
     for tree in range(plant.ntree):
+        if state.work.left_out[tree] == 1:
+            continue
         s = plant.trees.start[tree]
         spin = (velocity[s], velocity[s + 1], velocity[s + 2])
         gyroscopic = gyroscopic_force(plant, state, tree, spin)
@@ -312,9 +317,13 @@ def _shift_references(plant: Table, state: Table) -> None:
 @compiled
 def _read_smooth(plant: Table, state: Table) -> None:
     """Read what is not contact or constraint from the state's MjData."""
-    for i in range(state.cdof.shape[0]):
-        for a in range(6):
-            state.cdof[i, a] = state.mj_cdof[i, a]
+    trees = plant.trees
+    for tree in range(plant.ntree):
+        if state.work.left_out[tree] == 1:
+            continue
+        for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
+            for a in range(6):
+                state.cdof[i, a] = state.mj_cdof[i, a]
     _shift_references(plant, state)
     for i in range(state.act_dot.size):
         state.act_dot[i] = state.mj_act_dot[i]
@@ -456,13 +465,17 @@ def evaluate(plant: Table, state: Table) -> int:
         return _evaluate_forces(plant, state)
     state.valid = 0
     _copy_in(plant, state)
-    _find_positions(plant, state)
-    _find_contacts_and_motion(plant, state)
-    state.evaluations += 1
-    if state.detect_shared != 0 and state.contacts_status >= 0:
-        status = state.contacts_status
-    else:
-        status = call_pp_status(plant.read_contacts, plant, state)
+    status = WOKEN
+    while status == WOKEN:
+        _find_positions(plant, state)
+        _find_contacts_and_motion(plant, state)
+        state.evaluations += 1
+        if state.detect_shared != 0 and state.contacts_status >= 0:
+            status = state.contacts_status
+        else:
+            status = call_pp_status(plant.read_contacts, plant, state)
+        if status == EVALUATED and state.resting != 0:
+            status = call_pp_status(RESTING.at(state.resting).wake_touched, plant, state)
     if status == EVALUATED and state.detect_shared != 0:
         status = state.rows_status
     elif status == EVALUATED:

@@ -40,6 +40,8 @@ def take_over_model(session: Session) -> bool:
         asks_mujoco=session.base.evaluates_plant,
         no_flexes=session.integrator.no_flexes,
         cloth=session.integrator.takes_cloth,
+        sleep=session.integrator.takes_sleep
+        and getattr(session.integrator, "sleep", None) is not False,
     )
     if not DECIDING.isdisjoint(name for name, _ in session.watch.changed_fields()):
         update_bounds(session.model)

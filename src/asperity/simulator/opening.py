@@ -85,6 +85,7 @@ def new_session(
         asks_mujoco=integrator.make_method().base.evaluates_plant,
         no_flexes=integrator.no_flexes,
         cloth=integrator.takes_cloth,
+        sleep=integrator.takes_sleep and getattr(integrator, "sleep", None) is not False,
     )
     clock = SamplingClock(
         float(model.opt.timestep)

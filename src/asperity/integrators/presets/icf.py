@@ -10,6 +10,7 @@ from asperity.integrators.integrator import (
     require_choices,
     require_count,
     require_positive,
+    require_sleep,
 )
 from asperity.integrators.registry import register
 from asperity.integrators.steppings.stepping import Fixed
@@ -52,6 +53,9 @@ class Icf(Integrator):
         Keep a factorization for further iterations while it converges fast enough (equation 35).
     resolve_impacts : bool
         Whether impacts whose rebound a step damps are counted, in ``Statistics.damped_impacts``.
+    sleep : bool, optional
+        Whether islands at rest keep their last solution for as long as a bound of their motion
+        allows it (docs/models.md, ‘Sleep’). By default the model decides, by its option flag.
 
     Notes
     -----
@@ -60,6 +64,7 @@ class Icf(Integrator):
 
     takes_every_actuator = True
     takes_every_friction = True
+    takes_sleep = True
 
     time_step: float = 1e-3
     friction_bound: Literal["delivered", "lagged", "similar"] = "delivered"
@@ -69,9 +74,11 @@ class Icf(Integrator):
     friction_tolerance: float = 1e-2
     hessian_reuse: bool = False
     resolve_impacts: bool = True
+    sleep: bool | None = None
 
     def __post_init__(self) -> None:
         require_choices(self)
+        require_sleep(self.sleep)
         require_positive("time_step", self.time_step)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
