@@ -63,6 +63,8 @@ class Resting(HoldsAddresses):
             body_awake=np.zeros(model.nbody + 1, np.int32),
             body_awake_ind=np.zeros(model.nbody + 1, np.int32),
             parent_awake_ind=np.zeros(model.nbody + 1, np.int32),
+            dof_awake_ind=np.zeros(model.nv + 1, np.int32),
+            tree_awake=np.ones(model.ntree + 1, np.int32),
             may_rest=_trees_that_may(plant),
             velocity_tolerance=float(model.opt.sleep_tolerance),
             length=np.array(model.dof_length, dtype=np.float64),

@@ -25,7 +25,7 @@ from asperity.plant.detection.gliding_kernels import gliding_model
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.model.actuation import actuator_forces, add_servo_rows
 from asperity.plant.plant_layouts import EVALUATED, OTHER_FORCES, PLANT, STATE, VALID, WOKEN
-from asperity.plant.resting_layout import RESTING
+from asperity.plant.resting_layout import RESTING, RESTING_POSITIONS
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
 __all__ = [
@@ -365,14 +365,25 @@ def _actuate(plant: Table, state: Table) -> None:
         call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
 
 
+@compiled
+def _moving_structs(plant: Table, state: Table) -> tuple[int, int]:
+    """Addresses of MuJoCo's structs as stages get them that look at all that moves."""
+    if state.resting != 0:
+        positions = RESTING_POSITIONS.at(state.shared_positions)
+        if positions.everything == 0:
+            return positions.model.ctypes.data, positions.data.ctypes.data
+    return plant.smooth_model, state.data
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_motion(plant: Table, state: Table) -> int:
     """Fill what is not contact or constraint, for positions that have been found."""
     mujoco = plant.mujoco
     model = plant.model
     data = state.data
+    moving_model, moving_data = _moving_structs(plant, state)
     if plant.has_articulated_trees:
-        call_pp(mujoco.make_mass, model, data)
+        call_pp(mujoco.make_mass, moving_model, moving_data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.offsets.nefc_offset, 0)
     if plant.acts_on_bodies:
@@ -380,7 +391,7 @@ def evaluate_motion(plant: Table, state: Table) -> int:
     elif plant.has_actuators:
         call_pp(plant.mujoco.transmission, model, data)
     if not plant.only_free_bodies:
-        call_pp(mujoco.forward_velocity, plant.smooth_model, data)
+        call_pp(mujoco.forward_velocity, moving_model, moving_data)
     if plant.has_actuators:
         _actuate(plant, state)
     if plant.find_elasticity != 0:

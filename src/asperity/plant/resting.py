@@ -76,6 +76,14 @@ def _list_awake(plant: Table, resting: Table) -> None:
             if plant.bodies.parent[body] > 0:
                 resting.parent_awake_ind[parents] = body
                 parents += 1
+    for tree in range(plant.ntree):
+        resting.tree_awake[tree] = 1 - resting.at_rest[tree]
+    dofs = 0
+    for dof in range(plant.nv):
+        if resting.at_rest[plant.dofs.tree[dof]] == 0:
+            resting.dof_awake_ind[dofs] = dof
+            dofs += 1
+    resting.dofs_awake = dofs
     resting.bodies_awake = bodies
     resting.parents_awake = parents
     resting.listed = 1
@@ -90,6 +98,7 @@ def find_awake_positions(plant: Table, state: Table) -> int:
     for tree in range(plant.ntree):
         state.work.left_out[tree] = 0 if everything else resting.at_rest[tree]
     positions.known = 1
+    positions.everything = 1 if everything else 0
     if everything:
         call_pp(plant.mujoco.kinematics, plant.model, state.data)
         call_pp(plant.mujoco.com_pos, plant.model, state.data)
@@ -103,6 +112,9 @@ def find_awake_positions(plant: Table, state: Table) -> int:
     data = positions.data.ctypes.data
     store_int(data + positions.at_bodies, resting.bodies_awake)
     store_int(data + positions.at_parents, resting.parents_awake)
+    store_int(data + positions.at_dofs, resting.dofs_awake)
+    store_int(data + positions.at_trees, plant.ntree - resting.count)
+    store_int(data + positions.at_rows, 0)
     call_pp(plant.mujoco.kinematics, model, data)
     call_pp(plant.mujoco.com_pos, model, data)
     return EVALUATED
@@ -150,16 +162,10 @@ class RestingPositions(HoldsAddresses):
     def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, resting: Table) -> None:
         size = native.struct_size("mjData") // _WORD
         words = native.memory(data._address, size).copy()
-        self._arrays = {
-            "dof_awake_ind": np.zeros(model.nv + 1, np.int32),
-            "tree_asleep": np.full(model.ntree + 1, _STAYS_AWAKE, np.int32),
-            "tree_awake": np.ones(model.ntree + 1, np.int32),
-        }
+        self._asleep = np.full(model.ntree + 1, _STAYS_AWAKE, np.int32)
         shared = {name: getattr(resting, name) for name in _LISTS}
-        for name, array in (self._arrays | shared).items():
+        for name, array in ({"tree_asleep": self._asleep} | shared).items():
             words[native.offset("mjData", name) // _WORD] = array.ctypes.data
-        words.view(np.int32)[native.offset("mjData", "nv_awake") // 4] = 0
-        words.view(np.int32)[native.offset("mjData", "ntree_awake") // 4] = model.ntree
         flags = native.offset("mjModel", "opt") + native.offset("mjOption", "enableflags")
         word, place = divmod(flags, _WORD)
         self.table = Table(
@@ -171,6 +177,9 @@ class RestingPositions(HoldsAddresses):
             sleep=int(mujoco.mjtEnableBit.mjENBL_SLEEP) << (8 * place),
             at_bodies=native.offset("mjData", "nbody_awake"),
             at_parents=native.offset("mjData", "nparent_awake"),
+            at_dofs=native.offset("mjData", "nv_awake"),
+            at_trees=native.offset("mjData", "ntree_awake"),
+            at_rows=native.offset("mjData", "nefc"),
         )
 
     def install(self, state: Table, resting: Table) -> None:
@@ -180,4 +189,4 @@ class RestingPositions(HoldsAddresses):
         state.resting = resting.address
 
 
-_LISTS = ("body_awake", "body_awake_ind", "parent_awake_ind")
+_LISTS = ("body_awake", "body_awake_ind", "parent_awake_ind", "dof_awake_ind", "tree_awake")

@@ -24,8 +24,11 @@ RESTING = Layout(
     body_awake="i4[:]",
     body_awake_ind="i4[:]",
     parent_awake_ind="i4[:]",
+    dof_awake_ind="i4[:]",
+    tree_awake="i4[:]",
     bodies_awake="i8",  # their lengths
     parents_awake="i8",
+    dofs_awake="i8",
     # falling asleep
     may_rest="i8[trees]",  # 0: never
     velocity_tolerance="f8",  # below which a tree may be at rest [m/s]
@@ -55,11 +58,15 @@ RESTING = Layout(
 RESTING_POSITIONS = Layout(
     "positions of what is awake",
     known="i8",  # 1: the state's MjData, and the state, have all there is to know of what rests
+    everything="i8",  # 1: nothing was left out in the last evaluation
     model="i8[words]",  # MuJoCo's structs
     data="i8[words_of_data]",
     flags="i8",  # word of the model in which flags are,
     sleep="i8",  # and the bit
     at_bodies="i8",  # where lengths of lists are in the data
     at_parents="i8",
+    at_dofs="i8",
+    at_trees="i8",
+    at_rows="i8",
 )
 """One for each state that is evaluated."""

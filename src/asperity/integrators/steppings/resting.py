@@ -15,7 +15,8 @@ the time T in which these bounds say that no body of it becomes faster than ε o
 
     T = min(ε/(G s), √(2 ε · 1 s/(G s))).
 
-Then the island is solved again, and may go on resting if the bound is good for twice as long; what
+Then the island is solved again, and may go on resting for twice as long if the bound is that much
+better, or has proven too large: if n such steps have led to less than a tenth of n δt G. What
 really moves does not sleep again and again. There is no end to T where δt G is below the solver's
 tolerance: v = 0 is then a solution like any that it returns. Contacts, forces that a user applies,
 and changes of state and model wake it before.
@@ -42,8 +43,9 @@ _QUIET = 10
 # Shortest time of rest [s], and time in which it may move by the tolerance of its velocity.
 _SHORTEST = 0.2
 _TIME = 1.0
-# A bound that was used up must be better by this factor.
+# A bound that was used up must be better by this factor, or have been too large by that one.
 _BETTER = 2.0
+_TOO_LARGE = 10.0
 _FOR_EVER = 1e300
 
 
@@ -246,8 +248,8 @@ def _at_zero_velocity(
 
 
 @compiled
-def _time_of_rest(world: Table, state: Table, k: int, step: float) -> float:
-    """T of an island whose step has been solved in a state; 0 if it cannot rest."""
+def _time_of_rest(world: Table, state: Table, k: int, step: float) -> tuple[float, float]:
+    """T of an island whose step has been solved in a state, 0 if it cannot rest; and δt G."""
     problem, plant = world.problem, world.plant
     graph, iterate = problem.graph, problem.iterate
     resting = RESTING.at(world.resting)
@@ -255,11 +257,11 @@ def _time_of_rest(world: Table, state: Table, k: int, step: float) -> float:
     last = graph.island_contact_start[k + 1]
     row = graph.island_row_start[k]
     if row < graph.island_row_start[k + 1]:
-        return 0.0
+        return 0.0, 0.0
     tolerance = resting.velocity_tolerance
     tolerance = _at_zero_velocity(problem, state.contacts, first, last, tolerance)
     if tolerance == 0.0:
-        return 0.0
+        return 0.0, 0.0
     force = iterate.gradient
     for index in range(graph.island_start[k], graph.island_start[k + 1]):
         tree = graph.island_tree[index]
@@ -278,19 +280,37 @@ def _time_of_rest(world: Table, state: Table, k: int, step: float) -> float:
         tree = graph.island_tree[index]
         n = graph.tree_size[tree]
         if not _factorize(resting, state, graph.block_start[tree], n):
-            return 0.0
+            return 0.0, 0.0
         for i in range(n):
             resting.column[i] = force[graph.tree_start[tree] + i]
         square += _solve_lower(resting, n)
         reach = max(reach, _reach(plant, resting, tree))
     begin, end = graph.island_start[k], graph.island_start[k + 1]
     scale = max(1.0, scaled_norm(graph, problem.smooth, begin, end, problem.smooth.rhs))
-    if np.sqrt(square) <= problem.options.tolerance * scale:
-        return _FOR_EVER
-    share = reach * np.sqrt(square) / (step * tolerance)
+    bound = np.sqrt(square)
+    if bound <= problem.options.tolerance * scale:
+        return _FOR_EVER, bound
+    share = reach * bound / (step * tolerance)
     if not share < _FOR_EVER:
-        return 0.0
-    return min(1.0 / share, np.sqrt(2.0 * _TIME / share))
+        return 0.0, bound
+    return min(1.0 / share, np.sqrt(2.0 * _TIME / share)), bound
+
+
+@compiled
+def _has_gained(world: Table, state: Table, k: int, bound: float) -> bool:
+    """Whether an island has, in some steps from rest, a notable part of the velocity of a bound."""
+    graph = world.problem.graph
+    velocity = world.problem.iterate.velocity
+    energy = 0.0
+    for index in range(graph.island_start[k], graph.island_start[k + 1]):
+        tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
+        n = graph.tree_size[tree]
+        for i in range(n):
+            for j in range(n):
+                mass = state.mass[graph.block_start[tree] + i * n + j]
+                energy += velocity[start + i] * mass * velocity[start + j]
+    return not _TOO_LARGE * np.sqrt(energy) < _QUIET * bound
 
 
 @compiled
@@ -355,11 +375,13 @@ def fall_asleep(world: Table, source: Table, target: Table, step: float) -> int:
     for k in range(graph.islands):
         if not _island_is_quiet(graph, resting, k):
             continue
-        horizon = _time_of_rest(world, source, k, step)
+        horizon, bound = _time_of_rest(world, source, k, step)
         known = 0.0
         for index in range(graph.island_start[k], graph.island_start[k + 1]):
             known = max(known, resting.horizon[graph.island_tree[index]])
             resting.quiet[graph.island_tree[index]] = 0
+        if _SHORTEST <= horizon < _BETTER * known and not _has_gained(world, source, k, bound):
+            horizon = _BETTER * known
         if horizon >= min(max(_SHORTEST, _BETTER * known), _FOR_EVER):
             _put_to_rest(world, target, k, target.time + horizon, horizon)
     return OK
