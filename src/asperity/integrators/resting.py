@@ -71,6 +71,7 @@ class Resting(HoldsAddresses):
             qpos_start=start,
             qpos_size=size,
             due=np.inf,
+            positions=np.zeros(0, np.int64),
             time=np.nan,
             poses=np.zeros(7 * model.nmocap),
             active=np.zeros(model.neq, np.uint8),
@@ -81,14 +82,19 @@ class Resting(HoldsAddresses):
         self._plant = plant
         self._positions: dict[int, RestingPositions] = {}
 
-    def install(self, state: State) -> None:
-        """Let evaluations of a state leave out what rests."""
-        address = state.table.address
-        if address not in self._positions:
-            self._positions[address] = RestingPositions(self._plant.model, state.data, self.table)
-        self._positions[address].install(state.table, self.table)
+    def install(self, states: Sequence[State]) -> None:
+        """Let evaluations of states leave out what rests; steps begin from the first."""
+        for number, state in enumerate(states):
+            address, model = state.table.address, self._plant.model
+            if address not in self._positions:
+                self._positions[address] = RestingPositions(
+                    model, state.data, self.table, within_step=number > 0
+                )
+            self._positions[address].install(state.table, self.table)
+        addresses = [positions.table.address for positions in self._positions.values()]
+        self.table.positions = np.array(addresses, np.int64)
 
-    def read_model(self, states: Sequence[State]) -> None:
+    def read_model(self) -> None:
         """Wake everything, because the model is another one."""
         table = self.table
         for name in ("at_rest", "quiet", "horizon"):
@@ -98,8 +104,8 @@ class Resting(HoldsAddresses):
         table.may_rest[:] = _trees_that_may(self._plant)
         table.velocity_tolerance = float(self._plant.model.opt.sleep_tolerance)
         table.length[:] = self._plant.model.dof_length
-        for state in states:
-            self._positions[state.table.address].table.known = 0
+        for positions in self._positions.values():
+            positions.table.known = 0
 
     def state(self) -> dict[str, Any]:
         """What goes on from one call to the next."""

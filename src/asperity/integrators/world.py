@@ -213,17 +213,14 @@ class World(HoldsAddresses):
                 self._shared_detection[address].install(state.table)
 
     def let_rest(self) -> None:
-        """Let islands rest (`asperity.integrators.steppings.resting`).
-
-        Only methods that evaluate no state but the current one know of this.
-        """
+        """Let islands rest (`asperity.integrators.steppings.resting`)."""
         if self.resting is None:
             data, room = self.current.data, self.contact_capacity
             self.resting = Resting(self.plant, data, room)
-            self.resting.install(self.current)
             self.table.resting = self.resting.table.address
             self.problem.guess.at_rest = self.resting.table.at_rest
-        self.resting.read_model([self.current])
+        self.resting.install(self.evaluated_states)
+        self.resting.read_model()
 
     @property
     def bodies_at_rest(self) -> np.ndarray:
@@ -288,7 +285,7 @@ class World(HoldsAddresses):
             # MuJoCo leaves them as they are when actuation is disabled.
             state.data.act_dot[:] = 0.0
         if self.resting is not None:
-            self.resting.read_model([self.current])
+            self.resting.read_model()
         self.forget_solutions()
 
     def clear_counters(self) -> None:

@@ -466,18 +466,24 @@ def change_distances(state: Table, changes: np.ndarray) -> None:
         contacts.distance_change[c] = changes[c]
 
 
+@compiled
+def _is_within_step(state: Table) -> bool:
+    return RESTING_POSITIONS.at(state.shared_positions).within_step == 1
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate(plant: Table, state: Table) -> int:
     """Fill a state's snapshot.
 
-    Returns ``EVALUATED``, or what is missing (the snapshot is then invalid).
+    Returns ``EVALUATED``, or what is missing (the snapshot is then invalid), or `WOKEN` if a step
+    is to begin again.
     """
     if state.valid == OTHER_FORCES and _has_motion(plant, state):
         return _evaluate_forces(plant, state)
     state.valid = 0
     _copy_in(plant, state)
-    status = WOKEN
-    while status == WOKEN:
+    repeats = True
+    while repeats:
         _find_positions(plant, state)
         _find_contacts_and_motion(plant, state)
         state.evaluations += 1
@@ -487,6 +493,7 @@ def evaluate(plant: Table, state: Table) -> int:
             status = call_pp_status(plant.read_contacts, plant, state)
         if status == EVALUATED and state.resting != 0:
             status = call_pp_status(RESTING.at(state.resting).wake_touched, plant, state)
+        repeats = status == WOKEN and not _is_within_step(state)
     if status == EVALUATED and state.detect_shared != 0:
         status = state.rows_status
     elif status == EVALUATED:

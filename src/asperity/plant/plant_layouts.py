@@ -33,7 +33,7 @@ CONTACTS_FULL = 1  # grow the contact set and call again
 ROWS_FULL = 2  # grow the constraint set and call again
 TREES = 3  # a constraint couples more than two trees (see `kinematic_trees`)
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
-WOKEN = 10  # of parts of it: what was at rest is not, evaluate again
+WOKEN = 10  # something at rest was touched within a step: begin the step again
 
 # What `valid` says of a state's snapshot.
 VALID = 1

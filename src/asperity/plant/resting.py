@@ -23,6 +23,7 @@ __all__ = [
     "RESTING_KERNELS",
     "RestingPositions",
     "find_awake_positions",
+    "forget_positions",
     "wake_all",
     "wake_group",
     "wake_touched",
@@ -58,6 +59,13 @@ def wake_all(resting: Table) -> None:
     resting.count = 0
     resting.listed = 0
     resting.outdated = 1
+
+
+@compiled
+def forget_positions(resting: Table) -> None:
+    """Let the next evaluation of every state find all there is to know of what rests."""
+    for i in range(resting.positions.size):
+        RESTING_POSITIONS.at(resting.positions[i]).known = 0
 
 
 @compiled
@@ -157,9 +165,13 @@ class RestingPositions(HoldsAddresses):
         Where the state is evaluated, which must outlive this.
     resting : Table
         The world's `RESTING`, which must, too.
+    within_step : bool
+        Whether no step begins from the state.
     """
 
-    def __init__(self, model: mujoco.MjModel, data: mujoco.MjData, resting: Table) -> None:
+    def __init__(
+        self, model: mujoco.MjModel, data: mujoco.MjData, resting: Table, *, within_step: bool
+    ) -> None:
         size = native.struct_size("mjData") // _WORD
         words = native.memory(data._address, size).copy()
         self._asleep = np.full(model.ntree + 1, _STAYS_AWAKE, np.int32)
@@ -170,6 +182,7 @@ class RestingPositions(HoldsAddresses):
         word, place = divmod(flags, _WORD)
         self.table = Table(
             RESTING_POSITIONS,
+            within_step=int(within_step),
             words=native.struct_size("mjModel") // _WORD,
             words_of_data=size,
             data=words,

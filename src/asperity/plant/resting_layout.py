@@ -12,6 +12,7 @@ RESTING = Layout(
     group="i8[trees]",  # which goes by its first tree
     count="i8",  # of trees at rest
     kept="i8",  # contacts of theirs, which come first among those delivered
+    positions="i8[:]",  # addresses of `RESTING_POSITIONS`
     outdated="i8",  # 1: there are contacts among them of trees that have woken
     room="i8",  # for contacts that are delivered
     wake_touched="i8",  # compiled entry points
@@ -57,6 +58,7 @@ RESTING = Layout(
 
 RESTING_POSITIONS = Layout(
     "positions of what is awake",
+    within_step="i8",  # 1: of a state from which no step begins
     known="i8",  # 1: the state's MjData, and the state, have all there is to know of what rests
     everything="i8",  # 1: nothing was left out in the last evaluation
     model="i8[words]",  # MuJoCo's structs

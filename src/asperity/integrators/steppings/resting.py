@@ -28,15 +28,23 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_method
 from asperity.convex.contact_velocities import add_impulses
 from asperity.convex.island import scaled_norm
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.integrators.results import copy_contact
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK, WORLD
-from asperity.plant.resting import wake_all, wake_group
-from asperity.plant.resting_layout import RESTING, RESTING_POSITIONS
+from asperity.plant.plant_layouts import STATE
+from asperity.plant.resting import forget_positions, wake_all, wake_group
+from asperity.plant.resting_layout import RESTING
 
-__all__ = ["RESTING_STEP_KERNELS", "everything_rests", "wake_overdue"]
+__all__ = [
+    "RESTING_STEP_KERNELS",
+    "everything_rests",
+    "rest_after_step",
+    "stay_at_rest",
+    "wake_overdue",
+]
 
 # Steps below the tolerance before an island may fall asleep, as in MuJoCo.
 _QUIET = 10
@@ -73,6 +81,41 @@ def wake_overdue(world: Table) -> None:
         if resting.at_rest[tree] == 1:
             due = min(due, resting.until[tree])
     resting.due = due
+
+
+@compiled
+def rest_after_step(world: Table) -> None:
+    """Let islands rest that may, after a step to the current state of which parts were solved."""
+    resting = RESTING.at(world.resting)
+    if world.result.solved == 0:
+        return
+    source = STATE.at(world.result.solved)
+    if world.graph_state != source.address or world.graph_evaluation != source.evaluations:
+        return
+    count = resting.count
+    call_method(resting.fall_asleep, world, source, world.current, world.result.interval)
+    if resting.count != count:
+        # All that is known of them is that of other positions.
+        world.current.valid = 0
+        forget_positions(resting)
+
+
+@compiled
+def stay_at_rest(world: Table) -> None:
+    """Undo what a method may have done to what rests, in round-off."""
+    resting = RESTING.at(world.resting)
+    trees = world.plant.trees
+    source, target = world.current, world.following
+    for tree in range(resting.at_rest.size):
+        if resting.at_rest[tree] == 0:
+            continue
+        for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
+            target.qvel[i] = 0.0
+            world.full.qvel[i] = 0.0
+            world.result.error[i] = 0.0
+        start = resting.qpos_start[tree]
+        for i in range(start, start + resting.qpos_size[tree]):
+            target.qpos[i] = source.qpos[i]
 
 
 @compiled
@@ -145,7 +188,7 @@ def wake_changed(world: Table) -> int:
     """
     resting = RESTING.at(world.resting)
     state = world.current
-    RESTING_POSITIONS.at(state.shared_positions).known = 0
+    forget_positions(resting)
     if resting.count == 0:
         return OK
     if (
@@ -314,9 +357,11 @@ def _has_gained(world: Table, state: Table, k: int, bound: float) -> bool:
 
 
 @compiled
-def _put_to_rest(world: Table, target: Table, k: int, until: float, horizon: float) -> None:
-    """Let an island rest where it was at the beginning of the step that leads to a target."""
-    graph, plant, source = world.problem.graph, world.plant, world.current
+def _put_to_rest(
+    world: Table, source: Table, target: Table, k: int, until: float, horizon: float
+) -> None:
+    """Let an island rest where it was when the step that leads to a target was solved."""
+    graph, plant, current = world.problem.graph, world.plant, world.current
     resting = RESTING.at(world.resting)
     trees = plant.trees
     group = graph.island_tree[graph.island_start[k]]
@@ -330,13 +375,13 @@ def _put_to_rest(world: Table, target: Table, k: int, until: float, horizon: flo
         for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
             target.qvel[i] = 0.0
             world.result.acceleration[i] = 0.0
-            resting.applied[i] = source.mj_qfrc_applied[i]
+            resting.applied[i] = current.mj_qfrc_applied[i]
         start = resting.qpos_start[tree]
         for i in range(start, start + resting.qpos_size[tree]):
             target.qpos[i] = source.qpos[i]
         for body in range(trees.body[tree], trees.body[tree] + trees.bodies[tree]):
             for a in range(6):
-                resting.body_applied[body, a] = source.mj_xfrc_applied[body, a]
+                resting.body_applied[body, a] = current.mj_xfrc_applied[body, a]
     resting.due = min(resting.due, until)
     resting.listed = 0
 
@@ -383,7 +428,7 @@ def fall_asleep(world: Table, source: Table, target: Table, step: float) -> int:
         if _SHORTEST <= horizon < _BETTER * known and not _has_gained(world, source, k, bound):
             horizon = _BETTER * known
         if horizon >= min(max(_SHORTEST, _BETTER * known), _FOR_EVER):
-            _put_to_rest(world, target, k, target.time + horizon, horizon)
+            _put_to_rest(world, source, target, k, target.time + horizon, horizon)
     return OK
 
 
