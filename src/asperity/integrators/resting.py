@@ -94,6 +94,14 @@ class Resting(HoldsAddresses):
         addresses = [positions.table.address for positions in self._positions.values()]
         self.table.positions = np.array(addresses, np.int64)
 
+    def remove(self, states: Sequence[State]) -> None:
+        """Wake everything, and let evaluations of states leave out nothing any more."""
+        self.read_model()
+        for state in states:
+            state.table.resting = state.table.find_positions = state.table.shared_positions = 0
+            state.table.work.left_out[:] = 0
+            state.table.valid = 0
+
     def read_model(self) -> None:
         """Wake everything, because the model is another one."""
         table = self.table

@@ -32,6 +32,7 @@ __all__ = [
     "copy_results",
     "install_results",
     "keep_results",
+    "kept_contacts",
     "write_results",
 ]
 

@@ -212,8 +212,13 @@ class World(HoldsAddresses):
                     self._shared_detection[address] = SharedDetection(model, state.data, self.team)
                 self._shared_detection[address].install(state.table)
 
-    def let_rest(self) -> None:
-        """Let islands rest (`asperity.integrators.steppings.resting`)."""
+    def let_rest(self, rests: bool) -> None:
+        """Let islands rest (`asperity.integrators.steppings.resting`), or none; all are awake."""
+        if not rests:
+            if self.resting is not None:
+                self.resting.remove(self.evaluated_states)
+                self.resting, self.table.resting = None, 0
+            return
         if self.resting is None:
             data, room = self.current.data, self.contact_capacity
             self.resting = Resting(self.plant, data, room)

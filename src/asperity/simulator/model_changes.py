@@ -102,6 +102,7 @@ def _take_over(session: Session) -> bool:
         state = session.state()
         session.make_world()
         session.set_state(state)
+    session.set_sleep()
     session.world.share_evaluation()
     # Its publication knows options of the model.
     session.call = None

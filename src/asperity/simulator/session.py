@@ -230,10 +230,15 @@ class Session(HoldsAddresses):
         self.method.prepare(self.world)
         self.stepping.prepare(self.world)
         self.first_steps = float(self.world.table.next_step), float(self.world.table.last_step)
-        if self.lets_sleep:
-            self.world.let_rest()
+        self.set_sleep()
         self.world.share_evaluation()
         self.call = None
+
+    def set_sleep(self) -> None:
+        """Let islands rest as integrator and model ask for it now."""
+        if self.lets_sleep:
+            compile_kernels(SLEEP_KERNELS, "sleep")
+        self.world.let_rest(self.lets_sleep)
 
     # -- parts -----------------------------------------------------------------------------------
 

@@ -55,6 +55,8 @@ _TIME = 1.0
 _BETTER = 2.0
 _TOO_LARGE = 10.0
 _FOR_EVER = 1e300
+# Part of the tolerance that counts as no velocity of what touches nothing.
+_STILL = 1e-3
 
 
 @compiled
@@ -291,6 +293,19 @@ def _at_zero_velocity(
 
 
 @compiled
+def _is_still(world: Table, state: Table, k: int) -> bool:
+    """Whether an island that nothing holds has come to its end, for nothing will slow it down."""
+    graph = world.problem.graph
+    resting = RESTING.at(world.resting)
+    fastest = 0.0
+    for index in range(graph.island_start[k], graph.island_start[k + 1]):
+        tree = graph.island_tree[index]
+        for i in range(graph.tree_start[tree], graph.tree_start[tree] + graph.tree_size[tree]):
+            fastest = max(fastest, resting.length[i] * abs(state.qvel[i]))
+    return fastest <= _STILL * resting.velocity_tolerance
+
+
+@compiled
 def _time_of_rest(world: Table, state: Table, k: int, step: float) -> tuple[float, float]:
     """T of an island whose step has been solved in a state, 0 if it cannot rest; and δt G."""
     problem, plant = world.problem, world.plant
@@ -300,6 +315,8 @@ def _time_of_rest(world: Table, state: Table, k: int, step: float) -> tuple[floa
     last = graph.island_contact_start[k + 1]
     row = graph.island_row_start[k]
     if row < graph.island_row_start[k + 1]:
+        return 0.0, 0.0
+    if first == last and not _is_still(world, state, k):
         return 0.0, 0.0
     tolerance = resting.velocity_tolerance
     tolerance = _at_zero_velocity(problem, state.contacts, first, last, tolerance)
