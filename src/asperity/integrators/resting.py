@@ -28,7 +28,7 @@ SLEEP_KERNELS = (*RESTING_KERNELS, *RESTING_STEP_KERNELS)
 """What worlds in which islands may rest need compiled."""
 
 _ARRAYS = ("at_rest", "group", "quiet", "horizon", "until", "qpos", "qvel", "applied")
-_FURTHER = ("body_applied", "poses", "active")
+_FURTHER = ("body_applied", "poses", "active", "first_quiet")
 _NUMBERS = ("count", "kept", "outdated", "due", "time")
 
 

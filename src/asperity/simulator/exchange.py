@@ -18,7 +18,6 @@ from asperity.simulator.compiled_call import (
     publish_state,
 )
 from asperity.simulator.compiled_publication import BY_PYTHON
-from asperity.simulator.inputs import SLEEP
 from asperity.simulator.model_changes import take_over_model
 from asperity.simulator.publish import PUBLICATION_KERNELS, publish
 from asperity.simulator.sampling import SamplingClock
@@ -191,7 +190,7 @@ def _publish_at_once(session: Session) -> bool:
 
 def _new_call(session: Session) -> Table | Literal[False]:
     model = session.model
-    if not session.base.evaluates_plant or session.has_systems or model.opt.enableflags & SLEEP:
+    if not session.base.evaluates_plant or session.has_systems:
         return False
     if model.nhistory > 0:
         return False

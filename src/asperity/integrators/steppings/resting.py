@@ -16,10 +16,10 @@ the time T in which these bounds say that no body of it becomes faster than ε o
     T = min(ε/(G s), √(2 ε · 1 s/(G s))).
 
 Then the island is solved again, and may go on resting for twice as long if the bound is that much
-better, or has proven too large: if n such steps have led to less than a tenth of n δt G. What
-really moves does not sleep again and again. There is no end to T where δt G is below the solver's
-tolerance: v = 0 is then a solution like any that it returns. Contacts, forces that a user applies,
-and changes of state and model wake it before.
+better, or has proven too large: if n more steps change the velocity by less than a tenth of n δt G.
+What really moves does not sleep again and again, and what friction lets creep may. There is no end
+to T where δt G is below the solver's tolerance: v = 0 is then a solution like any that it returns.
+Contacts, forces that a user applies, and changes of state and model wake it before.
 """
 
 from __future__ import annotations
@@ -358,19 +358,23 @@ def _time_of_rest(world: Table, state: Table, k: int, step: float) -> tuple[floa
 
 @compiled
 def _has_gained(world: Table, state: Table, k: int, bound: float) -> bool:
-    """Whether an island has, in some steps from rest, a notable part of the velocity of a bound."""
+    """Whether an island has gained, in quiet steps, a notable part of the velocity of a bound."""
     graph = world.problem.graph
+    gained = world.scratch
+    resting = RESTING.at(world.resting)
     velocity = world.problem.iterate.velocity
     energy = 0.0
     for index in range(graph.island_start[k], graph.island_start[k + 1]):
         tree = graph.island_tree[index]
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
+        for i in range(start, start + n):
+            gained[i] = velocity[i] - resting.first_quiet[i]
         for i in range(n):
             for j in range(n):
                 mass = state.mass[graph.block_start[tree] + i * n + j]
-                energy += velocity[start + i] * mass * velocity[start + j]
-    return not _TOO_LARGE * np.sqrt(energy) < _QUIET * bound
+                energy += gained[start + i] * mass * gained[start + j]
+    return not _TOO_LARGE * np.sqrt(max(energy, 0.0)) < (_QUIET - 1) * bound
 
 
 @compiled
@@ -428,6 +432,9 @@ def fall_asleep(world: Table, source: Table, target: Table, step: float) -> int:
             speed = max(speed, resting.length[i] * abs(target.qvel[i]))
         if speed <= resting.velocity_tolerance:
             resting.quiet[tree] += 1
+            if resting.quiet[tree] == 1:
+                for i in range(start, start + trees.size[tree]):
+                    resting.first_quiet[i] = world.problem.iterate.velocity[i]
             ready = ready or resting.quiet[tree] >= _QUIET
         else:
             resting.quiet[tree] = 0
