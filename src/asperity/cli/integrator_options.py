@@ -184,9 +184,9 @@ def _parameter(name: str, owners: Mapping[str, Option], panel: str, text: str) -
         show_default=False,
         metavar="NAME" if kind is str else None,
     )
-    # What is on by default for somebody must take a value; a second option to switch it off would
-    # leave no room for the help.
-    if kind is bool and any(option.default for option in owners.values()):
+    # What is on by default for somebody, or by the model, must take a value; a second option to
+    # switch it off would leave no room for the help.
+    if kind is bool and any(option.default is not False for option in owners.values()):
         info.parser, info.metavar = _on_or_off, "on|off"
         kind = str  # Typer would make a switch of a bool
     return inspect.Parameter(

@@ -74,6 +74,7 @@ def load(
             asks_mujoco=True,
             no_flexes=None,
             cloth=True,
+            sleep=True,
         ),
     )
 

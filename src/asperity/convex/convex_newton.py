@@ -481,6 +481,8 @@ def _solve_free(problem: Table) -> int:
 @compiled
 def _is_left_out(graph: Table, guess: Table, at_hand: Table) -> bool:
     """Whether the island at hand has its solution already."""
+    if guess.at_rest[graph.island_tree[at_hand.first_tree]] == 1:
+        return True
     if guess.only_marked == 0:
         return False
     for index in range(at_hand.first_tree, at_hand.last_tree):

@@ -100,6 +100,8 @@ GUESS = Layout(
     # that belongs to it. Cleared by the solve.
     only_marked="i8",
     tree_marked="i8[ntree]",
+    # 1: of an island that keeps its solution, whose impulses are known elsewhere
+    at_rest="i8[ntree]",
 )
 """What is known of the solution before a solve, besides the velocity from which it begins."""
 

@@ -29,6 +29,7 @@ __all__ = [
     "require_count",
     "require_non_negative",
     "require_positive",
+    "require_sleep",
 ]
 
 
@@ -67,6 +68,12 @@ def require_choices(options: Any) -> None:
             )
 
 
+def require_sleep(value: object) -> None:
+    """Refuse what is neither a flag nor None."""
+    if value is not None and not is_flag(value):
+        raise ArgumentError(f"sleep must be True, False or None, got {value!r}.")
+
+
 def require_non_negative(name: str, value: float) -> None:
     """Refuse an option that is negative or not finite."""
     if not (is_number(value) and math.isfinite(value) and value >= 0):
@@ -101,6 +108,9 @@ class Integrator(abc.ABC):
 
     takes_every_friction: ClassVar[bool] = False
     """Whether contacts have torsion, rolling, different friction by direction, and adhesion."""
+
+    takes_sleep: ClassVar[bool] = False
+    """Whether islands at rest may keep their solution."""
 
     takes_cloth: ClassVar[bool] = False
     """Whether deformable bodies may be cloth."""

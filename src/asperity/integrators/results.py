@@ -16,19 +16,23 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.calls import call_method
 from asperity.compiled.team import over_ranges
 from asperity.contact.delivered import NOTHING, TAKEN
 from asperity.convex.ellipsoids import slip_square
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, WORLD
 from asperity.plant.plant_layouts import STATE
+from asperity.plant.resting_layout import RESTING
 
 __all__ = [
     "FEWEST_CONTACTS",
     "RESULT_KERNELS",
+    "copy_contact",
     "copy_results",
     "install_results",
     "keep_results",
+    "kept_contacts",
     "write_results",
 ]
 
@@ -103,32 +107,42 @@ def keep_results(
     world.result.solved = state.address
 
 
-@compiled
-def _copy_contacts(delivered: Table, state: Table, first: int, last: int) -> None:
-    source = state.contacts
-    target = delivered.contacts
-    for i in range(first, last):
-        target.signed_distance[i] = source.signed_distance[i]
-        target.static_friction[i] = source.static_friction[i]
-        target.ellipsoidal[i] = source.ellipsoidal[i]
-        target.stiffness[i] = source.stiffness[i]
-        target.area[i] = source.area[i]
-        target.patch[i] = source.patch[i]
-        for side in range(2):
-            target.geom[i, side] = source.geom[i, side]
-            target.element[i, side] = source.element[i, side]
-            target.vertex[i, side] = source.vertex[i, side]
-        for a in range(9):
-            target.frame[i, a] = source.frame[i, a]
+@inlined
+def copy_contact(source: Table, i: int, target: Table, k: int) -> None:
+    """Copy what publication reads of a contact of one set into a place of another."""
+    target.signed_distance[k] = source.signed_distance[i]
+    target.static_friction[k] = source.static_friction[i]
+    target.ellipsoidal[k] = source.ellipsoidal[i]
+    target.stiffness[k] = source.stiffness[i]
+    target.area[k] = source.area[i]
+    target.patch[k] = source.patch[i]
+    for side in range(2):
+        target.geom[k, side] = source.geom[i, side]
+        target.element[k, side] = source.element[i, side]
+        target.vertex[k, side] = source.vertex[i, side]
+    for a in range(9):
+        target.frame[k, a] = source.frame[i, a]
+    for a in range(3):
+        target.point[k, a] = source.point[i, a]
+        target.impulse[k, a] = source.impulse[i, a]
+        target.velocity[k, a] = source.velocity[i, a]
+    if source.ellipsoidal[i] != 0:
+        for a in range(4):
+            target.slip_scale[k, a] = source.slip_scale[i, a]
         for a in range(3):
-            target.point[i, a] = source.point[i, a]
-            target.impulse[i, a] = source.impulse[i, a]
-            target.velocity[i, a] = source.velocity[i, a]
-        if source.ellipsoidal[i] != 0:
-            for a in range(4):
-                target.slip_scale[i, a] = source.slip_scale[i, a]
-            for a in range(3):
-                target.angular_impulse[i, a] = source.angular_impulse[i, a]
+            target.angular_impulse[k, a] = source.angular_impulse[i, a]
+
+
+@compiled
+def _copy_contacts(delivered: Table, state: Table, kept: int, first: int, last: int) -> None:
+    for i in range(first, last):
+        copy_contact(state.contacts, i, delivered.contacts, kept + i)
+
+
+@compiled
+def kept_contacts(state: Table) -> int:
+    """How many contacts of what rests come before those of a state."""
+    return RESTING.at(state.resting).kept if state.resting != 0 else 0
 
 
 @compiled
@@ -146,8 +160,9 @@ def _copy_rows(delivered: Table, state: Table) -> None:
 @compiled
 def copy_results(delivered: Table, state: Table) -> None:
     """Copy what publication reads of a state's contact and constraint sets."""
-    delivered.contacts.count = state.contacts.count
-    _copy_contacts(delivered, state, 0, state.contacts.count)
+    kept = kept_contacts(state)
+    delivered.contacts.count = kept + state.contacts.count
+    _copy_contacts(delivered, state, kept, 0, state.contacts.count)
     _copy_rows(delivered, state)
 
 
@@ -156,10 +171,11 @@ def _copy_part(world: Table, first: int, last: int, _unused: int) -> int:
     """`copy_results` of some contacts, or, for −1, all else that is delivered."""
     delivered = world.delivered
     state = STATE.at(world.shared_source)
+    kept = kept_contacts(state)
     if first >= 0:
-        _copy_contacts(delivered, state, first, last)
+        _copy_contacts(delivered, state, kept, first, last)
         return OK
-    delivered.contacts.count = state.contacts.count
+    delivered.contacts.count = kept + state.contacts.count
     _copy_rows(delivered, state)
     for i in range(delivered.acceleration.size):
         delivered.acceleration[i] = world.result.acceleration[i]
@@ -175,6 +191,8 @@ def deliver(world: Table) -> int:
         return OK
     state = STATE.at(world.result.solved)
     world.result.solved = 0
+    if world.resting != 0:
+        call_method(RESTING.at(world.resting).keep_contacts, world, state, 0, world.result.interval)
     world.shared_source = state.address
     count = state.contacts.count
     over_ranges(world.team, world.copy_results, world.address, count, FEWEST_CONTACTS, True)

@@ -18,6 +18,7 @@ from asperity.contact.delivered import (
 )
 from asperity.convex.problem import new_problem, path_places, read_statistics, write_statistics
 from asperity.convex.shared_islands import SharedIslands, solve_part, solve_shared
+from asperity.integrators.resting import Resting
 from asperity.integrators.world_layout import (
     ATTEMPT_COLUMNS,
     CONTACTS_FULL,
@@ -161,6 +162,7 @@ class World(HoldsAddresses):
         self._shared_islands: SharedIslands | None = None
         self._shared_detection: dict[int, SharedDetection] = {}
         self._shared_positions: dict[int, SharedPositions] = {}
+        self.resting: Resting | None = None
         if convex:
             self._problem = new_problem(
                 tree_start=plant.table.trees.start,
@@ -189,7 +191,7 @@ class World(HoldsAddresses):
 
     def share_evaluation(self) -> None:
         """Let a team find positions and contacts, where the model, as it is now, allows it."""
-        if self.team is None or self._problem is None:
+        if self.team is None or self._problem is None or self.resting is not None:
             return
         model = self.plant.model
         positions = can_share_positions(model)
@@ -206,6 +208,29 @@ class World(HoldsAddresses):
                 if address not in self._shared_detection:
                     self._shared_detection[address] = SharedDetection(model, state.data, self.team)
                 self._shared_detection[address].install(state.table)
+
+    def let_rest(self, rests: bool) -> None:
+        """Let islands rest (`asperity.integrators.steppings.resting`), or none; all are awake."""
+        if not rests:
+            if self.resting is not None:
+                self.resting.remove(self.evaluated_states)
+                self.resting, self.table.resting = None, 0
+            return
+        if self.resting is None:
+            data, room = self.current.data, self.contact_capacity
+            self.resting = Resting(self.plant, data, room)
+            self.table.resting = self.resting.table.address
+            self.problem.guess.at_rest = self.resting.table.at_rest
+        self.resting.install(self.evaluated_states)
+        self.resting.read_model()
+
+    @property
+    def bodies_at_rest(self) -> np.ndarray:
+        """Which bodies are of islands at rest: bool, shape (nbody,)."""
+        tree = self.plant.table.bodies.tree
+        if self.resting is None:
+            return np.zeros(len(tree), bool)
+        return np.append(self.resting.table.at_rest, 0)[tree] == 1
 
     @property
     def evaluated_states(self) -> tuple[State, ...]:
@@ -261,6 +286,8 @@ class World(HoldsAddresses):
             state.table.valid = 0
             # MuJoCo leaves them as they are when actuation is disabled.
             state.data.act_dot[:] = 0.0
+        if self.resting is not None:
+            self.resting.read_model()
         self.forget_solutions()
 
     def clear_counters(self) -> None:
@@ -284,6 +311,7 @@ class World(HoldsAddresses):
             "state": {name: getattr(current, name).copy() for name in _STATE},
             "delivered": read_delivered(self.delivered),
             "evaluations": [state.table.evaluations for state in self.evaluated_states],
+            "resting": None if self.resting is None else self.resting.state(),
             "problem": None if self._problem is None else read_statistics(self._problem),
         }
 
@@ -301,6 +329,9 @@ class World(HoldsAddresses):
             if len(getattr(current, name)) == len(values):
                 getattr(current, name)[:] = values
         write_delivered(self.delivered, state["delivered"])
+        if self.resting is not None and state["resting"] is not None:
+            self.resting.set_state(state["resting"])
+            current.valid = 0
         self.set_counts(state)
 
     def set_counts(self, state: Mapping[str, Any]) -> None:
@@ -336,6 +367,8 @@ class World(HoldsAddresses):
                     places=path_places(self.plant.model.nv, self.contact_capacity),
                 )
             grow_delivered(self.delivered, self.contact_capacity, self.row_capacity)
+            if self.resting is not None:
+                self.resting.table.room = self.contact_capacity
             for memory in self.memories:
                 memory.grow_contacts(self.contact_capacity)
         elif code == ROWS_FULL:

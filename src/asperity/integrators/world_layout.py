@@ -174,6 +174,7 @@ WORLD = Layout(
     attempt="f8[:,:]",
     attempts="i8",
     attempt_counter="i8",
+    resting="i8",  # address of `asperity.plant.resting_layout.RESTING`, or 0
 )
 
 ATTEMPT_COLUMNS = 7

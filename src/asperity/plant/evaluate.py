@@ -24,7 +24,16 @@ from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, add_tend
 from asperity.plant.detection.gliding_kernels import gliding_model
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.model.actuation import actuator_forces, add_servo_rows
-from asperity.plant.plant_layouts import EVALUATED, NOT_AHEAD, OTHER_FORCES, PLANT, STATE, VALID
+from asperity.plant.plant_layouts import (
+    EVALUATED,
+    NOT_AHEAD,
+    OTHER_FORCES,
+    PLANT,
+    STATE,
+    VALID,
+    WOKEN,
+)
+from asperity.plant.resting_layout import RESTING, RESTING_POSITIONS
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
 __all__ = [
@@ -123,6 +132,8 @@ def _mass(plant: Table, state: Table) -> None:
     mass = state.mass
     cinert = state.mj_cinert
     for tree in range(plant.ntree):
+        if state.work.left_out[tree] == 1:
+            continue
         block = trees.block_start[tree]
         start = trees.start[tree]
         n = trees.size[tree]
@@ -239,6 +250,8 @@ def _free_body_forces(plant: Table, state: Table) -> None:
     force = state.force
     velocity = state.velocity
     for tree in range(plant.ntree):
+        if state.work.left_out[tree] == 1:
+            continue
         s = plant.trees.start[tree]
         spin = (velocity[s], velocity[s + 1], velocity[s + 2])
         gyroscopic = gyroscopic_force(plant, state, tree, spin)
@@ -312,9 +325,13 @@ def _shift_references(plant: Table, state: Table) -> None:
 @compiled
 def _read_smooth(plant: Table, state: Table) -> None:
     """Read what is not contact or constraint from the state's MjData."""
-    for i in range(state.cdof.shape[0]):
-        for a in range(6):
-            state.cdof[i, a] = state.mj_cdof[i, a]
+    trees = plant.trees
+    for tree in range(plant.ntree):
+        if state.work.left_out[tree] == 1:
+            continue
+        for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
+            for a in range(6):
+                state.cdof[i, a] = state.mj_cdof[i, a]
     _shift_references(plant, state)
     for i in range(state.act_dot.size):
         state.act_dot[i] = state.mj_act_dot[i]
@@ -356,14 +373,25 @@ def _actuate(plant: Table, state: Table) -> None:
         call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
 
 
+@compiled
+def _moving_structs(plant: Table, state: Table) -> tuple[int, int]:
+    """Addresses of MuJoCo's structs as stages get them that look at all that moves."""
+    if state.resting != 0:
+        positions = RESTING_POSITIONS.at(state.shared_positions)
+        if positions.everything == 0:
+            return positions.model.ctypes.data, positions.data.ctypes.data
+    return plant.smooth_model, state.data
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate_motion(plant: Table, state: Table) -> int:
     """Fill what is not contact or constraint, for positions that have been found."""
     mujoco = plant.mujoco
     model = plant.model
     data = state.data
+    moving_model, moving_data = _moving_structs(plant, state)
     if plant.has_articulated_trees:
-        call_pp(mujoco.make_mass, model, data)
+        call_pp(mujoco.make_mass, moving_model, moving_data)
     # Rows of an earlier evaluation would be read by the velocity stage.
     store_int(data + plant.offsets.nefc_offset, 0)
     if plant.acts_on_bodies:
@@ -371,7 +399,7 @@ def evaluate_motion(plant: Table, state: Table) -> int:
     elif plant.has_actuators:
         call_pp(plant.mujoco.transmission, model, data)
     if not plant.only_free_bodies:
-        call_pp(mujoco.forward_velocity, plant.smooth_model, data)
+        call_pp(mujoco.forward_velocity, moving_model, moving_data)
     if plant.has_actuators:
         _actuate(plant, state)
     if plant.find_elasticity != 0:
@@ -446,24 +474,35 @@ def change_distances(state: Table, changes: np.ndarray) -> None:
         contacts.distance_change[c] = changes[c]
 
 
+@compiled
+def _is_within_step(state: Table) -> bool:
+    return RESTING_POSITIONS.at(state.shared_positions).within_step == 1
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def evaluate(plant: Table, state: Table) -> int:
     """Fill a state's snapshot.
 
-    Returns ``EVALUATED``, or what is missing (the snapshot is then invalid).
+    Returns ``EVALUATED``, or what is missing (the snapshot is then invalid), or `WOKEN` if a step
+    is to begin again.
     """
     if state.valid == OTHER_FORCES and _has_motion(plant, state):
         return _evaluate_forces(plant, state)
     looks_ahead = state.valid != NOT_AHEAD
     state.valid = 0
     _copy_in(plant, state)
-    _find_positions(plant, state)
-    _find_contacts_and_motion(plant, state, looks_ahead)
-    state.evaluations += 1
-    if state.detect_shared != 0 and state.contacts_status >= 0:
-        status = state.contacts_status
-    else:
-        status = call_pp_status(plant.read_contacts, plant, state)
+    repeats = True
+    while repeats:
+        _find_positions(plant, state)
+        _find_contacts_and_motion(plant, state, looks_ahead)
+        state.evaluations += 1
+        if state.detect_shared != 0 and state.contacts_status >= 0:
+            status = state.contacts_status
+        else:
+            status = call_pp_status(plant.read_contacts, plant, state)
+        if status == EVALUATED and state.resting != 0:
+            status = call_pp_status(RESTING.at(state.resting).wake_touched, plant, state)
+        repeats = status == WOKEN and not _is_within_step(state)
     if status == EVALUATED and state.detect_shared != 0:
         status = state.rows_status
     elif status == EVALUATED:

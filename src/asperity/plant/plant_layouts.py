@@ -24,6 +24,7 @@ __all__ = [
     "STATE",
     "TREES",
     "VALID",
+    "WOKEN",
     "WORK",
 ]
 
@@ -33,6 +34,7 @@ CONTACTS_FULL = 1  # grow the contact set and call again
 ROWS_FULL = 2  # grow the constraint set and call again
 TREES = 3  # a constraint couples more than two trees (see `kinematic_trees`)
 FAILED = 4  # MuJoCo ran out of memory for contacts or constraints
+WOKEN = 10  # something at rest was touched within a step: begin the step again
 
 # What `valid` says of a state's snapshot.
 VALID = 1
@@ -115,6 +117,7 @@ PLANT = Layout(
 WORK = Layout(
     "work arrays of an evaluation",
     body_link="i8[bodies] = -1",  # links that bodies have so far
+    left_out="i8[trees]",  # 1: at rest, with all that is known of it at hand
     dof_row="f8[nv]",  # the generalized Jacobian of a row
     dof_force="f8[nv]",
     passive_force="f8[nv]",  # of the last evaluation, with bias forces
@@ -212,6 +215,7 @@ STATE = Layout(
     contacts_status="i8",  # and `read_contacts`, or −1 if it is still to be called
     found="i8",  # number of contacts found there, and where their addresses are
     found_address="i8",
+    resting="i8",  # address of `asperity.plant.resting_layout.RESTING`, or 0
     # the state
     time="f8",  # [s]
     qpos="f8[nq]",

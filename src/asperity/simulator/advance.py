@@ -12,6 +12,7 @@ import numpy as np
 from asperity.errors import ArgumentError, SimulationError, Status
 from asperity.integrators import world_layout as codes
 from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL
+from asperity.plant.model.sleep import wake
 from asperity.simulator.compiled_call import PUBLISHED, STATUSES, UNUSUAL, run_call
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.delays import note_samples
@@ -22,6 +23,7 @@ from asperity.simulator.exchange import (
     publish_session,
     take_over,
 )
+from asperity.simulator.inputs import SLEEP
 from asperity.simulator.report import Report
 from asperity.simulator.session import Session
 
@@ -87,6 +89,9 @@ def _call_at_once(session: Session, time: float) -> Report | None:
     """Let compiled code do all of it; None if Python is to, and nothing has been done."""
     if not session.at_once or not session.reference().time < time < math.inf:
         return None
+    if session.model.opt.enableflags & SLEEP:
+        # New data, as mj_resetData makes it, may be asleep to MuJoCo.
+        wake(session.model, session.reference())
     started = clock.perf_counter()
     code = run_call.call(session.call.address, time, session.pace)
     if code == UNUSUAL:

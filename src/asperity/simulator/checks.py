@@ -97,12 +97,19 @@ def check_history(history: Any) -> int | bool:
     return check_count("history", history)
 
 
-def check_integrator(integrator: Any) -> Integrator:
-    """An integrator as users give it; ``Cenic()`` for None, and anything else is refused."""
+def check_integrator(integrator: Any, *, many: bool = False) -> Integrator:
+    """An integrator as users give it; ``Cenic()`` for None, and anything else is refused.
+
+    So is one that lets bodies sleep, of ``many`` worlds.
+    """
     integrator = Cenic() if integrator is None else integrator
     if not isinstance(integrator, Integrator):
         raise ArgumentError(
             f"integrator must be an asperity integrator such as Cenic(), got {integrator!r}."
+        )
+    if many and getattr(integrator, "sleep", None):
+        raise ArgumentError(
+            "sleep=True is for one simulator; nothing sleeps in many worlds. Omit it."
         )
     return integrator
 
@@ -126,6 +133,7 @@ def check_model(
         "asks_mujoco": integrator.make_method().base.evaluates_plant,
         "no_flexes": integrator.no_flexes,
         "cloth": integrator.takes_cloth,
+        "sleep": integrator.takes_sleep and getattr(integrator, "sleep", None) is not False,
     }
     return check_supported(
         model,

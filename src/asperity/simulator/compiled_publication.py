@@ -28,6 +28,7 @@ from asperity.integrators.world_layout import (
 )
 from asperity.plant import native
 from asperity.plant.plant_layouts import PLANT
+from asperity.plant.resting_layout import RESTING
 from asperity.plant.trees import velocity_from_solver
 from asperity.simulator.constraint_forces import (
     PYRAMIDAL,
@@ -134,11 +135,14 @@ def _forces_of(world: Table, step: float) -> int:
     state = world.current
     delivered = world.delivered
     state.step = step
+    if world.resting != 0:
+        # It finds all that MjData lacks of bodies at rest, too.
+        call_p_status(RESTING.at(world.resting).wake_changed, world)
     code = ensure_evaluated(world, state)
     if code != OK:
         return code
     if state.find_positions != 0:
-        # Threads do not find the centre of mass of the world as a whole.
+        # The centre of mass of the world as a whole is found by none of these.
         call_pp(world.plant.mujoco.com_pos, world.plant.model, state.data)
     if delivered.origin in (TAKEN, SOLVED):
         # What systems exert is shown for the state.

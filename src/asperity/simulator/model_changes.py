@@ -104,6 +104,7 @@ def _take_over(session: Session) -> bool:
         state = session.state()
         session.make_world()
         session.set_state(state)
+    session.set_sleep()
     session.world.share_evaluation()
     # Its publication knows options of the model.
     session.make_call()

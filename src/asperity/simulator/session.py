@@ -14,6 +14,7 @@ from asperity.compiled.team import TEAM_KERNELS, Team
 from asperity.integrators import Integrator
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.own_results import OwnResults
+from asperity.integrators.resting import SLEEP_KERNELS
 from asperity.integrators.steppings.attempts import CONTACTS
 from asperity.integrators.steppings.attempts import ITERATIONS as HISTORY_ITERATIONS
 from asperity.integrators.steppings.stepping import Stepping
@@ -22,6 +23,7 @@ from asperity.loading import LoadReport
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
+from asperity.plant.model.sleep import sleep_hindrance
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.claim import Claim
 from asperity.simulator.compiled_call import BEGINNING, CALL_KERNELS, SIMULATOR_CALL, new_call
@@ -38,6 +40,15 @@ from asperity.systems import Coupling
 __all__ = ["Control", "Session"]
 
 Control = Callable[[mujoco.MjModel, mujoco.MjData], None]
+
+
+def sleep_is_wanted(integrator: Integrator, model: mujoco.MjModel) -> bool:
+    """Whether a user asks for sleep, by an integrator's option or else the model's flag."""
+    if not integrator.takes_sleep:
+        return False
+    asked: bool | None = getattr(integrator, "sleep", None)
+    return bool(model.opt.enableflags & SLEEP) if asked is None else asked
+
 
 # Attempted steps in the first stretch between two returns to Python.
 _FIRST_PACE = 100
@@ -161,6 +172,7 @@ class Session(HoldsAddresses):
                 *WATCH_KERNELS,
                 *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else (*BEGINNING, *STAGES)),
                 *((solve_forces, *STAGES) if convex and systems else ()),
+                *(SLEEP_KERNELS if sleep_is_wanted(integrator, self.model) else ()),
                 *((THREAD_KERNELS if convex else TEAM_KERNELS) if self.threads > 1 else ()),
             ),
             name,
@@ -175,6 +187,9 @@ class Session(HoldsAddresses):
         )
         self.note(contact.notes)
         self.note(self.plant.surfaces.notes)
+        reason = "external systems" if systems else sleep_hindrance(self.plant)
+        if convex and sleep_is_wanted(integrator, self.model) and reason is not None:
+            self.note([f"Nothing sleeps, because there are {reason}."])
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             self.note([f"{name} keeps geoms apart; their pressure fields play no part."])
 
@@ -222,12 +237,7 @@ class Session(HoldsAddresses):
     def make_call(self) -> None:
         """Make the table of calls in compiled code, for the model as it is."""
         convex, model = self.base.evaluates_plant, self.model
-        self.at_once = (
-            convex
-            and not self.has_systems
-            and not model.opt.enableflags & SLEEP
-            and model.nhistory == 0
-        )
+        self.at_once = convex and not self.has_systems and model.nhistory == 0
         inputs = self.inputs.table
         self.call = Table(
             SIMULATOR_CALL,
@@ -241,7 +251,14 @@ class Session(HoldsAddresses):
         self.method.prepare(self.world)
         self.stepping.prepare(self.world)
         self.first_steps = float(self.world.table.next_step), float(self.world.table.last_step)
+        self.set_sleep()
         self.world.share_evaluation()
+
+    def set_sleep(self) -> None:
+        """Let islands rest as integrator and model ask for it now."""
+        if self.lets_sleep:
+            compile_kernels(SLEEP_KERNELS, "sleep")
+        self.world.let_rest(self.lets_sleep)
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -254,6 +271,12 @@ class Session(HoldsAddresses):
     def data(self) -> mujoco.MjData:
         """The published data; what follows from the state may be missing (`stale`)."""
         return self.reference()
+
+    @property
+    def lets_sleep(self) -> bool:
+        """Whether anything may sleep."""
+        wanted = sleep_is_wanted(self.integrator, self.model)
+        return wanted and not self.has_systems and sleep_hindrance(self.plant) is None
 
     @property
     def has_systems(self) -> bool:

@@ -262,6 +262,11 @@ class Simulator(FixedAttributes, Shown):
         return read_contacts(self.model, self.session.results.delivered)
 
     @property
+    def asleep(self) -> np.ndarray:
+        """Which bodies are asleep: bool, shape (nbody,); none unless ``sleep`` is on."""
+        return self.session.world.bodies_at_rest
+
+    @property
     def patches(self) -> Patches:
         """Patches of pressure fields in the last step; the contacts are their points."""
         find_forces(self.session)

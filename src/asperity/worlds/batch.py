@@ -101,7 +101,7 @@ class Batch(FixedAttributes, HoldsAddresses):
         joint_stiction_tolerance: float | None = None,
         systems: Sequence[ExternalSystem] = (),
     ) -> None:
-        integrator, count = check_integrator(integrator), check_count("count", count)
+        integrator, count = check_integrator(integrator, many=True), check_count("count", count)
         threads = available_threads() if threads is None else check_count("threads", threads)
         tolerance = check_stiction_tolerance(joint_stiction_tolerance, integrator)
         contact = check_contact(contact)

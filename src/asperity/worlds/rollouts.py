@@ -128,7 +128,7 @@ def run_rollouts(
     ArgumentError, ModelError
         As by `rollout`.
     """
-    integrator = check_integrator(integrator)
+    integrator = check_integrator(integrator, many=True)
     number = available_threads() if threads is None else check_count("threads", threads)
     for one in {id(one): one for one in models}.values():
         check_model(one, integrator, many=True)

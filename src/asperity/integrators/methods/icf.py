@@ -69,6 +69,8 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
     smooth.plain_mass = 1
     graph = problem.graph
     for tree in range(first, last):
+        if problem.guess.at_rest[tree] == 1:
+            continue
         start = graph.tree_start[tree]
         n = graph.tree_size[tree]
         block = graph.block_start[tree]

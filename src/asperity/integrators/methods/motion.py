@@ -72,19 +72,32 @@ def move_trees(world: Table, first: int, last: int, _unused: int) -> int:
     trees = plant.trees
     source = STATE.at(world.shared_source)
     target = STATE.at(world.shared_target)
-    velocity_of_trees(plant, source.cdof, world.problem.iterate.velocity, first, last, target.qvel)
-    # MuJoCo leaves out the first of a list of bodies, the world.
-    body = plant.dofs.body[trees.start[first]] - 1
-    end = trees.start[last - 1] + trees.size[last - 1] - 1
-    call_pppdpn(
-        plant.mujoco.integrate_some_positions,
-        plant.model,
-        target.qpos.ctypes.data,
-        target.qvel.ctypes.data,
-        world.shared_step,
-        plant.bodies.number.ctypes.data + 4 * body,
-        plant.dofs.body[end] + 1 - body,
-    )
+    at_rest = world.problem.guess.at_rest
+    while first < last:
+        end = first
+        while end < last and at_rest[end] == at_rest[first]:
+            end += 1
+        begin = trees.start[first]
+        final = trees.start[end - 1] + trees.size[end - 1] - 1
+        if at_rest[first] == 1:
+            for i in range(begin, final + 1):
+                target.qvel[i] = 0.0
+            first = end
+            continue
+        velocity = world.problem.iterate.velocity
+        velocity_of_trees(plant, source.cdof, velocity, first, end, target.qvel)
+        # MuJoCo leaves out the first of a list of bodies, the world.
+        body = plant.dofs.body[begin] - 1
+        call_pppdpn(
+            plant.mujoco.integrate_some_positions,
+            plant.model,
+            target.qpos.ctypes.data,
+            target.qvel.ctypes.data,
+            world.shared_step,
+            plant.bodies.number.ctypes.data + 4 * body,
+            plant.dofs.body[final] + 1 - body,
+        )
+        first = end
     return OK
 
 

@@ -12,6 +12,7 @@ from asperity.integrators.integrator import (
     require_count,
     require_non_negative,
     require_positive,
+    require_sleep,
 )
 from asperity.integrators.registry import Variant, register
 from asperity.integrators.steppings.stepping import ErrorControl, ErrorNorm
@@ -86,6 +87,10 @@ class Cenic(Integrator):
         Whether steps resolve impacts whose rebound exceeds the accuracy. The contact law predicts
         how fast a closing contact will part again, which the estimated error does not show. Not in
         the paper. ``Statistics.impact_rejections`` counts the refused steps.
+    sleep : bool, optional
+        Whether islands at rest keep their last solution for as long as a bound of their motion
+        allows it (docs/models.md, ‘Sleep’). By default the model decides, by its option flag. Not
+        with the trapezoid.
 
     Notes
     -----
@@ -108,11 +113,17 @@ class Cenic(Integrator):
     friction_tolerance: float | None = None
     hessian_reuse: bool = False
     resolve_impacts: bool = True
+    sleep: bool | None = None
 
     time_step = None
 
     def __post_init__(self) -> None:
         require_choices(self)
+        require_sleep(self.sleep)
+        if self.sleep and self.error_estimate == "trapezoid":
+            raise ArgumentError(
+                "sleep=True is not for error_estimate='trapezoid'; use 'extrapolation'."
+            )
         require_positive("accuracy", self.accuracy)
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
@@ -124,6 +135,10 @@ class Cenic(Integrator):
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
+
+    @property
+    def takes_sleep(self) -> bool:  # type: ignore[override]
+        return self.error_estimate != "trapezoid"
 
     @property
     def no_flexes(self) -> str | None:

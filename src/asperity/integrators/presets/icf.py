@@ -10,6 +10,7 @@ from asperity.integrators.integrator import (
     require_choices,
     require_count,
     require_positive,
+    require_sleep,
 )
 from asperity.integrators.registry import register
 from asperity.integrators.steppings.stepping import Fixed
@@ -56,6 +57,9 @@ class Icf(Integrator):
     implicit_springs : bool
         Whether springs of joints are implicit whatever the step, as in the paper: they then lose
         energy. Else those are that swing faster than the step.
+    sleep : bool, optional
+        Whether islands at rest keep their last solution for as long as a bound of their motion
+        allows it (docs/models.md, ‘Sleep’). By default the model decides, by its option flag.
 
     Notes
     -----
@@ -64,6 +68,7 @@ class Icf(Integrator):
 
     takes_every_actuator = True
     takes_every_friction = True
+    takes_sleep = True
 
     time_step: float = 1e-3
     friction_bound: Literal["delivered", "lagged", "similar"] = "delivered"
@@ -74,9 +79,11 @@ class Icf(Integrator):
     hessian_reuse: bool = False
     resolve_impacts: bool = True
     implicit_springs: bool = False
+    sleep: bool | None = None
 
     def __post_init__(self) -> None:
         require_choices(self)
+        require_sleep(self.sleep)
         require_positive("time_step", self.time_step)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)

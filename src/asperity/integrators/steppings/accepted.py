@@ -17,6 +17,7 @@ __all__ = [
     "BUDGET_USED",
     "RECORD_FULL",
     "STEP_TOO_SMALL",
+    "count_step",
     "exchange_states",
     "is_finite",
     "record",
@@ -74,13 +75,19 @@ def exchange_states(world: Table, time: float) -> None:
 @compiled
 def record(world: Table, step: float) -> None:
     """Count and record the current state as the end of an accepted step, with its results."""
+    if world.deliver != 0:
+        call_p_status(world.deliver, world)
+    count_step(world, step)
+
+
+@compiled
+def count_step(world: Table, step: float) -> None:
+    """`record` of a step in which nothing has happened: results stay."""
     current = world.current
     time = current.time
     # A remainder of a step, to meet a time, says nothing about the steps that are being taken.
     world.last_step = max(step, 0.1 * world.last_step)
     world.steps += 1
-    if world.deliver != 0:
-        call_p_status(world.deliver, world)
     if world.records >= 0:
         n = world.records
         world.record_time[n] = time

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_address
+from asperity.integrators.results import kept_contacts
 from asperity.integrators.world_layout import ATTEMPT_COLUMNS, NON_FINITE, NOT_CONVERGED, OK
 
 __all__ = [
@@ -47,6 +48,10 @@ def keep_attempt(world: Table, step: float, error: float) -> None:
     """Begin the row of an attempt, with the current state as it was evaluated for it."""
     contacts = world.current.contacts
     elastic = 0.0
+    kept = kept_contacts(world.current)
+    for i in range(kept):
+        depth = max(-world.delivered.contacts.signed_distance[i], 0.0)
+        elastic += 0.5 * world.delivered.contacts.stiffness[i] * depth * depth
     for i in range(contacts.count):
         depth = max(-contacts.signed_distance[i], 0.0)
         elastic += 0.5 * contacts.stiffness[i] * depth * depth
@@ -55,7 +60,7 @@ def keep_attempt(world: Table, step: float, error: float) -> None:
     world.attempt[row, STEP] = step
     world.attempt[row, ERROR] = error
     world.attempt[row, VERDICT] = ACCEPTED
-    world.attempt[row, CONTACTS] = contacts.count
+    world.attempt[row, CONTACTS] = kept + contacts.count
     world.attempt[row, ELASTIC] = elastic
     if world.attempt_counter != 0:
         world.attempt[row, ITERATIONS] = load_address(world.attempt_counter)

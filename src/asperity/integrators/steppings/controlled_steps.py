@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_method, call_pp_status
+from asperity.compiled.calls import call_method, call_p_status, call_pp_status
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
     RECORD_FULL,
     STEP_TOO_SMALL,
+    count_step,
     exchange_states,
     is_finite,
     record,
@@ -27,13 +28,20 @@ from asperity.integrators.steppings.missed_contacts import (
     passed_before_sample,
     step_without_missed_contacts,
 )
+from asperity.integrators.steppings.resting import (
+    everything_rests,
+    rest_after_step,
+    stay_at_rest,
+    wake_overdue,
+)
 from asperity.integrators.world_layout import (
     NON_FINITE,
     NOT_CONVERGED,
     OK,
     STEPPING_SIGNATURE,
 )
-from asperity.plant.plant_layouts import STATE
+from asperity.plant.plant_layouts import STATE, WOKEN
+from asperity.plant.resting_layout import RESTING
 
 __all__ = ["controlled_steps", "error_norm", "next_step_size"]
 
@@ -100,6 +108,8 @@ def _attempt(world: Table, method: int, step: float) -> tuple[int, float]:
     """Try a step; its code, and the error, infinite if there is no finite solution."""
     world.result.sample = 0
     code = call_method(method, world, world.current, world.following, step)
+    if code == OK and world.resting != 0:
+        stay_at_rest(world)
     if code != OK or not is_finite(world.following):
         return code, np.inf
     if world.result.error_order == 0:
@@ -160,7 +170,19 @@ def _keep_refused(world: Table, code: int, step: float) -> None:
 
 @entry_point(STEPPING_SIGNATURE)
 def controlled_steps(world: Table, method: int, _step: float, end: float, budget: int) -> int:
-    """Advance the current state to time ``end`` under error control.
+    """Advance the current state to time ``end`` under error control, as `_take_steps` does."""
+    if world.resting == 0:
+        return _take_steps(world, method, end, budget)
+    resting = RESTING.at(world.resting)
+    call_p_status(resting.wake_changed, world)
+    code = _take_steps(world, method, end, budget)
+    call_p_status(resting.remember, world)
+    return code
+
+
+@compiled
+def _take_steps(world: Table, method: int, end: float, budget: int) -> int:
+    """Advance the current state to time ``end``.
 
     Judges say in turn whether they accept an attempt, and how long the next step may be: the
     estimated error, geoms that have passed through each other, impacts that the beginning knows,
@@ -184,8 +206,17 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
             h = remaining
             time = end
             limited = remaining < _ARTIFICIAL * ideal
+        if world.resting != 0:
+            wake_overdue(world)
+            if everything_rests(world):
+                current.time = time
+                count_step(world, h)
+                continue
         smallest = max(world.smallest_step, 1e-14 * max(1.0, abs(current.time)))
         code, error = _attempt(world, method, h)
+        if code == WOKEN:
+            current.valid = 0
+            continue
         if code not in (OK, NOT_CONVERGED, NON_FINITE):
             return code
         impacts = world.impact_rejections
@@ -214,6 +245,8 @@ def controlled_steps(world: Table, method: int, _step: float, end: float, budget
                     return evaluated
         if accepted:
             world.tried = 0.0
+            if world.resting != 0:
+                rest_after_step(world)
             record(world, h)
             # A step cut short by the end says little about the size that error control wants.
             if not limited or new > ideal:

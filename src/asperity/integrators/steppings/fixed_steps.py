@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, entry_point
-from asperity.compiled.calls import call_method
+from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.calls import call_method, call_p_status
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
     RECORD_FULL,
+    count_step,
     exchange_states,
     is_finite,
     record,
 )
 from asperity.integrators.steppings.attempts import VERDICT, keep_attempt, verdict_of
+from asperity.integrators.steppings.resting import everything_rests, wake_overdue
 from asperity.integrators.world_layout import (
     NON_FINITE,
     NOT_CONVERGED,
@@ -22,6 +24,7 @@ from asperity.integrators.world_layout import (
     STEPPING_SIGNATURE,
 )
 from asperity.plant.plant_layouts import GLIDING, NOT_AHEAD
+from asperity.plant.resting_layout import RESTING
 
 __all__ = ["fixed_steps"]
 
@@ -29,6 +32,17 @@ __all__ = ["fixed_steps"]
 @entry_point(STEPPING_SIGNATURE)
 def fixed_steps(world: Table, method: int, step: float, end: float, budget: int) -> int:
     """Advance the current state to time ``end`` in steps of ``step``; the last may be shorter."""
+    if world.resting == 0:
+        return _take_steps(world, method, step, end, budget)
+    resting = RESTING.at(world.resting)
+    call_p_status(resting.wake_changed, world)
+    code = _take_steps(world, method, step, end, budget)
+    call_p_status(resting.remember, world)
+    return code
+
+
+@compiled
+def _take_steps(world: Table, method: int, step: float, end: float, budget: int) -> int:
     current = world.current
     following = world.following
     capacity = world.record_time.size
@@ -44,6 +58,14 @@ def fixed_steps(world: Table, method: int, step: float, end: float, budget: int)
         if remaining <= step * (1.0 + 1e-9):
             h = remaining
             time = end
+        if world.resting != 0:
+            wake_overdue(world)
+            if everything_rests(world):
+                world.has_history = 0
+                current.time = time
+                count_step(world, h)
+                steps += 1
+                continue
         if world.has_history == 1:
             # `following` still holds the state before the current one.
             for i in range(world.guess.size):
@@ -70,6 +92,8 @@ def fixed_steps(world: Table, method: int, step: float, end: float, budget: int)
             call_method(world.add_rebounds, world, current, following, h)
             if not is_finite(following):
                 return NON_FINITE
+        if world.resting != 0:
+            call_method(RESTING.at(world.resting).fall_asleep, world, current, following, h)
         exchange_states(world, time)
         record(world, h)
         world.has_history = 1

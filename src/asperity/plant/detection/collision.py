@@ -23,6 +23,7 @@ from asperity.contact.combination import (
 )
 from asperity.plant.detection.gliding_kernels import comes_too_fast, counts_at_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
+from asperity.plant.resting_layout import RESTING
 
 __all__ = [
     "NO_PAIR",
@@ -429,6 +430,15 @@ def counts_as_contact(plant: Table, address: int) -> bool:
     return excluded == 0
 
 
+@compiled
+def _neither_is_awake(plant: Table, state: Table, geom_a: int, geom_b: int) -> bool:
+    """Whether of two geoms each is at rest, or does not move at all."""
+    resting = RESTING.at(state.resting)
+    a = plant.bodies.tree[plant.geoms.body[geom_a]]
+    b = plant.bodies.tree[plant.geoms.body[geom_b]]
+    return (a < 0 or resting.at_rest[a] == 1) and (b < 0 or resting.at_rest[b] == 1)
+
+
 @entry_point(types.int64(PLANT.type, STATE.type))
 def read_contacts(plant: Table, state: Table) -> int:
     """Fill the contact set; returns ``EVALUATED`` or ``CONTACTS_FULL``."""
@@ -447,6 +457,8 @@ def read_contacts(plant: Table, state: Table) -> int:
         if moving < 0:
             contacts.count = 0
             return CONTACTS_FULL
+        if state.resting != 0 and _neither_is_awake(plant, state, a, b):
+            continue
         if moving == 1:
             add_mujoco_contact(plant, state, index, address, (a, b), share)
     return EVALUATED

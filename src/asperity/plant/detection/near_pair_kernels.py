@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.plant.resting_layout import RESTING
 
 __all__ = ["bound_trees", "compare_all"]
 
@@ -40,6 +41,8 @@ def bound_trees(plant: Table, state: Table) -> None:
     possible = plant.possible_pairs
     near = state.near_pairs
     for tree in range(near.order.size):
+        if state.work.left_out[tree] == 1:
+            continue
         for axis in range(3):
             near.tree_box[tree, axis] = _FAR
             near.tree_box[tree, 3 + axis] = -_FAR
@@ -285,6 +288,45 @@ def _order_trees(near: Table) -> None:
         order[k] = tree
 
 
+@inlined
+def _is_at_rest(state: Table, tree: int) -> bool:
+    return state.resting != 0 and RESTING.at(state.resting).at_rest[tree] == 1
+
+
+@compiled
+def _compare_awake(plant: Table, state: Table) -> None:
+    """List geoms that are near of two trees, one of which is awake."""
+    near = state.near_pairs
+    resting = RESTING.at(state.resting)
+    box = near.tree_box
+    axis = near.axis
+    size = near.order.size
+    count = 0
+    for i in range(size):
+        if resting.at_rest[near.order[i]] == 0:
+            near.awake[count] = i
+            count += 1
+    following = 0
+    for i in range(size):
+        s = near.order[i]
+        end = box[s, 3 + axis]
+        if following < count and near.awake[following] == i:
+            following += 1
+            for k in range(i + 1, size):
+                t = near.order[k]
+                if box[t, axis] > end:
+                    break
+                if not _apart(box, s, box, t):
+                    _compare_trees(plant, state, s, t)
+            continue
+        for k in range(following, count):
+            t = near.order[near.awake[k]]
+            if box[t, axis] > end:
+                break
+            if not _apart(box, s, box, t):
+                _compare_trees(plant, state, s, t)
+
+
 @compiled
 def compare_all(plant: Table, state: Table) -> None:
     """List all geoms that are near."""
@@ -292,6 +334,8 @@ def compare_all(plant: Table, state: Table) -> None:
     near = state.near_pairs
     near.count = 0
     for tree in range(near.order.size):
+        if _is_at_rest(state, tree):
+            continue
         for k in range(possible.fixed.size):
             _compare_fixed(plant, state, k, tree)
         for i in range(possible.tree_first[tree], possible.tree_first[tree + 1]):
@@ -302,6 +346,9 @@ def compare_all(plant: Table, state: Table) -> None:
     if near.order.size == 1:
         return
     _order_trees(near)
+    if state.resting != 0 and RESTING.at(state.resting).count > 0:
+        _compare_awake(plant, state)
+        return
     box = near.tree_box
     axis = near.axis
     for i in range(near.order.size):

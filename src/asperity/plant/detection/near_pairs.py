@@ -70,16 +70,13 @@ def can_list_pairs(model: mujoco.MjModel) -> bool:
     """Whether the pairs of a model can be listed.
 
     Those that are predefined have parameters of their own, flexes and plugins have other
-    functions, and what sleeps is left out by MuJoCo. A MuJoCo whose pairs have more parameters than
-    are known here searches by itself.
+    functions. A MuJoCo whose pairs have more parameters than are known here searches by itself.
     """
     arrays = {name for name in native.array_names() if name.startswith("pair_")}
-    sleeps = bool(model.opt.enableflags & mujoco.mjtEnableBit.mjENBL_SLEEP)
     return (
         model.npair == model.nflex == model.nplugin == 0
         and 1 < model.nbody < _MOST_GEOMS
         and model.ngeom < _MOST_GEOMS
-        and not sleeps
         and not np.any(model.geom_adhesion)
         and arrays == set(PAIR_ARRAYS)
     )

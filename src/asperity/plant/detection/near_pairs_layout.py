@@ -60,6 +60,7 @@ NEAR_PAIRS = Layout(
     tree_box="f8[trees, 6]",
     order="i8[:]",  # trees by their lower ends along an axis
     axis="i8",
+    awake="i8[trees]",  # places in that order of those that are awake
     count="i8",  # −1 if there is no room
     key="i8[:]",  # bodies and geoms of pairs, as they are found
     ordered="i8[:]",  # and in the order in which MuJoCo finds them

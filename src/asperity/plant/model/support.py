@@ -45,6 +45,7 @@ def check_supported(
     asks_mujoco: bool = False,
     no_flexes: str | None = "a simulation of many worlds",
     cloth: bool = False,
+    sleep: bool = False,
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
 
@@ -62,6 +63,8 @@ def check_supported(
         Who does not simulate deformable bodies, or None if they are simulated.
     cloth : bool
         Whether cloth is simulated, besides volumes.
+    sleep : bool
+        Whether bodies at rest may sleep.
 
     Returns
     -------
@@ -98,7 +101,7 @@ def check_supported(
         _sticky(model)
         _inner_states(model)
     check_finite(model)
-    return (*_notes(model, every_friction), *flex_notes(model))
+    return (*_notes(model, every_friction, sleep), *flex_notes(model))
 
 
 def _plugins(model: mujoco.MjModel) -> Iterator[tuple[int, str]]:
@@ -236,7 +239,7 @@ def has_every_friction(model: mujoco.MjModel) -> bool:
     return bool(_named_friction(model))
 
 
-def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
+def _notes(model: mujoco.MjModel, every_friction: bool, sleep: bool) -> Iterator[str]:
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     names = _named_friction(model)
     if names and not every_friction:
@@ -255,12 +258,13 @@ def _notes(model: mujoco.MjModel, every_friction: bool) -> Iterator[str]:
         yield "Forces of plugins are those of a step's beginning; stiff ones need short steps."
     flags = model.opt.enableflags
     if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:
-        yield "Sleeping is ignored; every body is simulated at every step."
+        if not sleep:
+            yield "Nothing sleeps here; every body is simulated at every step."
         asleep = model.tree_sleep_policy == mujoco.mjtSleepPolicy.mjSLEEP_INIT
         if asleep.any():
             bodies = model.tree_bodyadr[np.flatnonzero(asleep)]
             names = [element(model, _OBJ.mjOBJ_BODY, int(i)) for i in bodies]
-            yield f'Bodies that would start asleep (sleep="init") are awake: {listed(names)}.'
+            yield f'Bodies that would start asleep (sleep="init") start awake: {listed(names)}.'
     if flags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
         yield (
             'Option flag speculative="enable" changes nothing: fixed steps of Icf, Sap and Tamsi '
