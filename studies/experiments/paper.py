@@ -28,7 +28,7 @@ def paper_cenic(**options: Any) -> Cenic:
 
 
 def paper_icf(time_step: float, **options: Any) -> Icf:
-    """`Icf` with friction bounded by the lagged normal force, implicit springs, and no rebounds.
+    """`Icf` with friction bounded by the lagged normal force, and without rebounds.
 
     Parameters
     ----------
@@ -37,10 +37,10 @@ def paper_icf(time_step: float, **options: Any) -> Icf:
     **options
         Of `Icf`.
     """
-    paper = {"friction_bound": "lagged", "resolve_impacts": False, "implicit_springs": True}
+    paper = {"friction_bound": "lagged", "resolve_impacts": False}
     return Icf(time_step=time_step, **{**paper, **options})
 
 
 def paper_tamsi(time_step: float) -> Tamsi:
-    """`Tamsi` in fixed steps [s], with implicit springs and no rebounds."""
-    return Tamsi(time_step=time_step, resolve_impacts=False, implicit_springs=True)
+    """`Tamsi` in fixed steps [s], without rebounds."""
+    return Tamsi(time_step=time_step, resolve_impacts=False)

@@ -182,22 +182,20 @@ def test_derivatives_refuse_rebounds_by_name() -> None:
 
 @pytest.mark.parametrize("method", ["icf", "tamsi"])
 def test_springs_of_joints_keep_their_energy_in_fixed_steps(method: str) -> None:
-    """A swing of 2 Hz for ten seconds; implicit springs, as in the papers, lose it."""
-    model = compile_mjcf(
-        "<body>"
-        f"<joint type='slide' axis='1 0 0' stiffness='{(4 * math.pi) ** 2}'/>"
-        "<geom size='.1' mass='1'/></body>",
-        option="gravity='0 0 0'",
-    )
-    found = {}
-    for implicit in (False, True):
-        make = {"icf": asp.Icf, "tamsi": asp.Tamsi}[method]
-        integrator = make(time_step=2e-3, implicit_springs=implicit)
-        sim = asp.Simulator(model, integrator=integrator)
+    """A swing of 2 Hz for ten seconds; what swings faster than the step is damped, not unstable."""
+
+    def energy(step: float, frequency: float) -> float:
+        stiffness = (2.0 * math.pi * frequency) ** 2
+        model = compile_mjcf(
+            f"<body><joint type='slide' axis='1 0 0' stiffness='{stiffness}'/>"
+            "<geom size='.1' mass='1'/></body>",
+            option="gravity='0 0 0'",
+        )
+        sim = asp.Simulator(model, integrator=MAKERS[method](step))
         sim.data.qpos[0] = 0.1
         sim.advance_to(10.0)
-        stored = 0.5 * (4 * math.pi) ** 2 * sim.data.qpos[0] ** 2
-        moving = 0.5 * sim.data.qvel[0] ** 2
-        found[implicit] = float(stored + moving) / (0.5 * (4 * math.pi) ** 2 * 0.01)
-    assert found[False] == pytest.approx(1.0, abs=0.02)
-    assert found[True] < 0.1
+        now = stiffness * sim.data.qpos[0] ** 2 + sim.data.qvel[0] ** 2
+        return float(now / (stiffness * 0.01))
+
+    assert energy(2e-3, 2.0) == pytest.approx(1.0, abs=0.02)
+    assert energy(2e-3, 100.0) < 1e-3

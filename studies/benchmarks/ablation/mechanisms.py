@@ -256,6 +256,20 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Body("plant.detection.gliding_kernels", "_look_ahead", "return False"),),
     ),
     Mechanism(
+        "rebounds-of-steps",
+        "Bodies rebound from impacts that fixed steps are too long for.",
+        "Implicit Euler, which damps them.",
+        ("icf",),
+        (Value(_ICF, "Icf.resolve_impacts", "False"),),
+    ),
+    Mechanism(
+        "explicit-springs",
+        "Springs of joints are explicit where a fixed step resolves them.",
+        "All springs are implicit.",
+        ("icf",),
+        (Body(f"{_METHODS}.springs", "has_fast_springs", "return True"),),
+    ),
+    Mechanism(
         "bdf2",
         "Steps are of second order (BDF2) where motion is smooth.",
         "Implicit Euler.",

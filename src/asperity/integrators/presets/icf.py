@@ -54,9 +54,6 @@ class Icf(Integrator):
     resolve_impacts : bool
         Whether bodies part after impacts as fast as the dissipation of their contacts says, also
         where the steps are too long to show it. Not part of the paper.
-    implicit_springs : bool
-        Whether springs of joints are implicit whatever the step, as in the paper: they then lose
-        energy. Else those are that swing faster than the step.
     sleep : bool, optional
         Whether islands at rest keep their last solution for as long as a bound of their motion
         allows it (docs/models.md, ‘Sleep’). By default the model decides, by its option flag.
@@ -78,7 +75,6 @@ class Icf(Integrator):
     friction_tolerance: float = 1e-2
     hessian_reuse: bool = False
     resolve_impacts: bool = True
-    implicit_springs: bool = False
     sleep: bool | None = None
 
     def __post_init__(self) -> None:
@@ -113,6 +109,6 @@ class Icf(Integrator):
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=False,
             center_gyroscopic=True,
-            explicit_springs=not self.implicit_springs,
+            explicit_springs=True,
             looks_ahead=True,
         )

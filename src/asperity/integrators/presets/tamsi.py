@@ -68,8 +68,6 @@ class Tamsi(SteppedIntegrator):
         ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
     resolve_impacts : bool
         As in `Cenic` under error control, and as in `Icf` in fixed steps.
-    implicit_springs : bool
-        As in `Icf`; under error control they are implicit.
 
     Notes
     -----
@@ -84,7 +82,6 @@ class Tamsi(SteppedIntegrator):
     substeps: bool = True
 
     resolve_impacts: bool = True
-    implicit_springs: bool = False
 
     default_time_step = 1e-3
 
@@ -107,7 +104,7 @@ class Tamsi(SteppedIntegrator):
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
             center_gyroscopic=self.time_step is not None,
-            explicit_springs=self.time_step is not None and not self.implicit_springs,
+            explicit_springs=self.time_step is not None,
             looks_ahead=self.time_step is not None,
         )
 
