@@ -197,6 +197,27 @@ _THREADS = Table(
     ),
 )
 
+_SLEEP = Table(
+    "sleep.md",
+    (
+        "scene",
+        *(
+            f"{name}{state}"
+            for name in ("`Icf`", "`Cenic`", "MuJoCo")
+            for state in (" [µs]", ", asleep")
+        ),
+    ),
+    tuple(
+        Line((scene,), {"scene": scene})
+        for scene in ("300 boxes, 284 at rest", "the 16 that move", "1000 boxes at rest")
+    ),
+    tuple(
+        Cell("{µs a step:.0f}", {"method": f"{name}{state}"})
+        for name in ("Icf", "Cenic", "MuJoCo")
+        for state in ("", " asleep")
+    ),
+)
+
 _WORLDS = Table(
     "worlds.md",
     (
@@ -346,6 +367,7 @@ QUOTES: dict[str, Table | Span | Made | Findings] = {
     "robots ratio, Drake": Span("robots.md", "ratio", ".2f", {"table": "2"}),
     "threads": _THREADS,
     "threads date": Made("threads_world.md"),
+    "sleep": _SLEEP,
     "worlds": _WORLDS,
     "worlds memory": Span("worlds.md", "memory [MB]", ".0f"),
     "midas": _MIDAS,
