@@ -158,12 +158,14 @@ def _copy_rows(delivered: Table, state: Table) -> None:
 
 
 @compiled
-def copy_results(delivered: Table, state: Table) -> None:
-    """Copy what publication reads of a state's contact and constraint sets."""
-    kept = kept_contacts(state)
-    delivered.contacts.count = kept + state.contacts.count
-    _copy_contacts(delivered, state, kept, 0, state.contacts.count)
-    _copy_rows(delivered, state)
+def copy_results(delivered: Table, source: Table, kept: int) -> None:
+    """Copy what publication reads of the contact and constraint sets of a state, or of another one.
+
+    So many contacts of what rests, which are there already, come before those of the source.
+    """
+    delivered.contacts.count = kept + source.contacts.count
+    _copy_contacts(delivered, source, kept, 0, source.contacts.count)
+    _copy_rows(delivered, source)
 
 
 @entry_point(SHARE_SIGNATURE)

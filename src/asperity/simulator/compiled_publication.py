@@ -15,7 +15,7 @@ from asperity.compiled import Layout, Table, compiled, compiled_loop, entry_poin
 from asperity.compiled.calls import call_method, call_p_status, call_pp, store_byte, store_double
 from asperity.contact.delivered import DELIVERED, NOTHING, SOLVED, TAKEN
 from asperity.integrators.methods.motion import ensure_evaluated
-from asperity.integrators.results import copy_results, keep_results
+from asperity.integrators.results import copy_results, keep_results, kept_contacts
 from asperity.integrators.world_layout import (
     CONTACTS_FULL,
     COUPLING_FULL,
@@ -121,7 +121,7 @@ def _no_forces(world: Table) -> None:
             state.contacts.velocity[i, a] = 0.0
     for i in range(state.rows.count):
         state.rows.impulse[i] = 0.0
-    copy_results(delivered, state)
+    copy_results(delivered, state, kept_contacts(state))
     for i in range(delivered.acceleration.size):
         delivered.acceleration[i] = 0.0
 

@@ -247,7 +247,7 @@ def copy_delivered(source_address: int, target_address: int) -> None:
     """Copy what a step has delivered into another table, which has room for it."""
     source = DELIVERED.at(source_address)
     target = DELIVERED.at(target_address)
-    copy_results(target, source)
+    copy_results(target, source, 0)
     target.origin = source.origin
     target.step = source.step
     copy_numbers(source.acceleration, target.acceleration)
