@@ -115,17 +115,18 @@ MODELS = {
     "quadruped": QUADRUPED,
 }
 
+# Rebounds have no derivative.
 INTEGRATORS = {
-    "icf": asp.Icf(time_step=1e-3),
-    "lagged": asp.Icf(time_step=1e-3, friction_bound="lagged"),
-    "similar": asp.Icf(time_step=1e-3, friction_bound="similar"),
-    "sap": asp.Sap(time_step=2e-3),
+    "icf": asp.Icf(time_step=1e-3, resolve_impacts=False),
+    "lagged": asp.Icf(time_step=1e-3, friction_bound="lagged", resolve_impacts=False),
+    "similar": asp.Icf(time_step=1e-3, friction_bound="similar", resolve_impacts=False),
+    "sap": asp.Sap(time_step=2e-3, resolve_impacts=False),
     "midpoint": asp.Sap(time_step=2e-3, theta_scheme="midpoint"),
     "implicit": asp.Sap(time_step=2e-3, theta_scheme="implicit-euler"),
     "explicit": asp.Sap(time_step=1e-3, theta_scheme="explicit-euler"),
-    "tamsi": asp.Tamsi(time_step=1e-3),
-    "parabolic": asp.Tamsi(time_step=1e-3, friction_law="parabolic"),
-    "one-way": asp.Tamsi(time_step=1e-4, coupling="one-way"),
+    "tamsi": asp.Tamsi(time_step=1e-3, resolve_impacts=False),
+    "parabolic": asp.Tamsi(time_step=1e-3, friction_law="parabolic", resolve_impacts=False),
+    "one-way": asp.Tamsi(time_step=1e-4, coupling="one-way", resolve_impacts=False),
 }
 
 

@@ -94,7 +94,7 @@ def states(
 def fixed(scheme: str, step: float) -> asp.Cenic | asp.Icf:
     """A scheme at a fixed step: error control at an accuracy that every step meets."""
     if scheme == "icf":
-        return asp.Icf(time_step=step)
+        return asp.Icf(time_step=step, resolve_impacts=False)
     # The tolerance of the convex solver is then 1e-8; only the first two steps are shorter.
     return asp.Cenic(accuracy=1e3, max_step=step, error_estimate=scheme, tolerance_ratio=1e-13)
 

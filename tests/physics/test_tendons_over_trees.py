@@ -152,8 +152,14 @@ def test_a_tendon_that_only_measures_changes_nothing(method: str) -> None:
         # Impacts tell the steps of error control apart, which are not the same.
         accurate = asp.Cenic(accuracy=1e-7)
         # One tree and several are solved on different ways, which agree within the tolerances.
-        tight = asp.Icf(time_step=1e-3, friction_tolerance=1e-4)
-        integrator = {"cenic": accurate, "icf": tight}.get(method, METHODS[method])
+        # What a rebound changes may cost no energy of an island, which a tree of all makes larger.
+        tight = asp.Icf(time_step=1e-3, friction_tolerance=1e-4, resolve_impacts=False)
+        own = {
+            "cenic": accurate,
+            "icf": tight,
+            "sap": asp.Sap(time_step=1e-3, resolve_impacts=False),
+        }
+        integrator = own.get(method, METHODS[method])
         simulator = asp.Simulator(model, integrator=integrator)
         simulator.data.qvel[18] = 0.5
         simulator.advance_to(0.25)

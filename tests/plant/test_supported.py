@@ -149,7 +149,9 @@ def test_options() -> None:
     flag = "<option><flag {}='enable'/></option>"
     notes = check_supported(model(option=flag.format("speculative")))
     assert any("speculative" in note for note in notes)
-    assert any("Sleeping" in note for note in check_supported(model(option=flag.format("sleep"))))
+    slept = model(option=flag.format("sleep"))
+    assert any("Nothing sleeps" in note for note in check_supported(slept, sleep=False))
+    assert check_supported(slept, sleep=True) == ()
     asleep = "<body name='z' sleep='init' pos='3 0 0'><freejoint/><geom size='0.1'/></body>"
     notes = check_supported(model(body=asleep, option=flag.format("sleep")))
     assert any("Body 'z'" in note and "awake" in note for note in notes)

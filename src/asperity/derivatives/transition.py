@@ -40,7 +40,8 @@ class Transition:
     model : mujoco.MjModel
         It is copied: later changes of it have no effect.
     integrator : Integrator, optional
-        ``Icf()`` by default: fixed steps, whose number does not depend on the state.
+        ``Icf(resolve_impacts=False)`` by default: fixed steps, whose number does not depend on the
+        state, without rebounds, which have no derivative.
     contact : ContactParameters, optional
     parameters : sequence of Parameter
         θ; they have their own values until `set_parameters` changes them.
@@ -82,7 +83,8 @@ class Transition:
                 f"integrator must be an asperity integrator such as Icf(), got {integrator!r}."
             )
         self.model = copy.copy(model)
-        self.integrator = Icf() if integrator is None else integrator
+        # Rebounds have no derivative.
+        self.integrator = Icf(resolve_impacts=False) if integrator is None else integrator
         self.parameters = tuple(parameters)
         names = [one.name for one in self.parameters]
         if len(set(names)) < len(names):

@@ -39,6 +39,7 @@ def _reference(step: float) -> Sap:
         time_step=step,
         tolerance=1e-8,
         relaxation_time=_RELAXATION_TIME,
+        resolve_impacts=False,
     )
 
 

@@ -20,7 +20,7 @@ __all__ = ["Tamsi"]
 
 def _reference(step: float) -> Tamsi:
     # TAMSI's friction has another form below the stiction tolerance, and one coefficient.
-    return Tamsi(time_step=step, tolerance=1e-4)
+    return Tamsi(time_step=step, tolerance=1e-4, resolve_impacts=False)
 
 
 @register(
