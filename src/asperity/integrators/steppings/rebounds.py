@@ -60,6 +60,8 @@ _RESOLVED = 0.1
 # Contacts of an island from which on impacts stay damped, as in piles: further solves take as long
 # as the step's, and there hardly ever is a step without an impact.
 _DENSE = 24
+# μ times the slip, over the closing speed, from which on a contact of SAP glides.
+_GLIDES = 0.1
 # G, times the inverse mass.
 _STIFF = 1e4
 
@@ -130,6 +132,27 @@ def _is_dense(graph: Table, contacts: Table, c: int) -> bool:
     return graph.island_contact_start[island + 1] - graph.island_contact_start[island] > _DENSE
 
 
+@compiled
+def _rolls_or_glides(world: Table, source: Table, first: int, last: int, closing: float) -> bool:
+    """Whether a group closes only because it turns, or because SAP's law lets it glide.
+
+    A patch closes in front of a ball that rolls, and opens behind. A sliding contact of SAP rises
+    with μ times its slip, and falls again.
+    """
+    contacts = source.contacts
+    for c in range(first, last):
+        now, _, _ = along_normal(world.plant, source, c, source.velocity, world.scratch)
+        if now > 0.0:
+            return True
+        if world.problem.law.damps_linearly == 1:
+            slip = np.hypot(contacts.velocity[c, 0], contacts.velocity[c, 1])
+            if contacts.ellipsoidal[c] != 0:
+                slip = contacts.slip[c]
+            if contacts.dynamic_friction[c] * slip > _GLIDES * closing:
+                return True
+    return False
+
+
 @entry_point(SHARE_SIGNATURE)
 def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
     """Find the rebounds of some contacts, and aim these at their places."""
@@ -167,6 +190,8 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
             or 0.5 * np.pi * speed * np.sqrt(square) * step <= _DAMPED * closing
             or 2.0 * speed <= pressing * _STEPS_APART * step
         ):
+            continue
+        if _rolls_or_glides(world, source, group, c, closing):
             continue
         place = (overlap + after * (speed - 0.5 * again * after)) / step
         end = speed - again * (after - 0.5 * step)
