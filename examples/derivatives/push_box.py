@@ -61,7 +61,7 @@ def main(
     that and, under the same forces, without any.
     """
     model = mujoco.MjModel.from_xml_string(MODEL)
-    integrator = asp.Icf(time_step=model.opt.timestep)
+    integrator = asp.Icf(time_step=model.opt.timestep, resolve_impacts=False)
     data = mujoco.MjData(model)
     asp.step(model, data, 50, integrator=integrator, contact=CONTACT)
     weights = np.array([200.0, 200.0, 20.0])
