@@ -105,7 +105,7 @@ class Fixed(Stepping):
         Step size [s].
     resolve_impacts : bool
         Whether bodies part after impacts that such steps damp
-        (`asperity.integrators.steppings.rebounds`): of methods with the law of Hunt and Crossley.
+        (`asperity.integrators.steppings.rebounds`): of methods that keep impulses of contacts.
     """
 
     time_step: float
