@@ -256,3 +256,58 @@ def test_a_control_period_needs_a_control() -> None:
         simulator(control_period=0.01)
     with pytest.raises(asp.ArgumentError, match="no effect without control"):
         asp.simulate(SCENE, (0.0, 0.1), control_period=0.01)
+
+
+# -- input that is not finite ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["qpos", "qvel", "ctrl", "xfrc_applied"])
+@pytest.mark.parametrize(
+    "integrator", [ICF, asp.Cenic(), asp.Midas()], ids=["Icf", "Cenic", "Midas"]
+)
+def test_input_that_is_not_finite_is_an_error_whatever_becomes_of_failures(
+    name: str, integrator: asp.Integrator
+) -> None:
+    sim = simulator(integrator=integrator)
+    array = getattr(sim.data, name)
+    array.flat[0] = np.nan
+    before, time = sim.data.qpos.copy(), sim.time
+    for call in (
+        lambda: sim.step(on_failure="return"),
+        lambda: sim.advance_to(time + 0.01, on_failure="return"),
+    ):
+        with pytest.raises(asp.ArgumentError, match=name):
+            call()
+    np.testing.assert_array_equal(sim.data.qpos, before)
+    assert sim.time == time
+    with pytest.raises(asp.ArgumentError, match=name):
+        asp.step(sim.model, sim.data, integrator=integrator, on_failure="return")
+
+
+# -- contact parameters that an integrator does not read -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("integrator", "contact", "unread"),
+    [
+        (asp.Sap(), asp.ContactParameters(dissipation=3.0), "Sap does not read dissipation"),
+        (ICF, asp.ContactParameters(relaxation_time=0.1), "Icf does not read relaxation_time"),
+        (
+            asp.Midas(),
+            asp.ContactParameters(geoms={"ball": asp.Material(stiffness=1e4)}),
+            "Midas does not read stiffness",
+        ),
+        (asp.Midas(), asp.ContactParameters(stiction_tolerance=1e-3, dissipation=3.0), ""),
+        (ICF, asp.ContactParameters(stiffness=1e4, friction=0.1), ""),
+    ],
+)
+def test_contact_parameters_that_nobody_reads_are_noted(
+    integrator: asp.Integrator, contact: asp.ContactParameters, unread: str
+) -> None:
+    for one in (
+        simulator(integrator=integrator, contact=contact),
+        asp.Batch(SCENE, 2, integrator=integrator, contact=contact, threads=1),
+    ):
+        found = [note for note in one.load_report.notes if "does not read" in note]
+        assert len(found) == bool(unread)
+        assert not unread or found[0].startswith(unread)

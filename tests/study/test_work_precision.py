@@ -203,6 +203,8 @@ def test_bad_arguments_are_refused() -> None:
         ("target must be positive", {"target": math.nan}),
         ("windows must be at least 1", {"windows": 0}),
         ("nothing to try", {"methods": []}),
+        ("accuracies has no effect on icf", {"methods": ["icf"], "accuracies": [1e-3]}),
+        ("time_steps has no effect on cenic", {"methods": ["cenic"], "time_steps": [1e-3]}),
     ):
         with pytest.raises(asp.ArgumentError, match=message):
             work_precision(model, **arguments)

@@ -127,6 +127,7 @@ def _ones(z, x):
         ({"joints": joints(2), "effort_limit": np.nan}, "non-negative numbers or pairs"),
         ({"joints": joints(2), "sample_time": 0.0}, "sample_time must be positive"),
         ({"joints": joints(2), "error_weight": -1.0}, "error_weight must be non-negative"),
+        ({"joints": joints(2), "error_weight": 1.0}, "no effect without a state"),
         ({"actuators": ["a", "nothing"]}, "actuator 'nothing' does not exist; the model has 'a'"),
         ({"actuators": ["a", "a"]}, "'a' is already commanded by"),
         ({"joints": [3, "j0"]}, "joints must be a list of names, got"),

@@ -18,7 +18,7 @@ MODEL = """
   <worldbody>
     <geom name="floor" type="plane" size="5 5 0.1"/>
     <body name="ball" pos="0 0 0.0999"><freejoint/><geom name="ball" type="sphere" size="0.1" mass="1"/><site name="in" size="0.2"/></body>
-    <body pos="1 0 1"><joint name="a" axis="0 1 0" damping="0.1"/><geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0"/></body>
+    <body pos="1 0 1"><joint name="a" axis="0 1 0" damping="0.1" frictionloss="0.05"/><geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0"/></body>
     <body name="hand" mocap="true" pos="-1 0 0.1"><geom type="sphere" size="0.05"/></body>
   </worldbody>
   <equality><weld name="grip" body1="ball" body2="hand" active="false"/></equality>

@@ -69,9 +69,13 @@ def simulate(
     ] = None,
     camera: Camera = None,
     fps: Annotated[
-        float,
-        typer.Option(help="Frames per second of simulated time.", rich_help_panel=_OUTPUT),
-    ] = 30.0,
+        float | None,
+        typer.Option(
+            help="Frames per second of simulated time.",
+            show_default="30",
+            rich_help_panel=_OUTPUT,
+        ),
+    ] = None,
     **options: Any,
 ) -> int:
     """Simulate an MJCF or URDF model, and print a summary.
@@ -89,6 +93,10 @@ def simulate(
             "--save-every forgets what it has saved, and --video and --html need all of it; make "
             "them of asperity.Trajectory.load."
         )
+    if video is None and html is None:
+        for name, value in (("--camera", camera), ("--fps", fps)):
+            if value is not None:
+                raise ArgumentError(f"{name} is for pictures; give --video or --html, or omit it.")
     setup = Setup.read(model, options)
 
     from asperity.cli.console import print_error, results, transient
@@ -99,7 +107,8 @@ def simulate(
 
     passing, output = transient(), results()
     outputs = Outputs(
-        video, html, save, as_camera(camera), fps, setup.contact, plot, save_every is not None
+        *(video, html, save, as_camera(camera), 30.0 if fps is None else fps),
+        *(setup.contact, plot, save_every is not None),
     )
     outputs.check(setup.model)
     simulator = setup.simulator(Recorder, passing, history=plot is not None)

@@ -41,11 +41,19 @@ def study(
         str, typer.Option(help="Comma-separated, such as cenic,icf,tamsi; all for every one.")
     ] = "cenic,icf",
     accuracies: Annotated[
-        str, typer.Option(help="Comma-separated, for methods with error control.")
-    ] = "1e-1,1e-2,1e-3,1e-4",
+        str | None,
+        typer.Option(
+            help="Comma-separated, for methods with error control.",
+            show_default="1e-1,1e-2,1e-3,1e-4",
+        ),
+    ] = None,
     time_steps: Annotated[
-        str, typer.Option(help="Comma-separated, for methods with fixed steps, in s.")
-    ] = "1e-2,3e-3,1e-3,3e-4",
+        str | None,
+        typer.Option(
+            help="Comma-separated, for methods with fixed steps, in s.",
+            show_default="1e-2,3e-3,1e-3,3e-4",
+        ),
+    ] = None,
     duration: Annotated[float, typer.Option(help="Simulated time, in s.")] = 2.0,
     keyframe: Keyframe = None,
     target: Annotated[
@@ -127,7 +135,9 @@ def study(
     return code
 
 
-def _numbers(option: str, text: str) -> list[float]:
+def _numbers(option: str, text: str | None) -> list[float] | None:
+    if text is None:
+        return None
     try:
         values = [float(part) for part in text.split(",") if part.strip()]
     except ValueError:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import abc
 import functools
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args, get_origin, get_type_hints
 
@@ -25,11 +26,11 @@ __all__ = [
     "PRESSURE_FIELDS",
     "Integrator",
     "SteppedIntegrator",
+    "refuse_unused",
     "require_choices",
     "require_count",
     "require_non_negative",
     "require_positive",
-    "require_sleep",
 ]
 
 
@@ -62,16 +63,19 @@ def require_choices(options: Any) -> None:
         value = getattr(options, name)
         if kind is bool and not is_flag(value):
             raise ArgumentError(f"{name} must be True or False, got {value!r}.")
+        if kind == (bool | None) and value is not None and not is_flag(value):
+            raise ArgumentError(f"{name} must be True, False or None, got {value!r}.")
         if get_origin(kind) is Literal and value not in (known := get_args(kind)):
             raise ArgumentError(
                 f"{name} {value!r} is unknown; use one of {', '.join(sorted(known))}."
             )
 
 
-def require_sleep(value: object) -> None:
-    """Refuse what is neither a flag nor None."""
-    if value is not None and not is_flag(value):
-        raise ArgumentError(f"sleep must be True, False or None, got {value!r}.")
+def refuse_unused(options: Any, names: Iterable[str], why: str) -> None:
+    """Refuse options that were set and would have no effect; ``why`` ends the sentence."""
+    for name in names:
+        if getattr(options, name) != getattr(type(options), name):
+            raise ArgumentError(f"{name} {why}")
 
 
 def require_non_negative(name: str, value: float) -> None:
@@ -188,23 +192,18 @@ class SteppedIntegrator(Integrator):
         for name in ("time_step", "accuracy"):
             if getattr(self, name) is not None:
                 require_positive(name, getattr(self, name))
-        self._refuse_options_of_error_control()
+        if self.time_step is not None:
+            refuse_unused(
+                self,
+                ("max_step", "min_step", "error_norm", "velocity_weight"),
+                f"belongs to error control, and steps of {self.time_step} s are fixed; omit it, or "
+                "give an accuracy instead of a time_step.",
+            )
         require_positive("max_step", self.max_step)
         require_positive("min_step", self.min_step)
         if self.min_step >= self.max_step:
             raise ArgumentError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
         require_non_negative("velocity_weight", self.velocity_weight)
-
-    def _refuse_options_of_error_control(self) -> None:
-        """Where steps are fixed: nothing would come of them."""
-        if self.time_step is None:
-            return
-        for name in ("max_step", "min_step", "error_norm", "velocity_weight"):
-            if getattr(self, name) != getattr(type(self), name):
-                raise ArgumentError(
-                    f"{name} belongs to error control, and steps of {self.time_step} s are fixed; "
-                    "omit it, or give an accuracy instead of a time_step."
-                )
 
     @property
     def sees_impacts(self) -> bool:

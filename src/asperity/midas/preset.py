@@ -9,6 +9,7 @@ from asperity.arguments import is_count
 from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
+    refuse_unused,
     require_choices,
     require_count,
     require_non_negative,
@@ -180,6 +181,13 @@ class Midas(Integrator):
         for name in ("max_iterations", "friction_solves", "subdivisions"):
             require_count(name, getattr(self, name))
         require_choices(self)
+        if self.convex_meshes:
+            refuse_unused(
+                self,
+                ("mesh_repair",),
+                "has no effect with convex_meshes=True, which replaces all meshes by their hulls; "
+                "omit one of them.",
+            )
         if self.mesh_tolerance is not None:
             require_non_negative("mesh_tolerance", self.mesh_tolerance)
         if self.stiction_tolerance is not None:

@@ -13,6 +13,8 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.material import COLUMNS
+from asperity.plant.model.names import listed
 from asperity.plant.model.support import check_supported
 from asperity.systems import ExternalSystem
 
@@ -25,6 +27,7 @@ __all__ = [
     "check_model",
     "check_stiction_tolerance",
     "check_threads",
+    "contact_notes",
     "find_keyframe",
     "reset_data",
 ]
@@ -88,6 +91,25 @@ def check_contact(contact: Any) -> ContactParameters:
             f"contact must be ContactParameters, got {type(contact).__name__}; write {hint}."
         )
     return contact
+
+
+def contact_notes(contact: ContactParameters, integrator: Integrator) -> tuple[str, ...]:
+    """A sentence on what is given of contact and plays no part with an integrator, if anything."""
+    materials = (
+        contact,
+        *contact.geoms.values(),
+        *contact.bodies.values(),
+        *contact.pairs.values(),
+    )
+    given = {name for name in COLUMNS for one in materials if getattr(one, name) is not None}
+    # Under some names an integrator has an option of its own, in whose place they stand.
+    unread = sorted(
+        name for name in given - integrator.contact_parameters if name not in vars(integrator)
+    )
+    if not unread:
+        return ()
+    kind, known = type(integrator).__name__, sorted(integrator.contact_parameters & set(COLUMNS))
+    return (f"{kind} does not read {listed(unread)} of contact parameters, but {listed(known)}.",)
 
 
 def check_history(history: Any) -> int | bool:

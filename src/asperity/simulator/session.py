@@ -25,6 +25,7 @@ from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.model.sleep import sleep_hindrance
 from asperity.plant.plant import Plant, contact_kernels
+from asperity.simulator.checks import contact_notes
 from asperity.simulator.claim import Claim
 from asperity.simulator.compiled_call import BEGINNING, CALL_KERNELS, SIMULATOR_CALL, new_call
 from asperity.simulator.compiled_publication import STAGES, solve_forces
@@ -185,7 +186,7 @@ class Session(HoldsAddresses):
             integrator.default_stiction_tolerance,
             evaluated=convex,
         )
-        self.note(contact.notes)
+        self.note((*contact.notes, *contact_notes(contact, integrator)))
         self.note(self.plant.surfaces.notes)
         reason = "external systems" if systems else sleep_hindrance(self.plant)
         if convex and sleep_is_wanted(integrator, self.model) and reason is not None:

@@ -348,7 +348,8 @@ class Simulator(FixedAttributes, Shown):
             time; ``data`` is then published.
         on_failure : str
             ``"return"`` returns the report of an advance that stopped early, in which
-            ``status`` is not ``Status.SUCCESS``. The state is that of the last accepted step.
+            ``status`` is not ``Status.SUCCESS``. The state is that of the last accepted step. Input
+            that cannot be used is an error all the same.
 
         Returns
         -------

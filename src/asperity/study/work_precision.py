@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import mujoco
@@ -17,6 +17,8 @@ from asperity.study.methods import Method, study_methods
 __all__ = ["Study", "Trial", "work_precision"]
 
 _REPEATS = 3
+_ACCURACIES = (1e-1, 1e-2, 1e-3, 1e-4)
+_TIME_STEPS = (1e-2, 3e-3, 1e-3, 3e-4)  # [s]
 
 
 @dataclass(frozen=True)
@@ -109,8 +111,8 @@ def work_precision(
     model: mujoco.MjModel,
     *,
     methods: Sequence[str] = ("cenic", "icf"),
-    accuracies: Sequence[float] = (1e-1, 1e-2, 1e-3, 1e-4),
-    time_steps: Sequence[float] = (1e-2, 3e-3, 1e-3, 3e-4),
+    accuracies: Sequence[float] | None = None,
+    time_steps: Sequence[float] | None = None,
     duration: float = 2.0,
     keyframe: int | str | None = None,
     window: float = 0.025,
@@ -127,8 +129,9 @@ def work_precision(
     model : mujoco.MjModel
     methods : sequence of str
         Names from `study_methods`.
-    accuracies, time_steps : sequence of float
-        What is tried of methods with error control, and with fixed steps [s].
+    accuracies, time_steps : sequence of float, optional
+        What is tried of methods with error control, and with fixed steps [s]. By default 1e-1 to
+        1e-4, and 1e-2 to 3e-4 s.
     duration : float
         Simulated time [s].
     keyframe : int or str, optional
@@ -166,10 +169,22 @@ def work_precision(
             raise ArgumentError(f"{name} must be positive and finite, got {value}.")
     if windows < 1:
         raise ArgumentError(f"windows must be at least 1, got {windows}.")
+    controlled = {name: known_methods[name].error_controlled for name in methods}
+    for option, given, kind in (
+        ("accuracies", accuracies, True),
+        ("time_steps", time_steps, False),
+    ):
+        if given is not None and kind not in controlled.values():
+            raise ArgumentError(
+                f"{option} has no effect on {', '.join(methods)}; omit it, or add a method with "
+                f"{'error control' if kind else 'fixed steps'}."
+            )
+    accuracies = _ACCURACIES if accuracies is None else accuracies
+    time_steps = _TIME_STEPS if time_steps is None else time_steps
     plan = [
         (name, float(parameter))
-        for name in dict.fromkeys(methods)
-        for parameter in _parameters(known_methods[name], accuracies, time_steps)
+        for name, is_controlled in controlled.items()
+        for parameter in (accuracies if is_controlled else time_steps)
     ]
     if not plan:
         raise ArgumentError("there is nothing to try: name methods, accuracies and time steps.")
@@ -206,12 +221,6 @@ def work_precision(
         n: known[known_methods[n].reference] for n in methods if known_methods[n].reference in known
     }
     return Study(tuple(trials), target, window, floors)
-
-
-def _parameters(
-    method: Method, accuracies: Iterable[float], time_steps: Iterable[float]
-) -> Iterable[float]:
-    return accuracies if method.error_controlled else time_steps
 
 
 def _part(report: Callable[[float], None], begin: float, share: float) -> Callable[[float], None]:

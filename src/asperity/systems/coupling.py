@@ -371,3 +371,9 @@ def _check(system: ExternalSystem) -> None:
         raise ArgumentError(
             f"{system.label}: error_weight must be non-negative and finite, got {weight!r}."
         )
+    if weight > 0 and (len(state) == 0 or time is not None):
+        raise ArgumentError(
+            f"{system.label}: error_weight={weight} has no effect "
+            + ("with a sample_time" if len(state) else "without a state (initial_state)")
+            + "; omit it."
+        )

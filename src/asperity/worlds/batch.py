@@ -105,14 +105,16 @@ class Batch(FixedAttributes, HoldsAddresses):
         threads = available_threads() if threads is None else check_count("threads", threads)
         tolerance = check_stiction_tolerance(joint_stiction_tolerance, integrator)
         contact = check_contact(contact)
-        self._model, self._load_report = load_model(model)
-        check_model(self.model, integrator, many=True)
+        self._model, report = load_model(model)
+        notes = check_model(self.model, integrator, many=True)
         self._integrator = integrator
         self._rows = WorldRows(self.model, count)
         crew = Crew(min(count, threads))
         self._crew = crew
         self._worlds = make_worlds(self.model, integrator, contact, tolerance, crew, systems)
         self._worlds.adopt(self._rows)
+        notes = (*report.notes, *notes, *self._worlds.notes)
+        self._load_report = LoadReport(report.source, tuple(dict.fromkeys(notes)))
         self._every = np.arange(self.count)
         self._initial = mujoco.MjData(self.model)
         self._claim = Claim(

@@ -16,6 +16,7 @@ from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.plant import Plant, contact_kernels
+from asperity.simulator.checks import contact_notes
 from asperity.simulator.counters import COUNTER_KERNELS
 from asperity.worlds.crew import Crew
 from asperity.worlds.lane import Lane
@@ -80,6 +81,15 @@ class CompiledWorlds(Worlds):
     def materials(self) -> ResolvedMaterials:
         """Contact parameters of worlds that have none of their own."""
         return self.plant.materials
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        contact = self._contact
+        return (
+            *contact.notes,
+            *contact_notes(contact, self._integrator),
+            *self.plant.surfaces.notes,
+        )
 
     def take_contact(self, contact: ContactParameters) -> None:
         """Take other contact parameters, which the next call follows.

@@ -64,6 +64,11 @@ def resolve_arrays(
             f"control_spec {control_spec} has bits that mjSTATE_USER, {_USER}, does not have; add "
             "up members of it, such as mjSTATE_CTRL."
         )
+    if control is None and control_spec != int(mujoco.mjtState.mjSTATE_CTRL):
+        raise ArgumentError(
+            "control_spec says what control holds, and there is none; pass control, or omit "
+            "control_spec."
+        )
     if nstep is not None and not (is_count(nstep) and nstep >= 0):
         raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
     sizes = [_sizes(model, control_spec) for model in models]

@@ -16,7 +16,7 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
-from asperity.simulator.checks import check_count, check_integrator, check_model
+from asperity.simulator.checks import check_contact, check_count, check_integrator, check_model
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
 from asperity.worlds.crew import Crew
@@ -128,7 +128,7 @@ def run_rollouts(
     ArgumentError, ModelError
         As by `rollout`.
     """
-    integrator = check_integrator(integrator, many=True)
+    integrator, contact = check_integrator(integrator, many=True), check_contact(contact)
     number = available_threads() if threads is None else check_count("threads", threads)
     for one in {id(one): one for one in models}.values():
         check_model(one, integrator, many=True)
@@ -179,7 +179,7 @@ def _roll(
     arrays: RolloutArrays,
     status: np.ndarray,
     integrator: Integrator,
-    contact: ContactParameters | None,
+    contact: ContactParameters,
     threads: int,
     systems: Sequence[ExternalSystem],
 ) -> None:
@@ -245,7 +245,7 @@ class _Kept:
         self,
         model: mujoco.MjModel,
         integrator: Integrator,
-        contact: ContactParameters | None,
+        contact: ContactParameters,
         threads: int,
         systems: Sequence[ExternalSystem],
     ) -> Iterator[AnyWorlds]:
@@ -262,7 +262,8 @@ class _Kept:
                     del self._kept[place]
                     break
         if found is None:
-            found = make_worlds(model, integrator, contact, 1e-3, Crew(threads), systems)
+            tolerance = integrator.default_joint_stiction_tolerance
+            found = make_worlds(model, integrator, contact, tolerance, Crew(threads), systems)
         else:
             found.follow_model()
         try:

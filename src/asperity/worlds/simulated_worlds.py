@@ -91,6 +91,10 @@ class SimulatedWorlds(Worlds):
         """Contact parameters of worlds that have none of their own."""
         return self._materials
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self._simulators[0].load_report.notes
+
     def take_contact(self, contact: ContactParameters) -> None:
         """See `asperity.worlds.compiled_worlds.CompiledWorlds.take_contact`."""
         for sim in self._simulators:

@@ -53,6 +53,11 @@ class Worlds(HoldsAddresses, abc.ABC):
         """Contact parameters that all worlds share."""
         return self._contact
 
+    @property
+    @abc.abstractmethod
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what is ignored or unusual, once rows were adopted."""
+
     def follow_model(self) -> bool:
         """Take over what the user has changed in the model.
 

@@ -37,12 +37,11 @@ python -m studies benchmark ablation --mechanisms swings     # one row; all with
 ```
 
 Every case is run at {near_by} times each accuracy or time step. *Right* counts the runs within the
-tolerance of their case. *Work* is convex solves and Newton iterations of all cases, and then of the
-CENIC paper's clutter, five seconds from five initial states. *Worse* and *better* count the cases
-whose median grade changes, at one accuracy at least; **wrong** are those that are wrong or stopped
-without the mechanism. [All cases](../studies/benchmarks/results/ablation.md) has their names, and
-what stands in the place of each mechanism. Differences of two runs are chance. A mechanism without
-numbers has been added after the runs.
+tolerance of their case; a difference of two is chance. *Work* is convex solves and Newton
+iterations, of all cases and of the CENIC paper's clutter. *Worse* and *better* count the cases
+whose median grade changes; **wrong** are those that are wrong or stopped without the mechanism.
+[All cases](../studies/benchmarks/results/ablation.md) has their names, and what replaces each
+mechanism. A mechanism without numbers was added after the runs.
 """
 
 ALL_INTRODUCTION = """\

@@ -55,8 +55,8 @@ SUMMARY = (
 INTRODUCTION = """\
 # Verification
 
-Methods and engines simulate {cases} cases whose outcome is known from closed formulas, textbook
-equations, published tests and converged solutions. The page counts what each of them gets right.
+This page counts what methods and engines get right in {cases} cases. Their outcome is known from
+closed formulas, textbook equations, published tests and converged solutions.
 
 ```sh title="from a checkout"
 python -m studies verify --jobs 2                    # all cases, and this page
@@ -64,8 +64,7 @@ python -m studies verify --cases 'gyro*,belt' --methods 'cenic@1e-5,icf@*' --no-
 ```
 
 [All numbers](../studies/benchmarks/results/verification.md) describes every case, derives its truth
-and shows what each method finds, at more settings. The cases are in
-`studies/benchmarks/verification/`.
+and shows what each method finds. The cases are in `studies/benchmarks/verification/`.
 
 """
 
@@ -75,17 +74,16 @@ case, *near* is within five times that, and *wrong* is beyond. Seconds are wall 
 
 ## By family
 
-Cells are the cases that are right, of those that a method can take part in, at the settings above.
-Some methods cannot take part because their steps are fixed, because they have one coefficient of
-friction, or because an engine lacks some element.
+Cells are the cases that are right, of those that a method can take part in. Some cases need error
+control, two coefficients of friction, or an element that an engine lacks.
 
 {families}
 
 ## How the methods are set up
 
-- **Asperity.** All options are defaults, with two exceptions. `midas` may move touching bodies
-  apart at the start (`overlaps="separate"`). The accuracy of classical methods bounds velocities
-  as well (`error_norm="state"`).
+- **Asperity** has its defaults, with two exceptions. `midas` may move touching bodies apart at the
+  start (`overlaps="separate"`). The accuracy of classical methods bounds velocities as well
+  (`error_norm="state"`).
 - **Contact** has the same stiffness, Hunt–Crossley dissipation and Coulomb friction everywhere. The
   dissipation of `sap` is linear, and `midas` keeps surfaces about a millimetre apart.
 - **MuJoCo.** `mujoco` has its defaults: Euler, 2 ms, pyramidal cones, soft contact.
@@ -95,7 +93,7 @@ friction, or because an engine lacks some element.
 - **Drake** gets contact points in the corners of boxes, because it finds one point between two flat
   faces.
 - **`motrixsim` and `rapier`** load the models themselves, in single precision. What their loaders
-  drop without a message counts against them. Rapier is told where an impact is elastic.
+  drop silently counts against them. Rapier is told where an impact is elastic.
 
 In fixed steps a body that slides to rest from v stops vδt/2 short, because positions move with the
 velocity at the end of a step.

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
+    refuse_unused,
     require_choices,
     require_count,
     require_non_negative,
     require_positive,
-    require_sleep,
 )
 from asperity.integrators.registry import Variant, register
 from asperity.integrators.steppings.stepping import ErrorControl, ErrorNorm
@@ -76,10 +76,11 @@ class Cenic(Integrator):
         smaller.
     friction_passes : int
         Largest number of changes of the bounds of friction in a solve. A step in which they then
-        differ from those of the solution by more than a tenth is refused.
+        differ from those of the solution by more than a tenth is refused. For
+        ``friction_bound="delivered"`` alone, like the next option.
     friction_tolerance : float
-        Largest relative difference of friction's bounds from those of the solution
-        (``friction_bound="delivered"``). By default ten times the accuracy, but at most 1e-2.
+        Largest relative difference of friction's bounds from those of the solution. By default ten
+        times the accuracy, but at most 1e-2.
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
         Off by default: the block factorization costs no more than the extra iterations.
@@ -119,7 +120,6 @@ class Cenic(Integrator):
 
     def __post_init__(self) -> None:
         require_choices(self)
-        require_sleep(self.sleep)
         if self.sleep and self.error_estimate == "trapezoid":
             raise ArgumentError(
                 "sleep=True is not for error_estimate='trapezoid'; use 'extrapolation'."
@@ -135,6 +135,13 @@ class Cenic(Integrator):
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
         require_non_negative("velocity_weight", self.velocity_weight)
+        if self.friction_bound == "lagged":
+            refuse_unused(
+                self,
+                ("friction_passes", "friction_tolerance"),
+                "has no effect with friction_bound='lagged', whose bounds are known before the "
+                "solve; omit it, or take friction_bound='delivered'.",
+            )
 
     @property
     def takes_sleep(self) -> bool:  # type: ignore[override]

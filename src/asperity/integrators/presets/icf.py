@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Literal
 
 from asperity.integrators.integrator import (
     Integrator,
+    refuse_unused,
     require_choices,
     require_count,
     require_positive,
-    require_sleep,
 )
 from asperity.integrators.registry import register
 from asperity.integrators.steppings.stepping import Fixed
@@ -45,10 +45,10 @@ class Icf(Integrator):
         pressure fields, on whose many points the bounds depend on each other.
         ``Statistics.fallbacks`` counts solves in which the bounds then differ from those of the
         solution by more than a tenth, as in violent impacts of many bodies and in dense piles. A
-        larger number leaves fewer of these, for more iterations.
+        larger number leaves fewer of these, for more iterations. For
+        ``friction_bound="delivered"`` alone, like the next option.
     friction_tolerance : float
-        Largest relative difference of friction's bounds from those of the solution
-        (``friction_bound="delivered"``).
+        Largest relative difference of friction's bounds from those of the solution.
     hessian_reuse : bool
         Keep a factorization for further iterations while it converges fast enough (equation 35).
     resolve_impacts : bool
@@ -79,13 +79,19 @@ class Icf(Integrator):
 
     def __post_init__(self) -> None:
         require_choices(self)
-        require_sleep(self.sleep)
         require_positive("time_step", self.time_step)
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
         if self.friction_passes is not None:
             require_count("friction_passes", self.friction_passes)
         require_positive("friction_tolerance", self.friction_tolerance)
+        if self.friction_bound != "delivered":
+            refuse_unused(
+                self,
+                ("friction_passes", "friction_tolerance"),
+                f"has no effect with friction_bound={self.friction_bound!r}, whose bounds do not "
+                "change in a solve; omit it, or take friction_bound='delivered'.",
+            )
 
     @property
     def no_flexes(self) -> str | None:

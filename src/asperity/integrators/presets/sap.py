@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     PRESSURE_FIELDS,
     SteppedIntegrator,
@@ -96,10 +97,11 @@ class Sap(SteppedIntegrator):
         (section IV-B).
     max_iterations : int
         Newton iterations after which the simulation stops with ``Status.NOT_CONVERGED``.
-    resolve_impacts : bool
-        Of fixed steps of symplectic Euler: whether bodies part after impacts as fast as the
-        relaxation time of their contacts says, also where the steps are too long to show it. With
-        the default relaxation time they do not part. Not part of the paper.
+    resolve_impacts : bool, optional
+        Whether bodies part after impacts as fast as the relaxation time of their contacts says,
+        also where the steps are too long to show it. On by default in fixed steps of symplectic
+        Euler, and refused elsewhere. With the default relaxation time bodies do not part. Not part
+        of the paper.
 
     Notes
     -----
@@ -119,7 +121,7 @@ class Sap(SteppedIntegrator):
     scaling: Literal["mass", "system"] = "mass"
     line_search: Literal["exact", "armijo"] = "exact"
     max_iterations: int = 100
-    resolve_impacts: bool = True
+    resolve_impacts: bool | None = None
 
     default_time_step = 0.01
     contact_parameters = PRESSURE_FIELDS | {
@@ -136,13 +138,21 @@ class Sap(SteppedIntegrator):
         require_count("max_iterations", self.max_iterations)
         if self.relaxation_time is not None:
             require_non_negative("relaxation_time", self.relaxation_time)
+        if self.resolve_impacts and not self._may_rebound:
+            raise ArgumentError(
+                "resolve_impacts=True is for fixed steps with theta_scheme='symplectic-euler'; "
+                "omit it, or give a time_step and that scheme."
+            )
+
+    @property
+    def _may_rebound(self) -> bool:
+        return self.time_step is not None and self.theta_scheme == "symplectic-euler"
 
     @property
     def stepping(self) -> Stepping:
         if self.time_step is None:
             return super().stepping
-        rebounds = self.resolve_impacts and self.theta_scheme == "symplectic-euler"
-        return Fixed(self.time_step, rebounds)
+        return Fixed(self.time_step, self._may_rebound and self.resolve_impacts is not False)
 
     def make_base_method(self) -> ThetaMethod:
         from asperity.integrators.methods.theta import ThetaMethod

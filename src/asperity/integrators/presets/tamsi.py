@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from asperity.integrators.integrator import (
     SteppedIntegrator,
+    refuse_unused,
     require_count,
     require_positive,
 )
@@ -64,8 +65,8 @@ class Tamsi(SteppedIntegrator):
     max_iterations : int
         Newton iterations after which a solve counts as failed.
     substeps : bool
-        Divide a step that fails, down to a millionth, instead of stopping the simulation with
-        ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case.
+        Divide a fixed step that fails, down to a millionth, instead of stopping the simulation with
+        ``Status.NOT_CONVERGED``. Error control tries smaller steps in any case, and refuses False.
     resolve_impacts : bool
         As in `Cenic` under error control, and as in `Icf` in fixed steps.
 
@@ -89,6 +90,13 @@ class Tamsi(SteppedIntegrator):
         super().__post_init__()
         require_positive("tolerance", self.tolerance)
         require_count("max_iterations", self.max_iterations)
+        if self.time_step is None:
+            refuse_unused(
+                self,
+                ("substeps",),
+                "belongs to fixed steps, and error control tries smaller steps in any case; omit "
+                "it, or give a time_step instead of an accuracy.",
+            )
 
     @property
     def sees_impacts(self) -> bool:
