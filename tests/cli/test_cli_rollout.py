@@ -116,7 +116,7 @@ def test_worlds_that_fail_are_told(model, capsys) -> None:
         (("--duration", "-1"), "--duration"),
         (("--control", "2"), "--control"),
         (("--velocity", "nan"), "--velocity"),
-        (("--save", "worlds.csv"), "saved as .npz"),
+        (("--save", "worlds.csv"), "does not end in .npz"),
         (("--keyframe", "none"), "keyframe 'none' does not exist"),
         (("--threads", "0"), "threads"),
         (("--seed", "-3"), "--seed"),

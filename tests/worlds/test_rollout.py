@@ -18,7 +18,7 @@ MODEL = """
   <worldbody>
     <geom name="floor" type="plane" size="5 5 0.1"/>
     <body name="ball" pos="0 0 0.0999"><freejoint/><geom name="ball" type="sphere" size="0.1" mass="1"/><site name="in" size="0.2"/></body>
-    <body pos="1 0 1"><joint name="a" axis="0 1 0" damping="0.1" frictionloss="0.05"/><geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0"/></body>
+    <body pos="1 0 1"><joint name="a" axis="0 1 0" damping="0.1"/><geom type="capsule" size="0.03" fromto="0 0 0 0.3 0 0"/></body>
     <body name="hand" mocap="true" pos="-1 0 0.1"><geom type="sphere" size="0.05"/></body>
   </worldbody>
   <equality><weld name="grip" body1="ball" body2="hand" active="false"/></equality>
@@ -90,6 +90,19 @@ def test_a_rollout_is_a_simulator_that_is_told_every_step(name: str) -> None:
     assert np.any(sensors[:, :, 0] > 1.0) or name == "Midas"
 
 
+def test_dry_friction_of_joints_holds_as_in_a_simulator() -> None:
+    one = model()
+    one.dof_frictionloss[-1] = 2.0
+    states = initial(one, 1)
+    controls = np.zeros((1, 10, one.nu))
+    for integrator in (asp.Icf(time_step=2e-3), asp.Cenic()):
+        found, _ = asp.rollout(one, states, controls, integrator=integrator)
+        expected, _ = step_by_step(
+            one, states[0].copy(), controls[0], int(STATE.mjSTATE_CTRL), integrator
+        )
+        assert np.array_equal(found[0], expected)
+
+
 def test_every_kind_of_input() -> None:
     """Forces, poses of mocap bodies and switched equalities, in MuJoCo's order."""
     one = model()
@@ -111,6 +124,12 @@ def test_every_kind_of_input() -> None:
         expected, readings = step_by_step(one, state[0].copy(), inputs, spec, integrator)
         assert np.array_equal(found[0], expected)
         assert np.array_equal(sensors[0], readings)
+
+
+def test_bits_of_inputs_need_inputs() -> None:
+    one = model()
+    with pytest.raises(asp.ArgumentError, match="control_spec says what control holds"):
+        asp.rollout(one, initial(one, 1), control_spec=int(STATE.mjSTATE_USER), nstep=2)
 
 
 @pytest.mark.parametrize(
@@ -238,7 +257,10 @@ def test_wrong_arguments_are_named() -> None:
         (lambda: asp.rollout(one, states, nstep=-1), "nstep"),
         (lambda: asp.rollout(one, states, nstep=1.5), "nstep"),
         (lambda: asp.rollout(one, states, control_spec=8), "control_spec"),
-        (lambda: asp.rollout(one, states[None, None]), "initial_state may have 2 axes"),
+        (
+            lambda: asp.rollout(one, states[None, None]),
+            "initial_state must have the axes worlds, values",
+        ),
         (lambda: asp.rollout("ant.xml", states), "model must be"),
         (lambda: asp.rollout([one, None], states), r"model\[1\] must be"),
         (lambda: asp.rollout([one] * 3, states), "initial_state is for 4 worlds"),

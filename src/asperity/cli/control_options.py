@@ -132,7 +132,8 @@ def _module(where: str) -> ModuleType:
         raise
     except Exception as error:
         raise ArgumentError(
-            f"--control: {where} cannot be imported ({type(error).__name__}: {error})."
+            f"--control: {where} cannot be imported ({type(error).__name__}: {error}); correct it, "
+            "or start in its folder."
         ) from error
 
 
@@ -142,5 +143,5 @@ def _number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ArgumentError(f"--ctrl: {text!r} is not a finite number.")
+        raise ArgumentError(f"--ctrl: {text!r} is not a finite number; write one, such as 0.5.")
     return value

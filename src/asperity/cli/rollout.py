@@ -67,7 +67,7 @@ def rollout(
     if seed < 0:
         raise ArgumentError(f"--seed must not be negative, got {seed}.")
     if save is not None and save.suffix != ".npz":
-        raise ArgumentError(f"--save {save}: rollouts are saved as .npz files.")
+        raise ArgumentError(f"--save {save} does not end in .npz; rename it to '*.npz'.")
     setup = Setup.read(model, options)
 
     import numpy as np

@@ -11,7 +11,7 @@ from asperity.derivatives.doubled_step import DoubledStep
 from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.displaced_steps import DisplacedSteps
-from asperity.derivatives.step_differences import StepDifferences
+from asperity.derivatives.step_differences import StepDifferences, reason_of
 from asperity.derivatives.tangent import StepState, Tangent, chain
 from asperity.errors import ModelError, SimulationError
 from asperity.integrators.methods.extrapolation import Extrapolation
@@ -177,7 +177,10 @@ class StepDerivative:
         while current.time < end:
             code = stepping.advance(world, simulator.session.method, end, 1)
             if code not in (OK, BUDGET_USED) and not world.grow(code):
-                raise SimulationError(f"a step could not be taken (code {code}).")
+                raise SimulationError(
+                    f"the step from t = {before:.6g} s cannot be taken, so it has no derivative: "
+                    f"{reason_of(code)}"
+                )
             if current.time > before:
                 found.append(float(current.time) - before)
                 before = float(current.time)

@@ -11,16 +11,23 @@ import numpy as np
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.tangent import DIFFERENCES, StepState, Tangent
 from asperity.derivatives.tangent_space import difference, displaced
-from asperity.errors import SimulationError
+from asperity.errors import SimulationError, Status
 from asperity.integrators.steppings.stepping import Fixed
 from asperity.integrators.world_layout import OK
 from asperity.simulator import Simulator
+from asperity.simulator.compiled_call import STATUSES
 
-__all__ = ["StepDifferences"]
+__all__ = ["StepDifferences", "reason_of"]
 
 # Displacement of states [m, rad, m/s, rad/s] and of inputs.
 _SIZE = 1e-6
 _INPUT_SIZE = 1e-4
+
+
+def reason_of(code: int) -> str:
+    """A sentence on why a step has failed, from the code of a stepping."""
+    status = dict(STATUSES).get(code)
+    return f"its code is {code}." if status is None else Status(status).message
 
 
 class StepDifferences:
@@ -103,7 +110,7 @@ class StepDifferences:
             if code == OK or not world.grow(code):
                 break
         if code != OK:
-            raise SimulationError(f"a displaced step of {step} s failed (code {code}).")
+            raise SimulationError(f"a displaced step of {step} s failed: {reason_of(code)}")
         return StepState(
             state.time + step, current.qpos.copy(), current.qvel.copy(), current.act.copy()
         )

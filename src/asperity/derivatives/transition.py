@@ -22,10 +22,19 @@ from asperity.integrators import Icf, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.renamed import refuse_old_options
 
-__all__ = ["Transition"]
+__all__ = ["Transition", "require_finite"]
 
 # What may be given beside state and controls, and stays as it is.
 _INPUTS = int(mujoco.mjtState.mjSTATE_USER)
+
+
+def require_finite(name: str, values: np.ndarray) -> None:
+    """Refuse an array with NaN or infinity, and name the first number of that kind."""
+    for where in np.argwhere(~np.isfinite(values))[:1]:
+        index = ", ".join(str(i) for i in where)
+        raise ArgumentError(
+            f"{name}[{index}] is {values[tuple(where)]}, which is not finite; correct it."
+        )
 
 
 @refuse_old_options
@@ -126,8 +135,10 @@ class Transition:
         """Set the values of the parameters, which takes some milliseconds for each."""
         values = np.array(values, dtype=np.float64).reshape(-1)
         if values.shape != self._step.values.shape or not np.all(np.isfinite(values)):
+            names = ", ".join(one.name for one in self.parameters) or "none"
             raise ArgumentError(
-                f"{len(self.parameters)} finite values of parameters are needed, got {values}."
+                f"set_parameters needs one finite value for each of its parameters ({names}), got "
+                f"{values}."
             )
         self._step.set_values(values)
 
@@ -203,8 +214,7 @@ class Transition:
         ):
             if one.shape != (size,):
                 raise ArgumentError(f"the {name} must have the shape ({size},), got {one.shape}.")
-            if not np.all(np.isfinite(one)):
-                raise ArgumentError(f"the {name} has numbers that are not finite.")
+            require_finite(name, one)
         self._derivative.write_controls(control)
         qpos, qvel, act = np.split(state, [model.nq, model.nq + model.nv])
         mujoco.mj_normalizeQuat(model, qpos)
@@ -369,6 +379,5 @@ class Transition:
             raise ArgumentError(
                 f"controls must have the shape (n, {self.model.nu}), got {controls.shape}."
             )
-        if not np.all(np.isfinite(controls)):
-            raise ArgumentError("the controls have numbers that are not finite.")
+        require_finite("controls", controls)
         return controls

@@ -18,8 +18,8 @@ import numpy as np
 
 from asperity.derivatives.parameters.parameters import apply_parameters
 from asperity.derivatives.pull_back import pull_back_trajectory
-from asperity.derivatives.transition import Transition
-from asperity.errors import ArgumentError, SimulationError, Status
+from asperity.derivatives.transition import Transition, require_finite
+from asperity.errors import SimulationError, Status
 from asperity.integrators import Integrator
 from asperity.simulator.checks import check_threads
 from asperity.worlds.rollout_arrays import resolve_arrays
@@ -93,8 +93,7 @@ class TransitionWorlds:
         states = np.asarray(states, np.float64)
         controls = np.asarray(controls, np.float64)
         for name, one in (("states", states), ("controls", controls)):
-            if not np.all(np.isfinite(one)):
-                raise ArgumentError(f"the {name} have numbers that are not finite.")
+            require_finite(name, one)
         if transition.steps_are_rolled_out and len(states) > 1:
             return self._rolled_out(states, controls)
         runs = self._share(

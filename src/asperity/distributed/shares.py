@@ -84,7 +84,8 @@ def do_shares(
     largest = max(node["Resources"].get("CPU", 0) for node in ray.nodes() if node["Alive"])
     if cpus > largest:
         raise ArgumentError(
-            f"threads={cpus} is more than any machine of the cluster has processors, {largest:g}."
+            f"threads={cpus} is more than the processors of any machine of the cluster; take "
+            f"{largest:g} at most."
         )
     remote = ray.remote(num_cpus=int(cpus), max_retries=_MOST_LOSSES)(work)
     waiting = {remote.remote(*share): number for number, share in enumerate(shares)}

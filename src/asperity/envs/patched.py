@@ -121,7 +121,8 @@ def _require_original(world: Any) -> None:
     for method in methods:
         if method in vars(world) or getattr(type(world), method) is not getattr(base, method):
             raise ArgumentError(
-                f"{name} has a {method} of its own, which with_asperity does not replace."
+                f"{name} has a {method} of its own, which with_asperity does not replace; call "
+                "asperity.step in it."
             )
 
 

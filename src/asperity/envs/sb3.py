@@ -59,7 +59,11 @@ class Sb3VecEnv(VecEnv):
                 f"env must be a name or a gymnasium VectorEnv, got {type(env).__name__}."
             )
         elif options or num_envs not in (1, env.num_envs):
-            raise ArgumentError("num_envs and options apply only if env is a name.")
+            given = ", ".join(options) or f"num_envs={num_envs}"
+            raise ArgumentError(
+                f"{given} would have no effect: options apply only if env is a name. Give them to "
+                "gymnasium.make_vec."
+            )
         if env.metadata.get("autoreset_mode") != AutoresetMode.SAME_STEP:
             raise ArgumentError(
                 "stable-baselines3 needs environments that are reset in the step in which an "

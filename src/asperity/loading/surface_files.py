@@ -54,7 +54,10 @@ def read_surface(path: Path, scale: float = 1.0) -> Surface:
     try:
         model = spec.compile()
     except ValueError as error:
-        raise ModelError(f"mesh {str(path)!r} cannot be read: {error}.") from None
+        raise ModelError(
+            f"mesh {str(path)!r} cannot be read: {error}. Export it again, as a closed surface of "
+            "triangles."
+        ) from None
     # MuJoCo moves meshes to their centres and principal axes.
     turn = np.empty(9)
     mujoco.mju_quat2Mat(turn, model.mesh_quat[0])

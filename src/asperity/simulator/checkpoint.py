@@ -44,7 +44,9 @@ def load_simulator(path: str | os.PathLike[str], kind: type[_Kind]) -> _Kind:
         raise ArgumentError(f"{path} cannot be read ({error.strerror or error}).") from None
     header, _, content = raw.removeprefix(_MAGIC).partition(b"\n")
     if not raw.startswith(_MAGIC) or not content:
-        raise ArgumentError(f"{path} was not written by Simulator.save.")
+        raise ArgumentError(
+            f"{path} was not written by Simulator.save; Trajectory.load reads trajectories (.npz)."
+        )
     version = json.loads(header)["mujoco"]
     if version != mujoco.__version__:
         raise ArgumentError(
@@ -56,8 +58,10 @@ def load_simulator(path: str | os.PathLike[str], kind: type[_Kind]) -> _Kind:
     except (pickle.UnpicklingError, EOFError, AttributeError, ImportError, IndexError) as error:
         raise ArgumentError(
             f"{path} cannot be read ({error}): it is damaged, of another version of Asperity, or "
-            "needs a module that is not installed."
+            "needs a module that is not installed. Save it again with what is installed here."
         ) from error
     if not isinstance(loaded, kind):
-        raise ArgumentError(f"{path} was not written by Simulator.save.")
+        raise ArgumentError(
+            f"{path} holds a {type(loaded).__name__}, which Simulator.save has not written."
+        )
     return loaded

@@ -159,7 +159,7 @@ class Trajectory(Shown):
         """
         path = Path(path)
         if path.suffix != ".npz":
-            raise ArgumentError(f"{path}: trajectories are saved as .npz files.")
+            raise ArgumentError(f"{path} does not end in .npz; name it '{path.stem}.npz'.")
         if model not in ("inside", "beside", "omitted"):
             raise ArgumentError(f"model must be 'inside', 'beside' or 'omitted', got {model!r}.")
         write_fields(**{**vars(self), "path": path, "place": model})

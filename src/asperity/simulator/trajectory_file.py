@@ -100,13 +100,17 @@ def read_fields(
         ) from None
     missing = [name for name in ("time", "qpos", "qvel", "status") if name not in stored]
     if missing:
-        raise ArgumentError(f"{path} was not written by Trajectory.save: it has no {missing[0]!r}.")
+        raise ArgumentError(
+            f"{path} was not written by Trajectory.save: it has no array {missing[0]!r}. "
+            "numpy.load reads other .npz files."
+        )
     if model is None:
         model = _model(path, stored)
     if stored["qpos"].shape[1:] != (model.nq,) or stored["qvel"].shape[1:] != (model.nv,):
         raise ArgumentError(
             f"{path} belongs to another model: it has {stored['qpos'].shape[1]} positions and "
-            f"{stored['qvel'].shape[1]} velocities, the model {model.nq} and {model.nv}."
+            f"{stored['qvel'].shape[1]} velocities, the model {model.nq} and {model.nv}; give "
+            "model= the one that was simulated."
         )
     known = {one.name for one in dataclasses.fields(Statistics)}
     stats = {

@@ -124,7 +124,10 @@ def local_errors(
         data.act[:] = history.act[begin]
         report = reference.advance_to(float(history.time[end]), on_failure="return")
         if not report.success:
-            raise SimulationError(f"the reference failed: {report.message}")
+            raise SimulationError(
+                f"the reference failed at {report.time:.6g} s ({report.status.name}); choose a "
+                f"smaller reference_step. {report.message}"
+            )
         mujoco.mj_differentiatePos(model, difference, 1.0, data.qpos, history.qpos[end])
         positions.append(float(difference @ difference))
         velocities.append(float(np.sum((data.qvel - history.qvel[end]) ** 2)))

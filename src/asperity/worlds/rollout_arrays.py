@@ -122,7 +122,8 @@ def _with_axes(name: str, values: Any, ndim: int, last: int) -> np.ndarray | Non
         return None
     array = as_array(name, values)
     if array.ndim > ndim:
-        raise ArgumentError(f"{name} may have {ndim} axes at most, got shape {array.shape}.")
+        axes = ("worlds", "steps", "values") if ndim == 3 else ("worlds", "values")
+        raise ArgumentError(f"{name} must have the axes {', '.join(axes)}; got {array.shape}.")
     array = np.ascontiguousarray(array.reshape((1,) * (ndim - array.ndim) + array.shape))
     if array.shape[-1] != last:
         raise ArgumentError(f"the last axis of {name} must be {last} long, got {array.shape[-1]}.")
@@ -137,7 +138,8 @@ def _length(axis: int, known: int | None, given: dict[str, np.ndarray | None], w
             continue
         if wanted is not None and array.shape[axis] != wanted:
             raise ArgumentError(
-                f"{name} is for {array.shape[axis]} {what}, and the other arrays are for {wanted}."
+                f"{name} is for {array.shape[axis]} {what}, and other arguments are for {wanted}; "
+                f"give as many, or one for all."
             )
         wanted = array.shape[axis]
     return 1 if wanted is None else wanted

@@ -118,8 +118,13 @@ class Variations(HoldsAddresses):
         worlds = np.flatnonzero(differs)
         for w in worlds:
             for name, values in self._values.items():
-                if not np.all(np.isfinite(values[w])):
-                    raise ArgumentError(f"{name} of world {w} has a value that is not finite.")
+                bad = np.argwhere(~np.isfinite(values[w]))
+                if len(bad):
+                    where = f", at index {bad[0].tolist()}" if bad.size else ""
+                    raise ArgumentError(
+                        f"{name} of world {w} has a value that is not finite{where}; write a "
+                        "number there."
+                    )
         return worlds
 
     def varied(self) -> np.ndarray:

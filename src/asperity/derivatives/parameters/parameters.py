@@ -69,7 +69,8 @@ class Parameter:
             raise ArgumentError(f"parameter {self.name!r} must be finite, got {value}.")
         if (self.set_in_model is None) == (self.contact_field is None):
             raise ArgumentError(
-                f"parameter {self.name!r} needs either set_in_model or contact_field, and not both."
+                f"parameter {self.name!r} needs one of set_in_model and contact_field; body_mass, "
+                "contact_parameter and model_number make parameters."
             )
         if self.contact_field is not None and self.contact_field not in COLUMNS:
             raise ArgumentError(
@@ -101,7 +102,9 @@ def model_number(
     try:
         value = array[index]
     except IndexError as error:
-        raise ArgumentError(f"MjModel.{field} has no entry {index}: {error}.") from error
+        raise ArgumentError(
+            f"MjModel.{field} has no entry {index}; its shape is {array.shape}."
+        ) from error
     if np.ndim(value) != 0:
         raise ArgumentError(f"{index} of MjModel.{field} is an array; name one number of it.")
 
