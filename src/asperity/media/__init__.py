@@ -1,7 +1,8 @@
-"""Pictures of simulations: videos and web playbacks."""
+"""Simulations for other programs: videos, web playbacks and MCAP files."""
 
 from asperity.media.errors import MediaError
+from asperity.media.mcap_file import write_mcap
 from asperity.media.video import write_video
 from asperity.media.web import write_web_playback
 
-__all__ = ["MediaError", "write_video", "write_web_playback"]
+__all__ = ["MediaError", "write_mcap", "write_video", "write_web_playback"]

@@ -10,6 +10,9 @@ from asperity.simulator.watcher import Watcher
 
 __all__ = ["Recorder"]
 
+# What Python takes for a time and an array besides its numbers [bytes].
+_OF_A_CONTROL = 200
+
 
 class Recorder(Watcher, Simulator):
     """A simulator that keeps every accepted step, without making any step shorter.
@@ -71,8 +74,9 @@ class Recorder(Watcher, Simulator):
 
     @property
     def kept_bytes(self) -> int:
-        """Memory of what was kept [bytes]."""
-        return sum(array.nbytes for part in self._parts for array in part)
+        """Memory of what was kept [bytes], about."""
+        steps = sum(array.nbytes for part in self._parts for array in part)
+        return steps + len(self._held) * (self._held[-1][1].nbytes + _OF_A_CONTROL)
 
     def forget_record(self) -> None:
         """Forget what was kept, but for the last state and control: the first of what follows."""
