@@ -311,3 +311,14 @@ def test_contact_parameters_that_nobody_reads_are_noted(
         found = [note for note in one.load_report.notes if "does not read" in note]
         assert len(found) == bool(unread)
         assert not unread or found[0].startswith(unread)
+
+
+def test_contact_parameters_that_are_put_there_later_are_noted_too() -> None:
+    for one in (simulator(), asp.Batch(SCENE, 2, integrator=ICF, threads=1)):
+        for _ in range(2):
+            one.contact = asp.ContactParameters(relaxation_time=0.1)
+        notes = [note for note in one.load_report.notes if "does not read" in note]
+        assert notes == [
+            "Icf does not read relaxation_time; of contact parameters it reads dissipation, "
+            "dynamic_friction, friction, stiction_tolerance, stiffness."
+        ]

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
+from asperity.simulator import Recorder
 
 BALL = """
 <mujoco><worldbody><geom type="plane" size="0 0 1"/>
@@ -43,6 +44,24 @@ def test_more_steps_than_the_record_holds_at_once_are_kept() -> None:
     sim = asp.Simulator(BALL, integrator=asp.Icf(time_step=1e-3))
     sim.advance_to(1.0)
     np.testing.assert_array_equal(run.qpos[-1], sim.data.qpos)
+
+
+def test_controls_count_in_the_memory_of_a_run() -> None:
+    # Of a record of 1000 steps nothing is kept yet, but every control.
+    model = PENDULUM.replace("</mujoco>", '<actuator><motor joint="a"/></actuator></mujoco>')
+    model = model.replace('<joint type="hinge"', '<joint name="a" type="hinge"')
+
+    def control(model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        data.ctrl[0] = data.time
+
+    recorder = Recorder(
+        model, integrator=asp.Icf(time_step=1e-3), control=control, control_period=1e-3
+    )
+    recorder.start_record()
+    recorder.advance_to(0.5)
+    assert recorder.kept_bytes > 500 * 200
+    recorder.forget_record()
+    assert recorder.kept_bytes < 1000
 
 
 def test_a_span_may_begin_anywhere() -> None:

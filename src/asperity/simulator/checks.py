@@ -109,7 +109,9 @@ def contact_notes(contact: ContactParameters, integrator: Integrator) -> tuple[s
     if not unread:
         return ()
     kind, known = type(integrator).__name__, sorted(integrator.contact_parameters & set(COLUMNS))
-    return (f"{kind} does not read {listed(unread)} of contact parameters, but {listed(known)}.",)
+    return (
+        f"{kind} does not read {listed(unread)}; of contact parameters it reads {listed(known)}.",
+    )
 
 
 def check_history(history: Any) -> int | bool:

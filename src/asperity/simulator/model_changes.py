@@ -12,7 +12,7 @@ from asperity.plant.model.derived_bounds import DECIDING, update_bounds
 from asperity.plant.model.model_watch import ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.plant import contact_kernels
-from asperity.simulator.checks import check_contact, check_model
+from asperity.simulator.checks import check_contact, check_model, contact_notes
 from asperity.simulator.session import Session
 
 __all__ = ["accept_changes", "take_over_contact", "take_over_materials", "take_over_model"]
@@ -49,7 +49,7 @@ def take_over_model(session: Session) -> bool:
     notes = accept_changes(session.watch, session.model, session.integrator)
     other_memory = _take_over(session)
     session.watch.remember()
-    session.note([note for note in notes if note not in session.load_report.notes])
+    session.note(notes)
     return other_memory
 
 
@@ -73,8 +73,8 @@ def take_over_contact(session: Session, contact: ContactParameters) -> None:
         _take_over(session)
         raise
     _begin_anew(session)
-    notes = (*contact.notes, *plant.surfaces.notes)
-    session.note([note for note in notes if note not in session.load_report.notes])
+    unread = contact_notes(contact, session.integrator)
+    session.note((*contact.notes, *unread, *plant.surfaces.notes))
 
 
 def take_over_materials(session: Session, materials: ResolvedMaterials) -> None:

@@ -285,9 +285,9 @@ class Session(HoldsAddresses):
         return bool(self.coupling.systems)
 
     def note(self, notes: Sequence[str]) -> None:
-        """Add sentences to what the load report says about the model."""
+        """Add sentences to what the load report says about the model, each once."""
         report = self.load_report
-        self.load_report = LoadReport(report.source, (*report.notes, *notes))
+        self.load_report = LoadReport(report.source, tuple(dict.fromkeys((*report.notes, *notes))))
 
     def start_clocks(self, time: float) -> None:
         """Let the sampling times of control and systems begin at ``time`` [s]."""

@@ -113,8 +113,7 @@ class Batch(FixedAttributes, HoldsAddresses):
         self._crew = crew
         self._worlds = make_worlds(self.model, integrator, contact, tolerance, crew, systems)
         self._worlds.adopt(self._rows)
-        notes = (*report.notes, *notes, *self._worlds.notes)
-        self._load_report = LoadReport(report.source, tuple(dict.fromkeys(notes)))
+        self._load_report = LoadReport(report.source, (*report.notes, *notes))
         self._every = np.arange(self.count)
         self._initial = mujoco.MjData(self.model)
         self._claim = Claim(
@@ -149,7 +148,9 @@ class Batch(FixedAttributes, HoldsAddresses):
     @property
     def load_report(self) -> LoadReport:
         """What was dropped, ignored or found unusual in the model."""
-        return self._load_report
+        report = self._load_report
+        notes = (*report.notes, *self._worlds.notes)
+        return LoadReport(report.source, tuple(dict.fromkeys(notes)))
 
     @property
     def integrator(self) -> Integrator:
