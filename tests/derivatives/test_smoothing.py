@@ -10,7 +10,10 @@ import asperity as asp
 from asperity.derivatives import Smoothing, Transition, contact_parameter
 
 MODEL = """<mujoco><option timestep=".001"/>
-  <custom><text name="asperity:geom:ball" data="stiffness=5e4"/></custom>
+  <custom>
+    <text name="asperity" data="stiction_tolerance=1e-4"/>
+    <text name="asperity:geom:ball" data="stiffness=5e4"/>
+  </custom>
   <worldbody><geom name="floor" type="plane" size="5 5 .1" friction=".5"/>
   <body pos="0 0 .1"><freejoint/><geom name="ball" size=".1" mass="1" friction=".5"/></body>
   </worldbody></mujoco>"""
@@ -43,6 +46,33 @@ def test_a_slope_of_friction_is_that_of_the_larger_tolerance(tolerance: float) -
 
 
 _SLIDES = '<joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>'
+
+
+@pytest.mark.parametrize("integrator", [asp.Icf(resolve_impacts=False), asp.ImplicitEuler()])
+def test_what_is_not_smoothed_stays_as_it_is(integrator: asp.Integrator) -> None:
+    model = mujoco.MjModel.from_xml_string(
+        MODEL.replace("stiction_tolerance=1e-4", "dissipation=10").replace("<freejoint/>", _SLIDES)
+    )
+    ends = []
+    for smoothing in (None, Smoothing(), Smoothing(stiction_tolerance=1e-9, stiffness=1e9)):
+        transition = Transition(model, integrator=integrator, smoothing=smoothing, step=1e-3)
+        data = mujoco.MjData(model)
+        data.qpos[1], data.qvel[0] = -9.81 / 5e4, 1e-5
+        ends.append(transition(transition.state_of(data), np.zeros(0)))
+    np.testing.assert_array_equal(ends[1], ends[0])
+    np.testing.assert_array_equal(ends[2], ends[0])
+
+
+def test_what_an_integrator_does_not_read_is_refused() -> None:
+    model = mujoco.MjModel.from_xml_string(MODEL)
+    sap = asp.Sap(time_step=1e-3, resolve_impacts=False)
+    for options, said in (
+        ({"smoothing": Smoothing(stiction_tolerance=1e-2)}, "smoothing .*stiction_tolerance"),
+        ({"parameters": [contact_parameter("dissipation", 2.0)]}, "'dissipation' has no effect"),
+    ):
+        with pytest.raises(asp.ArgumentError, match=f"{said}.*omit it"):
+            Transition(model, integrator=sap, **options)
+    Transition(model, integrator=sap, smoothing=Smoothing(stiffness=1e3))
 
 
 def test_what_is_no_smoothing_is_refused() -> None:

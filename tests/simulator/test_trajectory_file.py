@@ -122,7 +122,7 @@ def test_what_is_no_trajectory_is_refused(run: asp.Trajectory, tmp_path: Path) -
     for path in (text, cut):
         with pytest.raises(asp.ArgumentError, match=r"was not written by Trajectory\.save"):
             asp.Trajectory.load(path)
-    with pytest.raises(asp.ArgumentError, match="it has no 'time'"):
+    with pytest.raises(asp.ArgumentError, match="it has no array 'time'"):
         asp.Trajectory.load(other)
 
 

@@ -21,6 +21,7 @@ from asperity.errors import ArgumentError
 from asperity.integrators import Icf, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.renamed import refuse_old_options
+from asperity.simulator.checks import reads_contact
 
 __all__ = ["Transition", "require_finite"]
 
@@ -108,7 +109,8 @@ class Transition:
                     raise ArgumentError(
                         f"smoothing bounds the parameter {one.name!r}; leave out one of them."
                     )
-            self._contact = smoothing.of(model, self._contact)
+            self._contact = smoothing.of(model, self._contact, self.integrator)
+        self._require_read(smoothing)
         default = self.integrator.time_step or float(model.opt.timestep)
         self.step_size = default if step is None else as_number("step", step)
         if not (math.isfinite(self.step_size) and self.step_size > 0.0):
@@ -121,6 +123,18 @@ class Transition:
             *(self.model, self.integrator, self._contact, self.parameters),
             *(np.array([one.value for one in self.parameters]), self._inputs, _INPUTS),
         )
+
+    def _require_read(self, smoothing: Smoothing | None) -> None:
+        """Refuse parameters and smoothing of contact of which the integrator takes no notice."""
+        asked = [(f"parameter {one.name!r}", one.contact_field) for one in self.parameters]
+        if smoothing is not None:
+            asked += [("smoothing", name) for name, bound in vars(smoothing).items() if bound]
+        for what, name in asked:
+            if name is not None and not reads_contact(self.integrator, name):
+                raise ArgumentError(
+                    f"{what} has no effect, because {type(self.integrator).__name__} does not read "
+                    f"{name} of contact; omit it, or take another integrator."
+                )
 
     @property
     def _derivative(self) -> StepDerivative:

@@ -29,6 +29,7 @@ __all__ = [
     "check_threads",
     "contact_notes",
     "find_keyframe",
+    "reads_contact",
     "reset_data",
 ]
 
@@ -93,6 +94,11 @@ def check_contact(contact: Any) -> ContactParameters:
     return contact
 
 
+def reads_contact(integrator: Integrator, name: str) -> bool:
+    """Whether a contact parameter plays a part, perhaps in the place of an integrator's option."""
+    return name in integrator.contact_parameters or name in vars(integrator)
+
+
 def contact_notes(contact: ContactParameters, integrator: Integrator) -> tuple[str, ...]:
     """A sentence on what is given of contact and plays no part with an integrator, if anything."""
     materials = (
@@ -102,10 +108,7 @@ def contact_notes(contact: ContactParameters, integrator: Integrator) -> tuple[s
         *contact.pairs.values(),
     )
     given = {name for name in COLUMNS for one in materials if getattr(one, name) is not None}
-    # Under some names an integrator has an option of its own, in whose place they stand.
-    unread = sorted(
-        name for name in given - integrator.contact_parameters if name not in vars(integrator)
-    )
+    unread = sorted(name for name in given if not reads_contact(integrator, name))
     if not unread:
         return ()
     kind, known = type(integrator).__name__, sorted(integrator.contact_parameters & set(COLUMNS))

@@ -10,6 +10,7 @@ import mujoco
 
 from asperity.arguments import as_number
 from asperity.errors import ArgumentError
+from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.material import COLUMNS, Material
@@ -18,9 +19,9 @@ __all__ = ["Smoothing"]
 
 _M = TypeVar("_M", bound=Material)
 
-# Of contacts for which nothing else is said (`ContactParameters`).
+# Of contacts for which nothing else is said (`ContactParameters`), nor by the integrator.
 _STIFFNESS = 1e5
-_STICTION_TOLERANCE = 1e-4
+_STICTION_TOLERANCE = 3e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,9 @@ class Smoothing:
             if not (math.isfinite(number) and number > 0.0):
                 raise ArgumentError(f"Smoothing: {name} must be positive and finite, got {value}.")
 
-    def of(self, model: mujoco.MjModel, contact: ContactParameters) -> ContactParameters:
+    def of(
+        self, model: mujoco.MjModel, contact: ContactParameters, integrator: Integrator
+    ) -> ContactParameters:
         """Contact parameters that are those given, and the model's own, with these bounds."""
         inside = parameters_of_model(model)
         changes: dict[str, Any] = {}
@@ -62,12 +65,11 @@ class Smoothing:
             for key, material in given.items():
                 merged[key] = _over(own[key], material) if key in own else material
             changes[kind] = {key: self._bounded(one) for key, one in merged.items()}
-        for name, default in (
-            ("stiffness", _STIFFNESS),
-            ("stiction_tolerance", _STICTION_TOLERANCE),
-        ):
-            values = (getattr(contact, name), getattr(inside, name), default)
-            changes[name] = next(value for value in values if value is not None)
+        tolerance = integrator.default_stiction_tolerance or _STICTION_TOLERANCE
+        for name, default in (("stiffness", _STIFFNESS), ("stiction_tolerance", tolerance)):
+            if getattr(self, name) is not None:
+                values = (getattr(contact, name), getattr(inside, name), default)
+                changes[name] = next(value for value in values if value is not None)
         return self._bounded(replace(contact, **changes))
 
     def _bounded(self, material: _M) -> _M:
