@@ -179,6 +179,13 @@ def test_fields_that_are_not_read_cannot_vary(name: str) -> None:
         asp.Batch(SCENE, 2, integrator=ICF, threads=1).vary(name)
 
 
+@pytest.mark.parametrize("name", ["contact.relaxation_time", "contact.geom_relaxation_time"])
+def test_contact_that_is_not_read_cannot_vary(name: str) -> None:
+    with pytest.raises(asp.ArgumentError, match=f"{name} cannot vary .* Icf does not read"):
+        asp.Batch(SCENE, 2, integrator=ICF, threads=1).vary(name)
+    assert asp.Batch(SCENE, 2, integrator=asp.Sap(), threads=1).vary(name).shape[0] == 2
+
+
 def sizes_of_all_kinds(scale: float) -> str:
     shapes = ("box", "sphere", "capsule", "cylinder", "ellipsoid")
     geoms = "".join(

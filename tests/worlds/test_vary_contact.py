@@ -92,8 +92,8 @@ def test_other_parameters_are_refused(name: str) -> None:
 @pytest.mark.parametrize("integrator", [asp.Icf(time_step=2e-3), asp.Midas(time_step=2e-3)])
 def test_impossible_values_name_the_world(integrator: asp.Integrator) -> None:
     worlds = batch(integrator)
-    worlds.vary("contact.stiffness")[1] = -5.0
-    with pytest.raises(asp.ArgumentError, match=r"world 1: .*stiffness must be positive"):
+    worlds.vary("contact.friction")[1] = -5.0
+    with pytest.raises(asp.ArgumentError, match=r"world 1: .*friction must be non-negative"):
         worlds.step()
 
 

@@ -37,6 +37,7 @@ from asperity.worlds.crew import Crew
 from asperity.worlds.kinds import make_worlds
 from asperity.worlds.row_views import row_view
 from asperity.worlds.variations import Variations
+from asperity.worlds.varying_contact import require_read
 from asperity.worlds.world_rows import WorldRows
 
 __all__ = ["Batch"]
@@ -366,6 +367,8 @@ class Batch(FixedAttributes, HoldsAddresses):
             simulated, naming the world.
         """
         with self._claim:
+            if isinstance(field, str):
+                require_read(field, self.integrator)
             if self._variations is None:
                 self._variations = Variations(
                     self.model, self.count, meshes=self._worlds.have_models

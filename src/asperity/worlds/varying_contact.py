@@ -16,14 +16,26 @@ import numpy as np
 
 from asperity.contact.combination import UNSET
 from asperity.errors import ArgumentError
+from asperity.integrators import Integrator
 from asperity.plant.model.material import COLUMNS, Material
 from asperity.plant.model.resolved_materials import ResolvedMaterials, apply_material
+from asperity.simulator.checks import reads_contact
 
-__all__ = ["CONTACT", "contact_values", "world_materials"]
+__all__ = ["CONTACT", "contact_values", "require_read", "world_materials"]
 
 CONTACT = "contact."
 """What names of contact parameters begin with."""
 _GEOM = "geom_"
+
+
+def require_read(name: str, integrator: Integrator) -> None:
+    """Refuse a contact parameter of which an integrator takes no notice."""
+    column = name.removeprefix(CONTACT).removeprefix(_GEOM)
+    if name.startswith(CONTACT) and column in COLUMNS and not reads_contact(integrator, column):
+        raise ArgumentError(
+            f"{name} cannot vary from world to world: {type(integrator).__name__} does not read "
+            f"{column}. Take another integrator, or leave it out."
+        )
 
 
 def contact_values(materials: ResolvedMaterials, name: str) -> np.ndarray:
