@@ -1,4 +1,4 @@
-"""Fields of a graph's table of bonds between trees (`asperity.convex.particles`)."""
+"""Fields of the table of bonds, which couple trees (`asperity.convex.particles`)."""
 
 from __future__ import annotations
 

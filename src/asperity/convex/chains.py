@@ -1,15 +1,15 @@
-"""Chains of kinematic trees: what of a tree's block of the Hessian is not zero.
+"""Chains of joints, which say where a tree's block of the Hessian is not zero.
 
 The mass matrix couples a degree of freedom with its ancestors only, not with other branches. So a
-tree is cut into *chains*, runs of joints without a branch (trunk, limbs, fingers), long ones into
-pieces of a few dofs. Chain c couples with its ancestors, which have smaller numbers, since
+tree is cut into *chains*, runs of joints without a branch (trunk, limbs, fingers). Long ones are
+cut into pieces of a few dofs. A chain couples with its ancestors, which have smaller numbers, since
 dofs are numbered from the root outwards. Eliminated from the last chain to the first, the mass
 matrix has no fill (R. Featherstone, Efficient factorization of the joint-space inertia matrix for
 branched kinematic trees, Int. J. Robotics Research 24, 2005). Contacts and constraints between
-branches add what they must, and their fill is found by the elimination tree: the neighbours of an
-eliminated chain become those of the nearest one among them.
+branches add couplings. The elimination tree gives their fill: the neighbours of an eliminated chain
+become those of the nearest one among them.
 
-Neighbours are bit masks over a tree's chains and, for the kernels, *spans*: runs of dofs of
+Neighbours are bit masks over a tree's chains. Kernels use *spans* instead: runs of dofs of
 neighbouring chains that follow each other, whose columns lie side by side in the tree's block.
 """
 

@@ -1,17 +1,17 @@
 """Newton directions of articulated trees with few contacts, by the Woodbury identity.
 
-The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ, with the curvatures κ that scalar
-constraints have at first, stays as it is while Newton's method iterates, and so do the rows of J:
-three per contact, and one per constraint whose curvature has changed since. G is block diagonal:
-for each contact's two tangential directions, its normal one, and each changed constraint. With
-B = L Lᵀ and the rows J of those with curvature,
+The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ has the curvatures κ that scalar
+constraints have at first. It does not change while Newton's method iterates, and neither do the
+rows of J: three per contact, and one per constraint whose curvature has changed since. G is block
+diagonal, with blocks for a contact's two tangential directions, its normal one, and each changed
+constraint. With B = L Lᵀ and the rows J of those with curvature,
 
     U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = G⁻¹ + W,
     H⁻¹ b = L⁻ᵀ (f − U K⁻¹ Uᵀ f),   f = L⁻¹ b.
 
-W is the Delassus operator, and G⁻¹ the compliance. An iteration solves with K, which has a row per
-direction in which contacts have curvature (`asperity.convex.reduced_system`), instead of assembling
-and factorizing H.
+W is the Delassus operator, and G⁻¹ the compliance. Instead of assembling and factorizing H, an
+iteration solves with K, which has one row per contact direction with curvature
+(`asperity.convex.reduced_system`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Where the block of two trees that couple is."""
+"""Look up the off-diagonal block of two coupled trees."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Assembly of a divided island's Hessian.
+"""Assembly of a divided island's Hessian, by several threads.
 
-Pairs of free bodies are summed up first, each once; then every free body adds those that it is part
-of to its own block and to its couplings with later ones, which nobody else writes to. Contacts of
+Each pair of free bodies is summed first, by one thread. Then each free body adds its pairs to its
+own block and to its couplings with later bodies, which no other thread writes. Contacts of
 articulated trees and rows are added at the end, by one thread.
 """
 

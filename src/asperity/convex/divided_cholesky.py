@@ -1,9 +1,10 @@
-"""The block Cholesky factorization of a divided island, and its solutions.
+"""Block Cholesky factorization and substitution of a divided island, by several threads.
 
-Columns are computed left-looking: each is written by one thread alone, from those that it couples
-with and that come before it, in their order. The columns of a part do not need those of another
-one. What parts hang on follows column by column: whoever takes one waits for every column that it
-needs when it comes to it, so that a column's last terms are added while the next one's first are.
+Columns are computed left-looking: one thread writes a column, from the earlier columns that couple
+with it, in their order. A part is a subtree of the elimination tree and needs no column of another
+part, so parts are independent. The columns above the parts follow one by one. A thread that takes
+such a column waits for each column that it needs when it comes to it. The last terms of one column
+are therefore added while the next one is begun.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What solvers do in a divided island: phases, whose items are shared out among threads.
+"""A divided island, which several threads solve in phases.
 
-A phase is the same for all of its items, which are chunks of contacts, blocks of trees, or parts of
-the elimination tree (`asperity.convex.divided_phases`). Sums are those of all chunks, one by one.
+A phase does the same for all of its items, which are shared out among threads: chunks of contacts,
+blocks of trees, or parts of the elimination tree (`asperity.convex.divided_phases`). Sums run over
+all chunks in a fixed order.
 """
 
 from __future__ import annotations

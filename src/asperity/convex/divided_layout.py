@@ -1,9 +1,8 @@
 """The table of divided islands: large ones, whose solves several threads share.
 
-What is computed may not depend on how many threads there are. So all that an island of many trees
-is divided into depends on the island alone: *chunks* of contacts, whose sums are added up in their
-order, *blocks* of trees, and *parts*, subtrees of the elimination tree
-(`asperity.convex.division`).
+Results may not depend on the number of threads. So the division depends on the island alone:
+*chunks* of contacts, whose sums are added up in order, *blocks* of trees, and *parts*, subtrees of
+the elimination tree (`asperity.convex.division`).
 """
 
 from __future__ import annotations

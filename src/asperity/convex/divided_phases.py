@@ -1,8 +1,8 @@
-"""Phases of a divided island's solve, item by item: the entry point that a team's threads call.
+"""Phases of a divided island's solve: the entry point that a team's threads call, item by item.
 
-Whatever an item writes is its own, and what it computes depends on nothing else: the bits of a
-solve are those of one thread. A contact law gets the problem of the thread that calls it, which
-differs from the island's in a few numbers alone (`asperity.convex.shared_islands`).
+An item writes only what is its own, and what it computes depends on nothing else. A solve therefore
+has the bits of one thread. A contact law gets the problem of the thread that calls it, which
+differs from the island's in a few numbers (`asperity.convex.shared_islands`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Division of large islands: subtrees of the elimination tree, and pairs and chunks of contacts.
+"""Division of large islands: subtrees of the elimination tree, and chunks of pairs and contacts.
 
-Columns of a Cholesky factorization depend on those of their subtree in the elimination tree alone
+Columns of a Cholesky factorization depend only on those of their subtree in the elimination tree
 (J. W. H. Liu, The role of elimination trees in sparse factorization, SIAM J. Matrix Anal. Appl. 11,
 1990), and any order in which children come before their parents has the same fill. So subtrees of
-about equal work become parts, one after the other, and what they hang on comes at the end. Minimum
-degree leaves wide trees for what lies on a floor: there a dissection by position gains less than
+about equal work become parts, one after the other, and the columns above them come at the end.
+Minimum degree gives wide trees for piles on a floor. A dissection by position gains less there than
 its fill costs (twice the operations in a heap of 650 bodies).
 """
 

@@ -1,13 +1,13 @@
-"""Friction of all kinds: what a problem has of ellipsoidal contacts beside that of the others.
+"""Friction of all kinds: sliding, torsion and rolling, with an ellipsoid as the limit.
 
 Torsion, rolling and different coefficients along the two tangents make the limit of friction an
 ellipsoid, Σ (f_k/μ_k)² ≤ n². By maximum dissipation its potential is that of one coefficient, μ,
 for the *scaled slip* u = (v_1, s_0 v_2, s_1 ω_1, s_2 ω_2, s_3 ω_n), with further coefficients over
-μ as scales (docs/equations.md, ‘Friction of all kinds’). With rows e_k of the Jacobian that are
-scaled so, all else stays as it is.
+μ as scales (docs/equations.md, ‘Friction of all kinds’). If the rows e_k of the Jacobian are scaled
+likewise, nothing else changes.
 
-Laws are written for a slip of two components and are isotropic. So they see the plane of the slip
-and its change, in which the slip is (‖u‖, 0), and return impulses and curvatures there:
+Laws are isotropic and written for a slip of two components. So they are asked in the plane of the
+slip and its change, in which the slip is (‖u‖, 0). Their impulses and curvatures there give
 
     γ_u = γ_1 û,   H_uu = h_22 1 + (h_11 − h_22) û ûᵀ,   H_un = h_1n û,   û = u/‖u‖.
 """

@@ -1,7 +1,7 @@
 """Cholesky factorization and substitution with the 6 × 6 blocks of free bodies, unrolled.
 
 Most scenes consist of free bodies. The kernels are those of `asperity.convex.block_cholesky` for
-n = 6, where a compiler that sees no loop keeps the block in registers.
+n = 6. Without loops the compiler keeps the block in registers.
 """
 
 from __future__ import annotations

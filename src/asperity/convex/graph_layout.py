@@ -1,7 +1,7 @@
 """The structure of a convex problem: its trees and chains, and how contacts and rows couple them.
 
-Trees and chains are those of the model. `asperity.convex.graph` finds all else anew when contacts
-or rows are other ones. Solves only read it.
+Trees and chains are those of the model. When contacts or rows change, `asperity.convex.graph` finds
+the rest again. Solves only read it.
 """
 
 from __future__ import annotations

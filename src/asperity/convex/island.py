@@ -1,7 +1,7 @@
-"""Islands of a problem: the loop over them, and what solvers do in one of them.
+"""The loop over islands, and the gradient, norms and factors of one of them.
 
-That is its gradient, norms and factors, for the *island at hand*, which `choose_island` has written
-into the problem; directions, and steps along them, are `asperity.convex.island_steps`'.
+Kernels work on the *island at hand*, which `choose_island` has written into the problem. Newton's
+directions and steps along them are in `asperity.convex.island_steps`.
 """
 
 from __future__ import annotations

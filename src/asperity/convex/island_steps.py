@@ -1,7 +1,7 @@
 """Newton's direction in the island at hand, and steps along it.
 
-``direction`` p is prepared when A p and the changes of the velocities of contacts and rows along it
-are there; every step keeps A v and these velocities up to date.
+Before a step, A p and the changes of contact and row velocities along the direction p are computed.
+A step then updates A v and these velocities.
 """
 
 from __future__ import annotations

@@ -1,14 +1,14 @@
-"""The linear system of contact space: K x = y with K = G⁻¹ + W, of what has curvature.
+"""The linear system of contact space, K x = y with K = G⁻¹ + W.
 
-W is the Delassus operator, and G the curvature, block diagonal: a contact's two tangential
+W is the Delassus operator. G is the curvature, block diagonal: a contact's two tangential
 directions, its normal one, and each constraint whose curvature has changed
-(`asperity.convex.contact_space`). G is negative where a constraint has lost curvature. Leading
-blocks of K are those of matrices between A and H, all positive definite, so that elimination needs
-no pivoting, and the signs of its pivots are those of G.
+(`asperity.convex.contact_space`). G is negative where a constraint has lost curvature. The leading
+blocks of K belong to matrices between A and H, which are all positive definite. Elimination
+therefore needs no pivoting, and its pivots have the signs of G.
 
-It is small, and what takes time is to wait for one number after another. So it is eliminated two
-pivots at a time, for which one reciprocal is enough, above and below the diagonal, so that nothing
-is left to be substituted (Gauss and Jordan).
+The system is small, and most of the time goes into waiting for one number after another. So two
+pivots are eliminated at a time, with one reciprocal. They are eliminated above and below the
+diagonal (Gauss and Jordan), so that no substitution follows.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """How the velocities of a solved problem respond to impulses.
 
-With the Hessian H = A + Jᵀ G J, impulses p change the solution by H⁻¹ p, up to what is quadratic in
-them. H⁻¹ M w is a change w of velocities without what A has beside the mass M, and contacts and
-constraints with their curvatures G, would take back: where these are stiff, the projection of w
-onto their tangent space in the metric of the mass. A contact that the step resolves is soft and
-would be seen to yield. For a projection whatever the step, curvatures are first multiplied by a
-large number, and those of contacts are that times their mass at least.
+With the Hessian H = A + Jᵀ G J, impulses p change the solution by H⁻¹ p to first order. For a
+change w of velocities, H⁻¹ M w is what remains of w once implicit forces have opposed it: those
+that A has beside the mass M, and contacts and constraints with their curvatures G. Where these are
+stiff this is the projection of w onto their tangent space in the mass norm. A contact that the step
+resolves is soft, and would yield. To get a projection at every step size, curvatures are first
+multiplied by a large number, and those of contacts are at least that number times their mass.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Hessians of contacts with and within articulated trees, joint by joint.
+"""Hessians of contacts of articulated trees, joint by joint.
 
-All links of a tree have the same reference point (`asperity.contact.contact_set`), so that the
-6 × 6 spatial Hessians of all contacts beyond a joint add up.
+All links of a tree have the same reference point (`asperity.contact.contact_set`), so the 6 × 6
+spatial Hessians of all contacts beyond a joint add up.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Islands solved by several threads.
 
-Every island is solved by the same machine code and from the same numbers, whoever does it, so that
-the solution has the same bits for any number of threads. Divided islands are solved one by one, by
-all threads together (`asperity.convex.divided_island`), the others each by one thread. Each thread
-has a problem of its own, with the tables of the one that is solved but for those that belong to the
+Every island is solved by the same machine code from the same numbers, so the solution has the same
+bits for any number of threads. All threads work together on each divided island, one after the
+other (`asperity.convex.divided_island`). One thread solves each of the other islands. Every thread
+has a problem of its own. It shares the tables of the given problem, except those that belong to the
 island at hand (`OF_ONE_THREAD`). Counts are added up at the end.
 """
 

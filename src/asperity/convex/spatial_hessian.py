@@ -1,9 +1,9 @@
 """The Hessian of one contact as a spatial matrix of the two bodies that touch.
 
-A contact at the end of an arm r from a body's reference point, with the 3 × 3 Hessian G in world
-axes, is for that body the 6 × 6 block (P, Q; Qᵀ, G), rotation first. Blocks of all contacts of a
-pair add up about the same reference points, so their sum goes to the other body by one shift.
-Symmetric 3 × 3 matrices are tuples (xx, xy, xz, yy, yz, zz), others nine numbers row by row.
+Let r lead from a body's reference point to a contact with the 3 × 3 Hessian G in world axes. For
+that body it is the 6 × 6 block (P, Q; Qᵀ, G), rotation first. Blocks of all contacts of a pair add
+up about the same reference points, so their sum goes to the other body by one shift. Symmetric
+3 × 3 matrices are tuples (xx, xy, xz, yy, yz, zz), others nine numbers row by row.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Contacts as steps judge them: the points of a patch of pressure fields are one contact."""
+"""Groups of contact points that count as one contact when a step is judged.
+
+The points of a patch of pressure fields are such a group. Every other contact is a group by itself.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a world keeps so that islands may rest (`asperity.integrators.steppings.resting`)."""
+"""What a world keeps for islands at rest (`asperity.integrators.steppings.resting`)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Particles of deformable bodies: trees of three degrees of freedom that A couples."""
+"""Particles of deformable bodies: trees of three degrees of freedom, which bonds couple in A."""

@@ -1,7 +1,7 @@
-"""Bonds: what A couples of trees of three degrees of freedom, the particles of deformable bodies.
+"""Bonds: the blocks of A between particles of deformable bodies.
 
-A is block diagonal over kinematic trees but for these blocks, which are the same ones in every
-step. Trees that hang together by bonds are one island whatever touches them.
+A is otherwise block diagonal over kinematic trees. The bonds are the same in every step. Trees that
+bonds connect are one island, whatever touches them.
 """
 
 from __future__ import annotations

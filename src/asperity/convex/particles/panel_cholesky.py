@@ -1,7 +1,7 @@
 """Cholesky factorization H = Uᵀ U of an island with bonds, panel by panel, and solves with it.
 
-A panel takes from its rows what those before it have left, Σ_K U_Kᵀ U_K, and is factorized as a
-dense matrix (left-looking, supernodal; E. G. Ng, B. W. Peyton, Block sparse Cholesky algorithms,
+A panel subtracts from its rows the terms Σ_K U_Kᵀ U_K of earlier panels, and is then factorized as
+a dense matrix (left-looking, supernodal; E. G. Ng, B. W. Peyton, Block sparse Cholesky algorithms,
 SIAM J. Sci. Comput. 14, 1993). On the diagonal is 1/U_ii. Panels that no contact changes are
 factorized once in a solve.
 """

@@ -1,12 +1,12 @@
-"""Panels: trees that are eliminated together, in islands with bonds.
+"""Panels: groups of trees that are eliminated together, in islands with bonds.
 
 Trees that follow each other in the order of elimination and have the same later neighbours are a
 supernode (J. W. H. Liu, E. G. Ng, B. W. Peyton, On finding supernodes for sparse matrix
-computations, SIAM J. Matrix Anal. Appl. 14, 1993); small ones are joined though that stores zeros.
-The rows of H of its trees, from the diagonal on and without the columns that are zero, are a dense
-panel in ``coupling``: a row has first the dofs of the panel's own trees, then those of later ones,
-in the order of elimination. Between trees without bonds, of robots, H is gathered in the blocks of
-all other islands before it is copied into panels.
+computations, SIAM J. Matrix Anal. Appl. 14, 1993). Small supernodes are joined, though that stores
+zeros. The rows of H of a panel's trees, from the diagonal on and without the columns that are zero,
+are a dense matrix in ``coupling``: first the dofs of the panel's own trees, then those of later
+ones, in the order of elimination. For trees without bonds, such as robots, H is first gathered in
+the blocks that all other islands have, and then copied into panels.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""Points of elements: links of contacts that hang on the dofs of several trees.
+"""Points of elements: links of contacts that depend on the dofs of several trees.
 
-Such a link does not turn. Its columns are those of the vertices' slides, with their weights:
-v = Σ chain_column[i] · v[chain_dof[i]], the angular part being zero. Three follow each other for
-every vertex.
+Such a link does not turn. Its columns are those of the vertices' slides, times their weights:
+v = Σ chain_column[i] · v[chain_dof[i]], with an angular part of zero. Every vertex has three.
 """
 
 from __future__ import annotations

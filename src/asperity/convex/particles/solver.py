@@ -1,4 +1,4 @@
-"""What a problem with bonds calls in place of the kernels of all others, and beside them."""
+"""Kernels of problems with bonds: those that replace the usual ones, and those that are added."""
 
 from __future__ import annotations
 

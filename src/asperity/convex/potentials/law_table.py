@@ -1,6 +1,6 @@
-"""A contact law as a problem holds it: entry points, of which it has one set.
+"""A contact law as a problem holds it: the addresses of one set of entry points.
 
-A simulation compiles the law that it uses and no other.
+A simulation compiles the law that it uses, and no other.
 """
 
 from __future__ import annotations

@@ -1,20 +1,21 @@
 """Rows of the efforts of external systems, whose gains may couple them.
 
-An effort by itself has a row with its own Jacobian J_k, gain C_kk = max(0, −∂y_k/∂u_k) and exact
-limits, which is all that the paper's convex potential allows (CENIC IV-E, equation 29). That is not
-enough for a stiff controller that acts through a coupled mass matrix: with τ = −M K v and δt K → ∞
-a step multiplies v by 1 − diag(M)⁻¹ M, and robot arms have eigenvalues of diag(M)⁻¹ M beyond 2.
+A single effort has a row with its own Jacobian J_k, gain C_kk = max(0, −∂y_k/∂u_k) and exact
+limits. The paper's convex potential allows no more (CENIC IV-E, equation 29). That is unstable for
+a stiff controller that acts through a coupled mass matrix: with τ = −M K v and δt K → ∞ a step
+multiplies v by 1 − diag(M)⁻¹ M, and robot arms have eigenvalues of diag(M)⁻¹ M beyond 2.
 
 Without limits, the convex problem takes any symmetric positive semidefinite C. Coupled efforts get
-that part of the symmetric part of −∂y/∂u, in the metric of the masses S that they move:
+the positive semidefinite part of the symmetric part of −∂y/∂u, in the norm of the masses S that
+they move:
 
     C = S^½ Σ λ_k w_k w_kᵀ S^½,   row k: Jacobian (S^½ w_k)ᵀ J, gain λ_k, bias w_kᵀ S^-½ d.
 
-If a solution exceeds limits, which no sum of potentials could prevent, the efforts concerned get
-rows of their own, clamped, with gains κ C_kk, and the step is solved again, until no other effort
-is beyond its limit. κ ≥ 1 is the largest eigenvalue of diag(C)^-½ C diag(C)^-½ over these efforts,
-1 where they are not coupled: so the gains that are implicit are half of C at least, which is what
-stability takes at any stiffness.
+No sum of potentials can hold the limits of coupled efforts. If a solution exceeds limits, the
+efforts concerned get clamped rows of their own with gains κ C_kk, and the step is solved again,
+until no other effort is beyond its limit. κ ≥ 1 is the largest eigenvalue of diag(C)^-½ C
+diag(C)^-½ over these efforts, 1 where they are not coupled. The implicit gains are then at least
+half of C, which is enough for stability at any stiffness.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Outputs of external systems, and their derivatives by forward differences (CENIC V-C).
 
-Positions and velocities change along the directions in which the system's efforts act, one after
-the other, and nowhere else; what else the system depends on is explicit.
+Positions and velocities are displaced along the directions in which the system's efforts act, one
+after the other. Dependence on anything else is explicit.
 """
 
 from __future__ import annotations

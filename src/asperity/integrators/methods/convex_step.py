@@ -1,7 +1,7 @@
-"""What methods share that solve a convex problem in every step: its potentials, graph and solution.
+"""Base of methods that solve a convex problem in every step: potentials, graph and solution.
 
-The method fills A and r; the potentials of contacts and rows, the feedback of external systems and
-the guess are the same for all.
+A method fills A and r. The potentials of contacts and rows, the feedback of external systems and
+the warm start are the same for all.
 """
 
 from __future__ import annotations

@@ -1,38 +1,40 @@
-"""The energy that an extrapolated step should leave.
+"""Energy balance: an extrapolated step ends with the energy that it should have.
 
-An extrapolated step changes the energy of what swings by a term of its third order, in the same
-direction step after step: a mode that must be solved for loses (ω δt)⁴/2 of its energy, a linkage
-gains or loses, by little against the accuracy. But the energy at the end is known. It is that of
-motion, gravity and springs (`asperity.plant.tree_energy`), and changes by the work W of all else,
+**Why.** An extrapolated step changes the energy of an oscillation by a third-order term, in the
+same direction step after step. A mode with implicit forces loses (ω δt)⁴/2 of its energy per step,
+and a linkage gains or loses a little. The energy at the end is known, however. It is that of
+motion, gravity and springs (`asperity.plant.tree_energy`), and changes by the work W of all other
+forces:
 
     E(q, v) = E(q_0, v_0) + W.
 
-The position of an island moves on along the difference e = q_2 ⊖ q̂ between the solutions, which is
-δt²/4 times the acceleration, and its velocities are scaled:
+**Correction.** The positions of the two solutions differ by e = q_2 ⊖ q̂, which is δt²/4 times the
+acceleration. An island moves on along e, and its velocities are scaled:
 
     q → q ⊕ 4 λ e,      v → s v,      λ = (E(q_0, v_0) + W − E(q, v)) / (2 T + 4 ∂E/∂q · e)
 
-with the s, nearly 1 + λ, that makes the equation true. That is along the gradient of E in the
-metric of the mass, of v and of q/δt: the smallest change that gives the island its energy, which
-also serves where a swing turns back and T is small. Where little lacks λ is taken for 0.
+The factor s, nearly 1 + λ, solves the equation exactly. In the mass norm of v and q/δt this is the
+smallest change that gives the island its energy. It also works where a swing turns back and the
+kinetic energy T is small. If the difference is negligible λ is 0.
 
-W is the sum of three. Forces F that a step takes at its beginning and dampers D do, by Simpson's
-rule with the velocity v_m in the middle that the distance asks for,
+**Work.** W has three parts: forces F that a step takes at its beginning, dampers D, and
+constraints. The first two follow from Simpson's rule. Its velocity v_m in the middle is the one
+that agrees with the distance:
 
     δt/6 (F_0·v_0 + 4 F_1·v_m + (2 F_1 − F_0)·v),      −δt/6 (v_0ᵀD v_0 + 4 v_mᵀD v_m + vᵀD v).
 
-Where forces jump, as delayed ones do, that is wrong, and the work in the three solutions tells: an
-island lacks only what it lacks by both.
+That is wrong where forces jump, as delayed ones do. So the work in the three solutions is a second
+estimate. An island gets the smaller of the two corrections, and none if they differ in sign.
 
-Constraints do their impulses times the velocities at the end of each solution, 2 W_1 + 2 W_2 − Ŵ of
-all three, as positions are extrapolated. What equalities do is third-order small, as is the error
-of that sum where their directions turn. If they turn little it tells which part of E is the error
-of position that they take back; if they turn far, their work is taken for 0, which it is while they
-are met.
+The work of constraints is that of their impulses at the end velocities of each solution,
+extrapolated as positions are: 2 W_1 + 2 W_2 − Ŵ. The work of equalities is third-order small. So is
+the error of this sum where their directions turn. If they turn little, the sum tells which part of
+E is an error of position that they take back. If they turn far, their work is taken for 0, as it is
+while they hold.
 
-Islands with contacts that push are left as they are: rolling on a gap that the accuracy allows
-exchanges more energy with it than a step loses. So are those that float freely, of whom momenta are
-known as well (`.tree_balance`), and those of which some energy is not known.
+**Left out** are islands with contacts that push: rolling on a gap within the accuracy exchanges
+more energy than a step loses. So are islands that float freely, whose momenta are known as well
+(`.tree_balance`), and islands with a kind of energy that is not known.
 
 None of this is part of the CENIC paper.
 """

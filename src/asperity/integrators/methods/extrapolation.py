@@ -1,30 +1,32 @@
 """Step doubling with local extrapolation: second order wherever motion is smooth.
 
-A first-order method with a step of size h and two of h/2 gives two solutions, and an estimate of
-the error of the better one. Where motion is smooth, 2 x_half − x_full is of second order (Hairer,
-Nørsett, Wanner, Solving Ordinary Differential Equations I, II.9) at no further cost, and its
-stability function
+A first-order method takes one step of size h and two of h/2. Where motion is smooth,
+2 x_half − x_full is then of second order at no further cost (Hairer, Nørsett, Wanner, Solving
+Ordinary Differential Equations I, II.9). The error estimate stays that of x_half. The stability
+function
 
     R(z) = 2/(1 − z/2)² − 1/(1 − z)
 
-that of an L-stable method: stiff contact is damped as implicit Euler damps it. What
-swings keeps its energy (`asperity.integrators.methods.swings`).
+is that of an L-stable method, so stiff contact is damped as by implicit Euler. Three corrections
+follow:
 
-Where a contact opens, closes, breaks loose or comes to rest, or a limit, a servo or dry friction
-reaches its bound, the difference is no term of a Taylor series, and 2 x_half − x_full may throw
-things. So trees are extrapolated only if all three solutions have the same modes
-(`asperity.integrators.methods.modes`), and only whole islands are: contact forces act on both
-bodies. The error estimate stays that of the first-order solution.
+- oscillations keep their energy and phase (`asperity.integrators.methods.swings`);
+- the second half step takes gyroscopic and Coriolis forces at a velocity of higher order
+  (`asperity.integrators.methods.middle_forces`);
+- the step ends with the energy that it should have
+  (`asperity.integrators.methods.energy_balance`).
 
-A first-order solution holds a rolling or turning contact in the directions of its beginning. Where
-these turn, the velocity that it leaves slips and closes a little in those of the end, which is not
-to be taken for slip or an impact by the next step, or one step without extrapolation would be
-followed by many. What the velocity after the first half step does in the directions there tells how
-much of it that explains.
+**Where not.** If a contact opens, closes, breaks loose or comes to rest, or if a limit, servo or
+dry friction reaches its bound, the difference of both solutions is no term of a Taylor series, and
+2 x_half − x_full may launch bodies. So an island is extrapolated only if all three solutions have
+the same modes (`asperity.integrators.methods.modes`). It is extrapolated as a whole, because
+contact forces act on both bodies.
 
-Gyroscopic and Coriolis forces of the second half step are taken at another velocity than the one
-before it where that matters (`asperity.integrators.methods.middle_forces`). The end has the energy
-that it should have where that is known (`asperity.integrators.methods.energy_balance`).
+**Contacts that turn.** A first-order solution obeys the contact directions of its beginning. If
+these turn, as in rolling, its velocity slips and closes a little in the directions of the end. The
+next step must not take that for a slip or an impact, or one step without extrapolation would cause
+many more. The velocity after the first half step, in the directions there, tells how much of the
+slip and closing this explains.
 """
 
 from __future__ import annotations

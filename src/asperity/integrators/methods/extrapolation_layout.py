@@ -1,4 +1,4 @@
-"""What extrapolated steps remember of the last one."""
+"""What extrapolated steps remember of the step before."""
 
 from __future__ import annotations
 

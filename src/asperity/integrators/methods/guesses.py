@@ -1,6 +1,6 @@
-"""First guesses of the velocities that a step and its halves end with.
+"""Warm starts: first guesses of the velocities at the end of a step and of its halves.
 
-The closer they are, the fewer iterations a solve takes; what it finds does not depend on them.
+A better guess saves iterations. The solution does not depend on it.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Signed distances of contacts after a half step: those that its solution has aimed at.
+"""Gaps of contacts in the middle of a doubled step: those that the first half step has aimed at.
 
-The end of a half step lies on a chord. Where surfaces are curved the chord leaves them by h²κ/8,
-κ being the relative curvature times the square of the speed: that is the half step's error of
-position. If the second half took it back, the doubled step would count it twice, and extrapolation
-would end with a gap of −h²κ/4 instead of one of third order. Rolling bodies would hop.
+The end of a half step lies on a chord. Above a curved surface the chord ends h²κ/8 too high, where
+κ is the relative curvature times the square of the speed. That is the half step's error of
+position. If the second half step corrected it, the doubled step would count the error twice.
+Extrapolation would then end with a gap of −h²κ/4 instead of one of third order, and rolling bodies
+would hop.
 
 So contacts that have carried a force in the first half have the signed distance φ + v_n h/2 in the
-second, as near-rigid constraints have (`.convex_step.drift_speed`).
+second half, as near-rigid constraints have (`.convex_step.drift_speed`).
 
 None of this is part of the CENIC paper.
 """

@@ -1,18 +1,19 @@
-"""Modes of contacts and constraints: what must not change for motion to be smooth within a step.
+"""Modes of contacts and constraints: the active set, which must not change in a smooth step.
 
-Of every contact the mode says whether it is open, sticks or slides, of dry
-friction and servos whether, and on which side, they are at their bounds, and of limits which one
-pushes. Equalities have one mode. Solutions of a step whose modes differ, or are not those of its
-beginning, approximate no common smooth motion, and the difference between them is no term of a
-Taylor series. One mode is never smooth: a contact that breaks loose from static friction. And what
-is stopped within a step, on the way into a contact or a limit, was not on a smooth course either.
-The fastest closing speeds tell, of limits and of contacts whose time is not long against the step.
+A contact is open, sticks or slides. Dry friction and servos are at one of their bounds or between
+them. A limit pushes at one end or not at all. Equalities have a single mode. If the solutions of a
+step differ in a mode, from each other or from the step's beginning, they approximate no common
+smooth motion, and their difference is no term of a Taylor series.
 
-The points of a patch of pressure fields come and go without a jump of the force. Its mode is one:
-it sticks, or slides if any of its points does.
+Two things are never smooth: a contact that breaks loose from static friction, and an approach to a
+contact or limit that the step stops. The fastest closing speeds show the second, of limits and of
+contacts whose time is not long against the step.
 
-The modes of a tree are one number, a sum of hashes over the contacts and rows that touch it: index
-and order, which change from one evaluation to the next, play no part.
+A patch of pressure fields is one contact, because its points come and go without a jump of the
+force. It sticks, or slides if any of its points does.
+
+The modes of a tree are one number: a sum of hashes over the contacts and rows that touch it.
+Indices and order change from one evaluation to the next, and do not enter.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What methods do with states: evaluate them, move them, and tell them apart."""
+"""Evaluate states, move them by a velocity, and compare them."""
 
 from __future__ import annotations
 

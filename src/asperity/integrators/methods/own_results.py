@@ -1,4 +1,4 @@
-"""What publication asks for: the results of the last step, wherever a method keeps them."""
+"""Results of a method's last step, as publication reads them."""
 
 from __future__ import annotations
 

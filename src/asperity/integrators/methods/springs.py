@@ -1,17 +1,17 @@
-"""How implicit the springs of joints are.
+"""Springs of joints: explicit where a step resolves them, implicit where it does not.
 
-Implicit springs, with δt² K in a step's matrix, are stable in steps of any length, and lose energy
-in all of them; explicit ones, without, are unstable from ω δt = 2 on. Of a spring that a step
-resolves the motion is a sine, whose energy and time an extrapolated step keeps if the spring is
-explicit (`asperity.integrators.methods.swings`). With κ δt² K, of both the whole step and its
-halves, and a share w of that correction,
+Implicit springs add δt² K to a step's matrix. They are stable at every step size, and lose energy
+in every step. Explicit springs are unstable from ω δt = 2 on. A spring that the step resolves moves
+on a sine, and an extrapolated step keeps its energy and phase if it is explicit
+(`asperity.integrators.methods.swings`). So the whole step and its halves have κ δt² K, and the
+correction of swings has the factor w:
 
     w = 1 up to s = 1/2, 0 from s = 3/2, smooth between       s = δt² tr(M⁻¹ K) ≥ (ω δt)²
     κ = (1 − w)(1/4 + s)/(1 + s)
 
-κ goes to 1, which is L-stable. Then no step, however long, gives energy to an oscillator, whatever
-its phase: the energy after a step over that before is at most 1 + 3·10⁻¹⁰, and less than 1 where
-springs are implicit at all. M is that at the beginning of the step.
+For fast springs κ goes to 1, which is L-stable. No step gives energy to an oscillator, whatever its
+length and phase: the energy after a step over that before is at most 1 + 3·10⁻¹⁰, and less than 1
+where springs are implicit at all. M is that at the beginning of the step.
 """
 
 from __future__ import annotations

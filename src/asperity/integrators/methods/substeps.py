@@ -1,8 +1,8 @@
-"""Retries with smaller steps, for methods whose solver may not converge.
+"""Smaller steps for methods whose solver may not converge.
 
-A step that does not converge is done in two halves, each of them in halves again if need be, down
-to h/2ⁿ; the size grows back as soon as a part has succeeded that ends where a longer one may begin.
-Unlike the sub-steps of Drake's TAMSI every part evaluates the model anew.
+A step that does not converge is divided into halves, again and again if need be, down to h/2ⁿ.
+After a part has succeeded the size doubles again, as soon as the part ends where a longer one may
+begin. Unlike the sub-steps of Drake's TAMSI, every part evaluates the model anew.
 """
 
 from __future__ import annotations

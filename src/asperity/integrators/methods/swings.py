@@ -1,44 +1,48 @@
-"""What swings keeps its energy and time in extrapolated steps.
+"""Oscillations keep their energy and phase in extrapolated steps.
 
-With the velocities v̂ of a whole step, v_1 and v_2 of the two half steps, extrapolation ends with
-the velocity 2 v_2 − v̂ and the position q_0 ⊕ δt (v_1 + v_2 − v̂), at no further solve also with
+An oscillator ends such a step on its exact sine, at every step size up to one radian. No further
+solve is needed.
+
+Velocities are v̂ at the end of the whole step, and v_1 and v_2 at the ends of the half steps.
+Extrapolation ends with the velocity 2 v_2 − v̂ and the position q_0 ⊕ δt (v_1 + v_2 − v̂). It is
+one of a family,
 
     v = 2 v_2 − v̂ − 2 σ d,      q = q_0 ⊕ δt (v_1 + (1 − π) d),      d = v_2 − v̂
 
-of second order for all σ that go to zero as δt² does, and for all π.
+which is of second order if σ goes to zero as δt² does, for every π.
 
-**One swing.** Of forces that a step takes at its beginning, as it takes gravity, slow springs and
-the directions of contacts of what rolls, d = −s v_1 with s = (ω δt)²/4 of an oscillator of
-frequency ω. Its solution is known, a sine: with z = ω δt and the change v̂ − v_0 of velocities
+**One oscillator.** Consider forces that a step takes at its beginning: gravity, slow springs, and
+those of the contact directions of a rolling body. An oscillator of frequency ω then has d = −s v_1
+with s = (ω δt)²/4. The exact solution is a sine. With z = ω δt it is
 
     v = v_1 cos z + (v̂ − v_0) (sin z / z − ½ cos z)
     q = q_0 ⊕ δt (v_1 sin z / z + (v̂ − v_0) ((1 − cos z)/z² − ½ sin z / z))
 
-so that steps of any sizes keep its energy and its time. As v̂ − v_0 is parallel to d, that is
+Since v̂ − v_0 is parallel to d, this gives σ and π, with four functions α, β, γ, δ of s alone:
 
     2 − 2 σ = α + β r,      1 − π = γ + δ r,      r = dᵀM (v̂ − v_0) / dᵀM d
 
-with four functions of s alone. Extrapolation, σ = π = 0, loses (ω δt)⁴/16 of an amplitude per step;
-the leapfrog method, σ = 0 and π = 1, feeds it where steps follow the motion. s is known without
-solving for frequencies: s = −dᵀM v_1 / v_1ᵀM v_1.
+The quotient s = −dᵀM v_1 / v_1ᵀM v_1 needs no eigenvalues. For comparison: extrapolation,
+σ = π = 0, loses (ω δt)⁴/16 of the amplitude per step. The leapfrog method, σ = 0 and π = 1, adds
+energy where step sizes follow the motion.
 
-**Other motion.** All of this is of whole islands, so that what touches keeps its momentum. Where
-an island also does something else, as a rattleback that rocks while it spins, that quotient is no
-frequency. The square of the cosine between d and v_1 in the metric of the mass,
+**Other motion.** σ and π are those of whole islands, so that bodies in contact keep their momentum.
+An island may also move in another way, as a rattleback that rocks while it spins. The quotient s is
+then no frequency. The squared cosine between d and v_1 in the mass norm,
 
     c = (dᵀM v_1)² / (dᵀM d · v_1ᵀM v_1)
 
-is one of a single swing. So σ and π are c times those above, and π is (1 − c)/3 more: a third is
-what Taylor's series of the position has at third order. Nothing is a swing if dᵀM v_1 is not
-negative, and s counts up to 1/4, a step of one radian.
+is 1 for a single oscillation. So σ and π are c times those above, and (1 − c)/3 is added to π: a
+third is the third-order term in the Taylor series of the position. There is no oscillation if
+dᵀM v_1 is not negative. s is at most 1/4, a step of one radian.
 
-**What is solved for** must not get that: extrapolation of contacts, constraints, servos and dampers
-is L-stable, and of a displacement that a stiff one takes back in a step, −π would be left instead
-of nothing. So d is taken without what they oppose (`asperity.convex.response`). Of what turns far
-in a step, whose velocities turn with it, all this says little: both shares are divided by
-1 + (φ/φ_0)⁴, with the angle φ by which the fastest body of an island turns. They are 0 on patches
-of pressure fields, whose points come and go, and in islands with deformable bodies, all of whose
-elasticity is solved for.
+**Implicit forces** are left out. Extrapolation of contacts, constraints, servos and dampers is
+L-stable: of a displacement that a stiff force takes back within the step, nothing is left. With
+this correction −π of it would be left. So d is taken without the directions that these forces
+oppose (`asperity.convex.response`). If bodies turn far in a step, their velocities turn with them,
+and the analysis does not hold: σ and π are divided by 1 + (φ/φ_0)⁴, with the angle φ of the fastest
+body of the island. Both are 0 on patches of pressure fields, whose points come and go, and in
+islands with deformable bodies, whose elasticity is implicit.
 """
 
 from __future__ import annotations

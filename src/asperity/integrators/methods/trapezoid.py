@@ -1,22 +1,22 @@
 """The second-order trapezoid scheme (CENIC V-B, equation 25; docs/equations.md, ‘Trapezoid’).
 
-A full ICF step gives x̂. With bars for means of beginning and x̂, and hats for x̂,
+A full ICF step gives x̂. With hats for x̂, a second solve takes means of the beginning and of x̂:
 
     (M_0 + M̂ + δt D + ½ δt² K)(v − v_0) = δt (f_0 + f̂) + ... + j_0 + Ĵᵀ γ(Ĵ v),
     q = q_0 ⊕ ½ δt (v + v_0),
 
-twice the momentum balance, so that the potentials enter unscaled. Their elastic forces are stepped
-backwards from x̂ (f_e0 = f_e(q̂) + δt k v̂_n), linear springs and dampers of joints follow the
-implicit trapezoid rule, and j_0 are the impulses δt·f of the continuous laws at the beginning (for
-limits and equalities, which have none, those of the full step). The difference to x̂ estimates the
-error.
+This is twice the momentum balance, so the potentials need no factor. Their elastic forces are those
+of x̂, stepped backwards: f_e0 = f_e(q̂) + δt k v̂_n. Springs and dampers of joints follow the
+implicit trapezoid rule. j_0 are the impulses δt·f of the continuous laws at the beginning. Limits
+and equalities have no continuous law, and take those of the full step. The difference to x̂
+estimates the error.
 
-The trapezoid rule damps nothing that is faster than the step, and where a force of the beginning
-acts for half of a step that is long for a stiff contact, things ring, creep and are launched. So
-`DampedTrapezoid` solves such steps by extrapolated step doubling as well, from the same x̂, and
-takes that for islands in which a contact that carries force is not resolved, k w δt² > 4 with w its
-inverse mass or k w d x δt > 1 with its overlap x, or a limit pushes. Free motion and resolved
-contact keep the trapezoid.
+**Damping.** The trapezoid rule damps nothing that is faster than the step, because the force of the
+beginning acts for half of it. Stiff contacts in long steps ring, creep and launch bodies. So
+`DampedTrapezoid` also solves such steps by extrapolated step doubling, from the same x̂. It takes
+that result for islands with a contact that carries force and is not resolved, k w δt² > 4 with its
+inverse mass w, or k w d x δt > 1 with its overlap x, or with a limit that pushes. Free motion and
+resolved contacts keep the trapezoid.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Integrators as users name them. One that is not imported here is not known to anybody."""
+"""Integrators as users name them. One that is not imported here is unknown to users."""
 
 from asperity.integrators.presets.cenic import Cenic
 from asperity.integrators.presets.classical import ImplicitEuler, Rosenbrock2, RungeKutta3, Sdirk2

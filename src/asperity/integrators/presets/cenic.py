@@ -1,4 +1,4 @@
-"""CENIC."""
+"""`Cenic`: convex steps under error control."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classical integrators, to compare with."""
+"""The classical integrators, which are baselines and references."""
 
 from __future__ import annotations
 

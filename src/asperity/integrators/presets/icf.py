@@ -1,4 +1,4 @@
-"""ICF."""
+"""`Icf`: convex steps of a fixed size."""
 
 from __future__ import annotations
 

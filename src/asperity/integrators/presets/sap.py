@@ -1,4 +1,4 @@
-"""SAP."""
+"""`Sap`: near-rigid contact by projection onto the friction cone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""TAMSI."""
+"""`Tamsi`: two-way coupled contact and friction, solved by Newton's method with TALS."""
 
 from __future__ import annotations
 

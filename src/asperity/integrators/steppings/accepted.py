@@ -1,4 +1,4 @@
-"""What all steppings do with a step: is its result finite, and if it is accepted, what is kept.
+"""What all steppings do with a result: check that it is finite, and keep what was accepted.
 
 Steppings run whole stretches of time without Python. They return with a reason: the end is reached,
 a buffer must be emptied or enlarged, the budget of steps is used up (so that Python can show

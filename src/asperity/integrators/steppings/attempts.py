@@ -1,4 +1,4 @@
-"""What is kept of attempted steps for a run's history: one row each, if anybody wants them."""
+"""One row for each attempted step, for the history of a run."""
 
 from __future__ import annotations
 

@@ -1,25 +1,28 @@
-"""Impacts that are shorter than a step, and rebounds that a step would swallow.
+"""Error control resolves impacts that are shorter than a step.
 
-An L-stable method ends an impact that is shorter than its step at rest, in the whole step as in its
-halves: no difference of the two tells that the bodies should have parted. But what a contact will
-do is known beforehand (`asperity.contact.restitution`): it closed with a speed p, or will, and
-parts with a speed r. Within a time T, or until what presses the bodies together with the
-acceleration a has stopped them, that takes them apart by
+**Problem.** After an impact that is shorter than its step, an L-stable method leaves the bodies at
+rest, in the whole step as in its halves. The estimated error does not show that they should have
+parted.
+
+**Prediction.** The contact law says how fast they should part (`asperity.contact.restitution`). A
+contact that closes with a speed p parts with a speed r. Within a time T, or until the acceleration
+a that presses the bodies together has stopped them, they are apart by
 
     s = min(r T, r²/2a).
 
-Where s r/p is below the accuracy ε the rebound does not matter, as in contacts that rest, roll, or
-are damped. Elsewhere
+If s r/p is below the accuracy ε, the rebound does not matter, as in contacts that rest, roll or are
+damped. Otherwise two rules hold:
 
-- a step lasts θ/ω at most, π/ω being the duration of an impact. A step of a method of order p
-  takes the share θ²ᵖ/4 of the speed, about, hence an impact π θ²ᵖ⁻¹/4. What that makes of s may be
-  a quarter of ε; and since r hardly depends on p where damping is strong, dr/dp ≈ (r/p)², on which
-  side of an impact an error arises counts:
+- A step lasts θ/ω at most, where π/ω is the duration of an impact. A step of a method of order m
+  takes about θ²ᵐ/4 of the speed, and an impact π θ²ᵐ⁻¹/4. The error of s from this may be a quarter
+  of ε. Where damping is strong, r hardly depends on p, with dr/dp ≈ (r/p)², so an error that arises
+  before the impact counts less:
 
-      θ²ᵖ⁻¹ = ε/(π s (r/p)²), within bounds;
+      θ²ᵐ⁻¹ = ε/(π s (r/p)²), within bounds.
 
-- a step may not find a contact when it has been closed for longer than √θ θ/ω, in which its force
-  would have changed the speed by as much, but must end soon after they have touched.
+- A step must not find a contact that has been closed for longer than √θ θ/ω, the time in which its
+  force would have changed the speed by as much. Such a step is refused, and the next one ends soon
+  after the bodies have touched.
 
 None of this is part of the CENIC paper.
 """

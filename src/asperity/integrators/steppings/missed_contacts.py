@@ -1,16 +1,16 @@
-"""Contacts that a step has missed because they began between the samples of its method.
+"""Steps that have missed a contact are refused.
 
-A method sees the contacts of the states at which it evaluates the model. A body that touches
-another after the last of them moves on as if nothing were there, in the whole step as in its
-halves, so that no difference of the two tells. Therefore the end of a step is evaluated before the
-step is final (it is the beginning of the next one and costs nothing):
+A method sees the contacts of the states at which it evaluates the model. After the last of them a
+body moves on as if nothing were there, in the whole step as in its halves, so the estimated error
+does not show it. Therefore the end of a step is evaluated before the step is accepted. It is the
+beginning of the next step, so this costs nothing. There are two tests:
 
-- geoms that may have passed through each other between two samples
-  (`asperity.plant.detection.sweep`) reject the step;
-- for geoms that overlap by δ now, and were not in contact at the last sample, the force that was
-  left out, growing as k ṡ t (1 + d ṡ) over the time t_c = δ/ṡ since they touched, would have moved
-  them by w k δ (1 + d ṡ) t_c²/6 relative to each other, w being the inverse mass at the contact,
-  and not by more than δ. That is an error like any other, and must not exceed the accuracy.
+- Geoms that may have passed through each other between two samples refuse the step
+  (`asperity.plant.detection.sweep`).
+- Geoms may overlap by δ now that were not in contact at the last sample. The force that was left
+  out grows as k ṡ t (1 + d ṡ) over the time t_c = δ/ṡ since they touched. It would have moved them
+  by w k δ (1 + d ṡ) t_c²/6 relative to each other, with the inverse mass w at the contact, and by
+  no more than δ. This is an error like any other, and must not exceed the accuracy.
 
 This is not part of the CENIC paper, whose examples have no thin or fast bodies.
 """

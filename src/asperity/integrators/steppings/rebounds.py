@@ -1,23 +1,22 @@
-"""Rebounds of fixed steps.
+"""Fixed steps let bodies rebound from impacts that are too short for the step.
 
-A step of implicit Euler swallows an impact that is shorter than itself, and damps a longer one. But
-the speed with which a contact parts is known (`asperity.contact.restitution`), and whatever is
-faster than a few steps may as well happen at once, at the time at which the surfaces meet:
+Implicit Euler leaves bodies at rest after an impact shorter than its step, and damps a longer one.
+The contact law says how fast they should part (`asperity.contact.restitution`). An impact that
+lasts no longer than a few steps is therefore taken to happen at once, when the surfaces meet:
 
     t = −x/u after the step's beginning,   u' = u + a (δt/2 + t),   T = δt − t
 
-for bodies that overlap by x, close with the speed u, and are brought together again by the
-acceleration a of all but contacts. With r, the speed of the rebound from u', they should be apart
-by r T − ½ a T² at the step's end, and part with r − a (T − δt/2): velocities of fixed steps are
-those of half a step before. So a step in which that happens is solved twice more, first for
-positions and then for velocities, with a stiff contact
+Here the bodies overlap by x and close with the speed u, and a is the acceleration by which all but
+contacts bring them together. With the speed r of the rebound from u', they should be r T − ½ a T²
+apart at the step's end, and part with r − a (T − δt/2), because velocities of fixed steps are those
+of half a step before. The step is therefore solved twice more, first for positions and then for
+velocities. A contact that rebounds is replaced by a stiff one,
 
-    γ_n = G (target − v_n)₊
+    γ_n = G (target − v_n)₊.
 
-in the place of the one that rebounds. All else is as it was: other contacts, constraints, and
-friction, which the impulse of the whole impact limits. Several contacts that meet at once part by
-Newton's law of impact, each with its own speed, as far as that gives no energy to an island. In
-dense piles impacts stay damped.
+Other contacts, constraints and friction stay as they are. The impulse of the whole impact limits
+friction. Several contacts that meet at once part by Newton's law of impact, each with its own
+speed, as far as no island gains energy. In dense piles impacts stay damped.
 
 None of this is part of the ICF, SAP or TAMSI papers.
 """

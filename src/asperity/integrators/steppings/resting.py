@@ -1,25 +1,26 @@
-"""Islands at rest, which keep the solution of their last step while a bound says that they may.
+"""Sleep: islands at rest keep their last solution while a bound on their motion allows it.
 
-The cost ℓ of a convex step is strongly convex in the metric of the mass matrix M: its minimum v*
-has ‖v* − v‖_M ≤ ‖g‖_{M⁻¹} for any v and any subgradient g of ℓ there. At v = 0 friction may have
-any impulses within its bounds, those of the last step, and normal impulses are those of the
-overlaps. So, with all forces f that are not contact,
+The cost ℓ of a convex step is strongly convex in the norm of the mass matrix M. Its minimum v*
+therefore obeys ‖v* − v‖_M ≤ ‖g‖_{M⁻¹} for any v and any subgradient g of ℓ there. At v = 0 friction
+may have any impulse within its bound, and takes that of the last step. Normal impulses are those of
+the overlaps. With all other forces f this gives
 
     ‖v*‖_M ≤ δt G,   G = ‖f + Jᵀ γ/δt‖_{M⁻¹}.
 
-A step is a proximal map, which does not expand: n steps from rest lead to ‖v‖_M ≤ n δt G. A body of
-the island is then slower than n δt G s, with s = max_i l_i √((M⁻¹)_ii) over its degrees of freedom
-and their lengths l_i. An island that has been slower than the tolerance for some steps rests for
-the time T in which these bounds say that no body of it becomes faster than ε or gets farther than
-ε · 1 s, with the least stiction tolerance of its contacts for ε:
+A step is a proximal map, which never increases distances, so n steps from rest lead to
+‖v‖_M ≤ n δt G. A body of the island is then slower than n δt G s, with s = max_i l_i √((M⁻¹)_ii)
+over its degrees of freedom and their lengths l_i. An island falls asleep when it has been slower
+than the tolerance for some steps. It sleeps for the time T in which no body of it becomes faster
+than ε or gets farther than ε · 1 s, with the least stiction tolerance ε of its contacts:
 
     T = min(ε/(G s), √(2 ε · 1 s/(G s))).
 
-Then the island is solved again, and may go on resting for twice as long if the bound is that much
-better, or has proven too large: if n more steps change the velocity by less than a tenth of n δt G.
-What really moves does not sleep again and again, and what friction lets creep may. There is no end
-to T where δt G is below the solver's tolerance: v = 0 is then a solution like any that it returns.
-Contacts, forces that a user applies, and changes of state and model wake it before.
+Then the island is solved again. It goes on sleeping for twice as long in two cases: the bound is
+that much better, or it has proven too large, because n more steps change the velocity by less than
+a tenth of n δt G. So a body that really moves does not fall asleep again and again, and one that
+creeps within its friction may. While δt G is below the solver's tolerance, T has no end, because
+v = 0 is then as good as any solution that the solver returns. Contacts, forces that a user applies,
+and changes of state and model wake an island before.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """TALS for methods whose configuration changes while they iterate (TAMSI III-A, IV-B).
 
-The tangential velocities of a contact before and after an update belong to different configurations
-and so to different contact frames: they are compared in world axes. Contacts are matched by their
-geoms and their order among the contacts of these geoms; those that are in one iterate only do not
-count. That the search is less reliable then than with fixed contacts is the paper's finding.
+The slip of a contact before and after an update belongs to different configurations, and so to
+different contact frames. Slips are therefore compared in world axes. Contacts are matched by their
+geoms and their order among the contacts of these geoms. Those of one iterate alone do not count.
+The paper finds, too, that the search is then less reliable than with fixed contacts.
 """
 
 from __future__ import annotations
