@@ -60,6 +60,8 @@ __all__ = ["Extrapolation", "extrapolation_method"]
 
 # Closing speed, times dissipation, up to which a contact is kept rather than made.
 _CLOSING = 0.01
+# And the part of the accuracy by which it moves in a step, in any case.
+_NEGLIGIBLE = 0.02
 
 # A step before, as long as this one or longer, leaves twice of what turns within its last half.
 _TURNED = 4.0
@@ -113,7 +115,7 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
                     problem.graph,
                     problem.iterate,
                     half,
-                    step,
+                    _NEGLIGIBLE * world.accuracy / step,
                     memory.turned_slip,
                     memory.turned_closing,
                 )
@@ -153,10 +155,12 @@ def _extrapolate(
 @compiled
 def _note_modes(world: Table, state: Table, interval: float, solution: int) -> None:
     memory = EXTRAPOLATION.at(world.memory)
+    step = interval if solution == _WHOLE else 2.0 * interval
     tree_modes(
         state,
         interval,
-        interval if solution == _WHOLE else 2.0 * interval,
+        step,
+        _NEGLIGIBLE * world.accuracy / step,
         solution,
         memory.contact_modes[solution],
         memory.row_modes[solution],
@@ -177,6 +181,7 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
         problem.iterate,
         source,
         step,
+        _NEGLIGIBLE * world.accuracy / step,
         memory.contact_modes[_BEFORE],
         memory.closing[_BEFORE],
         memory.doubtful,

@@ -7,7 +7,8 @@ smooth motion, and their difference is no term of a Taylor series.
 
 Two things are never smooth: a contact that breaks loose from static friction, and an approach to a
 contact or limit that the step stops. The fastest closing speeds show the second, of limits and of
-contacts whose time is not long against the step.
+contacts whose time is not long against the step. A contact that closes by a small part of the
+accuracy in a step does not count: it is held rather than stopped.
 
 A patch of pressure fields is one contact, because its points come and go without a jump of the
 force. It sticks, or slides if any of its points does.
@@ -89,13 +90,21 @@ def _joined(mode: int, other: int) -> int:
 
 
 @compiled
-def _is_resolved(
-    contacts: Table, c: int, stiffness: float, depth: float, vn: float, step: float
-) -> bool:
-    """Whether a step is short against a contact's time, and that of its damping."""
+def _closing_speed(
+    contacts: Table,
+    c: int,
+    stiffness: float,
+    depth: float,
+    vn: float,
+    step: float,
+    negligible: float,
+) -> float:
+    """How fast a contact closes that a step is too long for, beyond what is negligible [m/s]."""
     square = stiffness * contacts.inverse_mass[c] * step * step
     deepest = max(depth, 0.0) / step + max(-vn, 0.0)
-    return square <= _RESOLVED and square * contacts.dissipation[c] * deepest <= _DAMPED
+    if square <= _RESOLVED and square * contacts.dissipation[c] * deepest <= _DAMPED:
+        return 0.0
+    return max(-vn - negligible, 0.0)
 
 
 @compiled
@@ -103,8 +112,7 @@ def _add_contact(
     contacts: Table,
     c: int,
     mode: int,
-    vn: float,
-    resolved: bool,
+    closes: float,
     modes: np.ndarray,
     closing: np.ndarray,
 ) -> None:
@@ -114,8 +122,7 @@ def _add_contact(
         if link >= 0:
             tree = contacts.link_tree[link]
             modes[tree] += number
-            if not resolved:
-                closing[tree] = max(closing[tree], -contacts.dissipation[c] * vn)
+            closing[tree] = max(closing[tree], contacts.dissipation[c] * closes)
 
 
 @compiled
@@ -139,6 +146,7 @@ def tree_modes(
     state: Table,
     interval: float,
     step: float,
+    negligible: float,
     solution: int,
     modes: np.ndarray,
     row_modes: np.ndarray,
@@ -153,6 +161,8 @@ def tree_modes(
         Of that solution [s].
     step : float
         Of which that is all or a half [s].
+    negligible : float
+        Closing speed that moves nothing by more than a small part of the accuracy in a step [m/s].
     solution : int
         Its number, which tells apart modes that are never smooth.
     modes : array of int64, shape (ntree,)
@@ -160,9 +170,9 @@ def tree_modes(
     row_modes : array of int64, shape (ntree,)
         Of rows.
     closing : array, shape (ntree,)
-        Fastest normal velocity with which a contact of the tree closes, times its dissipation (by
-        what share damping exceeds the elastic force), of contacts that the step does not resolve; 0
-        if none closes.
+        Fastest normal velocity beyond the negligible one with which a contact of the tree closes,
+        times its dissipation (by what share damping exceeds the elastic force), of contacts that
+        the step does not resolve; 0 if none closes.
     """
     for tree in range(modes.size):
         modes[tree] = 0
@@ -188,8 +198,8 @@ def tree_modes(
             continue
         if mode >= _BREAKS_LOOSE:
             mode += solution
-        resolved = _is_resolved(contacts, first, stiffness, depth, vn, step)
-        _add_contact(contacts, first, mode, vn, resolved, modes, closing)
+        closes = _closing_speed(contacts, first, stiffness, depth, vn, step, negligible)
+        _add_contact(contacts, first, mode, closes, modes, closing)
     rows = state.rows
     for r in range(rows.count):
         mode = _row_mode(rows, r, interval)
@@ -208,6 +218,7 @@ def tree_modes_before(
     iterate: Table,
     state: Table,
     step: float,
+    negligible: float,
     modes: np.ndarray,
     closing: np.ndarray,
     doubtful: np.ndarray,
@@ -253,8 +264,8 @@ def tree_modes_before(
                 break
             c = graph.contact[i]
         if mode != 0:
-            resolved = _is_resolved(contacts, first, stiffness, depth, vn, step)
-            _add_contact(contacts, first, mode, vn, resolved, modes, closing)
+            closes = _closing_speed(contacts, first, stiffness, depth, vn, step, negligible)
+            _add_contact(contacts, first, mode, closes, modes, closing)
     rows = state.rows
     for i in range(rows.count):
         r = graph.row[i]
@@ -299,7 +310,12 @@ def _raise_to(contacts: Table, c: int, value: float, values: np.ndarray) -> None
 
 @compiled
 def tree_turning(
-    graph: Table, iterate: Table, state: Table, step: float, slip: np.ndarray, closing: np.ndarray
+    graph: Table,
+    iterate: Table,
+    state: Table,
+    negligible: float,
+    slip: np.ndarray,
+    closing: np.ndarray,
 ) -> None:
     """Fill what the turning directions of contacts make of the velocity of a half step before.
 
@@ -308,9 +324,9 @@ def tree_turning(
 
     Parameters
     ----------
-    problem, state : Table
-    step : float
-        Of which the solution is a half [s].
+    graph, iterate, state : Table
+    negligible : float
+        As of `tree_modes`.
     slip : array, shape (ntree,)
         Fastest slip of contacts that stick in the solution.
     closing : array, shape (ntree,)
@@ -327,4 +343,5 @@ def tree_turning(
         if _contact_mode(contacts, c, _slip_of(contacts, c)) == _STICKS:
             square = slip_square(graph, iterate, i, 0.0)
             _raise_to(contacts, c, np.sqrt(square), slip)
-        _raise_to(contacts, c, -contacts.dissipation[c] * iterate.vn[i], closing)
+        closes = -contacts.dissipation[c] * (iterate.vn[i] + negligible)
+        _raise_to(contacts, c, closes, closing)
