@@ -131,7 +131,8 @@ INTEGRATORS = {
 @pytest.mark.parametrize("make", MODELS.values(), ids=MODELS)
 def test_results_have_the_same_bits_for_any_number_of_threads(make, integrator) -> None:
     model = make()
-    times = np.linspace(0.06, 0.36, 4)
+    # Tamsi divides most steps of the heap, which then take half a second each.
+    times = np.linspace(0.06, 0.12 if isinstance(integrator, asp.Tamsi) else 0.36, 4)
     found = [_run(model, integrator, threads, times) for threads in NUMBERS]
     assert found[0][1]["iterations"] > 0
     for states, counts in found[1:]:
