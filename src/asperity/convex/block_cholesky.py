@@ -42,6 +42,7 @@ __all__ = [
     "downdate",
     "factorize",
     "factorize_tree",
+    "forward",
     "forward_tree",
     "push",
     "solve_factors",
@@ -71,15 +72,37 @@ def cholesky(block: np.ndarray, start: int, n: int, inverse: np.ndarray, dof: in
 
 
 @compiled
+def forward(
+    factor: np.ndarray,
+    block: int,
+    n: int,
+    inverse: np.ndarray,
+    dof: int,
+    vector: np.ndarray,
+    start: int,
+    first: int,
+) -> float:
+    """Solve L x = b in place, for the part of a vector that starts at ``start``; returns ‖x‖².
+
+    All before the element ``first`` of b is zero.
+    """
+    square = 0.0
+    for i in range(first, n):
+        value = vector[start + i]
+        for k in range(first, i):
+            value -= factor[block + i * n + k] * vector[start + k]
+        value *= inverse[dof + i]
+        vector[start + i] = value
+        square += value * value
+    return square
+
+
+@compiled
 def cholesky_solve(
     factor: np.ndarray, block: int, n: int, inverse: np.ndarray, vector: np.ndarray, start: int
 ) -> None:
     """Solve L Lᵀ x = b in place, for the part of a vector that starts at ``start``."""
-    for i in range(n):
-        value = vector[start + i]
-        for k in range(i):
-            value -= factor[block + i * n + k] * vector[start + k]
-        vector[start + i] = value * inverse[start + i]
+    forward(factor, block, n, inverse, start, vector, start, 0)
     for i in range(n - 1, -1, -1):
         value = vector[start + i]
         for k in range(i + 1, n):

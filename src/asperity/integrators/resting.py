@@ -54,6 +54,7 @@ class Resting(HoldsAddresses):
             nv=model.nv,
             bodies=model.nbody,
             largest=int(trees.size.max(initial=1)),
+            square=int(trees.size.max(initial=1)) ** 2,
             room=room,
             wake_touched=wake_touched.address,
             wake_changed=wake_changed.address,

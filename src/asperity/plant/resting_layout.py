@@ -41,7 +41,8 @@ RESTING = Layout(
     horizon="f8[trees]",  # for how long the last bound was good [s]
     until="f8[trees]",  # times up to which bounds are good [s], and the first of them
     due="f8",
-    factor="f8[largest, largest]",
+    factor="f8[square]",
+    inverse="f8[largest]",
     column="f8[largest]",
     # what a user may change between two calls, as it was at the end of the last one
     time="f8",

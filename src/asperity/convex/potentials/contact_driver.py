@@ -6,8 +6,7 @@ of a contact velocity (v_t, v_n):
 - ``respond(law, i, v1, v2, vn)``: its cost, impulses (γ_1, γ_2, γ_n) and curvatures −∂γ/∂v,
   (h_11, h_12, h_22, h_1n, h_2n, h_nn); those of an uncoupled law have h_1n = h_2n = 0,
 - ``along(law, i, v1, v2, vn, d1, d2, dn)``: the first and second derivative of the cost along
-  the direction d there,
-- ``cost(law, i, v1, v2, vn)``: the cost alone.
+  the direction d there.
 
 Of an ellipsoidal contact they are asked in the plane of its scaled slip, and their answers spread
 from there (`asperity.convex.ellipsoids`). `evaluate_each`, `along_each` and `cost_along_each` take
@@ -132,9 +131,9 @@ def along_each(along: _Kernel, problem: Table, first: int, last: int, alpha: flo
 
 @higher_order
 def cost_along_each(
-    cost: _Kernel, graph: Table, law: Table, iterate: Table, first: int, last: int, alpha: float
+    respond: _Kernel, graph: Table, law: Table, iterate: Table, first: int, last: int, alpha: float
 ) -> float:
-    """`contact_cost_along` of the law with this cost."""
+    """`contact_cost_along` of the law with this response."""
     total = 0.0
     for i in range(first, last):
         x = iterate.v1[i] + alpha * iterate.dv1[i]
@@ -142,7 +141,8 @@ def cost_along_each(
         if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
             x = np.sqrt(slip_square(graph, iterate, i, alpha))
             y = 0.0
-        total += cost(law, i, x, y, iterate.vn[i] + alpha * iterate.dvn[i])
+        cost, _, _ = respond(law, i, x, y, iterate.vn[i] + alpha * iterate.dvn[i])
+        total += cost
     return total
 
 

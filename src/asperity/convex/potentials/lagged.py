@@ -302,7 +302,8 @@ def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
     limit = law.friction_limit[i]
     slope = law.normal_slope[i]
     bend = law.normal_bend[i]
-    inverse = 1.0 / np.sqrt(x * x + y * y + law.soft_slip_square[i])
+    norm = np.sqrt(x * x + y * y + law.soft_slip_square[i])
+    inverse = 1.0 / norm
     f = limit * inverse
     x *= inverse
     y *= inverse
@@ -311,7 +312,7 @@ def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
     normal, _, normal_cost = normal_impulse(speed, slope, bend)
     # Both parts of the cost vanish without contact.
     return (
-        normal_cost + limit * (1.0 / inverse - np.sqrt(law.soft_slip_square[i])),
+        normal_cost + limit * (norm - np.sqrt(law.soft_slip_square[i])),
         (-limit * x, -limit * y, normal),
         (
             f * (1.0 - law.dual1[i] * x),
@@ -341,16 +342,6 @@ def _along(
     )
 
 
-@inlined
-def _cost(law: Table, i: int, x: float, y: float, vn: float) -> float:
-    """Cost."""
-    speed = max(law.cutoff[i] - vn, 0.0)
-    _, _, normal_cost = normal_impulse(speed, law.normal_slope[i], law.normal_bend[i])
-    square = law.soft_slip_square[i]
-    slip = np.sqrt(x * x + y * y + square) - np.sqrt(square)
-    return normal_cost + law.friction_limit[i] * slip
-
-
 @entry_point(PREPARE_SIGNATURE)
 def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     prepare_lagged(problem.graph, problem.law, problem.iterate, contacts, step, ncontact, 0.0)
@@ -369,7 +360,8 @@ def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
 
 @entry_point(ALONG_SIGNATURE)
 def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
-    return cost_along_each(_cost, problem.graph, problem.law, problem.iterate, first, last, alpha)
+    graph, law, iterate = problem.graph, problem.law, problem.iterate
+    return cost_along_each(_respond, graph, law, iterate, first, last, alpha)
 
 
 @entry_point(BEGIN_SIGNATURE)

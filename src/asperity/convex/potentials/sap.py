@@ -146,22 +146,6 @@ def _along(
     return h * z * dz, h * (dz * dz + mu * z * (dx * dx + dy * dy - w * w) * inverse)
 
 
-@inlined
-def _cost(law: Table, i: int, x: float, y: float, vn: float) -> float:
-    """Cost."""
-    mu = law.friction[i]
-    kn = law.normal_gain[i]
-    kt = law.tangential_gain[i]
-    approach = law.normal_target[i] - vn
-    s = np.sqrt(x * x + y * y)
-    z = approach + mu * s
-    if z <= 0.0:
-        return 0.0
-    if mu > 0.0 and kt * s <= mu * kn * approach:
-        return 0.5 * (kt * s * s + kn * approach * approach)
-    return 0.5 * kn / (1.0 + mu * mu * kn / kt) * z * z
-
-
 @entry_point(EVALUATE_SIGNATURE)
 def _evaluate(problem: Table, first: int, last: int) -> float:
     return evaluate_each(_respond, problem.graph, problem.law, problem.iterate, first, last)
@@ -174,7 +158,8 @@ def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
 
 @entry_point(ALONG_SIGNATURE)
 def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
-    return cost_along_each(_cost, problem.graph, problem.law, problem.iterate, first, last, alpha)
+    graph, law, iterate = problem.graph, problem.law, problem.iterate
+    return cost_along_each(_respond, graph, law, iterate, first, last, alpha)
 
 
 SAP_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True, damps_linearly=True)

@@ -102,16 +102,6 @@ def _along(
     return -n * dz, h * dz * dz + mu * n * (dx * dx + dy * dy - w * w) / norm
 
 
-@inlined
-def _cost(law: Table, i: int, x: float, y: float, vn: float) -> float:
-    """Cost."""
-    square = law.soft_slip_square[i]
-    slip = np.sqrt(x * x + y * y + square) - np.sqrt(square)
-    z = vn - law.friction[i] * slip
-    _, _, cost = _normal(law.cutoff[i] - z, law.normal_slope[i], law.normal_bend[i])
-    return cost
-
-
 @entry_point(EVALUATE_SIGNATURE)
 def _evaluate(problem: Table, first: int, last: int) -> float:
     return evaluate_each(_respond, problem.graph, problem.law, problem.iterate, first, last)
@@ -124,7 +114,8 @@ def _slopes(problem: Table, first: int, last: int, alpha: float) -> float:
 
 @entry_point(ALONG_SIGNATURE)
 def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
-    return cost_along_each(_cost, problem.graph, problem.law, problem.iterate, first, last, alpha)
+    graph, law, iterate = problem.graph, problem.law, problem.iterate
+    return cost_along_each(_respond, graph, law, iterate, first, last, alpha)
 
 
 SIMILAR_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.convex.block_cholesky import cholesky
+from asperity.convex.block_cholesky import cholesky, forward
 
 __all__ = ["fill_spring_shares", "has_fast_springs"]
 
@@ -62,14 +62,9 @@ def _fastness(plant: Table, state: Table, tree: int, factor: np.ndarray, row: np
     total = 0.0
     for dof in range(n):
         if dofs.stiffness[start + dof] > 0.0:
-            # L y = e, of which the first elements are zero.
-            square = 0.0
             for i in range(dof, n):
-                value = 1.0 if i == dof else 0.0
-                for k in range(dof, i):
-                    value -= factor[i * n + k] * row[n + k]
-                row[n + i] = value * row[i]
-                square += row[n + i] * row[n + i]
+                row[n + i] = 1.0 if i == dof else 0.0
+            square = forward(factor, 0, n, row, 0, row, n, dof)
             total += dofs.stiffness[start + dof] * square
     return total
 

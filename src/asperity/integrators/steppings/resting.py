@@ -30,6 +30,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_method
+from asperity.convex.block_cholesky import cholesky, forward
 from asperity.convex.contact_velocities import add_impulses
 from asperity.convex.island import scaled_norm
 from asperity.convex.potentials.contact_driver import evaluate_contacts
@@ -214,32 +215,15 @@ def wake_changed(world: Table) -> int:
 @compiled
 def _factorize(resting: Table, state: Table, block: int, n: int) -> bool:
     """Cholesky's factor of a tree's mass matrix; False if that fails."""
-    factor = resting.factor
-    for i in range(n):
-        for j in range(i + 1):
-            total = state.mass[block + i * n + j]
-            for k in range(j):
-                total -= factor[i, k] * factor[j, k]
-            if i > j:
-                factor[i, j] = total / factor[j, j]
-            elif total > 0.0:
-                factor[i, i] = np.sqrt(total)
-            else:
-                return False
-    return True
+    for i in range(n * n):
+        resting.factor[i] = state.mass[block + i]
+    return cholesky(resting.factor, 0, n, resting.inverse, 0)
 
 
 @compiled
-def _solve_lower(resting: Table, n: int) -> float:
-    """Solve L x = column in place; returns ‖x‖²."""
-    factor, x = resting.factor, resting.column
-    square = 0.0
-    for i in range(n):
-        for k in range(i):
-            x[i] -= factor[i, k] * x[k]
-        x[i] /= factor[i, i]
-        square += x[i] * x[i]
-    return square
+def _solve_lower(resting: Table, n: int, first: int) -> float:
+    """Solve L x = column in place; returns ‖x‖². All before the first element is zero."""
+    return forward(resting.factor, 0, n, resting.inverse, 0, resting.column, 0, first)
 
 
 @compiled
@@ -253,7 +237,7 @@ def _reach(plant: Table, resting: Table, tree: int) -> float:
             resting.column[k] = 1.0 if k == i else 0.0
         # Of a free body turning comes first in solver velocities, and last in generalized ones.
         dof = start + ((i + 3) % 6 if plant.trees.spatial[tree] else i)
-        largest = max(largest, resting.length[dof] * np.sqrt(_solve_lower(resting, n)))
+        largest = max(largest, resting.length[dof] * np.sqrt(_solve_lower(resting, n, i)))
     return largest
 
 
@@ -344,7 +328,7 @@ def _time_of_rest(world: Table, state: Table, k: int, step: float) -> tuple[floa
             return 0.0, 0.0
         for i in range(n):
             resting.column[i] = force[graph.tree_start[tree] + i]
-        square += _solve_lower(resting, n)
+        square += _solve_lower(resting, n, 0)
         reach = max(reach, _reach(plant, resting, tree))
     begin, end = graph.island_start[k], graph.island_start[k + 1]
     scale = max(1.0, scaled_norm(graph, problem.smooth, begin, end, problem.smooth.rhs))
