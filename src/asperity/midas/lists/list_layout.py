@@ -27,7 +27,6 @@ BOXES = Layout(
     low="f8[:,:]",
     high="f8[:,:]",
     reach="f8[vertices]",
-    shape_box="f8[shapes, 2, 3]",
     shape_boxed="i8[shapes] = 1",  # 0 if its vertices need no boxes
     stamp="i8[vertices]",  # number of the list that they were made for
     start="f8[:,:]",
