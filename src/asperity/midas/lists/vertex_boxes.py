@@ -47,14 +47,17 @@ def _longest_paths(engine: Table) -> None:
 
 
 @compiled
-def measure_paths(engine: Table, longest: float) -> None:
-    """Choose boxes for the links' paths, of each no more than a length ``longest`` [m]."""
+def measure_paths(engine: Table, longest: float, some_keep: bool) -> None:
+    """Choose boxes for the links' paths, of each no more than a length ``longest`` [m].
+
+    ``some_keep`` says that some pairs of links keep their paths and candidates.
+    """
     boxes = engine.boxes
     least = SLACK * engine.options.activation
     boxes.least_slack = least
     boxes.boxed_widening = boxes.widening
     _longest_paths(engine)
-    measure_link_pairs(engine)
+    measure_link_pairs(engine, some_keep)
     longest_path = 0.0
     for link in range(engine.links.parent.size):
         length = boxes.path_length[link]
