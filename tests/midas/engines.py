@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 
 from asperity.midas.energy.energy_assembly import assemble as assemble_kernel
-from asperity.midas.engine import Engine, EngineOptions
+from asperity.midas.engine import Engine
+from asperity.midas.engine_tables import EngineOptions
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.newton.directions import find_direction
 from asperity.midas.newton.incremental_potential import incremental_potential

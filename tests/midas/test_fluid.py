@@ -65,7 +65,7 @@ def test_forces_of_drag_resist_what_they_say():
       <geom type="box" pos=".2 0 0" size=".2 .02 .05"/></body></body></worldbody></mujoco>"""
     model = mujoco.MjModel.from_xml_string(xml)
     sim = asp.Simulator(model, integrator=asp.Midas())
-    fluid = sim.session.method.engine.fluid
+    fluid = sim.session.method.engine.inputs.fluid
     qpos, qvel = np.array([0.3, -0.5]), np.array([2.0, -3.0])
 
     _, drag, _ = fluid.at(qpos, qvel)

@@ -9,7 +9,8 @@ import numpy as np
 from soft_models import Array
 
 from asperity.midas.energy.energy_assembly import assemble
-from asperity.midas.engine import Engine, EngineOptions
+from asperity.midas.engine import Engine
+from asperity.midas.engine_tables import EngineOptions
 from asperity.midas.newton.incremental_potential import incremental_potential
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.soft.hooks import soft_arrange

@@ -126,12 +126,14 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     model, table = engine.model, engine.table
     with np.errstate(divide="ignore", invalid="ignore"):
         data.actuator_force[:] = np.where(
-            engine.gears != 0.0, table.motors.force / engine.gears, data.actuator_force
+            engine.inputs.gears != 0.0,
+            table.motors.force / engine.inputs.gears,
+            data.actuator_force,
         )
     data.qfrc_actuator[:] = 0.0
     dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joints.link]
     for motor, coordinate in enumerate(table.motors.joint):
-        if coordinate >= engine.linearized.first:
+        if coordinate >= engine.inputs.linearized.first:
             start = int(data.moment_rowadr[motor])
             own = slice(start, start + int(data.moment_rownnz[motor]))
             moment = data.actuator_moment.ravel()[own]
@@ -149,7 +151,7 @@ def _apply_ties(engine: Engine, data: mujoco.MjData) -> None:
     table = engine.table
     for tie in np.flatnonzero(table.ties.active):
         for side, sign in ((0, -1.0), (1, 1.0)):
-            body = engine.equalities.tie_body[tie][side]
+            body = engine.inputs.equalities.tie_body[tie][side]
             point = table.ties.side[tie, side] @ table.poses.q[table.ties.link[tie, side]]
             force = sign * table.ties.force_start[tie]
             torque = np.cross(point - data.xipos[body], force)

@@ -29,7 +29,6 @@ ENTRY_POINTS = (
     "place_now_vertices",
     "place_start_vertices",
     "accept_vertices",
-    "hull_part",
     "link_pair_part",
     "link_pair_time_part",
     "widen_part",

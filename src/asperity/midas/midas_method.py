@@ -12,9 +12,10 @@ from asperity.compiled import Kernel
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
 from asperity.midas.energy.adhesion import adhering, press
-from asperity.midas.engine import ENGINE_KERNELS, STATE_KERNELS, Engine, EngineOptions
+from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import read_contacts
 from asperity.midas.engine_publication import EngineResults
+from asperity.midas.engine_tables import ENGINE_KERNELS, STATE_KERNELS, EngineOptions
 from asperity.midas.model.engine_support import check_supported
 from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
@@ -111,8 +112,8 @@ class MidasMethod(Method):
         # What MuJoCo and contacts say is looked up before every step, and every state verified.
         alone = (
             self.verify
-            or self._engine.fluid.is_there
-            or self._engine.looks_at_state
+            or self._engine.inputs.fluid.is_there
+            or self._engine.inputs.looks_at_state
             or bool(adhering(model))
         )
         self.most_steps = 1 if alone else Method.most_steps

@@ -208,7 +208,7 @@ class Midas(Integrator):
         return Fixed(self.time_step)
 
     def make_method(self) -> Method:
-        from asperity.midas.engine import EngineOptions
+        from asperity.midas.engine_tables import EngineOptions
         from asperity.midas.midas_method import MidasMethod
 
         options = EngineOptions(

@@ -14,7 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KINDS", "LEAF", "STACK", "tree_tables"]
+from asperity.compiled import compiled
+
+__all__ = ["KINDS", "LEAF", "STACK", "apart", "tree_tables"]
 
 KINDS = 3
 """Trees of a shape: of its vertices, edges and faces."""
@@ -27,6 +29,15 @@ STACK = 256
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+
+@compiled
+def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
+    """Whether two boxes, by their least and largest corners, are farther apart than a margin."""
+    for k in range(3):
+        if one[0, k] > other[1, k] + margin or other[0, k] > one[1, k] + margin:
+            return True
+    return False
 
 
 def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

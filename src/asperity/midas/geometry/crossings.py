@@ -12,6 +12,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import MIDAS
+from asperity.midas.geometry.box_trees import apart
 
 __all__ = ["crossing_pairs", "meets_face"]
 
@@ -79,16 +80,6 @@ def _box(x: np.ndarray, primitive: np.ndarray, box: np.ndarray) -> None:
 
 
 @compiled
-def _apart(one: np.ndarray, other: np.ndarray) -> bool:
-    """Whether two boxes are."""
-    apart = False
-    for k in range(3):
-        if one[0, k] > other[1, k] or other[0, k] > one[1, k]:
-            apart = True
-    return apart
-
-
-@compiled
 def _edges_cross(
     shapes: Table,
     x: np.ndarray,
@@ -103,16 +94,16 @@ def _edges_cross(
     count = 0
     for i in range(shapes.edge_start[edges], shapes.edge_start[edges + 1]):
         _box(x, shapes.edge[i], boxes[count])
-        if not _apart(boxes[count], region):
+        if not apart(boxes[count], region, 0.0):
             chosen[count] = i
             count += 1
     for j in range(shapes.face_start[faces], shapes.face_start[faces + 1]):
         f = shapes.face[j]
         _box(x, f, box)
-        if _apart(box, region):
+        if apart(box, region, 0.0):
             continue
         for i in range(count):
-            if _apart(boxes[i], box):
+            if apart(boxes[i], box, 0.0):
                 continue
             a = shapes.edge[chosen[i], 0]
             b = shapes.edge[chosen[i], 1]
@@ -177,7 +168,7 @@ def crossing_pairs(engine: Table, x: np.ndarray, closed: np.ndarray, out: np.nda
                 if height <= engine.shapes.radius[a]:
                     out[pair] = 1
             continue
-        if _apart(hull[a], hull[b]):
+        if apart(hull[a], hull[b], 0.0):
             continue
         for k in range(3):
             region[0, k] = max(hull[a, 0, k], hull[b, 0, k])

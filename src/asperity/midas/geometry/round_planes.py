@@ -19,10 +19,8 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.distances import separation
 from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
 from asperity.midas.geometry.stencil import (
-    ELLIPSOID_PLANE,
     RIM_PLANE,
     VERTEX_PLANE,
     Stencil,
@@ -31,72 +29,17 @@ from asperity.midas.geometry.stencil import (
 
 __all__ = [
     "FEW",
-    "add_round_stencils",
     "further_stencils",
     "place_on_round",
     "second_link",
     "spread_friction",
 ]
 
-# Sum of |c_k| at most, which is how much faster than vertices the nearest point may move.
-_REACH = 4.0
-# The same of a point of a face: it is at most opposite to the first of three corners of a square.
-_FACE_REACH = 3.0
 # Points that friction of a flat face acts in, as a share of its radius: they turn with the moment
 # of an even pressure.
 _SPREAD = 2.0 / 3.0
 FEW = 4
 """Stencils that friction of a flat rim has besides its own."""
-
-
-@compiled
-def add_round_stencils(
-    engine: Table, x: np.ndarray, count: int, pair: int, shape: int, plane: int, margin: float
-) -> int:
-    """Add those of a round shape and a half-space; returns the new count, or −1 if full."""
-    shapes = engine.shapes
-    candidates = engine.candidates
-    for which in range(2):
-        anchor = shapes.anchor[shape, which]
-        if anchor[0] < 0:
-            break
-        vertex = candidates.vertex[count]
-        kind = RIM_PLANE
-        for k in range(4):
-            vertex[k] = anchor[k]
-        if anchor[3] < 0:
-            vertex[3] = plane
-        else:
-            kind = ELLIPSOID_PLANE + plane
-        square = separation(
-            Stencil(kind, vertex[0], vertex[1], vertex[2], vertex[3]),
-            x,
-            shapes,
-            engine.pairs.activation[pair],
-            candidates.coefficient[count],
-            candidates.arm[count],
-        )
-        reach = 0.0
-        for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
-            reach = max(reach, engine.boxes.reach[vertex[k]])
-        most = margin + _REACH * reach
-        if shapes.plane_corner[plane, 0] >= 0:
-            reach = 0.0
-            for k in range(3):
-                reach = max(reach, engine.boxes.reach[shapes.plane_corner[plane, k]])
-            most += _FACE_REACH * reach
-        if square > most * most:
-            continue
-        if count >= candidates.kind.size:
-            return -1
-        candidates.square[count] = square
-        candidates.anchor[count] = 0.0
-        candidates.kind[count] = kind
-        candidates.pair[count] = pair
-        candidates.threshold[count] = 0.0
-        candidates.weight[count] = shapes.area[shape]
-        count += 1
-    return count
 
 
 @compiled

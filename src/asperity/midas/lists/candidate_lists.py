@@ -17,6 +17,7 @@ from asperity.midas.model.coupled_links import couple_links
 from asperity.midas.newton.envelope import arrange
 from asperity.midas.newton.trial import try_share
 from asperity.midas.parts import do_parts
+from asperity.midas.pose.link_kinematics import copy_poses
 
 __all__ = ["rebuild", "shorten_boxes", "widen_boxes"]
 
@@ -37,20 +38,13 @@ def rebuild(engine: Table, reason: int) -> int:
     Hessian blocks in use stay in use: friction's outlive a list.
     """
     boxes = engine.boxes
-    for link in range(engine.links.kind.size):
-        for i in range(4):
-            for k in range(3):
-                if reason == STARTED:
-                    boxes.path_begin[link, i, k] = engine.poses.q[link, i, k]
-                    boxes.path_end[link, i, k] = engine.poses.q_target[link, i, k]
-                else:
-                    boxes.path_begin[link, i, k] = engine.poses.q_now[link, i, k]
-                    boxes.path_end[link, i, k] = engine.poses.q_trial[link, i, k]
-    engine.relative.keeps_any = 0
-    if reason == CUT and keep_link_pairs(engine):
-        engine.relative.keeps_any = 1
+    poses = engine.poses
+    copy_poses(poses.q if reason == STARTED else poses.q_now, boxes.path_begin)
+    copy_poses(poses.q_target if reason == STARTED else poses.q_trial, boxes.path_end)
+    some_keep = reason == CUT and keep_link_pairs(engine)
+    if some_keep:
         put_kept_aside(engine)
-    measure_paths(engine, boxes.longest_move)
+    measure_paths(engine, boxes.longest_move, some_keep)
     code = find_candidates(engine, reason == CUT)
     # Shorter paths before longer lists, as long as it is the paths that make them long.
     while (
@@ -61,7 +55,7 @@ def rebuild(engine: Table, reason: int) -> int:
         most = _LONGEST * max(engine.options.activation, _REACH)
         boxes.longest_move = min(0.25 * boxes.longest_move, most)
         boxes.widening *= 0.5
-        measure_paths(engine, boxes.longest_move)
+        measure_paths(engine, boxes.longest_move, some_keep)
         code = find_candidates(engine, reason == CUT)
     do_parts(engine, engine.entries.place_start_vertices, listed_parts(engine.vertices))
     if engine.relative.any == 1:

@@ -8,29 +8,24 @@ bodies thus get small boxes and short lists, and a fast body a long, thin one al
 
 from __future__ import annotations
 
-import numpy as np
-
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.engine_layout import CANDIDATES_FULL
-from asperity.midas.geometry.round_planes import add_round_stencils
+from asperity.midas.geometry.box_trees import apart
 from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.lists.candidate_runs import divide_into_runs
 from asperity.midas.lists.kept_lists import take_kept
 from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
 from asperity.midas.lists.link_pair_search import search_link_pair
 from asperity.midas.lists.link_pair_widths import WIDENING_KERNELS, widen
-from asperity.midas.lists.placed_boxes import box_shape
+from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.lists.shared_lists import THIRDS, search_pairs
-from asperity.midas.lists.stencils import apart
-from asperity.midas.lists.tree_search import search_edges, search_faces, search_half_space
+from asperity.midas.lists.stencils import LIST_FULL, add_round_stencils
+from asperity.midas.lists.tree_search import search_half_space, search_trees
 from asperity.midas.lists.vertex_boxes import box_vertex
 from asperity.midas.model.flat_faces import box_face, choose_faces, release_faces, round_side
-from asperity.midas.parts import PART, count_parts, do_parts
+from asperity.midas.parts import PART
 
 __all__ = ["SEARCH_KERNELS", "find_candidates"]
-
-# Shapes whose boxes make a part.
-_SHAPES = 4
 
 
 @compiled
@@ -81,52 +76,26 @@ def _list_vertices(engine: Table) -> None:
                 _list_vertex(engine, face[corner])
 
 
-@entry_point(PART)
-def hull_part(engine: Table, part: int, _member: int, _unused: int) -> int:
-    """Fill the boxes of some shapes."""
-    for shape in range(part * _SHAPES, min((part + 1) * _SHAPES, engine.boxes.shape_box.shape[0])):
-        if engine.boxes.shape_boxed[shape] == 1:
-            box_shape(engine, shape, engine.boxes.shape_box[shape])
-    return 0
-
-
 @compiled
-def _search_trees(
-    engine: Table, x: np.ndarray, pair: int, a: int, b: int, third: int, count: int
-) -> int:
-    """Add a third of the stencils of two shapes, by their trees of boxes."""
-    margin = engine.pairs.activation[pair]
-    if third == 0:
-        return search_faces(engine, x, count, pair, a, b, margin)
-    if third == 1:
-        return search_faces(engine, x, count, pair, b, a, margin)
-    return search_edges(engine, x, count, pair, a, b, margin)
-
-
-@compiled
-def _search_plane(engine: Table, x: np.ndarray, pair: int, a: int, plane: int, count: int) -> int:
-    """Add the stencils of a shape and a half-space."""
-    margin = engine.pairs.activation[pair]
+def _search_plane(engine: Table, pair: int, count: int) -> int:
+    """Add the stencils of a pair's shape and half-space."""
+    plane = engine.pairs.plane[pair]
+    a = round_side(engine.shapes, engine.pairs, pair)
     if engine.shapes.anchor[a, 0, 0] < 0:
-        return search_half_space(engine, x, count, pair, a, plane, margin)
+        return search_half_space(engine, count, pair, a, plane)
     for v in range(engine.shapes.vertex_start[a], engine.shapes.vertex_start[a + 1]):
         box_vertex(engine.shapes, engine.boxes, v)
     box_face(engine.shapes, engine.boxes, plane)
-    return add_round_stencils(engine, x, count, pair, a, plane, margin)
+    return add_round_stencils(engine, count, pair, a, plane)
 
 
 @compiled
-def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: int) -> int:
-    """Add a third of the stencils of two shapes; returns the count, or −1 if the list is full."""
+def _search_third(engine: Table, pair: int, third: int, count: int) -> int:
+    """Add a third of the stencils of two shapes; returns the new count, or `LIST_FULL`."""
     a = engine.pairs.shape[pair, 0]
     b = engine.pairs.shape[pair, 1]
-    plane = engine.pairs.plane[pair]
-    if plane >= 0:
-        if third > 0:
-            return count
-        return _search_plane(
-            engine, x, pair, round_side(engine.shapes, engine.pairs, pair), plane, count
-        )
+    if engine.pairs.plane[pair] >= 0:
+        return _search_plane(engine, pair, count) if third == 0 else count
     if is_seen_from_base(engine.pairs, engine.relative, pair):
         block = engine.pairs.block[pair]
         if engine.relative.kept[block] == 1:
@@ -136,9 +105,9 @@ def _search_third(engine: Table, x: np.ndarray, pair: int, third: int, count: in
             if may_meet(engine.relative, block)
             else count
         )
-    if apart(engine.boxes.shape_box[a], engine.boxes.shape_box[b], engine.pairs.activation[pair]):
+    if apart(shape_box(engine, a), shape_box(engine, b), engine.pairs.activation[pair]):
         return count
-    return _search_trees(engine, x, pair, a, b, third, count)
+    return search_trees(engine, count, pair, third)
 
 
 @entry_point(PART)
@@ -148,8 +117,8 @@ def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
     for number in range(engine.search.begin[part], engine.search.begin[part + 1]):
         engine.search.found[number, 0] = member
         engine.search.found[number, 1] = count
-        count = _search_third(engine, engine.boxes.start, number // THIRDS, number % THIRDS, count)
-        if count < 0:
+        count = _search_third(engine, number // THIRDS, number % THIRDS, count)
+        if count == LIST_FULL:
             return CANDIDATES_FULL
         engine.search.found[number, 2] = count
     engine.candidates.count = count
@@ -174,9 +143,6 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
         if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
     engine.boxes.list_number += 1
-    do_parts(
-        engine, engine.entries.hull_part, count_parts(engine.boxes.shape_box.shape[0], _SHAPES)
-    )
     if keep_slots:
         release_faces(engine)
     else:
@@ -204,4 +170,4 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     return 0
 
 
-SEARCH_KERNELS = (hull_part, search_part, *WIDENING_KERNELS)
+SEARCH_KERNELS = (search_part, *WIDENING_KERNELS)

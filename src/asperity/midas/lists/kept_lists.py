@@ -6,7 +6,7 @@ from asperity.compiled import Table, compiled
 from asperity.midas.geometry.stencil import Stencil
 from asperity.midas.lists.link_pair_paths import is_seen_from_base
 from asperity.midas.lists.shared_lists import THIRDS
-from asperity.midas.lists.stencils import append_stencil
+from asperity.midas.lists.stencils import LIST_FULL, append_stencil
 
 __all__ = ["put_kept_aside", "take_kept"]
 
@@ -35,13 +35,13 @@ def put_kept_aside(engine: Table) -> None:
 
 @compiled
 def take_kept(engine: Table, pair: int, number: int, count: int) -> int:
-    """Add the candidates of a third of a pair that were put aside; −1 if the list is full."""
+    """Add the candidates of a third of a pair that were put aside; as `append_stencil`."""
     kept = engine.kept
     for i in range(kept.found[number, 0], kept.found[number, 1]):
         v = kept.vertex[i]
         stencil = Stencil(kept.kind[i], v[0], v[1], v[2], v[3])
         after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
-        if after < 0:
+        if after == LIST_FULL:
             return after
         engine.candidates.weight[count] = kept.weight[i]
         engine.candidates.threshold[count] = kept.threshold[i]

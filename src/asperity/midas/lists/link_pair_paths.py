@@ -28,10 +28,10 @@ import math
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.parts import PART, count_parts, do_parts
+from asperity.midas.pose.link_kinematics import bound_of_move, copy_poses
 from asperity.midas.pose.link_pair_poses import (
     box_centre,
     choose_pivot,
-    drift,
     half_extent,
     longest_path,
     measure_gaps,
@@ -202,21 +202,20 @@ def _choose_boxed(engine: Table) -> None:
 
 
 @compiled
-def measure_link_pairs(engine: Table) -> None:
-    """Choose paths and widths of pairs of links, but of those that keep theirs."""
+def measure_link_pairs(engine: Table, some_keep: bool) -> None:
+    """Choose paths and widths of pairs of links, but of those that keep theirs, if some do."""
     relative = engine.relative
-    if relative.keeps_any == 0:
+    if not some_keep:
         _choose_relative(engine)
         for block in range(relative.kept.size):
             relative.kept[block] = 0
-        for link in range(relative.link_root.size):
-            for i in range(4):
-                for k in range(3):
-                    relative.q_listed[link, i, k] = engine.boxes.path_begin[link, i, k]
+        copy_poses(engine.boxes.path_begin, relative.q_listed)
     if relative.any == 0:
         return
     for link in range(relative.link_root.size):
-        relative.link_drift[link] = drift(engine.links, relative, link, engine.boxes.path_begin)
+        relative.link_drift[link] = bound_of_move(
+            relative.q_listed[link], engine.boxes.path_begin[link], engine.links.radius[link]
+        )
     do_parts(engine, engine.entries.link_pair_part, count_parts(relative.state.size, _PAIRS))
 
 

@@ -15,11 +15,10 @@ from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS
 from asperity.midas.geometry.distances import separation
 from asperity.midas.geometry.stencil import VERTEX_FACE, Stencil
-from asperity.midas.lists.tree_search import leaf_begin
+from asperity.midas.lists.tree_search import corner_of, leaf_begin
 
 __all__ = ["come_near", "near_times", "set_corner", "still_box", "track_leaf", "tracks_pass"]
 
-_EDGE, _FACE = 1, 2
 # Of times.
 _ROUNDING = 1e-9
 # Advances after which primitives are taken for near, and gap over the margin that is taken for it.
@@ -72,14 +71,6 @@ def _vertex_path(
 
 
 @compiled
-def _corner(shapes: Table, kind: int, item: int, corner: int) -> int:
-    """A vertex of a primitive."""
-    if kind == _EDGE:
-        return shapes.edge[item, corner]
-    return shapes.face[item, corner] if kind == _FACE else item
-
-
-@compiled
 def _track(
     shapes: Table,
     relative: Table,
@@ -96,7 +87,7 @@ def _track(
     for corner in range(kind + 1):
         x = corners[corner, 0]
         p = corners[corner, 1]
-        _vertex_path(shapes, relative, block, _corner(shapes, kind, item, corner), x, p)
+        _vertex_path(shapes, relative, block, corner_of(shapes, kind, item, corner), x, p)
         for k in range(3):
             track[0, k] = x[k] if corner == 0 else min(track[0, k], x[k])
             track[1, k] = x[k] if corner == 0 else max(track[1, k], x[k])
@@ -125,7 +116,7 @@ def track_leaf(engine: Table, block: int, tree: int, leaf: int) -> None:
 def still_box(shapes: Table, kind: int, item: int, box: np.ndarray) -> None:
     """Fill the box of a primitive that is still."""
     for corner in range(kind + 1):
-        rest = shapes.vertex_rest[_corner(shapes, kind, item, corner)]
+        rest = shapes.vertex_rest[corner_of(shapes, kind, item, corner)]
         for k in range(3):
             x = rest[1 + k]
             box[0, k] = x if corner == 0 else min(box[0, k], x)

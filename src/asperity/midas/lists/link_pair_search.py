@@ -24,14 +24,19 @@ from asperity.midas.lists.link_pair_primitives import (
     tracks_pass,
 )
 from asperity.midas.lists.stencils import append_stencil, weigh_edges
-from asperity.midas.lists.tree_search import leaf_begin
+from asperity.midas.lists.tree_search import (
+    EDGES,
+    VERTICES,
+    divide_nodes,
+    is_empty,
+    leaf_begin,
+    trees_of_third,
+)
 
 __all__ = ["WIDTH_FACTOR", "narrow_link_pair", "search_link_pair"]
 
 WIDTH_FACTOR = 4.0
 """How much narrower paths are made by `narrow_link_pair` where something comes near in them."""
-
-_VERTEX, _EDGE, _FACE = range(KINDS)
 
 
 @compiled
@@ -178,7 +183,7 @@ def _leaves(
                 continue
             item_too = engine.box_trees.item[begin + chosen[j]]
             placed = engine.work.leaf_corner[chosen[j]]
-            if kind == _EDGE:
+            if kind == EDGES:
                 # As in the pair: the first shape's edge first.
                 swapped = still // KINDS != engine.pairs.shape[pair, 0]
                 one = item_too if swapped else item
@@ -198,9 +203,9 @@ def _leaves(
                     weigh_edges(engine.shapes, engine.candidates, count, one, other)
                 count = after
             else:
-                vertex = item if kind == _VERTEX else item_too
-                f = engine.shapes.face[item_too if kind == _VERTEX else item]
-                moves = kind_too == _VERTEX
+                vertex = item if kind == VERTICES else item_too
+                f = engine.shapes.face[item_too if kind == VERTICES else item]
+                moves = kind_too == VERTICES
                 set_corner(engine.shapes, engine.work, 0, vertex, placed[0], moves)
                 for i in range(3):
                     set_corner(engine.shapes, engine.work, 1 + i, f[i], placed[i], not moves)
@@ -222,10 +227,7 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
     Without ``lists``, as `narrow_link_pair`, with the level for the count.
     """
     box_trees = engine.box_trees
-    if (
-        box_trees.first[still] == box_trees.first[still + 1]
-        or box_trees.first[moving] == box_trees.first[moving + 1]
-    ):
+    if is_empty(box_trees, still) or is_empty(box_trees, moving):
         return count
     block = engine.pairs.block[pair]
     stack = engine.work.node_stack
@@ -264,36 +266,19 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
             if count < 0:
                 return count
             continue
-        size = 0.0
-        size_too = 0.0
-        for k in range(3):
-            size += box[1, k] - box[0, k]
-            size_too += box_too[1, k] - box_too[0, k]
-        first = a < leaf and (b >= leaf_too or size >= size_too)
-        for child in range(2):
-            # The left one is looked at first.
-            stack[waiting, 0] = 2 * a + 1 - child if first else a
-            stack[waiting, 1] = b if first else 2 * b + 1 - child
-            waiting += 1
+        waiting = divide_nodes(stack, waiting, box, box_too, a >= leaf, b >= leaf_too)
     return count
 
 
 @compiled
 def _search_third(engine: Table, pair: int, third: int, count: int, lists: bool) -> int:
     block = engine.pairs.block[pair]
-    one = KINDS * engine.pairs.shape[pair, 0]
-    other = KINDS * engine.pairs.shape[pair, 1]
+    one, other = trees_of_third(engine.pairs, pair, third)
     moving = engine.shapes.vertex_link[engine.shapes.vertex_start[engine.pairs.shape[pair, 0]]]
     is_first = moving == engine.relative.link[block, 1]
     _prepare(engine.relative, engine.work, block)
     # What is found depends on nothing that was looked for before.
     engine.work.relative_normal[:] = 0.0
-    if third == 2:
-        one += _EDGE
-        other += _EDGE
-    else:
-        one += _VERTEX if third == 0 else _FACE
-        other += _FACE if third == 0 else _VERTEX
     if is_first:
         return _search(engine, count, pair, other, one, lists)
     return _search(engine, count, pair, one, other, lists)
@@ -303,7 +288,7 @@ def _search_third(engine: Table, pair: int, third: int, count: int, lists: bool)
 def search_link_pair(engine: Table, pair: int, third: int, count: int) -> int:
     """Add a third of the stencils of two shapes that may meet on their links' path.
 
-    Returns the new count, or −1 if the list is full.
+    Returns the new count, or `LIST_FULL`.
     """
     return _search_third(engine, pair, third, count, True)
 

@@ -15,7 +15,8 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.lists.link_pair_paths import NOT_FROM_BASE
 from asperity.midas.parts import PART, count_parts, do_parts, least
-from asperity.midas.pose.link_pair_poses import drift, half_extent, squared_stretch
+from asperity.midas.pose.link_kinematics import bound_of_move
+from asperity.midas.pose.link_pair_poses import half_extent, squared_stretch
 
 __all__ = ["LINK_PAIR_TIME_KERNELS", "keep_link_pairs", "time_of_link_pairs"]
 
@@ -167,9 +168,11 @@ def _time_of_links(engine: Table) -> float:
         if engine.relative.tree_folds[engine.relative.link_root[link]] == 0:
             continue
         # On a straight way drift is largest at an end.
+        listed = engine.relative.q_listed[link]
+        radius = engine.links.radius[link]
         engine.relative.link_drift[link] = max(
-            drift(engine.links, engine.relative, link, poses.q_now),
-            drift(engine.links, engine.relative, link, poses.q_trial),
+            bound_of_move(listed, poses.q_now[link], radius),
+            bound_of_move(listed, poses.q_trial[link], radius),
         )
         now = squared_stretch(poses.q_now[link])
         then = squared_stretch(poses.q_trial[link])

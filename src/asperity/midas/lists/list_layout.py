@@ -27,7 +27,6 @@ BOXES = Layout(
     low="f8[:,:]",
     high="f8[:,:]",
     reach="f8[vertices]",
-    shape_box="f8[shapes, 2, 3]",
     shape_boxed="i8[shapes] = 1",  # 0 if its vertices need no boxes
     stamp="i8[vertices]",  # number of the list that they were made for
     start="f8[:,:]",
@@ -50,7 +49,6 @@ RELATIVE = Layout(
     link_drift="f8[:]",  # bound of how far points are from where they were at ``q_listed``
     q_listed="f8[:,:,:]",  # where the links were when all pairs were listed
     any="i8",  # 1 if there are such pairs
-    keeps_any="i8",  # 1 while some of them keep their candidates
     link="i8[:,:]",  # the base and the other one, −1 of different trees, shape (p, 2)
     first="i8[:]",  # first pair of their shapes
     next="i8[:]",  # the next one of a pair of shapes, or −1

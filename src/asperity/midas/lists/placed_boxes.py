@@ -14,15 +14,11 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.geometry.box_trees import KINDS
-from asperity.midas.lists.vertex_boxes import box_vertex
 
-__all__ = ["box_shape", "pass_by_along_axes", "placed_node", "prepare_axes"]
+__all__ = ["pass_by_along_axes", "placed_node", "prepare_axes", "shape_box"]
 
 # Of vertices of a box, against round-off, relative to lengths.
 _ROUNDING = 1e-9
-# Vertices up to which a shape's box is made of theirs, and levels of its tree elsewhere.
-_FEW = 64
-_LEVELS = 4
 
 
 @compiled
@@ -157,25 +153,6 @@ def pass_by_along_axes(box_trees: Table, work: Table, at: int, at_too: int, marg
 
 
 @compiled
-def box_shape(engine: Table, shape: int, box: np.ndarray) -> None:
-    """Fill the box of a whole shape, shape (2, 3)."""
-    for k in range(3):
-        box[0, k] = math.inf
-        box[1, k] = -math.inf
-    begin = engine.shapes.vertex_start[shape]
-    end = engine.shapes.vertex_start[shape + 1]
-    if end - begin <= _FEW:
-        radius = engine.shapes.radius[shape]
-        for vertex in range(begin, end):
-            box_vertex(engine.shapes, engine.boxes, vertex)
-            for k in range(3):
-                box[0, k] = min(box[0, k], engine.boxes.low[vertex, k] - radius)
-                box[1, k] = max(box[1, k], engine.boxes.high[vertex, k] + radius)
-        return
-    tree = KINDS * shape
-    first = 1 << min(_LEVELS, engine.box_trees.depth[tree])
-    for node in range(first, 2 * first):
-        at = placed_node(engine, tree, node)
-        for k in range(3):
-            box[0, k] = min(box[0, k], engine.box_trees.placed[at, 0, k])
-            box[1, k] = max(box[1, k], engine.box_trees.placed[at, 1, k])
+def shape_box(engine: Table, shape: int) -> np.ndarray:
+    """The box of a whole shape, shape (2, 3)."""
+    return engine.box_trees.placed[placed_node(engine, KINDS * shape, 1)]

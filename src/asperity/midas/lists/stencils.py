@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.distances import separation
-from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, Stencil
+from asperity.midas.geometry.stencil import (
+    EDGE_EDGE,
+    ELLIPSOID_PLANE,
+    RIM_PLANE,
+    VERTEX_FACE,
+    VERTEX_PLANE,
+    Stencil,
+)
 
 __all__ = [
+    "LIST_FULL",
     "add_pair_of_edges",
+    "add_round_stencils",
     "add_stencil",
-    "apart",
     "append_stencil",
-    "primitive_box",
     "sum_of_radii",
     "weigh_edges",
 ]
+
+# Sum of |c_k| at most, which is how much faster than vertices the nearest point may move.
+_REACH = 4.0
+# The same of a point of a face: it is at most opposite to the first of three corners of a square.
+_FACE_REACH = 3.0
+
+LIST_FULL = -1
+"""In place of the count of candidates: there is no room for another one."""
 
 
 @compiled
@@ -32,37 +45,14 @@ def sum_of_radii(shapes: Table, pairs: Table, pair: int, stencil: Stencil) -> fl
 
 
 @compiled
-def primitive_box(
-    low: np.ndarray, high: np.ndarray, primitive: np.ndarray, radius: float, box: np.ndarray
-) -> None:
-    """Fill the box of an edge or a face, with the radius of its shape, shape (2, 3)."""
-    for k in range(3):
-        box[0, k] = low[primitive[0], k]
-        box[1, k] = high[primitive[0], k]
-        for corner in range(1, primitive.size):
-            box[0, k] = min(box[0, k], low[primitive[corner], k])
-            box[1, k] = max(box[1, k], high[primitive[corner], k])
-        box[0, k] -= radius
-        box[1, k] += radius
-
-
-@compiled
-def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
-    for k in range(3):
-        if one[0, k] > other[1, k] + margin or other[0, k] > one[1, k] + margin:
-            return True
-    return False
-
-
-@compiled
 def append_stencil(
     shapes: Table, candidates: Table, count: int, pair: int, stencil: Stencil
 ) -> int:
-    """Add a stencil that is not measured yet; returns the new count, or −1 if the list is full."""
+    """Add a stencil that is not measured yet; returns the new count, or `LIST_FULL`."""
     kind, i0, i1, i2, i3 = stencil
     vertices = candidates.vertex
     if count >= candidates.kind.size:
-        return -1
+        return LIST_FULL
     candidates.anchor[count] = 0.0
     candidates.kind[count] = kind
     candidates.pair[count] = pair
@@ -82,15 +72,14 @@ def append_stencil(
 
 
 @compiled
-def add_stencil(
-    engine: Table, x: np.ndarray, count: int, pair: int, stencil: Stencil, margin: float
-) -> int:
-    """Add a stencil if its distance allows; returns the new count, or −1 if the list is full."""
+def add_stencil(engine: Table, count: int, pair: int, stencil: Stencil) -> int:
+    """Add a stencil if its distance allows; returns the new count, or `LIST_FULL`."""
     kind, i0, i1, i2, i3 = stencil
     reach = engine.boxes.reach
+    margin = engine.pairs.activation[pair]
     square = separation(
         stencil,
-        x,
+        engine.boxes.start,
         engine.shapes,
         sum_of_radii(engine.shapes, engine.pairs, pair, stencil),
         engine.candidates.coefficient[count],
@@ -111,17 +100,56 @@ def add_stencil(
 
 
 @compiled
-def add_pair_of_edges(
-    engine: Table, x: np.ndarray, count: int, pair: int, one: int, other: int, margin: float
-) -> int:
+def add_pair_of_edges(engine: Table, count: int, pair: int, one: int, other: int) -> int:
     """Add the stencil of two edges; as `add_stencil`."""
     a = engine.shapes.edge[one]
     b = engine.shapes.edge[other]
     stencil = Stencil(EDGE_EDGE, a[0], a[1], b[0], b[1])
-    after = add_stencil(engine, x, count, pair, stencil, margin)
+    after = add_stencil(engine, count, pair, stencil)
     if after > count:
         weigh_edges(engine.shapes, engine.candidates, count, one, other)
     return after
+
+
+@compiled
+def add_round_stencils(engine: Table, count: int, pair: int, shape: int, plane: int) -> int:
+    """Add those of a round shape and a half-space; as `add_stencil`."""
+    shapes = engine.shapes
+    candidates = engine.candidates
+    face = shapes.plane_corner[plane]
+    for which in range(2):
+        v = shapes.anchor[shape, which]
+        if v[0] < 0:
+            break
+        is_rim = v[3] < 0
+        kind = RIM_PLANE if is_rim else ELLIPSOID_PLANE + plane
+        stencil = Stencil(kind, v[0], v[1], v[2], plane if is_rim else v[3])
+        square = separation(
+            stencil,
+            engine.boxes.start,
+            shapes,
+            engine.pairs.activation[pair],
+            candidates.coefficient[count],
+            candidates.arm[count],
+        )
+        reach = 0.0
+        for k in range(3 if is_rim else 4):
+            reach = max(reach, engine.boxes.reach[v[k]])
+        most = engine.pairs.activation[pair] + _REACH * reach
+        if face[0] >= 0:
+            reach = 0.0
+            for k in range(3):
+                reach = max(reach, engine.boxes.reach[face[k]])
+            most += _FACE_REACH * reach
+        if square > most * most:
+            continue
+        after = append_stencil(shapes, candidates, count, pair, stencil)
+        if after == LIST_FULL:
+            return after
+        candidates.square[count] = square
+        candidates.weight[count] = shapes.area[shape]
+        count = after
+    return count
 
 
 @compiled

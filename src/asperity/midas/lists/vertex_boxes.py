@@ -18,6 +18,7 @@ from asperity.midas.geometry.box_trees import KINDS
 from asperity.midas.lists.candidate_runs import SLACK
 from asperity.midas.lists.link_pair_paths import measure_link_pairs
 from asperity.midas.lists.link_pair_times import time_of_link_pairs
+from asperity.midas.pose.link_pair_poses import longest_path
 
 __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes", "vertex_slack"]
 
@@ -35,28 +36,28 @@ def _longest_paths(engine: Table) -> None:
         link = engine.shapes.vertex_link[engine.shapes.vertex_start[shape]]
         if link == world:
             break
-        begin = engine.boxes.path_begin[link]
-        end = engine.boxes.path_end[link]
-        box = engine.box_trees.box[engine.box_trees.node[KINDS * shape] + 1]
-        for corner in range(8):
-            square = 0.0
+        path = engine.work.deviation
+        for i in range(4):
             for k in range(3):
-                move = end[0, k] - begin[0, k]
-                for j in range(3):
-                    move += box[(corner >> j) & 1, j] * (end[1 + j, k] - begin[1 + j, k])
-                square += move * move
-            engine.boxes.path_length[link] = max(engine.boxes.path_length[link], math.sqrt(square))
+                path[i, k] = engine.boxes.path_end[link, i, k] - engine.boxes.path_begin[link, i, k]
+        box = engine.box_trees.box[engine.box_trees.node[KINDS * shape] + 1]
+        engine.boxes.path_length[link] = max(
+            engine.boxes.path_length[link], longest_path(path, box)
+        )
 
 
 @compiled
-def measure_paths(engine: Table, longest: float) -> None:
-    """Choose boxes for the links' paths, of each no more than a length ``longest`` [m]."""
+def measure_paths(engine: Table, longest: float, some_keep: bool) -> None:
+    """Choose boxes for the links' paths, of each no more than a length ``longest`` [m].
+
+    ``some_keep`` says that some pairs of links keep their paths and candidates.
+    """
     boxes = engine.boxes
     least = SLACK * engine.options.activation
     boxes.least_slack = least
     boxes.boxed_widening = boxes.widening
     _longest_paths(engine)
-    measure_link_pairs(engine)
+    measure_link_pairs(engine, some_keep)
     longest_path = 0.0
     for link in range(engine.links.parent.size):
         length = boxes.path_length[link]
@@ -69,11 +70,8 @@ def measure_paths(engine: Table, longest: float) -> None:
 
 
 @compiled
-def box_vertex(shapes: Table, boxes: Table, vertex: int) -> None:
-    """Make the box of a vertex, unless it has one or does not move."""
-    stamp = boxes.stamp.ctypes.data + 8 * vertex
-    if atomic_load(stamp) == boxes.list_number or vertex >= shapes.moving_vertices:
-        return
+def _make_box(shapes: Table, boxes: Table, vertex: int) -> None:
+    """Make the box of a vertex that moves."""
     link = shapes.vertex_link[vertex]
     begin = boxes.path_begin[link]
     end = boxes.path_end[link]
@@ -94,8 +92,16 @@ def box_vertex(shapes: Table, boxes: Table, vertex: int) -> None:
         boxes.low[vertex, k] = start[k] + min(path[k], 0.0) - slack
         boxes.high[vertex, k] = start[k] + max(path[k], 0.0) + slack
     boxes.reach[vertex] = length + 1.7320508075688772 * slack
-    # After the box: two threads may make it at once, with the same numbers.
-    atomic_store(stamp, boxes.list_number)
+
+
+@compiled
+def box_vertex(shapes: Table, boxes: Table, vertex: int) -> None:
+    """Make the box of a vertex, unless it has one or does not move."""
+    stamp = boxes.stamp.ctypes.data + 8 * vertex
+    if atomic_load(stamp) != boxes.list_number and vertex < shapes.moving_vertices:
+        _make_box(shapes, boxes, vertex)
+        # After the box: two threads may make it at once, with the same numbers.
+        atomic_store(stamp, boxes.list_number)
 
 
 @compiled

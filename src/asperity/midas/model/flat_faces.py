@@ -19,9 +19,10 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.geometry.box_trees import apart
 from asperity.midas.geometry.round_heights import half_space, plane_through, round_height
 from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
-from asperity.midas.lists.stencils import apart
+from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.lists.vertex_boxes import box_vertex, vertex_slack
 
 __all__ = ["box_face", "choose_faces", "keep_faces", "release_faces", "round_side"]
@@ -137,7 +138,7 @@ def _choose_face(engine: Table, pair: int, shape: int) -> int:
     """The half-space that a round shape meets the other of a pair as, or −1."""
     pairs = engine.pairs
     _box_anchors(engine.shapes, engine.boxes, shape)
-    box = engine.boxes.shape_box[shape]
+    box = shape_box(engine, shape)
     best = 0.0
     if pairs.form[pair] == _POLYHEDRON:
         best = _CLEAR * pairs.activation[pair]
@@ -162,7 +163,7 @@ def _choose_face(engine: Table, pair: int, shape: int) -> int:
 
 @compiled
 def choose_faces(engine: Table) -> None:
-    """Choose, for a new list whose shapes have their boxes, which faces are half-spaces.
+    """Choose, for a new list, which faces are half-spaces.
 
     Of a state that may overlap, any shape that has its middle above a face is round there.
     """
@@ -175,13 +176,13 @@ def choose_faces(engine: Table) -> None:
         pairs.plane[pair] = -1
         shape = round_side(engine.shapes, pairs, pair)
         other = pairs.shape[pair, 0] + pairs.shape[pair, 1] - shape
-        box = engine.boxes.shape_box[shape]
+        box = shape_box(engine, shape)
         least = pairs.activation[pair]
         margin = least
         for k in range(3):
             # That box is the polyhedron's, which has at least four sides.
             margin = max(margin, least + 0.5 * (box[1, k] - box[0, k]))
-        if not apart(box, engine.boxes.shape_box[other], margin):
+        if not apart(box, shape_box(engine, other), margin):
             pairs.plane[pair] = _choose_face(engine, pair, shape)
 
 

@@ -61,7 +61,6 @@ def link_pair_tables(
         "link_drift": np.zeros(len(links)),
         "q_listed": np.zeros((len(links), 4, 3)),
         "any": 0,
-        "keeps_any": 0,
         "link": np.where(together[:, None], ordered, -1),
         "first": np.zeros(count, np.int64),
         "next": np.zeros(len(shapes.pair_shape), np.int64),

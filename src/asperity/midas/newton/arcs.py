@@ -21,7 +21,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import FREE, HINGE, POINT, SLIDE
-from asperity.midas.pose.link_kinematics import place_links
+from asperity.midas.pose.link_kinematics import copy_poses, place_links
 from asperity.midas.pose.poses import cofactors
 
 __all__ = ["follow_arcs"]
@@ -143,10 +143,7 @@ def follow_arcs(engine: Table) -> None:
     links = engine.links
     poses = engine.poses
     straight = poses.q_straight
-    for link in range(links.kind.size):
-        for i in range(4):
-            for k in range(3):
-                straight[link, i, k] = poses.q_trial[link, i, k]
+    copy_poses(poses.q_trial, straight)
     work = engine.newton.arc_work
     for link in range(links.kind.size):
         kind = links.kind[link]

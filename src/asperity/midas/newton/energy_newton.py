@@ -48,6 +48,7 @@ from asperity.midas.newton.trial import (
     turns_away,
 )
 from asperity.midas.parts import do_parts
+from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.soft.calls import turn_soft_friction
 from asperity.midas.time.prediction import predict_turns
 from asperity.midas.time.second_order import is_smooth
@@ -94,10 +95,7 @@ def _accept(engine: Table) -> None:
     poses = engine.poses
     for i in range(poses.z_now.size):
         poses.z_now[i] = poses.z_trial[i]
-    for link in range(poses.q_now.shape[0] - 1):
-        for i in range(4):
-            for k in range(3):
-                poses.q_now[link, i, k] = poses.q_trial[link, i, k]
+    copy_poses(poses.q_trial, poses.q_now)
     do_parts(engine, engine.entries.accept_vertices, listed_parts(engine.vertices))
     for joint in range(engine.joints.now.size):
         engine.joints.now[joint] = engine.joints.trial[joint]

@@ -20,7 +20,7 @@ from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.newton.arcs import follow_arcs
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, least
 from asperity.midas.pose.joint_coordinates import joint_coordinates
-from asperity.midas.pose.link_kinematics import place_links
+from asperity.midas.pose.link_kinematics import bound_of_move, place_links
 from asperity.midas.soft.calls import soft_share
 
 __all__ = [
@@ -83,14 +83,8 @@ def _measure_trial_state(engine: Table) -> None:
 def _bound_moves(engine: Table) -> None:
     """Bound how far points of every link are from now to the trial state [m]."""
     for link in range(engine.links.radius.size):
-        straight = 0.0
-        turned = 0.0
-        for k in range(3):
-            straight += (engine.poses.q_trial[link, 0, k] - engine.poses.q_now[link, 0, k]) ** 2
-            for i in range(1, 4):
-                turned += (engine.poses.q_trial[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
-        engine.runs.link_move[link] = math.sqrt(straight) + engine.links.radius[link] * math.sqrt(
-            turned
+        engine.runs.link_move[link] = bound_of_move(
+            engine.poses.q_now[link], engine.poses.q_trial[link], engine.links.radius[link]
         )
 
 

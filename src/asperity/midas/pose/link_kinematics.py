@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numba import types
 
@@ -10,6 +12,8 @@ from asperity.midas.engine_layout import FREE, SLIDE
 from asperity.midas.model.model_layout import SHAPES
 
 __all__ = [
+    "bound_of_move",
+    "copy_poses",
     "link_jacobians",
     "move_listed",
     "move_vertices",
@@ -17,6 +21,27 @@ __all__ = [
     "place_vertex",
     "reduce_gradient",
 ]
+
+
+@compiled
+def copy_poses(q: np.ndarray, out: np.ndarray) -> None:
+    """Fill the coordinates of links with others."""
+    for link in range(out.shape[0]):
+        for i in range(4):
+            for k in range(3):
+                out[link, i, k] = q[link, i, k]
+
+
+@compiled
+def bound_of_move(one: np.ndarray, other: np.ndarray, radius: float) -> float:
+    """Bound of how far apart a link's points, within a radius [m], are in two of its poses [m]."""
+    straight = 0.0
+    turned = 0.0
+    for k in range(3):
+        straight += (other[0, k] - one[0, k]) ** 2
+        for i in range(1, 4):
+            turned += (other[i, k] - one[i, k]) ** 2
+    return math.sqrt(straight) + radius * math.sqrt(turned)
 
 
 @compiled

@@ -9,13 +9,12 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import compiled
 from asperity.midas.pose.poses import cofactors
 
 __all__ = [
     "box_centre",
     "choose_pivot",
-    "drift",
     "half_extent",
     "longest_path",
     "measure_gaps",
@@ -177,15 +176,3 @@ def measure_gaps(
         gap_now = max(gap_now, now)
         gap = max(gap, min(now, now + along - spread))
     return gap, gap_now
-
-
-@compiled
-def drift(links: Table, relative: Table, link: int, q: np.ndarray) -> float:
-    """Bound of how far a link's points are from where they were when all was listed."""
-    straight = 0.0
-    turned = 0.0
-    for k in range(3):
-        straight += (q[link, 0, k] - relative.q_listed[link, 0, k]) ** 2
-        for i in range(1, 4):
-            turned += (q[link, i, k] - relative.q_listed[link, i, k]) ** 2
-    return math.sqrt(straight) + links.radius[link] * math.sqrt(turned)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.geometry.box_trees import apart
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE
 from asperity.midas.soft.soft_layout import SOFT_FULL
 
@@ -120,25 +121,13 @@ def _widest(soft: Table) -> int:
 
 
 @compiled
-def _apart(one: np.ndarray, other: np.ndarray) -> bool:
-    return (
-        one[0, 0] > other[1, 0]
-        or other[0, 0] > one[1, 0]
-        or one[0, 1] > other[1, 1]
-        or other[0, 1] > one[1, 1]
-        or one[0, 2] > other[1, 2]
-        or other[0, 2] > one[1, 2]
-    )
-
-
-@compiled
 def _apart_in_flex(soft: Table, one: np.ndarray, other: np.ndarray) -> bool:
     """Whether two primitives of a flex are apart beside its mean motion."""
     a = soft.small[0]
     b = soft.small[1]
     _hold(soft, soft.own_box, one, a)
     _hold(soft, soft.own_box, other, b)
-    return _apart(a, b)
+    return apart(a, b, 0.0)
 
 
 @compiled
@@ -190,7 +179,7 @@ def _list_faces(soft: Table, axis: int) -> bool:
             at = soft.point[min(i, j)]
             face = soft.face[max(i, j) - points]
             pair = _pair_of(soft, at, face[0])
-            if pair < 0 or _apart(box[i], box[j]):
+            if pair < 0 or apart(box[i], box[j], 0.0):
                 continue
             if at == face[0] or at == face[1] or at == face[2]:
                 continue
@@ -219,7 +208,7 @@ def _list_edges(soft: Table, axis: int) -> bool:
                 break
             other = soft.edge[j]
             pair = _pair_of(soft, one[0], other[0])
-            if pair < 0 or _apart(box[i], box[j]):
+            if pair < 0 or apart(box[i], box[j], 0.0):
                 continue
             if one[0] == other[0] or one[0] == other[1] or one[1] == other[0] or one[1] == other[1]:
                 continue

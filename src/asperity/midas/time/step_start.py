@@ -29,6 +29,7 @@ from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.vertex_boxes import are_kept
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.parts import LINKS, PART, count_parts, do_parts
+from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.pose.pivots import find_pivot, move_origin
 from asperity.midas.soft.calls import begin_soft
 from asperity.midas.time.free_motion import (
@@ -247,10 +248,7 @@ def _begin(engine: Table) -> None:
     poses = engine.poses
     for i in range(poses.z.size):
         poses.z_now[i] = poses.z[i]
-    for link in range(poses.q.shape[0] - 1):
-        for i in range(4):
-            for k in range(3):
-                poses.q_now[link, i, k] = poses.q[link, i, k]
+    copy_poses(poses.q, poses.q_now)
     for i in range(engine.joints.value.size):
         engine.joints.now[i] = engine.joints.value[i]
         engine.joints.dual[i] = 0.0

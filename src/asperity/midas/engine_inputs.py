@@ -1,0 +1,197 @@
+"""What the engine is told before a step: controls, forces, gravity, equalities, mocap poses."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from asperity.compiled import Table
+from asperity.midas.energy.fluid import Fluid
+from asperity.midas.engine_layout import FREE, HINGE, POINT, SLIDE
+from asperity.midas.model.engine_support import check_equalities
+from asperity.midas.model.equalities import mocap_points, read_equalities
+from asperity.midas.model.evaluated_motors import EvaluatedMotors
+from asperity.midas.model.joint_tables import motor_feed
+from asperity.midas.model.linearized import LinearizedCoordinates
+from asperity.midas.model.linearized_tables import motor_coordinates, motor_gears
+from asperity.midas.model.link_tables import gravity_shares
+from asperity.midas.model.links import Link, Links
+from asperity.midas.model.state_gains import feed_state_gains, state_gains
+from asperity.plant.model.joints import is_disabled
+from asperity.plant.model.own_options import OwnOptions
+
+__all__ = ["EngineInputs"]
+
+Floats = NDArray[np.float64]
+
+_FLAG = mujoco.mjtDisableBit
+
+
+class EngineInputs:
+    """What of a model and its state acts on the engine's links.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    links : Links
+    own_options : OwnOptions
+    time_step : float
+        The usual step size [s], which controllers that MuJoCo evaluates count with.
+    """
+
+    def __init__(
+        self, model: mujoco.MjModel, links: Links, own_options: OwnOptions, time_step: float
+    ) -> None:
+        self.model, self.links, self._time_step = model, links, time_step
+        self.fluid = Fluid(model, own_options, links)
+        self.linearized = LinearizedCoordinates(model, links, own_options)
+        self.equalities = read_equalities(model, links, self.linearized)
+        self.state_gains = state_gains(model)
+        self.coordinates = motor_coordinates(model, links.links, self.linearized)
+        self.gears = motor_gears(model, self.linearized, self.coordinates)
+        self.evaluated_motors = EvaluatedMotors(model, own_options, self.gears)
+        self._gravity_shares = gravity_shares(model, links.links)
+        self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
+        # What each was told last.
+        self.mocap_pose = np.full((len(self._mocap_bodies), 7), np.nan)
+
+    @property
+    def looks_at_state(self) -> bool:
+        """Whether MuJoCo must be asked for lengths and moments before every step."""
+        return self.linearized.any or bool(self.state_gains) or self.evaluated_motors.any
+
+    def read(self, table: Table, data: mujoco.MjData, activation: Floats) -> None:
+        """Take over controls, applied forces, gravity, equalities and mocap poses.
+
+        Parameters
+        ----------
+        table : Table
+            The engine's, which is given them.
+        data : mujoco.MjData
+        activation : ndarray
+            Activations of the state.
+
+        Raises
+        ------
+        ModelError
+            If an equality was switched on that is not supported.
+        """
+        check_equalities(self.model, data.eq_active)
+        self._read_equalities(table, data)
+        self._read_mocap(table, data)
+        off = is_disabled(self.model, _FLAG.mjDSBL_GRAVITY)
+        gravity = np.zeros(3) if off else self.model.opt.gravity
+        table.links.gravity[:] = np.outer(self._gravity_shares, gravity)
+        motor_feed(self.model, data, self.gears, table)
+        if self.looks_at_state:
+            state = self.linearized.evaluate(table.poses.qpos, table.poses.qvel)
+            self.linearized.refresh(table, state)
+            feed_state_gains(self.model, self.state_gains, state, activation, self.gears, table)
+            self.evaluated_motors.feed(
+                table, state, np.array(data.ctrl), activation, self._time_step
+            )
+        self._read_applied_forces(table, data)
+
+    def _read_equalities(self, table: Table, data: mujoco.MjData) -> None:
+        """Switch constraints on and off; one that is off forgets its force."""
+        off = is_disabled(self.model, _FLAG.mjDSBL_EQUALITY | _FLAG.mjDSBL_CONSTRAINT)
+        active = data.eq_active.astype(bool) & (not off)
+        found = self.equalities
+        for own, source in (
+            (table.ties, found.tie_source),
+            (table.couplings, found.coupling_source),
+        ):
+            on = np.array([number < 0 or active[number] for number in source], dtype=bool)
+            own.active[:] = on
+            own.force_start[~on] = 0.0
+
+    def _mocap_target(self, body: int, data: mujoco.MjData) -> tuple[Floats, Floats]:
+        """Position [m] and quaternion that a mocap body shall have."""
+        number = int(self.model.body_mocapid[body])
+        quaternion = np.array(data.mocap_quat[number])
+        norm = float(np.linalg.norm(quaternion))
+        quaternion = quaternion / norm if norm > 0.0 else np.array([1.0, 0.0, 0.0, 0.0])
+        return np.array(data.mocap_pos[number]), quaternion
+
+    def mocap_targets(self, data: mujoco.MjData) -> list[tuple[Floats, Floats]]:
+        """Positions [m] and quaternions that mocap bodies shall have."""
+        return [self._mocap_target(body, data) for body in self._mocap_bodies]
+
+    def _read_mocap(self, table: Table, data: mujoco.MjData) -> None:
+        """Tell mocap bodies where to be at the end of the next step."""
+        source = np.array(self.equalities.tie_source)
+        for i, body in enumerate(self._mocap_bodies):
+            position, quaternion = self._mocap_target(body, data)
+            pose = np.concatenate([position, quaternion])
+            if np.array_equal(pose, self.mocap_pose[i]):
+                continue
+            self.mocap_pose[i] = pose
+            ties = source == -1 - int(self.model.body_mocapid[body])
+            points = mocap_points(self.links, body, position, quaternion)
+            table.ties.side[ties, 1, 1:] = points
+
+    def _read_applied_forces(self, table: Table, data: mujoco.MjData) -> None:
+        model = self.model
+        table.forces.wrench[:] = 0.0
+        table.joints.applied[:] = 0.0
+        for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
+            link = int(self.links.body_link[body])
+            if link >= 0 and not self.links.links[link].is_mocap:
+                offset = self.links.body_offset[body] - self.links.links[link].centre
+                offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
+                arm = offset @ table.poses.q[link, 1:]
+                push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
+                table.forces.wrench[link, :3] += push
+                table.forces.wrench[link, 3:] += torque + np.cross(arm, push)
+        force = np.array(data.qfrc_applied)
+        if self.fluid.is_there:
+            qpos, qvel = self._state_ahead(table)
+            fluid, table.forces.drag, table.forces.drag_rate = self.fluid.at(qpos, qvel)
+            force += fluid
+        elif len(table.forces.drag) > 0:
+            table.forces.drag = np.zeros((0, 12, 12))
+        if not np.any(force):
+            return
+        scalar = 0
+        for i, link_ in enumerate(self.links.links):
+            if link_.is_mocap:
+                continue
+            dof = int(model.jnt_dofadr[link_.joint])
+            if link_.kind in (HINGE, SLIDE):
+                table.joints.applied[scalar] = force[dof]
+                scalar += 1
+            else:
+                _apply_to_link(table, i, link_, force[dof:])
+
+    def _state_ahead(self, table: Table) -> tuple[Floats, Floats]:
+        """Where the next step ends, if accelerations stay what they are, or the state at hand.
+
+        Past an impact there are none to go by.
+        """
+        h = table.time.last_step
+        if not (
+            table.time.has_history and table.time.smooth_steps and table.time.wait == 0 and h > 0.0
+        ):
+            return table.poses.qpos, table.poses.qvel
+        qpos = np.array(table.poses.qpos)
+        mujoco.mj_integratePos(self.model, qpos, table.poses.qvel, h)
+        return qpos, 2.0 * table.poses.qvel - table.poses.qvel_before
+
+
+def _apply_to_link(table: Table, index: int, link: Link, force: Floats) -> None:
+    """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
+    if link.kind == POINT:
+        table.forces.wrench[index, :3] += link.turn @ force[:3]
+        return
+    if link.kind == FREE:
+        arm = -link.centre @ table.poses.q[index, 1:]
+        table.forces.wrench[index, :3] += force[:3]
+        table.forces.wrench[index, 3:] += (
+            np.cross(arm, force[:3]) + force[3:6] @ table.poses.q[index, 1:]
+        )
+        return
+    torque = force[:3] @ table.poses.q[index, 1:]
+    table.forces.wrench[index, 3:] += torque
+    if link.parent >= 0:
+        table.forces.wrench[link.parent, 3:] -= torque
