@@ -67,6 +67,29 @@ def test_free_motion_is_of_second_order() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+def test_activations_are_of_second_order() -> None:
+    # A motor whose force builds up with a time constant T: x'' = F (1 − exp(−t/T)).
+    force, lag, end = 10.0, 0.2, 0.5
+    model = compile_mjcf(
+        "<body><joint name='slide' type='slide'/><geom size='.1' mass='1'/></body>",
+        option="gravity='0 0 0'",
+        sections=f"<actuator><general joint='slide' dyntype='filter' dynprm='{lag}' "
+        f"gainprm='{force}'/></actuator>",
+    )
+    grown = 1.0 - math.exp(-end / lag)
+    exact = force * (0.5 * end**2 - lag * end + lag**2 * grown)
+    errors = []
+    steps = [0.05, 0.025, 0.0125]
+    for step in steps:
+        sim = asp.Simulator(model, integrator=_fixed(step))
+        sim.data.ctrl[0] = 1.0
+        sim.advance_to(end)
+        errors.append(abs(sim.data.qpos[0] - exact))
+    assert np.all(observed_orders(steps, np.array(errors)) > 1.8)
+    assert sim.data.act[0] == pytest.approx(grown, abs=1e-3)
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
 def test_tumbling_is_of_second_order() -> None:
     model = smooth.tumbling_box().model()
     steps = [0.01, 0.005, 0.0025]

@@ -89,6 +89,10 @@ class Decisions(NamedTuple):
     energy: tuple[np.ndarray, np.ndarray] | None = None
     springs: np.ndarray | None = None
 
+    def needs_whole_step(self, state: StepState) -> bool:
+        """Whether the end depends on the whole step: something is extrapolated."""
+        return self.springs is not None and (bool(np.any(self.smooth)) or len(state.act) > 0)
+
 
 class DoubledStep:
     """Derivatives of steps of `asperity.integrators.methods.step_doubling` and of `.extrapolation`.
@@ -165,7 +169,7 @@ class DoubledStep:
         width = len(state.qvel) * 2 + len(state.act)
         ends[:, width:] += _matrix(second)[:, width:]
         full = None
-        if np.any(decided.smooth):
+        if decided.needs_whole_step(state):
             solves.append(convex.at(state, step, parameters, ahead=ahead))
             full = solves[-1].end, _matrix(solves[-1])
         points = (state, np.eye(*middle.shape)), (half.end, middle), (second.end, ends)
@@ -199,7 +203,7 @@ class DoubledStep:
         with self._changed_distances(decided):
             second = convex.along(half[0], 0.5 * step, half[1], parameters)
         full = None
-        if np.any(decided.smooth):
+        if decided.needs_whole_step(state):
             full = convex.along(state, step, directions, parameters)
         return self._join(((state, directions), half, second), full, step, decided, parameters)
 
@@ -257,7 +261,22 @@ class DoubledStep:
             faster = state.qvel + speed[0], changes[nv : 2 * nv] + speed[1]
             more = scale - 1.0
             speed = speed[0] + more * faster[0], speed[1] + more[:, None] * faster[1]
-        return self._moved(end, travel, speed)
+        return self._driven(self._moved(end, travel, speed), full)
+
+    def _driven(self, point: _Point, full: _Point) -> _Point:
+        """A state with extrapolated activations."""
+        (state, before), first = point, 2 * self._model.nv
+        if len(state.act) == 0:
+            return point
+        part = slice(first, first + len(state.act))
+        low, high = self._simulator.session.world.plant.table.actuators.act_range.T
+        value = 2.0 * state.act - full[0].act
+        changes = before.copy()
+        changes[part] = 2.0 * before[part] - full[1][part]
+        changes[part][(value <= low) | (value >= high)] = 0.0
+        change = np.zeros(first + len(state.act))
+        change[part] = np.clip(value, low, high) - state.act
+        return displaced(self._model, state, change), changes
 
     def _taken_back(
         self,

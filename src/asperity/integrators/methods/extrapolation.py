@@ -129,7 +129,7 @@ def _find_rough_islands(world: Table, half: Table, step: float) -> None:
 def _extrapolate(
     world: Table, source: Table, half: Table, full: Table, target: Table, step: float
 ) -> None:
-    """Extrapolate the islands that are smooth."""
+    """Extrapolate the islands that are smooth, and the activations of actuators."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
     find_swings(world, source, half, full, target, step)
@@ -150,6 +150,10 @@ def _extrapolate(
         world.scratch.ctypes.data,
         1.0,
     )
+    limits = plant.actuators.act_range
+    for i in range(target.act.size):
+        activation = 2.0 * target.act[i] - full.act[i]
+        target.act[i] = min(max(activation, limits[i, 0]), limits[i, 1])
 
 
 @compiled
