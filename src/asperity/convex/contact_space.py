@@ -31,7 +31,11 @@ from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.island import island_gradient, settle
 from asperity.convex.island_steps import begin_direction
-from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
+from asperity.convex.potentials.contact_driver import (
+    change_numbers,
+    evaluate_contacts,
+    update_estimates,
+)
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.problem_layout import MOST_TREES
@@ -171,6 +175,38 @@ def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
 
 
 @compiled
+def _find_step(problem: Table, rho: float, follows: bool) -> bool:
+    """Fill the step of impulses and the changes of velocities along it; False if there is none."""
+    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
+    _, _, x, _, z, step, change, weighted, y = scratch.coordinate
+    # s, then dμ = s − x and its velocities
+    if not solve_reduced(problem, y, follows, step):
+        return False
+    _multiply(scratch, step, change)
+    for k in range(scratch.coordinates):
+        change[k] -= y[k]
+        weighted[k] = change[k] + rho * z[k]
+        step[k] -= x[k]
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        iterate.dv1[i] = change[at]
+        iterate.dv2[i] = change[at + 1]
+        iterate.dvn[i] = change[at + 2]
+        at += 3
+    return True
+
+
+@compiled
+def _follow_step(problem: Table, contacts: Table, rows: Table) -> None:
+    """Let bounds of friction be those of the step's end, and all else at its beginning follow."""
+    first = problem.at_hand.first_contact
+    last = problem.at_hand.last_contact
+    change_numbers(problem, contacts, first, last, True)
+    problem.newton.search_cost = evaluate_contacts(problem, first, last)
+    _fill_residual(problem, rows)
+
+
+@compiled
 def _search(problem: Table, rho: float, square: float, slope: float) -> float:
     """Line search along the direction of coordinates; rows are linear here."""
     iterate, at_hand = problem.iterate, problem.at_hand
@@ -180,9 +216,6 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
     pushed = 0.0
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
-        iterate.dv1[i] = change[at]
-        iterate.dv2[i] = change[at + 1]
-        iterate.dvn[i] = change[at + 2]
         pushed += iterate.g1[i] * change[at] + iterate.g2[i] * change[at + 1]
         pushed += iterate.gn[i] * change[at + 2]
         at += 3
@@ -198,6 +231,52 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
     newton.search_slope = slope
     tolerance = problem.options.line_search_tolerance
     return call_pppd_double(problem.entries.line_search, problem, first, first, tolerance)
+
+
+@compiled
+def _add_responses(problem: Table, share: float) -> None:
+    """Replace f by a share of it and U μ."""
+    graph, scratch = problem.graph, problem.scratch
+    mu = scratch.coordinate[0]
+    direction = problem.iterate.direction
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+        tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
+        columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
+        for i in range(graph.tree_size[tree]):
+            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, scratch.coordinates)
+            direction[start + i] = share * direction[start + i] + own
+
+
+@compiled
+def _end_direction(problem: Table, rho: float) -> None:
+    """Replace f by the direction that belongs to the coordinates."""
+    graph, at_hand = problem.graph, problem.at_hand
+    _add_responses(problem, 1.0 - rho)
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        tree = graph.island_tree[index]
+        backward_chains(graph, problem.hessian, tree, problem.iterate.direction)
+
+
+@compiled
+def _rows_change(problem: Table, rows: Table, rho: float) -> bool:
+    """Whether constraints change along the direction so far. Overwrites ``direction_product``."""
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    first = at_hand.first_row
+    last = at_hand.last_row
+    if first == last:
+        return False
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
+            iterate.direction_product[i] = iterate.direction[i]
+    _end_direction(problem, rho)
+    row_velocities(graph, rows, first, last, iterate.direction, iterate.row_du)
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
+            iterate.direction[i] = iterate.direction_product[i]
+    return not rows_are_linear(problem.law, iterate, first, last)
 
 
 @compiled
@@ -219,7 +298,12 @@ def _iterate(
     wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
     settled = False
     left = np.inf
+    # Points of a patch press each other's places: their bounds are damped.
+    may_follow = problem.law.settle_contacts != 0 and contacts.patch_count == 0
+    follows = may_follow
     for iteration in range(_MOST_ITERATIONS):
+        if iteration == 1 and _rows_change(problem, rows, rho):
+            break
         if iteration > 0:
             settled = settle(problem, contacts)
         problem.newton.search_cost = evaluate_contacts(problem, first, last)
@@ -231,17 +315,20 @@ def _iterate(
             return AT_END, rho, left
         for k in range(n):
             y[k] += rho * z[k]
-        # s, then dμ = s − x and its velocities
-        if not solve_reduced(problem, y, step):
+        follows = follows and not settled
+        found = _find_step(problem, rho, follows)
+        if follows and found:
+            _follow_step(problem, contacts, rows)
+        if not (follows or found):
             return SPOILED, rho, left
-        _multiply(scratch, step, change)
-        for k in range(n):
-            change[k] -= y[k]
-            weighted[k] = change[k] + rho * z[k]
-            step[k] -= x[k]
         slope = rho * (_dot(z, step, n) - rho * square) + _dot(x, change, n)
-        if not slope < 0.0:
+        if not (found and slope < 0.0):
+            if follows:
+                # Not the cost's: the next one is.
+                follows = False
+                continue
             break
+        follows = may_follow
         alpha = _search(problem, rho, square, slope)
         if alpha == 0.0:
             break
@@ -314,21 +401,6 @@ def _forward(problem: Table) -> float:
     return square
 
 
-@compiled
-def _add_responses(problem: Table, share: float) -> None:
-    """Replace f by a share of it and U μ."""
-    graph, scratch = problem.graph, problem.scratch
-    mu = scratch.coordinate[0]
-    direction = problem.iterate.direction
-    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
-        tree = graph.island_tree[index]
-        start = graph.tree_start[tree]
-        columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
-        for i in range(graph.tree_size[tree]):
-            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, scratch.coordinates)
-            direction[start + i] = share * direction[start + i] + own
-
-
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the island's part of ``direction`` with one of descent, at whose end contacts agree.
@@ -342,7 +414,6 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     iterate, at_hand, newton = problem.iterate, problem.at_hand, problem.newton
     graph, scratch = problem.graph, problem.scratch
     begin_direction(graph, iterate, at_hand)
-    changes = newton.changes
     cost = newton.search_cost
     begun = scratch.base_tree == graph.island_tree[at_hand.first_tree] + 1
     if not begun and not begin_contact_space(problem, contacts, rows):
@@ -358,16 +429,15 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
         if end == SPOILED:
             _return_to_beginning(iterate, at_hand, scratch)
             return SPOILED
-        _add_responses(problem, 1.0 - rho)
     else:
+        rho = 0.0
         problem.counts.iterations += 1
-    for index in range(at_hand.first_tree, at_hand.last_tree):
-        backward_chains(graph, problem.hessian, graph.island_tree[index], iterate.direction)
+    _end_direction(problem, rho)
     wanted = _BEYOND_DOUBT * newton.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED
     _return_to_beginning(iterate, at_hand, scratch)
-    if newton.changes != changes:
+    if problem.law.settle_contacts != 0:
         cost = island_gradient(problem, contacts, rows)
     newton.search_cost = cost
     return end

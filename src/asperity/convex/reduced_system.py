@@ -6,6 +6,12 @@ directions, its normal one, and each constraint whose curvature has changed
 blocks of K are those of matrices between A and H, all positive definite, so that elimination needs
 no pivoting, and the signs of its pivots are those of G.
 
+Where the bound of friction follows the normal impulse, γ_t = −μ n w, curvature is not symmetric:
+
+    G = (G_t, −μ G_n w; 0, G_n),   G⁻¹ = (G_t⁻¹, μ G_t⁻¹ w; 0, G_n⁻¹),
+
+and the difference of the bound from that of the present n is made up for, as −(μ n − l) w.
+
 It is small, and what takes time is to wait for one number after another. So it is eliminated two
 pivots at a time, for which one reciprocal is enough, above and below the diagonal, so that nothing
 is left to be substituted (Gauss and Jordan).
@@ -15,7 +21,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import load_double
 from asperity.compiled.vector_rows import combine_8, eliminate_8
 from asperity.convex.problem_layout import MOST_COORDINATES, REDUCED_WIDTH
@@ -34,15 +40,27 @@ _LEAST_CURVATURE = 1e-9
 _NONE = 1e-100
 
 
+@inlined
+def _add_alone(scratch: Table, count: int, coordinate: int, curvature: float) -> None:
+    """Add a coordinate whose curvature is coupled with no other's."""
+    scratch.active[count] = coordinate
+    scratch.compliance[0, count] = 1.0 / curvature
+    for k in range(1, 5):
+        scratch.compliance[k, count] = 0.0
+
+
 @compiled
-def _find_active(problem: Table) -> int:
+def _find_active(problem: Table, follows: bool) -> int:
     """List the coordinates with curvature, with G⁻¹ for the present ones; returns their number.
 
-    ``compliance`` has the diagonal of G⁻¹, and its entry with the next coordinate.
+    ``compliance`` has the diagonal of G⁻¹, its entries on both sides of it with the next
+    coordinate, those above it alone, where bounds of friction follow, with the next one and the one
+    behind, and what is then known of the right-hand side.
     """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
+    law = problem.law
     active = scratch.active
-    diagonal, beside = scratch.compliance
+    diagonal, beside, above, behind, known = scratch.compliance
     count = 0
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
@@ -58,19 +76,30 @@ def _find_active(problem: Table) -> int:
             active[count + 1] = at + 1
             diagonal[count + 1] = inverse
             beside[count + 1] = 0.0
+            above[count] = 0.0
+            above[count + 1] = 0.0
+            behind[count] = 0.0
+            behind[count + 1] = 0.0
+            known[count] = 0.0
+            known[count + 1] = 0.0
+            if follows:
+                x = diagonal[count] * law.dual1[i] + beside[count] * law.dual2[i]
+                y = beside[count] * law.dual1[i] + inverse * law.dual2[i]
+                difference = law.friction_limit[i] - law.friction[i] * iterate.gn[i]
+                known[count] = difference * x
+                known[count + 1] = difference * y
+                if d > _NONE:
+                    behind[count] = law.friction[i] * x
+                    above[count + 1] = law.friction[i] * y
             count += 2
         if d > _NONE:
-            active[count] = at + 2
-            diagonal[count] = 1.0 / d
-            beside[count] = 0.0
+            _add_alone(scratch, count, at + 2, d)
             count += 1
         at += 3
     for i in range(at_hand.first_row, at_hand.last_row):
         change = iterate.row_curvature[i] - problem.hessian.row_base[i]
         if change != 0.0:
-            active[count] = problem.hessian.row_coordinate[i]
-            diagonal[count] = 1.0 / change
-            beside[count] = 0.0
+            _add_alone(scratch, count, problem.hessian.row_coordinate[i], change)
             count += 1
     return count
 
@@ -82,7 +111,7 @@ def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
     An odd one is completed with a row that concerns no other.
     """
     active = scratch.active
-    diagonal, beside = scratch.compliance
+    diagonal, beside, above, behind, known = scratch.compliance
     k = scratch.reduced
     w = scratch.delassus
     size = (count + 1) // 2 * 2
@@ -94,12 +123,16 @@ def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
         copy_row(k.ctypes.data + a * _STRIDE, w.ctypes.data + row * _DELASSUS_STRIDE, same)
         for b in range(same, count):
             k[a, b] = w[row, active[b]]
-        k[a, size] = y[row]
+        k[a, size] = y[row] + known[a]
     for a in range(count):
         k[a, a] += diagonal[a]
         if beside[a] != 0.0:
             k[a, a + 1] += beside[a]
             k[a + 1, a] += beside[a]
+        if above[a] != 0.0:
+            k[a, a + 1] += above[a]
+        if behind[a] != 0.0:
+            k[a, a + 2] += behind[a]
     if size > count:
         for a in range(count):
             k[a, count] = 0.0
@@ -122,7 +155,8 @@ def _eliminate(scratch: Table, size: int) -> bool:
         a = load_double(first + 8 * i)
         b = load_double(first + 8 * i + 8)
         c = load_double(second + 8 * i + 8)
-        determinant = a * c - b * b
+        d = load_double(second + 8 * i)
+        determinant = a * c - b * d
         if not (a * compliance[i] > 0.0 and determinant * a * compliance[i + 1] > 0.0):
             return False
         scale = 1.0 / determinant
@@ -131,7 +165,7 @@ def _eliminate(scratch: Table, size: int) -> bool:
         begin = 8 * (i + 2) // _PIECE * _PIECE
         below = second + _STRIDE
         while at >= begin:
-            combine_8(first + at, second + at, c * scale, b * scale, a * scale)
+            combine_8(first + at, second + at, c * scale, b * scale, a * scale, d * scale)
             eliminate_8(data + at, data + 8 * i, _STRIDE, i, first + at, second + at)
             eliminate_8(below + at, below + 8 * i, _STRIDE, size - 2 - i, first + at, second + at)
             at -= _PIECE
@@ -139,11 +173,14 @@ def _eliminate(scratch: Table, size: int) -> bool:
 
 
 @compiled
-def solve_reduced(problem: Table, y: np.ndarray, out: np.ndarray) -> bool:
-    """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have."""
+def solve_reduced(problem: Table, y: np.ndarray, follows: bool, out: np.ndarray) -> bool:
+    """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have.
+
+    ``follows`` says that bounds of friction follow normal impulses.
+    """
     scratch = problem.scratch
     active = scratch.active
-    count = _find_active(problem)
+    count = _find_active(problem, follows)
     size = _reduce(scratch, count, y)
     if not _eliminate(scratch, size):
         return False
