@@ -175,12 +175,12 @@ def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
 
 
 @compiled
-def _find_step(problem: Table, rho: float, follows: bool) -> bool:
+def _find_step(problem: Table, rho: float, follows: bool, sticks: bool) -> bool:
     """Fill the step of impulses and the changes of velocities along it; False if there is none."""
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
     _, _, x, _, z, step, change, weighted, y = scratch.coordinate
     # s, then dμ = s − x and its velocities
-    if not solve_reduced(problem, y, follows, step):
+    if not solve_reduced(problem, y, follows, sticks, step):
         return False
     _multiply(scratch, step, change)
     for k in range(scratch.coordinates):
@@ -204,6 +204,23 @@ def _follow_step(problem: Table, contacts: Table, rows: Table) -> None:
     change_numbers(problem, contacts, first, last, True)
     problem.newton.search_cost = evaluate_contacts(problem, first, last)
     _fill_residual(problem, rows)
+
+
+@compiled
+def _follow_friction(problem: Table) -> None:
+    """Let the friction of contacts that are taken to stick be that of the step's end."""
+    law, at_hand, scratch = problem.law, problem.at_hand, problem.scratch
+    mu, start, _, _, _, step, _, _, _ = scratch.coordinate
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        limit = law.friction_limit[i]
+        if scratch.sticking[at // 3] == 1 and limit > 0.0:
+            x = -(start[at] + mu[at] + step[at]) / limit
+            y = -(start[at + 1] + mu[at + 1] + step[at + 1]) / limit
+            shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
+            law.dual1[i] = shorter * x
+            law.dual2[i] = shorter * y
+        at += 3
 
 
 @compiled
@@ -300,7 +317,7 @@ def _iterate(
     left = np.inf
     # Points of a patch press each other's places: their bounds are damped.
     may_follow = problem.law.settle_contacts != 0 and contacts.patch_count == 0
-    follows = may_follow
+    descends = True
     for iteration in range(_MOST_ITERATIONS):
         if iteration == 1 and _rows_change(problem, rows, rho):
             break
@@ -315,20 +332,20 @@ def _iterate(
             return AT_END, rho, left
         for k in range(n):
             y[k] += rho * z[k]
-        follows = follows and not settled
-        found = _find_step(problem, rho, follows)
-        if follows and found:
-            _follow_step(problem, contacts, rows)
-        if not (follows or found):
+        sticks = may_follow and descends
+        follows = sticks and not settled
+        found = _find_step(problem, rho, follows, sticks)
+        if not (found or sticks):
             return SPOILED, rho, left
+        if found and follows:
+            _follow_step(problem, contacts, rows)
         slope = rho * (_dot(z, step, n) - rho * square) + _dot(x, change, n)
-        if not (found and slope < 0.0):
-            if follows:
-                # Not the cost's: the next one is.
-                follows = False
-                continue
-            break
-        follows = may_follow
+        descends = found and slope < 0.0
+        if not descends:
+            if not sticks:
+                break
+            # Newton's direction of the cost does.
+            continue
         alpha = _search(problem, rho, square, slope)
         if alpha == 0.0:
             break
@@ -339,11 +356,12 @@ def _iterate(
             iterate.v2[i] += alpha * change[at + 1]
             iterate.vn[i] += alpha * change[at + 2]
             at += 3
+        update_estimates(problem, first, last, alpha)
+        _follow_friction(problem)
         for k in range(n):
             mu[k] += alpha * step[k]
             du[k] += alpha * change[k]
         rho *= 1.0 - alpha
-        update_estimates(problem, first, last, alpha)
     return ON_THE_WAY, rho, left
 
 

@@ -12,6 +12,9 @@ Where the bound of friction follows the normal impulse, γ_t = −μ n w, curvat
 
 and the difference of the bound from that of the present n is made up for, as −(μ n − l) w.
 
+What sticks is described by its friction w, in units of the bound, instead of its slip, which is
+tiny and found last: v_t = v_s w/√(1 − w²) is nearly linear in w, but w in v_t only from near by.
+
 It is small, and what takes time is to wait for one number after another. So it is eliminated two
 pivots at a time, for which one reciprocal is enough, above and below the diagonal, so that nothing
 is left to be substituted (Gauss and Jordan).
@@ -36,6 +39,8 @@ _PIECE = 64
 # Curvature along fast slip, relative to that across it, below which it is taken for this: its
 # inverse would leave W no digits. The direction is then one of a matrix that is larger by so much.
 _LEAST_CURVATURE = 1e-9
+# Friction, as a part of its bound, up to which a contact sticks.
+_STUCK = 0.95
 # No curvature at all: products of three inverses are finite.
 _NONE = 1e-100
 
@@ -49,13 +54,38 @@ def _add_alone(scratch: Table, count: int, coordinate: int, curvature: float) ->
         scratch.compliance[k, count] = 0.0
 
 
+@inlined
+def _tangential_compliance(
+    iterate: Table, law: Table, i: int, sticks: bool
+) -> tuple[float, float, float, float, float]:
+    """G_t⁻¹ of a contact, (a, c; c, b), and what makes up for the law's impulse, G_t⁻¹ c_t."""
+    if not sticks:
+        a = iterate.h11[i]
+        b = iterate.h22[i]
+        ratio = iterate.h12[i] / a
+        inverse = 1.0 / max(b - ratio * iterate.h12[i], _LEAST_CURVATURE * b)
+        return 1.0 / a + ratio * ratio * inverse, inverse, -ratio * inverse, 0.0, 0.0
+    limit = law.friction_limit[i]
+    x = law.dual1[i]
+    y = law.dual2[i]
+    slip = np.sqrt(law.soft_slip_square[i] / (1.0 - x * x - y * y))
+    across = slip / limit
+    along = across / (1.0 - x * x - y * y)
+    a = across + along * x * x
+    b = across + along * y * y
+    c = along * x * y
+    p = limit * x + iterate.g1[i]
+    q = limit * y + iterate.g2[i]
+    return a, b, c, slip * x - iterate.v1[i] - a * p - c * q, slip * y - iterate.v2[i] - c * p - b * q
+
+
 @compiled
-def _find_active(problem: Table, follows: bool) -> int:
+def _find_active(problem: Table, follows: bool, sticks: bool) -> int:
     """List the coordinates with curvature, with G⁻¹ for the present ones; returns their number.
 
     ``compliance`` has the diagonal of G⁻¹, its entries on both sides of it with the next
     coordinate, those above it alone, where bounds of friction follow, with the next one and the one
-    behind, and what is then known of the right-hand side.
+    behind, and what is added to the right-hand side. ``sticking`` marks contacts.
     """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
     law = problem.law
@@ -64,33 +94,28 @@ def _find_active(problem: Table, follows: bool) -> int:
     count = 0
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
-        a = iterate.h11[i]
-        b = iterate.h22[i]
         d = iterate.hnn[i]
-        if a > _NONE and b > _NONE:
-            ratio = iterate.h12[i] / a
-            inverse = 1.0 / max(b - ratio * iterate.h12[i], _LEAST_CURVATURE * b)
-            active[count] = at
-            diagonal[count] = 1.0 / a + ratio * ratio * inverse
-            beside[count] = -ratio * inverse
-            active[count + 1] = at + 1
-            diagonal[count + 1] = inverse
-            beside[count + 1] = 0.0
-            above[count] = 0.0
-            above[count + 1] = 0.0
-            behind[count] = 0.0
-            behind[count + 1] = 0.0
-            known[count] = 0.0
-            known[count + 1] = 0.0
+        scratch.sticking[at // 3] = 0
+        if iterate.h11[i] > _NONE and iterate.h22[i] > _NONE:
+            x = law.dual1[i]
+            y = law.dual2[i]
+            # Where friction is to stop a slip it has no direction yet.
+            stuck = sticks and 0.0 < x * x + y * y < _STUCK * _STUCK
+            a, b, c, p, q = _tangential_compliance(iterate, law, i, stuck)
+            scratch.sticking[at // 3] = 1 if stuck else 0
+            first, second = 0.0, 0.0
             if follows:
-                x = diagonal[count] * law.dual1[i] + beside[count] * law.dual2[i]
-                y = beside[count] * law.dual1[i] + inverse * law.dual2[i]
+                first, second = a * x + c * y, c * x + b * y
                 difference = law.friction_limit[i] - law.friction[i] * iterate.gn[i]
-                known[count] = difference * x
-                known[count + 1] = difference * y
-                if d > _NONE:
-                    behind[count] = law.friction[i] * x
-                    above[count + 1] = law.friction[i] * y
+                p += difference * first
+                q += difference * second
+            share = law.friction[i] if d > _NONE else 0.0
+            active[count], active[count + 1] = at, at + 1
+            diagonal[count], diagonal[count + 1] = a, b
+            beside[count], beside[count + 1] = c, 0.0
+            above[count], above[count + 1] = 0.0, share * second
+            behind[count], behind[count + 1] = share * first, 0.0
+            known[count], known[count + 1] = p, q
             count += 2
         if d > _NONE:
             _add_alone(scratch, count, at + 2, d)
@@ -173,14 +198,17 @@ def _eliminate(scratch: Table, size: int) -> bool:
 
 
 @compiled
-def solve_reduced(problem: Table, y: np.ndarray, follows: bool, out: np.ndarray) -> bool:
+def solve_reduced(
+    problem: Table, y: np.ndarray, follows: bool, sticks: bool, out: np.ndarray
+) -> bool:
     """``out = K⁻¹ y``, 0 without curvature; False if K has not the signs that it must have.
 
-    ``follows`` says that bounds of friction follow normal impulses.
+    ``follows`` says that bounds of friction follow normal impulses, and ``sticks`` that what sticks
+    is described by its friction.
     """
     scratch = problem.scratch
     active = scratch.active
-    count = _find_active(problem, follows)
+    count = _find_active(problem, follows, sticks)
     size = _reduce(scratch, count, y)
     if not _eliminate(scratch, size):
         return False
