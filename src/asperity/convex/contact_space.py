@@ -319,8 +319,6 @@ def _iterate(
     may_follow = problem.law.settle_contacts != 0 and contacts.patch_count == 0
     descends = True
     for iteration in range(_MOST_ITERATIONS):
-        if iteration == 1 and _rows_change(problem, rows, rho):
-            break
         if iteration > 0:
             settled = settle(problem, contacts)
         problem.newton.search_cost = evaluate_contacts(problem, first, last)
@@ -330,6 +328,8 @@ def _iterate(
         left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
         if settled and left <= wanted * wanted:
             return AT_END, rho, left
+        if iteration == 1 and _rows_change(problem, rows, rho):
+            break
         for k in range(n):
             y[k] += rho * z[k]
         sticks = may_follow and descends
