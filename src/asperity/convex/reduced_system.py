@@ -76,7 +76,9 @@ def _tangential_compliance(
     c = along * x * y
     p = limit * x + iterate.g1[i]
     q = limit * y + iterate.g2[i]
-    return a, b, c, slip * x - iterate.v1[i] - a * p - c * q, slip * y - iterate.v2[i] - c * p - b * q
+    first = slip * x - iterate.v1[i] - a * p - c * q
+    second = slip * y - iterate.v2[i] - c * p - b * q
+    return a, b, c, first, second
 
 
 @compiled
