@@ -165,19 +165,19 @@ def _make_dot(width: int) -> Any:
 
 
 @intrinsic
-def combine_8(_context: Any, first: Any, second: Any, p: Any, q: Any, r: Any) -> Any:
-    """Replace two rows a and b by p a − q b and r b − q a."""
+def combine_8(_context: Any, first: Any, second: Any, p: Any, q: Any, r: Any, s: Any) -> Any:
+    """Replace two rows a and b by p a − q b and r b − s a."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         rows = [_load(builder, address, 8) for address in args[:2]]
-        p, q, r = (_spread(builder, number, 8) for number in args[2:])
-        for address, row, other, own in zip(args[:2], rows, rows[::-1], (p, r), strict=True):
-            product = builder.fmul(own, row, flags=_CONTRACT)
-            share = builder.fmul(q, other, flags=_CONTRACT)
-            _store(builder, builder.fsub(product, share, flags=_CONTRACT), address, 8)
+        p, q, r, s = (_spread(builder, number, 8) for number in args[2:])
+        for k, (own, foreign) in enumerate(((p, q), (r, s))):
+            product = builder.fmul(own, rows[k], flags=_CONTRACT)
+            share = builder.fmul(foreign, rows[1 - k], flags=_CONTRACT)
+            _store(builder, builder.fsub(product, share, flags=_CONTRACT), args[k], 8)
         return context.get_dummy_value()
 
-    return types.void(_ADDRESS, _ADDRESS, *[types.float64] * 3), codegen
+    return types.void(_ADDRESS, _ADDRESS, *[types.float64] * 4), codegen
 
 
 @intrinsic

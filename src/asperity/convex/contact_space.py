@@ -20,22 +20,24 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.calls import call_pppd_double
 from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.chain_cholesky import (
-    backward_chains,
-    forward_chains,
+from asperity.convex.chain_cholesky import forward_chains
+from asperity.convex.contact_iteration import (
+    AT_END,
+    ON_THE_WAY,
+    SOLVED,
+    SPOILED,
+    end_direction,
+    iterate_contacts,
 )
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
-from asperity.convex.island import island_gradient, settle
+from asperity.convex.island import island_gradient
 from asperity.convex.island_steps import begin_direction
-from asperity.convex.potentials.contact_driver import evaluate_contacts, update_estimates
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.problem_layout import MOST_TREES
-from asperity.convex.reduced_system import solve_reduced
 from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = [
@@ -56,17 +58,9 @@ _MOST_OF_SEVERAL = 60
 _LARGEST_PART = 1.3
 _LARGEST_PART_WITH_FRICTION = 0.7
 # Below, H is factorized as soon as K.
-_SMALLEST_TREE = 8
-# Part of the wanted residual that is left in contact space, and up to which nobody looks again.
-_INNER_TOLERANCE = 0.5
+_SMALLEST_TREE = 6
+# Part of the wanted residual up to which nobody looks again.
 _BEYOND_DOUBT = 0.1
-_MOST_ITERATIONS = 50
-
-# How a solve has ended.
-SPOILED = 0
-AT_END = 1
-ON_THE_WAY = 2
-SOLVED = 3
 
 
 def large_trees(graph: Table) -> np.ndarray:
@@ -125,142 +119,6 @@ def fits_contact_space(problem: Table) -> bool:
 
 
 @compiled
-def _multiply(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
-    """``out = W x``."""
-    width = scratch.coordinates
-    for k in range(width):
-        out[k] = 0.0
-    subtract_rows(
-        out.ctypes.data, x.ctypes.data, 8, scratch.delassus.ctypes.data, STRIDE, width, width
-    )
-    for k in range(width):
-        out[k] = -out[k]
-
-
-@compiled
-def _read_impulses(iterate: Table, at_hand: Table, out: np.ndarray) -> None:
-    """Impulses of the contacts, coordinate by coordinate."""
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        out[at] = iterate.g1[i]
-        out[at + 1] = iterate.g2[i]
-        out[at + 2] = iterate.gn[i]
-        at += 3
-
-
-@compiled
-def _fill_residual(problem: Table, rows: Table) -> None:
-    """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
-    iterate, at_hand = problem.iterate, problem.at_hand
-    mu, start, x, du = problem.scratch.coordinate[:4]
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        x[at] = mu[at] + start[at] - iterate.g1[i]
-        x[at + 1] = mu[at + 1] + start[at + 1] - iterate.g2[i]
-        x[at + 2] = mu[at + 2] + start[at + 2] - iterate.gn[i]
-        at += 3
-    for i in range(at_hand.first_row, at_hand.last_row):
-        k = problem.hessian.row_coordinate[i]
-        if k >= 0:
-            x[k] = mu[k] + (iterate.row_curvature[i] - problem.hessian.row_base[i]) * du[k]
-
-
-@compiled
-def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
-    return dot_rows(a.ctypes.data, b.ctypes.data, n)
-
-
-@compiled
-def _search(problem: Table, rho: float, square: float, slope: float) -> float:
-    """Line search along the direction of coordinates; rows are linear here."""
-    iterate, at_hand = problem.iterate, problem.at_hand
-    newton, scratch = problem.newton, problem.scratch
-    _, _, _, _, z, step, change, weighted, _ = scratch.coordinate
-    n = scratch.coordinates
-    pushed = 0.0
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        iterate.dv1[i] = change[at]
-        iterate.dv2[i] = change[at + 1]
-        iterate.dvn[i] = change[at + 2]
-        pushed += iterate.g1[i] * change[at] + iterate.g2[i] * change[at + 1]
-        pushed += iterate.gn[i] * change[at + 2]
-        at += 3
-    curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
-    first = at_hand.first_row
-    for i in range(first, at_hand.last_row):
-        k = problem.hessian.row_coordinate[i]
-        if k >= 0:
-            bend = iterate.row_curvature[i] - problem.hessian.row_base[i]
-            curvature += bend * change[k] * change[k]
-    newton.smooth_slope = slope + pushed
-    newton.smooth_curvature = curvature
-    newton.search_slope = slope
-    tolerance = problem.options.line_search_tolerance
-    return call_pppd_double(problem.entries.line_search, problem, first, first, tolerance)
-
-
-@compiled
-def _iterate(
-    problem: Table, contacts: Table, rows: Table, square: float
-) -> tuple[int, float, float]:
-    """Minimise in the coordinates; returns how that has ended, ρ, and the residual's square."""
-    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    mu, start, x, du, z, step, change, weighted, y = scratch.coordinate
-    n = scratch.coordinates
-    first = at_hand.first_contact
-    last = at_hand.last_contact
-    for k in range(n):
-        mu[k] = 0.0
-        du[k] = 0.0
-        start[k] = 0.0
-    _read_impulses(iterate, at_hand, start)
-    rho = 1.0
-    wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
-    settled = False
-    left = np.inf
-    for iteration in range(_MOST_ITERATIONS):
-        if iteration > 0:
-            settled = settle(problem, contacts)
-        problem.newton.search_cost = evaluate_contacts(problem, first, last)
-        _fill_residual(problem, rows)
-        _multiply(scratch, x, y)
-        # ρ g + Jᵀ x in the norm of B⁻¹
-        left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
-        if settled and left <= wanted * wanted:
-            return AT_END, rho, left
-        for k in range(n):
-            y[k] += rho * z[k]
-        # s, then dμ = s − x and its velocities
-        if not solve_reduced(problem, y, step):
-            return SPOILED, rho, left
-        _multiply(scratch, step, change)
-        for k in range(n):
-            change[k] -= y[k]
-            weighted[k] = change[k] + rho * z[k]
-            step[k] -= x[k]
-        slope = rho * (_dot(z, step, n) - rho * square) + _dot(x, change, n)
-        if not slope < 0.0:
-            break
-        alpha = _search(problem, rho, square, slope)
-        if alpha == 0.0:
-            break
-        problem.counts.iterations += 1
-        at = 0
-        for i in range(first, last):
-            iterate.v1[i] += alpha * change[at]
-            iterate.v2[i] += alpha * change[at + 1]
-            iterate.vn[i] += alpha * change[at + 2]
-            at += 3
-        for k in range(n):
-            mu[k] += alpha * step[k]
-            du[k] += alpha * change[k]
-        rho *= 1.0 - alpha
-        update_estimates(problem, first, last, alpha)
-    return ON_THE_WAY, rho, left
-
-
-@compiled
 def _end_here(problem: Table, rows: Table) -> bool:
     """Take the whole direction, and be done, unless constraints change along it."""
     iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
@@ -314,21 +172,6 @@ def _forward(problem: Table) -> float:
     return square
 
 
-@compiled
-def _add_responses(problem: Table, share: float) -> None:
-    """Replace f by a share of it and U μ."""
-    graph, scratch = problem.graph, problem.scratch
-    mu = scratch.coordinate[0]
-    direction = problem.iterate.direction
-    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
-        tree = graph.island_tree[index]
-        start = graph.tree_start[tree]
-        columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
-        for i in range(graph.tree_size[tree]):
-            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, scratch.coordinates)
-            direction[start + i] = share * direction[start + i] + own
-
-
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
 def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """Fill the island's part of ``direction`` with one of descent, at whose end contacts agree.
@@ -342,7 +185,6 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     iterate, at_hand, newton = problem.iterate, problem.at_hand, problem.newton
     graph, scratch = problem.graph, problem.scratch
     begin_direction(graph, iterate, at_hand)
-    changes = newton.changes
     cost = newton.search_cost
     begun = scratch.base_tree == graph.island_tree[at_hand.first_tree] + 1
     if not begun and not begin_contact_space(problem, contacts, rows):
@@ -354,20 +196,19 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     left = 0.0
     square = _forward(problem)
     if scratch.coordinates > 0:
-        end, rho, left = _iterate(problem, contacts, rows, square)
+        end, rho, left = iterate_contacts(problem, contacts, rows, square)
         if end == SPOILED:
             _return_to_beginning(iterate, at_hand, scratch)
             return SPOILED
-        _add_responses(problem, 1.0 - rho)
     else:
+        rho = 0.0
         problem.counts.iterations += 1
-    for index in range(at_hand.first_tree, at_hand.last_tree):
-        backward_chains(graph, problem.hessian, graph.island_tree[index], iterate.direction)
+    end_direction(problem, rho)
     wanted = _BEYOND_DOUBT * newton.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED
     _return_to_beginning(iterate, at_hand, scratch)
-    if newton.changes != changes:
+    if problem.law.settle_contacts != 0:
         cost = island_gradient(problem, contacts, rows)
     newton.search_cost = cost
     return end

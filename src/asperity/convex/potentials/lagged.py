@@ -167,6 +167,7 @@ def prepare_lagged(
             slip,
             contacts.stiction_tolerance[c],
         )
+        law.friction[i] = coefficient
         _limit_friction(graph, law, contacts, i, lagged * coefficient)
         law.expected_impulse[i] = -1.0
         law.cutoff[i], law.normal_slope[i], law.normal_bend[i] = normal_numbers(force, k, d, step)
@@ -178,7 +179,9 @@ def _settle_contact(
 ) -> None:
     """Bound a contact's friction anew."""
     graph, law = problem.graph, problem.law
-    limit = _balanced_limit(graph, law, problem.iterate, contacts, i, ahead)
+    square = slip_square(graph, problem.iterate, i, float(ahead))
+    law.friction[i] = _coefficient(graph, contacts, i, square)
+    limit = law.friction[i] * _balanced_normal(law, problem.iterate, i, ahead)
     difference = limit - law.friction_limit[i]
     before = law.friction_change[i]
     law.friction_change[i] = difference
@@ -193,7 +196,6 @@ def _settle_contact(
         limit = max(limit + difference * difference / (before - difference), 0.0)
     grows = limit > _MUCH * law.friction_limit[i]
     _limit_friction(graph, law, contacts, i, limit)
-    square = slip_square(graph, problem.iterate, i, float(ahead))
     if grows and square < law.stoppable[i] * law.stoppable[i]:
         law.dual1[i] = 0.0
         law.dual2[i] = 0.0

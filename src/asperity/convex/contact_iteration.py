@@ -1,0 +1,276 @@
+"""Newton's method in the coordinates of `asperity.convex.contact_space`.
+
+Impulses of contacts are found with constraints as they are at first. The bounds of friction follow
+within a step of Newton's method where the law has bounds that follow: the step foresees them
+(`asperity.convex.reduced_system`), and the cost that is searched is that of the bounds to which it
+leads. Where it is not one of descent of that cost, Newton's direction for bounds as they are is.
+What is found where constraints change on the way is only a guess: the second iteration looks.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.compiled.calls import call_pppd_double
+from asperity.convex.chain_cholesky import backward_chains
+from asperity.convex.contact_velocities import row_velocities
+from asperity.convex.delassus import STRIDE
+from asperity.convex.island import settle
+from asperity.convex.potentials.contact_driver import (
+    change_numbers,
+    evaluate_contacts,
+    update_estimates,
+)
+from asperity.convex.potentials.rows import rows_are_linear
+from asperity.convex.reduced_system import solve_reduced
+from asperity.convex.row_kernels import dot_rows, subtract_rows
+
+__all__ = ["AT_END", "ON_THE_WAY", "SOLVED", "SPOILED", "end_direction", "iterate_contacts"]
+
+# Part of the wanted residual that is left in contact space.
+_INNER_TOLERANCE = 0.5
+_MOST_ITERATIONS = 50
+
+# How a solve has ended.
+SPOILED = 0
+AT_END = 1
+ON_THE_WAY = 2
+SOLVED = 3
+
+
+@compiled
+def _multiply(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
+    """``out = W x``."""
+    width = scratch.coordinates
+    for k in range(width):
+        out[k] = 0.0
+    subtract_rows(
+        out.ctypes.data, x.ctypes.data, 8, scratch.delassus.ctypes.data, STRIDE, width, width
+    )
+    for k in range(width):
+        out[k] = -out[k]
+
+
+@compiled
+def _read_impulses(iterate: Table, at_hand: Table, out: np.ndarray) -> None:
+    """Impulses of the contacts, coordinate by coordinate."""
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        out[at] = iterate.g1[i]
+        out[at + 1] = iterate.g2[i]
+        out[at + 2] = iterate.gn[i]
+        at += 3
+
+
+@compiled
+def _fill_residual(problem: Table, rows: Table) -> None:
+    """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
+    iterate, at_hand = problem.iterate, problem.at_hand
+    mu, start, x, du = problem.scratch.coordinate[:4]
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        x[at] = mu[at] + start[at] - iterate.g1[i]
+        x[at + 1] = mu[at + 1] + start[at + 1] - iterate.g2[i]
+        x[at + 2] = mu[at + 2] + start[at + 2] - iterate.gn[i]
+        at += 3
+    for i in range(at_hand.first_row, at_hand.last_row):
+        k = problem.hessian.row_coordinate[i]
+        if k >= 0:
+            x[k] = mu[k] + (iterate.row_curvature[i] - problem.hessian.row_base[i]) * du[k]
+
+
+@compiled
+def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
+    return dot_rows(a.ctypes.data, b.ctypes.data, n)
+
+
+@compiled
+def _find_step(problem: Table, rho: float, follows: bool, sticks: bool) -> bool:
+    """Fill the step of impulses and the changes of velocities along it; False if there is none."""
+    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
+    _, _, x, _, z, step, change, weighted, y = scratch.coordinate
+    # s, then dμ = s − x and its velocities
+    if not solve_reduced(problem, y, follows, sticks, step):
+        return False
+    _multiply(scratch, step, change)
+    for k in range(scratch.coordinates):
+        change[k] -= y[k]
+        weighted[k] = change[k] + rho * z[k]
+        step[k] -= x[k]
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        iterate.dv1[i] = change[at]
+        iterate.dv2[i] = change[at + 1]
+        iterate.dvn[i] = change[at + 2]
+        at += 3
+    return True
+
+
+@compiled
+def _follow_step(problem: Table, contacts: Table, rows: Table) -> None:
+    """Let bounds of friction be those of the step's end, and all else at its beginning follow."""
+    first = problem.at_hand.first_contact
+    last = problem.at_hand.last_contact
+    change_numbers(problem, contacts, first, last, True)
+    problem.newton.search_cost = evaluate_contacts(problem, first, last)
+    _fill_residual(problem, rows)
+
+
+@compiled
+def _follow_friction(problem: Table) -> None:
+    """Let the friction of contacts that are taken to stick be that of the step's end."""
+    law, at_hand, scratch = problem.law, problem.at_hand, problem.scratch
+    mu, start, _, _, _, step, _, _, _ = scratch.coordinate
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        limit = law.friction_limit[i]
+        if scratch.sticking[at // 3] == 1 and limit > 0.0:
+            x = -(start[at] + mu[at] + step[at]) / limit
+            y = -(start[at + 1] + mu[at + 1] + step[at + 1]) / limit
+            shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
+            law.dual1[i] = shorter * x
+            law.dual2[i] = shorter * y
+        at += 3
+
+
+@compiled
+def _search(problem: Table, rho: float, square: float, slope: float) -> float:
+    """Line search along the direction of coordinates; rows are linear here."""
+    iterate, at_hand = problem.iterate, problem.at_hand
+    newton, scratch = problem.newton, problem.scratch
+    _, _, _, _, z, step, change, weighted, _ = scratch.coordinate
+    n = scratch.coordinates
+    pushed = 0.0
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        pushed += iterate.g1[i] * change[at] + iterate.g2[i] * change[at + 1]
+        pushed += iterate.gn[i] * change[at + 2]
+        at += 3
+    curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
+    first = at_hand.first_row
+    for i in range(first, at_hand.last_row):
+        k = problem.hessian.row_coordinate[i]
+        if k >= 0:
+            bend = iterate.row_curvature[i] - problem.hessian.row_base[i]
+            curvature += bend * change[k] * change[k]
+    newton.smooth_slope = slope + pushed
+    newton.smooth_curvature = curvature
+    newton.search_slope = slope
+    tolerance = problem.options.line_search_tolerance
+    return call_pppd_double(problem.entries.line_search, problem, first, first, tolerance)
+
+
+@compiled
+def _add_responses(problem: Table, share: float) -> None:
+    """Replace f by a share of it and U μ."""
+    graph, scratch = problem.graph, problem.scratch
+    mu = scratch.coordinate[0]
+    direction = problem.iterate.direction
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+        tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
+        columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
+        for i in range(graph.tree_size[tree]):
+            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, scratch.coordinates)
+            direction[start + i] = share * direction[start + i] + own
+
+
+@compiled
+def end_direction(problem: Table, rho: float) -> None:
+    """Replace f by the direction that belongs to the coordinates."""
+    graph, at_hand = problem.graph, problem.at_hand
+    _add_responses(problem, 1.0 - rho)
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        tree = graph.island_tree[index]
+        backward_chains(graph, problem.hessian, tree, problem.iterate.direction)
+
+
+@compiled
+def _rows_change(problem: Table, rows: Table, rho: float) -> bool:
+    """Whether constraints change along the direction so far. Overwrites ``direction_product``."""
+    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    first = at_hand.first_row
+    last = at_hand.last_row
+    if first == last:
+        return False
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
+            iterate.direction_product[i] = iterate.direction[i]
+    end_direction(problem, rho)
+    row_velocities(graph, rows, first, last, iterate.direction, iterate.row_du)
+    for index in range(at_hand.first_tree, at_hand.last_tree):
+        start = graph.tree_start[graph.island_tree[index]]
+        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
+            iterate.direction[i] = iterate.direction_product[i]
+    return not rows_are_linear(problem.law, iterate, first, last)
+
+
+@compiled
+def iterate_contacts(
+    problem: Table, contacts: Table, rows: Table, square: float
+) -> tuple[int, float, float]:
+    """Minimise in the coordinates; returns how that has ended, ρ, and the residual's square."""
+    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
+    mu, start, x, du, z, step, change, _, y = scratch.coordinate
+    n = scratch.coordinates
+    first = at_hand.first_contact
+    last = at_hand.last_contact
+    for k in range(n):
+        mu[k] = 0.0
+        du[k] = 0.0
+        start[k] = 0.0
+    _read_impulses(iterate, at_hand, start)
+    rho = 1.0
+    wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
+    settled = False
+    left = np.inf
+    # Points of a patch press each other's places: their bounds are damped.
+    may_follow = problem.law.settle_contacts != 0 and contacts.patch_count == 0
+    descends = True
+    for iteration in range(_MOST_ITERATIONS):
+        if iteration > 0:
+            settled = settle(problem, contacts)
+        problem.newton.search_cost = evaluate_contacts(problem, first, last)
+        _fill_residual(problem, rows)
+        _multiply(scratch, x, y)
+        # ρ g + Jᵀ x in the norm of B⁻¹
+        left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
+        if settled and left <= wanted * wanted:
+            return AT_END, rho, left
+        if iteration == 1 and _rows_change(problem, rows, rho):
+            break
+        for k in range(n):
+            y[k] += rho * z[k]
+        sticks = may_follow and descends
+        follows = sticks and not settled
+        found = _find_step(problem, rho, follows, sticks)
+        if not (found or sticks):
+            return SPOILED, rho, left
+        if found and follows:
+            _follow_step(problem, contacts, rows)
+        slope = rho * (_dot(z, step, n) - rho * square) + _dot(x, change, n)
+        descends = found and slope < 0.0
+        if not descends:
+            if not sticks:
+                break
+            # Newton's direction of the cost does.
+            continue
+        alpha = _search(problem, rho, square, slope)
+        if alpha == 0.0:
+            break
+        problem.counts.iterations += 1
+        at = 0
+        for i in range(first, last):
+            iterate.v1[i] += alpha * change[at]
+            iterate.v2[i] += alpha * change[at + 1]
+            iterate.vn[i] += alpha * change[at + 2]
+            at += 3
+        update_estimates(problem, first, last, alpha)
+        _follow_friction(problem)
+        for k in range(n):
+            mu[k] += alpha * step[k]
+            du[k] += alpha * change[k]
+        rho *= 1.0 - alpha
+    return ON_THE_WAY, rho, left
