@@ -61,7 +61,7 @@ __all__ = ["Extrapolation", "extrapolation_method"]
 # Closing speed, times dissipation, up to which a contact is kept rather than made.
 _CLOSING = 0.01
 # And the part of the accuracy by which it moves in a step, in any case.
-_NEGLIGIBLE = 0.02
+_NEGLIGIBLE = 0.005
 
 # A step before, as long as this one or longer, leaves twice of what turns within its last half.
 _TURNED = 4.0
