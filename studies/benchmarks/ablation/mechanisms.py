@@ -285,7 +285,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "anticipation",
-        "Directions of Newton's method anticipate contacts and limits that they lead to.",
+        "Directions of Newton's method anticipate contacts of free bodies that they lead to.",
         "Newton's directions without anticipation.",
         ("midas",),
         (

@@ -58,11 +58,7 @@ def begin_limits(joints: Table) -> None:
 
 @compiled
 def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float, float]:
-    """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″.
-
-    A limit with an anchor has the tangent of its barrier there
-    (`asperity.midas.newton.anticipation`).
-    """
+    """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″."""
     joints = engine.joints
     h = engine.time.step
     armature = joints.armature[joint]
@@ -92,16 +88,14 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         curvature += dry * max(per_slip + turn, 0.0)
     for side in range(2):
         gap = limit_gap(joints, joint, side, angle)
-        anchor = joints.anchor[joint, side]
-        if gap >= width and anchor == 0.0:
+        if gap >= width:
             continue
         if gap <= 0.0:
             return math.inf, 0.0, 0.0
         scale = joints.limit_factor[joint, side] * joints.barrier[joint]
-        at = gap if anchor == 0.0 else anchor * width
-        s, c = barrier_slopes(at * at, width)
+        s, c = barrier_slopes(gap * gap, width)
         energy += scale * barrier(gap * gap, width)
-        slope += (1.0 - 2.0 * side) * scale * (s + c * (gap - at))
+        slope += (1.0 - 2.0 * side) * scale * s
         curvature += scale * c
     square = h * h
     return (

@@ -1,4 +1,4 @@
-"""Contacts and limits that a direction is about to meet, or to press much harder.
+"""Contacts of free bodies that a direction is about to meet, or to press much harder.
 
 A barrier that begins at a distance of d̂ has no curvature there: Newton's direction knows nothing of
 a surface that will be met, and little of one that has just been met. It goes far beyond where the
@@ -11,6 +11,9 @@ the next direction is found with the barrier's tangent in the distance at which 
 That is Newton's method on the forces instead of the distances (a primal-dual method, as in Wright,
 Primal-Dual Interior-Point Methods, 1997), of which only the direction is used: the energy decides
 whether it is any good, and the last direction of a minimization is always Newton's own.
+
+Landing cubes then take .7 iterations per step instead of 1.6, and a tower 1.6 instead of 5.6. Links
+of robots and limits are left to Newton's method: with them a humanoid takes a third more.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.energy.joint_terms import limit_gap
 from asperity.midas.energy.potentials import barrier_slopes
+from asperity.midas.engine_layout import FREE
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
@@ -119,7 +122,6 @@ def forget_anchors(engine: Table) -> None:
             for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
                 engine.candidates.anchor[i] = 0.0
             engine.runs.anchored[run] = 0
-    engine.joints.anchor[:, :] = 0.0
     forget_soft_anchors(engine)
     engine.newton.anchored = 0
 
@@ -159,22 +161,9 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
 
 
 @compiled
-def _anticipate_limits(joints: Table) -> tuple[int, bool]:
-    """Choose where limits are linearized; how many have an anchor, and whether one is new."""
-    anchored = 0
-    new = False
-    for joint in range(joints.now.size):
-        width = joints.activation[joint]
-        for side in range(2 if joints.barrier[joint] > 0.0 else 0):
-            ratio = limit_gap(joints, joint, side, joints.now[joint]) / width
-            ahead = limit_gap(joints, joint, side, joints.trial[joint]) / width
-            before = joints.anchor[joint, side]
-            anchor = choose_anchor(before, ratio, ahead)
-            joints.anchor[joint, side] = anchor
-            new = new or anchor != before
-            if anchor > 0.0:
-                anchored += 1
-    return anchored, new
+def _floats(links: Table, link: int) -> bool:
+    """Whether a link is a free body, or the world."""
+    return link == links.parent.size or links.kind[link] == FREE
 
 
 @entry_point(PART)
@@ -184,6 +173,10 @@ def anticipate_part(engine: Table, part: int, _member: int, _unused: int) -> int
     anchored = 0
     new = 0
     for run in range(part * RUNS, min((part + 1) * RUNS, runs.count)):
+        if not (
+            _floats(engine.links, runs.link[run, 0]) and _floats(engine.links, runs.link[run, 1])
+        ):
+            continue
         if (
             runs.anchored[run] == 0
             and runs.least[run] - move_of_run(runs, run) >= runs.activation[run]
@@ -208,10 +201,9 @@ def anticipate(engine: Table) -> bool:
     Candidates must be measured at the iterate. An anchor is a ratio D/d̂, 0 where the iterate's is
     used.
     """
-    anchored, new = _anticipate_limits(engine.joints)
     parts = count_parts(engine.runs.count, RUNS)
-    new = do_parts(engine, engine.entries.anticipate_part, parts) == 1 or new
-    engine.newton.anchored = anchored + int(sum_of_parts(engine, parts))
+    new = do_parts(engine, engine.entries.anticipate_part, parts) == 1
+    engine.newton.anchored = int(sum_of_parts(engine, parts))
     return anticipate_soft(engine) or new
 
 
