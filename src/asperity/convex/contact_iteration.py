@@ -48,7 +48,7 @@ def _add_product(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _fill_residual(problem: Table, rows: Table) -> None:
+def _fill_residual(problem: Table) -> None:
     """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
     iterate, at_hand = problem.iterate, problem.at_hand
     mu, start, x, du = problem.scratch.coordinate[:4]
@@ -94,13 +94,13 @@ def _find_step(problem: Table, follows: bool, sticks: bool) -> bool:
 
 
 @compiled
-def _follow_step(problem: Table, contacts: Table, rows: Table) -> None:
+def _follow_step(problem: Table, contacts: Table) -> None:
     """Let bounds of friction be those of the step's end, and all else at its beginning follow."""
     first = problem.at_hand.first_contact
     last = problem.at_hand.last_contact
     change_numbers(problem, contacts, first, last, True)
     problem.newton.search_cost = evaluate_contacts(problem, first, last)
-    _fill_residual(problem, rows)
+    _fill_residual(problem)
 
 
 @compiled
@@ -126,24 +126,18 @@ def _search(problem: Table, base_slope: float, slope: float) -> float:
 
     ``base_slope`` is the part of the slope that vanishes with ρ.
     """
-    iterate, at_hand = problem.iterate, problem.at_hand
-    newton, scratch = problem.newton, problem.scratch
-    step, change = scratch.coordinate[5:7]
-    pushed = 0.0
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        pushed += iterate.g1[i] * change[at] + iterate.g2[i] * change[at + 1]
-        pushed += iterate.gn[i] * change[at + 2]
-        at += 3
-    curvature = _dot(step, change, scratch.coordinates) - base_slope
+    newton, at_hand, n = problem.newton, problem.at_hand, problem.scratch.coordinates
+    mu, start, _, du, _, step, change, _ = problem.scratch.coordinate
+    smooth_slope = base_slope + _dot(start, change, n) + _dot(mu, change, n)
+    curvature = _dot(step, change, n) - base_slope
     first = at_hand.first_row
-    last = at_hand.last_row if scratch.coordinates > at else first
-    for i in range(first, last):
+    for i in range(first, at_hand.last_row):
         k = problem.hessian.row_coordinate[i]
         if k >= 0:
-            bend = iterate.row_curvature[i] - problem.hessian.row_base[i]
+            bend = problem.iterate.row_curvature[i] - problem.hessian.row_base[i]
+            smooth_slope += bend * du[k] * change[k]
             curvature += bend * change[k] * change[k]
-    newton.smooth_slope = slope + pushed
+    newton.smooth_slope = smooth_slope
     newton.smooth_curvature = curvature
     newton.search_slope = slope
     tolerance = problem.options.line_search_tolerance
@@ -213,7 +207,7 @@ def iterate_contacts(
         if iteration > 0:
             settled = settle(problem, contacts)
             newton.search_cost = evaluate_contacts(problem, first, last)
-        _fill_residual(problem, rows)
+        _fill_residual(problem)
         for k in range(n):
             y[k] = rho * z[k]
         _add_product(scratch, x, y)
@@ -230,7 +224,7 @@ def iterate_contacts(
         if not (found or sticks):
             return SPOILED, left
         if found and follows:
-            _follow_step(problem, contacts, rows)
+            _follow_step(problem, contacts)
         base_slope = rho * (_dot(z, step, n) - rho * square)
         slope = base_slope + _dot(x, change, n)
         descends = found and slope < 0.0
