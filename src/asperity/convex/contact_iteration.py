@@ -24,7 +24,7 @@ from asperity.convex.potentials.contact_driver import (
 )
 from asperity.convex.potentials.rows import rows_are_linear
 from asperity.convex.reduced_system import solve_reduced
-from asperity.convex.row_kernels import dot_rows, subtract_rows, whole_vectors
+from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = ["AT_END", "ON_THE_WAY", "SOLVED", "SPOILED", "end_direction", "iterate_contacts"]
 
@@ -41,10 +41,10 @@ SOLVED = 3
 
 @compiled
 def _add_product(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
-    """``out += W x``, with any numbers behind."""
-    n = scratch.coordinates
+    """``out += W x``."""
+    width = scratch.coordinates
     data = scratch.delassus.ctypes.data
-    subtract_rows(out.ctypes.data, x.ctypes.data, 8, data, STRIDE, n, whole_vectors(n))
+    subtract_rows(out.ctypes.data, x.ctypes.data, 8, data, STRIDE, width, width)
 
 
 @compiled
@@ -182,7 +182,6 @@ def iterate_contacts(
     Needs f in ``direction_product``. Returns how that has ended, and the residual's square.
     """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    newton = problem.newton
     mu, start, x, du, z, step, change, y = scratch.coordinate
     n = scratch.coordinates
     first = at_hand.first_contact
@@ -196,8 +195,7 @@ def iterate_contacts(
         start[at], start[at + 1], start[at + 2] = iterate.g1[i], iterate.g2[i], iterate.gn[i]
     end = ON_THE_WAY
     rho = 1.0
-    wanted = _INNER_TOLERANCE * newton.wanted_residual
-    newton.search_cost -= newton.row_cost
+    wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
     settled = False
     left = np.inf
     # Points of a patch press each other's places: their bounds are damped.
@@ -206,7 +204,7 @@ def iterate_contacts(
     for iteration in range(_MOST_ITERATIONS):
         if iteration > 0:
             settled = settle(problem, contacts)
-            newton.search_cost = evaluate_contacts(problem, first, last)
+        problem.newton.search_cost = evaluate_contacts(problem, first, last)
         _fill_residual(problem)
         for k in range(n):
             y[k] = rho * z[k]

@@ -37,7 +37,7 @@ from asperity.convex.island import island_gradient
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.problem_layout import MOST_TREES
-from asperity.convex.row_kernels import dot_rows, subtract_rows, whole_vectors
+from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = [
     "AT_END",
@@ -156,7 +156,7 @@ def _forward(problem: Table) -> float:
     """Fill ``direction_product`` with f = L⁻¹ b, b = −g, and −Uᵀ f; returns fᵀ f."""
     graph, iterate, scratch = problem.graph, problem.iterate, problem.scratch
     z = scratch.coordinate[4]
-    width = whole_vectors(scratch.coordinates)
+    width = scratch.coordinates
     for k in range(width):
         z[k] = 0.0
     square = 0.0

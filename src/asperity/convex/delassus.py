@@ -15,7 +15,7 @@ from asperity.convex.chains import path_chains
 from asperity.convex.hessian_assembly import add_rows, begin_tree
 from asperity.convex.problem import UNCOUPLED
 from asperity.convex.problem_layout import MOST_COORDINATES
-from asperity.convex.row_kernels import subtract_rows, whole_vectors
+from asperity.convex.row_kernels import subtract_rows
 
 __all__ = ["STRIDE", "begin_contact_space", "follow_rows"]
 
@@ -103,8 +103,7 @@ def _extend_delassus(scratch: Table, first: int) -> None:
     w = scratch.delassus
     count = scratch.coordinates
     for a in range(first, count):
-        width = whole_vectors(a + 1)
-        for b in range(width):
+        for b in range(a + 1):
             w[a, b] = 0.0
         subtract_rows(
             w.ctypes.data + a * STRIDE,
@@ -113,7 +112,7 @@ def _extend_delassus(scratch: Table, first: int) -> None:
             columns,
             STRIDE,
             scratch.response_rows,
-            width,
+            a + 1,
         )
         for b in range(a + 1):
             w[b, a] = w[a, b]
@@ -161,13 +160,12 @@ def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
     count = 3 * (at_hand.last_contact - at_hand.first_contact)
     scratch.coordinates = count
     if count > 0:
-        width = whole_vectors(count)
-        _clear_columns(scratch, 0, width)
+        _clear_columns(scratch, 0, count)
         for i in range(at_hand.first_contact, at_hand.last_contact):
             _fill_contact(graph, scratch, contacts, i, 3 * (i - at_hand.first_contact))
         for index in range(at_hand.first_tree, at_hand.last_tree):
             tree = graph.island_tree[index]
-            _eliminate(graph, hessian, scratch, tree, 0, width, scratch.response_chains[tree])
+            _eliminate(graph, hessian, scratch, tree, 0, count, scratch.response_chains[tree])
         _extend_delassus(scratch, 0)
     return True
 

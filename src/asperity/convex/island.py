@@ -314,9 +314,7 @@ def island_impulses(problem: Table) -> float:
         cost = chunk_sum(problem.division, at_hand, 0)
     else:
         cost = evaluate_contacts(problem, at_hand.first_contact, at_hand.last_contact)
-    row_cost = evaluate_rows(problem.law, problem.iterate, at_hand.first_row, at_hand.last_row)
-    problem.newton.row_cost = row_cost
-    return cost + row_cost
+    return cost + evaluate_rows(problem.law, problem.iterate, at_hand.first_row, at_hand.last_row)
 
 
 @compiled

@@ -177,7 +177,6 @@ NEWTON = Layout(
     smooth_slope="f8",  # of the quadratic part at α = 0
     smooth_curvature="f8",
     search_cost="f8",  # of contacts and rows at α = 0
-    row_cost="f8",  # that of rows where they were last evaluated
     search_slope="f8",  # of everything at α = 0
     search_step="f8",  # part of the last direction that was taken
     contact_curvature="f8",  # the contacts' second derivative where they were last evaluated

@@ -28,7 +28,7 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import load_double
 from asperity.compiled.vector_rows import combine_8, eliminate_8
 from asperity.convex.problem_layout import MOST_COORDINATES, REDUCED_WIDTH
-from asperity.convex.row_kernels import copy_row, whole_vectors
+from asperity.convex.row_kernels import copy_row
 
 __all__ = ["solve_reduced"]
 
@@ -149,8 +149,7 @@ def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
         same += 1
     for a in range(count):
         row = active[a]
-        own = w.ctypes.data + row * _DELASSUS_STRIDE
-        copy_row(k.ctypes.data + a * _STRIDE, own, whole_vectors(same))
+        copy_row(k.ctypes.data + a * _STRIDE, w.ctypes.data + row * _DELASSUS_STRIDE, same)
         for b in range(same, count):
             k[a, b] = w[row, active[b]]
         k[a, size] = -y[row] - known[a]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from asperity.compiled import inlined
 from asperity.compiled.vector_rows import add_multiple, copy, dot, scale, subtract_products
 
-__all__ = ["add_row", "copy_row", "dot_rows", "scale_row", "subtract_rows", "whole_vectors"]
+__all__ = ["add_row", "copy_row", "dot_rows", "scale_row", "subtract_rows"]
 
 # Names that compiled code can look up.
 _subtract_8 = subtract_products[8]
@@ -27,12 +27,6 @@ _copy_4 = copy[4]
 _copy_1 = copy[1]
 _dot_4 = dot[4]
 _dot_1 = dot[1]
-
-
-@inlined
-def whole_vectors(width: int) -> int:
-    """A width with what completes its last vector: the rest would take up to three more."""
-    return (width + 7) // 8 * 8
 
 
 @inlined
