@@ -40,31 +40,15 @@ SOLVED = 3
 
 
 @compiled
-def _multiply(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
-    """``out = W x``."""
+def _add_product(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
+    """``out += W x``."""
     width = scratch.coordinates
-    for k in range(width):
-        out[k] = 0.0
-    subtract_rows(
-        out.ctypes.data, x.ctypes.data, 8, scratch.delassus.ctypes.data, STRIDE, width, width
-    )
-    for k in range(width):
-        out[k] = -out[k]
+    data = scratch.delassus.ctypes.data
+    subtract_rows(out.ctypes.data, x.ctypes.data, 8, data, STRIDE, width, width)
 
 
 @compiled
-def _read_impulses(iterate: Table, at_hand: Table, out: np.ndarray) -> None:
-    """Impulses of the contacts, coordinate by coordinate."""
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        out[at] = iterate.g1[i]
-        out[at + 1] = iterate.g2[i]
-        out[at + 2] = iterate.gn[i]
-        at += 3
-
-
-@compiled
-def _fill_residual(problem: Table, rows: Table) -> None:
+def _fill_residual(problem: Table) -> None:
     """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
     iterate, at_hand = problem.iterate, problem.at_hand
     mu, start, x, du = problem.scratch.coordinate[:4]
@@ -74,6 +58,8 @@ def _fill_residual(problem: Table, rows: Table) -> None:
         x[at + 1] = mu[at + 1] + start[at + 1] - iterate.g2[i]
         x[at + 2] = mu[at + 2] + start[at + 2] - iterate.gn[i]
         at += 3
+    if at == problem.scratch.coordinates:
+        return
     for i in range(at_hand.first_row, at_hand.last_row):
         k = problem.hessian.row_coordinate[i]
         if k >= 0:
@@ -86,17 +72,17 @@ def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
 
 
 @compiled
-def _find_step(problem: Table, rho: float, follows: bool, sticks: bool) -> bool:
+def _find_step(problem: Table, follows: bool, sticks: bool) -> bool:
     """Fill the step of impulses and the changes of velocities along it; False if there is none."""
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    _, _, x, _, z, step, change, weighted, y = scratch.coordinate
+    x, _, _, step, change, y = scratch.coordinate[2:]
     # s, then dμ = s − x and its velocities
     if not solve_reduced(problem, y, follows, sticks, step):
         return False
-    _multiply(scratch, step, change)
     for k in range(scratch.coordinates):
-        change[k] -= y[k]
-        weighted[k] = change[k] + rho * z[k]
+        change[k] = -y[k]
+    _add_product(scratch, step, change)
+    for k in range(scratch.coordinates):
         step[k] -= x[k]
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
@@ -108,20 +94,20 @@ def _find_step(problem: Table, rho: float, follows: bool, sticks: bool) -> bool:
 
 
 @compiled
-def _follow_step(problem: Table, contacts: Table, rows: Table) -> None:
+def _follow_step(problem: Table, contacts: Table) -> None:
     """Let bounds of friction be those of the step's end, and all else at its beginning follow."""
     first = problem.at_hand.first_contact
     last = problem.at_hand.last_contact
     change_numbers(problem, contacts, first, last, True)
     problem.newton.search_cost = evaluate_contacts(problem, first, last)
-    _fill_residual(problem, rows)
+    _fill_residual(problem)
 
 
 @compiled
 def _follow_friction(problem: Table) -> None:
     """Let the friction of contacts that are taken to stick be that of the step's end."""
     law, at_hand, scratch = problem.law, problem.at_hand, problem.scratch
-    mu, start, _, _, _, step, _, _, _ = scratch.coordinate
+    mu, start, _, _, _, step = scratch.coordinate[:6]
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
         limit = law.friction_limit[i]
@@ -135,26 +121,23 @@ def _follow_friction(problem: Table) -> None:
 
 
 @compiled
-def _search(problem: Table, rho: float, square: float, slope: float) -> float:
-    """Line search along the direction of coordinates; rows are linear here."""
-    iterate, at_hand = problem.iterate, problem.at_hand
-    newton, scratch = problem.newton, problem.scratch
-    _, _, _, _, z, step, change, weighted, _ = scratch.coordinate
-    n = scratch.coordinates
-    pushed = 0.0
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        pushed += iterate.g1[i] * change[at] + iterate.g2[i] * change[at + 1]
-        pushed += iterate.gn[i] * change[at + 2]
-        at += 3
-    curvature = rho * rho * square - 2.0 * rho * _dot(z, step, n) + _dot(step, weighted, n)
+def _search(problem: Table, base_slope: float, slope: float) -> float:
+    """Line search along the direction of coordinates; rows are linear here.
+
+    ``base_slope`` is the part of the slope that vanishes with ρ.
+    """
+    newton, at_hand, n = problem.newton, problem.at_hand, problem.scratch.coordinates
+    mu, start, _, du, _, step, change, _ = problem.scratch.coordinate
+    smooth_slope = base_slope + _dot(start, change, n) + _dot(mu, change, n)
+    curvature = _dot(step, change, n) - base_slope
     first = at_hand.first_row
     for i in range(first, at_hand.last_row):
         k = problem.hessian.row_coordinate[i]
         if k >= 0:
-            bend = iterate.row_curvature[i] - problem.hessian.row_base[i]
+            bend = problem.iterate.row_curvature[i] - problem.hessian.row_base[i]
+            smooth_slope += bend * du[k] * change[k]
             curvature += bend * change[k] * change[k]
-    newton.smooth_slope = slope + pushed
+    newton.smooth_slope = smooth_slope
     newton.smooth_curvature = curvature
     newton.search_slope = slope
     tolerance = problem.options.line_search_tolerance
@@ -162,58 +145,44 @@ def _search(problem: Table, rho: float, square: float, slope: float) -> float:
 
 
 @compiled
-def _add_responses(problem: Table, share: float) -> None:
-    """Replace f by a share of it and U μ."""
-    graph, scratch = problem.graph, problem.scratch
-    mu = scratch.coordinate[0]
-    direction = problem.iterate.direction
+def end_direction(problem: Table, rho: float) -> None:
+    """Fill the direction that belongs to the coordinates: L⁻ᵀ ((1 − ρ) f + U μ)."""
+    graph, iterate, scratch = problem.graph, problem.iterate, problem.scratch
+    mu = scratch.coordinate[0].ctypes.data
     for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
         start = graph.tree_start[tree]
         columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
         for i in range(graph.tree_size[tree]):
-            own = dot_rows(columns + i * STRIDE, mu.ctypes.data, scratch.coordinates)
-            direction[start + i] = share * direction[start + i] + own
-
-
-@compiled
-def end_direction(problem: Table, rho: float) -> None:
-    """Replace f by the direction that belongs to the coordinates."""
-    graph, at_hand = problem.graph, problem.at_hand
-    _add_responses(problem, 1.0 - rho)
-    for index in range(at_hand.first_tree, at_hand.last_tree):
-        tree = graph.island_tree[index]
-        backward_chains(graph, problem.hessian, tree, problem.iterate.direction)
+            own = dot_rows(columns + i * STRIDE, mu, scratch.coordinates)
+            f = iterate.direction_product[start + i]
+            iterate.direction[start + i] = (1.0 - rho) * f + own
+        backward_chains(graph, problem.hessian, tree, iterate.direction)
 
 
 @compiled
 def _rows_change(problem: Table, rows: Table, rho: float) -> bool:
-    """Whether constraints change along the direction so far. Overwrites ``direction_product``."""
-    iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
+    """Whether constraints change along the direction so far, which is filled if there are any."""
+    iterate, at_hand = problem.iterate, problem.at_hand
     first = at_hand.first_row
     last = at_hand.last_row
     if first == last:
         return False
-    for index in range(at_hand.first_tree, at_hand.last_tree):
-        start = graph.tree_start[graph.island_tree[index]]
-        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            iterate.direction_product[i] = iterate.direction[i]
     end_direction(problem, rho)
-    row_velocities(graph, rows, first, last, iterate.direction, iterate.row_du)
-    for index in range(at_hand.first_tree, at_hand.last_tree):
-        start = graph.tree_start[graph.island_tree[index]]
-        for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
-            iterate.direction[i] = iterate.direction_product[i]
+    row_velocities(problem.graph, rows, first, last, iterate.direction, iterate.row_du)
     return not rows_are_linear(problem.law, iterate, first, last)
 
 
 @compiled
 def iterate_contacts(
     problem: Table, contacts: Table, rows: Table, square: float
-) -> tuple[int, float, float]:
-    """Minimise in the coordinates; returns how that has ended, ρ, and the residual's square."""
+) -> tuple[int, float]:
+    """Minimise in the coordinates, and fill the direction that belongs to where that ends.
+
+    Needs f in ``direction_product``. Returns how that has ended, and the residual's square.
+    """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    mu, start, x, du, z, step, change, _, y = scratch.coordinate
+    mu, start, x, du, z, step, change, y = scratch.coordinate
     n = scratch.coordinates
     first = at_hand.first_contact
     last = at_hand.last_contact
@@ -221,7 +190,10 @@ def iterate_contacts(
         mu[k] = 0.0
         du[k] = 0.0
         start[k] = 0.0
-    _read_impulses(iterate, at_hand, start)
+    for i in range(first, last):
+        at = 3 * (i - first)
+        start[at], start[at + 1], start[at + 2] = iterate.g1[i], iterate.g2[i], iterate.gn[i]
+    end = ON_THE_WAY
     rho = 1.0
     wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
     settled = False
@@ -233,31 +205,33 @@ def iterate_contacts(
         if iteration > 0:
             settled = settle(problem, contacts)
         problem.newton.search_cost = evaluate_contacts(problem, first, last)
-        _fill_residual(problem, rows)
-        _multiply(scratch, x, y)
-        # ρ g + Jᵀ x in the norm of B⁻¹
-        left = rho * (rho * square + 2.0 * _dot(z, x, n)) + _dot(x, y, n)
-        if settled and left <= wanted * wanted:
-            return AT_END, rho, left
-        if iteration == 1 and _rows_change(problem, rows, rho):
-            break
+        _fill_residual(problem)
         for k in range(n):
-            y[k] += rho * z[k]
+            y[k] = rho * z[k]
+        _add_product(scratch, x, y)
+        # ρ g + Jᵀ x in the norm of B⁻¹
+        left = rho * (rho * square + _dot(z, x, n)) + _dot(x, y, n)
+        if settled and left <= wanted * wanted:
+            end = AT_END
+            break
+        if iteration == 1 and _rows_change(problem, rows, rho):
+            return ON_THE_WAY, left
         sticks = may_follow and descends
         follows = sticks and not settled
-        found = _find_step(problem, rho, follows, sticks)
+        found = _find_step(problem, follows, sticks)
         if not (found or sticks):
-            return SPOILED, rho, left
+            return SPOILED, left
         if found and follows:
-            _follow_step(problem, contacts, rows)
-        slope = rho * (_dot(z, step, n) - rho * square) + _dot(x, change, n)
+            _follow_step(problem, contacts)
+        base_slope = rho * (_dot(z, step, n) - rho * square)
+        slope = base_slope + _dot(x, change, n)
         descends = found and slope < 0.0
         if not descends:
             if not sticks:
                 break
             # Newton's direction of the cost does.
             continue
-        alpha = _search(problem, rho, square, slope)
+        alpha = _search(problem, base_slope, slope)
         if alpha == 0.0:
             break
         problem.counts.iterations += 1
@@ -273,4 +247,5 @@ def iterate_contacts(
             mu[k] += alpha * step[k]
             du[k] += alpha * change[k]
         rho *= 1.0 - alpha
-    return ON_THE_WAY, rho, left
+    end_direction(problem, rho)
+    return end, left

@@ -34,7 +34,6 @@ from asperity.convex.contact_iteration import (
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.island import island_gradient
-from asperity.convex.island_steps import begin_direction
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.problem_layout import MOST_TREES
@@ -154,8 +153,8 @@ def _return_to_beginning(iterate: Table, at_hand: Table, scratch: Table) -> None
 
 @compiled
 def _forward(problem: Table) -> float:
-    """Replace the direction by f = L⁻¹ b, and fill −Uᵀ f; returns fᵀ f."""
-    graph, scratch = problem.graph, problem.scratch
+    """Fill ``direction_product`` with f = L⁻¹ b, b = −g, and −Uᵀ f; returns fᵀ f."""
+    graph, iterate, scratch = problem.graph, problem.iterate, problem.scratch
     z = scratch.coordinate[4]
     width = scratch.coordinates
     for k in range(width):
@@ -163,9 +162,12 @@ def _forward(problem: Table) -> float:
     square = 0.0
     for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = graph.island_tree[index]
+        start = graph.tree_start[tree]
         n = graph.tree_size[tree]
-        forward_chains(graph, problem.hessian, tree, problem.iterate.direction)
-        f = problem.iterate.direction.ctypes.data + 8 * graph.tree_start[tree]
+        for i in range(start, start + n):
+            iterate.direction_product[i] = -iterate.gradient[i]
+        forward_chains(graph, problem.hessian, tree, iterate.direction_product)
+        f = iterate.direction_product.ctypes.data + 8 * start
         columns = scratch.response.ctypes.data + scratch.response_start[tree] * STRIDE
         subtract_rows(z.ctypes.data, f, 8, columns, STRIDE, n, width)
         square += dot_rows(f, f, n)
@@ -184,7 +186,6 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     """
     iterate, at_hand, newton = problem.iterate, problem.at_hand, problem.newton
     graph, scratch = problem.graph, problem.scratch
-    begin_direction(graph, iterate, at_hand)
     cost = newton.search_cost
     begun = scratch.base_tree == graph.island_tree[at_hand.first_tree] + 1
     if not begun and not begin_contact_space(problem, contacts, rows):
@@ -196,14 +197,13 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     left = 0.0
     square = _forward(problem)
     if scratch.coordinates > 0:
-        end, rho, left = iterate_contacts(problem, contacts, rows, square)
+        end, left = iterate_contacts(problem, contacts, rows, square)
         if end == SPOILED:
             _return_to_beginning(iterate, at_hand, scratch)
             return SPOILED
     else:
-        rho = 0.0
         problem.counts.iterations += 1
-    end_direction(problem, rho)
+        end_direction(problem, 0.0)
     wanted = _BEYOND_DOUBT * newton.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED

@@ -98,14 +98,13 @@ def _eliminate(
 
 @compiled
 def _extend_delassus(scratch: Table, first: int) -> None:
-    """Fill W from a coordinate on."""
+    """Fill −W from a coordinate on."""
     columns = scratch.response.ctypes.data
     w = scratch.delassus
     count = scratch.coordinates
     for a in range(first, count):
         for b in range(a + 1):
             w[a, b] = 0.0
-        # −W, since that is what there is a kernel for
         subtract_rows(
             w.ctypes.data + a * STRIDE,
             columns + 8 * a,
@@ -116,7 +115,6 @@ def _extend_delassus(scratch: Table, first: int) -> None:
             a + 1,
         )
         for b in range(a + 1):
-            w[a, b] = -w[a, b]
             w[b, a] = w[a, b]
 
 

@@ -123,6 +123,8 @@ def _find_active(problem: Table, follows: bool, sticks: bool) -> int:
             _add_alone(scratch, count, at + 2, d)
             count += 1
         at += 3
+    if at == scratch.coordinates:
+        return count
     for i in range(at_hand.first_row, at_hand.last_row):
         change = iterate.row_curvature[i] - problem.hessian.row_base[i]
         if change != 0.0:
@@ -133,7 +135,7 @@ def _find_active(problem: Table, follows: bool, sticks: bool) -> int:
 
 @compiled
 def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
-    """Fill K, with y as a further column; returns its size, which is even.
+    """Fill −K, with −y as a further column; returns its size, which is even.
 
     An odd one is completed with a row that concerns no other.
     """
@@ -150,21 +152,21 @@ def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
         copy_row(k.ctypes.data + a * _STRIDE, w.ctypes.data + row * _DELASSUS_STRIDE, same)
         for b in range(same, count):
             k[a, b] = w[row, active[b]]
-        k[a, size] = y[row] + known[a]
+        k[a, size] = -y[row] - known[a]
     for a in range(count):
-        k[a, a] += diagonal[a]
+        k[a, a] -= diagonal[a]
         if beside[a] != 0.0:
-            k[a, a + 1] += beside[a]
-            k[a + 1, a] += beside[a]
+            k[a, a + 1] -= beside[a]
+            k[a + 1, a] -= beside[a]
         if above[a] != 0.0:
-            k[a, a + 1] += above[a]
+            k[a, a + 1] -= above[a]
         if behind[a] != 0.0:
-            k[a, a + 2] += behind[a]
+            k[a, a + 2] -= behind[a]
     if size > count:
         for a in range(count):
             k[a, count] = 0.0
             k[count, a] = 0.0
-        k[count, count] = 1.0
+        k[count, count] = -1.0
         k[count, size] = 0.0
         diagonal[count] = 1.0
     return size
@@ -172,7 +174,7 @@ def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
 
 @compiled
 def _eliminate(scratch: Table, size: int) -> bool:
-    """Leave the solution in the column behind K; False if a pivot has not the sign of G."""
+    """Leave the solution in the column behind K; False if a pivot of K has not the sign of G."""
     data = scratch.reduced.ctypes.data
     compliance = scratch.compliance[0]
     last = 8 * size // _PIECE * _PIECE
@@ -184,7 +186,7 @@ def _eliminate(scratch: Table, size: int) -> bool:
         c = load_double(second + 8 * i + 8)
         d = load_double(second + 8 * i)
         determinant = a * c - b * d
-        if not (a * compliance[i] > 0.0 and determinant * a * compliance[i + 1] > 0.0):
+        if not (a * compliance[i] < 0.0 and determinant * a * compliance[i + 1] < 0.0):
             return False
         scale = 1.0 / determinant
         # From the end: the first piece may have the factors.
