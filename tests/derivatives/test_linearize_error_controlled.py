@@ -155,3 +155,32 @@ def test_contacts_that_cease_to_push_in_the_first_half_are_followed_ahead(
         sides.append(np.array([difference(model, base, one) for one in ends]).T / displacement)
     assert models.error(lin.A, sides[0]) < 1e-4
     assert models.error(lin.A, sides[1]) > 1e-2
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+def test_activations_are_extrapolated() -> None:
+    """A link with a filtered motor and an integrated one, beside central differences of steps."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint name='j' axis='0 1 0' damping='.1'/>"
+        "<geom type='capsule' size='.02' fromto='0 0 0 0 0 -.4' mass='1'/></body></worldbody>"
+        "<actuator><general joint='j' dyntype='filter' dynprm='.05' gainprm='3'/>"
+        "<general joint='j' dyntype='integrator' gainprm='2'/></actuator></mujoco>"
+    )
+    step = 0.02
+    model.opt.timestep = step
+    integrator = asp.Cenic(accuracy=1e3, max_step=step, tolerance_ratio=1e-11)
+
+    def end(x: np.ndarray) -> np.ndarray:
+        data = mujoco.MjData(model)
+        data.qpos[:], data.qvel[:], data.act[:], data.ctrl[:] = x[0], x[1], x[2:4], x[4:]
+        asp.Simulator(model, data=data, integrator=integrator).advance_to(step)
+        return np.concatenate([data.qpos, data.qvel, data.act])
+
+    point = np.array([0.7, 0.3, 0.4, 0.1, 1.0, 0.5])
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:], data.act[:], data.ctrl[:] = 0.7, 0.3, point[2:4], point[4:]
+    found = asp.derivatives.linearize(model, data, integrator=integrator)
+    size = 1e-5
+    changes = size * np.eye(6)
+    expected = [(end(point + one) - end(point - one)) / (2 * size) for one in changes]
+    np.testing.assert_allclose(np.hstack([found.A, found.B]), np.transpose(expected), atol=1e-8)

@@ -106,9 +106,9 @@ def simulate(
     from asperity.simulator import Recorder
 
     passing, output = transient(), results()
+    rate = 30.0 if fps is None else fps
     outputs = Outputs(
-        *(video, html, save, as_camera(camera), 30.0 if fps is None else fps),
-        *(setup.contact, plot, save_every is not None),
+        video, html, save, as_camera(camera), rate, setup.contact, plot, save_every is not None
     )
     outputs.check(setup.model)
     simulator = setup.simulator(Recorder, passing, history=plot is not None)

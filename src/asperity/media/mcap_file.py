@@ -61,6 +61,7 @@ def write_mcap(path: str | Path, trajectory: Trajectory) -> Path:
         poses of all bodies in the world (Foxglove's ``FrameTransforms``), ``/state`` has positions,
         velocities, activations, controls and sensors by the names that the model has for them, and
         ``/contacts`` has points [m] and forces on the second geom [N], if they were recorded.
+        Mocap bodies have the model's poses, because a trajectory does not keep theirs.
 
     Returns
     -------
