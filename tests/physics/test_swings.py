@@ -35,15 +35,35 @@ SPRING = """<mujoco><option gravity="0 0 0"/><worldbody><body>
 
 
 @pytest.mark.filterwarnings("ignore:.*Nothing can collide")
-@pytest.mark.parametrize(("amplitude", "lost"), [(0.02, 0.02), (0.1, 1e-4)])
-def test_a_free_spring_keeps_its_amplitude_and_time(amplitude: float, lost: float) -> None:
+@pytest.mark.parametrize("amplitude", [0.02, 0.1])
+def test_a_free_spring_keeps_its_amplitude_and_time(amplitude: float) -> None:
     """Ten seconds, 16 periods, at 1e-3; of 2 cm extrapolation alone leaves less than a tenth."""
     model = mujoco.MjModel.from_xml_string(SPRING.format(damping=0))
     run = states(model, 10.0, asp.Cenic(accuracy=1e-3), qpos=[amplitude])
     before, after = energies(run)
-    assert math.sqrt(after / before) == pytest.approx(1.0, abs=lost)
-    late = abs(run.qpos[-1, 0] / amplitude - math.cos(100.0))
-    assert late < 10.0 * lost
+    assert math.sqrt(after / before) == pytest.approx(1.0, abs=1e-4)
+    assert run.qpos[-1, 0] / amplitude == pytest.approx(math.cos(100.0), abs=1e-2)
+
+
+CHAIN = """<mujoco><option gravity="0 0 0"/><worldbody>
+<body><joint type="slide" stiffness="10"/><geom size=".05" mass="1" contype="0"/>
+<body><joint type="slide" stiffness="100"/><geom size=".05" mass="1" contype="0"/>
+<body><joint type="slide" stiffness="1000"/><geom size=".05" mass="1" contype="0"/></body></body></body>
+</worldbody></mujoco>"""
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-3, 1e-4])
+def test_a_slow_mode_lasts_beside_springs_that_steps_do_not_resolve(accuracy: float) -> None:
+    """Three masses on springs of 10 to 1000 N/m in their slowest mode, ten periods."""
+    stiffness = np.array([[110.0, -100.0, 0.0], [-100.0, 1100.0, -1000.0], [0.0, -1000.0, 1000.0]])
+    squares, modes = np.linalg.eigh(stiffness)
+    places = 0.1 * modes[:, 0] / modes[-1, 0]
+    model = mujoco.MjModel.from_xml_string(CHAIN)
+    duration = 20.0 * math.pi / math.sqrt(squares[0])
+    start = np.diff(places, prepend=0.0)
+    run = states(model, duration, asp.Cenic(accuracy=accuracy), qpos=start)
+    np.testing.assert_allclose(run.qpos[-1].sum(), 0.1, atol=2e-4)
 
 
 @pytest.mark.filterwarnings("ignore:.*Nothing can collide")
@@ -110,12 +130,12 @@ def test_only_what_rolls_swings() -> None:
     assert simulator.advance_to(simulator.time + step).success
     swings = method.swings(world, step)
     assert swings is not None
-    projection = swings[0]
     data = mujoco.MjData(model)
     data.qpos[:] = world.table.half.qpos
     mujoco.mj_forward(model, data)
     mass = np.zeros((6, 6))
     mujoco.mj_fullM(model, data, mass)
+    projection = swings.matrix
     assert np.trace(projection) == pytest.approx(3.0, rel=1e-3)
     np.testing.assert_allclose(projection @ projection, projection, atol=1e-3)
     moved = mass @ projection

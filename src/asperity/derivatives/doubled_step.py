@@ -3,12 +3,12 @@
 With the ends x̂ of the whole step and x of the halves, an extrapolated step's end is x ⊕ (x ⊖ x̂) and
 2 v − v̂ in islands whose motion is smooth, and x elsewhere (docs/equations.md, ‘Extrapolation’);
 without extrapolation it is x everywhere. Each solve has its derivative
-(`asperity.derivatives.convex_step`). What swings (`asperity.integrators.methods.swings`)
-is differentiated with the matrix of the step that takes v − v̂ without what is solved for, and the
-mass matrix half way, which change with the pose: what that leaves out is of the fourth order in the
-step. So is the response R f of the second half step's velocities to the
-difference f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are
-differences of `mj_rne`.
+(`asperity.derivatives.convex_step`). What swings (`asperity.derivatives.swing_changes`) is
+differentiated with the matrix of the step that leaves what is not solved for, and the mass matrix
+half way, which change with the pose: what that leaves out is of the fourth order in the step. So is
+the response R f of the second half step's velocities to the difference
+f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are differences
+of `mj_rne`.
 
 By how much signed distances of the second half step differ from those of the geoms
 (`asperity.integrators.methods.half_step_gaps`) is taken as given. What that leaves out is of the
@@ -35,6 +35,7 @@ from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.step_differences import StepDifferences
+from asperity.derivatives.swing_changes import Point, added_to_swings
 from asperity.derivatives.tangent import StepState, Tangent
 from asperity.derivatives.tangent_space import (
     displaced,
@@ -43,15 +44,7 @@ from asperity.derivatives.tangent_space import (
     rotation,
     rotation_dofs,
 )
-from asperity.integrators.methods.extrapolation import Extrapolation
-from asperity.integrators.methods.swings import (
-    ALPHA,
-    BETA,
-    DELTA,
-    GAMMA,
-    LARGEST_SWING,
-    THIRD_ORDER,
-)
+from asperity.integrators.methods.extrapolation import Extrapolation, Swings
 from asperity.simulator import Simulator
 
 __all__ = ["Decisions", "DoubledStep"]
@@ -70,7 +63,7 @@ class Decisions(NamedTuple):
     corrected : tuple of numpy.ndarray or None
         The shares s, shape (nv,), and the response R, shape (nv, nv), if the second half step
         has other gyroscopic forces.
-    swings : tuple of numpy.ndarray or None
+    swings : Swings or None
         As of `Extrapolation.swings`.
     distances : numpy.ndarray or None
         By which signed distances of contacts differ from those of the geoms in the second half
@@ -84,7 +77,7 @@ class Decisions(NamedTuple):
 
     smooth: np.ndarray
     corrected: tuple[np.ndarray, np.ndarray] | None = None
-    swings: tuple[np.ndarray, ...] | None = None
+    swings: Swings | None = None
     distances: np.ndarray | None = None
     energy: tuple[np.ndarray, np.ndarray] | None = None
     springs: np.ndarray | None = None
@@ -221,12 +214,12 @@ class DoubledStep:
 
     def _join(
         self,
-        points: tuple[_Point, _Point, _Point],
-        full: _Point | None,
+        points: tuple[Point, Point, Point],
+        full: Point | None,
         step: float,
         decided: Decisions,
         parameters: DisplacedModels | None,
-    ) -> _Point:
+    ) -> Point:
         """The step's end, of its beginning, middle and second end, and of the whole step."""
         end = points[2]
         if decided.corrected is not None:
@@ -250,11 +243,11 @@ class DoubledStep:
         travel = np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)
         speed = np.where(smooth, slower[0], 0.0), np.where(smooth[:, None], slower[1], 0.0)
         if decided.swings is not None:
-            begin = points[0][0].qvel, points[0][1][nv : 2 * nv]
-            kick = whole.qvel - begin[0], whole_changes[nv : 2 * nv] - begin[1]
-            slowed, back = self._taken_back(points[1], slower, kick, decided.swings)
-            travel = travel[0] - step * back[0], travel[1] - step * back[1]
-            speed = speed[0] - 2.0 * slowed[0], speed[1] - 2.0 * slowed[1]
+            middle, floating = points[1][0], decided.swings.floating()
+            masses = self._mass(middle, 0.0 * floating), self._mass(middle, floating)
+            added = added_to_swings((*points[:2], end), full, decided.swings, masses)
+            travel = travel[0] + step * added[1][0], travel[1] + step * added[1][1]
+            speed = speed[0] + added[0][0], speed[1] + added[0][1]
         if decided.energy is not None:
             share, scale = decided.energy
             travel = travel[0] + 4.0 * share * ahead, travel[1] + 4.0 * share[:, None] * moved
@@ -263,7 +256,7 @@ class DoubledStep:
             speed = speed[0] + more * faster[0], speed[1] + more[:, None] * faster[1]
         return self._driven(self._moved(end, travel, speed), full)
 
-    def _driven(self, point: _Point, full: _Point) -> _Point:
+    def _driven(self, point: Point, full: Point) -> Point:
         """A state with extrapolated activations."""
         (state, before), first = point, 2 * self._model.nv
         if len(state.act) == 0:
@@ -277,48 +270,6 @@ class DoubledStep:
         change = np.zeros(first + len(state.act))
         change[part] = np.clip(value, low, high) - state.act
         return displaced(self._model, state, change), changes
-
-    def _taken_back(
-        self,
-        half: _Point,
-        slower: _Change,
-        kick: _Change,
-        swings: tuple[np.ndarray, ...],
-    ) -> tuple[_Change, _Change]:
-        """σ d and π d of `asperity.integrators.methods.swings`, each with its changes."""
-        matrix, island, turning, floats = swings
-        nv = len(turning)
-        same = (island[:, None] == island).astype(float)
-        v = half[0].qvel, half[1][nv : 2 * nv]
-        d = matrix @ slower[0], matrix @ slower[1]
-        mass = self._mass(half[0], same * floats)
-
-        def product(one: _Change, two: _Change) -> _Change:
-            """One vector's product with M times another, of the island of every dof."""
-            value = same @ (one[0] * (mass @ two[0]))
-            change = one[1] * (mass @ two[0])[:, None] + two[1] * (mass @ one[0])[:, None]
-            return value, same @ change
-
-        opposed, square, energy = product(d, v), product(d, d), product(v, v)
-        found = (opposed[0] < 0.0) & (square[0] > 0.0) & (energy[0] > 0.0)
-        square = np.where(found, square[0], 1.0), square[1]
-        energy = np.where(found, energy[0], 1.0), energy[1]
-        opposed = np.where(found, -opposed[0], 0.0), np.where(found[:, None], -opposed[1], 0.0)
-        ratio = _quotient(product(d, kick), square)
-        s = _quotient(opposed, energy)
-        resolved = s[0] < LARGEST_SWING
-        s = np.minimum(s[0], LARGEST_SWING), np.where(resolved[:, None], s[1], 0.0)
-        cosine = _product(_quotient(opposed, square), _quotient(opposed, energy))
-        slow = [-0.5 * one for one in _product(_series(BETA, s), ratio)]
-        slow = [one - 0.5 * two for one, two in zip(slow, _series(ALPHA, s), strict=True)]
-        back = [-one for one in _product(_series(DELTA, s), ratio)]
-        back = [one - two for one, two in zip(back, _series(GAMMA, s), strict=True)]
-        slowed = _product(cosine, (1.0 + slow[0], slow[1]))
-        moved = _product(cosine, (1.0 - THIRD_ORDER + back[0], back[1]))
-        return (
-            _product((turning * slowed[0], turning[:, None] * slowed[1]), d),
-            _product((turning * (THIRD_ORDER + moved[0]), turning[:, None] * moved[1]), d),
-        )
 
     def _mass(self, state: StepState, together: np.ndarray) -> np.ndarray:
         """The mass matrix in a state, shape (nv, nv), without the momenta of islands that float.
@@ -343,10 +294,10 @@ class DoubledStep:
 
     def _moved(
         self,
-        point: _Point,
+        point: Point,
         travel: tuple[np.ndarray, np.ndarray],
         speed: tuple[np.ndarray, np.ndarray],
-    ) -> _Point:
+    ) -> Point:
         """A state that travels on and becomes faster; each with its changes."""
         (state, before), nv = point, self._model.nv
         changes = before.copy()
@@ -363,7 +314,7 @@ class DoubledStep:
 
     def _correction(
         self,
-        points: tuple[_Point, _Point, _Point],
+        points: tuple[Point, Point, Point],
         share: np.ndarray,
         parameters: DisplacedModels | None,
     ) -> tuple[np.ndarray, np.ndarray]:
@@ -429,29 +380,6 @@ class DoubledStep:
             and int(model.jnt_type[model.dof_jntid[model.tree_dofadr[tree]]])
             == int(mujoco.mjtJoint.mjJNT_FREE)
         ]
-
-
-_Point = tuple[StepState, np.ndarray]
-"""A state, and what it changes by with whatever is varied."""
-_Change = tuple[np.ndarray, np.ndarray]
-"""Numbers of every dof, and what they change by."""
-
-
-def _product(one: _Change, two: _Change) -> _Change:
-    """The product of two numbers of every dof, with its changes."""
-    return one[0] * two[0], one[1] * two[0][:, None] + one[0][:, None] * two[1]
-
-
-def _quotient(one: _Change, two: _Change) -> _Change:
-    """The quotient of two numbers of every dof, with its changes."""
-    value = one[0] / two[0]
-    return value, (one[1] - value[:, None] * two[1]) / two[0][:, None]
-
-
-def _series(terms: tuple[float, ...], s: _Change) -> _Change:
-    """A power series, with its changes."""
-    series = np.polynomial.Polynomial(terms)
-    return series(s[0]), series.deriv()(s[0])[:, None] * s[1]
 
 
 def _matrix(tangent: Tangent) -> np.ndarray:

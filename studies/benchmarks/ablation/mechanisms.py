@@ -163,14 +163,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "spring-share",
-        "Springs that a step resolves are explicit, and keep their energy as swings do.",
+        "Springs that a step resolves are explicit, for energy in steps that are not extrapolated.",
         "All springs are implicit.",
         ("cenic",),
-        (
-            Body(
-                f"{_METHODS}.springs", "fill_spring_shares", "implicit[:] = 1.0\nexplicit[:] = 0.0"
-            ),
-        ),
+        (Body(f"{_METHODS}.springs", "fill_spring_shares", "implicit[:] = 1.0"),),
     ),
     Mechanism(
         "step-energy",

@@ -31,6 +31,8 @@ slip and closing this explains.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from asperity.compiled import Kernel, Table, compiled
@@ -56,7 +58,7 @@ from asperity.integrators.methods.swings import find_swings, tangent_matrix
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
 
-__all__ = ["Extrapolation", "extrapolation_method"]
+__all__ = ["Extrapolation", "Swings", "extrapolation_method"]
 
 # Closing speed, times dissipation, up to which a contact is kept rather than made.
 _CLOSING = 0.01
@@ -137,10 +139,10 @@ def _extrapolate(
         island = memory.island[plant.dofs.tree[i]]
         if memory.rough[island] == 0:
             change = memory.tangent[i]
-            slowed = 2.0 * memory.slowed_share[island] * change
-            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i] - slowed
-            moved = step * memory.moved_share[island] * change
-            world.scratch[i] = world.result.error[i] - moved
+            faster = memory.speed_share[island] * change
+            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i] + faster
+            moved = step * memory.travel_share[island] * change
+            world.scratch[i] = world.result.error[i] + moved
         else:
             world.scratch[i] = 0.0
     call_pppd(
@@ -202,15 +204,8 @@ def _begin_springs(world: Table, source: Table, step: float) -> int:
     code = ensure_evaluated(world, source)
     if code == OK:
         memory = EXTRAPOLATION.at(world.memory)
-        fill_spring_shares(
-            world.plant,
-            source,
-            step,
-            world.spring_share,
-            memory.explicit,
-            memory.factor,
-            memory.factor_row,
-        )
+        share, factor, row = world.spring_share, memory.factor, memory.factor_row
+        fill_spring_shares(world.plant, source, step, share, factor, row)
     return code
 
 
@@ -278,6 +273,38 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     return OK
 
 
+class Swings(NamedTuple):
+    """What a step has added of u (`asperity.integrators.methods.swings`) depends on this.
+
+    Attributes
+    ----------
+    matrix : numpy.ndarray
+        What leaves of generalized velocities what is not solved for, shape (nv, nv).
+    island : numpy.ndarray
+        Of every degree of freedom, shape (nv,).
+    turning : numpy.ndarray
+        How much is left in spite of turning, of every degree of freedom, shape (nv,).
+    floats : numpy.ndarray
+        Whether the island floats, so that its energy is that about its centre of mass, shape (nv,).
+    springs : numpy.ndarray
+        The diagonal of δt²/4 κ K, shape (nv,).
+    """
+
+    matrix: np.ndarray
+    island: np.ndarray
+    turning: np.ndarray
+    floats: np.ndarray
+    springs: np.ndarray
+
+    def together(self) -> np.ndarray:
+        """1 where two degrees of freedom are of one island, shape (nv, nv)."""
+        return (self.island[:, None] == self.island).astype(float)
+
+    def floating(self) -> np.ndarray:
+        """1 where two degrees of freedom are of one island that floats, shape (nv, nv)."""
+        return self.together() * self.floats
+
+
 class Extrapolation(StepDoubling):
     """A first-order method of convex problems, doubled, and extrapolated where it is smooth."""
 
@@ -310,20 +337,24 @@ class Extrapolation(StepDoubling):
         response_matrix.call(world.table.address, step, response)
         return smooth[dof_tree], (self._table.corrected[dof_tree], response)
 
-    def swings(self, world: World, step: float) -> tuple[np.ndarray, ...] | None:
-        """Of the last step, of that size: what `.swings` took back a part of, if of anything.
-
-        That is the matrix, shape (nv, nv), that takes v_2 − v̂ without what is solved for; and of
-        every degree of freedom, shape (nv,), its island, how much of the share it gets in spite of
-        turning, and whether the island floats, so that its energy is that about its centre of mass.
-        """
+    def swings(self, world: World, step: float) -> Swings | None:
+        """Of the last step, of that size: what `.swings` needed to add anything."""
         assert self._table is not None
         if not np.any(self._table.swings):
             return None
+        plant, table = world.plant.table, world.table
         matrix = np.empty((world.plant.model.nv,) * 2)
-        tangent_matrix.call(world.table.address, step, matrix)
-        island = self._table.island[world.plant.table.dofs.tree]
-        return matrix, island, self._table.turning[island], self._table.floating[island] == 1
+        tangent_matrix.call(table.address, step, matrix)
+        tree = plant.dofs.tree
+        island = self._table.island[tree]
+        joints = np.where(plant.trees.spatial[tree], 0.0, 0.25 * step * step)
+        return Swings(
+            matrix,
+            island,
+            self._table.turning[island],
+            self._table.floating[island] == 1,
+            joints * table.spring_share * plant.dofs.stiffness,
+        )
 
     def energy_balance(self, world: World) -> tuple[np.ndarray, np.ndarray] | None:
         """Of the last step: λ and s of `.energy_balance` of every dof, each of shape (nv,).

@@ -30,24 +30,24 @@ EXTRAPOLATION = Layout(
     changed="f8[trees]",
     fastest="f8[trees]",
     middle_force="f8[dofs]",  # and what these forces change by
-    # Of springs (`asperity.integrators.methods.springs`): the share of every tree that is explicit,
-    # room for the factor of a tree's mass matrix, and for twice its size.
-    explicit="f8[trees]",
+    # Of springs (`asperity.integrators.methods.springs`): room for the factor of a tree's mass
+    # matrix, and for twice its size.
     factor="f8[square]",
     factor_row="f8[twice]",
     # Of what swings (`asperity.integrators.methods.swings`): of every island whether it may and
-    # whether it floats, what is left of its correction for how far it turns, sums, and the shares σ
-    # of velocities and π of positions; the change d of velocities without what is solved for,
-    # M v_1, v̂ − v_0, an entry point.
+    # whether it floats, what is left of its correction for how far it turns, products, and the
+    # shares of velocities and of positions; u, without what is solved for as well, v_1 and v_2
+    # about centres of mass, the momenta of both, an entry point.
     swings="i8[trees]",
     floating="i8[trees]",
     turning="f8[trees]",
-    sums="f8[trees, 14]",
-    slowed_share="f8[trees]",
-    moved_share="f8[trees]",
-    tangent="f8[dofs]",
-    momentum="f8[dofs]",
+    sums="f8[trees, 21]",
+    speed_share="f8[trees]",
+    travel_share="f8[trees]",
     kick="f8[dofs]",
+    tangent="f8[dofs]",
+    middle="f8[dofs]",
+    momentum="f8[dofs]",
     velocity_response="i8",
     # Of the balance of energy (`asperity.integrators.methods.energy_balance`): the work of rows on
     # trees, by all but equalities and by these; islands that nothing leaves out, those that the

@@ -1,17 +1,14 @@
 """Springs of joints: explicit where a step resolves them, implicit where it does not.
 
 Implicit springs add δt² K to a step's matrix. They are stable at every step size, and lose energy
-in every step. Explicit springs are unstable from ω δt = 2 on. A spring that the step resolves moves
-on a sine, and an extrapolated step keeps its energy and phase if it is explicit
-(`asperity.integrators.methods.swings`). So the whole step and its halves have κ δt² K, and the
-correction of swings has the factor w:
+in every step that is not extrapolated. Explicit springs are unstable from ω δt = 2 on. So the whole
+step and its halves have κ δt² K with
 
-    w = 1 up to s = 1/2, 0 from s = 3/2, smooth between       s = δt² tr(M⁻¹ K) ≥ (ω δt)²
-    κ = (1 − w)(1/4 + s)/(1 + s)
+    κ = (1 − w)(1/4 + s)/(1 + s),       s = δt² tr(M⁻¹ K) ≥ (ω δt)²
+    w = 1 up to s = 1/2, 0 from s = 3/2, smooth between
 
-For fast springs κ goes to 1, which is L-stable. No step gives energy to an oscillator, whatever its
-length and phase: the energy after a step over that before is at most 1 + 3·10⁻¹⁰, and less than 1
-where springs are implicit at all. M is that at the beginning of the step.
+For fast springs κ goes to 1, which is L-stable. M is that at the beginning of the step. For every κ
+extrapolated steps keep energy and phase (`asperity.integrators.methods.swings`).
 """
 
 from __future__ import annotations
@@ -75,11 +72,10 @@ def fill_spring_shares(
     state: Table,
     step: float,
     implicit: np.ndarray,
-    explicit: np.ndarray,
     factor: np.ndarray,
     row: np.ndarray,
 ) -> None:
-    """Fill κ of every degree of freedom and w of every tree, in a step that is to be extrapolated.
+    """Fill κ of every degree of freedom, in a step that is to be extrapolated.
 
     Needs the mass matrix of the state at the step's beginning, and room for the factor of a tree's
     and for twice its size.
@@ -88,7 +84,6 @@ def fill_spring_shares(
         fastness = step * step * _fastness(plant, state, tree, factor, row)
         between = min(max((fastness - _RESOLVED) / (_FAST - _RESOLVED), 0.0), 1.0)
         share = between * between * (3.0 - 2.0 * between)
-        explicit[tree] = 1.0 - share
         if fastness < np.inf:
             share *= (0.25 + fastness) / (1.0 + fastness)
         start = plant.trees.start[tree]

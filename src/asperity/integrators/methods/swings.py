@@ -3,45 +3,56 @@
 An oscillator ends such a step on its exact sine, at every step size up to one radian. No further
 solve is needed.
 
-Velocities are v̂ at the end of the whole step, and v_1 and v_2 at the ends of the half steps.
-Extrapolation ends with the velocity 2 v_2 − v̂ and the position q_0 ⊕ δt (v_1 + v_2 − v̂). It is
-one of a family,
+Velocities are v_0 at the beginning of the step, v̂ at the end of the whole step, and v_1 and v_2 at
+the ends of the half steps. Extrapolation ends with the velocity 2 v_2 − v̂ and the position
+q_0 ⊕ δt (v_1 + v_2 − v̂). It is of second order, and remains so if a part of
 
-    v = 2 v_2 − v̂ − 2 σ d,      q = q_0 ⊕ δt (v_1 + (1 − π) d),      d = v_2 − v̂
+    u = v_0 − 2 v_1 + v_2
 
-which is of second order if σ goes to zero as δt² does, for every π.
+is added to either. u is half a step times the change of acceleration from one half to the other.
 
-**One oscillator.** Consider forces that a step takes at its beginning: gravity, slow springs, and
-those of the contact directions of a rolling body. An oscillator of frequency ω then has d = −s v_1
-with s = (ω δt)²/4. The exact solution is a sine. With z = ω δt it is
+**One oscillator.** Some forces are taken at a step's beginning: gravity, those of the contact
+directions of a rolling body, and a part of the springs of joints
+(`asperity.integrators.methods.springs`), whose rest is taken at the step's end. With the
+stiffnesses m ω_g² of the first and m ω_k² of the second let g = (ω_g δt/2)² and p = (ω_k δt/2)².
+The three solves give
 
-    v = v_1 cos z + (v̂ − v_0) (sin z / z − ½ cos z)
-    q = q_0 ⊕ δt (v_1 sin z / z + (v̂ − v_0) ((1 − cos z)/z² − ½ sin z / z))
+    (1 + p) v_1 = v_0 + a/2,           u = u_g − p v_2,    u_g = −g v_1
+    (1 + p) v_2 = (2 − g) v_1 − v_0,   (1 + 4 p) v̂ = 2 (1 + p) v_1 − v_0
 
-Since v̂ − v_0 is parallel to d, this gives σ and π, with four functions α, β, γ, δ of s alone:
+where a is δt times the acceleration at the beginning. The exact solution is, with z² = 4 (g + p),
 
-    2 − 2 σ = α + β r,      1 − π = γ + δ r,      r = dᵀM (v̂ − v_0) / dᵀM d
+    v = v_0 cos z + a sin z / z,     q = q_0 ⊕ δt (v_0 sin z / z + a (1 − cos z)/z²)
 
-The quotient s = −dᵀM v_1 / v_1ᵀM v_1 needs no eigenvalues. For comparison: extrapolation,
-σ = π = 0, loses (ω δt)⁴/16 of the amplitude per step. The leapfrog method, σ = 0 and π = 1, adds
-energy where step sizes follow the motion.
+Less the extrapolated end this is a sum of multiples of u and v̂ − v_0 (`swing_factors`), which are
+small as δt² is. Both numbers need no eigenvalues. With the implicit springs K
 
-**Other motion.** σ and π are those of whole islands, so that bodies in contact keep their momentum.
-An island may also move in another way, as a rattleback that rocks while it spins. The quotient s is
-then no frequency. The squared cosine between d and v_1 in the mass norm,
+    p = δt²/4 uᵀK u / uᵀM u,     g = −v_1ᵀM u_g / v_1ᵀM v_1
+    M u = M (v_2 − v̂) + δt²/2 K (v_1 − 2 v̂),     M u_g = M u + δt²/4 K v_2
 
-    c = (dᵀM v_1)² / (dᵀM d · v_1ᵀM v_1)
+For comparison: extrapolation alone loses (ω δt)⁴/16 of the amplitude per step where forces are
+taken at the beginning. The leapfrog method adds energy where step sizes follow the motion.
 
-is 1 for a single oscillation. So σ and π are c times those above, and (1 − c)/3 is added to π: a
-third is the third-order term in the Taylor series of the position. There is no oscillation if
-dᵀM v_1 is not negative. s is at most 1/4, a step of one radian.
+**Other motion.** What is added is a multiple of u, with the same factors in a whole island, so that
+bodies in contact keep their momentum; v̂ − v_0 counts by its component along u. An island may also
+move in another way, as a rattleback that rocks while it spins. Then p and g are no frequencies. The
+squared cosine between u and w = g v_1 + p v_2,
 
-**Implicit forces** are left out. Extrapolation of contacts, constraints, servos and dampers is
-L-stable: of a displacement that a stiff force takes back within the step, nothing is left. With
-this correction −π of it would be left. So d is taken without the directions that these forces
+    c = (uᵀS w)² / (uᵀS u · wᵀS w),     S = g M + δt²/4 K
+
+is 1 for a single oscillation. So the correction is c times that above, and (1 − c) times the
+third-order term in the Taylor series of the position is added, δt (2/3 − uᵀM u_g / uᵀM u) u. There
+is no oscillation if uᵀS w is not negative.
+
+**Fast motion** is left to extrapolation, which is L-stable where it is implicit: the correction
+goes to zero as p + |g| goes from `LARGEST_SWING` to twice of it.
+
+**Other implicit forces** are left out. Extrapolation of contacts, constraints, servos and dampers
+is L-stable: of a displacement that a stiff force takes back within the step, nothing is left. With
+this correction a part of it would be left. So u is taken without the directions that these forces
 oppose (`asperity.convex.response`). If bodies turn far in a step, their velocities turn with them,
-and the analysis does not hold: σ and π are divided by 1 + (φ/φ_0)⁴, with the angle φ of the fastest
-body of the island. Both are 0 on patches of pressure fields, whose points come and go, and in
+and the analysis does not hold: the correction is divided by 1 + (φ/φ_0)⁴, with the angle φ of the
+fastest body of the island. It is 0 on patches of pressure fields, whose points come and go, and in
 islands with deformable bodies, whose elasticity is implicit.
 """
 
@@ -50,48 +61,78 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, compiled_loop, inlined
+from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppn_status
 from asperity.convex.matrix import multiply
-from asperity.convex.response import STIFFENED
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.world_layout import WORLD
 from asperity.plant.trees import velocity_from_solver, velocity_to_solver
 
 __all__ = [
-    "ALPHA",
-    "BETA",
-    "DELTA",
-    "GAMMA",
     "LARGEST_SWING",
+    "SLOW_SWING",
     "THIRD_ORDER",
     "TURNING_ANGLE",
     "find_swings",
+    "swing_factors",
     "tangent_matrix",
 ]
-
-THIRD_ORDER = 1.0 / 3.0
-"""π of motion that is no swing."""
 
 TURNING_ANGLE = 0.2
 """φ_0 [rad], without which a tippe top at 1e-2 falls that should not."""
 
-LARGEST_SWING = 0.25
-"""s up to which a step resolves a swing."""
+LARGEST_SWING = 0.5
+"""p + |g| up to which a step resolves a swing."""
 
-ALPHA = (2.0, -2.0 / 3.0, 4.0 / 45.0, -2.0 / 315.0, 4.0 / 14175.0)
-BETA = (0.0, 1.0 / 3.0, -1.0 / 5.0, 2.0 / 63.0, -1.0 / 405.0, 2.0 / 17325.0)
-GAMMA = (2.0 / 3.0, -2.0 / 15.0, 4.0 / 315.0, -2.0 / 2835.0, 4.0 / 155925.0)
-DELTA = (0.0, 1.0 / 6.0, -2.0 / 45.0, 1.0 / 210.0, -4.0 / 14175.0)
-"""Series of four functions in s: (1 − cos z)/s, sin z / z − ½ (1 + cos z), (1 − sin z / z)/s and
-(1 − cos z)/z² − ½ sin z / z, with z² = 4 s."""
+SLOW_SWING = 1e-6
+"""g + p below which a swing has the third-order term alone; factors would be round-off."""
 
-# What is summed of every island: −dᵀM v_1, dᵀM d, dᵀM (v̂ − v_0), v_1ᵀM v_1, and if it floats its
-# mass and the momenta of d, v_1 and v̂ − v_0.
-_OPPOSED, _SQUARE, _KICK, _ENERGY, _MASS, _MOMENTA = range(6)
-# Share of the accuracy that d must move something by to be worth a factorization.
+THIRD_ORDER = 2.0 / 3.0
+"""Part of δt u that the position lacks, if forces are taken at the ends of steps."""
+
+# Of every island: products in the mass norm of u with itself, with v̂ − v_0 and with v_1, and of v_1
+# with itself. Those with δt²/4 κ K of u with itself, which becomes p, and of v_1 and of u with v_2.
+# Then g, and products of u and w with S.
+_SQUARE, _KICK, _MIDDLE, _MIDDLE_SQUARE, _SPRINGS, _OPPOSED, _LATE = range(7)
+_EARLY, _ALONG, _ACROSS, _SWING = range(7, 11)
+# Then its mass and the momenta of u, v_1 and w, if it floats.
+_MASS, _MOMENTA = 11, 12
+# Share of the accuracy that u must move something by to be worth a factorization.
 _NEGLIGIBLE = 1e-3
+
+
+@compiled
+def swing_factors(g: float, p: float) -> tuple[float, float, float, float]:
+    """Factors of u and of v̂ − v_0 that a swing's extrapolated velocity and displacement lack."""
+    s = g + p
+    z = 2.0 * np.sqrt(s)
+    sine = np.sin(z) / z
+    cosine = np.cos(z)
+    bend = 0.25 * (1.0 - cosine) / s
+    inertia = 1.0 + p
+    whole = 1.0 / (1.0 + 4.0 * p)
+    # The factors of v_1 and of v_0 in velocities, of the exact end less the extrapolated one.
+    late = 2.0 * (2.0 - g) / inertia - 2.0 * inertia * whole
+    speed = 2.0 * inertia * sine - late
+    speed_before = cosine - 2.0 * sine + 2.0 / inertia - whole
+    late -= (2.0 - g) / inertia
+    travel = 2.0 * inertia * bend - 1.0 - late
+    travel_before = sine - 2.0 * bend + 1.0 / inertia - whole
+    # v_1 is (1 + ε) v_0 + κ (v̂ − v_0), and v_0 of it and u are multiples of u and v̂ − v_0.
+    more = p / inertia
+    kick = 0.5 / (whole * inertia)
+    opposed = 2.0 * p + g
+    by_change = -inertia / (s + opposed * more)
+    by_kick = by_change * opposed * kick / inertia
+    speed_before += (1.0 + more) * speed
+    travel_before += (1.0 + more) * travel
+    return (
+        by_change * speed_before,
+        kick * speed + by_kick * speed_before,
+        by_change * travel_before,
+        kick * travel + by_kick * travel_before,
+    )
 
 
 @compiled
@@ -135,35 +176,15 @@ def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None
 
 @compiled
 def _set_matrix(world: Table, half: Table, step: float) -> None:
-    """Let A be M, and what dampers add to it in a step of that size, and springs so far as solved.
-
-    In place of a share w of d where springs are implicit in part, what they add leaves w of it.
-    """
-    plant = world.plant
-    problem = world.problem
-    graph = problem.graph
-    memory = EXTRAPOLATION.at(world.memory)
+    """Let A be M, and what dampers add to it in a step of that size."""
+    graph = world.problem.graph
     for tree in range(graph.ntree):
-        if graph.tree_spatial[tree]:
-            continue
-        start = plant.trees.start[tree]
-        n = plant.trees.size[tree]
-        held = min(1.0 / max(memory.explicit[tree], 1.0 / STIFFENED) - 1.0, STIFFENED)
-        for i in range(n):
-            at = graph.block_start[tree] + i * n + i
-            problem.smooth.matrix[at] = half.mass[at] + step * plant.dofs.damping[start + i]
-            if step > 0.0 and plant.dofs.stiffness[start + i] > 0.0:
-                problem.smooth.matrix[at] += held * half.mass[at]
-
-
-@inlined
-def _series(terms: tuple[float, ...], s: float) -> float:
-    value = 0.0
-    power = 1.0
-    for term in terms:
-        value += term * power
-        power *= s
-    return value
+        if not graph.tree_spatial[tree]:
+            n = graph.tree_size[tree]
+            for i in range(n):
+                at = graph.block_start[tree] + i * n + i
+                damped = step * world.plant.dofs.damping[graph.tree_start[tree] + i]
+                world.problem.smooth.matrix[at] = half.mass[at] + damped
 
 
 @compiled
@@ -181,92 +202,163 @@ def _find_floating_islands(plant: Table, memory: Table) -> None:
 
 
 @compiled
-def _sum_products(world: Table, half: Table) -> None:
-    """Fill the sums of every island; needs d in the problem's direction, and M in its matrix."""
+def _about_centre(
+    world: Table, half: Table, velocity: np.ndarray, momentum: np.ndarray, which: int
+) -> None:
+    """Fill a momentum M v, and take the velocity of the centre of mass from islands that float."""
+    plant = world.plant
+    graph = world.problem.graph
+    memory = EXTRAPOLATION.at(world.memory)
+    multiply(graph, world.problem.smooth, 0, graph.ntree, velocity, momentum)
+    first = _MOMENTA + 3 * which
+    for repeat in range(2):
+        for tree in range(graph.ntree):
+            if memory.floating[memory.island[tree]] == 0:
+                continue
+            sums = memory.sums[memory.island[tree]]
+            linear = 3 if plant.trees.spatial[tree] else 0
+            start = graph.tree_start[tree] + linear
+            if repeat == 0 and which == 0:
+                n = graph.tree_size[tree]
+                sums[_MASS] += half.mass[graph.block_start[tree] + linear * n + linear]
+            for i in range(3):
+                if repeat == 0:
+                    sums[first + i] += momentum[start + i]
+                else:
+                    velocity[start + i] -= sums[first + i] / sums[_MASS]
+    multiply(graph, world.problem.smooth, 0, graph.ntree, velocity, momentum)
+
+
+@compiled
+def _sum_products(world: Table, half: Table, target: Table, step: float) -> None:
+    """Fill the products of every island; needs u in the problem's direction, M in its matrix."""
     plant = world.plant
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    change = problem.iterate.direction
-    impulse = problem.iterate.direction_product
-    multiply(graph, problem.smooth, 0, graph.ntree, change, impulse)
+    change, impulse = problem.iterate.direction, problem.iterate.direction_product
     _find_floating_islands(plant, memory)
     memory.sums[:] = 0.0
+    _about_centre(world, half, change, impulse, 0)
+    _about_centre(world, half, memory.middle, memory.momentum, 1)
     for tree in range(graph.ntree):
         sums = memory.sums[memory.island[tree]]
         start = graph.tree_start[tree]
-        n = graph.tree_size[tree]
-        for i in range(start, start + n):
-            sums[_OPPOSED] -= impulse[i] * half.velocity[i]
+        for i in range(start, start + graph.tree_size[tree]):
             sums[_SQUARE] += impulse[i] * change[i]
             sums[_KICK] += impulse[i] * memory.kick[i]
-            sums[_ENERGY] += memory.momentum[i] * half.velocity[i]
-        if memory.floating[memory.island[tree]] == 1:
-            linear = 3 if plant.trees.spatial[tree] else 0
-            row = graph.block_start[tree] + linear * n
-            sums[_MASS] += half.mass[row + linear]
-            for i in range(3):
-                sums[_MOMENTA + i] += impulse[start + linear + i]
-                sums[_MOMENTA + 3 + i] += memory.momentum[start + linear + i]
-                for j in range(n):
-                    sums[_MOMENTA + 6 + i] += half.mass[row + i * n + j] * memory.kick[start + j]
+            sums[_MIDDLE] += impulse[i] * memory.middle[i]
+            sums[_MIDDLE_SQUARE] += memory.momentum[i] * memory.middle[i]
+            if not graph.tree_spatial[tree]:
+                spring = 0.25 * step * step * world.spring_share[i] * plant.dofs.stiffness[i]
+                sums[_SPRINGS] += spring * change[i] * change[i]
+                sums[_OPPOSED] += spring * target.qvel[i] * half.velocity[i]
+                sums[_LATE] += spring * target.qvel[i] * change[i]
+
+
+@compiled
+def _sum_likeness(world: Table, half: Table, target: Table, step: float) -> None:
+    """Fill g of every island, and the products by which u is compared with w."""
+    plant = world.plant
+    graph = world.problem.graph
+    memory = EXTRAPOLATION.at(world.memory)
+    change, impulse = world.problem.iterate.direction, world.problem.iterate.direction_product
+    for island in range(plant.ntree):
+        sums = memory.sums[island]
+        if sums[_SQUARE] > 0.0 and sums[_MIDDLE_SQUARE] > 0.0:
+            sums[_SPRINGS] /= sums[_SQUARE]
+            sums[_EARLY] = -(sums[_MIDDLE] + sums[_OPPOSED]) / sums[_MIDDLE_SQUARE]
+    swing = memory.middle
+    velocity_to_solver(plant, half.cdof, target.qvel, swing)
+    for i in range(swing.size):
+        sums = memory.sums[memory.island[plant.dofs.tree[i]]]
+        swing[i] = sums[_EARLY] * half.velocity[i] + sums[_SPRINGS] * swing[i]
+    _about_centre(world, half, swing, memory.momentum, 2)
+    for tree in range(graph.ntree):
+        sums = memory.sums[memory.island[tree]]
+        start = graph.tree_start[tree]
+        early = max(sums[_EARLY], 0.0)
+        for i in range(start, start + graph.tree_size[tree]):
+            opposed, own = early * memory.momentum[i], early * impulse[i]
+            if not graph.tree_spatial[tree]:
+                stiff = 0.25 * step * step * world.spring_share[i] * plant.dofs.stiffness[i]
+                opposed += stiff * swing[i]
+                own += stiff * change[i]
+            sums[_ALONG] += opposed * change[i]
+            sums[_SWING] += opposed * swing[i]
+            sums[_ACROSS] += own * change[i]
 
 
 @compiled
 def _fill_shares(plant: Table, memory: Table) -> None:
-    """Fill σ and π of every island."""
+    """Fill what is added of u to velocities, and of δt u to positions, of every island."""
     for island in range(plant.ntree):
         sums = memory.sums[island]
-        if sums[_MASS] > 0.0:
-            for i in range(_MOMENTA, _MOMENTA + 3):
-                sums[_OPPOSED] += sums[i] * sums[i + 3] / sums[_MASS]
-                sums[_SQUARE] -= sums[i] * sums[i] / sums[_MASS]
-                sums[_KICK] -= sums[i] * sums[i + 6] / sums[_MASS]
-                sums[_ENERGY] -= sums[i + 3] * sums[i + 3] / sums[_MASS]
-        turning = memory.turning[island]
-        memory.slowed_share[island] = 0.0
-        memory.moved_share[island] = turning * THIRD_ORDER
-        opposed = sums[_OPPOSED]
-        if opposed > 0.0 and sums[_SQUARE] > 0.0 and sums[_ENERGY] > 0.0:
-            s = min(opposed / sums[_ENERGY], LARGEST_SWING)
-            swings = turning * opposed * opposed / (sums[_SQUARE] * sums[_ENERGY])
-            ratio = sums[_KICK] / sums[_SQUARE]
-            slowed = 1.0 - 0.5 * (_series(ALPHA, s) + _series(BETA, s) * ratio)
-            moved = 1.0 - _series(GAMMA, s) - _series(DELTA, s) * ratio
-            memory.slowed_share[island] = swings * slowed
-            memory.moved_share[island] += swings * (moved - THIRD_ORDER)
+        memory.speed_share[island] = 0.0
+        memory.travel_share[island] = 0.0
+        g, p = sums[_EARLY], sums[_SPRINGS]
+        if sums[_SQUARE] == 0.0:
+            continue
+        beyond = min(max((p + abs(g)) / LARGEST_SWING - 1.0, 0.0), 1.0)
+        share = memory.turning[island] * (1.0 - beyond * beyond * (3.0 - 2.0 * beyond))
+        third = THIRD_ORDER - (sums[_SQUARE] + sums[_LATE]) / sums[_SQUARE]
+        size = sums[_ACROSS] * sums[_SWING]
+        cosine = 0.0
+        if sums[_ALONG] < 0.0 < size and p + g >= SLOW_SWING:
+            cosine = sums[_ALONG] * sums[_ALONG] / size
+            speed, speed_kick, travel, travel_kick = swing_factors(g, p)
+            kick = sums[_KICK] / sums[_SQUARE]
+            memory.speed_share[island] = share * cosine * (speed + speed_kick * kick)
+            memory.travel_share[island] = share * cosine * (travel + travel_kick * kick)
+        memory.travel_share[island] += share * (1.0 - cosine) * third
 
 
 @compiled
-def _project(world: Table, half: Table, step: float, change: np.ndarray) -> None:
-    """Fill the tangent part of a change of generalized velocities."""
+def _project(world: Table, half: Table, step: float) -> None:
+    """Fill u without what is solved for, of M u in the problem's direction."""
     plant = world.plant
     problem = world.problem
-    iterate, graph = problem.iterate, problem.graph
+    graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
-    along = iterate.direction
-    _set_matrix(world, half, 0.0)
-    multiply(graph, problem.smooth, 0, graph.ntree, half.velocity, memory.momentum)
-    velocity_to_solver(plant, half.cdof, change, along)
-    multiply(graph, problem.smooth, 0, graph.ntree, along, iterate.direction_product)
-    for i in range(change.size):
-        along[i] = iterate.direction_product[i]
     for tree in range(graph.ntree):
         problem.guess.tree_marked[tree] = memory.swings[memory.island[tree]]
     _set_matrix(world, half, step)
     call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
     _set_matrix(world, half, 0.0)
-    velocity_from_solver(plant, half.cdof, along, memory.tangent)
-    for i in range(change.size):
+    velocity_from_solver(plant, half.cdof, problem.iterate.direction, memory.tangent)
+    for i in range(memory.tangent.size):
         if memory.rough[memory.island[plant.dofs.tree[i]]] == 1:
             memory.tangent[i] = 0.0
+
+
+@compiled
+def _fill_impulses(world: Table, half: Table, change: np.ndarray) -> None:
+    """Fill M times a change of generalized velocities in the problem's direction."""
+    problem = world.problem
+    middle = EXTRAPOLATION.at(world.memory).middle
+    _set_matrix(world, half, 0.0)
+    velocity_to_solver(world.plant, half.cdof, change, middle)
+    multiply(
+        problem.graph, problem.smooth, 0, problem.graph.ntree, middle, problem.iterate.direction
+    )
+
+
+@compiled
+def _add_springs(world: Table, half: Table, full: Table, step: float) -> None:
+    """Add what makes M u of M (v_2 − v̂) in the problem's direction."""
+    plant = world.plant
+    for i in range(plant.nv):
+        if not plant.trees.spatial[plant.dofs.tree[i]]:
+            spring = 0.5 * step * step * world.spring_share[i] * plant.dofs.stiffness[i]
+            change = spring * (half.qvel[i] - 2.0 * full.qvel[i])
+            world.problem.iterate.direction[i] += change
 
 
 @compiled
 def find_swings(
     world: Table, source: Table, half: Table, full: Table, target: Table, step: float
 ) -> None:
-    """Fill d without what is solved for, and the shares of it that are taken back.
+    """Fill u without what is solved for, and what is added of it.
 
     Needs the solution of the second half step in the problem, and velocities that are not yet
     extrapolated.
@@ -292,27 +384,31 @@ def find_swings(
     if matters:
         # Modes have been looked for at another velocity.
         velocities_at(problem.graph, problem.iterate, half, problem.iterate.velocity)
-        _project(world, half, step, change)
+        _fill_impulses(world, half, change)
+        _add_springs(world, half, full, step)
+        _project(world, half, step)
         for i in range(change.size):
             change[i] = full.qvel[i] - source.qvel[i]
+            memory.middle[i] = half.velocity[i]
         velocity_to_solver(plant, half.cdof, change, memory.kick)
-        _sum_products(world, half)
+        _sum_products(world, half, target, step)
+        _sum_likeness(world, half, target, step)
         _fill_shares(plant, memory)
 
 
 @compiled_loop(types.void(types.int64, types.float64, types.float64[:, ::1]))
 def tangent_matrix(address: int, step: float, out: np.ndarray) -> None:
-    """Fill the matrix of the last step, of that size, that takes d without what is solved for.
+    """Fill the matrix of the last step, of that size, that leaves what is not solved for.
 
     Its modes and directions of contacts stay as they are.
     """
     world = WORLD.at(address)
     memory = EXTRAPOLATION.at(world.memory)
-    change = world.scratch
-    for i in range(change.size):
-        for k in range(change.size):
-            change[k] = 0.0
-        change[i] = 1.0
-        _project(world, world.half, step, change)
-        for k in range(change.size):
+    for i in range(world.scratch.size):
+        for k in range(world.scratch.size):
+            world.scratch[k] = 0.0
+        world.scratch[i] = 1.0
+        _fill_impulses(world, world.half, world.scratch)
+        _project(world, world.half, step)
+        for k in range(world.scratch.size):
             out[k, i] = memory.tangent[k]
