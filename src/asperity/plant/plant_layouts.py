@@ -149,7 +149,9 @@ GLIDING = Layout(
     glides="i8",  # 1: of what glides
     looks_ahead="i8",  # 1: of what would pass through something in the coming step,
     fast="i8[geoms]",  # 1: a geom that would,
-    ahead="f8[geoms, 3]",  # where geoms would be [m]
+    ahead="f8[geoms, 3]",  # where geoms would be [m],
+    moves="i8[geoms]",  # 1 if they move beyond themselves, relative to the mean of all,
+    reach="f8[geoms]",  # and how far they come from where they are [m]
     # of trees: how far centres of geoms are from the root's frame, and the least inner radius [m]
     tree_reach="f8[trees]",
     tree_inner_radius="f8[trees]",

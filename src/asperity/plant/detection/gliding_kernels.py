@@ -83,14 +83,6 @@ def comes_too_fast(plant: Table, state: Table, a: int, b: int, touched: bool) ->
 
 
 @compiled
-def _distance(first: np.ndarray, a: int, second: np.ndarray, b: int) -> float:
-    square = 0.0
-    for i in range(3):
-        square += (first[a, i] - second[b, i]) * (first[a, i] - second[b, i])
-    return np.sqrt(square)
-
-
-@compiled
 def _free_bodies_are_slow(plant: Table, state: Table, gliding: Table) -> bool:
     """Whether all is free bodies that move by less than the thinnest of their geoms in a step."""
     qvel = state.qvel
@@ -107,39 +99,73 @@ def _free_bodies_are_slow(plant: Table, state: Table, gliding: Table) -> bool:
 
 
 @compiled
-def _look_ahead(plant: Table, state: Table, gliding: Table) -> bool:
-    """Whether any geom would pass through another in the coming step; marks those that would."""
-    position, ahead, fast = state.mj_geom_xpos, gliding.ahead, gliding.fast
-    moves = False
-    for g in range(fast.size):
+def _find_motion(
+    plant: Table, state: Table, gliding: Table, mean: tuple[float, float, float]
+) -> None:
+    """Mark geoms that move beyond themselves in the coming step, and those relative to a mean."""
+    for g in plant.geoms.colliding:
+        square = 0.0
+        relative = 0.0
         for a in range(3):
-            ahead[g, a] = position[g, a] + state.step * gliding.geom_velocity[g, a]
-        fast[g] = 1 if _distance(position, g, ahead, g) > plant.geoms.inner_radius[g] else 0
-        moves |= fast[g] == 1
-    if not moves:
+            speed = gliding.geom_velocity[g, a]
+            gliding.ahead[g, a] = state.mj_geom_xpos[g, a] + state.step * speed
+            square += speed * speed
+            relative += (speed - mean[a]) * (speed - mean[a])
+        radius = plant.geoms.inner_radius[g]
+        limit = radius * radius
+        gliding.fast[g] = 1 if state.step * state.step * square > limit else 0
+        gliding.moves[g] = 1 if state.step * state.step * relative > limit else 0
+        gliding.reach[g] = plant.geoms.extent[g] + state.step * np.sqrt(square)
+
+
+@compiled
+def _may_pass(plant: Table, state: Table, gliding: Table, a: int, b: int) -> bool:
+    """Whether two geoms approach by more than both inner radii, are near enough, and collide."""
+    geoms = plant.geoms
+    velocity = gliding.geom_velocity
+    relative = 0.0
+    for k in range(3):
+        relative += (velocity[a, k] - velocity[b, k]) * (velocity[a, k] - velocity[b, k])
+    allowed = geoms.inner_radius[a] + geoms.inner_radius[b]
+    if state.step * state.step * relative <= allowed * allowed:
         return False
+    square = 0.0
+    for k in range(3):
+        between = state.mj_geom_xpos[a, k] - state.mj_geom_xpos[b, k]
+        square += between * between
+    reach = gliding.reach[a] + gliding.reach[b]
+    return square <= reach * reach and geoms.collides[a, b] == 1
+
+
+@compiled
+def _look_ahead(
+    plant: Table, state: Table, gliding: Table, mean: tuple[float, float, float]
+) -> bool:
+    """Whether any geom would pass through another in the coming step; marks those that would.
+
+    Of two geoms that approach by more than both inner radii, one has moved more than its own,
+    relative to anything.
+    """
+    fast, moves = gliding.fast, gliding.moves
+    _find_motion(plant, state, gliding, mean)
     found = False
     colliding = plant.geoms.colliding
     for i in range(colliding.size):
-        g = colliding[i]
-        if fast[g] == 0:
+        a = colliding[i]
+        if moves[a] == 0:
             continue
-        passes = 0
-        reach = _distance(position, g, ahead, g) + plant.geoms.extent[g]
         for j in range(colliding.size):
-            other = colliding[j]
-            if plant.geoms.collides[g, other] == 0 or _distance(
-                position, g, position, other
-            ) > reach + plant.geoms.extent[other] + _distance(position, other, ahead, other):
-                continue
-            if comes_too_fast(plant, state, g, other, False):
-                passes = 1
-                break
-        # Two that are both fast both find each other.
-        fast[g] = 1 + passes
-        found |= passes == 1
-    for g in range(fast.size):
-        fast[g] = fast[g] // 2
+            b = colliding[j]
+            if (
+                (j > i or moves[b] == 0)
+                and _may_pass(plant, state, gliding, a, b)
+                and comes_too_fast(plant, state, a, b, False)
+            ):
+                found = True
+                fast[a] = 2 * min(fast[a], 1)
+                fast[b] = 2 * min(fast[b], 1)
+    for g in colliding:
+        fast[g] //= 2
     return found
 
 
@@ -162,7 +188,7 @@ def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
         for g in range(gliding.fast.size):
             gliding.fast[g] = 0
     elif gliding.looks_ahead == 1:
-        fast = _look_ahead(plant, state, gliding)
+        fast = _look_ahead(plant, state, gliding, (mx, my, mz))
     if not fast and gliding.glides == 0:
         return 0
     time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))
