@@ -63,9 +63,10 @@ CONTACT_SET = Layout(
     stiction_tolerance="f8[contacts]",  # [m/s]
     relaxation_time="f8[contacts] = -1",  # of linear dissipation [s]; negative where none is given
     inverse_mass="f8[contacts]",  # mean diagonal of J diag(M)⁻¹ Jᵀ [1/kg]
-    ellipsoidal="i8[contacts]",  # 1 if friction has further coefficients
-    # of an ellipsoidal contact: further coefficients over μ, for the second tangent, for rolling
-    # about both tangents [m], and for torsion [m]
+    # 0, or of an ellipsoidal contact the impulses that it has: 3, with torsion 4, with rolling 6
+    ellipsoidal="i8[contacts]",
+    # further coefficients over μ, for the second tangent, for rolling about both tangents [m], and
+    # for torsion [m]
     slip_scale="f8[contacts, 4]",
     surface_velocity="f8[contacts, 2]",  # of B relative to A along t1, t2 [m/s]
     geom="i8[contacts, 2]",  # of a flex its number, counted on from the last geom's

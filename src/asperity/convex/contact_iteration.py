@@ -14,8 +14,10 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pppd_double
 from asperity.convex.chain_cholesky import backward_chains
+from asperity.convex.contact_rows import gather_impulses, gather_slips, spread_changes, width
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE
+from asperity.convex.ellipsoids import move_contacts
 from asperity.convex.island import settle
 from asperity.convex.potentials.contact_driver import (
     change_numbers,
@@ -23,7 +25,7 @@ from asperity.convex.potentials.contact_driver import (
     update_estimates,
 )
 from asperity.convex.potentials.rows import rows_are_linear
-from asperity.convex.reduced_system import solve_reduced
+from asperity.convex.reduced_system import keep_friction, solve_reduced
 from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = ["AT_END", "ON_THE_WAY", "SOLVED", "SPOILED", "end_direction", "iterate_contacts"]
@@ -48,22 +50,24 @@ def _add_product(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _fill_residual(problem: Table) -> None:
-    """x = μ + γ₀ − γ of contacts, and μ + G du of changed rows."""
+def _fill_impulses(problem: Table, out: np.ndarray) -> None:
+    """Fill γ of contacts, and −G du of changed rows."""
     iterate, at_hand = problem.iterate, problem.at_hand
-    mu, start, x, du = problem.scratch.coordinate[:4]
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        x[at] = mu[at] + start[at] - iterate.g1[i]
-        x[at + 1] = mu[at + 1] + start[at + 1] - iterate.g2[i]
-        x[at + 2] = mu[at + 2] + start[at + 2] - iterate.gn[i]
-        at += 3
-    if at == problem.scratch.coordinates:
-        return
+    du = problem.scratch.coordinate[3]
+    gather_impulses(problem.graph, iterate, at_hand, out)
     for i in range(at_hand.first_row, at_hand.last_row):
         k = problem.hessian.row_coordinate[i]
         if k >= 0:
-            x[k] = mu[k] + (iterate.row_curvature[i] - problem.hessian.row_base[i]) * du[k]
+            out[k] = (problem.hessian.row_base[i] - iterate.row_curvature[i]) * du[k]
+
+
+@compiled
+def _fill_residual(problem: Table) -> None:
+    """x = μ + γ₀ − γ."""
+    mu, start, x = problem.scratch.coordinate[:3]
+    _fill_impulses(problem, x)
+    for k in range(problem.scratch.coordinates):
+        x[k] = mu[k] + start[k] - x[k]
 
 
 @compiled
@@ -74,8 +78,8 @@ def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
 @compiled
 def _find_step(problem: Table, follows: bool, sticks: bool) -> bool:
     """Fill the step of impulses and the changes of velocities along it; False if there is none."""
-    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    x, _, _, step, change, y = scratch.coordinate[2:]
+    scratch = problem.scratch
+    x, _, _, step, change, y = scratch.coordinate[2:8]
     # s, then dμ = s − x and its velocities
     if not solve_reduced(problem, y, follows, sticks, step):
         return False
@@ -84,12 +88,7 @@ def _find_step(problem: Table, follows: bool, sticks: bool) -> bool:
     _add_product(scratch, step, change)
     for k in range(scratch.coordinates):
         step[k] -= x[k]
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        iterate.dv1[i] = change[at]
-        iterate.dv2[i] = change[at + 1]
-        iterate.dvn[i] = change[at + 2]
-        at += 3
+    spread_changes(problem.graph, problem.iterate, problem.at_hand, change)
     return True
 
 
@@ -105,19 +104,27 @@ def _follow_step(problem: Table, contacts: Table) -> None:
 
 @compiled
 def _follow_friction(problem: Table) -> None:
-    """Let the friction of contacts that are taken to stick be that of the step's end."""
+    """Let the friction of contacts that are taken to stick be that of the step's end.
+
+    Needs the velocities of this step's end, as they have been searched for.
+    """
     law, at_hand, scratch = problem.law, problem.at_hand, problem.scratch
-    mu, start, _, _, _, step = scratch.coordinate[:6]
+    mu, start, _, _, _, step, _, _, slip, w = scratch.coordinate
+    gather_slips(problem.graph, problem.iterate, at_hand, slip)
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
+        end = at + width(problem.graph, i) - 1
         limit = law.friction_limit[i]
-        if scratch.sticking[at // 3] == 1 and limit > 0.0:
-            x = -(start[at] + mu[at] + step[at]) / limit
-            y = -(start[at + 1] + mu[at + 1] + step[at + 1]) / limit
-            shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
-            law.dual1[i] = shorter * x
-            law.dual2[i] = shorter * y
-        at += 3
+        if scratch.sticking[i - at_hand.first_contact] == 1 and limit > 0.0:
+            square = 0.0
+            for k in range(at, end):
+                w[k] = -(start[k] + mu[k] + step[k]) / limit
+                square += w[k] * w[k]
+            shorter = 1.0 / max(np.sqrt(square), 1.0)
+            for k in range(at, end):
+                w[k] *= shorter
+            keep_friction(problem.graph, law, i, at, slip, w)
+        at = end + 1
 
 
 @compiled
@@ -127,7 +134,7 @@ def _search(problem: Table, base_slope: float, slope: float) -> float:
     ``base_slope`` is the part of the slope that vanishes with ρ.
     """
     newton, at_hand, n = problem.newton, problem.at_hand, problem.scratch.coordinates
-    mu, start, _, du, _, step, change, _ = problem.scratch.coordinate
+    mu, start, _, du, _, step, change = problem.scratch.coordinate[:7]
     smooth_slope = base_slope + _dot(start, change, n) + _dot(mu, change, n)
     curvature = _dot(step, change, n) - base_slope
     first = at_hand.first_row
@@ -182,17 +189,16 @@ def iterate_contacts(
     Needs f in ``direction_product``. Returns how that has ended, and the residual's square.
     """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    mu, start, x, du, z, step, change, y = scratch.coordinate
+    mu, start, x, du, z, step, change, y = scratch.coordinate[:8]
     n = scratch.coordinates
     first = at_hand.first_contact
     last = at_hand.last_contact
     for k in range(n):
         mu[k] = 0.0
         du[k] = 0.0
-        start[k] = 0.0
-    for i in range(first, last):
-        at = 3 * (i - first)
-        start[at], start[at + 1], start[at + 2] = iterate.g1[i], iterate.g2[i], iterate.gn[i]
+    _fill_impulses(problem, start)
+    for i in range(last - first):
+        scratch.sticking[i] = 0
     end = ON_THE_WAY
     rho = 1.0
     wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
@@ -235,12 +241,7 @@ def iterate_contacts(
         if alpha == 0.0:
             break
         problem.counts.iterations += 1
-        at = 0
-        for i in range(first, last):
-            iterate.v1[i] += alpha * change[at]
-            iterate.v2[i] += alpha * change[at + 1]
-            iterate.vn[i] += alpha * change[at + 2]
-            at += 3
+        move_contacts(problem.graph, iterate, first, last, alpha)
         update_estimates(problem, first, last, alpha)
         _follow_friction(problem)
         for k in range(n):

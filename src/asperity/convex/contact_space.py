@@ -2,9 +2,9 @@
 
 The Hessian is H = B + Jᵀ G J. The base B = A + Σ κ j jᵀ has the curvatures κ that scalar
 constraints have at first. It does not change while Newton's method iterates, and neither do the
-rows of J: three per contact, and one per constraint whose curvature has changed since. G is block
-diagonal, with blocks for a contact's two tangential directions, its normal one, and each changed
-constraint. With B = L Lᵀ and the rows J of those with curvature,
+rows of J: those of each contact (`asperity.convex.contact_rows`), and one per constraint whose
+curvature has changed since. G is block diagonal, with blocks for a contact's friction, its normal
+direction, and each changed constraint. With B = L Lᵀ and the rows J of those with curvature,
 
     U = L⁻¹ Jᵀ,   W = Uᵀ U = J B⁻¹ Jᵀ,   K = G⁻¹ + W,
     H⁻¹ b = L⁻ᵀ (f − U K⁻¹ Uᵀ f),   f = L⁻¹ b.
@@ -31,8 +31,10 @@ from asperity.convex.contact_iteration import (
     end_direction,
     iterate_contacts,
 )
+from asperity.convex.contact_rows import spread_changes, width
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
+from asperity.convex.ellipsoids import move_contacts
 from asperity.convex.island import island_gradient
 from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
@@ -69,20 +71,22 @@ def large_trees(graph: Table) -> np.ndarray:
 
 @compiled
 def _island_size(graph: Table, at_hand: Table) -> int:
-    """Dofs of the island, or 0 if there are trees that do not fit, or constraints between trees."""
+    """Dofs of the island, or 0 if no tree is large, or there are constraints between trees."""
     several = at_hand.last_tree - at_hand.first_tree
-    size = 0
     if several > MOST_TREES:
         return 0
+    size = 0
+    largest = 0
     for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = graph.island_tree[index]
-        if graph.tree_spatial[tree] or graph.tree_size[tree] < _SMALLEST_TREE:
-            return 0
         size += graph.tree_size[tree]
-    if several > 1:
-        for i in range(at_hand.first_row, at_hand.last_row):
-            if graph.row_entry[i] < 0:
-                return 0
+        if not graph.tree_spatial[tree]:
+            largest = max(largest, graph.tree_size[tree])
+    if largest < _SMALLEST_TREE:
+        return 0
+    for i in range(at_hand.first_row, at_hand.last_row):
+        if graph.row_entry[i] < -1:
+            return 0
     return size
 
 
@@ -98,15 +102,14 @@ def fits_contact_space(problem: Table) -> bool:
     # Coupled laws have contacts whose curvature has no inverse.
     if law.coupled == 1:
         return False
-    # Their curvature has more than two tangential directions.
-    if problem.graph.ellipsoids != 0:
-        return False
     # On near-rigid contacts, which methods with the other criterion have, solves have failed.
     if options.criterion != RESIDUAL_AND_STEP:
         return False
     alone = at_hand.last_tree - at_hand.first_tree == 1
     most = min(_MOST_OF_CONTACTS if alone else _MOST_OF_SEVERAL, int(_LARGEST_PART * size))
-    count = 3 * (at_hand.last_contact - at_hand.first_contact)
+    count = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        count += width(problem.graph, i)
     if count > most:
         return False
     # The curvature of dry friction changes with every iteration.
@@ -138,17 +141,12 @@ def _end_here(problem: Table, rows: Table) -> bool:
 
 
 @compiled
-def _return_to_beginning(iterate: Table, at_hand: Table, scratch: Table) -> None:
+def _return_to_beginning(graph: Table, iterate: Table, at_hand: Table, scratch: Table) -> None:
     """Give contacts their velocities at the direction's beginning."""
     if scratch.coordinates == 0:
         return
-    du = scratch.coordinate[3]
-    at = 0
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        iterate.v1[i] -= du[at]
-        iterate.v2[i] -= du[at + 1]
-        iterate.vn[i] -= du[at + 2]
-        at += 3
+    spread_changes(graph, iterate, at_hand, scratch.coordinate[3])
+    move_contacts(graph, iterate, at_hand.first_contact, at_hand.last_contact, -1.0)
 
 
 @compiled
@@ -199,7 +197,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     if scratch.coordinates > 0:
         end, left = iterate_contacts(problem, contacts, rows, square)
         if end == SPOILED:
-            _return_to_beginning(iterate, at_hand, scratch)
+            _return_to_beginning(graph, iterate, at_hand, scratch)
             return SPOILED
     else:
         problem.counts.iterations += 1
@@ -207,7 +205,7 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     wanted = _BEYOND_DOUBT * newton.wanted_residual
     if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
         return SOLVED
-    _return_to_beginning(iterate, at_hand, scratch)
+    _return_to_beginning(graph, iterate, at_hand, scratch)
     if problem.law.settle_contacts != 0:
         cost = island_gradient(problem, contacts, rows)
     newton.search_cost = cost

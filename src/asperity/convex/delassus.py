@@ -1,7 +1,7 @@
 """Contacts of articulated trees in their own coordinates: the Delassus operator W = J B⁻¹ Jᵀ.
 
 B = L Lᵀ is the base of `contact_space`: the mass matrix with what scalar constraints add to it at
-first. A column of U = L⁻¹ Jᵀ belongs to a coordinate, three per contact and one per constraint
+first. A column of U = L⁻¹ Jᵀ belongs to a coordinate, one per row of a contact and per constraint
 whose curvature has changed since, and W = Uᵀ U. Columns of Jᵀ are zero but on the paths from links
 to the world: only chains there are eliminated.
 """
@@ -12,6 +12,8 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.convex.chain_cholesky import substitute_rows, subtract_block
 from asperity.convex.chains import path_chains
+from asperity.convex.contact_rows import row_of, width
+from asperity.convex.ellipsoids import contact_row
 from asperity.convex.hessian_assembly import add_rows, begin_tree
 from asperity.convex.problem import UNCOUPLED
 from asperity.convex.problem_layout import MOST_COORDINATES
@@ -27,8 +29,8 @@ STRIDE = 8 * MOST_COORDINATES
 def _fill_contact(graph: Table, scratch: Table, contacts: Table, i: int, at: int) -> None:
     """Fill the columns of Jᵀ of one contact, and note their chains."""
     response = scratch.response
-    frame = contacts.frame
     c = graph.contact[i]
+    rows = width(graph, i)
     for side in range(2):
         link = contacts.link[c, side]
         if link < 0:
@@ -38,22 +40,29 @@ def _fill_contact(graph: Table, scratch: Table, contacts: Table, i: int, at: int
         first = contacts.link_start[link]
         last = first + contacts.link_size[link]
         tree = contacts.link_tree[link]
-        # From a dof to its row.
-        shift = scratch.response_start[tree] - graph.tree_start[tree]
-        if last > first:
+        spatial = graph.tree_spatial[tree] == 1
+        if spatial:
+            scratch.response_chains[tree] = 1
+        elif last > first:
             scratch.response_chains[tree] |= path_chains(
                 graph.chains, tree, contacts.chain_dof[first]
             )
-        for k in range(3):
-            x = sign * frame[c, 3 * k]
-            y = sign * frame[c, 3 * k + 1]
-            z = sign * frame[c, 3 * k + 2]
-            mx = arm[c, 1] * z - arm[c, 2] * y
-            my = arm[c, 2] * x - arm[c, 0] * z
-            mz = arm[c, 0] * y - arm[c, 1] * x
+        for k in range(rows):
+            mx, my, mz, x, y, z = contact_row(contacts, c, arm, row_of(rows, k))
+            # From a dof to its row.
+            shift = scratch.response_start[tree]
+            if spatial:
+                response[shift, at + k] += sign * mx
+                response[shift + 1, at + k] += sign * my
+                response[shift + 2, at + k] += sign * mz
+                response[shift + 3, at + k] += sign * x
+                response[shift + 4, at + k] += sign * y
+                response[shift + 5, at + k] += sign * z
+                continue
+            shift -= graph.tree_start[tree]
             for e in range(first, last):
                 column = contacts.chain_column[e]
-                response[contacts.chain_dof[e] + shift, at + k] += (
+                response[contacts.chain_dof[e] + shift, at + k] += sign * (
                     (mx * column[0] + my * column[1])
                     + (mz * column[2] + x * column[3])
                     + (y * column[4] + z * column[5])
@@ -157,12 +166,16 @@ def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
     for i in range(at_hand.first_row, at_hand.last_row):
         hessian.row_base[i] = problem.iterate.row_curvature[i]
         hessian.row_coordinate[i] = -1
-    count = 3 * (at_hand.last_contact - at_hand.first_contact)
+    count = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        count += width(graph, i)
     scratch.coordinates = count
     if count > 0:
         _clear_columns(scratch, 0, count)
+        at = 0
         for i in range(at_hand.first_contact, at_hand.last_contact):
-            _fill_contact(graph, scratch, contacts, i, 3 * (i - at_hand.first_contact))
+            _fill_contact(graph, scratch, contacts, i, at)
+            at += width(graph, i)
         for index in range(at_hand.first_tree, at_hand.last_tree):
             tree = graph.island_tree[index]
             _eliminate(graph, hessian, scratch, tree, 0, count, scratch.response_chains[tree])

@@ -38,7 +38,7 @@ from asperity.convex.divided_island import (
     share_items,
 )
 from asperity.convex.divided_layout import TREE_BLOCK
-from asperity.convex.ellipsoids import move_turns, turn_impulse_in_world
+from asperity.convex.ellipsoids import move_contacts, turn_impulse_in_world
 from asperity.convex.matrix import multiply
 from asperity.convex.potentials.contact_driver import (
     along_contacts,
@@ -198,12 +198,7 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
     elif phase == COST:
         division.chunk_sum[chunk, 3] = contact_cost_along(own, first, last, alpha)
     elif phase == STEP:
-        for i in range(first, last):
-            iterate.v1[i] += alpha * iterate.dv1[i]
-            iterate.v2[i] += alpha * iterate.dv2[i]
-            iterate.vn[i] += alpha * iterate.dvn[i]
-        if graph.ellipsoids != 0:
-            move_turns(iterate, first, last, alpha)
+        move_contacts(graph, iterate, first, last, alpha)
         update_estimates(own, first, last, alpha)
     elif phase == DISAGREEMENT:
         measure_disagreement(own, contacts, first, last, alpha == 1.0)

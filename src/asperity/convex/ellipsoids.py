@@ -20,9 +20,10 @@ from asperity.compiled import Table, compiled, inlined
 
 __all__ = [
     "add_turn_impulse",
+    "contact_row",
     "ellipsoid_hessian",
     "fill_turns",
-    "move_turns",
+    "move_contacts",
     "scaled_slip",
     "slip_square",
     "spread_response",
@@ -127,12 +128,17 @@ def spread_response(
     iterate.h2n[i] = normal * u[1]
 
 
-@compiled
-def move_turns(iterate: Table, first: int, last: int, alpha: float) -> None:
-    """Let the turning follow a step α along the prepared direction."""
+@inlined
+def move_contacts(graph: Table, iterate: Table, first: int, last: int, alpha: float) -> None:
+    """Let the velocities of contacts follow a step α along the prepared direction."""
     for i in range(first, last):
-        for k in range(3):
-            iterate.turn[i, k] += alpha * iterate.turn_change[i, k]
+        iterate.v1[i] += alpha * iterate.dv1[i]
+        iterate.v2[i] += alpha * iterate.dv2[i]
+        iterate.vn[i] += alpha * iterate.dvn[i]
+    if graph.ellipsoids != 0:
+        for i in range(first, last):
+            for k in range(3):
+                iterate.turn[i, k] += alpha * iterate.turn_change[i, k]
 
 
 @compiled
@@ -173,14 +179,17 @@ def add_turn_impulse(
 
 @compiled
 def contact_row(contacts: Table, c: int, arm: np.ndarray, k: int) -> Six:
-    """Row e_k of a side's Jacobian (rotation, translation): five of the slip, then the normal."""
+    """Row e_k of a side's Jacobian (rotation, translation): five of the slip, then the normal.
+
+    Contacts that are not ellipsoidal have none from 2 to 4.
+    """
     frame = contacts.frame
     scale = contacts.slip_scale
     if 2 <= k < 5:
         s = scale[c, k - 1]
         at = 3 * (k - 2)
         return (s * frame[c, at], s * frame[c, at + 1], s * frame[c, at + 2], 0.0, 0.0, 0.0)
-    s = scale[c, 0] if k == 1 else 1.0
+    s = scale[c, 0] if k == 1 and contacts.ellipsoidal[c] != 0 else 1.0
     at = 6 if k == 5 else 3 * k
     x = s * frame[c, at]
     y = s * frame[c, at + 1]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp_status, call_ppp_status
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
@@ -153,6 +153,14 @@ def _mark_ellipsoids(graph: Table, contacts: Table) -> None:
             graph.ellipsoidal[i] = contacts.ellipsoidal[graph.contact[i]]
 
 
+@inlined
+def _row_entry(rows: Table, row: int) -> int:
+    """Where the only entry of a row's Jacobian is, if it has one: see ``row_entry``."""
+    if rows.start[row, 2] == rows.start[row, 0] + 1:
+        return int(rows.start[row, 0])
+    return -1 if rows.tree[row, 1] < 0 else -2
+
+
 @compiled
 def _list_all(graph: Table, contacts: Table, rows: Table) -> None:
     """List contacts and rows of the only tree, which is the only island, as they are."""
@@ -170,8 +178,7 @@ def _list_all(graph: Table, contacts: Table, rows: Table) -> None:
     graph.island_contact_start[1] = contacts.count
     for i in range(rows.count):
         graph.row[i] = i
-        first = rows.start[i, 0]
-        graph.row_entry[i] = first if rows.start[i, 2] == first + 1 else -1
+        graph.row_entry[i] = _row_entry(rows, i)
     graph.island_row_start[1] = rows.count
 
 
@@ -269,8 +276,7 @@ def build_graph(problem: Table, contacts: Table, rows: Table) -> int:
     for row in range(nrow):
         k = island[row_tree[row, 0]] + 1
         order[start[k]] = row
-        first = rows.start[row, 0]
-        graph.row_entry[start[k]] = first if rows.start[row, 2] == first + 1 else -1
+        graph.row_entry[start[k]] = _row_entry(rows, row)
         start[k] += 1
     list_pairs(graph, contacts)
     return status

@@ -162,8 +162,9 @@ GRAPH = Layout(
     base_a="i8[contacts]",  # where the spatial velocity of side A or B starts in a vector, or −1
     base_b="i8[contacts]",
     ellipsoids="i8",  # 0 if no contact is ellipsoidal (`asperity.contact.contact_set`)
-    ellipsoidal="i8[contacts]",  # whether one is; void where none is
+    ellipsoidal="i8[contacts]",  # impulses that one has, or 0; void where none is
     row="i8[rows]",
-    row_entry="i8[rows] = -1",  # of its Jacobian, of a row of one dof, or −1
+    # of its Jacobian, of a row of one dof; otherwise −1, or −2 of a row between trees
+    row_entry="i8[rows] = -1",
     large_tree="i8",  # the one tree that may fit contact space, −1 where there are none or several
 )

@@ -19,7 +19,7 @@ from asperity.convex.divided_island import (
     share_phase,
     tree_blocks,
 )
-from asperity.convex.ellipsoids import move_turns
+from asperity.convex.ellipsoids import move_contacts
 from asperity.convex.island import island_velocities
 from asperity.convex.matrix import multiply
 from asperity.convex.paths import spread_velocities
@@ -135,12 +135,7 @@ def take_step(problem: Table, alpha: float) -> None:
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             iterate.velocity[i] += alpha * iterate.direction[i]
             iterate.product[i] += alpha * iterate.direction_product[i]
-    for i in range(at_hand.first_contact, at_hand.last_contact):
-        iterate.v1[i] += alpha * iterate.dv1[i]
-        iterate.v2[i] += alpha * iterate.dv2[i]
-        iterate.vn[i] += alpha * iterate.dvn[i]
-    if graph.ellipsoids != 0:
-        move_turns(iterate, at_hand.first_contact, at_hand.last_contact, alpha)
+    move_contacts(graph, iterate, at_hand.first_contact, at_hand.last_contact, alpha)
     _move_rows(iterate, at_hand, alpha)
 
 

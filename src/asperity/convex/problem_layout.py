@@ -216,10 +216,10 @@ SCRATCH = Layout(
     response_chains="i8[ntree]",  # mask of a tree's chains in which contacts act
     delassus=f"f8[{MOST_COORDINATES}, {MOST_COORDINATES}]",  # −W, which there is a kernel for
     active=f"i8[{MOST_COORDINATES}]",  # coordinates with curvature,
-    compliance=f"f8[5, {MOST_COORDINATES}]",  # and G⁻¹: see `asperity.convex.reduced_system`
+    sign=f"f8[{MOST_COORDINATES}]",  # and that of their pivots
     sticking=f"i8[{MOST_COORDINATES}]",  # 1 of the island's contacts that are taken to stick
     reduced=f"f8[{MOST_COORDINATES}, {REDUCED_WIDTH}]",  # K, and a right-hand side
-    coordinate=f"f8[8, {MOST_COORDINATES}]",  # vectors: see `asperity.convex.contact_space`
+    coordinate=f"f8[10, {MOST_COORDINATES}]",  # vectors: see `asperity.convex.contact_space`
     # assembly
     patch="f8[3, 36]",
     projection="f8[6, largest_tree]",

@@ -27,10 +27,11 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import load_double
 from asperity.compiled.vector_rows import combine_8, eliminate_8
+from asperity.convex.contact_rows import gather_slips, width
 from asperity.convex.problem_layout import MOST_COORDINATES, REDUCED_WIDTH
 from asperity.convex.row_kernels import copy_row
 
-__all__ = ["solve_reduced"]
+__all__ = ["keep_friction", "solve_reduced"]
 
 _STRIDE = 8 * REDUCED_WIDTH
 _DELASSUS_STRIDE = 8 * MOST_COORDINATES
@@ -46,101 +47,80 @@ _NONE = 1e-100
 
 
 @inlined
-def _add_alone(scratch: Table, count: int, coordinate: int, curvature: float) -> None:
-    """Add a coordinate whose curvature is coupled with no other's."""
-    scratch.active[count] = coordinate
-    scratch.compliance[0, count] = 1.0 / curvature
-    for k in range(1, 5):
-        scratch.compliance[k, count] = 0.0
+def keep_friction(
+    graph: Table, law: Table, i: int, at: int, slip: np.ndarray, w: np.ndarray
+) -> None:
+    """Let a law's estimates be a contact's friction, the part along the slip of an ellipsoidal one.
+
+    Its rows in the vectors are those from ``at`` on.
+    """
+    if graph.ellipsoids == 0 or graph.ellipsoidal[i] == 0:
+        law.dual1[i] = w[at]
+        law.dual2[i] = w[at + 1]
+        return
+    along = 0.0
+    square = 0.0
+    for k in range(at, at + graph.ellipsoidal[i] - 1):
+        along += w[k] * slip[k]
+        square += slip[k] * slip[k]
+    law.dual1[i] = min(max(along / np.sqrt(square), 0.0), 1.0) if square > 0.0 else 0.0
+    law.dual2[i] = 0.0
 
 
 @inlined
-def _tangential_compliance(
-    iterate: Table, law: Table, i: int, sticks: bool
-) -> tuple[float, float, float, float, float]:
-    """G_t⁻¹ of a contact, (a, c; c, b), and what makes up for the law's impulse, G_t⁻¹ c_t."""
-    if not sticks:
-        a = iterate.h11[i]
-        b = iterate.h22[i]
-        ratio = iterate.h12[i] / a
-        inverse = 1.0 / max(b - ratio * iterate.h12[i], _LEAST_CURVATURE * b)
-        return 1.0 / a + ratio * ratio * inverse, inverse, -ratio * inverse, 0.0, 0.0
-    limit = law.friction_limit[i]
-    x = law.dual1[i]
-    y = law.dual2[i]
-    slip = np.sqrt(law.soft_slip_square[i] / (1.0 - x * x - y * y))
-    across = slip / limit
-    along = across / (1.0 - x * x - y * y)
-    a = across + along * x * x
-    b = across + along * y * y
-    c = along * x * y
-    p = limit * x + iterate.g1[i]
-    q = limit * y + iterate.g2[i]
-    first = slip * x - iterate.v1[i] - a * p - c * q
-    second = slip * y - iterate.v2[i] - c * p - b * q
-    return a, b, c, first, second
+def _read_friction(
+    problem: Table, i: int, at: int, kept: bool, slip: np.ndarray, w: np.ndarray
+) -> None:
+    """Fill a contact's friction w, unless it is ``kept`` and the law has not changed that."""
+    graph, law = problem.graph, problem.law
+    if graph.ellipsoids == 0 or graph.ellipsoidal[i] == 0:
+        w[at] = law.dual1[i]
+        w[at + 1] = law.dual2[i]
+        return
+    if kept and law.dual1[i] > 0.0:
+        return
+    square = 0.0
+    for k in range(at, at + graph.ellipsoidal[i] - 1):
+        square += slip[k] * slip[k]
+    part = law.dual1[i] / np.sqrt(square) if square > 0.0 else 0.0
+    for k in range(at, at + graph.ellipsoidal[i] - 1):
+        w[k] = part * slip[k]
 
 
 @compiled
-def _find_active(problem: Table, follows: bool, sticks: bool) -> int:
-    """List the coordinates with curvature, with G⁻¹ for the present ones; returns their number.
-
-    ``compliance`` has the diagonal of G⁻¹, its entries on both sides of it with the next
-    coordinate, those above it alone, where bounds of friction follow, with the next one and the one
-    behind, and what is added to the right-hand side. ``sticking`` marks contacts.
-    """
+def _find_active(problem: Table) -> int:
+    """List the coordinates with curvature, and the signs of G there; returns their number."""
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    law = problem.law
     active = scratch.active
-    diagonal, beside, above, behind, known = scratch.compliance
     count = 0
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
-        d = iterate.hnn[i]
-        scratch.sticking[at // 3] = 0
-        if iterate.h11[i] > _NONE and iterate.h22[i] > _NONE:
-            x = law.dual1[i]
-            y = law.dual2[i]
-            # Where friction is to stop a slip it has no direction yet.
-            stuck = sticks and 0.0 < x * x + y * y < _STUCK * _STUCK
-            a, b, c, p, q = _tangential_compliance(iterate, law, i, stuck)
-            scratch.sticking[at // 3] = 1 if stuck else 0
-            first, second = 0.0, 0.0
-            if follows:
-                first, second = a * x + c * y, c * x + b * y
-                difference = law.friction_limit[i] - law.friction[i] * iterate.gn[i]
-                p += difference * first
-                q += difference * second
-            share = law.friction[i] if d > _NONE else 0.0
-            active[count], active[count + 1] = at, at + 1
-            diagonal[count], diagonal[count + 1] = a, b
-            beside[count], beside[count + 1] = c, 0.0
-            above[count], above[count + 1] = 0.0, share * second
-            behind[count], behind[count + 1] = share * first, 0.0
-            known[count], known[count + 1] = p, q
-            count += 2
-        if d > _NONE:
-            _add_alone(scratch, count, at + 2, d)
+        normal = at + width(problem.graph, i) - 1
+        first = at if problem.law.friction_limit[i] > _NONE else normal
+        last = normal + 1 if iterate.hnn[i] > _NONE else normal
+        for k in range(first, last):
+            active[count] = k
+            scratch.sign[count] = 1.0
             count += 1
-        at += 3
+        at = normal + 1
     if at == scratch.coordinates:
         return count
     for i in range(at_hand.first_row, at_hand.last_row):
         change = iterate.row_curvature[i] - problem.hessian.row_base[i]
         if change != 0.0:
-            _add_alone(scratch, count, problem.hessian.row_coordinate[i], change)
+            active[count] = problem.hessian.row_coordinate[i]
+            scratch.sign[count] = change
             count += 1
     return count
 
 
 @compiled
-def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
-    """Fill −K, with −y as a further column; returns its size, which is even.
+def _begin_reduced(scratch: Table, count: int, y: np.ndarray) -> int:
+    """Fill −W, with −y as a further column; returns its size, which is even.
 
     An odd one is completed with a row that concerns no other.
     """
     active = scratch.active
-    diagonal, beside, above, behind, known = scratch.compliance
     k = scratch.reduced
     w = scratch.delassus
     size = (count + 1) // 2 * 2
@@ -152,31 +132,117 @@ def _reduce(scratch: Table, count: int, y: np.ndarray) -> int:
         copy_row(k.ctypes.data + a * _STRIDE, w.ctypes.data + row * _DELASSUS_STRIDE, same)
         for b in range(same, count):
             k[a, b] = w[row, active[b]]
-        k[a, size] = -y[row] - known[a]
-    for a in range(count):
-        k[a, a] -= diagonal[a]
-        if beside[a] != 0.0:
-            k[a, a + 1] -= beside[a]
-            k[a + 1, a] -= beside[a]
-        if above[a] != 0.0:
-            k[a, a + 1] -= above[a]
-        if behind[a] != 0.0:
-            k[a, a + 2] -= behind[a]
+        k[a, size] = -y[row]
     if size > count:
         for a in range(count):
             k[a, count] = 0.0
             k[count, a] = 0.0
         k[count, count] = -1.0
         k[count, size] = 0.0
-        diagonal[count] = 1.0
+        scratch.sign[count] = 1.0
     return size
+
+
+@inlined
+def _subtract_friction(
+    problem: Table, i: int, at: int, rows: int, a: int, size: int, follows: bool, sticks: bool
+) -> bool:
+    """Subtract a contact's G_t⁻¹ from rows ``a`` of −K, and what makes up for the law's impulse.
+
+    With the slip u, its friction w, η = √(‖u‖² + ε²) and the bound l,
+
+        G_t = (l/η) (1 − ½ (w uᵀ + u wᵀ)/η),
+        G_t⁻¹ = (η/l) (1 + p w wᵀ + q (w uᵀ + u wᵀ) + r u uᵀ).
+
+    Where it sticks, q = r = 0. Returns whether it does.
+    """
+    law, scratch = problem.law, problem.scratch
+    u, w = scratch.coordinate[8:10]
+    k = scratch.reduced
+    ww = 0.0
+    wu = 0.0
+    uu = 0.0
+    for j in range(at, at + rows):
+        ww += w[j] * w[j]
+        wu += w[j] * u[j]
+        uu += u[j] * u[j]
+    limit = law.friction_limit[i]
+    inverse = 1.0 / np.sqrt(uu + law.soft_slip_square[i])
+    q = 0.0
+    r = 0.0
+    # What is added to the right-hand side is known_w w + known_u u.
+    known_w = 0.0
+    known_u = 0.0
+    # Where friction is to stop a slip it has no direction yet.
+    stuck = sticks and 0.0 < ww < _STUCK * _STUCK
+    if stuck:
+        p = 1.0 / (1.0 - ww)
+        slip = np.sqrt(law.soft_slip_square[i] * p)
+        across = slip / limit
+        known_w = slip * p * (wu * inverse - ww)
+        known_u = slip * inverse - 1.0
+    else:
+        across = 1.0 / (limit * inverse)
+        part = 2.0 - wu * inverse
+        square = uu * inverse * inverse
+        scale = 1.0 / max(part * part - ww * square, 4.0 * _LEAST_CURVATURE)
+        p = scale * square
+        q = scale * part * inverse
+        r = scale * ww * inverse * inverse
+    if follows:
+        # G_t⁻¹ w = by_w w + by_u u
+        difference = limit - law.friction[i] * problem.iterate.gn[i]
+        by_w = across * (1.0 + p * ww + q * wu)
+        by_u = across * (q * ww + r * wu)
+        known_w += difference * by_w
+        known_u += difference * by_u
+        if problem.iterate.hnn[i] > _NONE:
+            for j in range(rows):
+                by_friction = by_w * w[at + j] + by_u * u[at + j]
+                k[a + j, a + rows] -= law.friction[i] * by_friction
+    for j in range(rows):
+        x = across * (p * w[at + j] + q * u[at + j])
+        y = across * (q * w[at + j] + r * u[at + j])
+        for m in range(rows):
+            k[a + j, a + m] -= x * w[at + m] + y * u[at + m]
+        k[a + j, a + j] -= across
+        k[a + j, size] -= known_w * w[at + j] + known_u * u[at + j]
+    return stuck
+
+
+@compiled
+def _subtract_compliance(
+    problem: Table, count: int, size: int, follows: bool, sticks: bool
+) -> None:
+    """Make −K of −W; marks contacts that are taken to stick."""
+    iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
+    u, w = scratch.coordinate[8:10]
+    gather_slips(problem.graph, iterate, at_hand, u)
+    a = 0
+    at = 0
+    for i in range(at_hand.first_contact, at_hand.last_contact):
+        rows = width(problem.graph, i) - 1
+        mark = i - at_hand.first_contact
+        kept = scratch.sticking[mark] == 1
+        scratch.sticking[mark] = 0
+        if problem.law.friction_limit[i] > _NONE:
+            _read_friction(problem, i, at, kept, u, w)
+            if _subtract_friction(problem, i, at, rows, a, size, follows, sticks):
+                scratch.sticking[mark] = 1
+            a += rows
+        if iterate.hnn[i] > _NONE:
+            scratch.reduced[a, a] -= 1.0 / iterate.hnn[i]
+            a += 1
+        at += rows + 1
+    for row in range(a, count):
+        scratch.reduced[row, row] -= 1.0 / scratch.sign[row]
 
 
 @compiled
 def _eliminate(scratch: Table, size: int) -> bool:
     """Leave the solution in the column behind K; False if a pivot of K has not the sign of G."""
     data = scratch.reduced.ctypes.data
-    compliance = scratch.compliance[0]
+    sign = scratch.sign
     last = 8 * size // _PIECE * _PIECE
     for i in range(0, size, 2):
         first = data + i * _STRIDE
@@ -186,7 +252,7 @@ def _eliminate(scratch: Table, size: int) -> bool:
         c = load_double(second + 8 * i + 8)
         d = load_double(second + 8 * i)
         determinant = a * c - b * d
-        if not (a * compliance[i] < 0.0 and determinant * a * compliance[i + 1] < 0.0):
+        if not (a * sign[i] < 0.0 and determinant * a * sign[i + 1] < 0.0):
             return False
         scale = 1.0 / determinant
         # From the end: the first piece may have the factors.
@@ -212,8 +278,9 @@ def solve_reduced(
     """
     scratch = problem.scratch
     active = scratch.active
-    count = _find_active(problem, follows, sticks)
-    size = _reduce(scratch, count, y)
+    count = _find_active(problem)
+    size = _begin_reduced(scratch, count, y)
+    _subtract_compliance(problem, count, size, follows, sticks)
     if not _eliminate(scratch, size):
         return False
     for k in range(scratch.coordinates):

@@ -351,7 +351,7 @@ def _fill_ellipsoid(plant: Table, state: Table, c: int, address: int) -> None:
     scale[1] = load_double(friction + 24) * inverse if dimension > 4 else 0.0
     scale[2] = load_double(friction + 32) * inverse if dimension > 4 else 0.0
     scale[3] = load_double(friction + 16) * inverse if dimension > 3 else 0.0
-    contacts.ellipsoidal[c] = 1
+    contacts.ellipsoidal[c] = max(dimension, 3)
     contacts.ellipsoids = 1
 
 
