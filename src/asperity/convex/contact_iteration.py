@@ -104,13 +104,9 @@ def _follow_step(problem: Table, contacts: Table) -> None:
 
 @compiled
 def _follow_friction(problem: Table) -> None:
-    """Let the friction of contacts that are taken to stick be that of the step's end.
-
-    Needs the velocities of this step's end, as they have been searched for.
-    """
+    """Let the friction of contacts that are taken to stick be that of the step's end."""
     law, at_hand, scratch = problem.law, problem.at_hand, problem.scratch
     mu, start, _, _, _, step, _, _, slip, w = scratch.coordinate
-    gather_slips(problem.graph, problem.iterate, at_hand, slip)
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
         end = at + width(problem.graph, i) - 1
@@ -189,7 +185,7 @@ def iterate_contacts(
     Needs f in ``direction_product``. Returns how that has ended, and the residual's square.
     """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    mu, start, x, du, z, step, change, y = scratch.coordinate[:8]
+    mu, start, x, du, z, step, change, y, slip = scratch.coordinate[:9]
     n = scratch.coordinates
     first = at_hand.first_contact
     last = at_hand.last_contact
@@ -197,6 +193,7 @@ def iterate_contacts(
         mu[k] = 0.0
         du[k] = 0.0
     _fill_impulses(problem, start)
+    gather_slips(problem.graph, iterate, at_hand, slip)
     for i in range(last - first):
         scratch.sticking[i] = 0
     end = ON_THE_WAY
@@ -242,6 +239,7 @@ def iterate_contacts(
             break
         problem.counts.iterations += 1
         move_contacts(problem.graph, iterate, first, last, alpha)
+        gather_slips(problem.graph, iterate, at_hand, slip)
         update_estimates(problem, first, last, alpha)
         _follow_friction(problem)
         for k in range(n):

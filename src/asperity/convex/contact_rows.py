@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, inlined
+from asperity.compiled import Table, inlined
 
 __all__ = ["gather_impulses", "gather_slips", "row_of", "spread_changes", "width"]
 
@@ -26,7 +26,7 @@ def row_of(width: int, k: int) -> int:
     return k if k < 2 else k + 6 - width
 
 
-@compiled
+@inlined
 def _gather(
     graph: Table,
     at_hand: Table,
@@ -47,19 +47,19 @@ def _gather(
         at += 1
 
 
-@compiled
+@inlined
 def gather_slips(graph: Table, iterate: Table, at_hand: Table, out: np.ndarray) -> None:
     """Fill ``out`` with the present velocities of the island's contacts."""
     _gather(graph, at_hand, (iterate.v1, iterate.v2, iterate.turn, iterate.vn), out)
 
 
-@compiled
+@inlined
 def gather_impulses(graph: Table, iterate: Table, at_hand: Table, out: np.ndarray) -> None:
     """Fill ``out`` with the present impulses of the island's contacts."""
     _gather(graph, at_hand, (iterate.g1, iterate.g2, iterate.turn_impulse, iterate.gn), out)
 
 
-@compiled
+@inlined
 def spread_changes(graph: Table, iterate: Table, at_hand: Table, vector: np.ndarray) -> None:
     """Let a vector be how the velocities of the island's contacts change along the direction."""
     at = 0

@@ -27,7 +27,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import load_double
 from asperity.compiled.vector_rows import combine_8, eliminate_8
-from asperity.convex.contact_rows import gather_slips, width
+from asperity.convex.contact_rows import width
 from asperity.convex.problem_layout import MOST_COORDINATES, REDUCED_WIDTH
 from asperity.convex.row_kernels import copy_row
 
@@ -217,7 +217,6 @@ def _subtract_compliance(
     """Make −K of −W; marks contacts that are taken to stick."""
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
     u, w = scratch.coordinate[8:10]
-    gather_slips(problem.graph, iterate, at_hand, u)
     a = 0
     at = 0
     for i in range(at_hand.first_contact, at_hand.last_contact):
@@ -227,7 +226,12 @@ def _subtract_compliance(
         scratch.sticking[mark] = 0
         if problem.law.friction_limit[i] > _NONE:
             _read_friction(problem, i, at, kept, u, w)
-            if _subtract_friction(problem, i, at, rows, a, size, follows, sticks):
+            # A constant number of rows makes loops without branches.
+            if rows == 2:
+                stuck = _subtract_friction(problem, i, at, 2, a, size, follows, sticks)
+            else:
+                stuck = _subtract_friction(problem, i, at, rows, a, size, follows, sticks)
+            if stuck:
                 scratch.sticking[mark] = 1
             a += rows
         if iterate.hnn[i] > _NONE:
