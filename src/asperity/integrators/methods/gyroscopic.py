@@ -265,6 +265,14 @@ def _follow(plant: Table, smooth: Table, iterate: Table, state: Table, step: flo
 
 
 @compiled
+def _set_velocity(plant: Table, state: Table, qvel: np.ndarray) -> None:
+    """Give the state's MjData other velocities, and its bodies theirs."""
+    for i in range(qvel.size):
+        state.mj_qvel[i] = qvel[i]
+    call_pp(plant.mujoco.com_velocity, plant.model, state.data)
+
+
+@compiled
 def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
     """Gyroscopic and Coriolis forces (with gravity) at other velocities, in solver velocities.
 
@@ -284,9 +292,7 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
             for a in range(6):
                 out[s + a] = force[a]
         return
-    for i in range(qvel.size):
-        state.mj_qvel[i] = qvel[i]
-    call_pp(plant.mujoco.com_velocity, plant.model, state.data)
+    _set_velocity(plant, state, qvel)
     bias = state.work.dof_force
     call_ppip(plant.mujoco.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
     for i in range(bias.size):
@@ -369,7 +375,8 @@ def solve_turning(world: Table, state: Table, step: float) -> int:
     if code == OK and _any_is_left(plant, state):
         code = _find_middle(world, state, step)
         # The state's MjData has its own velocities again, as all that was computed of them.
-        gyroscopic_forces(plant, state, state.qvel, state.work.gyroscopic_following)
+        if plant.only_free_bodies == 0:
+            _set_velocity(plant, state, state.qvel)
     world.problem.entries.follow_forces = 0
     return code
 
