@@ -10,7 +10,12 @@ from test_chains import branched_case
 
 import asperity as asp
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
-from asperity.convex.contact_space import fits_contact_space, solve_in_contact_space
+from asperity.convex.contact_space import (
+    AT_END,
+    SOLVED,
+    fits_contact_space,
+    solve_in_contact_space,
+)
 from asperity.convex.island import choose_island, settle
 from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
@@ -241,68 +246,88 @@ def test_more_trees_than_there_is_room_for_do_not_fit() -> None:
     assert not fits_contact_space(several_trees(0, 5).problem)
 
 
-def test_directions_are_newtons_where_contacts_are_linear() -> None:
-    """Contacts that are far apart leave A and constraints: one iteration, and H p = −g."""
+def without_contacts(seed: int) -> Case:
+    """`one_tree` whose contacts are far apart."""
+    case = one_tree(seed)
+    case.contacts.signed_distance[: case.ncontact] = 10.0
+    case.prepare(np.zeros(case.problem.graph.nv), STEP)
+    choose_island(case.problem.graph, case.problem.at_hand, case.problem.newton, 0)
+    case.problem.newton.wanted_residual = 1e-9
+    case.problem.scratch.base_tree = 0
+    return case
+
+
+def end_of_solve(case: Case, velocity: np.ndarray) -> np.ndarray:
+    """Solve in contact space from a velocity, with the base that there is; the gradient there."""
+    p = case.problem
+    end = AT_END
+    while end == AT_END:
+        case.evaluate(velocity)
+        p.iterate.velocity[: p.graph.nv] = velocity
+        p.iterate.gradient[: p.graph.nv] = case.dense_gradient(velocity)
+        end = call(solve_in_contact_space, *case.tables)
+        velocity = velocity + p.iterate.direction[: p.graph.nv]
+    assert end == SOLVED
+    impulses = p.iterate.row_impulse[: case.nrow].copy()
+    solution = case.solution.copy()
+    case.evaluate(solution)
+    # Of rows that are as good as rigid round-off of velocities is multiplied.
+    allowed = 1e-9 + 1e-12 * p.law.row_gain[: case.nrow]
+    assert np.all(np.abs(p.iterate.row_impulse[: case.nrow] - impulses) <= allowed)
+    return case.dense_gradient(solution)
+
+
+def test_directions_are_newtons_where_everything_is_linear() -> None:
+    """Equalities alone: one iteration, and H p = −g."""
     for seed in range(20):
-        case = one_tree(seed)
+        case = without_contacts(seed)
         p = case.problem
-        case.contacts.signed_distance[: case.ncontact] = 10.0
+        case.rows.kind[: case.nrow] = EQUALITY
         case.prepare(np.zeros(p.graph.nv), STEP)
-        choose_island(p.graph, p.at_hand, p.newton, 0)
         velocity = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
         case.evaluate(velocity)
         gradient = case.dense_gradient(velocity)
-        p.iterate.gradient[: p.graph.nv] = gradient
-        p.newton.wanted_residual = 1e-9
-        p.scratch.base_tree = 0
-        assert call(solve_in_contact_space, *case.tables) == 1
+        end_of_solve(case, velocity)
         found = case.dense_hessian() @ p.iterate.direction[: p.graph.nv]
         assert np.allclose(found, -gradient, rtol=0.0, atol=1e-9 * np.abs(gradient).max())
+        assert p.counts.iterations == 1
 
 
 def test_constraints_that_change_need_no_other_factors() -> None:
-    """Curvatures that constraints gain or lose after the factorization."""
+    """Curvatures that constraints gain or lose after the factorization, or on the way."""
+    changed = 0
     for seed in range(20):
-        case = one_tree(seed)
+        case = without_contacts(seed)
         p = case.problem
         rng = np.random.default_rng(seed)
-        case.contacts.signed_distance[: case.ncontact] = 10.0
-        case.prepare(np.zeros(p.graph.nv), STEP)
-        choose_island(p.graph, p.at_hand, p.newton, 0)
         case.evaluate(np.zeros(p.graph.nv))
-        p.newton.wanted_residual = 1e-9
-        p.scratch.base_tree = 0
+        curvatures = []
         for _ in range(5):
-            p.iterate.row_curvature[: case.nrow] = rng.integers(
-                0, 2, case.nrow
-            ) * 10.0 ** rng.uniform(0, 4)
-            b = rng.standard_normal(p.graph.nv)
-            p.iterate.gradient[: p.graph.nv] = -b
-            assert call(solve_in_contact_space, *case.tables) == 1
-            found = case.dense_hessian() @ p.iterate.direction[: p.graph.nv]
-            assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.iterate.direction).max())
+            p.smooth.rhs[:] = 10.0 * rng.standard_normal(p.graph.nv)
+            assert np.abs(end_of_solve(case, rng.standard_normal(p.graph.nv))).max() <= 1e-6
+            curvatures.append(p.iterate.row_curvature[: case.nrow].copy())
         assert p.counts.factorizations == 1
+        # Dry friction and limits, which change all the time, have coordinates by now.
+        assert p.scratch.coordinates > p.scratch.contact_coordinates
+        changed += len(np.unique(curvatures, axis=0)) > 1
+    assert changed == 20
 
 
 def test_constraints_may_change_in_any_order() -> None:
     """Coordinates are given as constraints change, and used in the order of constraints."""
-    case = one_tree(0)
+    case = without_contacts(0)
     p = case.problem
-    case.contacts.signed_distance[: case.ncontact] = 10.0
-    case.prepare(np.zeros(p.graph.nv), STEP)
-    choose_island(p.graph, p.at_hand, p.newton, 0)
     case.evaluate(np.zeros(p.graph.nv))
-    p.scratch.coordinates = p.scratch.base_tree = 0
-    p.newton.wanted_residual = 1e-9
-    b = np.random.default_rng(0).standard_normal(p.graph.nv)
-    curvature = p.iterate.row_curvature[: case.nrow].copy()
-    for row in reversed(range(case.nrow)):
-        curvature[row] += 100.0 * (1 + row)
-        p.iterate.row_curvature[: case.nrow] = curvature
-        p.iterate.gradient[: p.graph.nv] = -b
-        assert call(solve_in_contact_space, *case.tables) == 1
-        found = case.dense_hessian() @ p.iterate.direction[: p.graph.nv]
-        assert np.allclose(found, b, rtol=0.0, atol=1e-9 * np.abs(p.iterate.direction).max())
+    orders = set()
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        p.scratch.base_tree = 0
+        for _ in range(4):
+            p.smooth.rhs[:] = 10.0 * rng.standard_normal(p.graph.nv)
+            assert np.abs(end_of_solve(case, rng.standard_normal(p.graph.nv))).max() <= 1e-6
+        orders.add(tuple(p.hessian.row_coordinate[: case.nrow]))
+    assert len(orders) > 1
+    assert any(list(order) != sorted(order) for order in orders)
 
 
 def test_trees_with_many_contacts_do_not_fit() -> None:

@@ -1,22 +1,22 @@
 """Newton's method in the coordinates of `asperity.convex.contact_space`.
 
-Impulses of contacts are found with constraints as they are at first. The bounds of friction follow
-within a step of Newton's method where the law has bounds that follow: the step foresees them
+Constraints that change on the way get coordinates when this is found, after the first iteration or
+at the end, and are then evaluated as contacts are. The bounds of friction follow within a step of
+Newton's method where the law has bounds that follow: the step foresees them
 (`asperity.convex.reduced_system`), and the cost that is searched is that of the bounds to which it
 leads. Where it is not one of descent of that cost, Newton's direction for bounds as they are is.
-What is found where constraints change on the way is only a guess: the second iteration looks.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import call_pppd_double
 from asperity.convex.chain_cholesky import backward_chains
 from asperity.convex.contact_rows import gather_impulses, gather_slips, spread_changes, width
 from asperity.convex.contact_velocities import row_velocities
-from asperity.convex.delassus import STRIDE
+from asperity.convex.delassus import STRIDE, add_changing_rows
 from asperity.convex.ellipsoids import move_contacts
 from asperity.convex.island import settle
 from asperity.convex.potentials.contact_driver import (
@@ -24,7 +24,7 @@ from asperity.convex.potentials.contact_driver import (
     evaluate_contacts,
     update_estimates,
 )
-from asperity.convex.potentials.rows import rows_are_linear
+from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.reduced_system import keep_friction, solve_reduced
 from asperity.convex.row_kernels import dot_rows, subtract_rows
 
@@ -49,16 +49,26 @@ def _add_product(scratch: Table, x: np.ndarray, out: np.ndarray) -> None:
     subtract_rows(out.ctypes.data, x.ctypes.data, 8, data, STRIDE, width, width)
 
 
+@inlined
+def _rows_of(problem: Table) -> tuple[int, int]:
+    """The island's rows, if any of them has a coordinate."""
+    scratch, at_hand = problem.scratch, problem.at_hand
+    if scratch.coordinates == scratch.contact_coordinates:
+        return 0, 0
+    return at_hand.first_row, at_hand.last_row
+
+
 @compiled
 def _fill_impulses(problem: Table, out: np.ndarray) -> None:
-    """Fill γ of contacts, and −G du of changed rows."""
+    """Fill γ of contacts, and of rows that have coordinates that beyond −κ du of the base."""
     iterate, at_hand = problem.iterate, problem.at_hand
     du = problem.scratch.coordinate[3]
     gather_impulses(problem.graph, iterate, at_hand, out)
-    for i in range(at_hand.first_row, at_hand.last_row):
+    first, last = _rows_of(problem)
+    for i in range(first, last):
         k = problem.hessian.row_coordinate[i]
         if k >= 0:
-            out[k] = (problem.hessian.row_base[i] - iterate.row_curvature[i]) * du[k]
+            out[k] = iterate.row_impulse[i] + problem.hessian.row_base[i] * du[k]
 
 
 @compiled
@@ -89,7 +99,22 @@ def _find_step(problem: Table, follows: bool, sticks: bool) -> bool:
     for k in range(scratch.coordinates):
         step[k] -= x[k]
     spread_changes(problem.graph, problem.iterate, problem.at_hand, change)
+    first, last = _rows_of(problem)
+    for i in range(first, last):
+        k = problem.hessian.row_coordinate[i]
+        problem.iterate.row_du[i] = change[k] if k >= 0 else 0.0
     return True
+
+
+@compiled
+def _evaluate(problem: Table) -> None:
+    """Fill impulses, curvatures and x, and the cost of contacts and of rows."""
+    iterate, at_hand = problem.iterate, problem.at_hand
+    cost = evaluate_contacts(problem, at_hand.first_contact, at_hand.last_contact)
+    first, last = _rows_of(problem)
+    cost += evaluate_rows(problem.law, iterate, first, last)
+    problem.newton.search_cost = cost
+    _fill_residual(problem)
 
 
 @compiled
@@ -98,8 +123,7 @@ def _follow_step(problem: Table, contacts: Table) -> None:
     first = problem.at_hand.first_contact
     last = problem.at_hand.last_contact
     change_numbers(problem, contacts, first, last, True)
-    problem.newton.search_cost = evaluate_contacts(problem, first, last)
-    _fill_residual(problem)
+    _evaluate(problem)
 
 
 @compiled
@@ -125,26 +149,26 @@ def _follow_friction(problem: Table) -> None:
 
 @compiled
 def _search(problem: Table, base_slope: float, slope: float) -> float:
-    """Line search along the direction of coordinates; rows are linear here.
+    """Line search along the direction of coordinates.
 
-    ``base_slope`` is the part of the slope that vanishes with ρ.
+    ``base_slope`` is the part of the slope that vanishes with ρ. Rows without coordinates are part
+    of the base, and do not change here.
     """
-    newton, at_hand, n = problem.newton, problem.at_hand, problem.scratch.coordinates
+    newton, n = problem.newton, problem.scratch.coordinates
     mu, start, _, du, _, step, change = problem.scratch.coordinate[:7]
     smooth_slope = base_slope + _dot(start, change, n) + _dot(mu, change, n)
     curvature = _dot(step, change, n) - base_slope
-    first = at_hand.first_row
-    for i in range(first, at_hand.last_row):
+    first, last = _rows_of(problem)
+    for i in range(first, last):
         k = problem.hessian.row_coordinate[i]
         if k >= 0:
-            bend = problem.iterate.row_curvature[i] - problem.hessian.row_base[i]
-            smooth_slope += bend * du[k] * change[k]
-            curvature += bend * change[k] * change[k]
+            smooth_slope -= problem.hessian.row_base[i] * du[k] * change[k]
+            curvature -= problem.hessian.row_base[i] * change[k] * change[k]
     newton.smooth_slope = smooth_slope
     newton.smooth_curvature = curvature
     newton.search_slope = slope
     tolerance = problem.options.line_search_tolerance
-    return call_pppd_double(problem.entries.line_search, problem, first, first, tolerance)
+    return call_pppd_double(problem.entries.line_search, problem, first, last, tolerance)
 
 
 @compiled
@@ -164,16 +188,39 @@ def end_direction(problem: Table, rho: float) -> None:
 
 
 @compiled
-def _rows_change(problem: Table, rows: Table, rho: float) -> bool:
-    """Whether constraints change along the direction so far, which is filled if there are any."""
-    iterate, at_hand = problem.iterate, problem.at_hand
+def _fill_direction(problem: Table, rows: Table, rho: float) -> None:
+    """Fill the direction so far, and how rows without coordinates change along it."""
+    at_hand = problem.at_hand
+    end_direction(problem, rho)
+    row_du = problem.iterate.row_du
     first = at_hand.first_row
     last = at_hand.last_row
-    if first == last:
-        return False
-    end_direction(problem, rho)
-    row_velocities(problem.graph, rows, first, last, iterate.direction, iterate.row_du)
-    return not rows_are_linear(problem.law, iterate, first, last)
+    row_velocities(problem.graph, rows, first, last, problem.iterate.direction, row_du)
+    for i in range(first, last):
+        if problem.hessian.row_coordinate[i] >= 0:
+            row_du[i] = 0.0
+
+
+@compiled
+def _begin_rows(problem: Table, first: int) -> None:
+    """Fill what belongs to rows with coordinates from ``first`` on, which are new, so far."""
+    graph, iterate, scratch = problem.graph, problem.iterate, problem.scratch
+    mu, start, _, du, z = scratch.coordinate[:5]
+    for k in range(first, scratch.coordinates):
+        z[k] = 0.0
+    for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
+        tree = graph.island_tree[index]
+        for i in range(graph.tree_size[tree]):
+            f = iterate.direction_product[graph.tree_start[tree] + i]
+            for k in range(first, scratch.coordinates):
+                z[k] -= scratch.response[scratch.response_start[tree] + i, k] * f
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        k = problem.hessian.row_coordinate[i]
+        if k >= first:
+            mu[k] = 0.0
+            du[k] = iterate.row_du[i]
+            start[k] = iterate.row_impulse[i]
+            iterate.row_u[i] += du[k]
 
 
 @compiled
@@ -182,7 +229,8 @@ def iterate_contacts(
 ) -> tuple[int, float]:
     """Minimise in the coordinates, and fill the direction that belongs to where that ends.
 
-    Needs f in ``direction_product``. Returns how that has ended, and the residual's square.
+    Needs f in ``direction_product``. Returns how that has ended, and the residual's square. At the
+    end ``row_du`` has what rows without coordinates have yet to change by.
     """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
     mu, start, x, du, z, step, change, y, slip = scratch.coordinate[:9]
@@ -196,7 +244,6 @@ def iterate_contacts(
     gather_slips(problem.graph, iterate, at_hand, slip)
     for i in range(last - first):
         scratch.sticking[i] = 0
-    end = ON_THE_WAY
     rho = 1.0
     wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
     settled = False
@@ -207,18 +254,23 @@ def iterate_contacts(
     for iteration in range(_MOST_ITERATIONS):
         if iteration > 0:
             settled = settle(problem, contacts)
-        problem.newton.search_cost = evaluate_contacts(problem, first, last)
-        _fill_residual(problem)
+        _evaluate(problem)
+        n = scratch.coordinates
         for k in range(n):
             y[k] = rho * z[k]
         _add_product(scratch, x, y)
         # ρ g + Jᵀ x in the norm of B⁻¹
         left = rho * (rho * square + _dot(z, x, n)) + _dot(x, y, n)
-        if settled and left <= wanted * wanted:
-            end = AT_END
-            break
-        if iteration == 1 and _rows_change(problem, rows, rho):
-            return ON_THE_WAY, left
+        converged = settled and left <= wanted * wanted
+        if converged or iteration == 1:
+            _fill_direction(problem, rows, rho)
+            if not add_changing_rows(problem, rows):
+                return ON_THE_WAY, left
+            if scratch.coordinates > n:
+                _begin_rows(problem, n)
+                continue
+        if converged:
+            return AT_END, left
         sticks = may_follow and descends
         follows = sticks and not settled
         found = _find_step(problem, follows, sticks)
@@ -240,6 +292,9 @@ def iterate_contacts(
         problem.counts.iterations += 1
         move_contacts(problem.graph, iterate, first, last, alpha)
         gather_slips(problem.graph, iterate, at_hand, slip)
+        first_row, last_row = _rows_of(problem)
+        for i in range(first_row, last_row):
+            iterate.row_u[i] += alpha * iterate.row_du[i]
         update_estimates(problem, first, last, alpha)
         _follow_friction(problem)
         for k in range(n):
@@ -247,4 +302,4 @@ def iterate_contacts(
             du[k] += alpha * change[k]
         rho *= 1.0 - alpha
     end_direction(problem, rho)
-    return end, left
+    return ON_THE_WAY, left

@@ -28,15 +28,13 @@ from asperity.convex.contact_iteration import (
     ON_THE_WAY,
     SOLVED,
     SPOILED,
-    end_direction,
     iterate_contacts,
 )
 from asperity.convex.contact_rows import spread_changes, width
-from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.delassus import STRIDE, begin_contact_space, follow_rows
 from asperity.convex.ellipsoids import move_contacts
 from asperity.convex.island import island_gradient
-from asperity.convex.potentials.rows import evaluate_rows, rows_are_linear
+from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.problem_layout import MOST_TREES
 from asperity.convex.row_kernels import dot_rows, subtract_rows
@@ -121,14 +119,11 @@ def fits_contact_space(problem: Table) -> bool:
 
 
 @compiled
-def _end_here(problem: Table, rows: Table) -> bool:
-    """Take the whole direction, and be done, unless constraints change along it."""
+def _end_here(problem: Table) -> None:
+    """Take the whole direction."""
     iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
     first = at_hand.first_row
     last = at_hand.last_row
-    row_velocities(graph, rows, first, last, iterate.direction, iterate.row_du)
-    if not rows_are_linear(problem.law, iterate, first, last):
-        return False
     for i in range(first, last):
         iterate.row_u[i] += iterate.row_du[i]
     evaluate_rows(problem.law, iterate, first, last)
@@ -137,16 +132,19 @@ def _end_here(problem: Table, rows: Table) -> bool:
         start = graph.tree_start[tree]
         for i in range(start, start + graph.tree_size[tree]):
             iterate.velocity[i] += iterate.direction[i]
-    return True
 
 
 @compiled
-def _return_to_beginning(graph: Table, iterate: Table, at_hand: Table, scratch: Table) -> None:
-    """Give contacts their velocities at the direction's beginning."""
-    if scratch.coordinates == 0:
-        return
-    spread_changes(graph, iterate, at_hand, scratch.coordinate[3])
-    move_contacts(graph, iterate, at_hand.first_contact, at_hand.last_contact, -1.0)
+def _return_to_beginning(problem: Table) -> None:
+    """Give contacts and rows their velocities at the direction's beginning."""
+    iterate, at_hand = problem.iterate, problem.at_hand
+    du = problem.scratch.coordinate[3]
+    spread_changes(problem.graph, iterate, at_hand, du)
+    move_contacts(problem.graph, iterate, at_hand.first_contact, at_hand.last_contact, -1.0)
+    for i in range(at_hand.first_row, at_hand.last_row):
+        k = problem.hessian.row_coordinate[i]
+        if k >= 0:
+            iterate.row_u[i] -= du[k]
 
 
 @compiled
@@ -182,31 +180,22 @@ def solve_in_contact_space(problem: Table, contacts: Table, rows: Table) -> int:
     belongs to it, `SPOILED` if round-off keeps the direction from being found, which H itself may
     stand, and `ON_THE_WAY` if it does not lead to the minimum: its length then says nothing.
     """
-    iterate, at_hand, newton = problem.iterate, problem.at_hand, problem.newton
-    graph, scratch = problem.graph, problem.scratch
+    newton, graph, scratch = problem.newton, problem.graph, problem.scratch
     cost = newton.search_cost
-    begun = scratch.base_tree == graph.island_tree[at_hand.first_tree] + 1
+    begun = scratch.base_tree == graph.island_tree[problem.at_hand.first_tree] + 1
     if not begun and not begin_contact_space(problem, contacts, rows):
         return SPOILED
     # Where there is no room for more coordinates, a new base needs none but those of contacts.
     if not (follow_rows(problem, rows) or begin_contact_space(problem, contacts, rows)):
         return SPOILED
-    end = AT_END
-    left = 0.0
     square = _forward(problem)
-    if scratch.coordinates > 0:
-        end, left = iterate_contacts(problem, contacts, rows, square)
-        if end == SPOILED:
-            _return_to_beginning(graph, iterate, at_hand, scratch)
-            return SPOILED
-    else:
-        problem.counts.iterations += 1
-        end_direction(problem, 0.0)
+    end, left = iterate_contacts(problem, contacts, rows, square)
     wanted = _BEYOND_DOUBT * newton.wanted_residual
-    if end == AT_END and left <= wanted * wanted and _end_here(problem, rows):
+    if end == AT_END and left <= wanted * wanted:
+        _end_here(problem)
         return SOLVED
-    _return_to_beginning(graph, iterate, at_hand, scratch)
-    if problem.law.settle_contacts != 0:
+    _return_to_beginning(problem)
+    if end != SPOILED and problem.law.settle_contacts != 0:
         cost = island_gradient(problem, contacts, rows)
     newton.search_cost = cost
     return end

@@ -8,29 +8,31 @@ to the world: only chains there are eliminated.
 
 from __future__ import annotations
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import call_pp_status
 from asperity.convex.chain_cholesky import substitute_rows, subtract_block
 from asperity.convex.chains import path_chains
 from asperity.convex.contact_rows import row_of, width
 from asperity.convex.ellipsoids import contact_row
 from asperity.convex.hessian_assembly import add_rows, begin_tree
+from asperity.convex.potentials.rows import row_is_linear
 from asperity.convex.problem import UNCOUPLED
 from asperity.convex.problem_layout import MOST_COORDINATES
 from asperity.convex.row_kernels import subtract_rows
 
-__all__ = ["STRIDE", "begin_contact_space", "follow_rows"]
+__all__ = ["STRIDE", "add_changing_rows", "begin_contact_space", "follow_rows"]
 
 STRIDE = 8 * MOST_COORDINATES
 """Bytes from a row of W, or of the columns, to the next."""
 
 
-@compiled
-def _fill_contact(graph: Table, scratch: Table, contacts: Table, i: int, at: int) -> None:
+@inlined
+def _fill_contact(
+    graph: Table, scratch: Table, contacts: Table, i: int, rows: int, at: int
+) -> None:
     """Fill the columns of Jᵀ of one contact, and note their chains."""
     response = scratch.response
     c = graph.contact[i]
-    rows = width(graph, i)
     for side in range(2):
         link = contacts.link[c, side]
         if link < 0:
@@ -40,6 +42,9 @@ def _fill_contact(graph: Table, scratch: Table, contacts: Table, i: int, at: int
         first = contacts.link_start[link]
         last = first + contacts.link_size[link]
         tree = contacts.link_tree[link]
+        start = scratch.response_start[tree]
+        # From a dof to its row.
+        shift = start - graph.tree_start[tree]
         spatial = graph.tree_spatial[tree] == 1
         if spatial:
             scratch.response_chains[tree] = 1
@@ -48,18 +53,12 @@ def _fill_contact(graph: Table, scratch: Table, contacts: Table, i: int, at: int
                 graph.chains, tree, contacts.chain_dof[first]
             )
         for k in range(rows):
-            mx, my, mz, x, y, z = contact_row(contacts, c, arm, row_of(rows, k))
-            # From a dof to its row.
-            shift = scratch.response_start[tree]
+            row = contact_row(contacts, c, arm, row_of(rows, k))
             if spatial:
-                response[shift, at + k] += sign * mx
-                response[shift + 1, at + k] += sign * my
-                response[shift + 2, at + k] += sign * mz
-                response[shift + 3, at + k] += sign * x
-                response[shift + 4, at + k] += sign * y
-                response[shift + 5, at + k] += sign * z
+                for e in range(6):
+                    response[start + e, at + k] += sign * row[e]
                 continue
-            shift -= graph.tree_start[tree]
+            mx, my, mz, x, y, z = row
             for e in range(first, last):
                 column = contacts.chain_column[e]
                 response[contacts.chain_dof[e] + shift, at + k] += sign * (
@@ -170,11 +169,16 @@ def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
     for i in range(at_hand.first_contact, at_hand.last_contact):
         count += width(graph, i)
     scratch.coordinates = count
+    scratch.contact_coordinates = count
     if count > 0:
         _clear_columns(scratch, 0, count)
         at = 0
         for i in range(at_hand.first_contact, at_hand.last_contact):
-            _fill_contact(graph, scratch, contacts, i, at)
+            # A constant number of rows makes loops without branches.
+            if width(graph, i) == 3:
+                _fill_contact(graph, scratch, contacts, i, 3, at)
+            else:
+                _fill_contact(graph, scratch, contacts, i, width(graph, i), at)
             at += width(graph, i)
         for index in range(at_hand.first_tree, at_hand.last_tree):
             tree = graph.island_tree[index]
@@ -184,9 +188,28 @@ def begin_contact_space(problem: Table, contacts: Table, rows: Table) -> bool:
 
 
 @compiled
+def _add_row(problem: Table, rows: Table, i: int) -> None:
+    """Give a coordinate to a row."""
+    graph, scratch = problem.graph, problem.scratch
+    at = scratch.coordinates
+    _clear_columns(scratch, at, at + 1)
+    mask = 0
+    r = graph.row[i]
+    tree = rows.tree[r, 0]
+    shift = scratch.response_start[tree] - graph.tree_start[tree]
+    for e in range(rows.start[r, 0], rows.start[r, 2]):
+        dof = rows.dof[e]
+        scratch.response[dof + shift, at] = rows.jacobian[e]
+        mask |= 1 << graph.chains.of_dof[dof]
+    _eliminate(graph, problem.hessian, scratch, tree, at, 1, mask)
+    problem.hessian.row_coordinate[i] = at
+    scratch.coordinates = at + 1
+
+
+@compiled
 def follow_rows(problem: Table, rows: Table) -> bool:
     """Give coordinates to rows whose curvature is not that of the base; False if there are none."""
-    hessian, graph, scratch = problem.hessian, problem.graph, problem.scratch
+    hessian, scratch = problem.hessian, problem.scratch
     first = scratch.coordinates
     for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
         if (
@@ -194,21 +217,23 @@ def follow_rows(problem: Table, rows: Table) -> bool:
             or hessian.row_coordinate[i] >= 0
         ):
             continue
-        at = scratch.coordinates
-        if at == MOST_COORDINATES:
+        if scratch.coordinates == MOST_COORDINATES:
             return False
-        _clear_columns(scratch, at, at + 1)
-        mask = 0
-        r = graph.row[i]
-        tree = rows.tree[r, 0]
-        shift = scratch.response_start[tree] - graph.tree_start[tree]
-        for e in range(rows.start[r, 0], rows.start[r, 2]):
-            dof = rows.dof[e]
-            scratch.response[dof + shift, at] = rows.jacobian[e]
-            mask |= 1 << graph.chains.of_dof[dof]
-        _eliminate(graph, hessian, scratch, tree, at, 1, mask)
-        hessian.row_coordinate[i] = at
-        scratch.coordinates = at + 1
-    if scratch.coordinates > first:
-        _extend_delassus(scratch, first)
+        _add_row(problem, rows, i)
+    _extend_delassus(scratch, first)
+    return True
+
+
+@compiled
+def add_changing_rows(problem: Table, rows: Table) -> bool:
+    """Give coordinates to rows that change along ``row_du``; False if there are none."""
+    scratch = problem.scratch
+    first = scratch.coordinates
+    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+        if row_is_linear(problem.law, problem.iterate, i):
+            continue
+        if scratch.coordinates == MOST_COORDINATES:
+            return False
+        _add_row(problem, rows, i)
+    _extend_delassus(scratch, first)
     return True

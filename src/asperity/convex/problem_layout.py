@@ -210,6 +210,7 @@ SCRATCH = Layout(
     # 1 + the first tree of the island whose matrix is factorized without contacts, or 0
     base_tree="i8",
     coordinates="i8",
+    contact_coordinates="i8",  # the first of them
     response=f"f8[response_room, {MOST_COORDINATES}]",  # U, dof by dof
     response_rows="i8",
     response_start="i8[ntree]",  # of a tree's rows

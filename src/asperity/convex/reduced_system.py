@@ -167,7 +167,8 @@ def _subtract_friction(
         wu += w[j] * u[j]
         uu += u[j] * u[j]
     limit = law.friction_limit[i]
-    inverse = 1.0 / np.sqrt(uu + law.soft_slip_square[i])
+    eta = np.sqrt(uu + law.soft_slip_square[i])
+    inverse = 1.0 / eta
     q = 0.0
     r = 0.0
     # What is added to the right-hand side is known_w w + known_u u.
@@ -182,7 +183,7 @@ def _subtract_friction(
         known_w = slip * p * (wu * inverse - ww)
         known_u = slip * inverse - 1.0
     else:
-        across = 1.0 / (limit * inverse)
+        across = eta / limit
         part = 2.0 - wu * inverse
         square = uu * inverse * inverse
         scale = 1.0 / max(part * part - ww * square, 4.0 * _LEAST_CURVATURE)

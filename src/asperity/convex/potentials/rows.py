@@ -49,7 +49,7 @@ __all__ = [
     "evaluate_rows",
     "prepare_rows",
     "row_cost_along",
-    "rows_are_linear",
+    "row_is_linear",
 ]
 
 # By which impulses may differ from those that curvatures foretell, relative to their sizes.
@@ -223,21 +223,18 @@ def row_cost_along(law: Table, iterate: Table, first: int, last: int, alpha: flo
 
 
 @compiled
-def rows_are_linear(law: Table, iterate: Table, first: int, last: int) -> bool:
-    """Whether impulses at ``u + Δu`` are those at ``u`` without the curvatures' share, κ Δu."""
-    du = iterate.row_du
-    for i in range(first, last):
-        _, impulse, curvature = _row(
-            law.row_kind[i],
-            iterate.row_u[i] + du[i],
-            law.row_target[i],
-            law.row_gain[i],
-            law.row_lower[i],
-            law.row_upper[i],
-        )
-        share = iterate.row_curvature[i] * du[i]
-        difference = impulse - iterate.row_impulse[i] + share
-        scale = abs(impulse) + abs(iterate.row_impulse[i]) + abs(share)
-        if curvature != iterate.row_curvature[i] or abs(difference) > _ROUND_OFF * scale:
-            return False
-    return True
+def row_is_linear(law: Table, iterate: Table, i: int) -> bool:
+    """Whether the impulse at ``u + Δu`` is that at ``u`` without the curvature's share, κ Δu."""
+    du = iterate.row_du[i]
+    _, impulse, curvature = _row(
+        law.row_kind[i],
+        iterate.row_u[i] + du,
+        law.row_target[i],
+        law.row_gain[i],
+        law.row_lower[i],
+        law.row_upper[i],
+    )
+    share = iterate.row_curvature[i] * du
+    difference = impulse - iterate.row_impulse[i] + share
+    scale = abs(impulse) + abs(iterate.row_impulse[i]) + abs(share)
+    return curvature == iterate.row_curvature[i] and abs(difference) <= _ROUND_OFF * scale
