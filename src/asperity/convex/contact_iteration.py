@@ -86,6 +86,15 @@ def _dot(a: np.ndarray, b: np.ndarray, n: int) -> float:
 
 
 @compiled
+def _may_follow(law: Table, contacts: Table) -> bool:
+    """Whether bounds of friction follow within a step of Newton's method.
+
+    Points of a patch press each other's places: their bounds are damped.
+    """
+    return law.settle_contacts != 0 and contacts.patch_count == 0
+
+
+@compiled
 def _find_step(problem: Table, follows: bool, sticks: bool) -> bool:
     """Fill the step of impulses and the changes of velocities along it; False if there is none."""
     scratch = problem.scratch
@@ -248,8 +257,7 @@ def iterate_contacts(
     wanted = _INNER_TOLERANCE * problem.newton.wanted_residual
     settled = False
     left = np.inf
-    # Points of a patch press each other's places: their bounds are damped.
-    may_follow = problem.law.settle_contacts != 0 and contacts.patch_count == 0
+    may_follow = _may_follow(problem.law, contacts)
     descends = True
     for iteration in range(_MOST_ITERATIONS):
         if iteration > 0:
