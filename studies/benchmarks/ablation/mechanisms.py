@@ -224,6 +224,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "friction-within-steps",
+        "Newton's steps in contact space foresee the bounds of friction.",
+        "Bounds follow from one step of Newton's method to the next, as elsewhere.",
+        ("cenic", "icf"),
+        (Body("convex.contact_iteration", "_may_follow", "return False"),),
+    ),
+    Mechanism(
         "trapezoid-fallback",
         "Doubled steps replace steps in which the trapezoid would ring.",
         "The paper's trapezoid everywhere.",

@@ -29,17 +29,17 @@ _TITLES = {
 INTRODUCTION = """\
 # What each mechanism is good for
 
-Each row is a mechanism by which Asperity corrects the papers' methods. It shows what
-[verification](verification.md) loses without the mechanism.
+Each row shows what [verification](verification.md) loses without a mechanism that corrects the
+papers' methods.
 
 ```sh title="from a checkout"
 python -m studies benchmark ablation --mechanisms swings     # one row; all without the option
 ```
 
-Every case is run at {near_by} times each accuracy or time step. *Right* counts the runs within the
+Every case runs at {near_by} times each accuracy or time step. *Right* counts the runs within the
 tolerance of their case; a difference of two is chance. *Work* is convex solves and Newton
 iterations, of all cases and of the CENIC paper's clutter. *Worse* and *better* count the cases
-whose median grade changes; **wrong** are those that are wrong or stopped without the mechanism.
+whose median grade changes; **wrong** ones are wrong or stopped without the mechanism.
 [All cases](../studies/benchmarks/results/ablation.md) has their names, and what replaces each
 mechanism. A mechanism without numbers was added after the runs.
 """
