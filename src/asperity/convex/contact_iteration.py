@@ -60,7 +60,7 @@ def _rows_of(problem: Table) -> tuple[int, int]:
 
 @compiled
 def _fill_impulses(problem: Table, out: np.ndarray) -> None:
-    """Fill γ of contacts, and of rows that have coordinates that beyond −κ du of the base."""
+    """Fill γ of contacts, and that of rows with coordinates, without −κ du of the base."""
     iterate, at_hand = problem.iterate, problem.at_hand
     du = problem.scratch.coordinate[3]
     gather_impulses(problem.graph, iterate, at_hand, out)
@@ -124,6 +124,18 @@ def _evaluate(problem: Table) -> None:
     cost += evaluate_rows(problem.law, iterate, first, last)
     problem.newton.search_cost = cost
     _fill_residual(problem)
+
+
+@compiled
+def _square_of_residual(problem: Table, rho: float, square: float) -> float:
+    """‖ρ g + Jᵀ x‖² in the norm of B⁻¹; fills its velocities, y = ρ z + W x."""
+    scratch = problem.scratch
+    x, _, z, _, _, y = scratch.coordinate[2:8]
+    n = scratch.coordinates
+    for k in range(n):
+        y[k] = rho * z[k]
+    _add_product(scratch, x, y)
+    return rho * (rho * square + _dot(z, x, n)) + _dot(x, y, n)
 
 
 @compiled
@@ -242,7 +254,7 @@ def iterate_contacts(
     end ``row_du`` has what rows without coordinates have yet to change by.
     """
     iterate, at_hand, scratch = problem.iterate, problem.at_hand, problem.scratch
-    mu, start, x, du, z, step, change, y, slip = scratch.coordinate[:9]
+    mu, start, x, du, z, step, change, _, slip = scratch.coordinate[:9]
     n = scratch.coordinates
     first = at_hand.first_contact
     last = at_hand.last_contact
@@ -263,20 +275,18 @@ def iterate_contacts(
         if iteration > 0:
             settled = settle(problem, contacts)
         _evaluate(problem)
-        n = scratch.coordinates
-        for k in range(n):
-            y[k] = rho * z[k]
-        _add_product(scratch, x, y)
-        # ρ g + Jᵀ x in the norm of B⁻¹
-        left = rho * (rho * square + _dot(z, x, n)) + _dot(x, y, n)
+        left = _square_of_residual(problem, rho, square)
         converged = settled and left <= wanted * wanted
-        if converged or iteration == 1:
+        if converged or (iteration == 1 and at_hand.last_row > at_hand.first_row):
             _fill_direction(problem, rows, rho)
             if not add_changing_rows(problem, rows):
                 return ON_THE_WAY, left
             if scratch.coordinates > n:
                 _begin_rows(problem, n)
-                continue
+                _evaluate(problem)
+                _square_of_residual(problem, rho, square)
+                n = scratch.coordinates
+                converged = False
         if converged:
             return AT_END, left
         sticks = may_follow and descends

@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 # Coordinates that contacts may take, and as a part of the tree's dofs: others are for constraints
-# that change. Dry friction, which is only found to have changed, makes each of them dearer.
+# that change, as dry friction always does.
 _MOST_OF_CONTACTS = 36
 # Of several trees, whose H takes longer.
 _MOST_OF_SEVERAL = 60
@@ -110,7 +110,7 @@ def fits_contact_space(problem: Table) -> bool:
         count += width(problem.graph, i)
     if count > most:
         return False
-    # The curvature of dry friction changes with every iteration.
+    # Dry friction takes coordinates, too.
     friction = 0
     for i in range(at_hand.first_row, at_hand.last_row):
         if law.row_kind[i] == FRICTION:

@@ -226,13 +226,17 @@ def follow_rows(problem: Table, rows: Table) -> bool:
 
 @compiled
 def add_changing_rows(problem: Table, rows: Table) -> bool:
-    """Give coordinates to rows that change along ``row_du``; False if there are none."""
-    scratch = problem.scratch
+    """Give coordinates to rows that change along ``row_du``; False if there are too few."""
+    scratch, at_hand = problem.scratch, problem.at_hand
     first = scratch.coordinates
-    for i in range(problem.at_hand.first_row, problem.at_hand.last_row):
+    for i in range(at_hand.first_row, at_hand.last_row):
         if row_is_linear(problem.law, problem.iterate, i):
             continue
         if scratch.coordinates == MOST_COORDINATES:
+            for row in range(at_hand.first_row, i):
+                if problem.hessian.row_coordinate[row] >= first:
+                    problem.hessian.row_coordinate[row] = -1
+            scratch.coordinates = first
             return False
         _add_row(problem, rows, i)
     _extend_delassus(scratch, first)
