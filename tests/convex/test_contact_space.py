@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+
 import mujoco
 import numpy as np
 import pytest
@@ -13,6 +15,7 @@ from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
 from asperity.convex.contact_space import (
     AT_END,
     SOLVED,
+    SPOILED,
     fits_contact_space,
     solve_in_contact_space,
 )
@@ -327,6 +330,19 @@ def test_constraints_may_change_in_any_order() -> None:
         orders.add(tuple(p.hessian.row_coordinate[: case.nrow]))
     assert len(orders) > 1
     assert any(list(order) != sorted(order) for order in orders)
+
+
+def test_solves_end_at_the_solution_where_contact_space_fails() -> None:
+    """The first step by the Hessian is not the second of a solve, whose length says nothing."""
+    kind = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+    fails = kind(lambda *_: SPOILED)
+    for seed in range(20):
+        case = one_tree(seed)
+        p = case.problem
+        p.entries.solve_in_contact_space = ctypes.cast(fails, ctypes.c_void_p).value
+        guess = 0.1 * np.random.default_rng(seed).standard_normal(p.graph.nv)
+        assert case.solve(guess) == CONVERGED
+        assert np.abs(case.dense_gradient(case.solution)).max() <= 1e-9
 
 
 def test_trees_with_many_contacts_do_not_fit() -> None:

@@ -342,20 +342,23 @@ def _descent(problem: Table, contacts: Table, rows: Table, iteration: int) -> in
 
 
 @compiled
-def _rate(iteration: int, length: float, before: float) -> float:
+def _rate(length: float, before: float) -> float:
     """θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖, below 1; 0 at first."""
-    if iteration == 0 or not before > 0.0:
+    if not before > 0.0:
         return 0.0
     return min(length / before, 0.9999)
 
 
 @compiled
-def _step_is_small(problem: Table, iteration: int) -> bool:
-    """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum."""
+def _step_is_small(problem: Table) -> bool:
+    """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum.
+
+    The first step is that after which there is no θ yet: contact space may have failed before.
+    """
     newton = problem.newton
     if problem.options.criterion == MOMENTUM or newton.direction_ends != AT_END:
         return False
-    eta = 1.0 if iteration == 0 else newton.rate / (1.0 - newton.rate)
+    eta = newton.rate / (1.0 - newton.rate) if newton.rate > 0.0 else 1.0
     return eta * newton.step_length <= newton.wanted_residual and _slip_is_known(problem, eta)
 
 
@@ -391,7 +394,7 @@ def _slip_is_known(problem: Table, eta: float) -> bool:
 
 
 @compiled
-def _search(problem: Table, contacts: Table, iteration: int) -> int:
+def _search(problem: Table, contacts: Table) -> int:
     """Go along the direction to the least cost; a code if the solve is over."""
     newton = problem.newton
     alpha = follow_direction(problem, problem.options.line_search_tolerance)
@@ -405,15 +408,11 @@ def _search(problem: Table, contacts: Table, iteration: int) -> int:
         # Those that there are belong to the end of the direction.
         begin_estimates(problem, problem.at_hand.first_contact, problem.at_hand.last_contact)
     length = alpha * newton.direction_length
-    newton.rate = _rate(iteration, length, newton.step_length)
+    newton.rate = _rate(length, newton.step_length)
     newton.step_length = length
     newton.previous_residual = newton.residual
     # Forces that follow converge linearly, which the ratio of two steps does not show.
-    if (
-        _step_is_small(problem, iteration)
-        and settle(problem, contacts)
-        and not follow_forces(problem)
-    ):
+    if _step_is_small(problem) and settle(problem, contacts) and not follow_forces(problem):
         island_impulses(problem)
         return CONVERGED
     return _GOES_ON
@@ -428,7 +427,7 @@ def _minimise(problem: Table, contacts: Table, rows: Table) -> int:
         if code == _GOES_ON:
             code = _descent(problem, contacts, rows, iteration)
         if code == _GOES_ON:
-            code = _search(problem, contacts, iteration)
+            code = _search(problem, contacts)
         if code not in (_GOES_ON, _BEGINS_ANEW):
             return code
     return NOT_CONVERGED
