@@ -39,9 +39,9 @@ python -m studies benchmark ablation --mechanisms swings     # one row; all with
 Every case runs at {near_by} times each accuracy or time step. *Right* counts the runs within the
 tolerance of their case; a difference of two is chance. *Work* is convex solves and Newton
 iterations, of all cases and of the CENIC paper's clutter. *Worse* and *better* count the cases
-whose median grade changes; **wrong** ones are wrong or stopped without the mechanism.
+whose median grade changes; **wrong** ones are wrong or stopped without it.
 [All cases](../studies/benchmarks/results/ablation.md) has their names, and what replaces each
-mechanism. A mechanism without numbers was added after the runs.
+mechanism. A mechanism without numbers is newer than the runs.
 """
 
 ALL_INTRODUCTION = """\
