@@ -1,136 +1,167 @@
-"""What a step of Gymnasium's robots costs with `asperity.step`.
+"""Steps per second of Gymnasium's robots: many worlds here, in Gymnasium and in mujoco.rollout.
 
-CPU time of a step of one environment, in vectors of several lengths, in one process (sync) and in
-one process each (async, the CPU time of these processes). It should not depend on the number: all
-lengths have the same environments, with the same seeds and actions, so many vectors after each
-other. Where these end must not depend on it either, to the last bit.
+A step of an environment is several of the model's time steps with one action, what is observed and
+rewarded, and a new episode where one ends. `asperity.envs.RobotVectorEnv` takes it with `Icf` at
+the model's time step and with `Cenic`; ``gymnasium.vector.SyncVectorEnv`` and ``mujoco.rollout``
+with MuJoCo's Euler and RK4. Rollouts neither observe nor reward anything, and begin where `Icf`
+has come to. Actions are random and the same for all. Blocks of all methods follow each other, on
+one thread; the table shows medians of their CPU times: others may use the machine, too.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
-import sys
+import copy
 import time
+import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import gymnasium
 import mujoco
 import numpy as np
+from gymnasium.vector import SyncVectorEnv
+from mujoco import rollout as mujoco_rollout
 
 import asperity as asp
-from asperity.envs import with_asperity
+from asperity.envs import RobotVectorEnv
 from studies.benchmarks.saved import save_table
 
-__all__ = ["main", "milliseconds"]
+__all__ = ["Contest", "main"]
 
-COUNTS = (1, 8, 64)
-NAMES = ("Ant-v5", "Humanoid-v5")
-KINDS: dict[str, Any] = {
-    "sync": gymnasium.vector.SyncVectorEnv,
-    "async": gymnasium.vector.AsyncVectorEnv,
+COUNTS = (1, 64, 1024)
+NAMES = ("Ant-v5", "HalfCheetah-v5", "Hopper-v5", "Humanoid-v5", "Walker2d-v5")
+MUJOCO = {
+    "Euler": int(mujoco.mjtIntegrator.mjINT_EULER),
+    "RK4": int(mujoco.mjtIntegrator.mjINT_RK4),
 }
-# Steps before the clock starts, in which kernels are loaded.
-_WARM = 5
-_TICK = 1.0 / os.sysconf("SC_CLK_TCK")
+METHODS = (
+    "Icf",
+    "Cenic",
+    *(f"{who}, {how}" for who in ("Gymnasium", "rollout") for how in MUJOCO),
+)
+PAIRS = tuple(("Icf", method) for method in METHODS[2:])
+"""Whose rates are compared."""
+_WARM = 10  # steps before the clock starts
+_BLOCKS = 5
+_SEED = 7
 
 
-def maker(name: str, engine: str) -> Callable[[], Any]:
-    """A function that makes an environment, in whatever process."""
+class Contest:
+    """Environments of one kind, with all methods.
 
-    def make() -> Any:
-        env = gymnasium.make(name)
-        return with_asperity(env, integrator=asp.Cenic()) if engine == "asperity" else env
-
-    return make
-
-
-def _child_seconds(process: Any) -> float:
-    # utime and stime, after the name in brackets.
-    fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) * _TICK
-
-
-def _seconds(envs: Any) -> float:
-    """CPU time so far of what steps the environments."""
-    if isinstance(envs, gymnasium.vector.AsyncVectorEnv):
-        return sum(_child_seconds(process) for process in envs.processes)
-    return time.process_time()
-
-
-def _part(name: str, engine: str, kind: str, seeds: range, steps: int) -> tuple[float, np.ndarray]:
-    """CPU time [s] of so many steps of environments with these seeds, and where they end."""
-    envs = KINDS[kind]([maker(name, engine)] * len(seeds))
-    try:
-        randoms = [np.random.default_rng(seed) for seed in seeds]
-        largest = envs.single_action_space.high.max()
-        size = envs.single_action_space.shape
-        seen, _ = envs.reset(seed=list(seeds))
-        before = 0.0
-        for step in range(_WARM + steps):
-            if step == _WARM:
-                before = _seconds(envs)
-            seen = envs.step(largest * np.array([r.uniform(-1, 1, size) for r in randoms]))[0]
-        return _seconds(envs) - before, np.array(seen)
-    finally:
-        envs.close()
-
-
-def milliseconds(
-    name: str, engine: str, kind: str, count: int, steps: int, total: int = COUNTS[-1]
-) -> tuple[float, np.ndarray]:
-    """CPU time of a step of one environment [ms], with random actions, and all observations.
-
-    In vectors of ``count`` there are ``total`` environments, whose seeds and actions are the same
-    for every count.
+    Parameters
+    ----------
+    name : str
+        Of Gymnasium's environment.
+    count : int
+        Worlds.
     """
-    parts = [
-        _part(name, engine, kind, range(first, first + count), steps)
-        for first in range(0, total, count)
-    ]
-    seconds = sum(part[0] for part in parts)
-    return 1e3 * seconds / (steps * total), np.concatenate([part[1] for part in parts])
+
+    def __init__(self, name: str, count: int) -> None:
+        step = float(gymnasium.make(name).unwrapped.model.opt.timestep)
+        self.count = count
+        self.ours = {
+            "Icf": self._vector(name, asp.Icf(time_step=step)),
+            "Cenic": self._vector(name, asp.Cenic()),
+        }
+        self.theirs = SyncVectorEnv([lambda: gymnasium.make(name)] * count)
+        self.worlds = [env.unwrapped for env in self.theirs.envs]
+        self.frames = self.worlds[0].frame_skip
+        self.model = copy.copy(self.worlds[0].model)
+        self.data = mujoco.MjData(self.model)
+        self.rollout = mujoco_rollout.Rollout(nthread=0)
+        self.random = np.random.default_rng(_SEED)
+        for env in (*self.ours.values(), self.theirs):
+            env.reset(seed=_SEED)
+
+    def _vector(self, name: str, integrator: asp.Integrator) -> RobotVectorEnv:
+        return RobotVectorEnv(name, self.count, integrator=integrator, threads=1)
+
+    def block(self, steps: int) -> dict[str, float]:
+        """CPU time [s] of so many steps by method."""
+        space = self.theirs.single_action_space
+        size = (steps, self.count, *space.shape)
+        actions = self.random.uniform(space.low, space.high, size).astype(space.dtype)
+        states = self._states()
+        runs: dict[str, Callable[[], None]] = {
+            name: lambda env=env: self._act(env, actions) for name, env in self.ours.items()
+        }
+        for how, integrator in MUJOCO.items():
+            runs[f"Gymnasium, {how}"] = lambda it=integrator: self._gymnasium(it, actions)
+            runs[f"rollout, {how}"] = lambda it=integrator: self._roll(it, states, actions)
+        times = {}
+        for method in METHODS:
+            started = time.process_time()
+            runs[method]()
+            times[method] = time.process_time() - started
+        return times
+
+    def _states(self) -> np.ndarray:
+        batch = self.ours["Icf"].batch
+        return np.concatenate([batch.time[:, None], batch.qpos, batch.qvel, batch.act], axis=1)
+
+    def _act(self, env: Any, actions: np.ndarray) -> None:
+        for action in actions:
+            env.step(action)
+
+    def _gymnasium(self, integrator: int, actions: np.ndarray) -> None:
+        for world in self.worlds:
+            world.model.opt.integrator = integrator
+        self._act(self.theirs, actions)
+
+    def _roll(self, integrator: int, states: np.ndarray, actions: np.ndarray) -> None:
+        self.model.opt.integrator = integrator
+        for action in actions:
+            held = np.repeat(action[:, None].astype(float), self.frames, axis=1)
+            found, _ = self.rollout.rollout(self.model, self.data, states, held)
+            states = found[:, -1]
+
+
+def measure(name: str, count: int, steps: int) -> dict[str, float]:
+    """Steps of environments per second of CPU time, by method, and ratios of pairs."""
+    contest = Contest(name, count)
+    contest.block(_WARM)
+    blocks = [contest.block(steps) for _ in range(_BLOCKS)]
+    times = {method: np.array([one[method] for one in blocks]) for method in METHODS}
+    found = {method: steps * count / float(np.median(times[method])) for method in METHODS}
+    for ours, theirs in PAIRS:
+        found[f"{ours} / {theirs}"] = float(np.median(times[theirs] / times[ours]))
+    return found
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Parse the command line, measure and print a table."""
     parser = argparse.ArgumentParser(
-        prog="python -m studies benchmark environments", description=__doc__
+        prog="python -m studies benchmark environments",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("--names", default=",".join(NAMES))
-    parser.add_argument("--engines", default="asperity,mujoco")
     parser.add_argument("--counts", default=",".join(map(str, COUNTS)))
-    parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--steps", type=int, default=1000, help="of one world, in a block")
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     args = parser.parse_args(argv)
-    counts = [int(count) for count in args.counts.split(",")]
-    print(f"MuJoCo {mujoco.__version__}, CPU time of a step of one environment [ms]\n")
-    lines = [
-        "| environment | kind | engine | " + " | ".join(map(str, counts)) + " |",
-        "|---" * (3 + len(counts)) + "|",
-    ]
-    print("\n".join(lines))
+    warnings.simplefilter("ignore")
+    columns = ["environment", "worlds", *METHODS, *(f"{a} / {b}" for a, b in PAIRS)]
+    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
+    print("\n".join(lines), flush=True)
     for name in args.names.split(","):
-        ends: dict[str, list[np.ndarray]] = {engine: [] for engine in args.engines.split(",")}
-        for kind in KINDS:
-            for engine, seen in ends.items():
-                cells = []
-                for count in counts:
-                    time_taken, end = milliseconds(
-                        name, engine, kind, count, args.steps, max(counts)
-                    )
-                    cells.append(f"{time_taken:.2f}")
-                    seen.append(end)
-                lines.append(f"| {name} | {kind} | {engine} | {' | '.join(cells)} |")
-                print(lines[-1], flush=True)
-        for engine, seen in ends.items():
-            same = all(np.array_equal(seen[0], end) for end in seen)
-            print(f"| {name} | | {engine} | {'same' if same else 'DIFFERENT'} bits everywhere |")
-    sys.stdout.flush()
+        for count in map(int, args.counts.split(",")):
+            # In larger vectors a step is longer, and less of it is what a call costs.
+            found = measure(name, count, max(4, args.steps // count))
+            rates = [f"{found[method]:.0f}" for method in METHODS]
+            ratios = [f"{found[f'{a} / {b}']:.2f}" for a, b in PAIRS]
+            lines.append(f"| {' | '.join([name, str(count), *rates, *ratios])} |")
+            print(lines[-1], flush=True)
     if args.save:
-        note = "CPU time of a step of one environment [ms], in vectors of several lengths."
+        note = (
+            "Steps of environments per second of CPU time, on one thread, with random actions: "
+            "medians of blocks that follow each other, and medians of the blocks' ratios. `Icf` "
+            "(at the model's time step) and `Cenic` (accuracy 1e-3) are `RobotVectorEnv`; "
+            "Gymnasium is its `SyncVectorEnv`; `mujoco.rollout` observes and rewards nothing. "
+            "All models but HalfCheetah ask MuJoCo for RK4."
+        )
         save_table("environments", "Gymnasium's robots", "environments --save", note, lines)
 
 

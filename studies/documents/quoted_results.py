@@ -144,16 +144,27 @@ _PUSH_BOX = Table(
 
 _ENVIRONMENTS = Table(
     "environments.md",
-    ("[ms]", "", "1", "8", "64", "MuJoCo's 1", "8", "64"),
-    tuple(
-        Line((name, kind), {"environment": name, "kind": kind})
-        for name in ("Ant-v5", "Humanoid-v5")
-        for kind in ("sync", "async")
+    (
+        "1024 worlds",
+        "`Icf` [1/s]",
+        "Gymnasium's Euler",
+        "RK4",
+        "`mujoco.rollout`'s Euler",
+        "RK4",
+        "one world: Gymnasium's Euler",
     ),
     tuple(
-        Cell(f"{{{count}:.2f}}", {"engine": engine})
-        for engine in ("asperity", "mujoco")
-        for count in ("1", "8", "64")
+        Line((name,), {"environment": f"{name}-v5"})
+        for name in ("Ant", "HalfCheetah", "Hopper", "Humanoid", "Walker2d")
+    ),
+    (
+        Cell("{Icf:.0f}", {"worlds": "1024"}),
+        *(
+            Cell(f"{{Icf / {who}, {how}:.2f}}", {"worlds": "1024"})
+            for who in ("Gymnasium", "rollout")
+            for how in ("Euler", "RK4")
+        ),
+        Cell("{Icf / Gymnasium, Euler:.2f}", {"worlds": "1"}),
     ),
 )
 

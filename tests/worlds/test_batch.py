@@ -437,3 +437,66 @@ def test_a_batch_is_refused_to_a_second_thread() -> None:
     running.join()
     assert refused
     assert np.all(batch.time >= 3.0)
+
+
+FIELDS = (
+    "xpos",
+    "cinert",
+    "cvel",
+    "qfrc_actuator",
+    "qfrc_constraint",
+    "cfrc_ext",
+    "cacc",
+    "subtree_linvel",
+)
+
+
+@pytest.mark.parametrize("name", ["Icf", "Midas"])
+@pytest.mark.parametrize("finds", [True, False])
+def test_bound_fields_are_those_of_simulators(name: str, finds: bool) -> None:
+    integrator = INTEGRATORS[name]
+    model = scene()
+    if not finds:
+        spec = mujoco.MjSpec.from_string(SCENE)
+        for sensor in list(spec.sensors):
+            spec.delete(sensor)
+        model = spec.compile()
+    velocities, controls = starts(model, 3)
+    batch = asp.Batch(model, 3, integrator=integrator, threads=2)
+    bound = {field: batch.bind(field) for field in FIELDS}
+    np.testing.assert_array_equal(bound["xpos"][1], batch.data(1).xpos)
+    batch.reset(qvel=velocities)
+    for control in controls:
+        batch.ctrl = control
+        batch.advance(0.005)
+    for w in range(3):
+        sim = asp.Simulator(model, integrator=integrator)
+        sim.data.qvel[:] = velocities[w]
+        for control in controls[:, w]:
+            sim.data.ctrl[:] = control
+            sim.advance_to(sim.time + 0.005)
+        mujoco.mj_rnePostConstraint(model, sim.data)
+        mujoco.mj_subtreeVel(model, sim.data)
+        for field, rows in bound.items():
+            np.testing.assert_array_equal(rows[w], getattr(sim.data, field), field)
+    # What carries the lowest box: the floor pushes with the weight of two, more or less.
+    weight = 9.81 * 1.5
+    assert 0.5 * weight < bound["cfrc_ext"][0, 1, 5] + bound["cfrc_ext"][0, 2, 5] < 2.0 * weight
+    np.testing.assert_array_equal(batch.bind("qpos"), batch.qpos)
+
+
+def test_fields_that_cannot_be_bound() -> None:
+    batch = asp.Batch(scene(), 2, integrator=asp.Icf(time_step=5e-3))
+    for field in (
+        "efc_force",
+        "contact",
+        "ncon",
+        "jnt_type",
+        "energy",
+        "nothing",
+        3,
+        "tree_asleep",
+    ):
+        with pytest.raises(asp.ArgumentError, match="cannot be bound"):
+            batch.bind(field)
+    assert batch.step().tolist() == [0, 0]

@@ -20,7 +20,7 @@ from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import step
 
-__all__ = ["with_asperity"]
+__all__ = ["require_original", "with_asperity"]
 
 E = TypeVar("E", bound="gymnasium.Env[Any, Any] | gymnasium.vector.VectorEnv[Any, Any, Any]")
 
@@ -68,7 +68,7 @@ def with_asperity(
     """
     worlds = _worlds(env)
     for world in worlds:
-        _require_original(world)
+        require_original(world)
     for world in worlds:
         # Whatever cannot be simulated is refused here, and nothing moves.
         step(world.model, world.data, 0, integrator=integrator, contact=contact)
@@ -99,7 +99,7 @@ def _robot_class() -> type | None:
     return found
 
 
-def _require_original(world: Any) -> None:
+def require_original(world: Any) -> None:
     """Raise if the step of an environment is not the one that its base class has."""
     name, robot = type(world).__name__, _robot_class()
     if _OPTIONS in vars(world):

@@ -19,11 +19,13 @@ _SIZE = 480  # [pixels]
 
 
 class Pictures:
-    """Pictures of a model by its camera ``side``; the renderer is made for the first.
+    """Pictures of a model by one of its cameras; the renderer is made for the first.
 
     Parameters
     ----------
     render_mode : {None, "rgb_array"}
+    camera : str
+        Its name; the free camera is used if there is none of that name.
 
     Raises
     ------
@@ -31,10 +33,11 @@ class Pictures:
         For any other mode.
     """
 
-    def __init__(self, render_mode: str | None) -> None:
+    def __init__(self, render_mode: str | None, camera: str = "side") -> None:
         if render_mode not in (None, "rgb_array"):
             raise ArgumentError(f"render_mode must be None or 'rgb_array', got {render_mode!r}.")
-        self._mode = render_mode
+        self.mode = render_mode
+        self._camera = camera
         self._renderer: OffscreenRenderer | None = None
 
     def take(self, model: mujoco.MjModel, data: mujoco.MjData) -> NDArray[np.uint8] | None:
@@ -45,15 +48,18 @@ class Pictures:
         MediaError
             If OpenGL is missing.
         """
-        if self._mode is None:
+        if self.mode is None:
             return None
         if self._renderer is None:
             from asperity.media.offscreen import OffscreenRenderer
 
             self._renderer = OffscreenRenderer(model, _SIZE, _SIZE)
         camera = mujoco.MjvCamera()
-        camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
-        camera.fixedcamid = model.camera("side").id
+        mujoco.mjv_defaultFreeCamera(model, camera)
+        number = mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_CAMERA, self._camera)
+        if number >= 0:
+            camera.type = mujoco.mjtCamera.mjCAMERA_FIXED
+            camera.fixedcamid = number
         # After a reset, nothing is computed yet.
         mujoco.mj_kinematics(model, data)
         mujoco.mj_camlight(model, data)
@@ -66,4 +72,4 @@ class Pictures:
             self._renderer = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"_mode": self._mode, "_renderer": None}
+        return vars(self) | {"_renderer": None}

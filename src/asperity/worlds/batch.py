@@ -194,6 +194,38 @@ class Batch(FixedAttributes, HoldsAddresses):
         """
         return _read_only(self._rows.arrays["sensordata"])
 
+    def bind(self, field: str) -> np.ndarray:
+        """A field of MjData by world, which every later call fills as it fills `sensordata`.
+
+        Parameters
+        ----------
+        field : str
+            One of real numbers whose number stays the same: ``"xpos"``, ``"cfrc_ext"``,
+            ``"qfrc_actuator"``, …, but no contacts and constraints.
+
+        Returns
+        -------
+        ndarray, shape (n, ...)
+            The same one in every call; read-only.
+
+        Raises
+        ------
+        ArgumentError
+            If there is no such field, or it cannot be bound.
+        """
+        rows = self._rows
+        name = field if isinstance(field, str) else repr(field)
+        if name in rows.arrays:
+            return _read_only(rows.arrays[name])
+        if name not in rows.bound:
+            with self._claim:
+                rows.bind(name)
+                self._worlds.bind(rows)
+            status = np.array(self.status)
+            self.forward()
+            rows.arrays["status"][:] = status
+        return _read_only(rows.bound[name])
+
     @property
     def status(self) -> np.ndarray:
         """How the last call has ended in every world, a `Status` each, shape (n,); read-only."""
@@ -249,8 +281,8 @@ class Batch(FixedAttributes, HoldsAddresses):
             raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
         return self._advance(self._every, int(nstep), self._step)
 
-    def advance(self, duration: float) -> np.ndarray:
-        """Advance every world by a duration [s], with the controls as they are.
+    def advance(self, duration: float, times: int = 1) -> np.ndarray:
+        """Advance every world by a duration [s], once or several times, with the controls as are.
 
         Returns
         -------
@@ -262,10 +294,12 @@ class Batch(FixedAttributes, HoldsAddresses):
         ArgumentError, ModelError
             If the duration is negative or not finite, or as for `step`.
         """
+        if not is_count(times) or times < 0:
+            raise ArgumentError(f"times must be a whole number, got {times!r}.")
         duration = as_number("duration", duration)
         if not (math.isfinite(duration) and duration >= 0.0):
             raise ArgumentError(f"duration must be finite and not negative, got {duration}.")
-        return self._advance(self._every, 1, duration)
+        return self._advance(self._every, int(times), duration)
 
     def forward(self) -> np.ndarray:
         """Bring `sensordata` up to date with what was written into the arrays; returns `status`."""
@@ -318,7 +352,7 @@ class Batch(FixedAttributes, HoldsAddresses):
             for name, values in given.items():
                 self._rows.arrays[name][worlds] = values
             self._worlds.restart(self._rows, worlds)
-            self._worlds.advance(self._rows, worlds, 0, 0.0, publishes=self._has_sensors)
+            self._worlds.advance(self._rows, worlds, 0, 0.0, publishes=self._publishes)
 
     def data(self, world: int) -> mujoco.MjData:
         """MjData of one world, as a `Simulator` would publish it; a copy.
@@ -399,13 +433,13 @@ class Batch(FixedAttributes, HoldsAddresses):
         return float(self.model.opt.timestep) if step is None else step
 
     @property
-    def _has_sensors(self) -> bool:
-        return self.model.nsensordata > 0
+    def _publishes(self) -> bool:
+        return self.model.nsensordata > 0 or bool(self._rows.bound)
 
     def _advance(self, worlds: np.ndarray, substeps: int, step: float) -> np.ndarray:
         with self._claim:
             self._follow_model()
-            self._worlds.advance(self._rows, worlds, substeps, step, publishes=self._has_sensors)
+            self._worlds.advance(self._rows, worlds, substeps, step, publishes=self._publishes)
         return self.status
 
     def _follow_model(self) -> None:

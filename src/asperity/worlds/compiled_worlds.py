@@ -116,6 +116,12 @@ class CompiledWorlds(Worlds):
             rows.set_plant(self.plant, world.contact_capacity, world.row_capacity)
         else:
             rows.share_plant(self.plant)
+        self.bind(rows)
+
+    def bind(self, rows: WorldRows) -> None:
+        """Hand over fields that rows keep, from the next call on."""
+        for lane in self._lanes:
+            lane.bind(rows.bound)
 
     def restart(self, rows: WorldRows, worlds: np.ndarray) -> None:
         """Let the next call of worlds begin anew."""

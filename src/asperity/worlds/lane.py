@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import mujoco
+import numpy as np
 
 from asperity.compiled import HoldsAddresses, Table
 from asperity.errors import SimulationError
@@ -10,6 +13,7 @@ from asperity.integrators import Integrator
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, TREES
+from asperity.plant import native
 from asperity.plant.detection.gliding import GlidingDetection
 from asperity.plant.model.sleep import wake
 from asperity.plant.plant import Plant
@@ -17,6 +21,7 @@ from asperity.simulator.advance import COUPLED_TREES
 from asperity.simulator.compiled_call import new_call
 from asperity.simulator.counters import Counters
 from asperity.simulator.state_vector import new_exchange
+from asperity.worlds.bound_fields import field_addresses, finders
 from asperity.worlds.world_kernels import DELIVERED_FULL, advance_worlds
 from asperity.worlds.world_rows import WorldRows
 from asperity.worlds.world_tables import LANE, NO_WORLD
@@ -93,6 +98,13 @@ class Lane(HoldsAddresses):
     def detection_for(self, plant: Plant) -> GlidingDetection | None:
         """Detection of what glides in a plant with other numbers, if the method wants any."""
         return self._method.base.detection_for(plant)
+
+    def bind(self, names: Iterable[str]) -> None:
+        """Hand over these fields of MjData whenever sensors are read."""
+        names = list(names)
+        self.table.bound = field_addresses(self.data, names)
+        addresses = [native.function_address(name) for name in finders(names)]
+        self.table.finders = np.array(addresses, np.int64)
 
     def leave(self) -> None:
         """Be at no world, whatever happened there."""

@@ -1,9 +1,9 @@
 """Worlds that are simulators of their own, where more than a state goes on from step to step.
 
-`Midas` keeps links and their history, in memory that no two worlds can share, and external systems
-have states, outputs that are held, and parameters that users write. So every world has a simulator,
-which the threads take in turn. Its loops run without Python's lock, but for systems that are
-written in Python.
+`Midas` keeps links and their history, in memory that no two worlds can share. External systems have
+states, outputs that are held, and parameters that users write. Delayed controls and sensors are
+noted in every step. So every world has a simulator, which the threads take in turn. Its loops run
+without Python's lock, but for systems that are written in Python.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ from asperity.simulator.model_changes import take_over_materials
 from asperity.simulator.simulator import Simulator
 from asperity.simulator.state_vector import EXCHANGED, STATE_BITS
 from asperity.systems import ExternalSystem
+from asperity.worlds.bound_fields import find_fields
 from asperity.worlds.crew import Crew
 from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
@@ -85,6 +86,9 @@ class SimulatedWorlds(Worlds):
             np.zeros((rows.count, len(system.initial_state))) for system in self._systems
         ]
         self._put_states(range(rows.count))
+
+    def bind(self, rows: WorldRows) -> None:
+        """Rows say what they keep."""
 
     @property
     def materials(self) -> ResolvedMaterials:
@@ -241,8 +245,11 @@ class SimulatedWorlds(Worlds):
         sim = self._simulators[w]
         data = sim.data if publishes else sim.session.data
         mujoco.mj_getState(sim.model, data, rows.state[w], STATE_BITS)
+        # Of delayed controls and sensors, which are noted in every step.
+        rows.arrays["history"][w] = data.history
         if publishes:
             rows.arrays["sensordata"][w] = data.sensordata
+            find_fields(sim.model, data, rows.bound, w)
         self._put_states([w])
 
     def _put_states(self, worlds: Iterable[int]) -> None:

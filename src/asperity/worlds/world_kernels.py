@@ -9,7 +9,13 @@ from __future__ import annotations
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import atomic_add, store_address
+from asperity.compiled.calls import (
+    atomic_add,
+    call_pp,
+    load_double,
+    store_address,
+    store_double,
+)
 from asperity.contact.delivered import DELIVERED
 from asperity.errors import Status
 from asperity.integrators.results import copy_results
@@ -48,6 +54,8 @@ _SUCCESS = int(Status.SUCCESS)
 _INVALID = int(Status.INVALID_INPUT)
 _INTERRUPTED = int(Status.INTERRUPTED)
 _CAPACITY = int(Status.CAPACITY)
+
+_BYTES = 8  # of a number
 
 # Phases of an advance.
 _TO_BEGIN, _STEPPING, _DONE = range(3)
@@ -119,17 +127,23 @@ def _status_of(code: int) -> int:
 
 @compiled
 def _publish(lane: Table, rows: Table, w: int) -> int:
-    """Read the sensors of the current state into the world's row."""
+    """Read sensors and bound fields of the current state into the world's row."""
     if lane.published == 0:
         code = publish_call(lane.call)
         if _status_of(code) == -1:
             return code
         lane.published = 1
+        for i in range(lane.finders.size):
+            call_pp(lane.finders[i], lane.call.world.plant.model, lane.call.exchange.data)
         # Sensors of a state that could not be evaluated are those of the one before.
         if code == FAILED:
             lane.status = _CAPACITY
             return OK
     copy_numbers(lane.sensordata, rows.sensordata[w])
+    for i in range(rows.bound.size):
+        target = rows.bound[i] + _BYTES * w * rows.bound_sizes[i]
+        for k in range(rows.bound_sizes[i]):
+            store_double(target + _BYTES * k, load_double(lane.bound[i] + _BYTES * k))
     return OK
 
 

@@ -12,6 +12,7 @@ from asperity.plant.detection.gliding import GlidingDetection
 from asperity.plant.plant import Plant
 from asperity.simulator.inputs import present_vector
 from asperity.simulator.state_vector import parts_of
+from asperity.worlds.bound_fields import new_bound
 from asperity.worlds.world_kernels import copy_delivered
 from asperity.worlds.world_tables import ROWS
 
@@ -36,6 +37,8 @@ class WorldRows(HoldsAddresses):
     arrays : dict of str to ndarray
         Views of them in the shapes of MjData with the world before: ``xfrc_applied`` is
         (count, nbody, 6). And ``sensordata`` and ``status``.
+    bound : dict of str to ndarray
+        Other fields of MjData, which are kept at the end of every call that publishes.
     table : Table
     """
 
@@ -52,6 +55,7 @@ class WorldRows(HoldsAddresses):
         }
         self.arrays["sensordata"] = np.zeros((count, model.nsensordata))
         self.arrays["status"] = np.zeros(count, np.int64)
+        self.bound: dict[str, np.ndarray] = {}
         self.table = Table(
             ROWS,
             values=self.values,
@@ -61,6 +65,19 @@ class WorldRows(HoldsAddresses):
             status=self.arrays["status"],
             worlds=count,
         )
+
+    def bind(self, name: str) -> None:
+        """Keep a field of MjData from now on.
+
+        Raises
+        ------
+        ArgumentError
+            If it cannot be kept.
+        """
+        self.bound[name] = new_bound(self._model, name, self.count)
+        rows = self.bound.values()
+        self.table.bound = np.array([one.ctypes.data for one in rows], np.int64)
+        self.table.bound_sizes = np.array([one[0].size for one in rows], np.int64)
 
     def set_plant(self, plant: Plant, contacts: int, rows: int) -> None:
         """Let all worlds share a plant, with room for so many contacts and constraints."""

@@ -25,6 +25,9 @@ ROWS = Layout(
     values=_FLAT,
     known=_FLAT,
     sensordata=_FLAT,
+    # other fields of MjData that users want: addresses of arrays, and numbers of a world in each
+    bound="i8[:]",
+    bound_sizes="i8[:]",
     status="i8[worlds]",  # `asperity.errors.Status`
     # what goes with the state
     next_step="f8[worlds]",  # that error control will try [s]
@@ -71,4 +74,7 @@ LANE = Layout(
     plant_slot="i8",  # addresses of what the lane's world has of each world
     delivered_slot="i8",
     sensordata="f8[:]",
+    # addresses in the lane's MjData of fields that are bound, and of functions that find them
+    bound="i8[:]",
+    finders="i8[:]",
 )
