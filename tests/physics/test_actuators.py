@@ -276,6 +276,10 @@ def test_plugins_exert_mujoco_s_forces() -> None:
     assert sim.advance_to(data.time).success
     np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=1e-10)
     np.testing.assert_allclose(sim.data.act, data.act, atol=1e-10)
+    batch = asp.Batch(model, 2, integrator=asp.Icf(time_step=2e-3))
+    batch.ctrl = ctrl
+    batch.advance(float(data.time))
+    np.testing.assert_array_equal(batch.qpos, [sim.data.qpos] * 2)
 
 
 def test_a_stiff_pid_controller_is_stable_and_ends_without_sag() -> None:

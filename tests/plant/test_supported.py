@@ -52,7 +52,7 @@ def test_flex() -> None:
         ("gaintype='user'", ["user-defined"]),
         ("biastype='user'", ["user-defined"]),
         ("dyntype='user' actdim='1'", ["user-defined"]),
-        ("nsample='3' delay='0.01'", ["delay", "Simulator"]),
+        ("nsample='3' delay='0.01'", ["delay", "any integrator but Midas"]),
         ("nsample='3'", ["history"]),
     ],
 )
@@ -232,7 +232,7 @@ def test_friction_that_is_simplified_is_noted() -> None:
 
 def test_delayed_sensors_are_a_simulator_s() -> None:
     section = "<sensor><jointpos name='s' joint='a' nsample='3' delay='0.01'/></sensor>"
-    refused(model(sections=section), "Sensor 's'", "delay", "Simulator")
+    refused(model(sections=section), "Sensor 's'", "delay", "any integrator but Midas")
     assert check_supported(model(sections=section), asks_mujoco=True) == ()
 
 

@@ -157,7 +157,6 @@ def check_model(
         Which names what is not supported.
     """
     alone: dict[str, Any] = {
-        "asks_mujoco": integrator.make_method().base.evaluates_plant,
         "no_flexes": integrator.no_flexes,
         "cloth": integrator.takes_cloth,
         "sleep": integrator.takes_sleep and getattr(integrator, "sleep", None) is not False,
@@ -166,6 +165,7 @@ def check_model(
         model,
         every_actuator=integrator.takes_every_actuator,
         every_friction=integrator.takes_every_friction,
+        asks_mujoco=integrator.make_method().base.evaluates_plant,
         **({} if many else alone),
     )
 

@@ -82,7 +82,7 @@ def resolve_arrays(
     if nstate != 1 + models[0].nq + models[0].nv + models[0].na:
         raise ModelError(
             "the model has states besides time, positions, velocities and activations (delays, "
-            "plugins or plastic joints), which cannot be simulated."
+            "plugins or plastic joints), which rollouts do not have; a Batch knows delays."
         )
     given = {
         "initial_state": _with_axes("initial_state", initial_state, 2, nstate),

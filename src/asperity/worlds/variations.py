@@ -189,7 +189,7 @@ class Variations(HoldsAddresses):
                 check_signs(mould, self._values)
             else:
                 # What an actuator acts on does not vary, and the batch has looked at it.
-                check_supported(mould, every_actuator=True, every_friction=True)
+                check_supported(mould, every_actuator=True, every_friction=True, asks_mujoco=True)
         except ModelError as error:
             raise ModelError(f"world {w}: {error}") from None
         struct = native.memory(self._model._address, _STRUCT // _WORD).copy()

@@ -88,8 +88,8 @@ def check_supported(
     for index, name in _plugins(model):
         if not asks_mujoco or model.plugin_statenum[index] > 0:
             raise ModelError(
-                f"{name}, which only a Simulator knows, with any integrator but Midas, if the "
-                "plugin has no state of its own; use a built-in element instead."
+                f"{name}, which any integrator but Midas knows if the plugin has no state of its "
+                "own; use one, or a built-in element instead."
             )
     for check in _CHECKS:
         check(model)
@@ -141,7 +141,7 @@ def _delays(model: mujoco.MjModel) -> None:
         for index in np.flatnonzero(late):
             raise ModelError(
                 f"{element(model, kind, index)} has a delay, an interval or a history (nsample), "
-                "which a Simulator knows, with any integrator but Midas; use one, or remove them."
+                "which any integrator but Midas knows; use one, or remove them."
             )
 
 
