@@ -254,3 +254,24 @@ def test_bodies_that_sleep_are_simulated_like_the_others(integrator: asp.Icf | a
         sim.advance_to(0.1)
         states.append(sim.data.qpos.copy())
     np.testing.assert_array_equal(*states)
+
+
+SLIDES = (
+    "<body name='sled'><joint name='x' type='slide' axis='1 0 0'/>"
+    "<joint name='y' type='slide' axis='0 1 0'/>"
+    "<joint name='diagonal' type='slide' axis='1 1 0' {}/><geom size='0.1' mass='1'/></body>"
+)
+
+
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=2e-3), asp.Cenic()])
+def test_slides_against_each_other(integrator: asp.Integrator) -> None:
+    """Opposite motions of three slides in a plane have no inertia: M is singular."""
+    for lost in ("", "range='-1 1' limited='true'"):
+        with pytest.raises(ModelError, match="'diagonal' moves its body where 'x', 'y' can"):
+            asp.Simulator(model(bodies=0, body=SLIDES.format(lost)), integrator=integrator)
+    for held in ("armature='0.1'", "damping='1'", "stiffness='10'", "frictionloss='1'"):
+        sled = model(bodies=0, body=SLIDES.format(held), option="<option gravity='1 0 0'/>")
+        sim = asp.Simulator(sled, integrator=integrator)
+        assert sim.advance_to(0.5).success
+        place = sim.data.body("sled").xpos
+        assert place[:2] == pytest.approx([0.125, 0.0], abs=1e-3)

@@ -163,6 +163,7 @@ def check_model(
     }
     return check_supported(
         model,
+        integrator=type(integrator).__name__,
         every_actuator=integrator.takes_every_actuator,
         every_friction=integrator.takes_every_friction,
         asks_mujoco=integrator.make_method().base.evaluates_plant,

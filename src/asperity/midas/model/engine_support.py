@@ -7,6 +7,7 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.midas.time.activations import DYNAMICS
+from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.names import element
 
 __all__ = ["check_equalities", "check_supported"]
@@ -64,7 +65,7 @@ def check_supported(model: mujoco.MjModel) -> None:
     ModelError
         Naming the element and what to do.
     """
-    for check in (_equalities, _tendons, _joints, _dependent_slides, _actuators):
+    for check in (_equalities, _tendons, _joints, _slides, _actuators):
         check(model)
 
 
@@ -124,38 +125,11 @@ def _joints(model: mujoco.MjModel) -> None:
             )
 
 
-def _dependent_slides(model: mujoco.MjModel) -> None:
-    """Refuse slides of one body that can move against each other while nothing moves or resists."""
-    held = model.dof_armature + model.dof_damping > 0.0
-    held[model.jnt_dofadr] |= (model.jnt_stiffness > 0.0) | model.jnt_limited.astype(bool)
-    for i in np.flatnonzero(model.actuator_biastype != int(_BIAS.mjBIAS_NONE)):
-        if model.actuator_trntype[i] == int(_TRN.mjTRN_JOINT):
-            held[model.jnt_dofadr[model.actuator_trnid[i, 0]]] = True
-    for body in np.flatnonzero(model.body_jntnum > 1):
-        first = model.body_jntadr[body]
-        slides = [
-            joint
-            for joint in range(first, first + model.body_jntnum[body])
-            if model.jnt_type[joint] == int(_JOINT.mjJNT_SLIDE)
-            and not held[model.jnt_dofadr[joint]]
-        ]
-        # What is between slides may turn them against each other.
-        turned = any(
-            model.jnt_type[joint] != int(_JOINT.mjJNT_SLIDE)
-            for joint in range(first, first + model.body_jntnum[body])
-        )
-        if turned or len(slides) < 2:
-            continue
-        if np.linalg.matrix_rank(model.jnt_axis[slides], tol=1e-6) == len(slides):
-            continue
-        others = ", ".join(f"'{model.joint(joint).name or joint}'" for joint in slides[:-1])
-        _refuse(
-            model,
-            _OBJ.mjOBJ_JOINT,
-            slides[-1],
-            f"moves its body where {others} can as well, and opposite forces on them move and meet "
-            "nothing; remove one of them, or give it an armature, a damper or a spring.",
-        )
+def _slides(model: mujoco.MjModel) -> None:
+    # Limits are barriers, which resist everywhere.
+    limited = np.zeros(model.nv, bool)
+    limited[model.jnt_dofadr] = model.jnt_limited
+    check_slides(model, limited)
 
 
 def _actuators(model: mujoco.MjModel) -> None:

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
+from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.finite import check_finite
 from asperity.plant.model.flexes import check_flexes, flex_notes
 from asperity.plant.model.names import element, listed
@@ -40,6 +41,7 @@ _CALLBACKS = (
 def check_supported(
     model: mujoco.MjModel,
     *,
+    integrator: str = "The integrator",
     every_actuator: bool = False,
     every_friction: bool = False,
     asks_mujoco: bool = False,
@@ -52,13 +54,15 @@ def check_supported(
     Parameters
     ----------
     model : mujoco.MjModel
+    integrator : str
+        Its name, for sentences.
     every_actuator : bool
         Whether the integrator knows actuators on bodies and those with inner states.
     every_friction : bool
         Whether the integrator knows torsion, rolling, different friction along the tangents, and
         adhesion of geoms.
     asks_mujoco : bool
-        Whether MuJoCo is asked for forces at every state, as delays and plugins need it.
+        Whether MuJoCo is asked for inertia and forces at every state, as delays and plugins need.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
     cloth : bool
@@ -93,7 +97,9 @@ def check_supported(
             )
     for check in _CHECKS:
         check(model)
-    if not asks_mujoco:
+    if asks_mujoco:
+        check_slides(model, model.dof_frictionloss > 0.0)
+    else:
         _delays(model)
     if not (every_friction and model.flg_adhesion):
         _adhesion(model)
@@ -101,7 +107,14 @@ def check_supported(
         _sticky(model)
         _inner_states(model)
     check_finite(model)
-    return (*_notes(model, every_friction, sleep), *flex_notes(model))
+    notes = [*_notes(model, sleep), *flex_notes(model)]
+    if not every_friction and (names := _named_friction(model)):
+        notes.append(
+            f"{integrator} ignores torsional and rolling friction, and takes the first coefficient "
+            "of sliding for both directions; torsion comes from contact over an area alone: "
+            f"{listed(names)}."
+        )
+    return tuple(notes)
 
 
 def _plugins(model: mujoco.MjModel) -> Iterator[tuple[int, str]]:
@@ -239,14 +252,8 @@ def has_every_friction(model: mujoco.MjModel) -> bool:
     return bool(_named_friction(model))
 
 
-def _notes(model: mujoco.MjModel, every_friction: bool, sleep: bool) -> Iterator[str]:
+def _notes(model: mujoco.MjModel, sleep: bool) -> Iterator[str]:
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
-    names = _named_friction(model)
-    if names and not every_friction:
-        yield (
-            "The integrator ignores torsional and rolling friction, and takes the first "
-            f"coefficient of sliding for both directions: {listed(names)}."
-        )
     fields = np.flatnonzero(collides & (model.geom_type == mujoco.mjtGeom.mjGEOM_SDF))
     if fields.size:
         names = [element(model, _OBJ.mjOBJ_GEOM, i) for i in fields]
@@ -278,4 +285,4 @@ def _notes(model: mujoco.MjModel, every_friction: bool, sleep: bool) -> Iterator
             "o_solref and o_solimp are ignored."
         )
     if model.opt.noslip_iterations:
-        yield "noslip_iterations is ignored; friction does not creep."
+        yield "noslip_iterations does nothing: friction does not creep without it."
