@@ -18,7 +18,8 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from studies.benchmarks.public_models import HOLD, find_models, random_motors
+from studies.benchmarks.public_models.motors import HOLD, random_motors
+from studies.benchmarks.public_models.packages import find_models
 from studies.benchmarks.saved import save_table
 
 MODEL = "g1_29dof_with_hand_rev_1_0.urdf"

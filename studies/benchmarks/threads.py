@@ -22,7 +22,7 @@ import numpy as np
 
 import asperity as asp
 from studies.benchmarks import midas
-from studies.benchmarks.public_models import find_models
+from studies.benchmarks.public_models.packages import find_models
 from studies.benchmarks.robot_models import robot
 from studies.benchmarks.saved import save_table
 from studies.benchmarks.settling import bin_model, write_shapes
@@ -93,7 +93,7 @@ def _bin() -> mujoco.MjModel:
 
 
 def _robot_with_meshes(name: str) -> mujoco.MjModel:
-    """A robot of the packages that `studies.benchmarks.public_models` finds."""
+    """A robot of the packages that `studies.benchmarks.public_models.packages` names."""
     path = next(path for found, path in find_models() if name in found)
     model, _ = asp.load_model(path)
     model.opt.timestep = midas.STEP

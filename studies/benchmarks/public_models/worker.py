@@ -1,0 +1,74 @@
+"""A process that runs models, one after the other, and is replaced when one does not end."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import warnings
+from multiprocessing.connection import Connection
+from typing import Any
+
+import asperity as asp
+from studies.benchmarks.public_models.rates import rates
+from studies.benchmarks.public_models.trial import (
+    INTEGRATORS,
+    MOVING_LIMIT,
+    QUIET_LIMIT,
+    STEP,
+    parts,
+)
+
+__all__ = ["Worker"]
+
+PATIENCE = 20.0
+"""Wall time over CPU time of a process that waits for something else than the processor."""
+
+
+def work(connection: Connection, method: str) -> None:
+    """Run models as they are named, and tell how they ended."""
+    warnings.simplefilter("ignore")
+    # What happens once in a process shall not count for the first model.
+    ball = "<body pos='0 0 1'><freejoint/><geom size='.1'/></body>"
+    asp.Simulator(
+        f"<mujoco><worldbody><geom type='plane' size='1 1 1'/>{ball}</worldbody></mujoco>",
+        integrator=INTEGRATORS[method](STEP),
+    ).advance_to(0.02)
+    connection.send({})
+    while True:
+        path, timed = connection.recv()
+        for part in rates(path, method) if timed else parts(path, method):
+            connection.send(part)
+
+
+class Worker:
+    """A process that runs one model after the other."""
+
+    def __init__(self, method: str) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._connection, other = context.Pipe()
+        self._process = context.Process(target=work, args=(other, method), daemon=True)
+        self._process.start()
+        other.close()
+        self._connection.recv()
+
+    def run(self, path: str, timed: bool) -> tuple[dict[str, Any], bool]:
+        """Run one model; returns what is known, and whether the process is still of use."""
+        known: dict[str, Any] = {}
+        self._connection.send((path, timed))
+        while "class" not in known:
+            part = "random motors" if "quiet" in known else "the first 0.3 s"
+            limit = MOVING_LIMIT if "quiet" in known else QUIET_LIMIT
+            try:
+                if not self._connection.poll(PATIENCE * limit):
+                    return known | {"class": "slow", "message": f"{part} do not end"}, False
+                known |= self._connection.recv()
+            except EOFError:
+                self._process.join()
+                if self._process.exitcode == -signal.SIGXCPU:
+                    return known | {"class": "slow", "message": f"in {part}"}, False
+                return known | {"class": "exception", "message": "the process ended"}, False
+        return known, True
+
+    def end(self) -> None:
+        self._process.kill()
+        self._process.join()

@@ -1,0 +1,77 @@
+"""The sweep over public models: which files it finds, how they end, and what its page says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from studies.benchmarks.public_models.packages import find_models
+from studies.benchmarks.public_models.page import page
+from studies.benchmarks.public_models.trial import parts
+
+pytest.importorskip("ipctk", reason="needs ipctk, of the [midas] extra")
+
+BALL = "<mujoco><worldbody><body pos='0 0 1'><freejoint/><geom size='.1'/></body></worldbody>{}</mujoco>"
+UNSTABLE = """<mujoco><option timestep="0.01"/><worldbody><body><joint name="x" type="slide"/>
+<geom size=".1"/></body></worldbody><actuator>
+<general joint="x" biastype="affine" biasprm="1e9 1e9 1e9"/></actuator></mujoco>"""
+
+
+def ended(path: Path, text: str, method: str) -> dict[str, object]:
+    path.write_text(text)
+    found: dict[str, object] = {}
+    for part in parts(str(path), method):
+        found |= part
+    return found
+
+
+def test_files_with_models_are_found(tmp_path: Path) -> None:
+    folder = tmp_path / "robots"
+    (folder / "deep").mkdir(parents=True)
+    (folder / "deep" / "ball.xml").write_text(BALL.format(""))
+    (folder / "arm.urdf").write_text("<robot name='arm'><link name='base'/></robot>")
+    (folder / "package.xml").write_text("<package/>")
+    (folder / "robot.xml").write_text("<robot name='settings'><devices/></robot>")
+    names = [name for name, _ in find_models(tmp_path / "nothing", [folder])]
+    assert names == ["robots/arm.urdf", "robots/deep/ball.xml"]
+
+
+@pytest.mark.parametrize("method", ["Icf", "Midas"])
+def test_how_models_end(tmp_path: Path, method: str) -> None:
+    found = ended(tmp_path / "ball.xml", BALL.format("<option noslip_iterations='3'/>"), method)
+    assert (found["class"], found["dofs"], found["diverges"]) == ("runs", 6, False)
+    assert any("noslip" in note for note in found["notes"])
+    empty = ended(tmp_path / "part.xml", "<mujoco><nothing/></mujoco>", method)
+    assert empty["class"] == "does not load"
+    user = "<actuator><general joint='x' dyntype='user' actdim='1'/></actuator>"
+    callback = BALL.replace("<freejoint/>", "<joint name='x'/>").format(user)
+    assert ended(tmp_path / "user.xml", callback, method)["class"] == "refused: element"
+
+
+def test_what_diverges_in_mujoco_too_is_marked(tmp_path: Path) -> None:
+    found = ended(tmp_path / "unstable.xml", UNSTABLE, "Icf")
+    assert found["diverges"]
+    assert found["class"] in ("exception", "not converged", "not finite")
+
+
+def test_the_page_counts() -> None:
+    def one(kind: str, **more: object) -> dict[str, object]:
+        return {"class": kind, "dofs": 1, "flexes": 0, "notes": [], **more}
+
+    results = {
+        "Icf": {
+            "a/one.xml": one("runs", notes=["Something is ignored: x."]),
+            "a/two.xml": one("refused: element", flexes=1, message="A flex."),
+            "b/part.xml": {"class": "does not load", "message": "no"},
+            "b/three.xml": one("exception", message="It stopped.", diverges=True),
+        },
+        "Sap": {"a/two.xml": one("refused: element", flexes=1, message="A flex.")},
+    }
+    lines = page(results)
+    assert "| Icf | 3 | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 50.0 |" in lines
+    assert "| all | 1 | 0 |" in lines
+    assert "| a | 1 of 2 | 0 of 1 |" in lines
+    assert "| b | 0 of 1 | 0 of 0 |" in lines
+    assert "| a/two.xml | Icf, Sap | refused: element | A flex. |" in lines
+    assert "| b/three.xml | Icf | exception | It stopped. MuJoCo's own steps diverge. |" in lines
