@@ -238,7 +238,8 @@ def test_a_saturated_servo_accelerates_as_its_limit_says() -> None:
         assert sim.data.actuator_force[0] == pytest.approx(-5.0, rel=1e-9)
 
 
-def test_a_dc_motor_with_bristles_is_mujoco_s_at_its_step() -> None:
+@pytest.mark.parametrize("method", [asp.Icf, asp.Tamsi])
+def test_a_dc_motor_with_bristles_is_mujoco_s_at_its_step(method: type[asp.Icf]) -> None:
     # Friction has a kink where the joint turns around, so that orders mean nothing.
     model = _arm(
         "<dcmotor joint='a' motorconst='2' resistance='1' inductance='0.02' "
@@ -251,7 +252,7 @@ def test_a_dc_motor_with_bristles_is_mujoco_s_at_its_step() -> None:
         data = mujoco.MjData(model)
         data.ctrl[0] = 3.0
         mujoco.mj_step(model, data, nstep=round(0.4 / step))
-        ours = _ours(model, asp.Icf(time_step=step), [3.0], float(data.time))
+        ours = _ours(model, method(time_step=step), [3.0], float(data.time))
         change = [*(ours.qpos - data.qpos), *(ours.act - data.act)]
         differences.append(np.max(np.abs(change)))
     assert differences[0] < 4e-4
@@ -288,7 +289,8 @@ def test_a_stiff_pid_controller_is_stable_and_ends_without_sag() -> None:
         option=f"gravity='{-GRAVITY} 0 0'",
         sections="<actuator><pid joint='x' kp='1e5' kv='1e3' ki='1e5' input='pos'/></actuator>",
     )
-    for setting in (asp.Icf(time_step=0.02), asp.Sap(time_step=0.02), asp.Cenic(accuracy=1e-2)):
+    fixed = asp.Icf(time_step=0.02), asp.Sap(time_step=0.02), asp.Tamsi(time_step=0.02)
+    for setting in (*fixed, asp.Cenic(accuracy=1e-2)):
         data = _ours(model, setting, [0.3], 20.0)
         assert data.qpos[0] == pytest.approx(0.3, abs=1e-8)
         # The integral alone holds the weight.

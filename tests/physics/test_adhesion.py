@@ -15,6 +15,7 @@ INTEGRATORS = {
     "Cenic, trapezoid": asp.Cenic(accuracy=1e-3, error_estimate="trapezoid"),
     "Sap": asp.Sap(time_step=2e-3),
     "Sap, midpoint": asp.Sap(time_step=2e-3, theta_scheme="midpoint"),
+    "Tamsi": asp.Tamsi(time_step=2e-3),
     "Icf, similar": asp.Icf(time_step=2e-3, friction_bound="similar"),
 }
 every_integrator = pytest.mark.parametrize("name", INTEGRATORS)

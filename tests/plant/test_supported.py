@@ -88,7 +88,7 @@ def test_adhesion_and_plasticity() -> None:
     )
     ball = "<body name='z' pos='3 0 0'><freejoint/><geom name='z' size='0.1' {}/></body>"
     sticky = model(body=ball.format("adhesion='1'"))
-    refused(sticky, "Geom 'z'", "adhesion", "Cenic, Icf and Sap")
+    refused(sticky, "Geom 'z'", "adhesion", "Cenic, Icf, Sap and Tamsi")
     assert check_supported(sticky, every_friction=True) == ()
     late = model(body=ball.format(""))
     late.geom_adhesion[-1] = 1.0

@@ -63,7 +63,7 @@ class StepDerivative:
         whole = StepDifferences(simulator)
         self.steps: _Steps = whole
         # Closed forms of contact laws are those of slips of two components.
-        plain = isinstance(base, TamsiMethod) or not has_every_friction(simulator.model)
+        plain = not has_every_friction(simulator.model)
         if plain and isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
             compile_kernels(DERIVATIVE_KERNELS, "derivatives")
             self.convex = ConvexStep(simulator.session.world, base)

@@ -85,6 +85,8 @@ class Tamsi(SteppedIntegrator):
     resolve_impacts: bool = True
 
     default_time_step = 1e-3
+    takes_every_actuator = True
+    takes_every_friction = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

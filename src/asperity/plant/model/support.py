@@ -162,7 +162,7 @@ def _sticky(model: mujoco.MjModel) -> None:
     for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY):
         raise ModelError(
             f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which only "
-            "Cenic, Icf, Sap and Midas know; use one of them, remove it, or use an equality "
+            "Cenic, Icf, Sap, Tamsi and Midas know; use one of them, remove it, or use an equality "
             "constraint to hold things."
         )
 
@@ -172,14 +172,14 @@ def _inner_states(model: mujoco.MjModel) -> None:
     for index in np.flatnonzero(np.isin(model.actuator_dyntype, kinds)):
         raise ModelError(
             f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is a PID controller or a DC motor with "
-            "inner states, which Cenic, Icf, Sap and Midas integrate; use one of them, a motor or "
-            "a position servo, or a `control=` callback."
+            "inner states, which Cenic, Icf, Sap, Tamsi and Midas integrate; use one of them, a "
+            "motor or a position servo, or a `control=` callback."
         )
 
 
 def _adhesion(model: mujoco.MjModel) -> None:
     why = (
-        "which only Cenic, Icf and Sap know; use one of them, or set it to zero."
+        "which only Cenic, Icf, Sap and Tamsi know; use one of them, or set it to zero."
         if model.flg_adhesion
         else "and the model was compiled when nothing had any; compile it with adhesion."
     )

@@ -14,6 +14,7 @@ from asperity.compiled.calls import load_double, store_double
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.couplings import block_of
+from asperity.convex.ellipsoids import contact_row, slip_row
 from asperity.convex.hessian_assembly import begin_blocks, clear_couplings
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
@@ -101,6 +102,82 @@ def _add_spatial(
 
 
 @compiled
+def _add_ellipsoidal(
+    patch: np.ndarray,
+    which: int,
+    problem: Table,
+    contacts: Table,
+    i: int,
+    sides: tuple[np.ndarray, np.ndarray],
+    sign: float,
+) -> None:
+    """patch[which] += sign · Lᵀ H R, L and R rows of an ellipsoidal contact for the sides' arms.
+
+    With the rows e_k of the scaled slip, s = Σ û_k e_k and the normal's row n,
+
+        Lᵀ H R = h_22 Σ e_k e_kᵀ + (h_11 − h_22) s sᵀ + h_1n s nᵀ + h_nn n nᵀ.
+    """
+    graph, iterate = problem.graph, problem.iterate
+    left, right = sides
+    c = graph.contact[i]
+    across = sign * iterate.slip_curvature[i, 0]
+    more = sign * iterate.slip_curvature[i, 1]
+    coupled = sign * iterate.slip_curvature[i, 2]
+    normal = sign * iterate.hnn[i]
+    for k in range(5):
+        e = contact_row(contacts, c, left, k)
+        f = contact_row(contacts, c, right, k)
+        for p in range(6):
+            for q in range(6):
+                patch[which, 6 * p + q] += across * e[p] * f[q]
+    s = slip_row(graph, iterate, contacts, i, left)
+    t = slip_row(graph, iterate, contacts, i, right)
+    n = contact_row(contacts, c, left, 5)
+    m = contact_row(contacts, c, right, 5)
+    for p in range(6):
+        for q in range(6):
+            patch[which, 6 * p + q] += (
+                more * s[p] * t[q] + coupled * s[p] * m[q] + normal * n[p] * m[q]
+            )
+
+
+@compiled
+def _add_contact(problem: Table, patch: np.ndarray, contacts: Table, i: int) -> None:
+    """Add the Jacobian of one contact to the patches of its bodies."""
+    graph, iterate = problem.graph, problem.iterate
+    c = graph.contact[i]
+    a = contacts.link[c, 0]
+    b = contacts.link[c, 1]
+    arm_a = contacts.arm_a
+    arm_b = contacts.arm_b
+    if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+        if a >= 0:
+            _add_ellipsoidal(patch, 0, problem, contacts, i, (arm_a, arm_a), 1.0)
+        if b >= 0:
+            _add_ellipsoidal(patch, 3, problem, contacts, i, (arm_b, arm_b), 1.0)
+        if a >= 0 and b >= 0:
+            _add_ellipsoidal(patch, 1, problem, contacts, i, (arm_a, arm_b), -1.0)
+            _add_ellipsoidal(patch, 2, problem, contacts, i, (arm_b, arm_a), -1.0)
+        return
+    derivative = (
+        iterate.h11,
+        iterate.h12,
+        iterate.h22,
+        iterate.h1n,
+        iterate.h2n,
+        iterate.hnn,
+    )
+    g = _world_matrix(c, i, contacts.frame, derivative)
+    if a >= 0:
+        _add_spatial(patch, 0, g, arm_a, arm_a, c, 1.0)
+    if b >= 0:
+        _add_spatial(patch, 3, g, arm_b, arm_b, c, 1.0)
+    if a >= 0 and b >= 0:
+        _add_spatial(patch, 1, g, arm_a, arm_b, c, -1.0)
+        _add_spatial(patch, 2, g, arm_b, arm_a, c, -1.0)
+
+
+@compiled
 def _add_block(
     graph: Table, hessian: Table, tamsi: Table, contacts: Table, p: int, q: int, which: int
 ) -> None:
@@ -160,26 +237,9 @@ def _add_block(
 
 
 @compiled
-def _add_contacts(
-    graph: Table,
-    iterate: Table,
-    hessian: Table,
-    tamsi: Table,
-    contacts: Table,
-    first: int,
-    last: int,
-) -> None:
-    derivative = (
-        iterate.h11,
-        iterate.h12,
-        iterate.h22,
-        iterate.h1n,
-        iterate.h2n,
-        iterate.hnn,
-    )
+def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, last: int) -> None:
+    graph, iterate, hessian = problem.graph, problem.iterate, problem.hessian
     link = contacts.link
-    arm_a = contacts.arm_a
-    arm_b = contacts.arm_b
     patch = tamsi.patch
     i = first
     while i < last:
@@ -196,14 +256,7 @@ def _add_contacts(
                 break
             if iterate.hnn[i] != 0.0 or iterate.h11[i] != 0.0 or iterate.h22[i] != 0.0:
                 active = True
-                g = _world_matrix(c, i, contacts.frame, derivative)
-                if a >= 0:
-                    _add_spatial(patch, 0, g, arm_a, arm_a, c, 1.0)
-                if b >= 0:
-                    _add_spatial(patch, 3, g, arm_b, arm_b, c, 1.0)
-                if a >= 0 and b >= 0:
-                    _add_spatial(patch, 1, g, arm_a, arm_b, c, -1.0)
-                    _add_spatial(patch, 2, g, arm_b, arm_a, c, -1.0)
+                _add_contact(problem, patch, contacts, i)
             i += 1
         if not active:
             continue
@@ -257,15 +310,7 @@ def assemble_jacobian(problem: Table, contacts: Table, rows: Table) -> int:
     tamsi = TAMSI.at(problem.law.extension)
     begin_blocks(problem)
     clear_couplings(graph, at_hand, tamsi.lower)
-    _add_contacts(
-        graph,
-        problem.iterate,
-        problem.hessian,
-        tamsi,
-        contacts,
-        at_hand.first_contact,
-        at_hand.last_contact,
-    )
+    _add_contacts(problem, tamsi, contacts, at_hand.first_contact, at_hand.last_contact)
     _add_rows(
         graph, problem.iterate, problem.hessian, tamsi, rows, at_hand.first_row, at_hand.last_row
     )

@@ -101,4 +101,6 @@ class TamsiMethod(FarSightedMethod):
         if self.looks_ahead:
             self.look_farther(world, looks_ahead=True)
         world.table.balances_steps = 1
+        for state in world.evaluated_states:
+            state.table.every_friction = 1
         world.table.solve_problem = solve_tamsi.address

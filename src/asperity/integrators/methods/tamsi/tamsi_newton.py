@@ -21,6 +21,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
+from asperity.convex.ellipsoids import scaled_slip
 from asperity.convex.island import (
     begin_island,
     factorize_island,
@@ -57,26 +58,31 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _contact_update(law: Table, iterate: Table, at_hand: Table) -> tuple[float, float]:
-    """Largest change of a contact velocity, in stiction tolerances, and the share to take."""
+def _contact_update(problem: Table) -> tuple[float, float]:
+    """Largest change of a contact velocity, in stiction tolerances, and the share to take.
+
+    Scaled slips of ellipsoidal contacts are looked at in the plane of the slip and its update.
+    """
+    graph, law = problem.graph, problem.law
+    iterate, at_hand = problem.iterate, problem.at_hand
     tamsi = TAMSI.at(law.extension)
     relative = tamsi.relative
     aware = tamsi.transition_aware == 1
     largest = 0.0
     alpha = 1.0
     for i in range(at_hand.first_contact, at_hand.last_contact):
-        change = np.sqrt(iterate.dv1[i] * iterate.dv1[i] + iterate.dv2[i] * iterate.dv2[i])
+        x = iterate.v1[i]
+        y = iterate.v2[i]
+        dx = iterate.dv1[i]
+        dy = iterate.dv2[i]
+        if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
+            x, dx, dy = scaled_slip(iterate, i, 0.0)
+            y = 0.0
+        change = np.sqrt(dx * dx + dy * dy)
         largest = max(largest, max(change, abs(iterate.dvn[i])) / law.stiction_tolerance[i])
         # Without friction there is no transition.
         if aware and law.friction[i] * iterate.gn[i] > 0.0:
-            share = transition_step(
-                iterate.v1[i],
-                iterate.v2[i],
-                iterate.dv1[i],
-                iterate.dv2[i],
-                law.stiction_tolerance[i],
-                relative,
-            )
+            share = transition_step(x, y, dx, dy, law.stiction_tolerance[i], relative)
             alpha = min(alpha, share)
     return largest, alpha
 
@@ -143,7 +149,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         _, length = direction_size(problem)
         if not length <= _LARGEST:
             return NON_FINITE
-        change, alpha = _contact_update(law, iterate, at_hand)
+        change, alpha = _contact_update(problem)
         if aware:
             alpha = min(alpha, _row_share(law, iterate, at_hand))
         if alpha < 1.0:
