@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from asperity.geometry import primitives
+from asperity.geometry import primitives, simplification
 from asperity.geometry.simplification import can_simplify, is_within, simplified
 from asperity.geometry.surfaces import Surface, is_closed, open_edges, volume_integrals
 
@@ -121,3 +121,31 @@ def test_open_edges_are_those_of_a_missing_triangle():
     box = primitives.box(np.ones(3), 1)
     assert len(open_edges(box)) == 0
     assert len(open_edges(Surface(box.vertices, box.faces[1:]))) == 3
+
+
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
+def test_results_are_kept_on_disk_by_content(tmp_path, monkeypatch):
+    pytest.importorskip("platformdirs")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    simplification._simplified.cache_clear()
+    surface = primitives.ellipsoid(np.array([0.1, 0.2, 0.3]), 40)
+    first = simplified(surface, 1e-3, 100)
+    [file] = tmp_path.rglob("*.npz")
+
+    def never(*_):
+        raise AssertionError("it is on the disk")
+
+    part = simplification._simplified_part
+    monkeypatch.setattr(simplification, "_simplified_part", never)
+    simplification._simplified.cache_clear()
+    again = simplified(surface, 1e-3, 100)
+    np.testing.assert_array_equal(again.vertices, first.vertices)
+    np.testing.assert_array_equal(again.faces, first.faces)
+    with pytest.raises(AssertionError, match="on the disk"):
+        simplified(surface, 2e-3, 100)
+    # A file that cannot be read is written anew.
+    monkeypatch.setattr(simplification, "_simplified_part", part)
+    file.write_bytes(b"nothing")
+    simplification._simplified.cache_clear()
+    np.testing.assert_array_equal(simplified(surface, 1e-3, 100).vertices, first.vertices)
+    assert file.stat().st_size > 100

@@ -5,21 +5,24 @@ The library ``fast-simplification`` collapses edges by their quadric error (Garl
 distance, so that all results are measured: from all vertices, edge midpoints and face centres of
 both meshes to the other one's triangles. Connected parts of a mesh are simplified one by one. The
 few triangles that a simpler mesh has lost, spikes and fins mostly, are added to it as they were. A
-part that cannot be simplified does not prevent others from it.
+part that cannot be simplified does not prevent others from it. Results are kept on disk by content.
 """
 
 from __future__ import annotations
 
 import functools
+import importlib.metadata
 import importlib.util
 import math
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
 from asperity.compiled import compiled, compiled_loop
+from asperity.geometry.kept_arrays import kept_file, load_arrays, save_arrays
 from asperity.geometry.surfaces import Surface
 
 __all__ = ["are_within", "can_simplify", "is_within", "simplified"]
@@ -78,13 +81,27 @@ def simplified(surface: Surface, tolerance: float, aim: int) -> Surface:
 # A model's numbers may change many times, its meshes hardly ever.
 @functools.lru_cache(maxsize=64)
 def _simplified(vertices: bytes, faces: bytes, tolerance: float, aim: int) -> Surface:
+    key = (_version(), repr((tolerance, aim, len(vertices))).encode(), vertices, faces)
+    path = kept_file("simplified", key)
+    kept = load_arrays(path, "vertices", "faces")
+    if kept is not None:
+        return Surface(*kept)
     surface = Surface(
         np.frombuffer(vertices).reshape(-1, 3), np.frombuffer(faces, np.int64).reshape(-1, 3)
     )
     count = len(surface.faces)
     parts = [_simplified_part(part, tolerance, aim / count) for part in _parts(surface)]
-    found = sum(len(part.faces) for part in parts)
-    return _joined(parts) if found < _WORTHWHILE * count else surface
+    if sum(len(part.faces) for part in parts) < _WORTHWHILE * count:
+        surface = _joined(parts)
+    save_arrays(path, vertices=surface.vertices, faces=surface.faces)
+    return surface
+
+
+@functools.cache
+def _version() -> bytes:
+    """What results follow from besides their input: this file and the libraries."""
+    libraries = [importlib.metadata.version(name) for name in ("fast-simplification", "manifold3d")]
+    return Path(__file__).read_bytes() + repr(libraries).encode()
 
 
 def _parts(surface: Surface) -> list[Surface]:

@@ -7,14 +7,11 @@ taken again.
 
 from __future__ import annotations
 
-import contextlib
-import hashlib
 import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +21,7 @@ from asperity.contact.hydroelastic.distance_field import distance_field, project
 from asperity.contact.hydroelastic.field_mesh import FieldMesh, oriented
 from asperity.contact.hydroelastic.tetwild_process import SETTINGS
 from asperity.errors import ArgumentError, MissingExtra, ModelError
+from asperity.geometry.kept_arrays import kept_file, load_arrays, save_arrays
 from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
 
 __all__ = ["tetrahedralize"]
@@ -85,10 +83,10 @@ def tetrahedralize(
             f"than {_MOST_TETRAHEDRA}; take a coarser one."
         )
     path = _kept(solid, edge) if keep else None
-    cut = _load(path)
+    cut = load_arrays(path, "vertices", "tetrahedra")
     if cut is None:
         cut = _cut(solid, edge, diagonal, name)
-        _save(path, *cut)
+        save_arrays(path, vertices=cut[0], tetrahedra=cut[1])
     vertices, tetrahedra = cut
     vertices = project_into_hull(vertices, tetrahedra, solid.vertices, name)
     return distance_field(vertices, tetrahedra, depth=depth, name=name)
@@ -174,37 +172,7 @@ def _cut(surface: Surface, edge: float, diagonal: float, name: str) -> tuple[Flo
 
 def _kept(surface: Surface, edge: float) -> Path | None:
     """Where the tetrahedra of this input are kept, or None if nothing is."""
-    try:
-        from platformdirs import user_cache_path
-    except ImportError:
-        return None
-    key = hashlib.sha256(repr((_FORMAT, edge, *sorted(SETTINGS.items()))).encode())
-    for array in surface:
-        key.update(np.ascontiguousarray(array).tobytes())
-    return user_cache_path("asperity") / "tetrahedra" / f"{key.hexdigest()}.npz"
-
-
-def _load(path: Path | None) -> tuple[Floats, Ints] | None:
-    if path is None or not path.is_file():
-        return None
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            return archive["vertices"], archive["tetrahedra"]
-    except (OSError, KeyError, ValueError, EOFError, zipfile.BadZipFile):
-        return None  # it is written anew
-
-
-def _save(path: Path | None, vertices: Floats, tetrahedra: Ints) -> None:
-    """Write a file at once or not at all; a folder that cannot be written to is no error."""
-    if path is None:
-        return
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
-            try:
-                np.savez_compressed(file, vertices=vertices, tetrahedra=tetrahedra)
-                file.close()
-                os.replace(file.name, path)
-            except BaseException:
-                os.unlink(file.name)
-                raise
+    settings = repr((_FORMAT, edge, *sorted(SETTINGS.items()))).encode()
+    return kept_file(
+        "tetrahedra", (settings, *(np.ascontiguousarray(a).tobytes() for a in surface))
+    )
