@@ -333,8 +333,8 @@ def _order(table: str, method: str = "default") -> Span:
     return Span("accuracy.md", "order", ".2f", {"table": table, "method": method})
 
 
-def _public_models(outcome: str) -> Span:
-    return Span("midas_robots.md", "models", ".0f", {"table": "2", "": outcome})
+def _public_models(method: str, column: str, form: str) -> Span:
+    return Span("public_models.md", column, form, {"table": "1", "method": method})
 
 
 QUOTES: dict[str, Table | Span | Made | Findings] = {
@@ -441,8 +441,14 @@ QUOTES: dict[str, Table | Span | Made | Findings] = {
     "extrapolated at 1e-1": _extrapolated("0.1"),
     "extrapolated at 1e-3": _extrapolated("0.001"),
     "extrapolated at 1e-5": _extrapolated("1e-05"),
-    "public models that run": _public_models("runs"),
-    "public models that overlap": _public_models("refused: overlap"),
+    "public models": _public_models("Cenic", "files", ".0f"),
+    "public models that Cenic runs": _public_models(
+        "Cenic", "run, of those without flex [%]", ".1f"
+    ),
+    "public models of Midas": _public_models("Midas", "files", ".0f"),
+    "public models that Midas runs": _public_models(
+        "Midas", "run, of those without flex [%]", ".1f"
+    ),
     **{f"experiments of {paper}": Findings(paper) for paper in ("cenic", "sap", "tamsi", "midas")},
 }
 """What stands between ``<!-- results: NAME -->`` and ``<!-- end -->``."""

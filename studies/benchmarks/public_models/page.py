@@ -95,7 +95,9 @@ def _reasons(results: Results) -> list[str]:
     for method, found in results.items():
         for name, one in found.items():
             if one["class"] != "runs":
-                message = one.get("message", "").replace("\n", " ").replace("|", "/")
+                # What is to be done about it follows.
+                message = one.get("message", "").partition(";")[0].rstrip(".") + "."
+                message = message.replace("\n", " ").replace("|", "/")
                 if one.get("diverges"):
                     message += " MuJoCo's own steps diverge."
                 reasons.setdefault((name, one["class"], message), []).append(method)
