@@ -35,10 +35,11 @@ from studies.benchmarks.saved import save_table
 _NOTE = (
     "Every URDF and MJCF file of packages on PyPI and of the folder `model` of MuJoCo's "
     "repository: 0.3 s without controls and 1 s with random ones, at the model's own time step, "
-    "`Midas` in steps of 10 ms. A model runs if every step converges, nothing is NaN and, under "
-    "`Midas`, `ipctk` finds no intersection. It is slow if the first part takes 40 s of CPU time "
-    "or the second 80 s. Files that MuJoCo does not load, most of them parts of models, are left "
-    "out."
+    "`Midas` in steps of 10 ms, from the first keyframe if links meet as they are drawn. A model "
+    "runs if every step converges, nothing is NaN and, under `Midas`, `ipctk` finds no "
+    "intersection. It is slow if loading and the first part take 40 s of CPU time or the second "
+    "80 s. Files that MuJoCo does not load, most of them parts of models, are left out. Rows with "
+    "fewer files were not run to the end."
 )
 
 
@@ -105,7 +106,9 @@ def main(argv: Sequence[str] | None = None) -> None:
     lines = page({method: found for method, found in results.items() if found})
     print("\n".join(lines))
     if options.save:
-        save_table("public_models", "Integrators on public models", "public_models", _NOTE, lines)
+        save_table(
+            "public_models", "Integrators on public models", "public_models --save", _NOTE, lines
+        )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from typing import Any
@@ -98,6 +99,8 @@ def _reasons(results: Results) -> list[str]:
                 # What is to be done about it follows.
                 message = one.get("message", "").partition(";")[0].rstrip(".") + "."
                 message = message.replace("\n", " ").replace("|", "/")
+                # Folders are those of whoever has installed the packages.
+                message = re.sub(r"(^|\s)/\S*/", r"\1", message)
                 if one.get("diverges"):
                     message += " MuJoCo's own steps diverge."
                 reasons.setdefault((name, one["class"], message), []).append(method)
