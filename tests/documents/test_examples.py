@@ -66,6 +66,14 @@ def test_cloth_hangs_over_a_ball() -> None:
     assert found.stretch < 1.1
 
 
+def test_a_rope_holds_or_slides() -> None:
+    """Euler and Eytelwein: up to e^(0.3 π) = 2.566 times the lighter weight."""
+    module = example("rope_over_pulley")
+    assert module.run(friction=0.3, heavy=2.2).speed < 2e-3
+    found = module.run(friction=0.3, heavy=3.0)
+    assert found.ratio == pytest.approx(2.566, rel=1e-2)
+
+
 def test_a_soft_cantilever_bends_as_a_beam() -> None:
     module = example("soft_cantilever")
     # F L³/3EI and F L/(5/6 G A) [m]

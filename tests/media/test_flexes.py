@@ -36,6 +36,30 @@ class Scene:
         return self.meshes[name]
 
 
+def test_ropes_are_prisms_along_their_edges() -> None:
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><flexcomp name='rope' type='grid' dim='1' count='4 1 1' mass='1'"
+        " spacing='0.1 0.1 0.1' radius='0.02'><edge equality='true'/></flexcomp></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    server = SimpleNamespace(scene=Scene())
+    flexes = Flexes(server, model, data)
+    (mesh,) = server.scene.meshes.values()
+    assert mesh.faces.max() + 1 == len(mesh.vertices)
+    data.qpos[2] = 0.1
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_flex(model, data)
+    flexes.update(data)
+    sides = len(mesh.vertices) // 6
+    rings = mesh.vertices.reshape(3, 2, sides, 3)
+    ends = data.flexvert_xpos[model.flex_edge]
+    assert np.allclose(rings.mean(axis=2), ends, atol=1e-6)
+    assert np.allclose(np.linalg.norm(rings - ends[:, :, None], axis=-1), 0.02, atol=1e-6)
+    across = np.einsum("eksi,ei->eks", rings - ends[:, :, None], ends[:, 1] - ends[:, 0])
+    assert np.allclose(across, 0.0, atol=1e-6)
+
+
 def test_surfaces_follow_vertices() -> None:
     model = mujoco.MjModel.from_xml_string(MODEL)
     data = mujoco.MjData(model)

@@ -106,8 +106,8 @@ def test_equalities() -> None:
     )
     fine = model(sections=section + tendon("", "ab"))
     assert check_supported(fine) == ()
-    fine.eq_type[3] = mujoco.mjtEq.mjEQ_FLEX
-    refused(fine, "Equality constraint 'e'", "'flex'")
+    fine.eq_type[3] = mujoco.mjtEq.mjEQ_FLEXSTRAIN
+    refused(fine, "Equality constraint 'e'", "'flexstrain'")
 
 
 def test_tendons_may_span_anything() -> None:

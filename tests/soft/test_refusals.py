@@ -39,11 +39,6 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
             "<edge equality='true'/></flexcomp>",
             "is a cloth",
         ),
-        (
-            "<flexcomp name='f' type='grid' dim='1' count='5 1 1' spacing='0.1 0.1 0.1' mass='1'>"
-            "<edge equality='true'/></flexcomp>",
-            "is a rope",
-        ),
         (f"<flexcomp name='f' {GRID} dim='3'><edge equality='true'/></flexcomp>", "equality"),
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),

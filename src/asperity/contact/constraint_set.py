@@ -48,6 +48,8 @@ CONSTRAINT_SET = Layout(
     dof="i8[entries]",  # one per Jacobian entry
     jacobian="f8[entries]",
     position="f8[rows]",
+    # of equalities of edges that turn, 0 of others: length [m], and square of the rate [1/s²]
+    turning="f8[rows, 2]",
     force="f8[rows]",
     proportional="f8[rows]",
     derivative="f8[rows]",

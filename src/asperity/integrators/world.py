@@ -60,7 +60,7 @@ _RECORDS = 256
 _COUNTERS = ("steps", "rejections", "substeps", "impact_rejections", "rebounds")
 _SIZES = ("next_step", "last_step", "records")
 _RECORD = ("record_time", "record_qpos", "record_qvel", "record_act")
-_STATE = ("qpos", "qvel", "act", "system_state")
+_STATE = ("qpos", "qvel", "act", "system_state", "tension")
 
 
 class Memory(Protocol):
@@ -266,6 +266,7 @@ class World(HoldsAddresses):
         self.table.has_history = 0
         self.table.tried = 0.0
         self.table.factors_valid = 0
+        self.current.table.tension[:] = np.nan
         # A graph keeps the order of a larger one that it is part of.
         self.table.graph_state = 0
         if self._problem is not None:

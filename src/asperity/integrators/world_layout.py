@@ -153,6 +153,7 @@ WORLD = Layout(
     # compiled entry points that do a part of the trees or contacts (`SHARE_SIGNATURE`)
     fill_smooth="i8",
     fill_elasticity="i8",  # or 0
+    keep_tension="i8",  # or 0
     fill_velocities="i8",
     follow_spins="i8",
     move_trees="i8",

@@ -14,6 +14,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp, load_address, load_double, load_int, store_int
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.plant_layouts import EVALUATED, FAILED, ROWS_FULL, TREES
+from asperity.soft.strands import edge_rates
 
 __all__ = [
     "add_joint_row",
@@ -35,6 +36,9 @@ _NO_ROTATION = 1e-9
 # Part of a tendon's range within which its limits have rows: what rests on one keeps its row, and
 # muscles by the dozen cost nothing.
 _NEAR = 0.1
+
+# An equality and a strand before the first row of a rope's edges.
+_NO_EDGE = (-1, -1)
 
 # Added to a contact's `exclude` while it shall be ignored.
 _EXCLUDED = 64
@@ -271,6 +275,28 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
 
 
 @compiled
+def _follow_edge(
+    plant: Table, state: Table, equality: int, row: int, before: tuple[int, int]
+) -> tuple[int, int]:
+    """Fill what a row has as an edge of a rope; returns its equality, and its strand or −1.
+
+    Rows of an equality follow each other, as edges that are not fixed do. It is given what it has
+    returned for the last row.
+    """
+    elastic = plant.elastic
+    strand = elastic.equality_strand[equality]
+    if strand < 0:
+        return equality, -1
+    if before[0] == equality:
+        strand = before[1] + 1
+    rows = state.rows
+    rows.inverse_mass[row] *= elastic.equality_softness[equality]
+    _, rows.turning[row, 1] = edge_rates(elastic, state.soft.position, state.qvel, strand)
+    rows.turning[row, 0] = elastic.strand_length[strand]
+    return equality, strand
+
+
+@compiled
 def add_mujoco_rows(plant: Table, state: Table) -> int:
     """Append MuJoCo's rows of equalities and tendon friction."""
     rows = state.rows
@@ -303,6 +329,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     colind = load_address(data + offsets.efc_colind_offset)
     dense = state.work.dof_row
     nv = dense.size
+    edge = _NO_EDGE
     for i in range(count):
         kind = load_int(types + 4 * i)
         if kind not in (_MJ_EQUALITY, _MJ_FRICTION_TENDON):
@@ -327,6 +354,10 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         # MuJoCo's own estimate, of the model's first pose, does not vanish where a chain is
         # stretched: what it cannot reach would pull it there with a force without bounds.
         rows.inverse_mass[row] = max(rows.inverse_mass[row], load_double(weights + 8 * i))
+        rows.turning[row, 0] = 0.0
+        rows.turning[row, 1] = 0.0
+        if kind == _MJ_EQUALITY and plant.elastic.strands > 0:
+            edge = _follow_edge(plant, state, load_int(identities + 4 * i), row, edge)
         if kind == _MJ_FRICTION_TENDON:
             rows.lower[row] = plant.joints.stiction_tolerance
             rows.upper[row] = load_double(losses + 8 * i)

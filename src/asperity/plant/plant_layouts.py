@@ -185,7 +185,7 @@ SOFT = Layout(
     force="f8[particles, 3]",  # [N]
     own="f8[particles, 9]",  # stiffness of a particle with itself [N/m],
     bond="f8[bonds, 9]",  # and of the first one of a bond with the second
-    work="f8[3, 24]",
+    work="f8[4, 24]",
     work_points="f8[11, 6]",
     vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known
 )
@@ -223,6 +223,7 @@ STATE = Layout(
     qpos="f8[nq]",
     qvel="f8[nv]",
     act="f8[na]",
+    tension="f8[:]",  # of ropes' strands, in the step that led here; not finite without one [N]
     system_state="f8[system_states]",  # of external systems; the plant only carries it
     valid="i8",  # whether the snapshot belongs to the state: `VALID`, or what is not
     evaluations="i8",

@@ -6,7 +6,7 @@ from asperity.compiled.compilation import compile_kernels
 from asperity.contact.delivered import NOTHING
 from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
-from asperity.plant.model.flexes import check_flexes
+from asperity.plant.model.flex_checks import check_flexes
 from asperity.simulator.exchange import publish_session, take_over
 from asperity.simulator.session import Session
 

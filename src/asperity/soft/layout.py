@@ -1,4 +1,4 @@
-"""The table of deformable bodies: particles, elements, and the bonds between particles."""
+"""The table of deformable bodies: particles, elements, strands, and bonds between particles."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ELASTIC = Layout(
     "elastic bodies",
     particles="i8",  # vertices of all flexes
     elements="i8",
-    bonds="i8",  # pairs of moving particles that share an element
+    bonds="i8",  # pairs of moving particles that share an element or strand
     # particles: positions are those in the frame of the flex's bodies, which does not move
     particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
     particle_tree="i8[:]",  # −1 of what is fixed
@@ -35,10 +35,20 @@ ELASTIC = Layout(
     particle_damping="f8[:]",
     tree_particle="i8[:]",  # particle of a tree; −1 of others
     tree_rank="i8[:]",  # its place in the order of elimination; −1 of others
+    # strands: edges of ropes, and bends of two edges that meet (`asperity.soft.strands`)
+    strands="i8",
+    strand_particle="i8[:,:]",  # the third one of an edge is −1
+    strand_length="f8[:]",  # of an edge at rest [m]
+    strand_stiffness="f8[:]",  # [N/m], of bends [N m]
+    strand_damping="f8[:]",  # [N s/m], of bends [N m s]
+    strand_bond="i8[:,:]",  # of the particles (1, 0), (2, 0) and (2, 1), as in `pair_bond`
+    equality_strand="i8[:]",  # the first strand that an equality holds; −1 of others
+    equality_softness="f8[:]",  # its slowest mode's share of a row's J M⁻¹ Jᵀ; 1 of others
     # collision: elements of the flexes, as MuJoCo counts them
     flex_first_vertex="i8[:]",
-    flex_first_corner="i8[:]",  # of its first tetrahedron in `corner`
-    corner="i8[:]",  # vertices of tetrahedra, four by four, as counted within their flex
+    flex_first_corner="i8[:]",  # of its first element in `corner`
+    flex_corners="i8[:]",  # of an element: four of tetrahedra, two of a rope's edges
+    corner="i8[:]",  # vertices of elements, as counted within their flex
     flex_edge="f8[:]",  # mean length of edges on the surface [m]
     flex_radius="f8[:]",  # [m]
     particle_surface="i8[:]",  # 1 of those on a surface

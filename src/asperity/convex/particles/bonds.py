@@ -19,6 +19,8 @@ __all__ = ["add_bonds", "multiply_bonds"]
 def _multiply(graph: Table, smooth: Table, tree: int, x: np.ndarray, out: np.ndarray) -> None:
     """Add to a tree's part of A x what its bonds contribute."""
     bonds = graph.bonds
+    if bonds.first[tree] == bonds.first[tree + 1]:
+        return  # no particle: it may have less than three degrees of freedom
     value = smooth.bond
     start = graph.tree_start[tree]
     u = 0.0

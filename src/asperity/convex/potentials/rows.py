@@ -9,6 +9,7 @@ equality, limit (CENIC IV-D, near-rigid regularisation of SAP V-B; w estimates J
     limits   ℓ = ((v̂_l − u − R p)₊² + (u − v̂_u + R p)₊²)/(2R) − p u,  p = 0 within the limits
     The paper's equation 18 prints the stiffness with 4π² in the denominator; this is the form whose
     period is β δt, as the text says. δt_e = max(δt, 10⁻⁴ s) bounds the stiffness of tiny steps.
+    An edge of a rope that turns within the step becomes longer: v̂ is less by its `turning_speed`.
     Violations beyond what a step leaves behind are restored more slowly than within a step:
     equality |v̂| = min(|c_0|/(δt + τ), max(|c_0|/T_e, v_d)), with T_e = `EQUALITY_RECOVERY` and
         v_d = `DRIFT_SPEED`: drift is taken back at once, a body that was put elsewhere is pulled
@@ -43,6 +44,7 @@ from asperity.contact.constraint_laws import (
     restoring_speed,
 )
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
+from asperity.soft.strands import turning_speed
 
 __all__ = [
     "along_rows",
@@ -91,6 +93,7 @@ def prepare_rows(
             reach = step + tau
             if what == EQUALITY:
                 target[i] = restoring_speed(start, reach, drift_speed)
+                target[i] -= turning_speed(rows.turning[r, 0], rows.turning[r, 1], step)
             else:
                 remaining = rows.upper[r] + moved
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)

@@ -39,6 +39,7 @@ from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
 from asperity.plant.plant_layouts import STATE
+from asperity.soft.strands import add_strand_stiffness, find_tension
 
 __all__ = [
     "ICF_KERNELS",
@@ -116,7 +117,7 @@ def _fill_smooth(world: Table, first: int, last: int, _unused: int) -> int:
 
 @compiled_method
 def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) -> int:
-    """Add (δt² + δt β) K of deformable bodies to A."""
+    """Add (δt² + δt β) K of deformable bodies to A, and what strands have."""
     problem = world.problem
     elastic = world.plant.elastic
     soft = state.soft
@@ -132,6 +133,23 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
         factor = step * (step + elastic.bond_damping[bond])
         for k in range(9):
             problem.smooth.bond[bond, k] = factor * soft.bond[bond, k]
+    whole = world.doubled_step if world.doubled_step > 0.0 else step
+    add_strand_stiffness(elastic, state, step, whole, problem.graph, problem.smooth)
+    return OK
+
+
+@compiled_method
+def _keep_tension(world: Table, source: Table, target: Table, step: float) -> int:
+    """Keep the tension of ropes for the step that begins at the target."""
+    find_tension(
+        world.plant.elastic,
+        source.soft.position,
+        source.qvel,
+        target.qvel,
+        source.rows,
+        step,
+        target.tension,
+    )
     return OK
 
 
@@ -170,6 +188,8 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     advance_activations(world.plant, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
     balance_step(world, source, target, step)
+    if target.tension.size > 0:
+        call_method(world.keep_tension, world, source, target, step)
     world.result.error_order = 0
     world.result.sample = source.address
     if world.systems.size > 0:
@@ -218,7 +238,7 @@ class IcfMethod(ConvexMethod):
 
     kernel = icf_method
     solution = icf_solution
-    flex_kernels = (*PARTICLE_KERNELS, _fill_elasticity)
+    flex_kernels = (*PARTICLE_KERNELS, _fill_elasticity, _keep_tension)
 
     def __init__(
         self,
@@ -258,6 +278,7 @@ class IcfMethod(ConvexMethod):
         install_icf(world.table)
         if world.plant.model.nflex > 0:
             world.table.fill_elasticity = _fill_elasticity.address
+            world.table.keep_tension = _keep_tension.address
         problem = world.problem
         install_law(problem, self.law)
         if self.law.coupled or self.looks_ahead:

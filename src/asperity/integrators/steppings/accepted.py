@@ -68,6 +68,7 @@ def exchange_states(world: Table, time: float) -> None:
     _exchange(current.qvel, following.qvel)
     _exchange(current.act, following.act)
     _exchange(current.system_state, following.system_state)
+    _exchange(current.tension, following.tension)
     current.time = time
     current.valid = 0
 

@@ -1,8 +1,8 @@
 """Contacts of flexes: with geoms, with each other, and with themselves.
 
-MuJoCo says of a contact which vertex, or which tetrahedron, is a side of it. The side is then a
-point of the tetrahedron, the mean of its vertices with the contact point's weights, which are cut
-off at zero; force and lever arms are those of that point.
+MuJoCo says of a contact which vertex, or which tetrahedron or edge of a rope, is a side of it. The
+side is then a point of the element, the mean of its vertices with the contact point's weights,
+which are cut off at zero; force and lever arms are those of that point.
 
 Where a face lies on a face, or on an edge, the points that it finds are anywhere on them, and
 others in every step. So the vertices of elements that touch a sphere, capsule, cylinder or box have
@@ -79,8 +79,18 @@ def _cross(a: np.ndarray, i: int, j: int, k: int, out: np.ndarray) -> float:
 
 
 @compiled
-def _fill_weights(work: np.ndarray) -> None:
-    """Fill weights, row 5, of a point, row 4, with respect to the tetrahedron of rows 0 to 3."""
+def _fill_weights(work: np.ndarray, corners: int) -> None:
+    """Fill weights, row 5, of a point, row 4, with respect to the element of rows 0 and on."""
+    if corners == 2:
+        square = 0.0
+        along = 0.0
+        for n in range(3):
+            square += (work[1, n] - work[0, n]) ** 2
+            along += (work[1, n] - work[0, n]) * (work[4, n] - work[0, n])
+        share = min(max(along, 0.0), square) / square if square > 0.0 else 0.5
+        work[5, 0] = 1.0 - share
+        work[5, 1] = share
+        return
     total = 0.0
     normal = work[6]
     for a in range(4):
@@ -138,14 +148,15 @@ def _flex_link(
             point[n] = work[5, n]
         end = _add_vertex(plant, state, first + vertex, 1.0, end)
     else:
-        corner = elastic.flex_first_corner[flex] + 4 * element
-        for a in range(4):
+        corners = elastic.flex_corners[flex]
+        corner = elastic.flex_first_corner[flex] + corners * element
+        for a in range(corners):
             _vertex_position(plant, state, first + elastic.corner[corner + a], work, a)
         for n in range(3):
             work[4, n] = point[n]
             point[n] = 0.0
-        _fill_weights(work)
-        for a in range(4):
+        _fill_weights(work, corners)
+        for a in range(corners):
             for n in range(3):
                 point[n] += work[5, a] * work[a, n]
             p = first + elastic.corner[corner + a]
@@ -300,11 +311,12 @@ def _add_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
         return True
     flex = contacts.geom[c, side] - plant.ngeom
     first = elastic.flex_first_vertex[flex]
-    corner = elastic.flex_first_corner[flex] + 4 * contacts.element[c, side]
+    corners = elastic.flex_corners[flex]
+    corner = elastic.flex_first_corner[flex] + corners * contacts.element[c, side]
     margin = load_double(address + plant.offsets.contact_margin)
     point = soft.work_points[8]
     normal = soft.work_points[9]
-    for a in range(4):
+    for a in range(corners):
         vertex = elastic.corner[corner + a]
         p = first + vertex
         if soft.vertex_geom[p] == geom + 1 or elastic.particle_surface[p] == 0:

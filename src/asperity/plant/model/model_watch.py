@@ -48,7 +48,10 @@ _UNREAD = frozenset(
 )
 
 # Of flexes: MuJoCo's collision detection reads the others.
-_READ = frozenset({"flex_stiffness", "flex_damping", "flex_vert", "flex_radius"})
+_READ = frozenset(
+    {"flex_stiffness", "flex_damping", "flex_vert", "flex_radius", "flex_bending"}
+    | {"flex_edgestiffness", "flex_edgedamping", "flexedge_length0"}
+)
 
 _STRUCTURE = frozenset((
     "body_parentid", "body_rootid", "body_weldid", "body_mocapid", "body_jntnum", "body_jntadr",

@@ -10,7 +10,7 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.finite import check_finite
-from asperity.plant.model.flexes import check_flexes, flex_notes
+from asperity.plant.model.flex_checks import check_flexes, flex_notes
 from asperity.plant.model.names import element, listed
 
 __all__ = ["check_supported", "has_every_friction"]
@@ -24,6 +24,8 @@ _EQUALITIES = {
         mujoco.mjtEq.mjEQ_WELD,
         mujoco.mjtEq.mjEQ_JOINT,
         mujoco.mjtEq.mjEQ_TENDON,
+        # Of the edges of a flex: `check_flexes` refuses those that are not simulated.
+        mujoco.mjtEq.mjEQ_FLEX,
     )
 }
 _CALLBACKS = (
@@ -209,7 +211,7 @@ def _equalities(model: mujoco.MjModel) -> None:
             kind = mujoco.mjtEq(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
             raise ModelError(
                 f"{element(model, _OBJ.mjOBJ_EQUALITY, index)} is of type '{kind}', and only "
-                "connect, weld, joint and tendon are supported; remove it."
+                "connect, weld, joint, tendon and flex are supported; remove it."
             )
 
 

@@ -1,0 +1,229 @@
+"""The table of deformable bodies: particles, elements, strands and their bonds."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+
+from asperity.compiled import Table
+from asperity.plant.detection.geom_distance import SHAPES
+from asperity.plant.model.flexes import (
+    elastic_constants,
+    flex_elements,
+    flex_triangles,
+    flex_vertices,
+    mean_edge,
+    orientation,
+    rest_positions,
+    resting_data,
+)
+from asperity.plant.model.joints import integers
+from asperity.plant.model.ropes import Strands, rope_strands
+from asperity.soft.dissection import dissection_ranks
+from asperity.soft.elements import (
+    Element,
+    elasticity,
+    group_tetrahedra,
+    hexahedron,
+    tetrahedron,
+)
+from asperity.soft.layout import ELASTIC
+
+__all__ = ["FLEX_ARRAYS", "elastic_table", "volume_elements"]
+
+FLEX_ARRAYS = (
+    *("flex_vert", "flex_stiffness", "flex_damping", "flex_radius", "body_pos", "body_quat"),
+    *("flex_bending", "flex_edgestiffness", "flex_edgedamping", "flexedge_length0"),
+    *("qpos0", "geom_type", "geom_size"),
+)
+"""Arrays of a model of which the table of its elements is made."""
+
+
+def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
+    """The table of a model's flexes, which `check_flexes` must have passed.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    dof_tree : array of int, shape (nv,)
+        The solvers' tree of each degree of freedom.
+    """
+    if model.nflex == 0 or np.any(model.flex_dim == 2):
+        # Who simulates cloth has elements of its own.
+        return _table([], _no_strands(), np.zeros(0, np.int64), 0, np.zeros(0))
+    constants = elastic_constants(model)
+    data = resting_data(model)
+    elements: list[Element] = []
+    ropes = [_no_strands()]
+    equality_strand, softness = np.full(model.neq, -1, np.int64), np.ones(model.neq)
+    for flex in range(model.nflex):
+        vertices = flex_vertices(model, flex)
+        if model.flex_dim[flex] == 1:
+            of_flex = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
+            equality_strand[of_flex] = sum(len(rope.particle) for rope in ropes)
+            # Stretch adds up along a chain of n edges, whose slowest mode has (π/n)² of a row's.
+            softness[of_flex] = min(1.0, (np.pi / int(model.flex_edgenum[flex])) ** 2)
+            rope = rope_strands(model, flex)
+            shifted = np.where(rope.particle >= 0, rope.particle + vertices.start, -1)
+            ropes.append(rope._replace(particle=shifted))
+            continue
+        found, _ = volume_elements(model, flex, constants[flex])
+        elements += [
+            one._replace(vertices=tuple(v + vertices.start for v in one.vertices)) for one in found
+        ]
+    bodies = model.flex_vertbodyid
+    moving = model.body_weldid[bodies] != 0
+    dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
+    joint = np.where(moving, model.body_jntadr[bodies], 0)
+    qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
+    owner = np.repeat(np.arange(model.nflex), model.flex_vertnum)
+    base = np.zeros((len(bodies), 3))
+    for flex in range(model.nflex):
+        vertices = flex_vertices(model, flex)
+        parent = int(model.body_parentid[bodies[vertices][moving[vertices]][0]])
+        base[vertices] = (data.flexvert_xpos[vertices] - data.xpos[parent]) @ data.xmat[
+            parent
+        ].reshape(3, 3)
+    start = model.qpos0[np.where(moving, qpos, 0)[:, None] + np.arange(3)]
+    base -= np.where(moving[:, None], start, 0.0)
+    tree = np.where(moving, dof_tree[dof], -1)
+    strands = Strands(*(np.concatenate(parts) for parts in zip(*ropes, strict=True)))
+    table = _table(elements, strands, tree, int(dof_tree.max()) + 1, model.flex_damping[owner])
+    table.equality_strand, table.equality_softness = equality_strand, softness
+    moves = np.flatnonzero(tree >= 0)
+    place = np.full(len(table.tree_particle), -1, np.int64)
+    place[tree[moves]] = np.arange(len(moves))
+    ranks = dissection_ranks(base[moves], place[table.bond_tree])
+    table.tree_rank[tree[moves]] = ranks
+    table.particle_dof = dof
+    table.particle_qpos = qpos
+    table.particle_base = base
+    table.particle_offset = np.array(model.flex_vert, dtype=np.float64)
+    table.particle_body = integers(bodies)
+    table.flex_first_vertex = integers(model.flex_vertadr)
+    table.flex_first_corner = integers(model.flex_elemdataadr)
+    table.flex_corners = integers(model.flex_dim) + 1
+    table.corner = integers(model.flex_elem)
+    table.flex_radius = np.array(model.flex_radius, dtype=np.float64)
+    table.particle_surface = _on_surface(model)
+    known = np.isin(model.geom_type, SHAPES)
+    table.geom_shape = np.where(known, model.geom_type, -1).astype(np.int64)
+    table.geom_size = np.array(model.geom_size, dtype=np.float64)
+    table.flex_edge = np.array([mean_edge(model, flex) for flex in range(model.nflex)])
+    return table
+
+
+def volume_elements(
+    model: mujoco.MjModel, flex: int, constants: np.ndarray
+) -> tuple[list[Element], int]:
+    """Elements of a flex in the frame of its bodies, and how many of them are tetrahedra."""
+    vertices = flex_vertices(model, flex)
+    bodies = model.flex_vertbodyid[vertices]
+    body = int(bodies[model.body_weldid[bodies] != 0][0])
+    turn = orientation(model, int(model.body_parentid[body]))
+    positions = rest_positions(model, flex) @ turn
+    tetrahedra = flex_elements(model, flex)
+    cells, rest = group_tetrahedra(positions, tetrahedra)
+    matrix = elasticity(*constants)
+    elements = [hexahedron(cell, positions[list(cell)], matrix) for cell in cells]
+    for corners in tetrahedra[rest].tolist():
+        elements.append(tetrahedron(tuple(corners), positions[corners], matrix))
+    return elements, len(rest)
+
+
+def _no_strands() -> Strands:
+    return Strands(np.zeros((0, 3), np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def _table(
+    elements: list[Element], strands: Strands, tree: np.ndarray, ntree: int, damping: np.ndarray
+) -> Table:
+    """Elements, strands and the bonds that they make, without the particles' places."""
+    count = len(tree)
+    bonds: dict[tuple[int, int], int] = {}
+
+    def bond_of(p: int, q: int) -> int:
+        """The bond of two particles, doubled, and 1 more if the second one's tree is first."""
+        if p == q or min(p, q) < 0 or tree[p] < 0 or tree[q] < 0:
+            return -1
+        bond = bonds.setdefault((min(p, q), max(p, q)), len(bonds))
+        return 2 * bond + int(tree[q] < tree[p])
+
+    pair: list[int] = []
+    first_place, first_pair, matrix_at = [0], [0], []
+    matrices: dict[bytes, int] = {}
+    numbers: list[np.ndarray] = []
+    size = 0
+    places: list[int] = []
+    for one in elements:
+        scale = float(np.abs(one.stiffness).max())
+        key = np.round(one.stiffness / scale, 9).tobytes() + np.float64(f"{scale:.9e}").tobytes()
+        if key not in matrices:
+            matrices[key] = size
+            numbers.append(one.stiffness.ravel())
+            size += one.stiffness.size
+        matrix_at.append(matrices[key])
+        for a, p in enumerate(one.vertices):
+            pair += [bond_of(p, q) for q in one.vertices[: a + 1]]
+        places += one.vertices
+        first_place.append(len(places))
+        first_pair.append(len(pair))
+    strand_bond = [
+        (bond_of(b, a), bond_of(c, a), bond_of(c, b)) for a, b, c in strands.particle.tolist()
+    ]
+    trees = np.array(sorted(bonds, key=bonds.__getitem__), np.int64).reshape(-1, 2)
+    of_tree = np.full(ntree, -1, np.int64)
+    of_tree[tree[tree >= 0]] = np.flatnonzero(tree >= 0)
+    none = np.zeros(0, np.int64)
+    rest = [one.rest for one in elements]
+    gradient = [one.gradient for one in elements]
+    return Table(
+        ELASTIC,
+        particles=count,
+        elements=len(elements),
+        bonds=len(bonds),
+        particle_tree=tree.astype(np.int64),
+        particle_dof=none,
+        particle_qpos=none,
+        particle_base=np.zeros((0, 3)),
+        particle_offset=np.zeros((0, 3)),
+        particle_body=none,
+        element_first=np.array(first_place, np.int64),
+        element_matrix=np.array(matrix_at, np.int64),
+        place_particle=np.array(places, np.int64),
+        place_rest=np.concatenate([np.zeros((0, 3)), *rest]),
+        place_gradient=np.concatenate([np.zeros((0, 3)), *gradient]),
+        matrix=np.concatenate([np.zeros(0), *numbers]),
+        element_pair=np.array(first_pair, np.int64),
+        pair_bond=np.array(pair, np.int64),
+        bond_tree=np.sort(tree[trees], axis=1).astype(np.int64),
+        bond_damping=damping[trees[:, 0]],
+        particle_damping=damping,
+        tree_particle=of_tree,
+        tree_rank=np.full(ntree, -1, np.int64),
+        strands=len(strands.particle),
+        strand_particle=np.ascontiguousarray(strands.particle),
+        strand_length=strands.length,
+        strand_stiffness=strands.stiffness,
+        strand_damping=strands.damping,
+        strand_bond=np.array(strand_bond, np.int64).reshape(-1, 3),
+        equality_strand=none,
+        equality_softness=np.zeros(0),
+        flex_first_vertex=none,
+        flex_first_corner=none,
+        flex_corners=none,
+        corner=none,
+        flex_edge=np.zeros(0),
+        flex_radius=np.zeros(0),
+        particle_surface=none,
+        geom_shape=none,
+        geom_size=np.zeros((0, 3)),
+    )
+
+
+def _on_surface(model: mujoco.MjModel) -> np.ndarray:
+    found = np.zeros(model.nflexvert, np.int64)
+    for flex in range(model.nflex):
+        faces = flex_elements if model.flex_dim[flex] == 1 else flex_triangles
+        found[model.flex_vertadr[flex] + faces(model, flex).ravel()] = 1
+    return found

@@ -1,0 +1,203 @@
+"""Which deformable bodies cannot be simulated, and what is approximated of others.
+
+A vertex of a flex is fixed to the world, or is a body of its own with three slides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import mujoco
+import numpy as np
+
+from asperity.errors import ModelError
+from asperity.plant.model.elastic_tables import volume_elements
+from asperity.plant.model.flexes import (
+    flex_elements,
+    flex_name,
+    flex_vertices,
+    orientation,
+    rest_positions,
+)
+from asperity.plant.model.names import element
+from asperity.plant.model.ropes import check_rope, rope_notes
+from asperity.soft.elements import volumes
+from asperity.soft.membranes import triangles
+
+__all__ = ["check_flexes", "flex_notes"]
+
+# Volume of a tetrahedron in units of the cube of its longest edge.
+_FLAT = 1e-12
+# Of the heaviest vertex, in units of its share of the volume.
+_HEAVY = 2.0
+_TOLERANCE = 1e-9
+
+
+def check_flexes(model: mujoco.MjModel, method: str | None, *, cloth: bool = False) -> None:
+    """Refuse flexes that cannot be simulated, or all of them.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    method : str or None
+        Who does not simulate flexes; None if they are simulated.
+    cloth : bool
+        Whether cloth is simulated besides volumes, and not ropes.
+
+    Raises
+    ------
+    ModelError
+        Which names the flex.
+    """
+    for flex in range(model.nflex):
+        name = flex_name(model, flex)
+        if method is not None:
+            raise ModelError(
+                f"{name} is deformable, which {method} does not simulate; use a Simulator with "
+                "Icf, Cenic or Midas."
+            )
+        _check_kind(model, flex, name, cloth)
+        _check_bodies(model, flex, name)
+
+
+def _check_kind(model: mujoco.MjModel, flex: int, name: str, cloth: bool) -> None:
+    dim = int(model.flex_dim[flex])
+    if dim == 1 and cloth:
+        raise ModelError(
+            f"{name} is a rope (dim 1), which Midas does not simulate; use Icf or Cenic."
+        )
+    if dim == 2 and not cloth:
+        raise ModelError(
+            f"{name} is a cloth (dim 2), which only Midas simulates; use Midas, or dim 3."
+        )
+    if model.flex_interp[flex] != 0:
+        raise ModelError(f'{name} is interpolated, which is not simulated; use dof="full".')
+    if model.flex_rigid[flex]:
+        raise ModelError(
+            f"{name} is rigid, as all its vertices are on one body; use a mesh geom instead."
+        )
+    # Rods have an address there whether they yield or not.
+    if np.any(model.flex_yield[flex] != 0) or (dim > 1 and model.flex_plasticadr[flex] >= 0):
+        raise ModelError(f"{name} is plastic, and only elastic flexes are simulated; remove yield.")
+    if dim == 1:
+        check_rope(model, flex, name)
+        return
+    if model.flex_edgeequality[flex] != 0:
+        raise ModelError(
+            f"{name} is held together by equality constraints of its edges; use elasticity/young."
+        )
+    if model.flex_edgestiffness[flex] != 0 or model.flex_edgedamping[flex] != 0:
+        raise ModelError(
+            f"{name} has springs or dampers along its edges; use elasticity/young and damping."
+        )
+    first = int(model.flex_stiffnessadr[flex])
+    if first < 0 or not np.any(model.flex_stiffness[first : first + 1]):
+        raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
+    elements = flex_elements(model, flex)
+    positions = rest_positions(model, flex)
+    corner = positions[elements]
+    longest = np.linalg.norm(corner[:, :, None] - corner[:, None], axis=-1).max(axis=(1, 2))
+    if dim == 3:
+        size = np.abs(volumes(positions, elements)[0]) / longest
+    else:
+        size = triangles(positions, elements)[0]
+    for number in np.flatnonzero(size <= _FLAT * longest**2):
+        raise ModelError(
+            f"{name}: element {number} is flat; make a mesh without elements of no volume or area."
+        )
+
+
+def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
+    """Refuse vertices that neither are fixed nor move along three axes that do not."""
+    vertices = flex_vertices(model, flex)
+    frame: np.ndarray | None = None
+    for vertex in range(vertices.start, vertices.stop):
+        body = int(model.flex_vertbodyid[vertex])
+        label = element(model, mujoco.mjtObj.mjOBJ_BODY, body)
+        if model.body_weldid[body] == 0:
+            if model.body_mocapid[model.body_rootid[body]] >= 0:
+                raise ModelError(
+                    f"{name} is pinned to {label}, which is a mocap body; pin it to a body that "
+                    "does not move, and let a servo move what grasps it."
+                )
+            continue
+        parent = int(model.body_parentid[body])
+        pinned = np.abs(model.flex_vert[vertex]).max() > _TOLERANCE
+        if (
+            pinned
+            or model.body_weldid[parent] != 0
+            or model.body_mocapid[model.body_rootid[body]] >= 0
+        ):
+            raise ModelError(
+                f"{name} is part of a body that moves ({label}), and only flexes beside moving "
+                "bodies are simulated; put its flexcomp into the world, and hold it by contact or "
+                "connect constraints."
+            )
+        joints = slice(int(model.body_jntadr[body]), int(model.body_jntadr[body]) + 3)
+        slides = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_SLIDE
+        if (
+            model.body_jntnum[body] != 3
+            or not slides.all()
+            or np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE
+            or np.abs(model.body_quat[body] - [1.0, 0.0, 0.0, 0.0]).max() > _TOLERANCE
+        ):
+            raise ModelError(
+                f"{name}: its vertex on {label} does not move along three axes of its own; use "
+                'dof="full".'
+            )
+        turned = orientation(model, parent)
+        if frame is not None and np.abs(turned - frame).max() > _TOLERANCE:
+            raise ModelError(
+                f"{name} has vertices on bodies that are turned against each other ({label}); give "
+                "their parents the same orientation."
+            )
+        frame = turned
+    if frame is None:
+        raise ModelError(f"{name} has no vertex that moves; remove its pins.")
+    moving = model.body_weldid[model.flex_vertbodyid[vertices]] != 0
+    corners = flex_elements(model, flex)
+    joined = moving[corners].sum(axis=1) > 1
+    alone = moving & ~np.isin(np.arange(len(moving)), corners[joined])
+    for index in np.flatnonzero(alone):
+        body = int(model.flex_vertbodyid[vertices.start + index])
+        raise ModelError(
+            f"{name}: its vertex on {element(model, mujoco.mjtObj.mjOBJ_BODY, body)} has no "
+            "neighbour that moves; remove a pin."
+        )
+
+
+def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
+    """Sentences about what is approximated of a model's flexes."""
+    for flex in range(model.nflex):
+        name = flex_name(model, flex)
+        if model.flex_passive[flex]:
+            yield f"{name}: passive contact is ignored; all contact is implicit."
+        if model.flex_dim[flex] == 1:
+            yield from rope_notes(model, flex, name)
+        if model.flex_dim[flex] != 3:
+            continue
+        elements, tetrahedra = volume_elements(model, flex, np.ones(2))
+        if tetrahedra:
+            yield (
+                f"{name}: {tetrahedra} of {len(elements)} elements are tetrahedra, which bend and "
+                "shear too stiffly, a layer of one about four times; grids of boxes do not."
+            )
+        if _is_heavy(model, flex):
+            yield (
+                f"{name}: all vertices have the same mass, as in MuJoCo, so that its surface is "
+                "heavier, and its inside lighter, than that of an even body."
+            )
+
+
+def _is_heavy(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether a vertex has a much larger part of the mass than of the volume."""
+    vertices = flex_vertices(model, flex)
+    tetrahedra = flex_elements(model, flex)
+    signed, _ = volumes(rest_positions(model, flex), tetrahedra)
+    share = np.zeros(vertices.stop - vertices.start)
+    np.add.at(share, tetrahedra.ravel(), np.repeat(np.abs(signed) / 4.0, 4))
+    bodies = model.flex_vertbodyid[vertices]
+    moving = model.body_weldid[bodies] != 0
+    mass = np.where(moving, model.body_mass[bodies], 0.0)
+    density = mass.sum() / share[moving].sum()
+    return bool(np.any(mass > _HEAVY * density * share))
