@@ -73,7 +73,6 @@ def load(
             every_friction=True,
             asks_mujoco=True,
             no_flexes=None,
-            cloth=True,
             sleep=True,
         ),
     )

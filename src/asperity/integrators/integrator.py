@@ -116,8 +116,8 @@ class Integrator(abc.ABC):
     takes_sleep: ClassVar[bool] = False
     """Whether islands at rest may keep their solution."""
 
-    takes_cloth: ClassVar[bool] = False
-    """Whether deformable bodies may be cloth."""
+    takes_ropes: ClassVar[bool] = True
+    """Whether deformable bodies may be ropes, or cloth that its edges hold."""
 
     @property
     def no_flexes(self) -> str | None:

@@ -223,7 +223,8 @@ STATE = Layout(
     qpos="f8[nq]",
     qvel="f8[nv]",
     act="f8[na]",
-    tension="f8[:]",  # of ropes' strands, in the step that led here; not finite without one [N]
+    # Of strands [N] and triangles [N/m], in the step that led here; not finite without one
+    tension="f8[:]",
     system_state="f8[system_states]",  # of external systems; the plant only carries it
     valid="i8",  # whether the snapshot belongs to the state: `VALID`, or what is not
     evaluations="i8",

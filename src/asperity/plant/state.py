@@ -68,7 +68,7 @@ class State(HoldsAddresses):
             links=link_room(model, contacts),
             system_states=0,
             distance_changes=np.zeros(0),
-            tension=np.full(int(plant.elastic.strands), np.nan),
+            tension=np.full(int(plant.elastic.strands + plant.elastic.triangles), np.nan),
             efforts=len(plant.actuators.effort_dof),
             mass_room=int(np.sum(plant.trees.size**2)),
             qpos=np.array(model.qpos0, dtype=np.float64),

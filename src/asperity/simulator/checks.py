@@ -158,7 +158,7 @@ def check_model(
     """
     alone: dict[str, Any] = {
         "no_flexes": integrator.no_flexes,
-        "cloth": integrator.takes_cloth,
+        "ropes": integrator.takes_ropes,
         "sleep": integrator.takes_sleep and getattr(integrator, "sleep", None) is not False,
     }
     return check_supported(

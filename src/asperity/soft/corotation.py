@@ -18,7 +18,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 
-__all__ = ["add_elasticity"]
+__all__ = ["add_elasticity", "element_rotation"]
 
 _MOST_TURNS = 50
 _SMALL = 1e-13
@@ -92,6 +92,20 @@ def _rotation(f: np.ndarray, r: np.ndarray) -> None:
             r[c] = cosine * u + sine * (y * w - z * v) + x * dot
             r[3 + c] = cosine * v + sine * (z * u - x * w) + y * dot
             r[6 + c] = cosine * w + sine * (x * v - y * u) + z * dot
+
+
+@compiled
+def element_rotation(elastic: Table, position: np.ndarray, element: int, work: np.ndarray) -> None:
+    """Write an element's rotation into ``work[1]``, row by row."""
+    f = work[2]
+    for i in range(9):
+        f[i] = 0.0
+    for k in range(elastic.element_first[element], elastic.element_first[element + 1]):
+        p = elastic.place_particle[k]
+        for i in range(3):
+            for j in range(3):
+                f[3 * i + j] += position[p, i] * elastic.place_gradient[k, j]
+    _rotation(f, work[1])
 
 
 @inlined

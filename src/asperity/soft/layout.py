@@ -44,6 +44,11 @@ ELASTIC = Layout(
     strand_bond="i8[:,:]",  # of the particles (1, 0), (2, 0) and (2, 1), as in `pair_bond`
     equality_strand="i8[:]",  # the first strand that an equality holds; −1 of others
     equality_softness="f8[:]",  # its slowest mode's share of a row's J M⁻¹ Jᵀ; 1 of others
+    # triangles of cloth (`asperity.soft.tense_triangles`)
+    triangles="i8",
+    triangle_element="i8[:]",
+    triangle_area="f8[:]",  # [m²]
+    triangle_moduli="f8[:,:]",  # λ and μ [N/m]
     # collision: elements of the flexes, as MuJoCo counts them
     flex_first_vertex="i8[:]",
     flex_first_corner="i8[:]",  # of its first element in `corner`

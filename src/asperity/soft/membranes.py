@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["bending", "plane_gradients", "triangle_stiffness", "triangles"]
+__all__ = ["bending", "in_plane", "plane_gradients", "triangle_stiffness", "triangles"]
 
 
 def _planes(positions: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -45,6 +45,20 @@ def plane_gradients(positions: np.ndarray, faces: np.ndarray) -> tuple[np.ndarra
     area, gradients = triangles(positions, faces)
     _, axes = _planes(positions, faces)
     return area, np.einsum("eai,eki->eak", gradients, axes)
+
+
+def in_plane(positions: np.ndarray, faces: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Areas of triangles, their corners and gradients along two axes of their planes and across.
+
+    Shapes (n,), (n, 3, 3) and (n, 3, 3); corners are taken from their mean.
+    """
+    area, axes = _planes(positions, faces)
+    axes = np.concatenate([axes, np.cross(axes[:, :1], axes[:, 1:])], axis=1)
+    corner = positions[faces]
+    corner = corner - corner.mean(axis=1, keepdims=True)
+    _, gradients = triangles(positions, faces)
+    turned = np.swapaxes(axes, 1, 2)
+    return area, corner @ turned, gradients @ turned
 
 
 def triangle_stiffness(gradients: np.ndarray, area: np.ndarray, matrix: np.ndarray) -> np.ndarray:

@@ -35,7 +35,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 
-__all__ = ["add_strand_stiffness", "add_strands", "edge_rates", "find_tension", "turning_speed"]
+__all__ = [
+    "add_strand_stiffness",
+    "add_strands",
+    "edge_rates",
+    "find_tension",
+    "kept_share",
+    "turning_speed",
+]
 
 # Of 1 + t_0 · t_1, so that edges which fold back bend by a finite curvature.
 _FOLDED = 1e-6
@@ -203,14 +210,9 @@ def _add_at(
             bond[3 * i + j] += values[3 * j + i if code & 1 else 3 * i + j]
 
 
-@compiled
-def _kept_share(elastic: Table, state: Table, strand: int, stiffness: float) -> float:
+@inlined
+def kept_share(stiffness: float, mass: float) -> float:
     """Share w of the velocities before in what a tension adds across, whose δt² T/|d| is given."""
-    mass = 0.0
-    for place in range(2):
-        dof = elastic.particle_dof[elastic.strand_particle[strand, place]]
-        if dof >= 0:
-            mass = max(mass, state.mass_diagonal[dof])
     fast = stiffness / (_RESOLVED * mass)
     return 1.0 / (1.0 + fast * fast)
 
@@ -239,7 +241,12 @@ def _add_edge(
     longer = turning_speed(1.0 / inverse if inverse != 0.0 else 0.0, turning, step)
     before = _relative_velocity(elastic, state.qvel, a, b)
     n = (x, y, z)
-    kept = across * _kept_share(elastic, state, strand, whole * whole * max(tension, 0.0) * inverse)
+    mass = 0.0
+    for particle in (a, b):
+        dof = elastic.particle_dof[particle]
+        if dof >= 0:
+            mass = max(mass, state.mass_diagonal[dof])
+    kept = across * kept_share(whole * whole * max(tension, 0.0) * inverse, mass)
     for i in range(3):
         pull = along * longer * n[i] - kept * (before[i] - speed * n[i])
         if elastic.particle_tree[a] >= 0:

@@ -40,6 +40,7 @@ from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
 from asperity.plant.plant_layouts import STATE
 from asperity.soft.strands import add_strand_stiffness, find_tension
+from asperity.soft.tense_triangles import add_triangles, find_triangle_tension
 
 __all__ = [
     "ICF_KERNELS",
@@ -135,12 +136,13 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
             problem.smooth.bond[bond, k] = factor * soft.bond[bond, k]
     whole = world.doubled_step if world.doubled_step > 0.0 else step
     add_strand_stiffness(elastic, state, step, whole, problem.graph, problem.smooth)
+    add_triangles(elastic, state, step, whole, problem.graph, problem.smooth)
     return OK
 
 
 @compiled_method
 def _keep_tension(world: Table, source: Table, target: Table, step: float) -> int:
-    """Keep the tension of ropes for the step that begins at the target."""
+    """Keep the tension of ropes and cloth for the step that begins at the target."""
     find_tension(
         world.plant.elastic,
         source.soft.position,
@@ -150,6 +152,7 @@ def _keep_tension(world: Table, source: Table, target: Table, step: float) -> in
         step,
         target.tension,
     )
+    find_triangle_tension(world.plant.elastic, source, target.qvel, step, target.tension)
     return OK
 
 

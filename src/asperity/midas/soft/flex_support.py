@@ -6,14 +6,12 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import flex_vertices, rest_positions
+from asperity.plant.model.flexes import flex_vertices
 from asperity.plant.model.names import element
 
 __all__ = ["check_midas_flexes", "may_touch_flex", "soft_notes"]
 
 _TOLERANCE = 1e-9
-# Of a cloth, in units of its extent: it must be flat to bend as its quadratic energy does.
-_FLAT = 1e-6
 _OBJ = mujoco.mjtObj
 
 
@@ -43,8 +41,6 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
     for flex in range(model.nflex):
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
         _check_joints(model, flex, name)
-        if model.flex_dim[flex] == 2:
-            _check_cloth(model, flex, name)
         for geom in range(model.ngeom):
             if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):
                 raise ModelError(
@@ -124,20 +120,3 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
                 f"{element(model, _OBJ.mjOBJ_TENDON, tendon)} pulls at a vertex of {name}, which "
                 "Midas does not simulate; remove it."
             )
-
-
-def _check_cloth(model: mujoco.MjModel, flex: int, name: str) -> None:
-    if not model.flex_radius[flex] > 0.0:
-        raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
-    first = int(model.flex_bendingadr[flex])
-    edges = int(model.flex_edgenum[flex])
-    bends = first >= 0 and bool(np.any(model.flex_bending[first : first + 17 * edges]))
-    positions = rest_positions(model, flex)
-    spread = positions - positions.mean(axis=0)
-    axes = np.linalg.svd(spread, full_matrices=False)[2]
-    height = float(np.abs(spread @ axes[2]).max())
-    if bends and height > _FLAT * float(np.ptp(spread @ axes[0])):
-        raise ModelError(
-            f"{name} is curved at rest and resists bending, which Midas simulates for flat cloth "
-            'only; use elastic2d="stretch", or a flat mesh.'
-        )

@@ -13,15 +13,17 @@ from asperity.midas.model.shapes import Shapes
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
+from asperity.plant.model.cloth import cloth_rigidity
 from asperity.plant.model.flexes import (
     elastic_constants,
     flex_elements,
     flex_triangles,
     flex_vertices,
+    plane_poisson,
     rest_positions,
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
-from asperity.soft.membranes import bending, triangles
+from asperity.soft.membranes import bending
 
 __all__ = ["soft_table"]
 
@@ -157,47 +159,16 @@ def _edges(surface: Surface) -> tuple[np.ndarray, np.ndarray]:
     return edges, np.bincount(label.reshape(-1), np.tile(third, 3), minlength=len(edges))
 
 
-def _rigidity(model: mujoco.MjModel, flex: int, at_rest: np.ndarray) -> float:
-    """D [N m] of a cloth, by what MuJoCo has for one of its edges.
-
-    Its energy of an edge e between triangles of areas A and B, whose gradients jump by c x, is
-    ½ D |e|² |c x|²/(A + B).
-    """
-    first = int(model.flex_bendingadr[flex])
-    if first < 0:
-        return 0.0
-    edges = int(model.flex_edgenum[flex])
-    found = model.flex_bending[first : first + 17 * edges].reshape(-1, 17)[:, :16]
-    size = np.abs(found).max(axis=1)
-    number = int(np.argmax(size))
-    if size[number] == 0.0:
-        return 0.0
-    begin = int(model.flex_edgeadr[flex])
-    a, b = (int(v) for v in model.flex_edge[begin + number])
-    c, d = (int(v) for v in model.flex_edgeflap[begin + number])
-    x = at_rest[flex_vertices(model, flex)]
-    area, gradients = triangles(x, np.array([[a, b, c], [a, b, d]]))
-    length = float(np.linalg.norm(x[b] - x[a]))
-    along = (x[b] - x[a]) / length
-    out = x[a] - x[c]
-    out = out - (out @ along) * along
-    out /= np.linalg.norm(out)
-    # The fourth corner's share of the jump is on the diagonal of the 4 × 4 matrix.
-    jump = float(gradients[1][2] @ out)
-    return float(found[number, 15] * area.sum() / (length * jump) ** 2)
-
-
 def _bending(
     model: mujoco.MjModel, at_rest: np.ndarray, constants: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     vertex, matrix = [np.zeros((0, 6), np.int64)], [np.zeros((0, 6, 6))]
     for flex in np.flatnonzero(model.flex_dim == 2):
-        rigidity = _rigidity(model, int(flex), at_rest)
+        vertices = flex_vertices(model, int(flex))
+        rigidity = cloth_rigidity(model, int(flex), at_rest[vertices])
         if rigidity == 0.0:
             continue
-        vertices = flex_vertices(model, int(flex))
-        first, shear = constants[flex]
-        poisson = first / (first + 2.0 * shear)
+        poisson = plane_poisson(constants[flex])
         own, matrices = bending(
             at_rest[vertices], flex_elements(model, int(flex)), rigidity, poisson
         )

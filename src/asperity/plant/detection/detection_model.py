@@ -44,7 +44,8 @@ def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
         To be kept alive by the owner, and made anew when the model has changed.
     """
     most = np.sort(model.body_geomnum)[-2:].astype(np.int64)
-    hierarchies = np.prod(most) > _MOST_PAIRS
+    # A flex that may touch itself would have all pairs of its elements looked at.
+    hierarchies = np.prod(most) > _MOST_PAIRS or np.any(model.flex_selfcollide)
     speculative = int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
     if hierarchies and not model.opt.enableflags & speculative:
         return None

@@ -79,6 +79,22 @@ def _cross(a: np.ndarray, i: int, j: int, k: int, out: np.ndarray) -> float:
 
 
 @compiled
+def _add_area(work: np.ndarray, a: int, normal: np.ndarray) -> float:
+    """Write the weight of a triangle's corner: the area of the point and the others along n."""
+    b = (a + 1) % 3
+    c = (a + 2) % 3
+    weight = 0.0
+    for n in range(3):
+        u = (n + 1) % 3
+        v = (n + 2) % 3
+        cross = (work[b, u] - work[4, u]) * (work[c, v] - work[4, v])
+        cross -= (work[b, v] - work[4, v]) * (work[c, u] - work[4, u])
+        weight += cross * normal[n]
+    work[5, a] = max(weight, 0.0)
+    return max(weight, 0.0)
+
+
+@compiled
 def _fill_weights(work: np.ndarray, corners: int) -> None:
     """Fill weights, row 5, of a point, row 4, with respect to the element of rows 0 and on."""
     if corners == 2:
@@ -92,6 +108,14 @@ def _fill_weights(work: np.ndarray, corners: int) -> None:
         work[5, 1] = share
         return
     total = 0.0
+    if corners == 3:
+        normal = work[6]
+        _cross(work, 0, 1, 2, normal)
+        for a in range(3):
+            total += _add_area(work, a, normal)
+        for a in range(3):
+            work[5, a] = work[5, a] / total if total > 0.0 else 1.0 / 3.0
+        return
     normal = work[6]
     for a in range(4):
         i = 0 if a != 0 else 1

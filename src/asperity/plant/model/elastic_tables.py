@@ -6,19 +6,21 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.contact.combination import UNSET
 from asperity.plant.detection.geom_distance import SHAPES
+from asperity.plant.model.cloth import cloth_elements, cloth_modulus
 from asperity.plant.model.flexes import (
     elastic_constants,
     flex_elements,
     flex_triangles,
     flex_vertices,
+    in_frame,
     mean_edge,
-    orientation,
     rest_positions,
     resting_data,
 )
 from asperity.plant.model.joints import integers
-from asperity.plant.model.ropes import Strands, rope_strands
+from asperity.plant.model.ropes import Strands, rope_modulus, rope_strands
 from asperity.soft.dissection import dissection_ranks
 from asperity.soft.elements import (
     Element,
@@ -28,8 +30,12 @@ from asperity.soft.elements import (
     tetrahedron,
 )
 from asperity.soft.layout import ELASTIC
+from asperity.soft.membranes import triangles
 
-__all__ = ["FLEX_ARRAYS", "elastic_table", "volume_elements"]
+__all__ = ["FLEX_ARRAYS", "contact_stiffness", "elastic_table", "volume_elements"]
+
+# A contact adds a tenth of the compliance of one layer of elements to it.
+_STIFFER = 10.0
 
 FLEX_ARRAYS = (
     *("flex_vert", "flex_stiffness", "flex_damping", "flex_radius", "body_pos", "body_quat"),
@@ -48,26 +54,32 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     dof_tree : array of int, shape (nv,)
         The solvers' tree of each degree of freedom.
     """
-    if model.nflex == 0 or np.any(model.flex_dim == 2):
-        # Who simulates cloth has elements of its own.
+    if model.nflex == 0:
         return _table([], _no_strands(), np.zeros(0, np.int64), 0, np.zeros(0))
     constants = elastic_constants(model)
     data = resting_data(model)
     elements: list[Element] = []
     ropes = [_no_strands()]
+    triangle: list[int] = []
+    areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
     equality_strand, softness = np.full(model.neq, -1, np.int64), np.ones(model.neq)
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
-        if model.flex_dim[flex] == 1:
+        if model.flex_dim[flex] == 1 or model.flex_edgeequality[flex]:
             of_flex = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
             equality_strand[of_flex] = sum(len(rope.particle) for rope in ropes)
             # Stretch adds up along a chain of n edges, whose slowest mode has (π/n)² of a row's.
-            softness[of_flex] = min(1.0, (np.pi / int(model.flex_edgenum[flex])) ** 2)
+            chain = float(model.flex_edgenum[flex]) ** (1.0 / model.flex_dim[flex])
+            softness[of_flex] = min(1.0, (np.pi / chain) ** 2)
             rope = rope_strands(model, flex)
             shifted = np.where(rope.particle >= 0, rope.particle + vertices.start, -1)
             ropes.append(rope._replace(particle=shifted))
-            continue
-        found, _ = volume_elements(model, flex, constants[flex])
+        found = _elements(model, flex, constants[flex])
+        if model.flex_dim[flex] == 2 and constants[flex, 1] > 0.0:
+            faces = flex_elements(model, flex)
+            triangle += range(len(elements), len(elements) + len(faces))
+            areas.append(triangles(rest_positions(model, flex), faces)[0])
+            moduli.append(np.tile(constants[flex], (len(faces), 1)))
         elements += [
             one._replace(vertices=tuple(v + vertices.start for v in one.vertices)) for one in found
         ]
@@ -89,6 +101,10 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     tree = np.where(moving, dof_tree[dof], -1)
     strands = Strands(*(np.concatenate(parts) for parts in zip(*ropes, strict=True)))
     table = _table(elements, strands, tree, int(dof_tree.max()) + 1, model.flex_damping[owner])
+    table.triangles = len(triangle)
+    table.triangle_element = np.array(triangle, np.int64)
+    table.triangle_area = np.concatenate(areas)
+    table.triangle_moduli = np.concatenate(moduli)
     table.equality_strand, table.equality_softness = equality_strand, softness
     moves = np.flatnonzero(tree >= 0)
     place = np.full(len(table.tree_particle), -1, np.int64)
@@ -113,15 +129,19 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     return table
 
 
+def _elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> list[Element]:
+    if model.flex_dim[flex] == 1:
+        return []
+    if model.flex_dim[flex] == 2:
+        return cloth_elements(model, flex, constants)
+    return volume_elements(model, flex, constants)[0]
+
+
 def volume_elements(
     model: mujoco.MjModel, flex: int, constants: np.ndarray
 ) -> tuple[list[Element], int]:
     """Elements of a flex in the frame of its bodies, and how many of them are tetrahedra."""
-    vertices = flex_vertices(model, flex)
-    bodies = model.flex_vertbodyid[vertices]
-    body = int(bodies[model.body_weldid[bodies] != 0][0])
-    turn = orientation(model, int(model.body_parentid[body]))
-    positions = rest_positions(model, flex) @ turn
+    positions = in_frame(model, flex, rest_positions(model, flex))
     tetrahedra = flex_elements(model, flex)
     cells, rest = group_tetrahedra(positions, tetrahedra)
     matrix = elasticity(*constants)
@@ -209,6 +229,9 @@ def _table(
         strand_bond=np.array(strand_bond, np.int64).reshape(-1, 3),
         equality_strand=none,
         equality_softness=np.zeros(0),
+        triangle_element=none,
+        triangle_area=np.zeros(0),
+        triangle_moduli=np.zeros((0, 2)),
         flex_first_vertex=none,
         flex_first_corner=none,
         flex_corners=none,
@@ -227,3 +250,26 @@ def _on_surface(model: mujoco.MjModel) -> np.ndarray:
         faces = flex_elements if model.flex_dim[flex] == 1 else flex_triangles
         found[model.flex_vertadr[flex] + faces(model, flex).ravel()] = 1
     return found
+
+
+def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
+    """Stiffness of a point contact of each flex [N/m], shape (nflex,).
+
+    A contact stands for a square of surface as large as an edge, ℓ, behind which one layer of
+    elements has the stiffness E ℓ²/ℓ; it is ten times as stiff. A flex without a modulus has none.
+    """
+    out = np.full(model.nflex, UNSET)
+    if model.nflex == 0:
+        return out
+    constants = elastic_constants(model)
+    for flex in range(model.nflex):
+        first, shear = constants[flex]
+        if model.flex_dim[flex] == 1:
+            young = rope_modulus(model, flex)
+        elif model.flex_dim[flex] == 2:
+            young = cloth_modulus(model, flex, constants[flex])
+        else:
+            young = shear * (3.0 * first + 2.0 * shear) / (first + shear)
+        if young > 0.0:
+            out[flex] = _STIFFER * young * mean_edge(model, flex)
+    return out

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
+from asperity.plant.model.cloth import check_cloth
 from asperity.plant.model.elastic_tables import volume_elements
 from asperity.plant.model.flexes import (
     flex_elements,
@@ -33,7 +34,7 @@ _HEAVY = 2.0
 _TOLERANCE = 1e-9
 
 
-def check_flexes(model: mujoco.MjModel, method: str | None, *, cloth: bool = False) -> None:
+def check_flexes(model: mujoco.MjModel, method: str | None, *, ropes: bool = True) -> None:
     """Refuse flexes that cannot be simulated, or all of them.
 
     Parameters
@@ -41,8 +42,8 @@ def check_flexes(model: mujoco.MjModel, method: str | None, *, cloth: bool = Fal
     model : mujoco.MjModel
     method : str or None
         Who does not simulate flexes; None if they are simulated.
-    cloth : bool
-        Whether cloth is simulated besides volumes, and not ropes.
+    ropes : bool
+        Whether ropes, and cloth that its edges hold, are simulated as well.
 
     Raises
     ------
@@ -56,19 +57,15 @@ def check_flexes(model: mujoco.MjModel, method: str | None, *, cloth: bool = Fal
                 f"{name} is deformable, which {method} does not simulate; use a Simulator with "
                 "Icf, Cenic or Midas."
             )
-        _check_kind(model, flex, name, cloth)
+        _check_kind(model, flex, name, ropes)
         _check_bodies(model, flex, name)
 
 
-def _check_kind(model: mujoco.MjModel, flex: int, name: str, cloth: bool) -> None:
+def _check_kind(model: mujoco.MjModel, flex: int, name: str, ropes: bool) -> None:
     dim = int(model.flex_dim[flex])
-    if dim == 1 and cloth:
+    if dim == 1 and not ropes:
         raise ModelError(
             f"{name} is a rope (dim 1), which Midas does not simulate; use Icf or Cenic."
-        )
-    if dim == 2 and not cloth:
-        raise ModelError(
-            f"{name} is a cloth (dim 2), which only Midas simulates; use Midas, or dim 3."
         )
     if model.flex_interp[flex] != 0:
         raise ModelError(f'{name} is interpolated, which is not simulated; use dof="full".')
@@ -82,7 +79,8 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str, cloth: bool) -> Non
     if dim == 1:
         check_rope(model, flex, name)
         return
-    if model.flex_edgeequality[flex] != 0:
+    by_edges = dim == 2 and ropes and model.flex_edgeequality[flex] == 1
+    if model.flex_edgeequality[flex] != 0 and not by_edges:
         raise ModelError(
             f"{name} is held together by equality constraints of its edges; use elasticity/young."
         )
@@ -91,7 +89,7 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str, cloth: bool) -> Non
             f"{name} has springs or dampers along its edges; use elasticity/young and damping."
         )
     first = int(model.flex_stiffnessadr[flex])
-    if first < 0 or not np.any(model.flex_stiffness[first : first + 1]):
+    if not by_edges and (first < 0 or not np.any(model.flex_stiffness[first : first + 1])):
         raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
     elements = flex_elements(model, flex)
     positions = rest_positions(model, flex)
@@ -105,6 +103,8 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str, cloth: bool) -> Non
         raise ModelError(
             f"{name}: element {number} is flat; make a mesh without elements of no volume or area."
         )
+    if dim == 2:
+        check_cloth(model, flex, name)
 
 
 def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:

@@ -11,22 +11,21 @@ import copy
 import mujoco
 import numpy as np
 
-from asperity.contact.combination import UNSET
 from asperity.errors import ModelError
 from asperity.plant.model.names import element
-from asperity.plant.model.ropes import rope_modulus
 from asperity.soft.elements import elasticity, tetrahedron_stiffness, volumes
 from asperity.soft.membranes import triangle_stiffness, triangles
 
 __all__ = [
-    "contact_stiffness",
     "elastic_constants",
     "flex_elements",
     "flex_name",
     "flex_triangles",
     "flex_vertices",
+    "in_frame",
     "mean_edge",
     "orientation",
+    "plane_poisson",
     "rest_positions",
     "resting_data",
 ]
@@ -35,8 +34,6 @@ __all__ = [
 # isotropic elasticity may differ from them: MuJoCo's own differ by 4e-11.
 _DISPLACEMENT = 1e-7
 _RESIDUAL = 1e-6
-# A contact adds a tenth of the compliance of one layer of elements to it.
-_STIFFER = 10.0
 
 
 def flex_name(model: mujoco.MjModel, flex: int) -> str:
@@ -84,6 +81,19 @@ def rest_positions(model: mujoco.MjModel, flex: int) -> np.ndarray:
     return np.array(resting_data(model).flexvert_xpos[flex_vertices(model, flex)])
 
 
+def in_frame(model: mujoco.MjModel, flex: int, positions: np.ndarray) -> np.ndarray:
+    """Positions in the axes of the bodies that its vertices are."""
+    bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
+    body = int(bodies[model.body_weldid[bodies] != 0][0])
+    return np.asarray(positions @ orientation(model, int(model.body_parentid[body])))
+
+
+def plane_poisson(constants: np.ndarray) -> float:
+    """Poisson's ratio of λ and μ of plane stress; 0 of cloth that they do not hold."""
+    first, shear = constants
+    return float(first / (first + 2.0 * shear)) if shear > 0.0 else 0.0
+
+
 def mean_edge(model: mujoco.MjModel, flex: int) -> float:
     """Mean length of the edges on the surface of a flex, or of those of a rope [m]."""
     if model.flex_dim[flex] == 1:
@@ -94,7 +104,9 @@ def mean_edge(model: mujoco.MjModel, flex: int) -> float:
 
 
 def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
-    """Lamé's parameters λ and μ of all flexes, shape (nflex, 2): [Pa], of cloth [N/m], 0 of ropes.
+    """Lamé's parameters λ and μ of all flexes, shape (nflex, 2): [Pa], of cloth [N/m].
+
+    They are zero of ropes, and of cloth that only its edges hold.
 
     The odd part of MuJoCo's forces at random displacements is fitted by those of elements with
     λ or μ of one.
@@ -127,7 +139,8 @@ def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
         force[side], moved[side] = data.qfrc_spring, data.flexvert_xpos
     odd, change = 0.5 * (force[0] - force[1]), 0.5 * (moved[0] - moved[1])
     found = np.zeros((model.nflex, 2))
-    for flex in np.flatnonzero(model.flex_dim > 1):
+    held = (model.flex_dim > 1) & (model.flex_edgeequality == 0)
+    for flex in np.flatnonzero(held):
         found[flex] = _fitted(model, int(flex), rest, change, odd)
     return found
 
@@ -160,24 +173,3 @@ def _fitted(
             "ratio are simulated; give it elasticity with young and poisson."
         )
     return np.asarray(found)
-
-
-def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
-    """Stiffness of a point contact of each flex [N/m], shape (nflex,).
-
-    A contact stands for a square of surface as large as an edge, ℓ, behind which one layer of
-    elements has the stiffness E ℓ²/ℓ; it is ten times as stiff. A rope without a modulus has none.
-    """
-    out = np.full(model.nflex, UNSET)
-    if model.nflex == 0:
-        return out
-    constants = elastic_constants(model)
-    for flex in range(model.nflex):
-        first, shear = constants[flex]
-        if model.flex_dim[flex] == 1:
-            young = rope_modulus(model, flex)
-        else:
-            young = shear * (3.0 * first + 2.0 * shear) / (first + shear)
-        if young > 0.0:
-            out[flex] = _STIFFER * young * mean_edge(model, flex)
-    return out

@@ -46,7 +46,7 @@ def _edges(model: mujoco.MjModel, flex: int) -> slice:
 def _bends(model: mujoco.MjModel, flex: int) -> np.ndarray:
     """Records of bends, shape (n, 10)."""
     first = int(model.flex_bendingadr[flex])
-    if first < 0 or first >= len(model.flex_bending):
+    if model.flex_dim[flex] != 1 or first < 0 or first >= len(model.flex_bending):
         return np.zeros((0, _RECORD))
     count = int(model.flex_bending[first])
     return np.array(model.flex_bending[first + 1 : first + 1 + count * _RECORD]).reshape(
@@ -179,7 +179,10 @@ def rope_modulus(model: mujoco.MjModel, flex: int) -> float:
 
 
 def rope_strands(model: mujoco.MjModel, flex: int) -> Strands:
-    """Edges that are not fixed at both ends, in their order, and bends with a vertex that moves."""
+    """Edges that are not fixed at both ends, in their order, and bends with a vertex that moves.
+
+    Of cloth that an equality holds, its edges.
+    """
     fixed, edges, bends = _fixed(model, flex), _edges(model, flex), _bends(model, flex)
     pairs = np.array(model.flex_edge[edges], np.int64)
     lengths = np.array(model.flexedge_length0[edges])

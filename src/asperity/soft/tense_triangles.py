@@ -1,0 +1,225 @@
+"""Triangles of cloth that turn, and the vibration of cloth under tension.
+
+They have in a step what edges of ropes have (`asperity.soft.strands`), in frames that turn with
+them. With the gradient L of velocities, its symmetric part e in the plane, and C = LᵀL − e² there,
+the strain changes at the rate e + ½ δt C/(1 + δt² tr C): a triangle that turns moves along chords.
+C is that of the step's beginning. With the normal n, the area A and the largest tension T of the
+step before [N/m], if it is positive, forces
+
+    −δt T A (g_a · g_b) n nᵀ (ẋ_1 − w ẋ_0)
+
+are added between vertices with gradients g_a, g_b, which makes steps stable that do not resolve the
+vibration of taut cloth. w is that of ropes, of which the fastest vibration is as fast.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled
+from asperity.soft.corotation import element_rotation
+from asperity.soft.strands import kept_share
+
+__all__ = ["add_triangles", "find_triangle_tension"]
+
+# Of the fastest vibration of vertices in six triangles, over that of one: as δt² T/(|d| m).
+_AROUND = 3.0
+
+
+@compiled
+def _find_gradient(
+    elastic: Table,
+    rotation: np.ndarray,
+    vectors: np.ndarray,
+    first: int,
+    by_dof: bool,
+    out: np.ndarray,
+) -> None:
+    """Gradient of vectors of vertices in a triangle's frame, into two columns of three rows."""
+    for k in range(6):
+        out[k] = 0.0
+    for place in range(first, first + 3):
+        p = elastic.place_particle[place]
+        at = elastic.particle_dof[p] if by_dof else 3 * p
+        if at < 0:
+            continue
+        for i in range(3):
+            value = 0.0
+            for k in range(3):
+                value += rotation[3 * k + i] * vectors[at + k]
+            out[2 * i] += value * elastic.place_gradient[place, 0]
+            out[2 * i + 1] += value * elastic.place_gradient[place, 1]
+
+
+@compiled
+def _turning_strain(gradient: np.ndarray, step: float) -> tuple[float, float, float]:
+    """½ δt C/(1 + δt² tr C) as (xx, xy, yy)."""
+    xx = gradient[0]
+    yy = gradient[3]
+    xy = 0.5 * (gradient[1] + gradient[2])
+    c_xx = -xx * xx - xy * xy
+    c_yy = -yy * yy - xy * xy
+    c_xy = -xy * (xx + yy)
+    for i in range(3):
+        c_xx += gradient[2 * i] * gradient[2 * i]
+        c_xy += gradient[2 * i] * gradient[2 * i + 1]
+        c_yy += gradient[2 * i + 1] * gradient[2 * i + 1]
+    scale = 0.5 * step / (1.0 + step * step * max(c_xx + c_yy, 0.0))
+    return scale * c_xx, scale * c_xy, scale * c_yy
+
+
+@compiled
+def _largest_tension(elastic: Table, triangle: int, strain: tuple[float, float, float]) -> float:
+    """Of λ tr ε + 2 μ ε [N/m]."""
+    xx, xy, yy = strain
+    shear = elastic.triangle_moduli[triangle, 1]
+    mean = (elastic.triangle_moduli[triangle, 0] + shear) * (xx + yy)
+    return mean + 2.0 * shear * np.sqrt(0.25 * (xx - yy) ** 2 + xy * xy)
+
+
+@compiled
+def _strain(
+    elastic: Table, state: Table, first: int, work: np.ndarray
+) -> tuple[float, float, float]:
+    """Of the state, in the frame that ``work[1]`` has."""
+    _find_gradient(elastic, work[1], state.soft.position.reshape(-1), first, False, work[0])
+    return work[0, 0] - 1.0, 0.5 * (work[0, 1] + work[0, 2]), work[0, 3] - 1.0
+
+
+@compiled
+def _add_chords(
+    elastic: Table, graph: Table, smooth: Table, element: int, step: float, work: np.ndarray
+) -> None:
+    """Add to the right side what turning changes of the strain; ``work[0]`` has L."""
+    first = elastic.element_first[element]
+    at = elastic.element_matrix[element]
+    xx, xy, yy = _turning_strain(work[0], step)
+    change = work[2]
+    for a in range(3):
+        x = elastic.place_rest[first + a, 0]
+        y = elastic.place_rest[first + a, 1]
+        change[3 * a] = xx * x + xy * y
+        change[3 * a + 1] = xy * x + yy * y
+        change[3 * a + 2] = 0.0
+    for a in range(3):
+        p = elastic.place_particle[first + a]
+        tree = elastic.particle_tree[p]
+        if tree < 0:
+            continue
+        factor = step * (step + elastic.particle_damping[p])
+        for i in range(3):
+            value = 0.0
+            for j in range(9):
+                value += elastic.matrix[at + 9 * (3 * a + i) + j] * change[j]
+            for k in range(3):
+                smooth.rhs[graph.tree_start[tree] + k] -= factor * work[1, 3 * k + i] * value
+
+
+@compiled
+def _add_tension(
+    elastic: Table,
+    state: Table,
+    element: int,
+    across: float,
+    kept: float,
+    graph: Table,
+    smooth: Table,
+    rotation: np.ndarray,
+) -> None:
+    first = elastic.element_first[element]
+    pair = elastic.element_pair[element]
+    g = elastic.place_gradient
+    for a in range(3):
+        p = elastic.place_particle[first + a]
+        for b in range(3):
+            q = elastic.place_particle[first + b]
+            value = across * (g[first + a, 0] * g[first + b, 0] + g[first + a, 1] * g[first + b, 1])
+            if elastic.particle_tree[p] >= 0 and elastic.particle_dof[q] >= 0:
+                speed = 0.0
+                for k in range(3):
+                    speed += rotation[3 * k + 2] * state.qvel[elastic.particle_dof[q] + k]
+                start = graph.tree_start[elastic.particle_tree[p]]
+                for k in range(3):
+                    smooth.rhs[start + k] += kept * value * speed * rotation[3 * k + 2]
+            if b > a:
+                continue
+            code = elastic.pair_bond[pair]
+            pair += 1
+            for i in range(3):
+                for j in range(3):
+                    part = value * rotation[3 * i + 2] * rotation[3 * j + 2]
+                    if a == b and elastic.particle_tree[p] >= 0:
+                        block = graph.block_start[elastic.particle_tree[p]]
+                        smooth.matrix[block + 3 * i + j] += part
+                    elif a != b and code >= 0:
+                        smooth.bond[code >> 1, 3 * i + j] += part
+
+
+@compiled
+def add_triangles(
+    elastic: Table, state: Table, step: float, whole: float, graph: Table, smooth: Table
+) -> None:
+    """Add what turning and tension have in a step's matrix and right side.
+
+    Parameters are those of `asperity.soft.strands.add_strand_stiffness`.
+    """
+    work = state.soft.work
+    for triangle in range(elastic.triangles):
+        element = elastic.triangle_element[triangle]
+        first = elastic.element_first[element]
+        element_rotation(elastic, state.soft.position, element, work)
+        tension = state.tension[elastic.strands + triangle]
+        if not abs(tension) < np.inf:
+            strain = _strain(elastic, state, first, work)
+            tension = _largest_tension(elastic, triangle, strain)
+        _find_gradient(elastic, work[1], state.qvel, first, True, work[0])
+        _add_chords(elastic, graph, smooth, element, step, work)
+        if not tension > 0.0:
+            continue
+        mass = 0.0
+        square = 0.0
+        for place in range(first, first + 3):
+            g = elastic.place_gradient[place]
+            square = max(square, g[0] * g[0] + g[1] * g[1])
+            dof = elastic.particle_dof[elastic.place_particle[place]]
+            if dof >= 0:
+                mass = max(mass, state.mass_diagonal[dof])
+        if mass == 0.0:
+            continue
+        across = tension * elastic.triangle_area[triangle]
+        kept = kept_share(_AROUND * whole * whole * across * square, mass)
+        _add_tension(elastic, state, element, step * step * across, kept, graph, smooth, work[1])
+
+
+@compiled
+def find_triangle_tension(
+    elastic: Table, source: Table, after: np.ndarray, step: float, tension: np.ndarray
+) -> None:
+    """Fill the largest tensions of triangles [N/m] that a step has found, behind those of strands.
+
+    Parameters
+    ----------
+    elastic, source : Table
+        The state of the step's beginning.
+    after : array, shape (nv,)
+        Generalized velocities at its end.
+    step : float
+        [s]
+    tension : array, shape (strands + triangles,)
+    """
+    work = source.soft.work
+    for triangle in range(elastic.triangles):
+        element = elastic.triangle_element[triangle]
+        first = elastic.element_first[element]
+        element_rotation(elastic, source.soft.position, element, work)
+        xx, xy, yy = _strain(elastic, source, first, work)
+        _find_gradient(elastic, work[1], source.qvel, first, True, work[0])
+        t_xx, t_xy, t_yy = _turning_strain(work[0], step)
+        _find_gradient(elastic, work[1], after, first, True, work[0])
+        reach = step + elastic.particle_damping[elastic.place_particle[first]]
+        strain = (
+            xx + reach * (work[0, 0] + t_xx),
+            xy + reach * (0.5 * (work[0, 1] + work[0, 2]) + t_xy),
+            yy + reach * (work[0, 3] + t_yy),
+        )
+        tension[elastic.strands + triangle] = _largest_tension(elastic, triangle, strain)

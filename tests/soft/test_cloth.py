@@ -1,0 +1,191 @@
+"""Cloth in Icf and Cenic: known solutions, contact, and agreement with Midas."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+from midas_models import cloth
+from soft_models import Array, compile_soft, positions, vertex_dofs
+
+import asperity as asp
+
+BOTH = (asp.Icf(time_step=2e-3), asp.Cenic(accuracy=1e-4))
+FLOOR = "<geom type='plane' size='1 1 0.1'/>"
+
+
+def _masses(model: mujoco.MjModel) -> Array:
+    return np.where(vertex_dofs(model) >= 0, model.body_mass[model.flex_vertbodyid], 0.0)
+
+
+def _by_edges(inner: str = "", *, count: int = 8, size: float = 0.2, pins: str = "") -> str:
+    """A square that an equality of its edges holds."""
+    spacing = size / (count - 1)
+    return (
+        f"<flexcomp name='cloth' type='grid' dim='2' count='{count} {count} 1' mass='0.02'"
+        f" spacing='{spacing} {spacing} {spacing}' pos='0 0 0.5' radius='1e-3'>"
+        f"<edge equality='true'/>{inner}{pins}<contact selfcollide='none'/></flexcomp>"
+    )
+
+
+def test_clamped_plate() -> None:
+    """Deflection of a square plate under a pressure, 0.00126532 q a⁴/D (Timoshenko)."""
+    count, young, thickness, pressure = 33, 1e7, 1e-3, 1e-4
+    rows = ("0 0 1 32", "31 0 32 32", "0 0 32 1", "0 31 32 32")
+    pins = "".join(f"<pin gridrange='{row}'/>" for row in rows)
+    model = compile_soft(
+        cloth(1.0, count=count, young=young, thickness=thickness, pins=pins), gravity=0.0
+    )
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=100.0))
+    dofs = vertex_dofs(model)
+    sim.data.qfrc_applied[dofs[dofs >= 0] + 2] = pressure / (count - 1) ** 2
+    sim.advance_to(500.0)
+    found = (positions(model, sim.data)[:, 2] - 0.5).max()
+    # Two rows of vertices at the border are held: what bends begins half a cell inside.
+    side = 1.0 - 1.0 / (count - 1)
+    rigidity = young * thickness**3 / 12.0 / (1.0 - 0.3**2)
+    assert found == pytest.approx(0.00126532 * pressure * side**4 / rigidity, rel=1.5e-2)
+
+
+def test_hanging_cloth_is_stretched_by_its_weight() -> None:
+    count, size, mass = 9, 0.4, 0.05
+    stiffness = 20.0  # E t [N/m]
+    text = cloth(
+        size,
+        count=count,
+        young=stiffness / 1e-3,
+        mass=mass,
+        euler="90 0 0",
+        kind="stretch",
+        damping=0.05,
+        pins=f"<pin gridrange='0 {count - 1} {count - 1} {count - 1}'/>",
+    ).replace("poisson='0.3'", "poisson='0'")
+    model = compile_soft(text)
+    rest = positions(model, mujoco.MjData(model))
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=5e-3))
+    sim.advance_to(3.0)
+    found = positions(model, sim.data)
+    heights = np.unique(rest[:, 2].round(9))
+    weight = 9.81 * _masses(model)
+    edge = size / (count - 1)
+    forces = [weight[rest[:, 2] < z - 1e-6].sum() for z in heights[1:]]
+    stretch = edge / (stiffness * size) * np.sum(forces)
+    lowest = rest[:, 2] < heights[0] + 1e-6
+    assert (rest - found)[lowest, 2].mean() == pytest.approx(stretch, rel=2e-2)
+
+
+@pytest.mark.parametrize("body", [cloth(count=6), _by_edges(count=6)], ids=("triangles", "edges"))
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+def test_free_cloth_keeps_momentum(body: str, integrator: asp.Icf | asp.Cenic) -> None:
+    model = compile_soft(body, gravity=0.0)
+    sim = asp.Simulator(model, integrator=integrator)
+    mass, x = _masses(model), positions(model, sim.data)
+    centre = mass @ x / mass.sum()
+    dofs = vertex_dofs(model)[:, None] + np.arange(3)
+    sim.data.qvel[dofs] = np.cross([6.0, 2.0, 8.0], x - centre) + np.array([0.1, 0.2, 0.3])
+
+    def now() -> tuple[Array, Array]:
+        v = sim.data.qvel[dofs]
+        turning = np.cross(positions(model, sim.data) - centre, v)
+        return mass @ v, (mass[:, None] * turning).sum(axis=0)
+
+    before = now()
+    sim.advance_to(0.3)
+    after = now()
+    drift = 0.3 * np.cross(before[0] / mass.sum(), before[0])
+    assert np.abs(after[0] - before[0]).max() < 1e-11
+    assert np.linalg.norm(after[1] - before[1] - drift) < 2e-2 * np.linalg.norm(before[1])
+
+
+@pytest.mark.parametrize("body", [cloth(0.1, count=5, height=0.01), _by_edges(count=5)])
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+def test_cloth_rests_with_its_weight(body: str, integrator: asp.Icf | asp.Cenic) -> None:
+    model = compile_soft(FLOOR + body.replace("0 0 0.5'", "0 0 0.01'"))
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(0.5)
+    assert np.abs(sim.data.qvel).max() < 1e-4
+    assert sim.contacts.normal_force.sum() == pytest.approx(0.02 * 9.81, rel=1e-3)
+    assert positions(model, sim.data)[:, 2] == pytest.approx(1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize(("slope", "sticks"), [(0.25, True), (0.4, False)])
+def test_cloth_on_an_incline(slope: float, sticks: bool) -> None:
+    friction = 0.3
+    model = compile_soft(
+        FLOOR.replace("/>", f" friction='{friction}'/>")
+        + cloth(0.1, count=5, height=0.001, friction=friction)
+    )
+    model.opt.gravity[:] = 9.81 * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    sim.advance_to(0.3)
+    before = sim.data.qvel.reshape(-1, 3)[:, 0].mean()
+    sim.advance_to(0.5)
+    gained = sim.data.qvel.reshape(-1, 3)[:, 0].mean() - before
+    if sticks:
+        assert abs(before) < 1e-5
+    else:
+        expected = 9.81 * (np.sin(slope) - friction * np.cos(slope)) * 0.2
+        assert gained == pytest.approx(expected, rel=2e-2)
+
+
+def test_ball_between_vertices_rests_on_a_triangle() -> None:
+    """Of a cloth that is held at its border; three vertices carry the ball."""
+    pins = "".join(
+        f"<pin gridrange='{row}'/>" for row in ("0 0 0 3", "3 0 3 3", "0 0 3 0", "0 3 3 3")
+    )
+    model = compile_soft(
+        cloth(0.2, count=4, young=1e7, damping=0.02, pins=pins)
+        + "<body pos='0.012 -0.012 0.512'><freejoint/><geom size='0.01' mass='0.02'/></body>"
+    )
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    sim.advance_to(0.6)
+    assert np.any(sim.contacts.elem >= 0)
+    assert sim.contacts.force[:, 2].sum() == pytest.approx(-0.02 * 9.81, rel=5e-2)
+    ball = sim.data.qpos[-7:-4]
+    assert np.abs(ball[:2] - [0.012, -0.012]).max() < 0.02
+    assert ball[2] > 0.49
+
+
+def test_steps_do_not_depend_on_stiffness() -> None:
+    """Of a ball of 0.5 kg that falls on a cloth which is held at its border, and stretches it."""
+    pins = "".join(
+        f"<pin gridrange='{row}'/>" for row in ("0 0 0 7", "7 0 7 7", "0 0 7 0", "0 7 7 7")
+    )
+    ball = "<body pos='0 0 0.58'><freejoint/><geom size='0.04' mass='0.5'/></body>"
+    counts = []
+    for young in (1e6, 1e7, 1e8):
+        model = compile_soft(cloth(0.3, count=8, young=young, pins=pins) + ball)
+        sim = asp.Simulator(model, integrator=asp.Cenic())
+        sim.advance_to(0.3)
+        assert sim.data.qpos[-5] > 0.4
+        counts.append(sim.stats.steps)
+    assert max(counts) <= 1.5 * min(counts)
+
+
+@pytest.mark.parametrize("kind", ["bend", None])
+def test_an_equality_keeps_edges(kind: str | None) -> None:
+    """Of a cloth that swings, with and without bending."""
+    inner = f"<elasticity young='3e4' poisson='0.3' thickness='1e-3' elastic2d='{kind}'/>"
+    body = _by_edges(inner if kind else "", pins="<pin gridrange='0 0 0 7'/>")
+    model = compile_soft(body)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3))
+    sim.advance_to(0.2)
+    ends = positions(model, sim.data)[model.flex_edge]
+    stretch = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) / model.flexedge_length0
+    assert np.abs(stretch - 1.0).max() < 2e-3
+    assert sim.data.flexvert_xpos[:, 2].min() < 0.4
+
+
+def test_cloth_over_a_ball_hangs_as_in_midas() -> None:
+    model = compile_soft(
+        "<geom type='sphere' size='0.08' pos='0 0 0.08' friction='0.5'/>"
+        + cloth(0.3, count=10, height=0.17)
+    )
+    heights = []
+    for integrator in (asp.Icf(time_step=4e-3), asp.Midas(time_step=0.01)):
+        sim = asp.Simulator(model, integrator=integrator)
+        sim.advance_to(1.5)
+        x = positions(model, sim.data)
+        assert np.linalg.norm(x - [0.0, 0.0, 0.08], axis=1).min() > 0.08
+        heights.append(x[:, 2].mean())
+    assert heights[0] == pytest.approx(heights[1], abs=1e-2)
