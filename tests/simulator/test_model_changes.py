@@ -396,7 +396,7 @@ def test_a_reset_takes_the_model_as_it_is() -> None:
 
 
 def test_what_is_ignored_is_told() -> None:
-    model, sim = started(FREE, asp.Tamsi())
+    model, sim = started(FREE, asp.RungeKutta3())
     assert not any("torsional" in note for note in sim.load_report.notes)
     model.geom_condim[:] = 6
     for _ in range(2):

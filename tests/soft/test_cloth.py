@@ -189,3 +189,33 @@ def test_cloth_over_a_ball_hangs_as_in_midas() -> None:
         assert np.linalg.norm(x - [0.0, 0.0, 0.08], axis=1).min() > 0.08
         heights.append(x[:, 2].mean())
     assert heights[0] == pytest.approx(heights[1], abs=1e-2)
+
+
+@pytest.mark.parametrize("dim", [2, 3])
+def test_dampers_of_edges_are_those_of_mujoco(dim: int) -> None:
+    """Of a flex that moves at random, beside the same one without them: accelerations of a step."""
+    text = (
+        f"<flexcomp name='f' type='grid' dim='{dim}' count='4 4 {1 if dim == 2 else 3}' mass='0.1'"
+        " spacing='.05 .05 .05' radius='1e-3'>{}<elasticity young='1e3' poisson='.3'"
+        + (" thickness='1e-3' elastic2d='stretch'" if dim == 2 else "")
+        + "/><contact selfcollide='none'/></flexcomp>"
+    )
+    rng = np.random.default_rng(4)
+    found = []
+    for edge in ("<edge damping='.2'/>", ""):
+        model = mujoco.MjModel.from_xml_string(
+            f"<mujoco><option gravity='0 0 0'/><worldbody>{text.format(edge)}</worldbody></mujoco>"
+        )
+        if not found:
+            moved = rng.normal(size=(2, model.nv)) * [[5e-3], [5.0]]
+        sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-7))
+        sim.data.qpos[:], sim.data.qvel[:] = moved
+        sim.advance_to(1e-7)
+        reference = mujoco.MjData(model)
+        reference.qpos[:], reference.qvel[:] = moved
+        mujoco.mj_forward(model, reference)
+        mass = np.array(model.body_mass[model.dof_bodyid])
+        found.append((mass * (sim.data.qvel - moved[1]) / 1e-7, reference.qfrc_passive.copy()))
+    (ours, theirs), (ours_without, theirs_without) = found
+    expected = theirs - theirs_without
+    np.testing.assert_allclose(ours - ours_without, expected, atol=1e-4 * np.abs(expected).max())

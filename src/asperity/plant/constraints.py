@@ -351,13 +351,17 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
             continue
         rows.identity[row] = (kind << 32) + load_int(identities + 4 * i)
         rows.position[row] = load_double(positions + 8 * i)
-        # MuJoCo's own estimate, of the model's first pose, does not vanish where a chain is
-        # stretched: what it cannot reach would pull it there with a force without bounds.
-        rows.inverse_mass[row] = max(rows.inverse_mass[row], load_double(weights + 8 * i))
         rows.turning[row, 0] = 0.0
         rows.turning[row, 1] = 0.0
         if kind == _MJ_EQUALITY and plant.elastic.strands > 0:
             edge = _follow_edge(plant, state, load_int(identities + 4 * i), row, edge)
+        else:
+            edge = _NO_EDGE
+        if edge[1] < 0:
+            # MuJoCo's own estimate, of the model's first pose, does not vanish where a chain is
+            # stretched: what it cannot reach would pull it there with a force without bounds.
+            # Of edges it has none yet, so that whatever is in that memory would be read.
+            rows.inverse_mass[row] = max(rows.inverse_mass[row], load_double(weights + 8 * i))
         if kind == _MJ_FRICTION_TENDON:
             rows.lower[row] = plant.joints.stiction_tolerance
             rows.upper[row] = load_double(losses + 8 * i)

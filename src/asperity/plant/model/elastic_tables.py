@@ -20,7 +20,7 @@ from asperity.plant.model.flexes import (
     resting_data,
 )
 from asperity.plant.model.joints import integers
-from asperity.plant.model.ropes import Strands, rope_modulus, rope_strands
+from asperity.plant.model.ropes import Strands, acts_along_edges, rope_modulus, rope_strands
 from asperity.soft.dissection import dissection_ranks
 from asperity.soft.elements import (
     Element,
@@ -65,7 +65,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     equality_strand, softness = np.full(model.neq, -1, np.int64), np.ones(model.neq)
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
-        if model.flex_dim[flex] == 1 or model.flex_edgeequality[flex]:
+        if acts_along_edges(model, flex):
             of_flex = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
             equality_strand[of_flex] = sum(len(rope.particle) for rope in ropes)
             # Stretch adds up along a chain of n edges, whose slowest mode has (π/n)² of a row's.

@@ -43,7 +43,7 @@ def check_flexes(model: mujoco.MjModel, method: str | None, *, ropes: bool = Tru
     method : str or None
         Who does not simulate flexes; None if they are simulated.
     ropes : bool
-        Whether ropes, and cloth that its edges hold, are simulated as well.
+        Whether ropes, and whatever acts along edges, are simulated as well.
 
     Raises
     ------
@@ -84,9 +84,10 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str, ropes: bool) -> Non
         raise ModelError(
             f"{name} is held together by equality constraints of its edges; use elasticity/young."
         )
-    if model.flex_edgestiffness[flex] != 0 or model.flex_edgedamping[flex] != 0:
+    if not ropes and (model.flex_edgestiffness[flex] != 0 or model.flex_edgedamping[flex] != 0):
         raise ModelError(
-            f"{name} has springs or dampers along its edges; use elasticity/young and damping."
+            f"{name} has springs or dampers along its edges, which Midas does not simulate; use "
+            "elasticity/young and damping."
         )
     first = int(model.flex_stiffnessadr[flex])
     if not by_edges and (first < 0 or not np.any(model.flex_stiffness[first : first + 1])):

@@ -120,6 +120,7 @@ def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
     probe.jnt_stiffness[:] = 0.0
     probe.jnt_stiffnesspoly[:] = 0.0
     probe.flex_bending[:] = 0.0
+    probe.flex_edgestiffness[:] = 0.0
     probe.opt.disableflags &= ~int(mujoco.mjtDisableBit.mjDSBL_SPRING)
     data = resting_data(probe)
     rest = np.array(data.flexvert_xpos)

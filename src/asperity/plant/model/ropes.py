@@ -19,7 +19,14 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.plant.model.names import element
 
-__all__ = ["Strands", "check_rope", "rope_modulus", "rope_notes", "rope_strands"]
+__all__ = [
+    "Strands",
+    "acts_along_edges",
+    "check_rope",
+    "rope_modulus",
+    "rope_notes",
+    "rope_strands",
+]
 
 _OBJ = mujoco.mjtObj
 # Numbers of a bend: four vertices, k_1, k_2 − k_1, |κ| at rest, twist joint, its stiffness, yield.
@@ -167,6 +174,16 @@ def _rigidities(model: mujoco.MjModel, flex: int, bends: np.ndarray) -> np.ndarr
     return np.asarray(bends[:, _RIGIDITY] * np.array(both))
 
 
+def acts_along_edges(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether a flex has forces along its edges: it is a rope, or has springs, dampers, rows."""
+    return bool(
+        model.flex_dim[flex] == 1
+        or model.flex_edgeequality[flex]
+        or model.flex_edgestiffness[flex] != 0.0
+        or model.flex_edgedamping[flex] != 0.0
+    )
+
+
 def rope_modulus(model: mujoco.MjModel, flex: int) -> float:
     """Young's modulus of a round section [Pa]; 0 if the rope has none."""
     radius, bends = float(model.flex_radius[flex]), _bends(model, flex)
@@ -181,7 +198,7 @@ def rope_modulus(model: mujoco.MjModel, flex: int) -> float:
 def rope_strands(model: mujoco.MjModel, flex: int) -> Strands:
     """Edges that are not fixed at both ends, in their order, and bends with a vertex that moves.
 
-    Of cloth that an equality holds, its edges.
+    Of cloth and volumes, their edges.
     """
     fixed, edges, bends = _fixed(model, flex), _edges(model, flex), _bends(model, flex)
     pairs = np.array(model.flex_edge[edges], np.int64)
