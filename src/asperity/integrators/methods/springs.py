@@ -7,8 +7,9 @@ step and its halves have κ δt² K with
     κ = (1 − w)(1/4 + s)/(1 + s),       s = δt² tr(M⁻¹ K) ≥ (ω δt)²
     w = 1 up to s = 1/2, 0 from s = 3/2, smooth between
 
-For fast springs κ goes to 1, which is L-stable. M is that at the beginning of the step. For every κ
-extrapolated steps keep energy and phase (`asperity.integrators.methods.swings`).
+For fast springs κ goes to 1, which is L-stable. M is that at the beginning of the step. Whatever κ
+is, extrapolated steps keep energy and phase of an oscillator that they resolve
+(`asperity.integrators.methods.swings`).
 """
 
 from __future__ import annotations

@@ -5,11 +5,12 @@ solve is needed.
 
 Velocities are v_0 at the beginning of the step, v̂ at the end of the whole step, and v_1 and v_2 at
 the ends of the half steps. Extrapolation ends with the velocity 2 v_2 − v̂ and the position
-q_0 ⊕ δt (v_1 + v_2 − v̂). It is of second order, and remains so if a part of
+q_0 ⊕ δt (v_1 + v_2 − v̂). With
 
-    u = v_0 − 2 v_1 + v_2
+    u = v_0 − 2 v_1 + v_2,
 
-is added to either. u is half a step times the change of acceleration from one half to the other.
+half a step times the change of acceleration from one half to the other, a multiple of δt u is added
+to the position, and one of u that goes to zero as δt² does to the velocity. The order remains two.
 
 **One oscillator.** Some forces are taken at a step's beginning: gravity, those of the contact
 directions of a rolling body, and a part of the springs of joints
@@ -45,7 +46,8 @@ third-order term in the Taylor series of the position is added, δt (2/3 − u�
 is no oscillation if uᵀS w is not negative.
 
 **Fast motion** is left to extrapolation, which is L-stable where it is implicit: the correction
-goes to zero as p + |g| goes from `LARGEST_SWING` to twice of it.
+goes to zero as p + |g| goes from `LARGEST_SWING` to twice of it. A single oscillator never gains
+energy. A sum of modes can gain a few percent in a step.
 
 **Other implicit forces** are left out. Extrapolation of contacts, constraints, servos and dampers
 is L-stable: of a displacement that a stiff force takes back within the step, nothing is left. With
