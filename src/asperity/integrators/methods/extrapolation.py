@@ -95,9 +95,8 @@ def _begins_smoothly(memory: Table, tree: int, turned: bool) -> bool:
     if memory.doubtful[tree] > slip:
         return False
     before = max(memory.closing[_BEFORE, tree] - turning, 0.0)
-    fastest = max(before, np.max(memory.closing[_WHOLE:, tree]))
-    slowest = min(before, np.min(memory.closing[_WHOLE:, tree]))
-    return fastest <= _CLOSING or slowest >= 0.5 * fastest
+    slowest = np.min(memory.closing[_WHOLE:, tree])
+    return before <= _CLOSING or slowest >= 0.5 * before
 
 
 @compiled

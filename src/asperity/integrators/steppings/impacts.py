@@ -14,11 +14,11 @@ If s r/p is below the accuracy ε, the rebound does not matter, as in contacts t
 damped. Otherwise two rules hold:
 
 - A step lasts θ/ω at most, where π/ω is the duration of an impact. A step of a method of order m
-  takes about θ²ᵐ/4 of the speed, and an impact π θ²ᵐ⁻¹/4. The error of s from this may be a quarter
+  takes about θ²ᵐ/4 of the speed, and an impact π θ²ᵐ⁻¹/4. The error of s from this may be an eighth
   of ε. Where damping is strong, r hardly depends on p, with dr/dp ≈ (r/p)², so an error that arises
   before the impact counts less:
 
-      θ²ᵐ⁻¹ = ε/(π s (r/p)²), within bounds.
+      θ²ᵐ⁻¹ = ε/(2 π s (r/p)²), within bounds.
 
 - A step must not find a contact that has been closed for longer than √θ θ/ω, the time in which its
   force would have changed the speed by as much. Such a step is refused, and the next one ends soon
@@ -159,7 +159,7 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
         way = min(way, 0.5 * speed * speed / returning)
     if way * kept <= world.accuracy:
         return 0.0
-    share = world.accuracy / (np.pi * way * kept * kept)
+    share = world.accuracy / (2.0 * np.pi * way * kept * kept)
     if world.order > 1:
         share = max(share ** (1.0 / 3.0), _FINEST)
     return min(max(share, _FINEST_FIRST_ORDER), _COARSEST / kept)
