@@ -192,3 +192,33 @@ def test_between_static_and_dynamic_friction_a_resting_block_stays_and_a_moving_
     gain = GRAVITY * (math.sin(slope) - _law(1e4) * math.cos(slope))
     # The block tips onto its front edge at first, which takes some per cent of the force.
     assert moving.data.qvel[0] == pytest.approx(0.1 + gain, rel=1e-2)
+
+
+BLOCK_ON_A_HEAVY_BOARD = """
+<mujoco><worldbody>
+  <body pos="0 0 -.05"><joint type="slide" axis="1 0 0"/>
+    <geom type="box" size="5 .5 .05" mass="1e6"/></body>
+  <body pos="0 0 .05"><joint type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+    <geom type="box" size=".1 .1 .05" mass="1"/></body>
+</worldbody></mujoco>
+"""
+
+
+@pytest.mark.parametrize(
+    ("integrator", "tolerance"),
+    [(asp.Icf(time_step=0.01), 1e-9), (asp.Cenic(accuracy=1e-2), 1e-4)],
+    ids=["icf", "cenic"],
+)
+def test_a_block_brakes_on_a_heavy_board_as_fast_whatever_the_board_s_speed(
+    integrator: asp.Integrator, tolerance: float
+) -> None:
+    """A solve's tolerance must not grow with the momentum of what a small body touches."""
+    ways = []
+    for speed in (0.0, 50.0):
+        model = mujoco.MjModel.from_xml_string(BLOCK_ON_A_HEAVY_BOARD)
+        sim = asp.Simulator(model, integrator=integrator)
+        sim.data.qvel[:] = [speed, speed + 1.0, 0.0]
+        sim.advance_to(0.15)
+        ways.append(sim.data.qpos[1] - sim.data.qpos[0])
+    assert ways[1] == pytest.approx(ways[0], abs=tolerance)
+    assert ways[0] == pytest.approx(0.5 / 9.81, abs=0.01)

@@ -2,12 +2,15 @@
 
 With D = diag(M)^(−1/2), or whatever diagonal the problem holds as its mass, an island ends
 
-- by residual and step (CENIC, equations 32 and 33), when either holds with s = max(1, ‖D r‖):
+- by residual and step (CENIC, equations 32 and 33), when either holds with s = max(1, ‖D j‖):
 
       ‖D ∇ℓ‖ ≤ ε s
       η ‖D⁻¹ Δv‖ ≤ ε s,   η = θ/(1 − θ),  θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖,  η = 1 at first
 
-- by momentum (SAP, equation 26), with the momentum p = A v and the impulses j = Jᵀ γ:
+  with the impulses j = Jᵀ γ. The paper's s has the momentum ‖D r‖ instead, by which a block on a
+  heavy conveyor belt would be solved for no more accurately than the belt
+
+- by momentum (SAP, equation 26), with the momentum p = A v:
 
       ‖D ∇ℓ‖ ≤ ε_a + ε max(‖D p‖, ‖D j‖)
 
@@ -55,10 +58,10 @@ from asperity.convex.island import (
     follow_forces,
     give_up,
     gradient_norm,
+    impulse_norm,
     island_estimates,
     island_gradient,
     island_impulses,
-    momentum_scale,
     scaled_norm,
     settle,
     settle_island,
@@ -133,20 +136,16 @@ def _evaluate(problem: Table, contacts: Table, rows: Table) -> None:
 
 
 @compiled
-def _wanted_residual(problem: Table, iteration: int) -> float:
+def _wanted_residual(problem: Table) -> float:
     """What ‖D ∇ℓ‖ must not exceed at the end: ε s, or ε_a + ε max(‖D p‖, ‖D j‖)."""
-    smooth, options = problem.smooth, problem.options
-    first = problem.at_hand.first_tree
-    last = problem.at_hand.last_tree
+    graph, smooth, iterate = problem.graph, problem.smooth, problem.iterate
+    options = problem.options
+    first, last = problem.at_hand.first_tree, problem.at_hand.last_tree
+    impulse = impulse_norm(graph, smooth, iterate, first, last)
     if options.criterion == MOMENTUM:
-        return options.absolute_tolerance + options.tolerance * momentum_scale(
-            problem.graph, smooth, problem.iterate, first, last
-        )
-    if iteration == 0:
-        return options.tolerance * max(
-            1.0, scaled_norm(problem.graph, smooth, first, last, smooth.rhs)
-        )
-    return problem.newton.wanted_residual
+        momentum = scaled_norm(graph, smooth, first, last, iterate.product)
+        return options.absolute_tolerance + options.tolerance * max(momentum, impulse)
+    return options.tolerance * max(1.0, impulse)
 
 
 @compiled
@@ -201,7 +200,7 @@ def _look(problem: Table, contacts: Table, rows: Table, iteration: int) -> int:
     follows = problem.guess.is_close == 1 if iteration == 0 else newton.search_step > _SHORT
     settled = follows and settle(problem, contacts)
     _evaluate(problem, contacts, rows)
-    wanted = _wanted_residual(problem, iteration)
+    wanted = _wanted_residual(problem)
     newton.wanted_residual = wanted
     if not abs(newton.residual + newton.search_cost) <= _LARGEST:
         return NON_FINITE

@@ -54,11 +54,11 @@ __all__ = [
     "give_up",
     "gradient_norm",
     "guess_velocities",
+    "impulse_norm",
     "island_estimates",
     "island_gradient",
     "island_impulses",
     "island_velocities",
-    "momentum_scale",
     "scaled_norm",
     "settle",
     "settle_island",
@@ -196,17 +196,15 @@ def scaled_norm(graph: Table, smooth: Table, first: int, last: int, vector: np.n
 
 
 @compiled
-def momentum_scale(graph: Table, smooth: Table, iterate: Table, first: int, last: int) -> float:
-    """max(‖D p‖, ‖D j‖) with j = p − r − ∇ℓ."""
-    momentum = 0.0
-    impulse = 0.0
+def impulse_norm(graph: Table, smooth: Table, iterate: Table, first: int, last: int) -> float:
+    """‖D j‖ of the impulses j = p − r − ∇ℓ of contacts and constraints."""
+    total = 0.0
     for index in range(first, last):
         start = graph.tree_start[graph.island_tree[index]]
         for i in range(start, start + graph.tree_size[graph.island_tree[index]]):
             j = iterate.product[i] - smooth.rhs[i] - iterate.gradient[i]
-            momentum += iterate.product[i] * iterate.product[i] * smooth.mass_inverse_diagonal[i]
-            impulse += j * j * smooth.mass_inverse_diagonal[i]
-    return np.sqrt(max(momentum, impulse))
+            total += j * j * smooth.mass_inverse_diagonal[i]
+    return np.sqrt(total)
 
 
 @inlined
