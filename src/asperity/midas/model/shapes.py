@@ -15,6 +15,7 @@ from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volum
 from asperity.midas.model.links import Links, rotation_matrix
 from asperity.midas.model.mesh_care import MeshCare
 from asperity.midas.model.round_geoms import round_anchor, round_areas, round_core
+from asperity.plant.detection.sweep import colliding_geoms
 from asperity.plant.model.geom_surfaces import geom_surface
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.names import element
@@ -201,7 +202,7 @@ def _pairs(
     links: Links,
     materials: ResolvedMaterials,
 ) -> tuple[Ints, Floats]:
-    excluded = {int(signature) for signature in model.exclude_signature}
+    collide = colliding_geoms(model)
     explicit = {
         (min(int(a), int(b)), max(int(a), int(b))): i
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
@@ -222,32 +223,12 @@ def _pairs(
         for geom, number in others:
             a, b = min(int(geoms[i]), geom), max(int(geoms[i]), geom)
             pair = explicit.get((a, b), -1)
-            if pair < 0 and not _may_touch(model, a, b, excluded):
+            if not collide[a, b]:
                 continue
             pairs.append((i, number))
             contact.append(_contact(model, a, b, pair, materials))
     numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return numbers, np.array(contact, dtype=np.float64).reshape(-1, 3)
-
-
-def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> bool:
-    """MuJoCo's filter: affinities, excluded bodies, parents and children."""
-    if not (
-        model.geom_contype[a] & model.geom_conaffinity[b]
-        or model.geom_contype[b] & model.geom_conaffinity[a]
-    ):
-        return False
-    one, other = int(model.geom_bodyid[a]), int(model.geom_bodyid[b])
-    if {(one << 16) + other, (other << 16) + one} & excluded:
-        return False
-    weld, weld_too = int(model.body_weldid[one]), int(model.body_weldid[other])
-    if weld == weld_too:
-        return False
-    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
-        return True
-    above = int(model.body_weldid[model.body_parentid[weld]])
-    above_too = int(model.body_weldid[model.body_parentid[weld_too]])
-    return not (weld and weld_too and (weld == above_too or weld_too == above))
 
 
 def _contact(
