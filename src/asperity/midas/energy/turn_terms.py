@@ -7,7 +7,8 @@ The angle α of a link's rotation from where it belongs on its parent, A_parent 
 of rigid links, a convex quadratic function of the links' coordinates. All energies are convex and
 increasing functions ψ(u): ½ k α² of a spring, 2 d/h u of a damper, where W is the rotation at the
 beginning of the step, and a barrier of a limit. So they are convex functions of the coordinates,
-and their Hessians positive as they are. Springs and dampers also hold the origin of a free body.
+and their Hessians positive as they are. Springs and dampers of a free body also hold its origin
+(`asperity.midas.energy.equality_terms`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.joint_terms import LIMIT_DISSIPATION
-from asperity.midas.energy.outer_products import add_outer
+from asperity.midas.energy.outer_products import add_isotropic
 from asperity.midas.energy.potentials import barrier, barrier_slopes, dissipation_factor
-from asperity.midas.engine_layout import DAMPER, FREE, LIMIT, SPRING
+from asperity.midas.engine_layout import DAMPER, FREE, LIMIT
 
 __all__ = [
     "add_turn_terms",
@@ -132,33 +133,6 @@ def begin_turns(engine: Table) -> None:
                     turns.frame[term, m, b] += (
                         engine.poses.q_slip[p, 1 + m, k] * engine.poses.q_slip[link, 1 + b, k]
                     )
-    kind = engine.holds.kind
-    for term in range(kind.size):
-        if kind[term] != DAMPER:
-            continue
-        for k in range(3):
-            engine.holds.target[term, k] = 0.0
-            for j in range(4):
-                engine.holds.target[term, k] += (
-                    engine.holds.side[term, j] * engine.poses.q_slip[engine.holds.link[term], j, k]
-                )
-
-
-@compiled
-def _hold_stiffness(holds: Table, time: Table, term: int) -> float:
-    scale = holds.scale[term]
-    if holds.kind[term] == SPRING:
-        return scale
-    return scale / time.step
-
-
-@compiled
-def _hold_gap(holds: Table, term: int, q: np.ndarray, k: int) -> float:
-    link = holds.link[term]
-    gap = -holds.target[term, k]
-    for j in range(4):
-        gap += holds.side[term, j] * q[link, j, k]
-    return gap
 
 
 @compiled
@@ -173,10 +147,6 @@ def turn_energy(engine: Table, q: np.ndarray) -> float:
             _measure(engine.links, engine.turns, term, q, engine.turns.rows),
         )
         total += energy
-    for term in range(engine.holds.link.size):
-        for k in range(3):
-            gap = _hold_gap(engine.holds, term, q, k)
-            total += 0.5 * _hold_stiffness(engine.holds, engine.time, term) * gap * gap
     h = engine.time.step
     return h * h * total
 
@@ -208,29 +178,11 @@ def add_turn_terms(engine: Table, q: np.ndarray) -> None:
                 for j in range(4):
                     for k in range(3):
                         engine.newton.link_gradient[body, j, k] += s * y[side, j] * turns.rows[b, k]
-                add_outer(engine.hessian.link_sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
+                add_isotropic(engine.hessian.link_sums[body], y[side], y[side], s)
             if turns.block[term] >= 0:
                 # Parents come first.
-                add_outer(
-                    engine.hessian.slot_sums[engine.hessian.block_slot[turns.block[term]]],
-                    y[1],
-                    y[0],
-                    s,
-                    0.0,
-                    0.0,
-                    s,
-                    0.0,
-                    s,
-                )
-    side = engine.holds.side
-    for term in range(engine.holds.link.size):
-        s = h * h * _hold_stiffness(engine.holds, engine.time, term)
-        link = engine.holds.link[term]
-        for k in range(3):
-            push = s * _hold_gap(engine.holds, term, q, k)
-            for j in range(4):
-                engine.newton.link_gradient[link, j, k] += push * side[term, j]
-        add_outer(engine.hessian.link_sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
+                slot = engine.hessian.block_slot[turns.block[term]]
+                add_isotropic(engine.hessian.slot_sums[slot], y[1], y[0], s)
 
 
 @compiled

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.midas.time.activations import DYNAMICS
+from asperity.midas.model.motors import DYNAMICS
 from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.names import element
 

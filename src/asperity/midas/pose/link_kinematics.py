@@ -19,6 +19,7 @@ __all__ = [
     "move_vertices",
     "place_links",
     "place_vertex",
+    "read_variables",
     "reduce_gradient",
 ]
 
@@ -71,6 +72,19 @@ def place_links(links: Table, z: np.ndarray, q: np.ndarray) -> None:
                 for i in range(4):
                     for k in range(3):
                         q[link, i, k] += links.embedding[link, i, point] * z[start + 3 * point + k]
+
+
+@compiled
+def read_variables(links: Table, link: int, q: np.ndarray, z: np.ndarray) -> None:
+    """Fill the variables of a link whose coordinates are known, and which does not slide."""
+    start = links.variable[link]
+    count = (links.variable[link + 1] - start) // 3
+    for vector in range(count):
+        for k in range(3):
+            value = 0.0
+            for i in range(4):
+                value += links.own_row[link, 4 - count + vector, i] * q[link, i, k]
+            z[start + 3 * vector + k] = value
 
 
 @compiled

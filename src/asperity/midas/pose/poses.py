@@ -11,11 +11,20 @@ from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import BALL, FREE, MIDAS, POINT
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity
 
-__all__ = ["cofactors", "fill_qpos", "nearest_rotation", "write_qpos", "write_qvel"]
+__all__ = [
+    "cofactors",
+    "fill_qpos",
+    "make_orthogonal",
+    "nearest_rotation",
+    "write_qpos",
+    "write_qvel",
+]
 
 
 # Newton's iteration converges quadratically; from any link that the engine leaves, in four.
 _ITERATIONS = 12
+# Determinant of what is taken for a rotation, at least.
+_FLAT = 0.1
 
 
 @compiled
@@ -32,22 +41,31 @@ def cofactors(a: np.ndarray, out: np.ndarray) -> float:
 
 
 @compiled
-def nearest_rotation(q: np.ndarray, out: np.ndarray) -> None:
-    """Fill the orthogonal polar factor of A, Q = [p; Aᵀ], by Newton's iteration (Higham 1986)."""
-    for i in range(3):
-        for k in range(3):
-            out[i, k] = q[1 + k, i]
+def make_orthogonal(a: np.ndarray) -> bool:
+    """Replace a matrix by the nearest rotation (Higham 1986); False if it is nothing like one."""
     cofactor = np.empty((3, 3))
     for _ in range(_ITERATIONS):
-        determinant = cofactors(out, cofactor)
+        determinant = cofactors(a, cofactor)
+        if not determinant > _FLAT:
+            return False
         change = 0.0
         for i in range(3):
             for k in range(3):
-                value = 0.5 * (out[i, k] + cofactor[i, k] / determinant)
-                change = max(change, abs(value - out[i, k]))
-                out[i, k] = value
+                value = 0.5 * (a[i, k] + cofactor[i, k] / determinant)
+                change = max(change, abs(value - a[i, k]))
+                a[i, k] = value
         if change <= 1e-15:
             break
+    return True
+
+
+@compiled
+def nearest_rotation(q: np.ndarray, out: np.ndarray) -> None:
+    """Fill the orthogonal polar factor of A, Q = [p; Aᵀ]."""
+    for i in range(3):
+        for k in range(3):
+            out[i, k] = q[1 + k, i]
+    make_orthogonal(out)
 
 
 @compiled

@@ -12,7 +12,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.friction_stencils import tangents
-from asperity.midas.energy.potentials import friction, friction_slope
+from asperity.midas.energy.friction_terms import friction_stiffness, turn_dual
+from asperity.midas.energy.potentials import friction
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.soft.contacts import contact_force
 from asperity.midas.soft.sites import (
@@ -127,14 +128,7 @@ def turn_friction(engine: Table, soft: Table, share: float) -> None:
         d0 = (e0 - u0) / share
         d1 = (e1 - u1) / share
         width = soft.rub_stiction[s] * engine.time.step
-        per_slip, bend = friction_slope(math.sqrt(u0 * u0 + u1 * u1), width)
-        turn = bend / per_slip * (u0 * d0 + u1 * d1)
-        w = soft.rub_dual[s]
-        w0 = w[0] + share * (per_slip * (u0 + d0) + (turn - 1.0) * w[0])
-        w1 = w[1] + share * (per_slip * (u1 + d1) + (turn - 1.0) * w[1])
-        size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
-        w[0] = w0 / size
-        w[1] = w1 / size
+        turn_dual(soft.rub_dual[s], u0, u1, d0, d1, width, share)
 
 
 @compiled
@@ -143,21 +137,8 @@ def _stiffness(engine: Table, soft: Table, s: int, h: np.ndarray) -> tuple[float
     step = engine.time.step
     u0, u1 = slip_of(engine, soft, s, engine.poses.q_now)
     width = soft.rub_stiction[s] * step
-    per_slip, bend = friction_slope(math.sqrt(u0 * u0 + u1 * u1), width)
     scale = step * step * soft.rub_force[s]
-    w = soft.rub_dual[s]
-    turn = bend / per_slip
-    a0 = scale * (per_slip + turn * w[0] * u0)
-    a1 = scale * turn * 0.5 * (w[0] * u1 + w[1] * u0)
-    a2 = scale * (per_slip + turn * w[1] * u1)
-    p = soft.rub_frame[s, 0]
-    o = soft.rub_frame[s, 1]
-    at = 0
-    for i in range(3):
-        for j in range(i, 3):
-            h[at] = a0 * p[i] * p[j] + a1 * (p[i] * o[j] + p[j] * o[i]) + a2 * o[i] * o[j]
-            at += 1
-    return scale * per_slip * u0, scale * per_slip * u1
+    return friction_stiffness(scale, u0, u1, width, soft.rub_dual[s], soft.rub_frame[s], h)
 
 
 @compiled

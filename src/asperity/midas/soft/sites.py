@@ -104,10 +104,7 @@ def add_site_sums(
     """Add y yᵀ ⊗ H to the block of a rigid link among the sites; H by its upper triangle."""
     for site in range(count):
         if variable[site] < 0:
-            y = weight[site]
-            add_outer(
-                engine.hessian.link_sums[links[site]], y, y, h[0], h[1], h[2], h[3], h[4], h[5]
-            )
+            add_outer(engine.hessian.link_sums[links[site]], weight[site], weight[site], h)
 
 
 @compiled
