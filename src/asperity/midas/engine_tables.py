@@ -148,20 +148,12 @@ def new_engine_table(
     joints = coordinate_tables(model, links, inputs.linearized, contradicted, held_tendons(model))
     add_actuators(model, joints, inputs.coordinates, inputs.gears)
     turns = turn_tables(model, inputs.links)
-    held = {
-        "ties": constraints["ties"]["link"],
-        "turns": np.array(
-            [(links[i].parent if links[i].parent >= 0 else len(links), i) for i in turns["link"]],
-            dtype=np.int64,
-        ).reshape(-1, 2),
-    }
-    surfaces, surface_sizes = shape_fields(model, shapes, links, held)
+    surfaces, surface_sizes = shape_fields(model, shapes, links, constraints["ties"]["link"])
     members = member_tables(
         model,
         links,
         np.asarray(constraints["couplings"]["joint"], np.int64),
         inputs.linearized.coupled_links(),
-        turns["link"],
     )
     table = _empty_table(
         {

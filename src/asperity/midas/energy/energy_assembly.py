@@ -14,7 +14,7 @@ from asperity.midas.energy.joint_terms import joint_slopes, motor_slopes
 from asperity.midas.energy.link_terms import add_link_terms
 from asperity.midas.energy.tendon_terms import share_slopes
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
-from asperity.midas.energy.turn_terms import add_turn_terms, turn_columns
+from asperity.midas.energy.turn_terms import add_turn_gradients
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.parts import PART, do_parts
 from asperity.midas.pose.joint_coordinates import joint_gradients
@@ -34,11 +34,6 @@ def _add(factor: Table, row: int, column: int, value: float) -> None:
 
 
 @compiled
-def _columns(links: Table, link: int) -> int:
-    return links.chain_start[link + 1] - links.chain_start[link]
-
-
-@compiled
 def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
     """Fill ψ′ and ψ″ of every joint, motors and couplings included."""
     joints = engine.joints
@@ -51,25 +46,6 @@ def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
         joints.stiffening[joint] += curvature
     add_coupling_slopes(engine, angle, joints.slope, joints.stiffening, curved)
     share_slopes(joints)
-
-
-@compiled
-def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
-    """Add what ψ″ of a ball or free joint's term gives."""
-    curvature = turn_columns(engine, term, q, engine.factor.right)
-    if curvature == 0.0:
-        return
-    link = engine.turns.link[term]
-    start = engine.links.chain_start[link]
-    for c in range(_columns(engine.links, link)):
-        i = engine.factor.variable_row[engine.links.chain_variable[start + c]]
-        for d in range(c + 1):
-            _add(
-                engine.factor,
-                i,
-                engine.factor.variable_row[engine.links.chain_variable[start + d]],
-                curvature * engine.factor.right[c] * engine.factor.right[d],
-            )
 
 
 @compiled
@@ -189,17 +165,15 @@ def _clear(hessian: Table, factor: Table) -> None:
 
 @compiled
 def _add_between_joints(engine: Table, q: np.ndarray) -> None:
-    """Add the Hessian of what depends on several coordinates, or on turns of ball joints."""
+    """Add the Hessian of what depends on several coordinates."""
     first = engine.joints.link.size
     end = engine.joints.now.size - engine.joints.linear_value.size
-    if end - first + engine.turns.link.size + engine.couplings.joint.shape[0] == 0:
+    if end - first + engine.couplings.joint.shape[0] == 0:
         return
     link_jacobians(engine.links, engine.poses.z_now, q, engine.links.crossed)
     joint_gradients(engine, q)
     for tendon in range(first, end):
         _add_tendon(engine, tendon)
-    for term in range(engine.turns.link.size):
-        _add_turn(engine, term, q)
     for coupling in range(engine.couplings.joint.shape[0]):
         _add_coupling(engine, coupling, engine.joints.now)
 
@@ -230,7 +204,7 @@ def assemble(engine: Table, curved: int) -> int:
     do_schedule(engine)
     ask_soft(engine, GRADIENTS)
     add_tie_terms(engine, q)
-    add_turn_terms(engine, q)
+    add_turn_gradients(engine, q)
     _sum_joint_slopes(engine, engine.joints.now, curved)
     carry_gradient(engine, q, engine.newton.gradient)
     if whole:

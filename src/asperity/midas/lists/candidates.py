@@ -139,9 +139,6 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     for block in engine.ties.block:
         if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
-    for block in engine.turns.block:
-        if not _use_slot(engine.pairs, engine.hessian, block):
-            return CANDIDATES_FULL
     engine.boxes.list_number += 1
     if keep_slots:
         release_faces(engine)

@@ -119,21 +119,38 @@ class LinearizedCoordinates:
 
     def _moved_by(self, source: _Source) -> list[int]:
         """Links whose own variables a coordinate may depend on, with all that carry them."""
-        model, links = self._model, self._links
-        if source.kind == DOF:
-            joint = int(model.dof_jntid[source.index])
-            bodies = [int(model.jnt_bodyid[joint])]
-            tips = [i for i, link in enumerate(links.links) if link.joint == joint]
-        else:
-            bodies = _bodies_of(model, source)
-            tips = [int(links.body_link[body]) for body in bodies]
+        links = self._links
         found: set[int] = set()
-        for tip in tips:
+        for tip in self._tips(source):
             link = tip
             while 0 <= link < len(links.links):
                 found.add(link)
                 link = links.links[link].parent
         return sorted(found)
+
+    def _tips(self, source: _Source) -> set[int]:
+        """The last of these links."""
+        model, links = self._model, self._links
+        joints: set[int] = set()
+        if source.kind == DOF:
+            joints = {int(model.dof_jntid[source.index])}
+        elif source.kind in _TENDONS:
+            joints = _joints_of_tendon(model, source.index)
+        elif source.kind == HELD:
+            for tendon in _tendons_of_equality(model, source.index):
+                joints |= _joints_of_tendon(model, tendon) if tendon >= 0 else set()
+        else:
+            actuator = motor_actuators(model)[source.index]
+            kind = int(model.actuator_trntype[actuator])
+            one, other = (int(target) for target in model.actuator_trnid[actuator])
+            if kind == int(_TRN.mjTRN_TENDON):
+                joints = _joints_of_tendon(model, one)
+            elif kind in _JOINTS or (kind == int(_TRN.mjTRN_SO3) and other < 0):
+                joints = {one}
+            elif kind != int(_TRN.mjTRN_BODY):  # which presses by contacts (`energy.adhesion`)
+                sites = [site for site in (one, other) if site >= 0]
+                return {int(links.body_link[model.site_bodyid[site]]) for site in sites}
+        return {i for i, link in enumerate(links.links) if link.joint in joints}
 
     # -- every step --------------------------------------------------------------------------------
 
@@ -338,37 +355,11 @@ def _pulls(model: mujoco.MjModel, tendon: int) -> bool:
     )
 
 
-def _bodies_of(model: mujoco.MjModel, source: _Source) -> list[int]:
-    """Bodies that a tendon's or a motor's length depends on."""
-    if source.kind in _TENDONS:
-        return _bodies_of_tendon(model, source.index)
-    if source.kind == HELD:
-        tendons = [i for i in _tendons_of_equality(model, source.index) if i >= 0]
-        return [body for tendon in tendons for body in _bodies_of_tendon(model, tendon)]
-    actuator = motor_actuators(model)[source.index]
-    kind, (one, other) = int(model.actuator_trntype[actuator]), model.actuator_trnid[actuator]
-    if kind == int(_TRN.mjTRN_TENDON):
-        return _bodies_of_tendon(model, int(one))
-    if kind in _JOINTS or (kind == int(_TRN.mjTRN_SO3) and other < 0):
-        return [int(model.jnt_bodyid[one])]
-    if kind == int(_TRN.mjTRN_BODY):
-        return []  # it presses by contacts (`asperity.midas.energy.adhesion`)
-    return [int(model.site_bodyid[site]) for site in (one, other) if site >= 0]
-
-
-def _bodies_of_tendon(model: mujoco.MjModel, tendon: int) -> list[int]:
-    bodies = []
-    first = int(model.tendon_adr[tendon])
-    wrap = mujoco.mjtWrap
-    for at in range(first, first + int(model.tendon_num[tendon])):
-        kind, index = int(model.wrap_type[at]), int(model.wrap_objid[at])
-        if kind == int(wrap.mjWRAP_SITE):
-            bodies.append(int(model.site_bodyid[index]))
-        elif kind in (int(wrap.mjWRAP_SPHERE), int(wrap.mjWRAP_CYLINDER)):
-            bodies.append(int(model.geom_bodyid[index]))
-        elif kind == int(wrap.mjWRAP_JOINT):
-            bodies.append(int(model.jnt_bodyid[index]))
-    return bodies
+def _joints_of_tendon(model: mujoco.MjModel, tendon: int) -> set[int]:
+    """Joints that a tendon's length depends on."""
+    start = int(model.ten_J_rowadr[tendon])
+    dofs = model.ten_J_colind[start : start + int(model.ten_J_rownnz[tendon])]
+    return set(map(int, model.dof_jntid[dofs]))
 
 
 def _variables(links: list[Link], own: list[int]) -> NDArray[np.int64]:

@@ -131,8 +131,8 @@ TURNS = Layout(
     bound="f8[:]",  # u of a limit
     factor="f8[turn_terms] = inf",  # of its force, in the last step
     width="f8[:]",  # distance from it at which its barrier begins
-    block="i8[:]",  # number of the two links' pair, or −1 if one is the world
-    rows="f8[:,:]",
+    first="i8[links + 1]",  # first term of a link, which are in the order of links
+    rows="f8[3, 3]",
 )
 """Energies of angles of ball and free joints."""
 

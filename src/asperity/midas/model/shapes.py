@@ -21,7 +21,7 @@ from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.names import element
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
-__all__ = ["Shapes", "read_shapes", "surface_tables"]
+__all__ = ["Shapes", "contact_numbers", "read_shapes", "surface_tables"]
 
 _FLAG = mujoco.mjtDisableBit
 _MESHES = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_SDF))
@@ -234,18 +234,40 @@ def _pairs(
 def _contact(
     model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
 ) -> tuple[float, float, float]:
-    """Friction of two geoms, their stiction tolerance [m/s] and dissipation [s/m]."""
-    if pair >= 0:
-        sliding = float(model.pair_friction[pair, 0])
-    elif model.geom_priority[a] != model.geom_priority[b]:
-        chosen = a if model.geom_priority[a] > model.geom_priority[b] else b
-        sliding = float(model.geom_friction[chosen, 0])
-    else:
-        sliding = float(max(model.geom_friction[a, 0], model.geom_friction[b, 0]))
-    frictionless = (
-        model.pair_dim[pair] if pair >= 0 else max(model.geom_condim[a], model.geom_condim[b])
-    ) == 1
-    out = materials.combined(a, b, 0.0 if frictionless else sliding)
+    """As `contact_numbers`, of geoms that may be a pair of the model."""
+    if pair < 0:
+        return contact_numbers(model, a, b, materials)
+    sliding = 0.0 if model.pair_dim[pair] == 1 else float(model.pair_friction[pair, 0])
+    return _combined(a, b, sliding, materials)
+
+
+def contact_numbers(
+    model: mujoco.MjModel, a: int, b: int, materials: ResolvedMaterials
+) -> tuple[float, float, float]:
+    """Friction of two geoms, their stiction tolerance [m/s] and dissipation [s/m].
+
+    Flexes count on from the geoms. ``a`` is the smaller number.
+    """
+
+    def of(index: int) -> tuple[int, float, int]:
+        kind = "geom" if index < model.ngeom else "flex"
+        at = index if index < model.ngeom else index - model.ngeom
+        priority, friction, dimension = (
+            getattr(model, f"{kind}_{name}")[at] for name in ("priority", "friction", "condim")
+        )
+        return int(priority), float(friction[0]), int(dimension)
+
+    one, other = of(a), of(b)
+    sliding = max(one[1], other[1])
+    if one[0] != other[0]:
+        sliding = max(one, other)[1]
+    return _combined(a, b, 0.0 if max(one[2], other[2]) == 1 else sliding, materials)
+
+
+def _combined(
+    a: int, b: int, sliding: float, materials: ResolvedMaterials
+) -> tuple[float, float, float]:
+    out = materials.combined(a, b, sliding)
     return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE]), float(out[DISSIPATION])
 
 

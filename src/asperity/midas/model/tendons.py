@@ -52,12 +52,10 @@ def member_tables(
     links: list[Link],
     couplings: NDArray[np.int64],
     further: Iterable[tuple[int, int]],
-    turned: Iterable[int],
 ) -> dict[str, dict[str, NDArray[np.generic]]]:
     """Joints that every coordinate is made of, and pairs of links that coordinates couple.
 
-    ``further`` are pairs of links that are coupled besides, ``turned`` links with terms of their
-    turns.
+    ``further`` are pairs of links that are coupled besides.
     """
     own = scalar_links(links)
     number = {links[i].joint: k for k, i in enumerate(own)}
@@ -79,7 +77,7 @@ def member_tables(
     joint_crossed = np.zeros(len(own), np.int64)
     joint_crossed[[joint for pair in pairs for joint in pair]] = 1
     link_crossed = np.zeros(len(links), np.int64)
-    link_crossed[[*(own[joint] for joint in np.flatnonzero(joint_crossed)), *turned]] = 1
+    link_crossed[[own[joint] for joint in np.flatnonzero(joint_crossed)]] = 1
     for i in reversed(range(len(links))):
         if link_crossed[i] and links[i].parent >= 0:
             link_crossed[links[i].parent] = 1

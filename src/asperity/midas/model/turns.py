@@ -19,7 +19,7 @@ _STRAIN = 1e-4
 
 
 def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic]]:
-    """Fields of `TURNS`, but for ``block``."""
+    """Fields of `TURNS`."""
     flags = int(model.opt.disableflags)
     bit = mujoco.mjtDisableBit
     turns: list[tuple[int, int, NDArray[np.float64], float, float, float]] = []
@@ -52,7 +52,7 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
         "scale": np.array([turn[3] for turn in turns], dtype=np.float64),
         "bound": np.array([turn[4] for turn in turns], dtype=np.float64),
         "width": np.array([turn[5] for turn in turns], dtype=np.float64),
-        "rows": np.zeros((3, 3)),
+        "first": np.searchsorted([turn[0] for turn in turns], np.arange(len(links.links) + 1)),
     }
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import HINGE, POINT, SLIDE
 from asperity.midas.pose.link_kinematics import copy_poses, place_links, read_variables
-from asperity.midas.pose.poses import cofactors
+from asperity.midas.pose.matrices import cofactors
 
 __all__ = ["follow_arcs"]
 

@@ -249,39 +249,33 @@ def add_contact_gradients(engine: Table, soft: Table) -> None:
     """Add gradients of links, and blocks of rigid links with themselves."""
     whole = engine.newton.only_slopes == 0
     h = soft.upper
+    spare = soft.kind.size
     for i in range(soft.count):
         slope, curvature = _tangent(engine, soft, i)
         if slope == 0.0 and curvature == 0.0:
             continue
         _add_mollified(engine, soft, i)
-        count = fill_sites(engine, soft, i)
+        fill_sites(engine, soft, i, spare)
         scale = slope / math.sqrt(soft.square[i])
         arm = soft.arm[i]
-        add_site_gradients(
-            engine,
-            count,
-            soft.site_link,
-            soft.site_weight,
-            scale * arm[0],
-            scale * arm[1],
-            scale * arm[2],
-        )
+        add_site_gradients(engine, soft, spare, scale * arm[0], scale * arm[1], scale * arm[2])
         if whole:
             fill_square(curvature / soft.square[i], arm, h)
-            add_site_sums(engine, count, soft.site_link, soft.site_variable, soft.site_weight, h)
+            add_site_sums(engine, soft, spare, h)
 
 
 @compiled
 def add_contact_blocks(engine: Table, soft: Table) -> None:
     """Add blocks of vertices with each other and with rigid links."""
     h = soft.upper
+    spare = soft.kind.size
     for i in range(soft.count):
         _, curvature = _tangent(engine, soft, i)
         if curvature == 0.0:
             continue
-        count = fill_sites(engine, soft, i)
+        fill_sites(engine, soft, i, spare)
         fill_square(curvature / soft.square[i], soft.arm[i], h)
-        add_site_blocks(engine, count, soft.site_link, soft.site_variable, soft.site_weight, h)
+        add_site_blocks(engine, soft, spare, h)
 
 
 @compiled

@@ -99,9 +99,20 @@ def _pair(engine: Table, one: int, other: int) -> bool:
 
 
 @compiled
+def _pair_sites(engine: Table, soft: Table, s: int) -> bool:
+    """Let the links of all sites of a row have entries; False without room."""
+    for one in range(soft.sites[s]):
+        for other in range(one):
+            if not _pair(engine, soft.site_link[s, one], soft.site_link[s, other]):
+                return False
+    return True
+
+
+@compiled
 def _lay_out(engine: Table, soft: Table) -> int:
     engine.soft.pairs = 0
     room = True
+    spare = soft.kind.size
     for bond in range(soft.bond.shape[0]):
         room = room and _pair(engine, soft.bond[bond, 0], soft.bond[bond, 1])
     for i in range(soft.count):
@@ -110,14 +121,10 @@ def _lay_out(engine: Table, soft: Table) -> int:
         if soft.square[i] >= near * near and soft.anchor[i] == 0.0:
             continue
         soft.laid[i] = 1
-        count = fill_sites(engine, soft, i)
-        for one in range(count):
-            for other in range(one):
-                room = room and _pair(engine, soft.site_link[one], soft.site_link[other])
+        fill_sites(engine, soft, i, spare)
+        room = room and _pair_sites(engine, soft, spare)
     for s in range(soft.stencils):
-        for one in range(soft.rub_sites[s]):
-            for other in range(one):
-                room = room and _pair(engine, soft.rub_link[s, one], soft.rub_link[s, other])
+        room = room and _pair_sites(engine, soft, s)
     soft.rub_laid = 1
     return arrange(engine) if room else SOFT_FULL
 

@@ -14,7 +14,7 @@ from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
 from asperity.midas.newton.trial import place_trial
 from asperity.midas.pose.link_kinematics import read_variables
-from asperity.midas.pose.poses import make_orthogonal
+from asperity.midas.pose.matrices import make_orthogonal
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity, turn
 
 __all__ = ["predict", "predict_turns"]
