@@ -22,12 +22,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled_loop
+from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.engine_layout import BALL, FREE, HINGE, MIDAS, SLIDE
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.links import Link, Links, variable_count
 from asperity.midas.model.motors import motor_actuators
 from asperity.midas.model.tendons import fixed_tendons
-from asperity.midas.pose.link_kinematics import link_jacobians, reduce_gradient
+from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.pose.reduced_evaluation import ReducedEvaluation
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
@@ -286,20 +287,23 @@ class LinearizedCoordinates:
             if link.kind != FREE and link.parent >= 0:
                 above = np.asarray(table.poses.q[link.parent, 1:])
                 by_link[:, link.parent, 1:] -= 0.5 * np.cross(spin[:, None], above[None])
-        _add_by_variables(table, by_link, own)
-        return own
+        gradient = np.zeros_like(own)
+        _carry_gradients(table, by_link, gradient)
+        return own + gradient
 
 
 @compiled_loop(types.void(MIDAS.type, types.float64[:, :, :, ::1], types.float64[:, ::1]))
-def _add_by_variables(engine: Table, by_link: np.ndarray, out: np.ndarray) -> None:
-    """Add gradients by links at the present state, shape (r, n, 4, 3), to those by variables."""
-    links, poses = engine.links, engine.poses
-    link_jacobians(links, poses.z, poses.q, np.ones(links.kind.size, np.int64))
+def _carry_gradients(engine: Table, by_link: np.ndarray, out: np.ndarray) -> None:
+    """Fill gradients by variables from those by links, shape (r, n, 4, 3), at the present state."""
+    place_carries(engine.links, engine.hessian, engine.poses.z, engine.poses.q)
+    for joint in range(engine.joints.slope.size):
+        engine.joints.slope[joint] = 0.0
     for r in range(out.shape[0]):
-        reduce_gradient(links, by_link[r], out[r])
+        copy_poses(by_link[r], engine.newton.link_gradient)
+        carry_gradient(engine, engine.poses.q, out[r])
 
 
-LINEARIZED_KERNELS = (_add_by_variables,)
+LINEARIZED_KERNELS = (_carry_gradients,)
 """What `LinearizedCoordinates` needs compiled."""
 
 

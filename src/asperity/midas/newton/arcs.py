@@ -21,7 +21,12 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import HINGE, POINT, SLIDE
-from asperity.midas.pose.link_kinematics import copy_poses, place_links, read_variables
+from asperity.midas.pose.link_kinematics import (
+    carry_axes,
+    copy_poses,
+    place_links,
+    read_variables,
+)
 from asperity.midas.pose.matrices import cofactors
 
 __all__ = ["follow_arcs"]
@@ -152,13 +157,7 @@ def follow_arcs(engine: Table) -> None:
         p = links.parent[link]
         if kind == SLIDE:
             # Of its axes only, which is what others are turned by.
-            for i in range(3):
-                for k in range(3):
-                    ahead[i, k] = 0.0
-                    for j in range(3):
-                        ahead[i, k] += (
-                            links.transfer[link, 1 + i, 1 + j] * poses.q_trial[p, 1 + j, k]
-                        )
+            carry_axes(links, link, poses.q_trial)
             continue
         if kind == POINT:
             continue

@@ -13,7 +13,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
 from asperity.midas.newton.trial import place_trial
-from asperity.midas.pose.link_kinematics import read_variables
+from asperity.midas.pose.link_kinematics import carry_axes, read_variables
 from asperity.midas.pose.matrices import make_orthogonal
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity, turn
 
@@ -117,25 +117,6 @@ def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.n
 
 
 @compiled
-def _hang(links: Table, link: int, q: np.ndarray) -> None:
-    """Move a link of given axes to where its joint is on its parent."""
-    p = links.parent[link]
-    held = 1 if links.kind[link] == BALL else 2
-    for k in range(3):
-        q[link, 0, k] = 0.0
-    for k in range(3):
-        gap = 0.0
-        for point in range(held):
-            for i in range(4):
-                there = 0.0
-                for j in range(4):
-                    there += links.transfer[link, i, j] * q[p, j, k]
-                here = 0.0 if i == 0 else q[link, i, k]
-                gap += links.own_row[link, point, i] * (there - here)
-        q[link, 0, k] = gap / held
-
-
-@compiled
 def _coordinate_ahead(joints: Table, time: Table, joint: int) -> float:
     """Where a joint will be, short of its limits."""
     now = joints.now[joint]
@@ -147,7 +128,10 @@ def _coordinate_ahead(joints: Table, time: Table, joint: int) -> float:
 
 @compiled
 def predict(engine: Table) -> bool:
-    """Fill the trial state with a prediction; False if there is none that is worth it."""
+    """Fill the trial state with a prediction; False if there is none that is worth it.
+
+    What is predicted are axes, of which the variables are made, and positions of what floats.
+    """
     links = engine.links
     q = engine.poses.q_trial
     z = engine.poses.z_trial
@@ -158,8 +142,6 @@ def predict(engine: Table) -> bool:
         if kind in (FREE, BALL):
             if not _move_freely(engine, link, q):
                 return False
-            if kind == BALL:
-                _hang(links, link, q)
         elif kind == POINT:
             for k in range(3):
                 q[link, 0, k] = engine.poses.q_target[link, 0, k]
@@ -169,18 +151,9 @@ def predict(engine: Table) -> bool:
             ahead = _coordinate_ahead(engine.joints, engine.time, joint)
             if kind == HINGE:
                 _turn_about_axis(engine, joint, link, ahead - engine.joints.now[joint], q)
-                _hang(links, link, q)
             else:
                 z[links.variable[link]] = ahead
-                p = links.parent[link]
-                for i in range(4):
-                    for k in range(3):
-                        q[link, i, k] = 0.0
-                        for j in range(4):
-                            q[link, i, k] += links.transfer[link, i, j] * q[p, j, k]
-                for j in range(3):
-                    for k in range(3):
-                        q[link, 0, k] += ahead * links.slide_direction[link, j] * q[p, 1 + j, k]
+                carry_axes(links, link, q)
             joint += 1
         if kind != SLIDE:
             read_variables(links, link, q, z)
