@@ -13,7 +13,6 @@ ENTRY_POINTS = (
     "place_trial_vertices",
     "place_now_vertices",
     "place_start_vertices",
-    "accept_vertices",
     "link_pair_part",
     "link_pair_time_part",
     "widen_part",

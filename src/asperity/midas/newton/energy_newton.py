@@ -94,7 +94,7 @@ def _accept(engine: Table) -> None:
     for i in range(poses.z_now.size):
         poses.z_now[i] = poses.z_trial[i]
     copy_poses(poses.q_trial, poses.q_now)
-    do_parts(engine, engine.entries.accept_vertices, listed_parts(engine.vertices))
+    do_parts(engine, engine.entries.place_now_vertices, listed_parts(engine.vertices))
     for joint in range(engine.joints.now.size):
         engine.joints.now[joint] = engine.joints.trial[joint]
     accept_runs(engine.runs, engine.candidates)
