@@ -15,7 +15,6 @@ ENTRY_POINTS = (
     "place_start_vertices",
     "link_pair_part",
     "link_pair_time_part",
-    "widen_part",
     "do_search",
     "merge_lists",
     "search_part",
