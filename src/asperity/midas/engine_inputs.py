@@ -15,7 +15,7 @@ from asperity.midas.model.evaluated_motors import EvaluatedMotors
 from asperity.midas.model.linearized import LinearizedCoordinates
 from asperity.midas.model.link_tables import gravity_shares
 from asperity.midas.model.links import Link, Links
-from asperity.midas.model.motor_tables import motor_coordinates, motor_feed, motor_gears
+from asperity.midas.model.motor_tables import MotorFeed, motor_coordinates, motor_gears
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
 
@@ -45,9 +45,11 @@ class EngineInputs:
         self.fluid = Fluid(model, own_options, links)
         self.linearized = LinearizedCoordinates(model, links, own_options)
         self.equalities = read_equalities(model, links, self.linearized)
+        self._gap_source = self.equalities.source
         self.coordinates = motor_coordinates(model, links.links, self.linearized)
         self.gears = motor_gears(model, self.linearized, self.coordinates)
         self.evaluated_motors = EvaluatedMotors(model, own_options, self.gears)
+        self._motor_feed = MotorFeed(model, self.gears)
         self._gravity_shares = gravity_shares(model, links.links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # What each was told last.
@@ -80,7 +82,7 @@ class EngineInputs:
         off = is_disabled(self.model, _FLAG.mjDSBL_GRAVITY)
         gravity = np.zeros(3) if off else self.model.opt.gravity
         table.links.gravity[:] = np.outer(self._gravity_shares, gravity)
-        motor_feed(self.model, data, self.gears, table)
+        self._motor_feed.feed(data, table)
         if self.looks_at_state:
             state = self.linearized.evaluate(table.poses.qpos, table.poses.qvel)
             self.linearized.refresh(table, state)
@@ -92,9 +94,11 @@ class EngineInputs:
     def _read_equalities(self, table: Table, data: mujoco.MjData) -> None:
         """Switch constraints on and off; one that is off forgets its force."""
         off = is_disabled(self.model, _FLAG.mjDSBL_EQUALITY | _FLAG.mjDSBL_CONSTRAINT)
-        active = data.eq_active.astype(bool) & (not off)
-        source = self.equalities.source
-        on = np.array([number < 0 or active[number] for number in source], dtype=bool)
+        if not len(self._gap_source):
+            return
+        active = np.append(data.eq_active.astype(bool) & (not off), True)
+        # What is no equality is always on.
+        on = active[np.maximum(self._gap_source, -1)]
         table.gaps.active[:] = on
         table.gaps.force_start[~on] = 0.0
 

@@ -15,7 +15,7 @@ from asperity.midas.model.tendons import coordinate_of_tendon, fixed_tendons
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.servos import is_switched_off
 
-__all__ = ["motor_coordinates", "motor_feed", "motor_gears", "motor_tables"]
+__all__ = ["MotorFeed", "motor_coordinates", "motor_gears", "motor_tables"]
 
 _FLAG = mujoco.mjtDisableBit
 _TRN = mujoco.mjtTrn
@@ -161,29 +161,45 @@ def _activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, np
     }
 
 
-def motor_feed(model: mujoco.MjModel, data: mujoco.MjData, gears: np.ndarray, table: Table) -> None:
-    """Bring the part of the motors' forces that controls set up to date."""
-    motors = table.motors
-    owner = motor_actuators(model)
-    if not len(owner):
-        return
-    control = np.array(data.ctrl)
-    if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL:
+class MotorFeed:
+    """The part of the motors' forces that controls set.
+
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    gears : ndarray
+        Length of every motor per length of its coordinate.
+    """
+
+    def __init__(self, model: mujoco.MjModel, gears: np.ndarray) -> None:
+        owner = motor_actuators(model)
+        self._model = model
         limited = model.actuator_ctrllimited.astype(bool)
-        clamped = np.clip(control, model.actuator_ctrlrange[:, 0], model.actuator_ctrlrange[:, 1])
-        control = np.where(limited, clamped, control)
-    affine = model.actuator_biastype[owner] == mujoco.mjtBias.mjBIAS_AFFINE
-    bias = np.where(affine, model.actuator_biasprm[owner, 0], 0.0)
-    # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
-    reference = motors.position * table.joints.reference[motors.joint]
-    motors.bias[:] = gears * bias + reference
-    # Actuators without a control have no inputs at all.
-    inputs = np.append(control, 0.0)
-    address = np.where(model.actuator_ctrlnum > 0, model.actuator_ctrladr, len(control))
-    # By the activation, if there is one.
-    direct = np.where(model.actuator_actnum[owner] > 0, 0.0, model.actuator_gainprm[owner, 0])
-    motors.feed[:] = motors.bias + gears * direct * inputs[address[owner]]
-    simple = _simple_actuators(model)
-    decay = _decay(model, simple)
-    rates = np.where(decay > 0.0, decay, 1.0) * inputs[address[simple]]
-    motors.state_rate[model.actuator_actadr[simple]] = rates
+        self._range = np.where(limited[:, None], model.actuator_ctrlrange, [-np.inf, np.inf])
+        affine = model.actuator_biastype[owner] == mujoco.mjtBias.mjBIAS_AFFINE
+        self._bias = gears * np.where(affine, model.actuator_biasprm[owner, 0], 0.0)
+        # By the activation, if there is one.
+        direct = np.where(model.actuator_actnum[owner] > 0, 0.0, model.actuator_gainprm[owner, 0])
+        self._gain = gears * direct
+        # Actuators without a control have no inputs at all.
+        address = np.where(model.actuator_ctrlnum > 0, model.actuator_ctrladr, model.nu)
+        self._control = address[owner]
+        simple = _simple_actuators(model)
+        decay = _decay(model, simple)
+        self._state = model.actuator_actadr[simple]
+        self._state_control, self._rate = address[simple], np.where(decay > 0.0, decay, 1.0)
+
+    def feed(self, data: mujoco.MjData, table: Table) -> None:
+        """Bring it up to date."""
+        motors = table.motors
+        if not len(self._control):
+            return
+        control = np.array(data.ctrl)
+        if not is_disabled(self._model, _FLAG.mjDSBL_CLAMPCTRL):
+            control = np.clip(control, self._range[:, 0], self._range[:, 1])
+        inputs = np.append(control, 0.0)
+        # The length that MuJoCo's bias sees is that of qpos, not of the angle from the reference.
+        reference = motors.position * table.joints.reference[motors.joint]
+        motors.bias[:] = self._bias + reference
+        motors.feed[:] = motors.bias + self._gain * inputs[self._control]
+        motors.state_rate[self._state] = self._rate * inputs[self._state_control]
