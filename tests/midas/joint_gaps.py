@@ -18,9 +18,11 @@ def largest_gap(engine: Engine) -> float:
     """
     links, q, table = engine.links.links, engine.table.poses.q, engine.table
     largest = 0.0
-    if len(table.ties.link):
+    # Springs and dampers of free bodies are ties without an inertia.
+    ties = np.flatnonzero(table.gaps.inertia[: 3 * len(table.ties.link) : 3])
+    if len(ties):
         ends = [
-            np.einsum("ti,tik->tk", table.ties.side[:, side], q[table.ties.link[:, side]])
+            np.einsum("ti,tik->tk", table.ties.side[ties, side], q[table.ties.link[ties, side]])
             for side in (0, 1)
         ]
         largest = float(np.abs(ends[0] - ends[1]).max())

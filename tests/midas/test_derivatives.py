@@ -86,8 +86,7 @@ def disturbed(xml: str, seed: int, size: float):
     data.qfrc_applied[:] = rng.normal(size=engine.model.nv)
     data.xfrc_applied[1:] = rng.normal(size=(engine.model.nbody - 1, 6))
     engine.read_inputs()
-    table.ties.force_start[:] = rng.normal(size=table.ties.force.shape)
-    table.couplings.force_start[:] = rng.normal(size=table.couplings.force.shape)
+    table.gaps.force_start[:] = rng.normal(size=table.gaps.force.shape)
     engine.table.poses.v[:-1] = 0.1 * rng.normal(size=engine.table.poses.v[:-1].shape)
     assert prepare_step(table, 0.01, False) == 0
     return engine, table.poses.z + size * rng.normal(size=table.poses.z.shape), rng

@@ -318,7 +318,7 @@ def test_a_step_that_fails_leaves_constraints_as_they_were():
     before = sim.data.qpos.copy()
     assert not sim.step(on_failure="return").success
     np.testing.assert_array_equal(sim.data.qpos, before)
-    assert not np.any(sim.session.method.engine.table.ties.force_start)
+    assert not np.any(sim.session.method.engine.table.gaps.force_start)
 
 
 def test_a_follower_that_its_own_range_contradicts_obeys_its_leader():

@@ -13,7 +13,8 @@ from asperity.midas.engine import Engine
 from asperity.midas.engine_tables import EngineOptions
 from asperity.midas.newton.incremental_potential import incremental_potential
 from asperity.midas.pose.link_kinematics import place_links
-from asperity.midas.soft.hooks import soft_arrange
+from asperity.midas.soft.calls import ARRANGE
+from asperity.midas.soft.hooks import do_soft
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.resolved_materials import resolve_materials
 
@@ -91,7 +92,7 @@ def potential(engine: Engine, z: Array) -> float:
 def gradient(engine: Engine, z: Array) -> Array:
     """Its gradient; the Hessian is in the factor."""
     _move_to(engine, z)
-    while _call(soft_arrange.address)(engine.table.address, 0):
+    while _call(do_soft.address)(engine.table.address, ARRANGE):
         assert engine.grow(engine.table.soft.code)
         engine.table.soft.code = 0
     _call(assemble.address)(engine.table.address, 0)

@@ -212,8 +212,7 @@ class Engine(HoldsAddresses):
         table.time.has_history = table.time.wait = table.time.smooth_steps = table.time.was_free = 0
         table.time.last_step = self.options.time_step
         table.time.patience = SHORTEST_WAIT
-        table.ties.force_start[:] = 0.0
-        table.couplings.force_start[:] = 0.0
+        table.gaps.force_start[:] = 0.0
         table.joints.limit_factor[:] = table.turns.factor[:] = np.inf
         table.pairs.form[:] = 0
         self.checked = False

@@ -16,7 +16,7 @@ from asperity.midas.energy.friction_stencils import normal_force, surface_drift,
 from asperity.midas.energy.potentials import friction_slope
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import MIDAS, STARTED
-from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.round_planes import link_of_side
 from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.vertex_boxes import are_kept
@@ -88,7 +88,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         slip[0] *= h
         slip[1] *= h
         for side in range(2):
-            link = engine.shapes.vertex_link[vertex[i, 0]] if side == 0 else second_link(engine, i)
+            link = link_of_side(engine, i, side)
             if link == world:
                 continue
             for j in range(4):

@@ -12,12 +12,10 @@ from asperity.midas.engine_layout import FREE, HINGE, POINT, SLIDE
 from asperity.midas.model.engine_support import check_equalities
 from asperity.midas.model.equalities import mocap_points, read_equalities
 from asperity.midas.model.evaluated_motors import EvaluatedMotors
-from asperity.midas.model.joint_tables import motor_feed
 from asperity.midas.model.linearized import LinearizedCoordinates
-from asperity.midas.model.linearized_tables import motor_coordinates, motor_gears
 from asperity.midas.model.link_tables import gravity_shares
 from asperity.midas.model.links import Link, Links
-from asperity.midas.model.state_gains import feed_state_gains, state_gains
+from asperity.midas.model.motor_tables import MotorFeed, motor_coordinates, motor_gears
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
 
@@ -47,10 +45,11 @@ class EngineInputs:
         self.fluid = Fluid(model, own_options, links)
         self.linearized = LinearizedCoordinates(model, links, own_options)
         self.equalities = read_equalities(model, links, self.linearized)
-        self.state_gains = state_gains(model)
+        self._gap_source = self.equalities.source
         self.coordinates = motor_coordinates(model, links.links, self.linearized)
         self.gears = motor_gears(model, self.linearized, self.coordinates)
         self.evaluated_motors = EvaluatedMotors(model, own_options, self.gears)
+        self._motor_feed = MotorFeed(model, self.gears)
         self._gravity_shares = gravity_shares(model, links.links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # What each was told last.
@@ -59,7 +58,7 @@ class EngineInputs:
     @property
     def looks_at_state(self) -> bool:
         """Whether MuJoCo must be asked for lengths and moments before every step."""
-        return self.linearized.any or bool(self.state_gains) or self.evaluated_motors.any
+        return self.linearized.any or self.evaluated_motors.any
 
     def read(self, table: Table, data: mujoco.MjData, activation: Floats) -> None:
         """Take over controls, applied forces, gravity, equalities and mocap poses.
@@ -83,11 +82,10 @@ class EngineInputs:
         off = is_disabled(self.model, _FLAG.mjDSBL_GRAVITY)
         gravity = np.zeros(3) if off else self.model.opt.gravity
         table.links.gravity[:] = np.outer(self._gravity_shares, gravity)
-        motor_feed(self.model, data, self.gears, table)
+        self._motor_feed.feed(data, table)
         if self.looks_at_state:
             state = self.linearized.evaluate(table.poses.qpos, table.poses.qvel)
             self.linearized.refresh(table, state)
-            feed_state_gains(self.model, self.state_gains, state, activation, self.gears, table)
             self.evaluated_motors.feed(
                 table, state, np.array(data.ctrl), activation, self._time_step
             )
@@ -96,15 +94,13 @@ class EngineInputs:
     def _read_equalities(self, table: Table, data: mujoco.MjData) -> None:
         """Switch constraints on and off; one that is off forgets its force."""
         off = is_disabled(self.model, _FLAG.mjDSBL_EQUALITY | _FLAG.mjDSBL_CONSTRAINT)
-        active = data.eq_active.astype(bool) & (not off)
-        found = self.equalities
-        for own, source in (
-            (table.ties, found.tie_source),
-            (table.couplings, found.coupling_source),
-        ):
-            on = np.array([number < 0 or active[number] for number in source], dtype=bool)
-            own.active[:] = on
-            own.force_start[~on] = 0.0
+        if not len(self._gap_source):
+            return
+        active = np.append(data.eq_active.astype(bool) & (not off), True)
+        # What is no equality is always on.
+        on = active[np.maximum(self._gap_source, -1)]
+        table.gaps.active[:] = on
+        table.gaps.force_start[~on] = 0.0
 
     def _mocap_target(self, body: int, data: mujoco.MjData) -> tuple[Floats, Floats]:
         """Position [m] and quaternion that a mocap body shall have."""
@@ -120,7 +116,7 @@ class EngineInputs:
 
     def _read_mocap(self, table: Table, data: mujoco.MjData) -> None:
         """Tell mocap bodies where to be at the end of the next step."""
-        source = np.array(self.equalities.tie_source)
+        source = np.array([tie.source for tie in self.equalities.ties])
         for i, body in enumerate(self._mocap_bodies):
             position, quaternion = self._mocap_target(body, data)
             pose = np.concatenate([position, quaternion])

@@ -21,7 +21,7 @@ from asperity.midas.lists.list_layout import (
 )
 from asperity.midas.model.model_layout import (
     COUPLINGS,
-    HOLDS,
+    GAPS,
     JOINTS,
     LINKS,
     MOTORS,
@@ -154,6 +154,8 @@ WORK = Layout(
     side_weight="f8[2, 4]",
     mollifier_slope="f8[2, 3]",
     slip="f8[3]",
+    normal="f8[3]",
+    upper="f8[6]",  # upper triangle of a symmetric matrix
     corner="f8[7, 3]",
     directions="f8[3, 3]",
     inertia_work="f8[16, 3]",
@@ -185,9 +187,9 @@ MIDAS = Layout(
     links=LINKS,
     joints=JOINTS,
     turns=TURNS,
-    holds=HOLDS,
     ties=TIES,
     couplings=COUPLINGS,
+    gaps=GAPS,
     motors=MOTORS,
     shapes=SHAPES,
     pairs=PAIRS,

@@ -149,10 +149,10 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
 def _apply_ties(engine: Engine, data: mujoco.MjData) -> None:
     """Add the forces of ties to those that act on bodies."""
     table = engine.table
-    for tie in np.flatnonzero(table.ties.active):
+    for tie in np.flatnonzero(table.gaps.active[: 3 * len(table.ties.link) : 3]):
         for side, sign in ((0, -1.0), (1, 1.0)):
-            body = engine.inputs.equalities.tie_body[tie][side]
+            body = engine.inputs.equalities.ties[tie].body[side]
             point = table.ties.side[tie, side] @ table.poses.q[table.ties.link[tie, side]]
-            force = sign * table.ties.force_start[tie]
+            force = sign * table.gaps.force_start[3 * tie : 3 * tie + 3]
             torque = np.cross(point - data.xipos[body], force)
             data.xfrc_applied[body] += np.concatenate([force, torque])

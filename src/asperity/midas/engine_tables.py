@@ -21,7 +21,7 @@ from asperity.midas.engine_inputs import EngineInputs
 from asperity.midas.engine_layout import (
     MIDAS,
 )
-from asperity.midas.entry_points import SOFT_ENTRY_POINTS
+from asperity.midas.entry_points import ENTRY_POINTS
 from asperity.midas.lists.candidate_lists import rebuild
 from asperity.midas.lists.candidate_runs import RUN_KERNELS
 from asperity.midas.lists.candidates import SEARCH_KERNELS
@@ -30,12 +30,8 @@ from asperity.midas.lists.link_pair_times import LINK_PAIR_TIME_KERNELS
 from asperity.midas.lists.shared_lists import LIST_KERNELS
 from asperity.midas.lists.vertex_parts import VERTEX_KERNELS
 from asperity.midas.model.contradictions import held_tendons
-from asperity.midas.model.joint_tables import joint_tables, motor_tables
+from asperity.midas.model.coordinates import add_actuators, coordinate_tables
 from asperity.midas.model.linearized import LINEARIZED_KERNELS
-from asperity.midas.model.linearized_tables import (
-    add_actuators,
-    linearized_tables,
-)
 from asperity.midas.model.link_tables import (
     is_linear,
     link_fields,
@@ -43,8 +39,9 @@ from asperity.midas.model.link_tables import (
     state_sizes,
 )
 from asperity.midas.model.links import variable_count
+from asperity.midas.model.motor_tables import motor_tables
 from asperity.midas.model.shapes import Shapes
-from asperity.midas.model.tendons import member_tables, tendon_tables
+from asperity.midas.model.tendons import member_tables
 from asperity.midas.model.turns import turn_tables
 from asperity.midas.newton.anticipation import ANTICIPATION_KERNELS
 from asperity.midas.newton.directions import find_direction
@@ -148,35 +145,21 @@ def new_engine_table(
     """Bring a model's links, joints and shapes into one table, without a state and candidates."""
     links = inputs.links.links
     constraints = inputs.equalities.tables()
-    joints = tendon_tables(
-        model, links, joint_tables(model, links, contradicted), held_tendons(model)
-    )
-    joints = linearized_tables(model, inputs.linearized, joints)
+    joints = coordinate_tables(model, links, inputs.linearized, contradicted, held_tendons(model))
     add_actuators(model, joints, inputs.coordinates, inputs.gears)
     turns = turn_tables(model, inputs.links)
-    held = {
-        "ties": constraints["ties"]["link"],
-        "turns": np.array(
-            [
-                (links[i].parent if links[i].parent >= 0 else len(links), i)
-                for i in turns["turns"]["link"]
-            ],
-            dtype=np.int64,
-        ).reshape(-1, 2),
-    }
-    surfaces, surface_sizes = shape_fields(model, shapes, links, held)
+    surfaces, surface_sizes = shape_fields(model, shapes, links, constraints["ties"]["link"])
     members = member_tables(
         model,
         links,
         np.asarray(constraints["couplings"]["joint"], np.int64),
         inputs.linearized.coupled_links(),
-        turns["turns"]["link"],
     )
     table = _empty_table(
         {
             **state_sizes(model, links, len(inputs.linearized.sources)),
             **surface_sizes,
-            "turn_terms": len(turns["turns"]["link"]),
+            "turn_terms": len(turns["link"]),
             "schedule_size": SCHEDULE_SIZE,
             "slot_room": 4 * len(links) + 64,
             "entry_room": 16 * len(links),
@@ -185,23 +168,20 @@ def new_engine_table(
             "soft_pair_room": 1024 if model.nflex else 0,
         },
         {
-            "entries": dict.fromkeys(SOFT_ENTRY_POINTS, 0)
+            "entries": dict.fromkeys(ENTRY_POINTS, 0)
             | {
                 kernel.name.partition(":")[2]: kernel.address
                 for kernel in (*ENGINE_KERNELS, *(SOFT_KERNELS if model.nflex else ()))
             },
             "links": link_fields(model, links, shapes, options.rigidity),
-            "joints": {**joints, **inputs.linearized.tables()},
-            "motors": {
-                **motor_tables(model, inputs.coordinates, inputs.gears),
-                **inputs.evaluated_motors.tables(),
-            },
+            "turns": turns,
+            "joints": joints,
+            "motors": motor_tables(model, inputs.coordinates, inputs.gears),
             "schedule": meeting_fields(len(links)),
             "forces": {"drag": np.zeros((0, 12, 12)), "drag_rate": np.zeros((0, 4, 3))},
             "parts": dict.fromkeys(("members", "searchers"), np.zeros(1, np.int64)),
         },
         constraints,
-        turns,
         surfaces,
         members,
     )
@@ -209,6 +189,7 @@ def new_engine_table(
         getattr(table.poses, name)[-1, 1:] = np.eye(3)
     for name in ("path_begin", "path_end"):
         getattr(table.boxes, name)[-1, 1:] = np.eye(3)
+    inputs.evaluated_motors.limit_windup(table.motors.state_limit)
     table.counts.clearance = np.inf
     table.options.activation = options.activation_distance
     table.pairs.activation = np.full(len(table.pairs.shape), options.activation_distance)

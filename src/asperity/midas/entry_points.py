@@ -2,22 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ENTRY_POINTS", "SOFT_ENTRY_POINTS"]
-
-SOFT_ENTRY_POINTS = (
-    "soft_begin",
-    "soft_energy",
-    "soft_arrange",
-    "soft_gradients",
-    "soft_blocks",
-    "soft_time",
-    "soft_friction",
-    "soft_turn",
-    "soft_anticipate",
-    "soft_forget",
-    "soft_end",
-)
-"""Those of deformable bodies, 0 for models without any."""
+__all__ = ["ENTRY_POINTS"]
 
 ENTRY_POINTS = (
     "assemble",
@@ -28,10 +13,8 @@ ENTRY_POINTS = (
     "place_trial_vertices",
     "place_now_vertices",
     "place_start_vertices",
-    "accept_vertices",
     "link_pair_part",
     "link_pair_time_part",
-    "widen_part",
     "do_search",
     "merge_lists",
     "search_part",
@@ -54,6 +37,6 @@ ENTRY_POINTS = (
     "carry_part",
     "factorize_part",
     "solve_part",
-    *SOFT_ENTRY_POINTS,
+    "do_soft",
 )
-"""Fields with addresses of compiled entry points, of the same names."""
+"""Fields with addresses of compiled entry points, of the same names; 0 of those not needed."""

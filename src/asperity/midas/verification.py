@@ -32,19 +32,25 @@ class IntersectionTest:
         self._engine = engine
         self._meshes: dict[tuple[int, int], Any] = {}
 
-    def _mesh(self, a: int, b: int) -> Any:
-        """Two shapes as one mesh of ``ipctk``, in which each may touch the other only."""
-        if (a, b) not in self._meshes:
-            ipctk = self._ipctk
-            one, other = (self._engine.shapes.drawn[shape] for shape in (a, b))
-            faces = np.concatenate([one.faces, other.faces + len(one.vertices)])
-            faces = np.asfortranarray(faces.astype(np.int32))
-            rest = np.concatenate([one.vertices, other.vertices])
-            mesh = ipctk.CollisionMesh(np.asfortranarray(rest), ipctk.edges(faces), faces)
-            sides = np.repeat([0, 1], [len(one.vertices), len(other.vertices)])
-            mesh.can_collide = ipctk.make_vertex_patches_filter(sides.astype(np.int32))
-            self._meshes[a, b] = mesh
-        return self._meshes[a, b]
+    def _meet(
+        self, key: tuple[int, int], positions: list[np.ndarray], faces: list[np.ndarray]
+    ) -> bool:
+        """Whether two surfaces intersect each other, or one intersects itself.
+
+        ``key`` is of the mesh of ``ipctk`` that is kept for them.
+        """
+        ipctk = self._ipctk
+        x = np.asfortranarray(np.concatenate(positions))
+        if key not in self._meshes:
+            starts = np.cumsum([0, *map(len, positions)])
+            every = np.concatenate([own + start for own, start in zip(faces, starts, strict=False)])
+            every = np.asfortranarray(every.astype(np.int32))
+            mesh = ipctk.CollisionMesh(x, ipctk.edges(every), every)
+            if len(positions) == 2:
+                sides = np.repeat([0, 1], [len(part) for part in positions]).astype(np.int32)
+                mesh.can_collide = ipctk.make_vertex_patches_filter(sides)
+            self._meshes[key] = mesh
+        return bool(ipctk.has_intersections(self._meshes[key], x))
 
     def _positions(self) -> list[np.ndarray]:
         """Positions of the vertices of all shapes [m]."""
@@ -57,14 +63,14 @@ class IntersectionTest:
     def __call__(self) -> bool:
         """Whether any two surfaces that may touch intersect in the engine's state."""
         table = self._engine.table
-        x = self._positions()
-        low = np.array([vertices.min(axis=0) for vertices in x])
-        high = np.array([vertices.max(axis=0) for vertices in x])
-        for a, b in table.pairs.shape[table.pairs.shape[:, 1] >= 0]:
-            if np.any(low[a] > high[b]) or np.any(low[b] > high[a]):
-                continue
-            positions = np.asfortranarray(np.concatenate([x[a], x[b]]))
-            if self._ipctk.has_intersections(self._mesh(int(a), int(b)), positions):
+        x, drawn = self._positions(), self._engine.shapes.drawn
+        low = np.array([vertices.min(axis=0) for vertices in x]).reshape(-1, 3)
+        high = np.array([vertices.max(axis=0) for vertices in x]).reshape(-1, 3)
+        pairs = table.pairs.shape[table.pairs.shape[:, 1] >= 0]
+        one, other = pairs.T
+        near = np.all((low[one] <= high[other]) & (low[other] <= high[one]), axis=1)
+        for a, b in pairs[near]:
+            if self._meet((int(a), int(b)), [x[a], x[b]], [drawn[a].faces, drawn[b].faces]):
                 return True
         return self._below_planes(x) or self._soft_intersect(x)
 
@@ -91,35 +97,11 @@ class IntersectionTest:
                 if np.min(parts[one] @ plane[:3]) <= plane[3]:
                     return True
                 continue
-            a, b = parts[one], parts[other]
-            if one != other and (
-                np.any(a.min(axis=0) > b.max(axis=0)) or np.any(b.min(axis=0) > a.max(axis=0))
-            ):
-                continue
+            sides = [one] if one == other else [one, other]
             key = (-1 - int(one), -1 - int(other))
-            if key not in self._meshes:
-                self._meshes[key] = self._soft_mesh(
-                    a, b, triangles[one], triangles[other], one == other
-                )
-            positions = a if one == other else np.concatenate([a, b])
-            if self._ipctk.has_intersections(self._meshes[key], np.asfortranarray(positions)):
+            if self._meet(key, [parts[i] for i in sides], [triangles[i] for i in sides]):
                 return True
         return False
-
-    def _soft_mesh(
-        self, a: np.ndarray, b: np.ndarray, own: np.ndarray, others: np.ndarray, alone: bool
-    ) -> Any:
-        """A flex, or a flex and something else, as one mesh of ``ipctk``."""
-        ipctk = self._ipctk
-        rest, faces = a, own
-        if not alone:
-            rest, faces = np.concatenate([a, b]), np.concatenate([own, others + len(a)])
-        faces = np.asfortranarray(faces.astype(np.int32))
-        mesh = ipctk.CollisionMesh(np.asfortranarray(rest), ipctk.edges(faces), faces)
-        if not alone:
-            sides = np.repeat([0, 1], [len(a), len(b)]).astype(np.int32)
-            mesh.can_collide = ipctk.make_vertex_patches_filter(sides)
-        return mesh
 
 
 def verify_no_intersections(engine: Engine) -> None:

@@ -272,9 +272,11 @@ class Plant(HoldsAddresses):
         table.geoms.box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE
         table.geoms.reach = np.where(spheres, 0.0, model.geom_rbound)
-        table.geoms.collides = colliding_geoms(model)
-        table.geoms.colliding = np.flatnonzero(table.geoms.collides.any(axis=1))
         planes = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
+        table.geoms.collides = colliding_geoms(model)
+        # A half-space has no other side.
+        table.geoms.collides[planes] = table.geoms.collides[:, planes] = 0
+        table.geoms.colliding = np.flatnonzero(table.geoms.collides.any(axis=1))
         cylinders = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         weld = model.body_weldid[model.geom_bodyid]
         pairs = np.argwhere(np.outer(planes, cylinders) & (weld[:, None] != weld[None, :]))

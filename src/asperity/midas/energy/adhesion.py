@@ -47,9 +47,11 @@ def press(engine: Engine, activation: NDArray[np.float64]) -> None:
     pull: dict[int, float] = {}
     for i in adhering(model):
         motor = int(model.actuator_outadr[i])
-        state = int(table.motors.activation[motor])
-        fed = activation[state] if state >= 0 else table.motors.control[motor]
-        force = float(table.motors.bias[motor] + table.motors.gain[motor] * fed)
+        force = float(table.motors.feed[motor])
+        if table.motors.states[motor] > 0:
+            state = table.motors.activation[motor]
+            before = activation[state] - table.motors.state_start[state]
+            force = float(table.motors.bias[motor] + table.motors.state_gain[motor, 0] * before)
         low, high = table.motors.limit[motor]
         force = min(max(force, float(low)), float(high))
         body = int(model.actuator_trnid[i, 0])

@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.energy.outer_products import add_outer
-from asperity.midas.energy.potentials import barrier, barrier_slopes
+from asperity.midas.energy.outer_products import add_outer, fill_square
+from asperity.midas.energy.potentials import barrier, barrier_tangent
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_bending import add_bending
 from asperity.midas.geometry.round_planes import second_link
@@ -197,13 +197,11 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     if candidates.kind[i] == EDGE_EDGE:
         s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
     distance = math.sqrt(square[i])
-    at = distance if anchor == 0.0 else anchor * activation
-    slope, curvature = barrier_slopes(at * at, activation)
-    slope = s * (slope + curvature * (distance - at))
-    curvature *= s
-    n0 = candidates.arm[i, 0] / distance
-    n1 = candidates.arm[i, 1] / distance
-    n2 = candidates.arm[i, 2] / distance
+    slope, curvature = barrier_tangent(square[i], activation, anchor)
+    slope *= s
+    normal = engine.work.normal
+    for k in range(3):
+        normal[k] = candidates.arm[i, k] / distance
     contact_sides(
         engine.shapes,
         candidates.kind[i],
@@ -212,12 +210,8 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
         y,
     )
     whole = engine.newton.only_slopes == 0
-    h00 = curvature * n0 * n0
-    h01 = curvature * n0 * n1
-    h02 = curvature * n0 * n2
-    h11 = curvature * n1 * n1
-    h12 = curvature * n1 * n2
-    h22 = curvature * n2 * n2
+    h = engine.work.upper
+    fill_square(s * curvature, normal, h)
     a = engine.shapes.vertex_link[candidates.vertex[i, 0]]
     b = second_link(engine, i)
     for side in range(2):
@@ -225,26 +219,19 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
         if link >= links:
             continue
         for j in range(4):
-            gradient[link, j, 0] += slope * y[side, j] * n0
-            gradient[link, j, 1] += slope * y[side, j] * n1
-            gradient[link, j, 2] += slope * y[side, j] * n2
+            for k in range(3):
+                gradient[link, j, k] += slope * y[side, j] * normal[k]
         if whole:
-            add_outer(
-                engine.hessian.link_sums[link], y[side], y[side], h00, h01, h02, h11, h12, h22
-            )
-    # The tangent of a barrier far from its anchor would pull.
-    if whole and slope < 0.0 and candidates.kind[i] > VERTEX_PLANE:
-        normal = engine.work.round_work[7]
-        normal[0] = n0
-        normal[1] = n1
-        normal[2] = n2
-        add_bending(engine, i, -slope, normal)
+            add_outer(engine.hessian.link_sums[link], y[side], y[side], h)
     if whole and a < links and b < links:
         target = engine.hessian.slot_sums[
             engine.hessian.block_slot[engine.pairs.block[candidates.pair[i]]]
         ]
         one = 0 if a < b else 1
-        add_outer(target, y[one], y[1 - one], h00, h01, h02, h11, h12, h22)
+        add_outer(target, y[one], y[1 - one], h)
+    # The tangent of a barrier far from its anchor would pull.
+    if whole and slope < 0.0 and candidates.kind[i] > VERTEX_PLANE:
+        add_bending(engine, i, -slope, normal)
 
 
 @compiled

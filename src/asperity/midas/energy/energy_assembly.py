@@ -14,12 +14,12 @@ from asperity.midas.energy.joint_terms import joint_slopes, motor_slopes
 from asperity.midas.energy.link_terms import add_link_terms
 from asperity.midas.energy.tendon_terms import share_slopes
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
-from asperity.midas.energy.turn_terms import add_turn_terms, turn_columns
+from asperity.midas.energy.turn_terms import add_turn_gradients
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.parts import PART, do_parts
 from asperity.midas.pose.joint_coordinates import joint_gradients
 from asperity.midas.pose.link_kinematics import link_jacobians
-from asperity.midas.soft.calls import add_soft_blocks, add_soft_gradients
+from asperity.midas.soft.calls import BLOCKS, GRADIENTS, ask_soft
 
 __all__ = ["ASSEMBLY_KERNELS", "assemble"]
 
@@ -34,11 +34,6 @@ def _add(factor: Table, row: int, column: int, value: float) -> None:
 
 
 @compiled
-def _columns(links: Table, link: int) -> int:
-    return links.chain_start[link + 1] - links.chain_start[link]
-
-
-@compiled
 def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
     """Fill ψ′ and ψ″ of every joint, motors and couplings included."""
     joints = engine.joints
@@ -49,29 +44,8 @@ def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
         slope, curvature = motor_slopes(engine.motors, engine.time, motor, angle[joint])
         joints.slope[joint] += slope
         joints.stiffening[joint] += curvature
-    add_coupling_slopes(
-        engine.couplings, engine.time, angle, joints.slope, joints.stiffening, curved
-    )
+    add_coupling_slopes(engine, angle, joints.slope, joints.stiffening, curved)
     share_slopes(joints)
-
-
-@compiled
-def _add_turn(engine: Table, term: int, q: np.ndarray) -> None:
-    """Add what ψ″ of a ball or free joint's term gives."""
-    curvature = turn_columns(engine, term, q, engine.factor.right)
-    if curvature == 0.0:
-        return
-    link = engine.turns.link[term]
-    start = engine.links.chain_start[link]
-    for c in range(_columns(engine.links, link)):
-        i = engine.factor.variable_row[engine.links.chain_variable[start + c]]
-        for d in range(c + 1):
-            _add(
-                engine.factor,
-                i,
-                engine.factor.variable_row[engine.links.chain_variable[start + d]],
-                curvature * engine.factor.right[c] * engine.factor.right[d],
-            )
 
 
 @compiled
@@ -126,7 +100,7 @@ def _add_coupling(engine: Table, coupling: int, angle: np.ndarray) -> None:
     pair = engine.couplings.joint[coupling]
     if pair[1] < 0:
         return
-    cross = coupling_cross(engine.couplings, engine.time, coupling, angle)
+    cross = coupling_cross(engine, coupling, angle)
     joint = joints.member_joint
     weight = joints.member_weight
     for m in range(joints.member_start[pair[0]], joints.member_start[pair[0] + 1]):
@@ -191,20 +165,17 @@ def _clear(hessian: Table, factor: Table) -> None:
 
 @compiled
 def _add_between_joints(engine: Table, q: np.ndarray) -> None:
-    """Add the Hessian of what depends on several coordinates, or on turns of ball joints."""
+    """Add the Hessian of what depends on several coordinates."""
     first = engine.joints.link.size
     end = engine.joints.now.size - engine.joints.linear_value.size
-    if end - first + engine.turns.link.size + engine.couplings.active.size == 0:
+    if end - first + engine.couplings.joint.shape[0] == 0:
         return
     link_jacobians(engine.links, engine.poses.z_now, q, engine.links.crossed)
     joint_gradients(engine, q)
     for tendon in range(first, end):
         _add_tendon(engine, tendon)
-    for term in range(engine.turns.link.size):
-        _add_turn(engine, term, q)
-    for coupling in range(engine.couplings.active.size):
-        if engine.couplings.active[coupling]:
-            _add_coupling(engine, coupling, engine.joints.now)
+    for coupling in range(engine.couplings.joint.shape[0]):
+        _add_coupling(engine, coupling, engine.joints.now)
 
 
 @entry_point(PART)
@@ -231,9 +202,9 @@ def assemble(engine: Table, curved: int) -> int:
     if whole:
         _clear(engine.hessian, engine.factor)
     do_schedule(engine)
-    add_soft_gradients(engine)
+    ask_soft(engine, GRADIENTS)
     add_tie_terms(engine, q)
-    add_turn_terms(engine, q)
+    add_turn_gradients(engine, q)
     _sum_joint_slopes(engine, engine.joints.now, curved)
     carry_gradient(engine, q, engine.newton.gradient)
     if whole:
@@ -241,7 +212,7 @@ def assemble(engine: Table, curved: int) -> int:
         _add_between_joints(engine, q)
     for i in range(engine.joints.linear_value.size):
         _add_linearized(engine, i)
-    add_soft_blocks(engine)
+    ask_soft(engine, BLOCKS)
     return 0
 
 

@@ -13,6 +13,7 @@ from asperity.midas.energy.potentials import barrier_slopes
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_planes import (
     further_stencils,
+    link_of_side,
     place_on_round,
     second_link,
     spread_friction,
@@ -119,7 +120,7 @@ def surface_drift(
     for side in range(2):
         shape = pair[0] if is_first == (side == 0) else pair[1]
         by_point = engine.shapes.surface_velocity[shape if shape >= 0 else shapes - 1 - shape]
-        link = engine.shapes.vertex_link[first] if side == 0 else second_link(engine, i)
+        link = link_of_side(engine, i, side)
         for m in range(3):
             if side == 1 and link >= engine.newton.link_gradient.shape[0]:
                 # Of the world there may be no y, but the point is where the first side's is.

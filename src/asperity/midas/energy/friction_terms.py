@@ -14,6 +14,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.energy.potentials import friction, friction_slope
 from asperity.midas.parts import PART, STENCILS, count_parts, do_parts, sum_of_parts
+from asperity.midas.soft.calls import TURN, ask_soft
 
 __all__ = [
     "FRICTION_KERNELS",
@@ -21,7 +22,9 @@ __all__ = [
     "fill_slip",
     "friction_energy",
     "friction_scale",
+    "friction_stiffness",
     "slip_change",
+    "turn_dual",
     "turn_friction",
 ]
 
@@ -107,6 +110,55 @@ def slip_change(engine: Table) -> float:
     return largest
 
 
+@compiled
+def turn_dual(
+    w: np.ndarray, u0: float, u1: float, d0: float, d1: float, width: float, share: float
+) -> None:
+    """Move a dual by a share of what a direction gives, along which the slip u changes by d.
+
+    With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
+    w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
+    """
+    per_slip, bend = friction_slope(math.sqrt(u0 * u0 + u1 * u1), width)
+    turn = bend / per_slip * (u0 * d0 + u1 * d1)
+    w0 = w[0] + share * (per_slip * (u0 + d0) + (turn - 1.0) * w[0])
+    w1 = w[1] + share * (per_slip * (u1 + d1) + (turn - 1.0) * w[1])
+    size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
+    w[0] = w0 / size
+    w[1] = w1 / size
+
+
+@compiled
+def friction_stiffness(
+    scale: float,
+    u0: float,
+    u1: float,
+    width: float,
+    w: np.ndarray,
+    frame: np.ndarray,
+    h: np.ndarray,
+) -> tuple[float, float]:
+    """Fill the upper triangle of friction's Hessian; returns the force along its tangents.
+
+    Friction that slides has no curvature along its slip, so that a direction may lead far beyond
+    where it would stop. The Hessian has a dual w in place of u/|u|, which goes there as the
+    iteration does (Chan, Golub and Mulet 1999).
+    """
+    per_slip, bend = friction_slope(math.sqrt(u0 * u0 + u1 * u1), width)
+    turn = bend / per_slip
+    a0 = scale * (per_slip + turn * w[0] * u0)
+    a1 = scale * turn * 0.5 * (w[0] * u1 + w[1] * u0)
+    a2 = scale * (per_slip + turn * w[1] * u1)
+    p = frame[0]
+    o = frame[1]
+    at = 0
+    for i in range(3):
+        for j in range(i, 3):
+            h[at] = a0 * p[i] * p[j] + a1 * (p[i] * o[j] + p[j] * o[i]) + a2 * o[i] * o[j]
+            at += 1
+    return scale * per_slip * u0, scale * per_slip * u1
+
+
 @entry_point(PART)
 def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Move the duals of some stencils; as `turn_friction`."""
@@ -120,41 +172,27 @@ def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> 
         d0 = (e0 - u[0]) / share
         d1 = (e1 - u[1]) / share
         width = engine.pairs.stiction[engine.friction.pair[i]] * engine.time.step
-        per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-        turn = bend / per_slip * (u[0] * d0 + u[1] * d1)
-        w = engine.friction.dual[i]
-        w0 = w[0] + share * (per_slip * (u[0] + d0) + (turn - 1.0) * w[0])
-        w1 = w[1] + share * (per_slip * (u[1] + d1) + (turn - 1.0) * w[1])
-        size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
-        w[0] = w0 / size
-        w[1] = w1 / size
+        turn_dual(engine.friction.dual[i], u[0], u[1], d0, d1, width, share)
     return 0
 
 
 @compiled
 def turn_friction(engine: Table, share: float) -> None:
-    """Move the duals by a share of what the direction of which the trial state is that share gives.
-
-    With w for f₁ u/y, the equation w y/f₁ = u has the linear solution
-    w + dw = f₁/y (u + du) + (f₁′ y − f₁)/y³ y/f₁ (u · du) w.
-    """
+    """Move the duals by the share of the direction that the trial state is ahead by."""
     engine.friction.turn_share = share
     do_parts(
         engine, engine.entries.turn_friction_part, count_parts(engine.friction.count, STENCILS)
     )
+    ask_soft(engine, TURN)
 
 
 @compiled
 def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
-    """Add gradients and Hessian blocks of friction, of a part of the schedule.
-
-    Friction that slides has no curvature along its slip, so that a direction may lead far beyond
-    where it would stop. The Hessian has a dual w in place of u/|u|, which goes there as the
-    iteration does (Chan, Golub and Mulet 1999).
-    """
+    """Add gradients and Hessian blocks of friction, of a part of the schedule."""
     friction = engine.friction
     u = engine.work.slip
-    h = engine.time.step
+    h = engine.work.upper
+    step = engine.time.step
     whole = engine.newton.only_slopes == 0
     links = engine.newton.link_gradient.shape[0]
     for at in range(
@@ -162,22 +200,11 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
     ):
         i = engine.schedule.friction_order[at]
         fill_slip(engine, i, q, u)
-        width = engine.pairs.stiction[friction.pair[i]] * h
-        per_slip, bend = friction_slope(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-        s = h * h * friction.force[i]
-        w = friction.dual[i]
-        turn = bend / per_slip
-        a0 = s * (per_slip + turn * w[0] * u[0])
-        a1 = s * turn * 0.5 * (w[0] * u[1] + w[1] * u[0])
-        a2 = s * (per_slip + turn * w[1] * u[1])
-        p = friction.frame[i, 0]
-        o = friction.frame[i, 1]
-        h00 = a0 * p[0] * p[0] + 2.0 * a1 * p[0] * o[0] + a2 * o[0] * o[0]
-        h11 = a0 * p[1] * p[1] + 2.0 * a1 * p[1] * o[1] + a2 * o[1] * o[1]
-        h22 = a0 * p[2] * p[2] + 2.0 * a1 * p[2] * o[2] + a2 * o[2] * o[2]
-        h01 = a0 * p[0] * p[1] + a1 * (p[0] * o[1] + p[1] * o[0]) + a2 * o[0] * o[1]
-        h02 = a0 * p[0] * p[2] + a1 * (p[0] * o[2] + p[2] * o[0]) + a2 * o[0] * o[2]
-        h12 = a0 * p[1] * p[2] + a1 * (p[1] * o[2] + p[2] * o[1]) + a2 * o[1] * o[2]
+        frame = friction.frame[i]
+        width = engine.pairs.stiction[friction.pair[i]] * step
+        along, across = friction_stiffness(
+            step * step * friction.force[i], u[0], u[1], width, friction.dual[i], frame, h
+        )
         for side in range(2):
             body = friction.link[i, side]
             if body >= links:
@@ -185,11 +212,11 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
             y = friction.weight[i, side]
             for j in range(4):
                 for k in range(3):
-                    engine.newton.link_gradient[body, j, k] += (
-                        s * per_slip * y[j] * (u[0] * p[k] + u[1] * o[k])
+                    engine.newton.link_gradient[body, j, k] += y[j] * (
+                        along * frame[0, k] + across * frame[1, k]
                     )
             if whole:
-                add_outer(engine.hessian.link_sums[body], y, y, h00, h01, h02, h11, h12, h22)
+                add_outer(engine.hessian.link_sums[body], y, y, h)
         a = friction.link[i, 0]
         b = friction.link[i, 1]
         if whole and a < links and b < links:
@@ -197,17 +224,7 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
                 engine.hessian.block_slot[engine.pairs.block[friction.pair[i]]]
             ]
             one = 0 if a < b else 1
-            add_outer(
-                target,
-                friction.weight[i, one],
-                friction.weight[i, 1 - one],
-                h00,
-                h01,
-                h02,
-                h11,
-                h12,
-                h22,
-            )
+            add_outer(target, friction.weight[i, one], friction.weight[i, 1 - one], h)
 
 
 FRICTION_KERNELS = (friction_energy_part, slip_change_part, turn_friction_part)

@@ -19,7 +19,14 @@ import math
 
 from asperity.compiled import compiled
 
-__all__ = ["barrier", "barrier_slopes", "dissipation_factor", "friction", "friction_slope"]
+__all__ = [
+    "barrier",
+    "barrier_slopes",
+    "barrier_tangent",
+    "dissipation_factor",
+    "friction",
+    "friction_slope",
+]
 
 # Least factor of a barrier that something departs from.
 _SOFTEST = 0.1
@@ -49,6 +56,19 @@ def barrier_slopes(square: float, activation: float) -> tuple[float, float]:
     slope = activation * first * 2.0 * math.sqrt(square) / scale
     curvature = activation * (second * 4.0 * square / (scale * scale) + first * 2.0 / scale)
     return slope, curvature
+
+
+@compiled
+def barrier_tangent(square: float, activation: float, anchor: float) -> tuple[float, float]:
+    """The same at a squared distance of a barrier that is linearized at the ratio ``anchor`` of d̂.
+
+    It is the barrier itself for 0 (`asperity.midas.newton.anticipation`).
+    """
+    if anchor == 0.0:
+        return barrier_slopes(square, activation)
+    at = anchor * activation
+    slope, curvature = barrier_slopes(at * at, activation)
+    return slope + curvature * (math.sqrt(square) - at), curvature
 
 
 @compiled

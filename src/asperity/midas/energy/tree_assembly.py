@@ -26,6 +26,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.vector_rows import add_products
 from asperity.midas.energy.contact_terms import expand
+from asperity.midas.energy.turn_terms import add_turn_blocks
 from asperity.midas.engine_layout import BALL, FREE, POINT, SLIDE
 from asperity.midas.model.coupled_links import pair_number
 from asperity.midas.parts import PART
@@ -309,6 +310,7 @@ def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
     _clear(cross)
     if joint >= 0:
         add_angle_blocks(engine, joint, q, curved, cross)
+    add_turn_blocks(engine, link, q, cross)
     for i in range(12):
         _times_own(engine.links, hessian, link, block[i], own[i])
     if p < engine.links.parent.size:

@@ -7,7 +7,8 @@ The angle α of a link's rotation from where it belongs on its parent, A_parent 
 of rigid links, a convex quadratic function of the links' coordinates. All energies are convex and
 increasing functions ψ(u): ½ k α² of a spring, 2 d/h u of a damper, where W is the rotation at the
 beginning of the step, and a barrier of a limit. So they are convex functions of the coordinates,
-and their Hessians positive as they are. Springs and dampers also hold the origin of a free body.
+and their Hessians positive as they are. Springs and dampers of a free body also hold its origin
+(`asperity.midas.energy.equality_terms`).
 """
 
 from __future__ import annotations
@@ -18,16 +19,15 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.joint_terms import LIMIT_DISSIPATION
-from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.energy.potentials import barrier, barrier_slopes, dissipation_factor
-from asperity.midas.engine_layout import DAMPER, FREE, LIMIT, SPRING
+from asperity.midas.engine_layout import DAMPER, LIMIT
 
 __all__ = [
-    "add_turn_terms",
+    "add_turn_blocks",
+    "add_turn_gradients",
     "begin_turns",
     "meets_turn_limit",
     "share_to_turn_limits",
-    "turn_columns",
     "turn_energy",
 ]
 
@@ -132,33 +132,6 @@ def begin_turns(engine: Table) -> None:
                     turns.frame[term, m, b] += (
                         engine.poses.q_slip[p, 1 + m, k] * engine.poses.q_slip[link, 1 + b, k]
                     )
-    kind = engine.holds.kind
-    for term in range(kind.size):
-        if kind[term] != DAMPER:
-            continue
-        for k in range(3):
-            engine.holds.target[term, k] = 0.0
-            for j in range(4):
-                engine.holds.target[term, k] += (
-                    engine.holds.side[term, j] * engine.poses.q_slip[engine.holds.link[term], j, k]
-                )
-
-
-@compiled
-def _hold_stiffness(holds: Table, time: Table, term: int) -> float:
-    scale = holds.scale[term]
-    if holds.kind[term] == SPRING:
-        return scale
-    return scale / time.step
-
-
-@compiled
-def _hold_gap(holds: Table, term: int, q: np.ndarray, k: int) -> float:
-    link = holds.link[term]
-    gap = -holds.target[term, k]
-    for j in range(4):
-        gap += holds.side[term, j] * q[link, j, k]
-    return gap
 
 
 @compiled
@@ -173,99 +146,69 @@ def turn_energy(engine: Table, q: np.ndarray) -> float:
             _measure(engine.links, engine.turns, term, q, engine.turns.rows),
         )
         total += energy
-    for term in range(engine.holds.link.size):
-        for k in range(3):
-            gap = _hold_gap(engine.holds, term, q, k)
-            total += 0.5 * _hold_stiffness(engine.holds, engine.time, term) * gap * gap
     h = engine.time.step
     return h * h * total
 
 
 @compiled
-def add_turn_terms(engine: Table, q: np.ndarray) -> None:
-    """Add gradients, and Hessian blocks without what ψ″ gives, to those of links."""
+def add_turn_gradients(engine: Table, q: np.ndarray) -> None:
+    """Add gradients of all these terms to those of links."""
     turns = engine.turns
-    y = engine.work.side_weight
+    gradient = engine.newton.link_gradient
     h = engine.time.step
-    links = engine.newton.link_gradient.shape[0]
     for term in range(turns.link.size):
-        _, slope, _ = _slopes(
-            turns, engine.time, term, _measure(engine.links, turns, term, q, turns.rows)
-        )
-        s = 0.25 * h * h * slope
-        if s == 0.0:
-            continue
+        u = _measure(engine.links, turns, term, q, turns.rows)
+        _, slope, _ = _slopes(turns, engine.time, term, u)
         link = turns.link[term]
         p = engine.links.parent[link]
         for b in range(3):
-            for j in range(4):
-                y[0, j] = 1.0 if j == 1 + b else 0.0
-                y[1, j] = 0.0 if j == 0 else -turns.frame[term, j - 1, b]
-            for side in range(2):
-                body = link if side == 0 else p
-                if body == links:
-                    continue
-                for j in range(4):
-                    for k in range(3):
-                        engine.newton.link_gradient[body, j, k] += s * y[side, j] * turns.rows[b, k]
-                add_outer(engine.hessian.link_sums[body], y[side], y[side], s, 0.0, 0.0, s, 0.0, s)
-            if turns.block[term] >= 0:
-                # Parents come first.
-                add_outer(
-                    engine.hessian.slot_sums[engine.hessian.block_slot[turns.block[term]]],
-                    y[1],
-                    y[0],
-                    s,
-                    0.0,
-                    0.0,
-                    s,
-                    0.0,
-                    s,
-                )
-    side = engine.holds.side
-    for term in range(engine.holds.link.size):
-        s = h * h * _hold_stiffness(engine.holds, engine.time, term)
-        link = engine.holds.link[term]
-        for k in range(3):
-            push = s * _hold_gap(engine.holds, term, q, k)
-            for j in range(4):
-                engine.newton.link_gradient[link, j, k] += push * side[term, j]
-        add_outer(engine.hessian.link_sums[link], side[term], side[term], s, 0.0, 0.0, s, 0.0, s)
+            for k in range(3):
+                push = 0.25 * h * h * slope * turns.rows[b, k]
+                gradient[link, 1 + b, k] += push
+                for m in range(3 if p < gradient.shape[0] else 0):
+                    gradient[p, 1 + m, k] -= turns.frame[term, m, b] * push
 
 
 @compiled
-def turn_columns(engine: Table, term: int, q: np.ndarray, out: np.ndarray) -> float:
-    """Fill ∂u/∂z over the variables that move the term's link; returns h² ψ″."""
-    links = engine.links
-    link = engine.turns.link[term]
-    p = links.parent[link]
-    frame = engine.turns.frame[term]
-    chain = links.chain_start
-    _, _, curvature = _slopes(
-        engine.turns, engine.time, term, _measure(links, engine.turns, term, q, engine.turns.rows)
-    )
-    ancestors = 0
-    if p < links.kind.size:
-        ancestors = chain[p + 1] - chain[p]
-    for column in range(chain[link + 1] - chain[link]):
-        total = 0.0
-        for b in range(3):
+def add_turn_blocks(engine: Table, link: int, q: np.ndarray, cross: np.ndarray) -> None:
+    """Add the Hessian of a link's terms to blocks of its and its parent's.
+
+    That between the parent's coordinates, in rows, and the link's is added to ``cross``, shape
+    (12, 12).
+    """
+    turns = engine.turns
+    square = engine.time.step * engine.time.step
+    own = engine.work.moments_work
+    above = engine.work.directions
+    p = engine.links.parent[link]
+    jointed = p < engine.links.kind.size
+    for term in range(turns.first[link], turns.first[link + 1]):
+        u = _measure(engine.links, turns, term, q, own)
+        _, slope, curvature = _slopes(turns, engine.time, term, u)
+        frame = turns.frame[term]
+        for i in range(3):
             for k in range(3):
-                if links.kind[link] == FREE:
-                    total += engine.turns.rows[b, k] * (1.0 if column == 3 * (1 + b) + k else 0.0)
+                above[i, k] = 0.0
+                for b in range(3):
+                    above[i, k] -= frame[i, b] * own[b, k]
+        for row in range(9):
+            i, k = row // 3, row % 3
+            for column in range(9):
+                j, m = column // 3, column % 3
+                bend = square * curvature / 16.0 * own[j, m]
+                hold = 0.25 * square * slope if k == m else 0.0
+                engine.hessian.link_block[link, 3 + row, 3 + column] += bend * own[i, k] + (
+                    hold if i == j else 0.0
+                )
+                if not jointed:
                     continue
-                by_z = links.jacobian[chain[link] + column, 1 + b, k]
-                if column < ancestors:
-                    for m in range(3):
-                        if links.kind[p] == FREE:
-                            turned = 1.0 if column == 3 * (1 + m) + k else 0.0
-                        else:
-                            turned = links.jacobian[chain[p] + column, 1 + m, k]
-                        by_z -= frame[m, b] * turned
-                total += engine.turns.rows[b, k] * by_z
-        out[column] = 0.25 * total
-    h = engine.time.step
-    return h * h * curvature
+                cross[3 + row, 3 + column] += bend * above[i, k] - hold * frame[i, j]
+                product = 0.0
+                for b in range(3):
+                    product += frame[i, b] * frame[j, b]
+                engine.hessian.link_block[p, 3 + row, 3 + column] += (
+                    square * curvature / 16.0 * above[i, k] * above[j, m] + hold * product
+                )
 
 
 @compiled

@@ -14,7 +14,7 @@ from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.geometry.box_trees import apart
 
-__all__ = ["crossing_pairs", "meets_face"]
+__all__ = ["crossing_pairs", "edge_crosses", "ray_leaves"]
 
 
 # A direction along which no edge of a modelled part will lie.
@@ -37,7 +37,7 @@ def _determinant(
 
 
 @compiled
-def meets_face(
+def _meets_face(
     x: np.ndarray,
     face: np.ndarray,
     p0: float,
@@ -66,6 +66,22 @@ def meets_face(
     if u < 0.0 or v < 0.0 or u + v > 1.0:
         return math.inf
     return _determinant(t0, t1, t2, e0, e1, e2, f0, f1, f2) / whole
+
+
+@compiled
+def edge_crosses(x: np.ndarray, a: int, b: int, face: np.ndarray) -> bool:
+    """Whether an edge, between two vertices, goes through a face."""
+    s = _meets_face(
+        x, face, x[a, 0], x[a, 1], x[a, 2], x[b, 0] - x[a, 0], x[b, 1] - x[a, 1], x[b, 2] - x[a, 2]
+    )
+    return 0.0 <= s <= 1.0
+
+
+@compiled
+def ray_leaves(x: np.ndarray, vertex: int, face: np.ndarray) -> bool:
+    """Whether a ray from a vertex goes through a face: through a closed surface an odd number."""
+    s = _meets_face(x, face, x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2])
+    return 0.0 <= s < math.inf
 
 
 @compiled
@@ -107,11 +123,7 @@ def _edges_cross(
                 continue
             a = shapes.edge[chosen[i], 0]
             b = shapes.edge[chosen[i], 1]
-            s = meets_face(
-                x, f, x[a, 0], x[a, 1], x[a, 2], x[b, 0] - x[a, 0], x[b, 1] - x[a, 1],
-                x[b, 2] - x[a, 2],
-            )  # fmt: skip
-            if 0.0 <= s <= 1.0:
+            if edge_crosses(x, a, b, f):
                 return True
     return False
 
@@ -121,11 +133,7 @@ def _is_inside(shapes: Table, x: np.ndarray, vertex: int, shape: int) -> bool:
     """Whether a vertex is inside a closed shape: a ray from it leaves an odd number of times."""
     count = 0
     for j in range(shapes.face_start[shape], shapes.face_start[shape + 1]):
-        s = meets_face(
-            x, shapes.face[j], x[vertex, 0], x[vertex, 1], x[vertex, 2], _RAY[0], _RAY[1], _RAY[2]
-        )
-        if 0.0 <= s < math.inf:
-            count += 1
+        count += ray_leaves(x, vertex, shapes.face[j])
     return count % 2 == 1
 
 

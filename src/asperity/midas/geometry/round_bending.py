@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.outer_products import add_outer
+from asperity.midas.energy.outer_products import add_outer, fill_square
 from asperity.midas.geometry.round_heights import FLATNESS, find_foot
 from asperity.midas.geometry.round_planes import second_link
 from asperity.midas.geometry.stencil import RIM_PLANE, plane_number
@@ -103,31 +103,17 @@ def add_bending(engine: Table, i: int, push: float, normal: np.ndarray) -> None:
     if kind == RIM_PLANE:
         square += (FLATNESS * engine.pairs.activation[engine.candidates.pair[i]]) ** 2
     scale = push / math.sqrt(max(square, 1e-300))
+    h = engine.work.upper
     for a in range(count):
         for b in range(count):
-            h = scale * ((1.0 if a == b else 0.0) - alpha[a] * alpha[b])
-            _add(engine.hessian.link_sums[own], axes[a], axes[b], h, normal)
+            fill_square(scale * ((1.0 if a == b else 0.0) - alpha[a] * alpha[b]), normal, h)
+            add_outer(engine.hessian.link_sums[own], axes[a], axes[b], h)
             if not moves:
                 continue
-            _add(engine.hessian.link_sums[carrier], sides[a], sides[b], h, normal)
+            add_outer(engine.hessian.link_sums[carrier], sides[a], sides[b], h)
             block = engine.pairs.block[engine.candidates.pair[i]]
             target = engine.hessian.slot_sums[engine.hessian.block_slot[block]]
             if own < carrier:
-                _add(target, axes[a], sides[b], h, normal)
+                add_outer(target, axes[a], sides[b], h)
             else:
-                _add(target, sides[a], axes[b], h, normal)
-
-
-@compiled
-def _add(sums: np.ndarray, ya: np.ndarray, yb: np.ndarray, h: float, normal: np.ndarray) -> None:
-    add_outer(
-        sums,
-        ya,
-        yb,
-        h * normal[0] * normal[0],
-        h * normal[0] * normal[1],
-        h * normal[0] * normal[2],
-        h * normal[1] * normal[1],
-        h * normal[1] * normal[2],
-        h * normal[2] * normal[2],
-    )
+                add_outer(target, sides[a], axes[b], h)

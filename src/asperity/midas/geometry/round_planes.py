@@ -30,6 +30,7 @@ from asperity.midas.geometry.stencil import (
 __all__ = [
     "FEW",
     "further_stencils",
+    "link_of_side",
     "place_on_round",
     "second_link",
     "spread_friction",
@@ -40,6 +41,14 @@ __all__ = [
 _SPREAD = 2.0 / 3.0
 FEW = 4
 """Stencils that friction of a flat rim has besides its own."""
+
+
+@compiled
+def link_of_side(engine: Table, i: int, side: int) -> int:
+    """Link of a candidate's first or second side, 0 or 1."""
+    if side == 0:
+        return engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
+    return second_link(engine, i)
 
 
 @compiled

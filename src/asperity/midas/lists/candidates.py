@@ -16,7 +16,6 @@ from asperity.midas.lists.candidate_runs import divide_into_runs
 from asperity.midas.lists.kept_lists import take_kept
 from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
 from asperity.midas.lists.link_pair_search import search_link_pair
-from asperity.midas.lists.link_pair_widths import WIDENING_KERNELS, widen
 from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.lists.shared_lists import THIRDS, search_pairs
 from asperity.midas.lists.stencils import LIST_FULL, add_round_stencils
@@ -139,30 +138,19 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     for block in engine.ties.block:
         if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
-    for block in engine.turns.block:
-        if not _use_slot(engine.pairs, engine.hessian, block):
-            return CANDIDATES_FULL
     engine.boxes.list_number += 1
     if keep_slots:
         release_faces(engine)
     else:
         choose_faces(engine)
-    if engine.relative.any == 1:
-        widen(engine)
     code = search_pairs(engine)
     if code != 0:
         return code
     found = engine.search.found
-    for block in range(engine.relative.found.size):
-        engine.relative.found[block] = 0
     for number in range(THIRDS * engine.pairs.shape.shape[0]):
-        count = found[number, 2] - found[number, 1]
-        if count == 0:
-            continue
-        block = engine.pairs.block[number // THIRDS]
-        if block >= 0:
-            engine.relative.found[block] += count
-        if not _use_slot(engine.pairs, engine.hessian, block):
+        if found[number, 2] > found[number, 1] and not _use_slot(
+            engine.pairs, engine.hessian, engine.pairs.block[number // THIRDS]
+        ):
             return CANDIDATES_FULL
     engine.newton.anchored = 0
     _list_vertices(engine)
@@ -170,4 +158,4 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
     return 0
 
 
-SEARCH_KERNELS = (search_part, *WIDENING_KERNELS)
+SEARCH_KERNELS = (search_part,)

@@ -44,7 +44,6 @@ __all__ = [
     "is_seen_from_base",
     "may_meet",
     "measure_link_pairs",
-    "part_for_now",
 ]
 
 # Least stretch σ of a base that pairs are listed for, over its bound in the state that they are
@@ -75,12 +74,6 @@ def is_seen_from_base(pairs: Table, relative: Table, pair: int) -> bool:
 def may_meet(relative: Table, block: int) -> bool:
     """Whether a pair of links that is looked at so may come near on its path."""
     return relative.state[block] == NEAR
-
-
-@compiled
-def part_for_now(relative: Table, block: int) -> None:
-    """Note that nothing of a pair of links comes near on its path."""
-    relative.state[block] = FAR
 
 
 @entry_point(PART)
@@ -177,12 +170,9 @@ def _choose_relative(engine: Table) -> None:
     # Short paths have small boxes, and lists of them last.
     if not largest > engine.options.activation:
         return
-    for back in range(engine.pairs.block.size):
-        pair = engine.pairs.block.size - 1 - back
+    for pair in range(engine.pairs.block.size):
         block = engine.pairs.block[pair]
         if block >= 0 and relative.link[block, 0] >= 0:
-            relative.next[pair] = relative.first[block] if state[block] == NEAR else -1
-            relative.first[block] = pair
             state[block] = NEAR
             relative.any = 1
     if relative.any == 1:

@@ -33,10 +33,7 @@ from asperity.midas.lists.tree_search import (
     trees_of_third,
 )
 
-__all__ = ["WIDTH_FACTOR", "narrow_link_pair", "search_link_pair"]
-
-WIDTH_FACTOR = 4.0
-"""How much narrower paths are made by `narrow_link_pair` where something comes near in them."""
+__all__ = ["search_link_pair"]
 
 
 @compiled
@@ -153,12 +150,8 @@ def _leaves(
     moving: int,
     b: int,
     margin: float,
-    lists: bool,
 ) -> int:
-    """Add stencils of two leaves' primitives, of which the moving ones have their boxes.
-
-    Without ``lists`` the first is counted only.
-    """
+    """Add stencils of two leaves' primitives, of which the moving ones have their boxes."""
     boxes = engine.work.leaf_box
     chosen = engine.work.leaf_item
     box = boxes[chosen.size]
@@ -195,8 +188,6 @@ def _leaves(
                     set_corner(engine.shapes, engine.work, 2 + i, w[i], placed[i], not swapped)
                 if not come_near(engine.shapes, engine.work, EDGE_EDGE, margin):
                     continue
-                if not lists:
-                    return count + 1
                 stencil = Stencil(EDGE_EDGE, v[0], v[1], w[0], w[1])
                 after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
                 if after > count:
@@ -211,8 +202,6 @@ def _leaves(
                     set_corner(engine.shapes, engine.work, 1 + i, f[i], placed[i], not moves)
                 if not come_near(engine.shapes, engine.work, VERTEX_FACE, margin):
                     continue
-                if not lists:
-                    return count + 1
                 stencil = Stencil(VERTEX_FACE, vertex, f[0], f[1], f[2])
                 count = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
             if count < 0:
@@ -221,11 +210,8 @@ def _leaves(
 
 
 @compiled
-def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists: bool) -> int:
-    """Add stencils of primitives of two trees, of which the second one's link moves.
-
-    Without ``lists``, as `narrow_link_pair`, with the level for the count.
-    """
+def _search(engine: Table, count: int, pair: int, still: int, moving: int) -> int:
+    """Add stencils of primitives of two trees, of which the second one's link moves."""
     box_trees = engine.box_trees
     if is_empty(box_trees, still) or is_empty(box_trees, moving):
         return count
@@ -251,18 +237,7 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
             if b != tracked:
                 track_leaf(engine, block, moving, b)
                 tracked = b
-            found = _leaves(engine, count, pair, block, still, a, moving, b, margin, lists)
-            if lists:
-                count = found
-            elif found > count:
-                # Nodes that stayed apart do so in narrower paths, too.
-                count -= 1
-                if count >= 0:
-                    engine.relative.width[block, 0] /= WIDTH_FACTOR
-                    engine.relative.width[block, 1] /= WIDTH_FACTOR
-                    stack[waiting, 0] = a
-                    stack[waiting, 1] = b
-                    waiting += 1
+            count = _leaves(engine, count, pair, block, still, a, moving, b, margin)
             if count < 0:
                 return count
             continue
@@ -271,33 +246,17 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int, lists
 
 
 @compiled
-def _search_third(engine: Table, pair: int, third: int, count: int, lists: bool) -> int:
-    block = engine.pairs.block[pair]
-    one, other = trees_of_third(engine.pairs, pair, third)
-    moving = engine.shapes.vertex_link[engine.shapes.vertex_start[engine.pairs.shape[pair, 0]]]
-    is_first = moving == engine.relative.link[block, 1]
-    _prepare(engine.relative, engine.work, block)
-    # What is found depends on nothing that was looked for before.
-    engine.work.relative_normal[:] = 0.0
-    if is_first:
-        return _search(engine, count, pair, other, one, lists)
-    return _search(engine, count, pair, one, other, lists)
-
-
-@compiled
 def search_link_pair(engine: Table, pair: int, third: int, count: int) -> int:
     """Add a third of the stencils of two shapes that may meet on their links' path.
 
     Returns the new count, or `LIST_FULL`.
     """
-    return _search_third(engine, pair, third, count, True)
-
-
-@compiled
-def narrow_link_pair(engine: Table, pair: int, third: int, level: int) -> int:
-    """Narrow the path of two links until nothing of a third of a pair comes near in it.
-
-    ``level`` is how many times it may be; returns how many are left, or −1 if something comes near
-    in the narrowest.
-    """
-    return _search_third(engine, pair, third, level, False)
+    block = engine.pairs.block[pair]
+    one, other = trees_of_third(engine.pairs, pair, third)
+    moving = engine.shapes.vertex_link[engine.shapes.vertex_start[engine.pairs.shape[pair, 0]]]
+    _prepare(engine.relative, engine.work, block)
+    # What is found depends on nothing that was looked for before.
+    engine.work.relative_normal[:] = 0.0
+    if moving == engine.relative.link[block, 1]:
+        return _search(engine, count, pair, other, one)
+    return _search(engine, count, pair, one, other)

@@ -10,7 +10,6 @@ from asperity.midas.pose.link_kinematics import place_vertex
 
 __all__ = [
     "VERTEX_KERNELS",
-    "accept_vertices",
     "listed_parts",
     "place_now_vertices",
     "place_start_vertices",
@@ -79,19 +78,8 @@ def place_trial_vertices(engine: Table, part: int, _member: int, _unused: int) -
     return 0
 
 
-@entry_point(PART)
-def accept_vertices(engine: Table, part: int, _member: int, _unused: int) -> int:
-    """Make the trial state's vertices those of the iterate."""
-    for i in range(part * _VERTICES, _end(engine.vertices, part)):
-        vertex = engine.vertices.listed[i]
-        for k in range(3):
-            engine.vertices.now[vertex, k] = engine.vertices.trial[vertex, k]
-    return 0
-
-
 VERTEX_KERNELS = (
     place_now_vertices,
     place_start_vertices,
     place_trial_vertices,
-    accept_vertices,
 )

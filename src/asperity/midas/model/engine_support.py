@@ -6,14 +6,13 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.midas.time.activations import DYNAMICS
+from asperity.midas.model.motors import DYNAMICS
 from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.names import element
 
 __all__ = ["check_equalities", "check_supported"]
 
 _OBJ = mujoco.mjtObj
-_JOINT = mujoco.mjtJoint
 _EQUALITIES = (
     mujoco.mjtEq.mjEQ_CONNECT,
     mujoco.mjtEq.mjEQ_WELD,
@@ -98,31 +97,27 @@ def _equalities(model: mujoco.MjModel) -> None:
     check_equalities(model, model.eq_active0)
 
 
+def _refuse_curves(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int, what: str) -> None:
+    _refuse(
+        model,
+        kind,
+        index,
+        f"has {what} that is not linear, which the Midas integrator does not support; give it one "
+        "coefficient.",
+    )
+
+
 def _tendons(model: mujoco.MjModel) -> None:
     for i in range(model.ntendon):
         if np.any(model.tendon_stiffnesspoly[i]) or np.any(model.tendon_dampingpoly[i]):
-            _refuse(
-                model,
-                _OBJ.mjOBJ_TENDON,
-                i,
-                "has a spring or damper that is not linear, which the Midas integrator does not "
-                "support; give it one coefficient.",
-            )
+            _refuse_curves(model, _OBJ.mjOBJ_TENDON, i, "a spring or damper")
 
 
 def _joints(model: mujoco.MjModel) -> None:
     for joint in range(model.njnt):
-        kind = int(model.jnt_type[joint])
-        dof = int(model.jnt_dofadr[joint])
-        dofs = slice(dof, dof + {int(_JOINT.mjJNT_FREE): 6, int(_JOINT.mjJNT_BALL): 3}.get(kind, 1))
+        dofs = model.dof_jntid == joint
         if np.any(model.jnt_stiffnesspoly[joint]) or np.any(model.dof_dampingpoly[dofs]):
-            _refuse(
-                model,
-                _OBJ.mjOBJ_JOINT,
-                joint,
-                "has a spring or damper that is not linear, which the Midas integrator does not "
-                "support; give it one coefficient.",
-            )
+            _refuse_curves(model, _OBJ.mjOBJ_JOINT, joint, "a spring or damper")
 
 
 def _slides(model: mujoco.MjModel) -> None:
@@ -149,10 +144,4 @@ def _actuators(model: mujoco.MjModel) -> None:
                     "integrator does not know; use a motor, a servo or a muscle.",
                 )
         if np.any(model.actuator_dampingpoly[i]):
-            _refuse(
-                model,
-                _OBJ.mjOBJ_ACTUATOR,
-                i,
-                "has damping that is not linear, which the Midas integrator does not support; give "
-                "it one coefficient.",
-            )
+            _refuse_curves(model, _OBJ.mjOBJ_ACTUATOR, i, "damping")

@@ -12,10 +12,12 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.midas.engine_layout import FREE
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.linearized import LinearizedCoordinates
-from asperity.midas.model.links import Links, rotation_matrix
+from asperity.midas.model.links import Link, Links, rotation_matrix
 from asperity.midas.model.tendons import coordinate_of_tendon, fixed_tendons
+from asperity.plant.model.joints import is_disabled
 
 __all__ = ["Equalities", "mocap_points", "read_equalities"]
 
@@ -24,6 +26,36 @@ Floats = NDArray[np.float64]
 # A constraint that is violated at the start, or when it is switched on, closes with this time
 # constant [s].
 _RECOVERY = 0.02
+_OF_GAPS = ("inertia", "stiffness", "damping", "recovery")
+_OF_STEPS = ("penalty", "rest", "force", "force_start")
+# Sources of what is no equality, −1 − i of mocap body i but for this one.
+_JOINT = -(1 << 30)
+
+
+@dataclass
+class Tie:
+    """Two points that are held together; the fields are those of `TIES` and `GAPS`."""
+
+    source: int
+    """The model's equality, −1 − i for mocap body i, or `_JOINT` for a spring or damper."""
+    body: tuple[int, int]
+    link: tuple[int, int]
+    side: tuple[Floats, Floats]
+    inertia: float = 0.0
+    recovery: float = _RECOVERY
+    stiffness: float = 0.0
+    damping: float = 0.0
+
+
+@dataclass
+class Coupling:
+    """Two coupled coordinates, or one that is held; fields of `COUPLINGS` and `GAPS`."""
+
+    source: int
+    joint: tuple[int, int]
+    polynomial: Floats
+    inertia: float
+    recovery: float
 
 
 @dataclass
@@ -32,49 +64,38 @@ class Equalities:
 
     world: int
     """Number of the world in link arrays."""
-    tie_source: list[int] = field(default_factory=list)
-    """The model's equality of every tie, or −1 − i for mocap body i."""
-    tie_body: list[tuple[int, int]] = field(default_factory=list)
-    tie_link: list[tuple[int, int]] = field(default_factory=list)
-    tie_side: list[tuple[Floats, Floats]] = field(default_factory=list)
-    """[1, x̄] of the two points, each of shape (4,)."""
-    tie_inertia: list[float] = field(default_factory=list)
-    coupling_source: list[int] = field(default_factory=list)
-    coupling_joint: list[tuple[int, int]] = field(default_factory=list)
-    coupling_polynomial: list[Floats] = field(default_factory=list)
-    coupling_inertia: list[float] = field(default_factory=list)
-    coupling_recovery: list[float] = field(default_factory=list)
-    """Time constants with which gaps close [s]; 0 of those that close within a step."""
+    ties: list[Tie] = field(default_factory=list)
+    couplings: list[Coupling] = field(default_factory=list)
+
+    @property
+    def source(self) -> NDArray[np.int64]:
+        """Source of every gap."""
+        ties = [tie.source for tie in self.ties for _ in range(3)]
+        return np.array([*ties, *(one.source for one in self.couplings)], dtype=np.int64)
 
     def tables(self) -> dict[str, dict[str, NDArray[np.generic]]]:
-        """Fields of `TIES`, but for ``block``, and of `COUPLINGS`, by the name of the table."""
-        ties, couplings = len(self.tie_source), len(self.coupling_source)
-        source = np.array(self.tie_source, dtype=np.int64)
+        """Fields of `TIES`, but for ``block``, of `COUPLINGS` and `GAPS`, by the table's name."""
+        ties, couplings = self.ties, self.couplings
+        gaps = [tie for tie in ties for _ in range(3)] + couplings
+
+        def of_gaps(name: str) -> NDArray[np.float64]:
+            return np.array([getattr(one, name, 0.0) for one in gaps], dtype=np.float64)
+
         return {
             "ties": {
-                "link": np.array(self.tie_link, dtype=np.int64).reshape(ties, 2),
-                "side": np.array(self.tie_side, dtype=np.float64).reshape(ties, 2, 4),
-                "inertia": np.array(self.tie_inertia, dtype=np.float64),
-                # Mocap bodies are where they are told to be at the end of the step.
-                "recovery": np.where(source < 0, 0.0, _RECOVERY),
-                "active": np.ones(ties, np.int64),
-                "penalty": np.zeros(ties),
-                "rest": np.zeros((ties, 3)),
-                "force": np.zeros((ties, 3)),
-                "force_start": np.zeros((ties, 3)),
+                "link": np.array([tie.link for tie in ties], dtype=np.int64).reshape(-1, 2),
+                "side": np.array([tie.side for tie in ties], dtype=np.float64).reshape(-1, 2, 4),
             },
             "couplings": {
-                "joint": np.array(self.coupling_joint, dtype=np.int64).reshape(couplings, 2),
-                "polynomial": np.array(self.coupling_polynomial, dtype=np.float64).reshape(
-                    couplings, 5
-                ),
-                "inertia": np.array(self.coupling_inertia, dtype=np.float64),
-                "recovery": np.array(self.coupling_recovery, dtype=np.float64),
-                "active": np.ones(couplings, np.int64),
-                "penalty": np.zeros(couplings),
-                "rest": np.zeros(couplings),
-                "force": np.zeros(couplings),
-                "force_start": np.zeros(couplings),
+                "joint": np.array([one.joint for one in couplings], dtype=np.int64).reshape(-1, 2),
+                "polynomial": np.array(
+                    [one.polynomial for one in couplings], dtype=np.float64
+                ).reshape(-1, 5),
+            },
+            "gaps": {
+                **{name: of_gaps(name) for name in _OF_GAPS},
+                "active": np.ones(len(gaps), np.int64),
+                **{name: np.zeros(len(gaps)) for name in _OF_STEPS},
             },
         }
 
@@ -93,6 +114,9 @@ def read_equalities(
     for body in range(model.nbody):
         if model.body_mocapid[body] >= 0:
             _hold_mocap(found, model, links, body)
+    for i, link in enumerate(links.links):
+        if link.kind == FREE and not link.is_mocap:
+            _hold_origin(found, model, i, link)
     return found
 
 
@@ -115,18 +139,13 @@ def _add_coupling(
     mobility = float(shares[one])
     if other >= 0:
         mobility += polynomial[1] ** 2 * float(shares[other])
+    joint, recovery = (number.get(one, -1), number.get(other, -1)), _RECOVERY
     gap = linearized.of_equality(index)
-    if gap is None:
-        found.coupling_joint.append((number[one], number[other] if other >= 0 else -1))
-        found.coupling_polynomial.append(polynomial)
-        found.coupling_recovery.append(_RECOVERY)
-    else:
+    if gap is not None:
         # It knows what it leaves for later steps.
-        found.coupling_joint.append((gap, -1))
-        found.coupling_polynomial.append(np.zeros(5))
-        found.coupling_recovery.append(0.0)
-    found.coupling_source.append(index)
-    found.coupling_inertia.append(1.0 / max(mobility, 1e-12))
+        joint, polynomial, recovery = (gap, -1), np.zeros(5), 0.0
+    inertia = 1.0 / max(mobility, 1e-12)
+    found.couplings.append(Coupling(index, joint, polynomial, inertia, recovery))
 
 
 def _at_sites(model: mujoco.MjModel, index: int) -> bool:
@@ -162,16 +181,12 @@ def _add_ties(found: Equalities, model: mujoco.MjModel, links: Links, index: int
     mobility = float(model.body_invweight0[body, 0] + model.body_invweight0[other, 0])
     inertia = 1.0 / mobility if mobility > 0.0 else float(model.body_subtreemass[0])
     for offset in size * np.vstack([np.zeros(3), np.eye(3)])[: 4 if size else 1]:
-        found.tie_source.append(index)
-        found.tie_body.append((body, other))
-        found.tie_link.append((link if link >= 0 else found.world, _world(found, link_too)))
-        found.tie_side.append(
-            (
-                _on_link(links, body, point + axes @ offset),
-                _on_link(links, other, place + frame @ offset),
-            )
+        ends = (
+            _on_link(links, body, point + axes @ offset),
+            _on_link(links, other, place + frame @ offset),
         )
-        found.tie_inertia.append(inertia)
+        both = (_world(found, link), _world(found, link_too))
+        found.ties.append(Tie(index, (body, other), both, ends, inertia))
 
 
 def _world(found: Equalities, link: int) -> int:
@@ -190,12 +205,27 @@ def _on_link(links: Links, body: int, point: Floats) -> Floats:
 def _hold_mocap(found: Equalities, model: mujoco.MjModel, links: Links, body: int) -> None:
     """Hold a mocap body's link to the world, where `mocap_points` will say."""
     link = int(links.body_link[body])
+    inertia = max(float(model.body_subtreemass[0]), 1.0)
+    source = -1 - int(model.body_mocapid[body])
     for point in _corners(links, link):
-        found.tie_source.append(-1 - int(model.body_mocapid[body]))
-        found.tie_body.append((body, 0))
-        found.tie_link.append((link, found.world))
-        found.tie_side.append((np.append(1.0, point), np.array([1.0, 0.0, 0.0, 0.0])))
-        found.tie_inertia.append(max(float(model.body_subtreemass[0]), 1.0))
+        ends = (np.append(1.0, point), np.array([1.0, 0.0, 0.0, 0.0]))
+        # It is where it is told to be at the end of the step.
+        found.ties.append(Tie(source, (body, 0), (link, found.world), ends, inertia, 0.0))
+
+
+def _hold_origin(found: Equalities, model: mujoco.MjModel, number: int, link: Link) -> None:
+    """Let a free joint's spring and damper hold the origin of its body."""
+    stiffness = float(np.ravel(model.jnt_stiffness[link.joint])[0])
+    damping = float(np.ravel(model.dof_damping[model.jnt_dofadr[link.joint]])[0])
+    at = int(model.jnt_qposadr[link.joint])
+    own, ends = np.append(1.0, -link.centre), (int(model.jnt_bodyid[link.joint]), 0)
+    both = (number, found.world)
+    if stiffness > 0.0 and not is_disabled(model, mujoco.mjtDisableBit.mjDSBL_SPRING):
+        side = (own, np.append(1.0, model.qpos_spring[at : at + 3]))
+        found.ties.append(Tie(_JOINT, ends, both, side, 0.0, 0.0, stiffness))
+    if damping > 0.0 and not is_disabled(model, mujoco.mjtDisableBit.mjDSBL_DAMPER):
+        side = (own, np.array([1.0, 0.0, 0.0, 0.0]))
+        found.ties.append(Tie(_JOINT, ends, both, side, 0.0, 0.0, damping=damping))
 
 
 def _corners(links: Links, link: int) -> Floats:

@@ -1,14 +1,12 @@
-"""Motors by the forces that MuJoCo says they exert: PID controllers, DC motors, orientation servos.
+"""Motors by the forces that MuJoCo says they exert: all but simple ones and affine servos.
 
 Before every step MuJoCo is asked for forces F(L, V, a) by lengths, velocities and activations, for
 the rates ȧ(L, V, a), and for the derivatives of both, by differences: all actuators' at once, since
-none depends on another's. Over a step of h activations go on by an exponential step of Euler's,
-
-    a₁ = a + h φ(h ∂ȧ/∂a) ȧ,    φ(x) = (eˣ − 1)/x,
-
-which is exact for the current of a coil, a temperature and a bristle at constant velocity. The
-force is linear: ∂F/∂a (a₁ − a) is added to it, and what L and V do to it and, by a₁, to the
-activations, is implicit where it opposes motion. Limits of forces are those of all motors.
+none depends on another's. Activations go on by an exponential step of Euler's
+(`asperity.midas.time.activations`), which is exact for the current of a coil, a temperature and a
+bristle at constant velocity. The force is linear: ∂F/∂a (a₁ − a) is added to it, and what L and V
+do to it and, by a₁, to the activations, is implicit where it opposes motion. Limits of forces are
+those of all motors.
 """
 
 from __future__ import annotations
@@ -21,7 +19,6 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table
 from asperity.midas.model.motors import evaluated_actuators, motor_actuators
-from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
 
 __all__ = ["EvaluatedMotors"]
@@ -75,28 +72,12 @@ class EvaluatedMotors:
         at = {_PID: 1, _DC: 7}.get(kind)
         return at is not None and bool(parameters[actuator, at] > 0.0)
 
-    def tables(self) -> dict[str, NDArray[np.generic]]:
-        """Fields of `MOTORS` for activations that MuJoCo evaluates."""
-        model = self._model
-        limit = np.tile([-np.inf, np.inf], (model.na, 1))
-        for i in evaluated_actuators(model):
-            own = self._states(i)
-            kind = int(model.actuator_dyntype[i])
-            if model.actuator_actlimited[i] and kind != _DC and not self._is_unclamped():
-                limit[own] = model.actuator_actrange[i]
+    def limit_windup(self, limit: Floats) -> None:
+        """Fill limits of activations that are integrals of an error, shape (na, 2)."""
+        for i in evaluated_actuators(self._model):
             windup = self._windup(i)
             if windup > 0.0:
-                limit[own[int(self._slews(i))]] = [-windup, windup]
-        return {
-            "state_start": np.zeros(model.na),
-            "state_rate": np.zeros(model.na),
-            "state_slope": np.zeros(model.na),
-            "state_limit": limit,
-            "state_gain": np.zeros((len(self._gears), self._most)),
-        }
-
-    def _is_unclamped(self) -> bool:
-        return is_disabled(self._model, mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL)
+                limit[self._states(i)[int(self._slews(i))]] = [-windup, windup]
 
     def _windup(self, actuator: int) -> float:
         """Limit of the integral of an actuator's error, 0 if it has none."""
@@ -140,8 +121,7 @@ class EvaluatedMotors:
             for k in range(self._most):
                 chosen = self._kth_states(k)
                 by_state.append(_slopes(lent, state, state.act, chosen, _ACTIVATION))
-        table.motors.state_start[:] = activation
-        self._set_states(table, rate, by_state)
+        self._set_states(table, activation, rate, by_state)
         self._set_motors(table, state, force, slope_of, by_state, step)
 
     def _kth_states(self, k: int) -> Ints:
@@ -150,10 +130,11 @@ class EvaluatedMotors:
         return np.array([states[k] for states in own if len(states) > k], dtype=np.int64)
 
     def _set_states(
-        self, table: Table, rate: Floats, by_state: list[tuple[Floats, Floats]]
+        self, table: Table, activation: Floats, rate: Floats, by_state: list[tuple[Floats, Floats]]
     ) -> None:
         for k, (_, slope) in enumerate(by_state):
             for at in self._kth_states(k):
+                table.motors.state_start[at] = activation[at]
                 table.motors.state_rate[at] = rate[at]
                 # A set-point that is near its command gets there in one step.
                 table.motors.state_slope[at] = 0.0 if at in self._slewing else min(slope[at], 0.0)
@@ -172,7 +153,7 @@ class EvaluatedMotors:
         for motor, actuator in zip(self._motors, self._owner, strict=True):
             gear = float(self._gears[motor])
             own = self._states(int(actuator))
-            gains = np.zeros(self._most)
+            gains = np.zeros(motors.state_gain.shape[1])
             slopes = [float(of_force[motor]) for of_force, _ in slope_of.values()]
             is_servo = int(model.actuator_gaintype[actuator]) == _SO3
             if is_servo:
@@ -182,7 +163,8 @@ class EvaluatedMotors:
                 if at in self._slewing:
                     continue
                 gains[k] = by_state[k][0][motor]
-                grown = step * _growth(step * float(motors.state_slope[at]))
+                followed = float(motors.state_slope[at]) * int(motors.state_exact[at])
+                grown = step * _growth(step * followed)
                 for way, (_, of_rate) in enumerate(slope_of.values()):
                     slopes[way] += gains[k] * grown * float(of_rate[at])
             stiffness, damping = (min(slope, 0.0) for slope in slopes)

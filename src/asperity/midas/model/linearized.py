@@ -22,12 +22,13 @@ from numba import types
 from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled_loop
+from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.engine_layout import BALL, FREE, HINGE, MIDAS, SLIDE
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.links import Link, Links, variable_count
 from asperity.midas.model.motors import motor_actuators
 from asperity.midas.model.tendons import fixed_tendons
-from asperity.midas.pose.link_kinematics import link_jacobians, reduce_gradient
+from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.pose.reduced_evaluation import ReducedEvaluation
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
@@ -119,21 +120,38 @@ class LinearizedCoordinates:
 
     def _moved_by(self, source: _Source) -> list[int]:
         """Links whose own variables a coordinate may depend on, with all that carry them."""
-        model, links = self._model, self._links
-        if source.kind == DOF:
-            joint = int(model.dof_jntid[source.index])
-            bodies = [int(model.jnt_bodyid[joint])]
-            tips = [i for i, link in enumerate(links.links) if link.joint == joint]
-        else:
-            bodies = _bodies_of(model, source)
-            tips = [int(links.body_link[body]) for body in bodies]
+        links = self._links
         found: set[int] = set()
-        for tip in tips:
+        for tip in self._tips(source):
             link = tip
             while 0 <= link < len(links.links):
                 found.add(link)
                 link = links.links[link].parent
         return sorted(found)
+
+    def _tips(self, source: _Source) -> set[int]:
+        """The last of these links."""
+        model, links = self._model, self._links
+        joints: set[int] = set()
+        if source.kind == DOF:
+            joints = {int(model.dof_jntid[source.index])}
+        elif source.kind in _TENDONS:
+            joints = _joints_of_tendon(model, source.index)
+        elif source.kind == HELD:
+            for tendon in _tendons_of_equality(model, source.index):
+                joints |= _joints_of_tendon(model, tendon) if tendon >= 0 else set()
+        else:
+            actuator = motor_actuators(model)[source.index]
+            kind = int(model.actuator_trntype[actuator])
+            one, other = (int(target) for target in model.actuator_trnid[actuator])
+            if kind == int(_TRN.mjTRN_TENDON):
+                joints = _joints_of_tendon(model, one)
+            elif kind in _JOINTS or (kind == int(_TRN.mjTRN_SO3) and other < 0):
+                joints = {one}
+            elif kind != int(_TRN.mjTRN_BODY):  # which presses by contacts (`energy.adhesion`)
+                sites = [site for site in (one, other) if site >= 0]
+                return {int(links.body_link[model.site_bodyid[site]]) for site in sites}
+        return {i for i, link in enumerate(links.links) if link.joint in joints}
 
     # -- every step --------------------------------------------------------------------------------
 
@@ -269,20 +287,23 @@ class LinearizedCoordinates:
             if link.kind != FREE and link.parent >= 0:
                 above = np.asarray(table.poses.q[link.parent, 1:])
                 by_link[:, link.parent, 1:] -= 0.5 * np.cross(spin[:, None], above[None])
-        _add_by_variables(table, by_link, own)
-        return own
+        gradient = np.zeros_like(own)
+        _carry_gradients(table, by_link, gradient)
+        return own + gradient
 
 
 @compiled_loop(types.void(MIDAS.type, types.float64[:, :, :, ::1], types.float64[:, ::1]))
-def _add_by_variables(engine: Table, by_link: np.ndarray, out: np.ndarray) -> None:
-    """Add gradients by links at the present state, shape (r, n, 4, 3), to those by variables."""
-    links, poses = engine.links, engine.poses
-    link_jacobians(links, poses.z, poses.q, np.ones(links.kind.size, np.int64))
+def _carry_gradients(engine: Table, by_link: np.ndarray, out: np.ndarray) -> None:
+    """Fill gradients by variables from those by links, shape (r, n, 4, 3), at the present state."""
+    place_carries(engine.links, engine.hessian, engine.poses.z, engine.poses.q)
+    for joint in range(engine.joints.slope.size):
+        engine.joints.slope[joint] = 0.0
     for r in range(out.shape[0]):
-        reduce_gradient(links, by_link[r], out[r])
+        copy_poses(by_link[r], engine.newton.link_gradient)
+        carry_gradient(engine, engine.poses.q, out[r])
 
 
-LINEARIZED_KERNELS = (_add_by_variables,)
+LINEARIZED_KERNELS = (_carry_gradients,)
 """What `LinearizedCoordinates` needs compiled."""
 
 
@@ -338,37 +359,11 @@ def _pulls(model: mujoco.MjModel, tendon: int) -> bool:
     )
 
 
-def _bodies_of(model: mujoco.MjModel, source: _Source) -> list[int]:
-    """Bodies that a tendon's or a motor's length depends on."""
-    if source.kind in _TENDONS:
-        return _bodies_of_tendon(model, source.index)
-    if source.kind == HELD:
-        tendons = [i for i in _tendons_of_equality(model, source.index) if i >= 0]
-        return [body for tendon in tendons for body in _bodies_of_tendon(model, tendon)]
-    actuator = motor_actuators(model)[source.index]
-    kind, (one, other) = int(model.actuator_trntype[actuator]), model.actuator_trnid[actuator]
-    if kind == int(_TRN.mjTRN_TENDON):
-        return _bodies_of_tendon(model, int(one))
-    if kind in _JOINTS or (kind == int(_TRN.mjTRN_SO3) and other < 0):
-        return [int(model.jnt_bodyid[one])]
-    if kind == int(_TRN.mjTRN_BODY):
-        return []  # it presses by contacts (`asperity.midas.energy.adhesion`)
-    return [int(model.site_bodyid[site]) for site in (one, other) if site >= 0]
-
-
-def _bodies_of_tendon(model: mujoco.MjModel, tendon: int) -> list[int]:
-    bodies = []
-    first = int(model.tendon_adr[tendon])
-    wrap = mujoco.mjtWrap
-    for at in range(first, first + int(model.tendon_num[tendon])):
-        kind, index = int(model.wrap_type[at]), int(model.wrap_objid[at])
-        if kind == int(wrap.mjWRAP_SITE):
-            bodies.append(int(model.site_bodyid[index]))
-        elif kind in (int(wrap.mjWRAP_SPHERE), int(wrap.mjWRAP_CYLINDER)):
-            bodies.append(int(model.geom_bodyid[index]))
-        elif kind == int(wrap.mjWRAP_JOINT):
-            bodies.append(int(model.jnt_bodyid[index]))
-    return bodies
+def _joints_of_tendon(model: mujoco.MjModel, tendon: int) -> set[int]:
+    """Joints that a tendon's length depends on."""
+    start = int(model.ten_J_rowadr[tendon])
+    dofs = model.ten_J_colind[start : start + int(model.ten_J_rownnz[tendon])]
+    return set(map(int, model.dof_jntid[dofs]))
 
 
 def _variables(links: list[Link], own: list[int]) -> NDArray[np.int64]:

@@ -225,11 +225,11 @@ def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> di
 
 
 def shape_fields(
-    model: mujoco.MjModel, shapes: Shapes, links: list[Link], held: dict[str, np.ndarray]
+    model: mujoco.MjModel, shapes: Shapes, links: list[Link], held: np.ndarray
 ) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
     """Surfaces, pairs of shapes and of links that may touch or are held, and their numbers.
 
-    ``held`` has pairs of links, by the name of the table that shall have the pairs' numbers.
+    ``held`` has pairs of links that ties hold together, shape (n, 2).
     Returns the fields by their tables, and sizes.
     """
     world = len(links)
@@ -240,8 +240,8 @@ def shape_fields(
         [[shapes.link[a], shapes.link[b] if b >= 0 else world] for a, b in shapes.pair_shape],
         dtype=np.int64,
     ).reshape(-1, 2)
-    starts = np.cumsum([len(ends), *map(len, held.values())])
-    ends = np.concatenate([ends, *held.values()])
+    count = len(ends)
+    ends = np.concatenate([ends, held])
     both = np.all(ends < world, axis=1)
     blocks, label = np.unique(np.sort(ends[both], axis=1), axis=0, return_inverse=True)
     block = np.full(len(ends), -1, np.int64)
@@ -261,7 +261,7 @@ def shape_fields(
     planes, faces = face_tables(shapes, surfaces)
     pairs = {
         **faces,
-        "block": block[: starts[0]].copy(),
+        "block": block[:count].copy(),
         "shape": shapes.pair_shape,
         "friction": shapes.pair_friction,
         "stiction": shapes.pair_stiction,
@@ -276,10 +276,7 @@ def shape_fields(
         "boxes": {"low": positions(), "high": positions(), "start": positions()},
         "box_trees": tree_tables(surfaces),
         "relative": link_pair_tables(model, shapes, links, blocks, surfaces, pairs),
-        **{
-            name: {"block": block[start : start + len(own)].copy()}
-            for start, (name, own) in zip(starts, held.items(), strict=False)
-        },
+        "ties": {"block": block[count:].copy()},
     }
     sizes = {
         "blocks": len(blocks),

@@ -22,7 +22,7 @@ from asperity.compiled import Layout
 
 __all__ = [
     "COUPLINGS",
-    "HOLDS",
+    "GAPS",
     "JOINTS",
     "LINKS",
     "MOTORS",
@@ -131,50 +131,40 @@ TURNS = Layout(
     bound="f8[:]",  # u of a limit
     factor="f8[turn_terms] = inf",  # of its force, in the last step
     width="f8[:]",  # distance from it at which its barrier begins
-    block="i8[:]",  # number of the two links' pair, or −1 if one is the world
-    rows="f8[:,:]",
+    first="i8[links + 1]",  # first term of a link, which are in the order of links
+    rows="f8[3, 3]",
 )
 """Energies of angles of ball and free joints."""
 
-HOLDS = Layout(
-    "holds",
-    link="i8[:]",
-    kind="i8[:]",
-    side="f8[:,:]",  # [1, x̄] of the point
-    target="f8[:,:]",  # where it belongs [m]
-    scale="f8[:]",  # [N/m or N s/m]
-)
-"""Energies of points that ball and free joints hold."""
-
 TIES = Layout(
     "ties",
-    # Equality constraints: points held together and joints coupled (`equality_terms`).
     link="i8[:,:]",  # the two links, shape (t, 2)
     side="f8[:,:,:]",  # [1, x̄] of the two points, shape (t, 2, 4)
     block="i8[:]",  # number of the two links' pair, or −1 if one is the world
-    inertia="f8[:]",  # what it feels of its links [kg]
-    recovery="f8[:]",  # time constant that a gap closes with [s]
-    active="i8[:]",
-    penalty="f8[:]",  # ρ [N/m]
-    rest="f8[:,:]",  # gap that the step leaves [m], shape (t, 3)
-    force="f8[:,:]",  # multipliers λ, minus the force on the first link [N]
-    force_start="f8[:,:]",
 )
-"""Equality constraints that hold two points together."""
+"""Pairs of points that are held together, by an equality, a spring or a damper."""
 
 COUPLINGS = Layout(
     "couplings",
     joint="i8[:,:]",  # the second may be −1, shape (c, 2)
     polynomial="f8[:,:]",  # shape (c, 5)
-    inertia="f8[:]",
-    recovery="f8[:]",
-    active="i8[:]",
-    penalty="f8[:]",
-    rest="f8[:]",
-    force="f8[:]",
-    force_start="f8[:]",
 )
 """Equality constraints that couple joints."""
+
+GAPS = Layout(
+    "gaps",
+    # Three of every tie, along x, y and z, then one of every coupling (`equality_terms`).
+    inertia="f8[:]",  # what it feels of its links [kg or kg m²]; 0 of springs and dampers
+    stiffness="f8[:]",  # of a spring [N/m]
+    damping="f8[:]",  # of a damper [N s/m]
+    recovery="f8[:]",  # time constant that it closes with [s]
+    active="i8[:]",
+    penalty="f8[:]",  # ρ [N/m or N m]
+    rest="f8[:]",  # what the step leaves of it [m or rad]
+    force="f8[:]",  # multipliers λ, minus the force on the first link [N or N m]
+    force_start="f8[:]",
+)
+"""Scalar gaps of ties and couplings."""
 
 MOTORS = Layout(
     "motors",
@@ -184,26 +174,21 @@ MOTORS = Layout(
     position="f8[:]",
     velocity="f8[:]",
     limit="f8[:,:]",
-    # Those with an activation a that follows a control have feed = bias + gain a (`activations`).
-    dynamics="i8[:]",
-    activation="i8[:]",  # its place in act, or −1
-    states="i8[:]",  # how many it has there
-    time="f8[:]",  # τ of a filter [s]
-    activation_limit="f8[:,:]",
-    control="f8[:]",
-    gain="f8[:]",
+    # Those with activations a have feed = bias + gain (a − start) (`activations`).
+    activation="i8[:]",  # the first one's place in act, or −1
+    states="i8[:]",  # how many there are
     bias="f8[:]",
-    # Activations whose rates MuJoCo says (`evaluated_motors`), shape (na,), with what is in feed.
-    state_start="f8[:]",  # when it was asked
-    state_rate="f8[:]",  # ȧ
-    state_slope="f8[:]",  # ∂ȧ/∂a [1/s]
+    state_start="f8[:]",  # a₀, shape (na,)
+    state_rate="f8[:]",  # ȧ there
+    state_slope="f8[:]",  # s = ∂ȧ/∂a [1/s]
+    state_exact="i8[:]",  # 1 if it is followed exactly
     state_limit="f8[:,:]",
     state_gain="f8[:,:]",  # shape (number of motors, largest of ``states``)
     constant="f8[:]",  # during a step, clamp(constant − stiffness θ)
     stiffness="f8[:]",
     force="f8[:]",  # at the end of the last step [N or N m]
 )
-"""Actuators, and activations that MuJoCo evaluates."""
+"""Actuators and their activations."""
 
 SHAPES = Layout(
     "shapes",

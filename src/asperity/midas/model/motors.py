@@ -6,12 +6,15 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["evaluated_actuators", "motor_actuators"]
+__all__ = ["DYNAMICS", "evaluated_actuators", "motor_actuators"]
 
 _DYN, _GAIN, _BIAS, _TRN = mujoco.mjtDyn, mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtTrn
-_DYNAMICS = [int(kind) for kind in (_DYN.mjDYN_PID, _DYN.mjDYN_DCMOTOR)]
-_GAINS = [int(kind) for kind in (_GAIN.mjGAIN_PID, _GAIN.mjGAIN_DCMOTOR, _GAIN.mjGAIN_SO3)]
-_BIASES = [int(kind) for kind in (_BIAS.mjBIAS_DCMOTOR, _BIAS.mjBIAS_SO3)]
+_SIMPLE = [_DYN.mjDYN_NONE, _DYN.mjDYN_INTEGRATOR, _DYN.mjDYN_FILTER, _DYN.mjDYN_FILTEREXACT]
+_OTHERS = [_DYN.mjDYN_MUSCLE, _DYN.mjDYN_PID, _DYN.mjDYN_DCMOTOR]
+DYNAMICS = [int(kind) for kind in (*_SIMPLE, *_OTHERS)]
+"""MuJoCo's kinds of activation dynamics that the engine knows."""
+
+_BIASES = [int(kind) for kind in (_BIAS.mjBIAS_NONE, _BIAS.mjBIAS_AFFINE)]
 
 
 def motor_actuators(model: mujoco.MjModel) -> NDArray[np.int64]:
@@ -20,19 +23,26 @@ def motor_actuators(model: mujoco.MjModel) -> NDArray[np.int64]:
 
 
 def evaluated_actuators(model: mujoco.MjModel) -> list[int]:
-    """Actuators whose forces MuJoCo is asked for.
+    """Actuators whose forces MuJoCo is asked for: all but motors and affine servos.
 
-    PID controllers, DC motors, orientation servos, and servos whose set-point is an angle on a
-    circle, by the turn that is nearest.
+    Servos whose set-point is an angle on a circle, by the turn that is nearest, are among them.
     """
     return [
         i
         for i in range(model.nactuator)
-        if int(model.actuator_dyntype[i]) in _DYNAMICS
-        or int(model.actuator_gaintype[i]) in _GAINS
-        or int(model.actuator_biastype[i]) in _BIASES
+        if int(model.actuator_dyntype[i]) in _OTHERS
+        or _depends_on_state(model, i)
+        or int(model.actuator_biastype[i]) not in _BIASES
         or _is_on_circle(model, i)
     ]
+
+
+def _depends_on_state(model: mujoco.MjModel, actuator: int) -> bool:
+    """Whether a gain is neither fixed nor as if it were."""
+    kind = int(model.actuator_gaintype[actuator])
+    if kind == int(_GAIN.mjGAIN_AFFINE):
+        return bool(np.any(model.actuator_gainprm[actuator, 1:3] != 0.0))
+    return kind != int(_GAIN.mjGAIN_FIXED)
 
 
 def _is_on_circle(model: mujoco.MjModel, actuator: int) -> bool:

@@ -15,12 +15,13 @@ from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volum
 from asperity.midas.model.links import Links, rotation_matrix
 from asperity.midas.model.mesh_care import MeshCare
 from asperity.midas.model.round_geoms import round_anchor, round_areas, round_core
+from asperity.plant.detection.sweep import colliding_geoms
 from asperity.plant.model.geom_surfaces import geom_surface
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.names import element
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
-__all__ = ["Shapes", "read_shapes", "surface_tables"]
+__all__ = ["Shapes", "contact_numbers", "read_shapes", "surface_tables"]
 
 _FLAG = mujoco.mjtDisableBit
 _MESHES = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_SDF))
@@ -201,7 +202,7 @@ def _pairs(
     links: Links,
     materials: ResolvedMaterials,
 ) -> tuple[Ints, Floats]:
-    excluded = {int(signature) for signature in model.exclude_signature}
+    collide = colliding_geoms(model)
     explicit = {
         (min(int(a), int(b)), max(int(a), int(b))): i
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
@@ -222,7 +223,7 @@ def _pairs(
         for geom, number in others:
             a, b = min(int(geoms[i]), geom), max(int(geoms[i]), geom)
             pair = explicit.get((a, b), -1)
-            if pair < 0 and not _may_touch(model, a, b, excluded):
+            if not collide[a, b]:
                 continue
             pairs.append((i, number))
             contact.append(_contact(model, a, b, pair, materials))
@@ -230,41 +231,43 @@ def _pairs(
     return numbers, np.array(contact, dtype=np.float64).reshape(-1, 3)
 
 
-def _may_touch(model: mujoco.MjModel, a: int, b: int, excluded: set[int]) -> bool:
-    """MuJoCo's filter: affinities, excluded bodies, parents and children."""
-    if not (
-        model.geom_contype[a] & model.geom_conaffinity[b]
-        or model.geom_contype[b] & model.geom_conaffinity[a]
-    ):
-        return False
-    one, other = int(model.geom_bodyid[a]), int(model.geom_bodyid[b])
-    if {(one << 16) + other, (other << 16) + one} & excluded:
-        return False
-    weld, weld_too = int(model.body_weldid[one]), int(model.body_weldid[other])
-    if weld == weld_too:
-        return False
-    if model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
-        return True
-    above = int(model.body_weldid[model.body_parentid[weld]])
-    above_too = int(model.body_weldid[model.body_parentid[weld_too]])
-    return not (weld and weld_too and (weld == above_too or weld_too == above))
-
-
 def _contact(
     model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
 ) -> tuple[float, float, float]:
-    """Friction of two geoms, their stiction tolerance [m/s] and dissipation [s/m]."""
-    if pair >= 0:
-        sliding = float(model.pair_friction[pair, 0])
-    elif model.geom_priority[a] != model.geom_priority[b]:
-        chosen = a if model.geom_priority[a] > model.geom_priority[b] else b
-        sliding = float(model.geom_friction[chosen, 0])
-    else:
-        sliding = float(max(model.geom_friction[a, 0], model.geom_friction[b, 0]))
-    frictionless = (
-        model.pair_dim[pair] if pair >= 0 else max(model.geom_condim[a], model.geom_condim[b])
-    ) == 1
-    out = materials.combined(a, b, 0.0 if frictionless else sliding)
+    """As `contact_numbers`, of geoms that may be a pair of the model."""
+    if pair < 0:
+        return contact_numbers(model, a, b, materials)
+    sliding = 0.0 if model.pair_dim[pair] == 1 else float(model.pair_friction[pair, 0])
+    return _combined(a, b, sliding, materials)
+
+
+def contact_numbers(
+    model: mujoco.MjModel, a: int, b: int, materials: ResolvedMaterials
+) -> tuple[float, float, float]:
+    """Friction of two geoms, their stiction tolerance [m/s] and dissipation [s/m].
+
+    Flexes count on from the geoms. ``a`` is the smaller number.
+    """
+
+    def of(index: int) -> tuple[int, float, int]:
+        kind = "geom" if index < model.ngeom else "flex"
+        at = index if index < model.ngeom else index - model.ngeom
+        priority, friction, dimension = (
+            getattr(model, f"{kind}_{name}")[at] for name in ("priority", "friction", "condim")
+        )
+        return int(priority), float(friction[0]), int(dimension)
+
+    one, other = of(a), of(b)
+    sliding = max(one[1], other[1])
+    if one[0] != other[0]:
+        sliding = max(one, other)[1]
+    return _combined(a, b, 0.0 if max(one[2], other[2]) == 1 else sliding, materials)
+
+
+def _combined(
+    a: int, b: int, sliding: float, materials: ResolvedMaterials
+) -> tuple[float, float, float]:
+    out = materials.combined(a, b, sliding)
     return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE]), float(out[DISSIPATION])
 
 

@@ -8,7 +8,7 @@ armature, motors and couplings. So tendons come after the joints in all tables o
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import mujoco
@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from asperity.errors import ModelError
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.links import Link
-from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.names import element
 
 __all__ = [
@@ -26,18 +25,11 @@ __all__ = [
     "coordinate_of_tendon",
     "fixed_tendons",
     "member_tables",
-    "tendon_tables",
 ]
 
-_FLAG = mujoco.mjtDisableBit
-_RANGE_SHARE = 1e-2
-# Length from a limit at which its barrier begins [m or rad], as of slides.
-_ACTIVATION = 1e-3
 # What a length may be beyond a limit to be at it, and how far from it the limit then is [m or rad].
 _AT_LIMIT = 1e-6
 _ROOM = 1e-6
-# Force that halves that distance, at least [N].
-_LEAST_FORCE = 1.0
 
 
 def fixed_tendons(model: mujoco.MjModel) -> list[int]:
@@ -60,12 +52,10 @@ def member_tables(
     links: list[Link],
     couplings: NDArray[np.int64],
     further: Iterable[tuple[int, int]],
-    turned: Iterable[int],
 ) -> dict[str, dict[str, NDArray[np.generic]]]:
     """Joints that every coordinate is made of, and pairs of links that coordinates couple.
 
-    ``further`` are pairs of links that are coupled besides, ``turned`` links with terms of their
-    turns.
+    ``further`` are pairs of links that are coupled besides.
     """
     own = scalar_links(links)
     number = {links[i].joint: k for k, i in enumerate(own)}
@@ -87,7 +77,7 @@ def member_tables(
     joint_crossed = np.zeros(len(own), np.int64)
     joint_crossed[[joint for pair in pairs for joint in pair]] = 1
     link_crossed = np.zeros(len(links), np.int64)
-    link_crossed[[*(own[joint] for joint in np.flatnonzero(joint_crossed)), *turned]] = 1
+    link_crossed[[own[joint] for joint in np.flatnonzero(joint_crossed)]] = 1
     for i in reversed(range(len(links))):
         if link_crossed[i] and links[i].parent >= 0:
             link_crossed[links[i].parent] = 1
@@ -101,64 +91,6 @@ def member_tables(
         ).reshape(-1, 2),
     }
     return {"joints": joints, "links": {"crossed": link_crossed}}
-
-
-def tendon_tables(
-    model: mujoco.MjModel, links: list[Link], joints: dict[str, Any], held: Container[int]
-) -> dict[str, NDArray[np.generic]]:
-    """The joint tables, with the tendons' entries behind those of the joints.
-
-    Tendons that are held at a length have no limits.
-    """
-    tendons = fixed_tendons(model)
-    number = {links[i].joint: k for k, i in enumerate(scalar_links(links))}
-    limits_off = is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
-    friction_off = is_disabled(model, _FLAG.mjDSBL_FRICTIONLOSS | _FLAG.mjDSBL_CONSTRAINT)
-    springs_off = is_disabled(model, _FLAG.mjDSBL_SPRING)
-    dampers_off = is_disabled(model, _FLAG.mjDSBL_DAMPER)
-    weight = 9.81 * float(model.body_subtreemass[0])
-    added: dict[str, list[Any]] = {name: [] for name in _FIELDS}
-    for tendon in tendons:
-        first, count = int(model.tendon_adr[tendon]), int(model.tendon_num[tendon])
-        reference = sum(
-            float(model.wrap_prm[at])
-            * float(joints["reference"][number[int(model.wrap_objid[at])]])
-            for at in range(first, first + count)
-        )
-        limited = bool(model.tendon_limited[tendon]) and not limits_off and tendon not in held
-        limit = model.tendon_range[tendon] - reference if limited else np.array([-np.inf, np.inf])
-        activation = min(_ACTIVATION, _RANGE_SHARE * float(np.ptp(limit))) if limited else 1.0
-        added["reference"].append(reference)
-        added["limit"].append(limit)
-        added["activation"].append(activation)
-        added["barrier"].append(max(weight, _LEAST_FORCE) if limited else 0.0)
-        added["spring"].append(model.tendon_lengthspring[tendon] - reference)
-        for name, value, off in (
-            ("stiffness", model.tendon_stiffness[tendon], springs_off),
-            ("damping", model.tendon_damping[tendon], dampers_off),
-            ("armature", model.tendon_armature[tendon], False),
-            ("friction", model.tendon_frictionloss[tendon], friction_off),
-        ):
-            added[name].append(0.0 if off else float(np.ravel(value)[0]))
-    tables = dict(joints)
-    for name, values in added.items():
-        own = joints[name]
-        more = np.array(values, dtype=np.float64).reshape(len(tendons), *own.shape[1:])
-        tables[name] = np.ascontiguousarray(np.concatenate([own, more]))
-    return tables
-
-
-_FIELDS = (
-    "reference",
-    "limit",
-    "activation",
-    "barrier",
-    "spring",
-    "stiffness",
-    "damping",
-    "armature",
-    "friction",
-)
 
 
 def check_tendon_limits(model: mujoco.MjModel, coordinates: Any, limit: Any, joints: int) -> None:

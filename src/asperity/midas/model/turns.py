@@ -18,29 +18,23 @@ _RANGE_SHARE = 1e-2
 _STRAIN = 1e-4
 
 
-def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, dict[str, NDArray[np.generic]]]:
-    """Fields of `TURNS`, but for ``block``, and of `HOLDS`, by the name of the table."""
+def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.generic]]:
+    """Fields of `TURNS`."""
     flags = int(model.opt.disableflags)
     bit = mujoco.mjtDisableBit
     turns: list[tuple[int, int, NDArray[np.float64], float, float, float]] = []
-    holds: list[tuple[int, int, NDArray[np.float64], NDArray[np.float64], float]] = []
     for i, link in enumerate(links.links):
         if link.kind not in (BALL, FREE) or link.is_mocap:
             continue
         joint, at = link.joint, int(model.jnt_qposadr[link.joint])
         where = model.qpos_spring[at : at + (7 if link.kind == FREE else 4)]
         rest = link.turn @ rotation_matrix(where[-4:] / np.linalg.norm(where[-4:]))
-        origin = np.append(1.0, -link.centre)
         stiffness = float(np.ravel(model.jnt_stiffness[joint])[0])
         damping = float(np.ravel(model.dof_damping[model.jnt_dofadr[joint]])[0])
         if stiffness > 0.0 and not flags & bit.mjDSBL_SPRING:
             turns.append((i, SPRING, rest, stiffness, 0.0, 1.0))
-            if link.kind == FREE:
-                holds.append((i, SPRING, origin, np.array(where[:3]), stiffness))
         if damping > 0.0 and not flags & bit.mjDSBL_DAMPER:
             turns.append((i, DAMPER, np.eye(3), damping, 0.0, 1.0))
-            if link.kind == FREE:
-                holds.append((i, DAMPER, origin, np.zeros(3), damping))
         limit = _limit(model, link)
         if limit < np.pi and not flags & int(bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT):
             width = min(_ACTIVATION, _RANGE_SHARE * limit)
@@ -52,22 +46,13 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, dict[str, NDAr
             scale = torque * min(_ACTIVATION, _RANGE_SHARE * limit) / width
             turns.append((i, LIMIT, link.turn.copy(), scale, bound, width))
     return {
-        "turns": {
-            "link": np.array([turn[0] for turn in turns], dtype=np.int64),
-            "kind": np.array([turn[1] for turn in turns], dtype=np.int64),
-            "frame": np.array([turn[2] for turn in turns], dtype=np.float64).reshape(-1, 3, 3),
-            "scale": np.array([turn[3] for turn in turns], dtype=np.float64),
-            "bound": np.array([turn[4] for turn in turns], dtype=np.float64),
-            "width": np.array([turn[5] for turn in turns], dtype=np.float64),
-            "rows": np.zeros((3, 3)),
-        },
-        "holds": {
-            "link": np.array([hold[0] for hold in holds], dtype=np.int64),
-            "kind": np.array([hold[1] for hold in holds], dtype=np.int64),
-            "side": np.array([hold[2] for hold in holds], dtype=np.float64).reshape(-1, 4),
-            "target": np.array([hold[3] for hold in holds], dtype=np.float64).reshape(-1, 3),
-            "scale": np.array([hold[4] for hold in holds], dtype=np.float64),
-        },
+        "link": np.array([turn[0] for turn in turns], dtype=np.int64),
+        "kind": np.array([turn[1] for turn in turns], dtype=np.int64),
+        "frame": np.array([turn[2] for turn in turns], dtype=np.float64).reshape(-1, 3, 3),
+        "scale": np.array([turn[3] for turn in turns], dtype=np.float64),
+        "bound": np.array([turn[4] for turn in turns], dtype=np.float64),
+        "width": np.array([turn[5] for turn in turns], dtype=np.float64),
+        "first": np.searchsorted([turn[0] for turn in turns], np.arange(len(links.links) + 1)),
     }
 
 

@@ -27,7 +27,7 @@ from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
-from asperity.midas.soft.calls import anticipate_soft, forget_soft_anchors
+from asperity.midas.soft.calls import ANTICIPATE, FORGET_ANCHORS, ask_soft
 
 __all__ = ["ANTICIPATION_KERNELS", "anticipate", "choose_anchor", "forget_anchors"]
 
@@ -122,7 +122,7 @@ def forget_anchors(engine: Table) -> None:
             for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
                 engine.candidates.anchor[i] = 0.0
             engine.runs.anchored[run] = 0
-    forget_soft_anchors(engine)
+    ask_soft(engine, FORGET_ANCHORS)
     engine.newton.anchored = 0
 
 
@@ -204,7 +204,7 @@ def anticipate(engine: Table) -> bool:
     parts = count_parts(engine.runs.count, RUNS)
     new = do_parts(engine, engine.entries.anticipate_part, parts) == 1
     engine.newton.anchored = int(sum_of_parts(engine, parts))
-    return anticipate_soft(engine) or new
+    return ask_soft(engine, ANTICIPATE) == 1 or new
 
 
 ANTICIPATION_KERNELS = (anticipate_part,)

@@ -20,9 +20,14 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.engine_layout import FREE, HINGE, POINT, SLIDE
-from asperity.midas.pose.link_kinematics import copy_poses, place_links
-from asperity.midas.pose.poses import cofactors
+from asperity.midas.engine_layout import HINGE, POINT, SLIDE
+from asperity.midas.pose.link_kinematics import (
+    carry_axes,
+    copy_poses,
+    place_links,
+    read_variables,
+)
+from asperity.midas.pose.matrices import cofactors
 
 __all__ = ["follow_arcs"]
 
@@ -147,19 +152,12 @@ def follow_arcs(engine: Table) -> None:
     work = engine.newton.arc_work
     for link in range(links.kind.size):
         kind = links.kind[link]
-        start = links.variable[link]
         now = poses.q_now[link, 1:]
         ahead = poses.q_trial[link, 1:]
         p = links.parent[link]
         if kind == SLIDE:
             # Of its axes only, which is what others are turned by.
-            for i in range(3):
-                for k in range(3):
-                    ahead[i, k] = 0.0
-                    for j in range(3):
-                        ahead[i, k] += (
-                            links.transfer[link, 1 + i, 1 + j] * poses.q_trial[p, 1 + j, k]
-                        )
+            carry_axes(links, link, poses.q_trial)
             continue
         if kind == POINT:
             continue
@@ -175,16 +173,5 @@ def follow_arcs(engine: Table) -> None:
             )
         else:
             _turn_freely(now, ahead, work)
-        if kind == FREE:
-            for i in range(1, 4):
-                for k in range(3):
-                    poses.z_trial[start + 3 * i + k] = poses.q_trial[link, i, k]
-            continue
-        held = 2 if kind == HINGE else 1
-        for vector in range(held, 4):
-            for k in range(3):
-                value = 0.0
-                for i in range(1, 4):
-                    value += links.own_row[link, vector, i] * poses.q_trial[link, i, k]
-                poses.z_trial[start + 3 * (vector - held) + k] = value
+        read_variables(links, link, poses.q_trial, poses.z_trial)
     place_links(links, poses.z_trial, poses.q_trial)

@@ -8,7 +8,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.newton.envelope import factorize, solve
-from asperity.midas.soft.calls import arrange_soft
+from asperity.midas.soft.calls import ARRANGE, ask_soft
 
 __all__ = [
     "CURVED",
@@ -67,7 +67,7 @@ def choose_direction(engine: Table, curved: int) -> int:
     Returns of which Hessian it is: `CURVED`, with the terms that may make it indefinite, `FLAT`,
     without them, or `NO_DIRECTION` if there is none. With ``curved`` `FLAT` the first is not tried.
     """
-    if arrange_soft(engine) != 0:
+    if ask_soft(engine, ARRANGE) != 0:
         return NO_DIRECTION
     if curved == CURVED:
         call_pp_status(engine.entries.assemble, engine, CURVED)

@@ -49,7 +49,6 @@ from asperity.midas.newton.trial import (
 )
 from asperity.midas.parts import do_parts
 from asperity.midas.pose.link_kinematics import copy_poses
-from asperity.midas.soft.calls import turn_soft_friction
 from asperity.midas.time.prediction import predict_turns
 from asperity.midas.time.second_order import is_smooth
 
@@ -85,7 +84,6 @@ _KNOWN, _CHANGING, _LOST, _ROUGH = range(4)
 def _turn_duals(engine: Table, share: float) -> None:
     """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
     turn_friction(engine, share)
-    turn_soft_friction(engine, share)
     turn_joint_friction(engine, share)
 
 
@@ -96,7 +94,7 @@ def _accept(engine: Table) -> None:
     for i in range(poses.z_now.size):
         poses.z_now[i] = poses.z_trial[i]
     copy_poses(poses.q_trial, poses.q_now)
-    do_parts(engine, engine.entries.accept_vertices, listed_parts(engine.vertices))
+    do_parts(engine, engine.entries.place_now_vertices, listed_parts(engine.vertices))
     for joint in range(engine.joints.now.size):
         engine.joints.now[joint] = engine.joints.trial[joint]
     accept_runs(engine.runs, engine.candidates)
@@ -196,7 +194,6 @@ def _take_prediction(engine: Table, energy: float) -> float:
     if math.isnan(lower):
         return energy
     turn_friction(engine, 1.0)
-    turn_soft_friction(engine, 1.0)
     _accept(engine)
     engine.newton.nearly_rigid = 1
     return lower

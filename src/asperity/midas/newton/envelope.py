@@ -75,6 +75,17 @@ def _order_trees(near: np.ndarray, order: np.ndarray, place: np.ndarray) -> None
 
 
 @compiled
+def _join_trees(tree: np.ndarray, pairs: np.ndarray, count: int, near: np.ndarray) -> None:
+    """Mark the trees of pairs of links as neighbours."""
+    for pair in range(count):
+        a = tree[pairs[pair, 0]]
+        b = tree[pairs[pair, 1]]
+        if a != b:
+            near[a, b] = 1
+            near[b, a] = 1
+
+
+@compiled
 def arrange(engine: Table) -> int:
     """Lay out the factor for the pairs of links in use; returns 0 or `FACTOR_FULL`."""
     factor = engine.factor
@@ -84,25 +95,10 @@ def arrange(engine: Table) -> int:
     for i in range(order.size):
         for j in range(order.size):
             near[i, j] = 0
-    for slot in range(engine.hessian.slots):
-        a = tree[engine.hessian.slot_link[slot, 0]]
-        b = tree[engine.hessian.slot_link[slot, 1]]
-        if a != b:
-            near[a, b] = 1
-            near[b, a] = 1
-    coupled = engine.joints.crossing_link
-    for pair in range(coupled.shape[0]):
-        a = tree[coupled[pair, 0]]
-        b = tree[coupled[pair, 1]]
-        if a != b:
-            near[a, b] = 1
-            near[b, a] = 1
-    for pair in range(engine.soft.pairs):
-        a = tree[engine.soft.pair_link[pair, 0]]
-        b = tree[engine.soft.pair_link[pair, 1]]
-        if a != b:
-            near[a, b] = 1
-            near[b, a] = 1
+    pairs = engine.joints.crossing_link
+    _join_trees(tree, engine.hessian.slot_link, engine.hessian.slots, near)
+    _join_trees(tree, pairs, pairs.shape[0], near)
+    _join_trees(tree, engine.soft.pair_link, engine.soft.pairs, near)
     _order_trees(near, order, factor.tree_place)
     row = 0
     for position in range(order.size):
@@ -138,28 +134,25 @@ def _reach(links: Table, factor: Table, link: int, row: int) -> None:
 
 
 @compiled
+def _join_links(links: Table, factor: Table, pairs: np.ndarray, count: int) -> None:
+    """Let the rows of pairs of links reach to each other's."""
+    for pair in range(count):
+        for side in range(2):
+            other = _own_first(links, factor, pairs[pair, 1 - side])
+            _reach(links, factor, pairs[pair, side], other)
+
+
+@compiled
 def _begin_rows(engine: Table) -> None:
     """Fill the first column of every row."""
     for i in range(engine.factor.row_first.size):
         engine.factor.row_first[i] = i
     for link in range(engine.links.kind.size):
         _reach(engine.links, engine.factor, link, _own_first(engine.links, engine.factor, link))
-    for slot in range(engine.hessian.slots):
-        a = engine.hessian.slot_link[slot, 0]
-        b = engine.hessian.slot_link[slot, 1]
-        _reach(engine.links, engine.factor, a, _own_first(engine.links, engine.factor, b))
-        _reach(engine.links, engine.factor, b, _own_first(engine.links, engine.factor, a))
-    coupled = engine.joints.crossing_link
-    for pair in range(coupled.shape[0]):
-        a = coupled[pair, 0]
-        b = coupled[pair, 1]
-        _reach(engine.links, engine.factor, a, _own_first(engine.links, engine.factor, b))
-        _reach(engine.links, engine.factor, b, _own_first(engine.links, engine.factor, a))
-    for pair in range(engine.soft.pairs):
-        a = engine.soft.pair_link[pair, 0]
-        b = engine.soft.pair_link[pair, 1]
-        _reach(engine.links, engine.factor, a, _own_first(engine.links, engine.factor, b))
-        _reach(engine.links, engine.factor, b, _own_first(engine.links, engine.factor, a))
+    pairs = engine.joints.crossing_link
+    _join_links(engine.links, engine.factor, engine.hessian.slot_link, engine.hessian.slots)
+    _join_links(engine.links, engine.factor, pairs, pairs.shape[0])
+    _join_links(engine.links, engine.factor, engine.soft.pair_link, engine.soft.pairs)
 
 
 @compiled

@@ -11,7 +11,7 @@ from asperity.midas.energy.friction_terms import friction_energy
 from asperity.midas.energy.joint_terms import joint_energy
 from asperity.midas.energy.link_terms import link_energy, link_rounding
 from asperity.midas.energy.turn_terms import turn_energy
-from asperity.midas.soft.calls import with_soft_energy
+from asperity.midas.soft.calls import ENERGY, ask_soft
 
 __all__ = ["energy_rounding", "incremental_potential"]
 
@@ -39,7 +39,8 @@ def incremental_potential(engine: Table, at_trial: int) -> float:
         + equality_energy(engine, q, angle)
         + turn_energy(engine, q)
     )
-    return with_soft_energy(engine, total, at_trial)
+    ask_soft(engine, ENERGY)
+    return total + engine.soft.energy
 
 
 @compiled

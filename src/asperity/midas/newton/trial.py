@@ -21,7 +21,7 @@ from asperity.midas.newton.arcs import follow_arcs
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, least
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import bound_of_move, place_links
-from asperity.midas.soft.calls import soft_share
+from asperity.midas.soft.calls import TIME, ask_soft
 
 __all__ = [
     "STRAIGHT",
@@ -245,6 +245,14 @@ def _time_to_collision(engine: Table, time: float) -> float:
 
 
 @compiled
+def _time_of_soft(engine: Table, time: float) -> float:
+    """Share of the trial step, at most ``time``, that keeps deformable bodies' distances."""
+    engine.soft.time = time
+    ask_soft(engine, TIME)
+    return engine.soft.time
+
+
+@compiled
 def safe_share(engine: Table) -> tuple[float, bool, float]:
     """Bring the trial state to the largest safe share of the direction.
 
@@ -272,7 +280,7 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
         cut = cut or boxed < time
         longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
         time = _time_to_collision(engine, min(time, boxed))
-        time = soft_share(engine, time)
+        time = _time_of_soft(engine, time)
         if time == 1.0:
             return share, cut, free
         if longest > 0.0:
@@ -293,7 +301,7 @@ def is_free(engine: Table) -> bool:
     return (
         time_in_boxes(engine) == 1.0
         and _time_to_collision(engine, 1.0) == 1.0
-        and soft_share(engine, 1.0) == 1.0
+        and _time_of_soft(engine, 1.0) == 1.0
     )
 
 

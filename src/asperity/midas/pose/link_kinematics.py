@@ -13,13 +13,14 @@ from asperity.midas.model.model_layout import SHAPES
 
 __all__ = [
     "bound_of_move",
+    "carry_axes",
     "copy_poses",
     "link_jacobians",
     "move_listed",
     "move_vertices",
     "place_links",
     "place_vertex",
-    "reduce_gradient",
+    "read_variables",
 ]
 
 
@@ -71,6 +72,30 @@ def place_links(links: Table, z: np.ndarray, q: np.ndarray) -> None:
                 for i in range(4):
                     for k in range(3):
                         q[link, i, k] += links.embedding[link, i, point] * z[start + 3 * point + k]
+
+
+@compiled
+def carry_axes(links: Table, link: int, q: np.ndarray) -> None:
+    """Fill the axes of a link that turns with its parent."""
+    p = links.parent[link]
+    for i in range(1, 4):
+        for k in range(3):
+            q[link, i, k] = 0.0
+            for j in range(1, 4):
+                q[link, i, k] += links.transfer[link, i, j] * q[p, j, k]
+
+
+@compiled
+def read_variables(links: Table, link: int, q: np.ndarray, z: np.ndarray) -> None:
+    """Fill the variables of a link whose coordinates are known, and which does not slide."""
+    start = links.variable[link]
+    count = (links.variable[link + 1] - start) // 3
+    for vector in range(count):
+        for k in range(3):
+            value = 0.0
+            for i in range(4):
+                value += links.own_row[link, 4 - count + vector, i] * q[link, i, k]
+            z[start + 3 * vector + k] = value
 
 
 @compiled
@@ -128,24 +153,6 @@ def link_jacobians(links: Table, z: np.ndarray, q: np.ndarray, wanted: np.ndarra
                 for i in range(4):
                     jacobian[at, i, own % 3] = links.embedding[link, i, own // 3]
             at += 1
-
-
-@compiled
-def reduce_gradient(links: Table, by_link: np.ndarray, gradient: np.ndarray) -> None:
-    """Add the links' gradients, shape (n, 4, 3), to that of the variables."""
-    for link in range(links.kind.size):
-        if links.kind[link] == FREE:
-            start = links.chain_variable[links.chain_start[link]]
-            for i in range(4):
-                for k in range(3):
-                    gradient[start + 3 * i + k] += by_link[link, i, k]
-            continue
-        for column in range(links.chain_start[link], links.chain_start[link + 1]):
-            value = 0.0
-            for i in range(4):
-                for k in range(3):
-                    value += links.jacobian[column, i, k] * by_link[link, i, k]
-            gradient[links.chain_variable[column]] += value
 
 
 @compiled

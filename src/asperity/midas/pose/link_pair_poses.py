@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
-from asperity.midas.pose.poses import cofactors
+from asperity.midas.pose.matrices import cofactors
 
 __all__ = [
     "box_centre",

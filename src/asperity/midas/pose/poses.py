@@ -9,45 +9,24 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import BALL, FREE, MIDAS, POINT
+from asperity.midas.pose.matrices import make_orthogonal
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity
 
-__all__ = ["cofactors", "fill_qpos", "nearest_rotation", "write_qpos", "write_qvel"]
-
-
-# Newton's iteration converges quadratically; from any link that the engine leaves, in four.
-_ITERATIONS = 12
-
-
-@compiled
-def cofactors(a: np.ndarray, out: np.ndarray) -> float:
-    """Fill the cofactors of a 3 × 3 matrix; returns its determinant."""
-    for i in range(3):
-        i1 = (i + 1) % 3
-        i2 = (i + 2) % 3
-        for k in range(3):
-            k1 = (k + 1) % 3
-            k2 = (k + 2) % 3
-            out[i, k] = a[i1, k1] * a[i2, k2] - a[i1, k2] * a[i2, k1]
-    return a[0, 0] * out[0, 0] + a[0, 1] * out[0, 1] + a[0, 2] * out[0, 2]
+__all__ = [
+    "fill_qpos",
+    "nearest_rotation",
+    "write_qpos",
+    "write_qvel",
+]
 
 
 @compiled
 def nearest_rotation(q: np.ndarray, out: np.ndarray) -> None:
-    """Fill the orthogonal polar factor of A, Q = [p; Aᵀ], by Newton's iteration (Higham 1986)."""
+    """Fill the orthogonal polar factor of A, Q = [p; Aᵀ]."""
     for i in range(3):
         for k in range(3):
             out[i, k] = q[1 + k, i]
-    cofactor = np.empty((3, 3))
-    for _ in range(_ITERATIONS):
-        determinant = cofactors(out, cofactor)
-        change = 0.0
-        for i in range(3):
-            for k in range(3):
-                value = 0.5 * (out[i, k] + cofactor[i, k] / determinant)
-                change = max(change, abs(value - out[i, k]))
-                out[i, k] = value
-        if change <= 1e-15:
-            break
+    make_orthogonal(out)
 
 
 @compiled

@@ -7,7 +7,8 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.potentials import barrier, barrier_slopes
+from asperity.midas.energy.outer_products import fill_square
+from asperity.midas.energy.potentials import barrier, barrier_slopes, barrier_tangent
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
 from asperity.midas.geometry.distances import mollifier, separation
 from asperity.midas.geometry.stencil import EDGE_EDGE, Stencil
@@ -215,23 +216,8 @@ def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
     s = engine.options.barrier_stiffness * h * h * soft.weight[i]
     if soft.kind[i] == EDGE_EDGE:
         s *= mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
-    distance = math.sqrt(square)
-    at = distance if anchor == 0.0 else anchor * activation
-    slope, curvature = barrier_slopes(at * at, activation)
-    return s * (slope + curvature * (distance - at)), s * curvature
-
-
-@compiled
-def _stiffness(soft: Table, i: int, curvature: float, h: np.ndarray) -> None:
-    """Fill the upper triangle of curvature n nᵀ."""
-    scale = curvature / soft.square[i]
-    arm = soft.arm[i]
-    h[0] = scale * arm[0] * arm[0]
-    h[1] = scale * arm[0] * arm[1]
-    h[2] = scale * arm[0] * arm[2]
-    h[3] = scale * arm[1] * arm[1]
-    h[4] = scale * arm[1] * arm[2]
-    h[5] = scale * arm[2] * arm[2]
+    slope, curvature = barrier_tangent(square, activation, anchor)
+    return s * slope, s * curvature
 
 
 @compiled
@@ -263,39 +249,33 @@ def add_contact_gradients(engine: Table, soft: Table) -> None:
     """Add gradients of links, and blocks of rigid links with themselves."""
     whole = engine.newton.only_slopes == 0
     h = soft.upper
+    spare = soft.kind.size
     for i in range(soft.count):
         slope, curvature = _tangent(engine, soft, i)
         if slope == 0.0 and curvature == 0.0:
             continue
         _add_mollified(engine, soft, i)
-        count = fill_sites(engine, soft, i)
+        fill_sites(engine, soft, i, spare)
         scale = slope / math.sqrt(soft.square[i])
         arm = soft.arm[i]
-        add_site_gradients(
-            engine,
-            count,
-            soft.site_link,
-            soft.site_weight,
-            scale * arm[0],
-            scale * arm[1],
-            scale * arm[2],
-        )
+        add_site_gradients(engine, soft, spare, scale * arm[0], scale * arm[1], scale * arm[2])
         if whole:
-            _stiffness(soft, i, curvature, h)
-            add_site_sums(engine, count, soft.site_link, soft.site_variable, soft.site_weight, h)
+            fill_square(curvature / soft.square[i], arm, h)
+            add_site_sums(engine, soft, spare, h)
 
 
 @compiled
 def add_contact_blocks(engine: Table, soft: Table) -> None:
     """Add blocks of vertices with each other and with rigid links."""
     h = soft.upper
+    spare = soft.kind.size
     for i in range(soft.count):
         _, curvature = _tangent(engine, soft, i)
         if curvature == 0.0:
             continue
-        count = fill_sites(engine, soft, i)
-        _stiffness(soft, i, curvature, h)
-        add_site_blocks(engine, count, soft.site_link, soft.site_variable, soft.site_weight, h)
+        fill_sites(engine, soft, i, spare)
+        fill_square(curvature / soft.square[i], soft.arm[i], h)
+        add_site_blocks(engine, soft, spare, h)
 
 
 @compiled

@@ -12,7 +12,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.friction_stencils import tangents
-from asperity.midas.energy.potentials import friction, friction_slope
+from asperity.midas.energy.friction_terms import friction_stiffness, turn_dual
+from asperity.midas.energy.potentials import friction
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE
 from asperity.midas.soft.contacts import contact_force
 from asperity.midas.soft.sites import (
@@ -34,36 +35,31 @@ __all__ = [
 
 
 @compiled
-def _to_surface(soft: Table, i: int, count: int, q: np.ndarray) -> None:
+def _to_surface(soft: Table, i: int, s: int, q: np.ndarray) -> None:
     """Move y of a rigid site from the core of a round shape to its surface."""
     arm = soft.arm[i]
     length = math.sqrt(arm[0] * arm[0] + arm[1] * arm[1] + arm[2] * arm[2])
     first = 2 if soft.kind[i] == EDGE_EDGE else 1
-    for site in range(count):
-        if soft.site_variable[site] >= 0:
+    for site in range(soft.sites[s]):
+        if soft.site_variable[s, site] >= 0:
             continue
+        link = soft.site_link[s, site]
         for side in range(1 if soft.kind[i] == VERTEX_PLANE else 2):
             v = soft.vertex[i, 0 if side == 0 else first]
-            if soft.vertex_link[v] != soft.site_link[site] or soft.vertex_variable[v] >= 0:
+            if soft.vertex_link[v] != link or soft.vertex_variable[v] >= 0:
                 continue
             share = (-soft.vertex_radius[v] if side == 0 else soft.vertex_radius[v]) / length
             for j in range(1, 4):
                 for k in range(3):
-                    soft.site_weight[site, j] += share * arm[k] * q[soft.site_link[site], j, k]
+                    soft.site_weight[s, site, j] += share * arm[k] * q[link, j, k]
 
 
 @compiled
 def freeze(engine: Table, soft: Table, i: int, s: int, q: np.ndarray, bound: float) -> None:
     """Make a stencil of a candidate, which bears a force of ``bound`` [N], with links at ``q``."""
-    count = fill_sites(engine, soft, i)
-    _to_surface(soft, i, count, q)
+    fill_sites(engine, soft, i, s)
+    _to_surface(soft, i, s, q)
     tangents(soft.arm[i], soft.rub_frame[s])
-    soft.rub_sites[s] = count
-    for site in range(count):
-        soft.rub_link[s, site] = soft.site_link[site]
-        soft.rub_variable[s, site] = soft.site_variable[site]
-        for j in range(4):
-            soft.rub_weight[s, site, j] = soft.site_weight[site, j]
     soft.rub_force[s] = bound
     soft.rub_stiction[s] = soft.pair_stiction[soft.pair[i]]
     soft.rub_dual[s, 0] = 0.0
@@ -95,11 +91,11 @@ def slip_of(engine: Table, soft: Table, s: int, q: np.ndarray) -> tuple[float, f
     one = 0.0
     other = 0.0
     frame = soft.rub_frame[s]
-    for site in range(soft.rub_sites[s]):
-        link = soft.rub_link[s, site]
-        rows = 1 if soft.rub_variable[s, site] >= 0 else 4
+    for site in range(soft.sites[s]):
+        link = soft.site_link[s, site]
+        rows = 1 if soft.site_variable[s, site] >= 0 else 4
         for j in range(rows):
-            w = soft.rub_weight[s, site, j]
+            w = soft.site_weight[s, site, j]
             for k in range(3):
                 move = w * (q[link, j, k] - engine.poses.q_slip[link, j, k])
                 one += move * frame[0, k]
@@ -127,14 +123,7 @@ def turn_friction(engine: Table, soft: Table, share: float) -> None:
         d0 = (e0 - u0) / share
         d1 = (e1 - u1) / share
         width = soft.rub_stiction[s] * engine.time.step
-        per_slip, bend = friction_slope(math.sqrt(u0 * u0 + u1 * u1), width)
-        turn = bend / per_slip * (u0 * d0 + u1 * d1)
-        w = soft.rub_dual[s]
-        w0 = w[0] + share * (per_slip * (u0 + d0) + (turn - 1.0) * w[0])
-        w1 = w[1] + share * (per_slip * (u1 + d1) + (turn - 1.0) * w[1])
-        size = max(math.sqrt(w0 * w0 + w1 * w1), 1.0)
-        w[0] = w0 / size
-        w[1] = w1 / size
+        turn_dual(soft.rub_dual[s], u0, u1, d0, d1, width, share)
 
 
 @compiled
@@ -143,21 +132,8 @@ def _stiffness(engine: Table, soft: Table, s: int, h: np.ndarray) -> tuple[float
     step = engine.time.step
     u0, u1 = slip_of(engine, soft, s, engine.poses.q_now)
     width = soft.rub_stiction[s] * step
-    per_slip, bend = friction_slope(math.sqrt(u0 * u0 + u1 * u1), width)
     scale = step * step * soft.rub_force[s]
-    w = soft.rub_dual[s]
-    turn = bend / per_slip
-    a0 = scale * (per_slip + turn * w[0] * u0)
-    a1 = scale * turn * 0.5 * (w[0] * u1 + w[1] * u0)
-    a2 = scale * (per_slip + turn * w[1] * u1)
-    p = soft.rub_frame[s, 0]
-    o = soft.rub_frame[s, 1]
-    at = 0
-    for i in range(3):
-        for j in range(i, 3):
-            h[at] = a0 * p[i] * p[j] + a1 * (p[i] * o[j] + p[j] * o[i]) + a2 * o[i] * o[j]
-            at += 1
-    return scale * per_slip * u0, scale * per_slip * u1
+    return friction_stiffness(scale, u0, u1, width, soft.rub_dual[s], soft.rub_frame[s], h)
 
 
 @compiled
@@ -169,20 +145,16 @@ def add_friction_gradients(engine: Table, soft: Table) -> None:
         one, other = _stiffness(engine, soft, s, h)
         p = soft.rub_frame[s, 0]
         o = soft.rub_frame[s, 1]
-        count = soft.rub_sites[s]
         add_site_gradients(
             engine,
-            count,
-            soft.rub_link[s],
-            soft.rub_weight[s],
+            soft,
+            s,
             one * p[0] + other * o[0],
             one * p[1] + other * o[1],
             one * p[2] + other * o[2],
         )
         if whole:
-            add_site_sums(
-                engine, count, soft.rub_link[s], soft.rub_variable[s], soft.rub_weight[s], h
-            )
+            add_site_sums(engine, soft, s, h)
 
 
 @compiled
@@ -191,11 +163,4 @@ def add_friction_blocks(engine: Table, soft: Table) -> None:
     h = soft.upper
     for s in range(soft.stencils):
         _stiffness(engine, soft, s, h)
-        add_site_blocks(
-            engine,
-            soft.rub_sites[s],
-            soft.rub_link[s],
-            soft.rub_variable[s],
-            soft.rub_weight[s],
-            h,
-        )
+        add_site_blocks(engine, soft, s, h)

@@ -1,4 +1,4 @@
-"""What Newton's method asks of deformable bodies, as entry points that rigid models do not have."""
+"""What Newton's method asks of deformable bodies: an entry point that rigid models do not have."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.newton.envelope import arrange
 from asperity.midas.pose.link_kinematics import link_jacobians
+from asperity.midas.soft.calls import (
+    ANTICIPATE,
+    ARRANGE,
+    BEGIN,
+    BLOCKS,
+    ENERGY,
+    FORGET_ANCHORS,
+    FORGET_FRICTION,
+    FREEZE,
+    GRADIENTS,
+    TIME,
+    TURN,
+)
 from asperity.midas.soft.contacts import (
     add_contact_blocks,
     add_contact_gradients,
@@ -33,16 +46,13 @@ from asperity.midas.soft.soft_layout import SOFT, SOFT_FULL
 
 __all__ = ["SOFT_KERNELS"]
 
-_HOOK = types.int64(MIDAS.type, types.int64)
-
 # Candidates within so many activation distances get room in the factor when it is laid out anew.
 _NEAR = 2.0
 
 
-@entry_point(_HOOK)
-def soft_begin(engine: Table, _unused: int) -> int:
-    """Set up a step, with the iterate at the present state; returns a code."""
-    soft = SOFT.at(engine.soft.bodies)
+@compiled
+def _begin(engine: Table, soft: Table) -> None:
+    """Set up a step, with the iterate at the present state."""
     engine.soft.code = 0
     engine.soft.measured = 0
     measure_now(engine, soft)
@@ -53,15 +63,13 @@ def soft_begin(engine: Table, _unused: int) -> int:
     place(soft, engine.poses.q_target, soft.trial)
     if renew_list(engine, soft, soft.trial) > 0.0:
         collect_friction(engine, soft, 0)
-    return engine.soft.code
 
 
-@entry_point(_HOOK)
-def soft_energy(engine: Table, at_trial: int) -> int:
+@compiled
+def _find_energy(engine: Table, soft: Table) -> None:
     """Find the energy of the iterate or of the trial state [J s²]."""
-    soft = SOFT.at(engine.soft.bodies)
     h = engine.time.step
-    measure_now(engine, soft)
+    at_trial = engine.newton.at_trial
     x = soft.now
     q = engine.poses.q_now
     if at_trial == 1:
@@ -74,7 +82,6 @@ def soft_energy(engine: Table, at_trial: int) -> int:
     if energy < math.inf:
         energy += friction_energy(engine, soft, q)
     engine.soft.energy = energy * h * h
-    return 0
 
 
 @compiled
@@ -92,9 +99,20 @@ def _pair(engine: Table, one: int, other: int) -> bool:
 
 
 @compiled
+def _pair_sites(engine: Table, soft: Table, s: int) -> bool:
+    """Let the links of all sites of a row have entries; False without room."""
+    for one in range(soft.sites[s]):
+        for other in range(one):
+            if not _pair(engine, soft.site_link[s, one], soft.site_link[s, other]):
+                return False
+    return True
+
+
+@compiled
 def _lay_out(engine: Table, soft: Table) -> int:
     engine.soft.pairs = 0
     room = True
+    spare = soft.kind.size
     for bond in range(soft.bond.shape[0]):
         room = room and _pair(engine, soft.bond[bond, 0], soft.bond[bond, 1])
     for i in range(soft.count):
@@ -103,23 +121,17 @@ def _lay_out(engine: Table, soft: Table) -> int:
         if soft.square[i] >= near * near and soft.anchor[i] == 0.0:
             continue
         soft.laid[i] = 1
-        count = fill_sites(engine, soft, i)
-        for one in range(count):
-            for other in range(one):
-                room = room and _pair(engine, soft.site_link[one], soft.site_link[other])
+        fill_sites(engine, soft, i, spare)
+        room = room and _pair_sites(engine, soft, spare)
     for s in range(soft.stencils):
-        for one in range(soft.rub_sites[s]):
-            for other in range(one):
-                room = room and _pair(engine, soft.rub_link[s, one], soft.rub_link[s, other])
+        room = room and _pair_sites(engine, soft, s)
     soft.rub_laid = 1
     return arrange(engine) if room else SOFT_FULL
 
 
-@entry_point(_HOOK)
-def soft_arrange(engine: Table, _unused: int) -> int:
-    """Lay out the factor anew if something active has no room in it; returns a code."""
-    soft = SOFT.at(engine.soft.bodies)
-    measure_now(engine, soft)
+@compiled
+def _arrange(engine: Table, soft: Table) -> None:
+    """Lay out the factor anew if something active has no room in it."""
     needed = soft.rub_laid == 0
     for i in range(soft.count):
         if soft.laid[i] == 0:
@@ -129,101 +141,68 @@ def soft_arrange(engine: Table, _unused: int) -> int:
                 break
     if needed and engine.soft.code == 0:
         engine.soft.code = _lay_out(engine, soft)
-    return engine.soft.code
 
 
-@entry_point(_HOOK)
-def soft_gradients(engine: Table, _unused: int) -> int:
-    """Add to the gradients of links, and to blocks of rigid links, before they are carried."""
-    soft = SOFT.at(engine.soft.bodies)
-    measure_now(engine, soft)
-    add_contact_gradients(engine, soft)
-    add_friction_gradients(engine, soft)
-    return 0
-
-
-@entry_point(_HOOK)
-def soft_blocks(engine: Table, _unused: int) -> int:
+@compiled
+def _add_blocks(engine: Table, soft: Table) -> None:
     """Add elements, and the Hessian between vertices and of them with links."""
-    soft = SOFT.at(engine.soft.bodies)
     add_element_terms(engine, soft)
     if engine.newton.only_slopes == 0:
         link_jacobians(engine.links, engine.poses.z_now, engine.poses.q_now, soft.wanted)
         add_contact_blocks(engine, soft)
         add_friction_blocks(engine, soft)
-    return 0
 
 
-@entry_point(_HOOK)
-def soft_time(engine: Table, _unused: int) -> int:
-    """Shorten the share of the way to the trial state that keeps surfaces apart."""
-    soft = SOFT.at(engine.soft.bodies)
-    engine.soft.time = free_time(engine, soft, engine.soft.time)
-    return 0
-
-
-@entry_point(_HOOK)
-def soft_friction(engine: Table, forget: int) -> int:
-    """Freeze friction at the iterate, or forget it."""
-    soft = SOFT.at(engine.soft.bodies)
-    if forget == 1:
-        soft.stencils = 0
-        engine.soft.friction = 0.0
-        return 0
-    measure_now(engine, soft)
-    collect_friction(engine, soft, 1)
-    return 0
-
-
-@entry_point(_HOOK)
-def soft_turn(engine: Table, _unused: int) -> int:
-    """Move friction's duals."""
-    soft = SOFT.at(engine.soft.bodies)
-    turn_friction(engine, soft, engine.soft.share)
-    return 0
-
-
-@entry_point(_HOOK)
-def soft_anticipate(engine: Table, _unused: int) -> int:
-    """Choose where barriers are linearized; 1 if that is new."""
-    soft = SOFT.at(engine.soft.bodies)
-    anchored, new = anticipate_contacts(engine, soft)
-    engine.newton.anchored += anchored
-    return 1 if new else 0
-
-
-@entry_point(_HOOK)
-def soft_forget(engine: Table, _unused: int) -> int:
-    """Let all barriers be linearized where they are."""
-    soft = SOFT.at(engine.soft.bodies)
-    for i in range(soft.count):
-        soft.anchor[i] = 0.0
-    return 0
-
-
-@entry_point(_HOOK)
-def soft_end(engine: Table, _unused: int) -> int:
+@compiled
+def _find_clearance(engine: Table, soft: Table) -> None:
     """Find the smallest distance of the state at the step's end."""
-    soft = SOFT.at(engine.soft.bodies)
-    measure_now(engine, soft)
     smallest = math.inf
     for i in range(soft.count):
         if soft.square[i] < smallest:
             smallest = soft.square[i]
     engine.counts.clearance = min(engine.counts.clearance, math.sqrt(max(smallest, 0.0)))
+
+
+@entry_point(types.int64(MIDAS.type, types.int64))
+def do_soft(engine: Table, task: int) -> int:
+    """Do a task of `asperity.midas.soft.calls`; returns a code."""
+    soft = SOFT.at(engine.soft.bodies)
+    if task == BEGIN:
+        _begin(engine, soft)
+        return engine.soft.code
+    if task == TURN:
+        turn_friction(engine, soft, engine.friction.turn_share)
+        return 0
+    if task == FORGET_FRICTION:
+        soft.stencils = 0
+        engine.soft.friction = 0.0
+        return 0
+    if task == FORGET_ANCHORS:
+        for i in range(soft.count):
+            soft.anchor[i] = 0.0
+        return 0
+    measure_now(engine, soft)
+    if task == ARRANGE:
+        _arrange(engine, soft)
+        return engine.soft.code
+    if task == GRADIENTS:
+        add_contact_gradients(engine, soft)
+        add_friction_gradients(engine, soft)
+    elif task == BLOCKS:
+        _add_blocks(engine, soft)
+    elif task == ENERGY:
+        _find_energy(engine, soft)
+    elif task == TIME:
+        engine.soft.time = free_time(engine, soft, engine.soft.time)
+    elif task == ANTICIPATE:
+        anchored, new = anticipate_contacts(engine, soft)
+        engine.newton.anchored += anchored
+        return 1 if new else 0
+    elif task == FREEZE:
+        collect_friction(engine, soft, 1)
+    else:
+        _find_clearance(engine, soft)
     return 0
 
 
-SOFT_KERNELS = (
-    soft_begin,
-    soft_energy,
-    soft_arrange,
-    soft_gradients,
-    soft_blocks,
-    soft_time,
-    soft_friction,
-    soft_turn,
-    soft_anticipate,
-    soft_forget,
-    soft_end,
-)
+SOFT_KERNELS = (do_soft,)

@@ -43,71 +43,52 @@ def add_block(factor: Table, one: int, other: int, block: np.ndarray) -> None:
 
 
 @compiled
-def fill_sites(engine: Table, soft: Table, i: int) -> int:
-    """Fill the sites of a candidate measured at the iterate; returns how many."""
+def fill_sites(engine: Table, soft: Table, i: int, s: int) -> int:
+    """Fill row ``s`` with the sites of a candidate measured at the iterate; returns how many."""
     world = engine.links.parent.size
     count = 0
     rigid = -1
+    weight = soft.site_weight[s]
     for corner in range(1 if soft.kind[i] == VERTEX_PLANE else 4):
         v = soft.vertex[i, corner]
         c = soft.coefficient[i, corner]
-        link = soft.vertex_link[v]
-        if link == world:
+        if soft.vertex_link[v] == world:
             continue
-        if soft.vertex_variable[v] >= 0:
-            at = count
-            count += 1
-        elif rigid < 0:
-            rigid = count
-            at = count
-            count += 1
-        else:
+        if soft.vertex_variable[v] < 0 and rigid >= 0:
             for j in range(4):
-                soft.site_weight[rigid, j] += c * soft.vertex_rest[v, j]
+                weight[rigid, j] += c * soft.vertex_rest[v, j]
             continue
-        soft.site_link[at] = link
-        soft.site_variable[at] = soft.vertex_variable[v]
+        if soft.vertex_variable[v] < 0:
+            rigid = count
+        soft.site_link[s, count] = soft.vertex_link[v]
+        soft.site_variable[s, count] = soft.vertex_variable[v]
         for j in range(4):
-            soft.site_weight[at, j] = c * soft.vertex_rest[v, j]
+            weight[count, j] = c * soft.vertex_rest[v, j]
+        count += 1
+    soft.sites[s] = count
     return count
 
 
 @compiled
-def add_site_gradients(
-    engine: Table,
-    count: int,
-    links: np.ndarray,
-    weight: np.ndarray,
-    g0: float,
-    g1: float,
-    g2: float,
-) -> None:
+def add_site_gradients(engine: Table, soft: Table, s: int, g0: float, g1: float, g2: float) -> None:
     """Add y ⊗ g to the gradients of all sites' links."""
     gradient = engine.newton.link_gradient
-    for site in range(count):
-        link = links[site]
+    for site in range(soft.sites[s]):
+        link = soft.site_link[s, site]
         for j in range(4):
-            gradient[link, j, 0] += weight[site, j] * g0
-            gradient[link, j, 1] += weight[site, j] * g1
-            gradient[link, j, 2] += weight[site, j] * g2
+            y = soft.site_weight[s, site, j]
+            gradient[link, j, 0] += y * g0
+            gradient[link, j, 1] += y * g1
+            gradient[link, j, 2] += y * g2
 
 
 @compiled
-def add_site_sums(
-    engine: Table,
-    count: int,
-    links: np.ndarray,
-    variable: np.ndarray,
-    weight: np.ndarray,
-    h: np.ndarray,
-) -> None:
+def add_site_sums(engine: Table, soft: Table, s: int, h: np.ndarray) -> None:
     """Add y yᵀ ⊗ H to the block of a rigid link among the sites; H by its upper triangle."""
-    for site in range(count):
-        if variable[site] < 0:
-            y = weight[site]
-            add_outer(
-                engine.hessian.link_sums[links[site]], y, y, h[0], h[1], h[2], h[3], h[4], h[5]
-            )
+    for site in range(soft.sites[s]):
+        if soft.site_variable[s, site] < 0:
+            y = soft.site_weight[s, site]
+            add_outer(engine.hessian.link_sums[soft.site_link[s, site]], y, y, h)
 
 
 @compiled
@@ -149,28 +130,17 @@ def _add_with_rigid(
 
 
 @compiled
-def add_site_blocks(
-    engine: Table,
-    count: int,
-    links: np.ndarray,
-    variable: np.ndarray,
-    weight: np.ndarray,
-    h: np.ndarray,
-) -> None:
+def add_site_blocks(engine: Table, soft: Table, s: int, h: np.ndarray) -> None:
     """Add c_i c_j H between vertices, and what couples them to a rigid link."""
-    for one in range(count):
+    variable = soft.site_variable[s]
+    weight = soft.site_weight[s]
+    for one in range(soft.sites[s]):
         if variable[one] < 0:
             continue
-        for other in range(count):
+        for other in range(soft.sites[s]):
             if variable[other] < 0:
-                _add_with_rigid(
-                    engine, variable[one], weight[one, 0], h, links[other], weight[other]
-                )
+                link = soft.site_link[s, other]
+                _add_with_rigid(engine, variable[one], weight[one, 0], h, link, weight[other])
             elif other <= one:
-                add_symmetric(
-                    engine.factor,
-                    variable[one],
-                    variable[other],
-                    weight[one, 0] * weight[other, 0],
-                    h,
-                )
+                scale = weight[one, 0] * weight[other, 0]
+                add_symmetric(engine.factor, variable[one], variable[other], scale, h)

@@ -9,7 +9,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import MIDAS
-from asperity.midas.geometry.crossings import meets_face
+from asperity.midas.geometry.crossings import edge_crosses, ray_leaves
 from asperity.midas.geometry.distances import separation
 from asperity.midas.soft.contacts import place, stencil_of
 from asperity.midas.soft.search import list_stencils
@@ -17,8 +17,6 @@ from asperity.midas.soft.soft_layout import SOFT
 
 __all__ = ["CHECK_KERNELS", "crossing_pair", "place_vertices", "survey"]
 
-# A direction along which no edge of a modelled part will lie.
-_RAY = (0.5377, 0.3188, 0.7805)
 # Height over a plane that is none, relative to coordinates.
 _ROUNDING = 1e-12
 
@@ -95,18 +93,7 @@ def _is_inside(soft: Table, x: np.ndarray, vertex: int, group: int) -> bool:
     for f in range(soft.face.shape[0]):
         if soft.vertex_group[soft.face[f, 0]] != group:
             continue
-        s = meets_face(
-            x,
-            soft.face[f],
-            x[vertex, 0],
-            x[vertex, 1],
-            x[vertex, 2],
-            _RAY[0],
-            _RAY[1],
-            _RAY[2],
-        )
-        if 0.0 <= s < math.inf:
-            count += 1
+        count += ray_leaves(x, vertex, soft.face[f])
     return count % 2 == 1
 
 
@@ -141,17 +128,7 @@ def crossing_pair(engine: Table, x: np.ndarray, closed: np.ndarray) -> int:
                 continue
             if _is_in_plane(x, a, b, face):
                 continue
-            s = meets_face(
-                x,
-                face,
-                x[a, 0],
-                x[a, 1],
-                x[a, 2],
-                x[b, 0] - x[a, 0],
-                x[b, 1] - x[a, 1],
-                x[b, 2] - x[a, 2],
-            )
-            if 0.0 <= s <= 1.0:
+            if edge_crosses(x, a, b, face):
                 return pair
     groups = closed.size
     for i in range(soft.point.size):

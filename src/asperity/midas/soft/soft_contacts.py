@@ -34,7 +34,7 @@ def fill_contacts(engine: Table, out: np.ndarray) -> int:
     """Fill a row for every surveyed candidate that pushes; returns how many."""
     soft = SOFT.at(engine.soft.bodies)
     h = engine.time.step
-    spare = soft.stencils
+    spare = soft.kind.size
     count = 0
     for i in range(soft.count):
         push = contact_force(engine, soft, i)

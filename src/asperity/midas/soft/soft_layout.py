@@ -84,12 +84,13 @@ SOFT = Layout(
     arm="f8[soft_room + 1, 3]",
     anchor="f8[soft_room]",  # as `CANDIDATES` has it
     laid="i8[soft_room]",  # 1 of those that the factor has room for
-    # Friction, frozen over a solution: what moves the point, tangents, μλ and the dual.
+    # Sites of friction's stencils, and in the last row those of the candidate at hand.
+    sites="i8[soft_room + 1]",
+    site_link="i8[soft_room + 1, 4]",
+    site_variable="i8[soft_room + 1, 4]",
+    site_weight="f8[soft_room + 1, 4, 4]",
+    # Friction, frozen over a solution: tangents, μλ and the dual.
     stencils="i8",
-    rub_sites="i8[soft_room + 1]",
-    rub_link="i8[soft_room + 1, 4]",
-    rub_variable="i8[soft_room + 1, 4]",
-    rub_weight="f8[soft_room + 1, 4, 4]",
     rub_frame="f8[soft_room + 1, 2, 3]",
     rub_force="f8[soft_room + 1]",
     rub_stiction="f8[soft_room + 1]",
@@ -101,9 +102,6 @@ SOFT = Layout(
     wanted="i8[:]",
     bond="i8[:,:]",
     # Space to work in.
-    site_link="i8[4]",
-    site_variable="i8[4]",
-    site_weight="f8[4, 4]",
     slope="f8[2, 3]",
     block="f8[24, 24]",
     small="f8[8, 3, 3]",

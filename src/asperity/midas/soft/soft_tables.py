@@ -6,10 +6,9 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.contact.combination import STATIC_FRICTION, STICTION_TOLERANCE
 from asperity.geometry.surfaces import Surface, vertex_areas
 from asperity.midas.model.links import Links, variable_count
-from asperity.midas.model.shapes import Shapes
+from asperity.midas.model.shapes import Shapes, contact_numbers
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
@@ -215,7 +214,8 @@ def _pairs(
 
     def add(flex: int, other: int, index: int) -> int:
         ends.append((flex, other))
-        numbers.append(_contact(model, flex, index, materials))
+        one, two = sorted((model.ngeom + flex, index))
+        numbers.append(contact_numbers(model, one, two, materials)[:2])
         return len(ends) - 1
 
     for flex in range(0 if disabled else model.nflex):
@@ -245,31 +245,3 @@ def _pairs(
         "pair_friction": parameters[:, 0].copy(),
         "pair_stiction": parameters[:, 1].copy(),
     }
-
-
-def _contact(
-    model: mujoco.MjModel, flex: int, other: int, materials: ResolvedMaterials
-) -> tuple[float, float]:
-    """Friction of a flex and a geom or another flex, and their stiction tolerance [m/s]."""
-
-    def of(index: int) -> tuple[int, float, int]:
-        if index >= model.ngeom:
-            f = index - model.ngeom
-            kind = (model.flex_priority[f], model.flex_friction[f, 0], model.flex_condim[f])
-        else:
-            kind = (
-                model.geom_priority[index],
-                model.geom_friction[index, 0],
-                model.geom_condim[index],
-            )
-        return int(kind[0]), float(kind[1]), int(kind[2])
-
-    own = model.ngeom + flex
-    one, two = of(own), of(other)
-    sliding = max(one[1], two[1])
-    if one[0] != two[0]:
-        sliding = (one if one[0] > two[0] else two)[1]
-    if max(one[2], two[2]) == 1:
-        sliding = 0.0
-    out = materials.combined(min(own, other), max(own, other), sliding)
-    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE])

@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from asperity.compiled import compiled
+from asperity.midas.pose.matrices import cofactors
 
 __all__ = ["along", "angular_momentum", "angular_velocity", "free_motion", "spin", "turn"]
 
@@ -36,24 +37,17 @@ _LEAST = 1e-9
 @compiled
 def _solve(s: np.ndarray, l0: float, l1: float, l2: float, rate: np.ndarray) -> bool:
     """Fill ω of an angular momentum L with second moments S; returns whether there is one."""
-    a00 = s[1, 1] + s[2, 2]
-    a11 = s[0, 0] + s[2, 2]
-    a22 = s[0, 0] + s[1, 1]
-    a01 = -s[0, 1]
-    a02 = -s[0, 2]
-    a12 = -s[1, 2]
-    c00 = a11 * a22 - a12 * a12
-    c01 = a02 * a12 - a01 * a22
-    c02 = a01 * a12 - a02 * a11
-    determinant = a00 * c00 + a01 * c01 + a02 * c02
-    if not determinant > 1e-12 * a00 * a11 * a22:
+    trace = s[0, 0] + s[1, 1] + s[2, 2]
+    inertia = np.empty((3, 3))
+    inverse = np.empty((3, 3))
+    for i in range(3):
+        for k in range(3):
+            inertia[i, k] = (trace if i == k else 0.0) - s[i, k]
+    determinant = cofactors(inertia, inverse)
+    if not determinant > 1e-12 * inertia[0, 0] * inertia[1, 1] * inertia[2, 2]:
         return False
-    c11 = a00 * a22 - a02 * a02
-    c12 = a01 * a02 - a00 * a12
-    c22 = a00 * a11 - a01 * a01
-    rate[0] = (c00 * l0 + c01 * l1 + c02 * l2) / determinant
-    rate[1] = (c01 * l0 + c11 * l1 + c12 * l2) / determinant
-    rate[2] = (c02 * l0 + c12 * l1 + c22 * l2) / determinant
+    for k in range(3):
+        rate[k] = (inverse[k, 0] * l0 + inverse[k, 1] * l1 + inverse[k, 2] * l2) / determinant
     return True
 
 

@@ -19,7 +19,7 @@ from asperity.contact.restitution import impact_energy, rebound_speed
 from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
 from asperity.midas.energy.friction_stencils import normal_force
 from asperity.midas.energy.potentials import barrier, barrier_slopes
-from asperity.midas.geometry.round_planes import second_link
+from asperity.midas.geometry.round_planes import link_of_side
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity
 
 __all__ = ["departs", "meets_impact", "restitution_impulse", "slowest_departure"]
@@ -119,7 +119,7 @@ def _approach(engine: Table, i: int, normal: np.ndarray) -> tuple[float, float]:
     closing = 0.0
     pressing = 0.0
     for side in range(2):
-        link = engine.shapes.vertex_link[vertex[0]] if side == 0 else second_link(engine, i)
+        link = link_of_side(engine, i, side)
         if link == engine.links.parent.size:
             continue
         for k in range(3):
@@ -166,9 +166,7 @@ def restitution_impulse(engine: Table, i: int, h: float, slowest: float, push: n
         return -1.0
     parting = 0.0
     for side in range(2):
-        link = second_link(engine, i)
-        if side == 0:
-            link = engine.shapes.vertex_link[candidates.vertex[i, 0]]
+        link = link_of_side(engine, i, side)
         if link < engine.links.parent.size:
             y = engine.work.side_weight[side]
             parting += _rate_along(

@@ -8,13 +8,13 @@ and limits leave the way and its energy is lower; if not, nothing is lost but th
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT
+from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
 from asperity.midas.newton.trial import place_trial
+from asperity.midas.pose.link_kinematics import carry_axes, read_variables
+from asperity.midas.pose.matrices import make_orthogonal
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity, turn
 
 __all__ = ["predict", "predict_turns"]
@@ -32,38 +32,6 @@ _ROOM = 0.5
 def _rate(time: Table, now: float, before: float) -> float:
     """Velocity at the end of the step, if it changes as it did."""
     return 2.0 * now - before if time.has_history == 1 else now
-
-
-@compiled
-def _make_orthogonal(a: np.ndarray) -> bool:
-    """Replace three rows by those of the nearest rotation; False if they are nothing like one."""
-    for _ in range(8):
-        # A ← (A + A⁻ᵀ)/2 (Higham 1986); rows of A⁻ᵀ are cross products over the determinant.
-        c00 = a[1, 1] * a[2, 2] - a[1, 2] * a[2, 1]
-        c01 = a[1, 2] * a[2, 0] - a[1, 0] * a[2, 2]
-        c02 = a[1, 0] * a[2, 1] - a[1, 1] * a[2, 0]
-        determinant = a[0, 0] * c00 + a[0, 1] * c01 + a[0, 2] * c02
-        if not determinant > 0.1:
-            return False
-        c10 = a[2, 1] * a[0, 2] - a[2, 2] * a[0, 1]
-        c11 = a[2, 2] * a[0, 0] - a[2, 0] * a[0, 2]
-        c12 = a[2, 0] * a[0, 1] - a[2, 1] * a[0, 0]
-        c20 = a[0, 1] * a[1, 2] - a[0, 2] * a[1, 1]
-        c21 = a[0, 2] * a[1, 0] - a[0, 0] * a[1, 2]
-        c22 = a[0, 0] * a[1, 1] - a[0, 1] * a[1, 0]
-        f = 0.5 / determinant
-        a[0, 0] = 0.5 * a[0, 0] + f * c00
-        a[0, 1] = 0.5 * a[0, 1] + f * c01
-        a[0, 2] = 0.5 * a[0, 2] + f * c02
-        a[1, 0] = 0.5 * a[1, 0] + f * c10
-        a[1, 1] = 0.5 * a[1, 1] + f * c11
-        a[1, 2] = 0.5 * a[1, 2] + f * c12
-        a[2, 0] = 0.5 * a[2, 0] + f * c20
-        a[2, 1] = 0.5 * a[2, 1] + f * c21
-        a[2, 2] = 0.5 * a[2, 2] + f * c22
-        if abs(determinant - 1.0) < 1e-10:
-            break
-    return True
 
 
 @compiled
@@ -118,7 +86,7 @@ def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
                 if i == 0:
                     v += engine.time.step * engine.links.gravity[link, k]
             q[link, i, k] = engine.poses.q_slip[link, i, k] + engine.time.step * v
-    return _make_orthogonal(q[link, 1:])
+    return make_orthogonal(q[link, 1:])
 
 
 @compiled
@@ -128,52 +96,24 @@ def _turn_about_axis(engine: Table, joint: int, link: int, angle: float, q: np.n
     n = engine.joints.frame[joint, 1]
     b = engine.joints.frame[joint, 2]
     axis = engine.work.directions[0]
-    row = engine.work.directions[1]
     for k in range(3):
         axis[k] = 0.0
     for j in range(3):
         along = n[(j + 1) % 3] * b[(j + 2) % 3] - n[(j + 2) % 3] * b[(j + 1) % 3]
         for k in range(3):
             axis[k] += along * q[p, 1 + j, k]
-    sine = math.sin(angle)
-    versine = 1.0 - math.cos(angle)
     for i in range(1, 4):
         for k in range(3):
-            row[k] = 0.0
+            q[link, i, k] = 0.0
         for j in range(1, 4):
             share = 0.0
             for k in range(3):
                 share += engine.poses.q_now[link, i, k] * engine.poses.q_now[p, j, k]
             for k in range(3):
-                row[k] += share * q[p, j, k]
-        along = axis[0] * row[0] + axis[1] * row[1] + axis[2] * row[2]
-        for k in range(3):
-            i1 = (k + 1) % 3
-            i2 = (k + 2) % 3
-            q[link, i, k] = (
-                row[k]
-                + sine * (axis[i1] * row[i2] - axis[i2] * row[i1])
-                + versine * (along * axis[k] - row[k])
-            )
-
-
-@compiled
-def _hang(links: Table, link: int, q: np.ndarray) -> None:
-    """Move a link of given axes to where its joint is on its parent."""
-    p = links.parent[link]
-    held = 1 if links.kind[link] == BALL else 2
+                q[link, i, k] += share * q[p, j, k]
     for k in range(3):
-        q[link, 0, k] = 0.0
-    for k in range(3):
-        gap = 0.0
-        for point in range(held):
-            for i in range(4):
-                there = 0.0
-                for j in range(4):
-                    there += links.transfer[link, i, j] * q[p, j, k]
-                here = 0.0 if i == 0 else q[link, i, k]
-                gap += links.own_row[link, point, i] * (there - here)
-        q[link, 0, k] = gap / held
+        axis[k] *= angle
+    turn(axis, q[link], 1)
 
 
 @compiled
@@ -188,7 +128,10 @@ def _coordinate_ahead(joints: Table, time: Table, joint: int) -> float:
 
 @compiled
 def predict(engine: Table) -> bool:
-    """Fill the trial state with a prediction; False if there is none that is worth it."""
+    """Fill the trial state with a prediction; False if there is none that is worth it.
+
+    What is predicted are axes, of which the variables are made, and positions of what floats.
+    """
     links = engine.links
     q = engine.poses.q_trial
     z = engine.poses.z_trial
@@ -196,47 +139,24 @@ def predict(engine: Table) -> bool:
     largest = 0.0
     for link in range(links.kind.size):
         kind = links.kind[link]
-        start = links.variable[link]
         if kind in (FREE, BALL):
             if not _move_freely(engine, link, q):
                 return False
-            if kind == BALL:
-                _hang(links, link, q)
         elif kind == POINT:
             for k in range(3):
-                z[start + k] = engine.poses.q_target[link, 0, k]
-                q[link, 0, k] = z[start + k]
+                q[link, 0, k] = engine.poses.q_target[link, 0, k]
                 for i in range(1, 4):
                     q[link, i, k] = engine.poses.q_now[link, i, k]
         else:
             ahead = _coordinate_ahead(engine.joints, engine.time, joint)
             if kind == HINGE:
                 _turn_about_axis(engine, joint, link, ahead - engine.joints.now[joint], q)
-                _hang(links, link, q)
             else:
-                z[start] = ahead
-                p = links.parent[link]
-                for i in range(4):
-                    for k in range(3):
-                        q[link, i, k] = 0.0
-                        for j in range(4):
-                            q[link, i, k] += links.transfer[link, i, j] * q[p, j, k]
-                for j in range(3):
-                    for k in range(3):
-                        q[link, 0, k] += ahead * links.slide_direction[link, j] * q[p, 1 + j, k]
+                z[links.variable[link]] = ahead
+                carry_axes(links, link, q)
             joint += 1
-        if kind == FREE:
-            for i in range(4):
-                for k in range(3):
-                    z[start + 3 * i + k] = q[link, i, k]
-        elif kind in (BALL, HINGE):
-            held = 1 if kind == BALL else 2
-            for point in range(held, 4):
-                for k in range(3):
-                    value = 0.0
-                    for i in range(4):
-                        value += links.own_row[link, point, i] * q[link, i, k]
-                    z[start + 3 * (point - held) + k] = value
+        if kind != SLIDE:
+            read_variables(links, link, q, z)
         for i in range(1, 4):
             square = 0.0
             for k in range(3):

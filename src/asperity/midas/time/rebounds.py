@@ -25,7 +25,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
 from asperity.midas.energy.friction_terms import fill_slip
-from asperity.midas.geometry.round_planes import further_stencils, place_on_round, second_link
+from asperity.midas.geometry.round_planes import further_stencils, link_of_side, place_on_round
 from asperity.midas.geometry.stencil import RIM_PLANE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
@@ -68,9 +68,7 @@ def _apply_impulses(engine: Table, h: float) -> float:
             if taken >= 0.0:
                 lost = max(lost, 0.0) + taken
                 for side in range(2):
-                    link = second_link(engine, i)
-                    if side == 0:
-                        link = engine.shapes.vertex_link[engine.candidates.vertex[i, 0]]
+                    link = link_of_side(engine, i, side)
                     if link == world:
                         continue
                     for j in range(4):

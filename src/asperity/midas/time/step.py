@@ -17,7 +17,7 @@ from asperity.midas.engine_layout import CUT, CUT_SHORT, DRAFT, MIDAS, WHOLE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.pose.poses import write_qpos, write_qvel
-from asperity.midas.soft.calls import collect_soft_friction, forget_soft_friction
+from asperity.midas.soft.calls import FORGET_FRICTION, FREEZE, ask_soft
 from asperity.midas.time.activations import advance_activations
 from asperity.midas.time.impacts import meets_impact
 from asperity.midas.time.second_order import (
@@ -121,7 +121,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
             code = prepare_step(engine, h, second)
             if code == OK:
                 forget_friction(engine.friction, engine.schedule)
-                forget_soft_friction(engine)
+                ask_soft(engine, FORGET_FRICTION)
                 engine.time.draft = WHOLE
                 before = 0.0
                 code = _solve(engine, limit)
@@ -130,7 +130,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
         if code != OK or lag + 1 == engine.options.max_lags:
             break
         collect_friction(engine, 1)
-        collect_soft_friction(engine)
+        ask_soft(engine, FREEZE)
         after = friction_scale(engine.friction) + engine.soft.friction
         if not is_short and abs(after - before) <= _LAG_TOLERANCE * max(after, before):
             break

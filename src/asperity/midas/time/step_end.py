@@ -8,7 +8,7 @@ from asperity.midas.energy.joint_terms import motor_forces
 from asperity.midas.lists.candidate_runs import SLACK
 from asperity.midas.model.flat_faces import keep_faces
 from asperity.midas.pose.pivots import find_pivot, move_origin
-from asperity.midas.soft.calls import end_soft
+from asperity.midas.soft.calls import END, ask_soft
 from asperity.midas.time.free_motion import along, angular_momentum, angular_velocity, spin
 from asperity.midas.time.rebounds import add_rebounds, find_rebounds
 from asperity.midas.time.second_order import count_step
@@ -96,7 +96,7 @@ def finish_step(engine: Table, h: float, second: bool) -> None:
     time.last_step = h
     time.has_history = 1
     motor_forces(engine.motors, joints.now)
-    keep_multipliers(engine.ties, engine.couplings)
+    keep_multipliers(engine.gaps)
     keep_faces(engine.pairs)
     # Beyond the boxes' slack there may be others that were never looked at.
     smallest = (1.0 + SLACK) * engine.options.activation
@@ -104,4 +104,4 @@ def finish_step(engine: Table, h: float, second: bool) -> None:
         if engine.runs.least[run] < (1.0 + SLACK) * engine.runs.activation[run]:
             smallest = min(smallest, engine.runs.least[run])
     engine.counts.clearance = min(engine.counts.clearance, smallest)
-    end_soft(engine)
+    ask_soft(engine, END)

@@ -31,7 +31,7 @@ from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.parts import LINKS, PART, count_parts, do_parts
 from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.pose.pivots import find_pivot, move_origin
-from asperity.midas.soft.calls import begin_soft
+from asperity.midas.soft.calls import BEGIN, ask_soft
 from asperity.midas.time.free_motion import (
     along,
     angular_momentum,
@@ -283,7 +283,7 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
         )
     if code == OK:
         collect_friction(engine, 0)
-        code = begin_soft(engine)
+        code = ask_soft(engine, BEGIN)
     return code
 
 

@@ -19,6 +19,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.detection.near_pairs import colliding_bodies
 from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order_geoms
 
 __all__ = ["closing_distance", "colliding_geoms", "goes_through", "inner_radii", "passed"]
@@ -69,24 +70,15 @@ def _half_thickness(model: mujoco.MjModel, mesh: int) -> float:
 
 def colliding_geoms(model: mujoco.MjModel) -> np.ndarray:
     """Which geoms collide with which, by MuJoCo's rules: uint8, shape (ngeom, ngeom)."""
-    weld = model.body_weldid[model.geom_bodyid]
     kind, affinity = model.geom_contype, model.geom_conaffinity
     matching = (kind[:, None] & affinity[None, :]) != 0
-    collide = matching | matching.T
-    if not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_FILTERPARENT:
-        parent = model.body_weldid[model.body_parentid[weld]]
-        child = (weld[:, None] == parent[None, :]) & (weld[:, None] > 0) & (weld[None, :] > 0)
-        collide &= ~(child | child.T)
-    body = model.geom_bodyid.astype(np.int64)
-    low, high = np.minimum(body[:, None], body[None, :]), np.maximum(body[:, None], body[None, :])
-    excluded = model.exclude_signature.astype(np.int64)
-    collide &= ~np.isin((low << 16) + high, excluded)
-    for first, second in zip(model.pair_geom1, model.pair_geom2, strict=True):
-        collide[first, second] = collide[second, first] = True
+    collide = (matching | matching.T) & colliding_bodies(model)[
+        np.ix_(model.geom_bodyid, model.geom_bodyid)
+    ]
+    collide[model.pair_geom1, model.pair_geom2] = True
+    collide[model.pair_geom2, model.pair_geom1] = True
+    weld = model.body_weldid[model.geom_bodyid]
     collide &= weld[:, None] != weld[None, :]
-    # A half-space has no other side.
-    plane = model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE
-    collide[plane, :] = collide[:, plane] = False
     return np.ascontiguousarray(collide, dtype=np.uint8)
 
 

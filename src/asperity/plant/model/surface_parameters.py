@@ -247,10 +247,7 @@ def _with_fallbacks(
     rigid = np.array([geom.surface == "rigid" for geom in resolved.geoms], dtype=bool)
     field = np.array([geom.surface != "point" for geom in resolved.geoms], dtype=bool)
     collide = colliding_geoms(model).astype(bool)
-    # A plane is left out there, as it has no other side.
-    weld = model.body_weldid[model.geom_bodyid]
-    with_plane = half_space[:, None] & ~half_space[None, :] & (weld[:, None] != weld[None, :])
-    collide |= with_plane | with_plane.T
+    collide &= ~(half_space[:, None] & half_space[None, :])
     stuck = collide & rigid[:, None] & rigid[None, :] & field[:, None] & field[None, :]
     told = np.flatnonzero([not geom.told for geom in resolved.geoms])
     # What nobody has told to be rigid, as a plane, is no reason to complain about another plane.
