@@ -141,11 +141,6 @@ def test_what_goes_wrong_is_said(cluster: Any) -> None:
     controls[2, 3] = np.nan
     with pytest.warns(asp.AsperityWarning, match=r"1 of 4 rollouts .*\(2\)"):
         distributed.rollout(model, states, controls, share=1, progress=False)
-    late = mujoco.MjModel.from_xml_string(
-        MODEL.replace("<motor ", "<motor nsample='3' delay='.01' ")
-    )
-    with pytest.raises(asp.ModelError, match="a Batch knows delays"):
-        distributed.rollout(late, states, controls, progress=False)
     for call, message in (
         (lambda: distributed.rollout(model, states[:, :3]), "initial_state"),
         (lambda: distributed.rollout(model, states, threads=64), "threads=64 is more"),
