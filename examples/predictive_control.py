@@ -101,16 +101,14 @@ class Outcome(NamedTuple):
     before: float
     """Mean speed in the second before the push [m/s]."""
     after: float
-    """Mean speed in the last second [m/s]."""
-    recovery: float
-    """Time from the push until nine tenths of the wanted speed [s]."""
+    """Mean speed in the second that begins with the push [m/s]."""
     pitch: float
     """Largest angle of the trunk [rad]."""
     height: float
     """Lowest of the trunk, over that at first."""
 
 
-def run(seed: int = 0, push: float = 8.0, duration: float = 4.0) -> Outcome:
+def run(seed: int = 0, push: float = 8.0, duration: float = 3.0) -> Outcome:
     """Run, pushed back by an impulse [N s] at half time."""
     model, _ = asp.load_model(MODEL)
     planner = Planner(model, seed)
@@ -125,11 +123,9 @@ def run(seed: int = 0, push: float = 8.0, duration: float = 4.0) -> Outcome:
         speeds.append(sim.data.qvel[0])
         poses.append(sim.data.qpos[1:3].copy())
     second = round(1.0 / PERIOD)
-    later = np.array(speeds[count // 2 :])
     return Outcome(
         float(np.mean(speeds[count // 2 - second : count // 2])),
-        float(np.mean(speeds[-second:])),
-        PERIOD * float(np.argmax(later > 0.9 * SPEED) + 1),
+        float(np.mean(speeds[count // 2 : count // 2 + second])),
         float(np.abs(np.array(poses)[:, 1]).max()),
         float(1.0 + np.min(np.array(poses)[:, 0]) / model.body("trunk").pos[2]),
     )
@@ -141,8 +137,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     found = run(parser.parse_args().seed)
     print(f"The robot runs at {found.before:.2f} m/s, asked are {SPEED}.")
-    print(f"Pushed back with 8 N s, it is up to speed again in {found.recovery:.2f} s,")
-    print(f"and runs at {found.after:.2f} m/s. Its trunk pitches by {found.pitch:.2f} rad at most.")
+    print(f"In the second after a push of 8 N s backwards it makes {found.after:.2f} m.")
+    print(f"Its trunk pitches by {found.pitch:.2f} rad at most.")
 
 
 if __name__ == "__main__":

@@ -51,15 +51,15 @@ _PRINTED = {
     ),
     "impedance_control": (
         r"presses with (\S+) N, asked are (\d+).*?(\S+) mm behind, and μ F/K is (\S+)\.\n",
-        "{} N of {}, and {} mm behind, where friction over stiffness is {}",
+        "{} N of {}, {} mm behind, where friction/stiffness is {}",
     ),
     "two_arms": (
         r"within (\S+) and (\S+) N, asked are (\d+)\..*slipped (\S+) mm.*ends (\S+) mm",
-        "internal force between {} and {} N of {}, slipped {} mm, ends {} mm from its goal",
+        "internal force {} to {} N of {}, slipped {} mm, {} mm from its goal",
     ),
     "predictive_control": (
-        r"runs at (\S+) m/s, asked are (\S+)\.\n.*speed again in (\S+) s",
-        "{} m/s of {}; pushed back with 8 N s, it is up to speed again in {} s",
+        r"runs at (\S+) m/s, asked are (\S+)\.\n.* of (\S+) N s backwards it makes (\S+) m\.",
+        "{} m/s of {}; after a push of {} N s {} m in a second",
     ),
     "system_identification": (
         r"friction +(\S+ ± \S+), is (\S+)\s+dissipation +(\S+ ± \S+) s/m, is (\S+)",

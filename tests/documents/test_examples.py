@@ -144,9 +144,9 @@ def test_two_arms_carry_a_box_as_coulomb_says(share: float, monkeypatch) -> None
 
 def test_the_runner_keeps_its_speed_and_gets_over_a_push() -> None:
     module = example("predictive_control")
-    found = module.run(duration=3.0)
+    found = module.run()
     assert found.before == pytest.approx(module.SPEED, rel=0.15)
-    assert 0.0 < found.recovery < 1.0
+    assert 0.7 * module.SPEED < found.after < 1.1 * module.SPEED  # it loses 1 m/s at once
     assert found.pitch < 0.6
     assert found.height > 0.7
 
