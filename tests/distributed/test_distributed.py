@@ -136,6 +136,23 @@ def test_a_case_that_is_lost_is_done_again(cluster: Any, tmp_path: Path) -> None
     assert found == [begin(**case) for case in cases]
 
 
+def test_delayed_controls_go_along(cluster: Any) -> None:
+    text = MODEL.replace("<motor ", "<motor nsample='5' delay='.008' ")
+    model = mujoco.MjModel.from_xml_string(text)
+    _, _, controls = inputs(4, 20)
+    bits = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    state = np.zeros(mujoco.mj_stateSize(model, bits))
+    mujoco.mj_getState(model, mujoco.MjData(model), state, bits)
+    integrator = asp.Icf(time_step=2e-3)
+    expected = asp.rollout(model, state, controls, integrator=integrator)
+    found = distributed.rollout(
+        model, state, controls, integrator=integrator, share=2, progress=False
+    )
+    for ours, theirs in zip(found, expected, strict=True):
+        assert np.array_equal(ours, theirs)
+    assert np.ptp(found[0][:, -1, -1 - model.nhistory]) > 0.0
+
+
 def test_what_goes_wrong_is_said(cluster: Any) -> None:
     model, states, controls = inputs(4, 5)
     controls[2, 3] = np.nan

@@ -20,6 +20,7 @@ TORSION = 0.01
 ROLLING = 0.005
 INTEGRATORS = (
     asp.Icf(time_step=2e-3),
+    asp.Icf(time_step=2e-3, friction_bound="similar"),
     asp.Cenic(accuracy=1e-3),
     asp.Sap(time_step=2e-3),
     asp.Tamsi(time_step=2e-3),
@@ -27,10 +28,12 @@ INTEGRATORS = (
 
 
 def glides(integrator: asp.Integrator) -> float:
-    """Height over slip of what glides [s]: that of SAP's law, with the relaxation time of a step.
+    """Height over slip of what glides [s]: a step, and under SAP's law its relaxation time, too.
 
     There a slip presses like an approach of √Σ (μ_k v_k)².
     """
+    if isinstance(integrator, asp.Icf) and integrator.friction_bound == "similar":
+        return 2e-3
     return 4e-3 if isinstance(integrator, asp.Sap) else 0.0
 
 
