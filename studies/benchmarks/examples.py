@@ -49,6 +49,18 @@ _PRINTED = {
         r"(\d+) of (\d+) boxes are held; Coulomb says (\d+).*?(2 μ F = \S+ m g)",
         "{} of {} boxes are held, Coulomb says {}; the weakest with {}",
     ),
+    "impedance_control": (
+        r"presses with (\S+) N, asked are (\d+).*?(\S+) mm behind, and μ F/K is (\S+)\.\n",
+        "{} N of {}, {} mm behind, where friction/stiffness is {}",
+    ),
+    "two_arms": (
+        r"within (\S+) and (\S+) N, asked are (\d+)\..*slipped (\S+) mm.*ends (\S+) mm",
+        "internal force {} to {} N of {}, slipped {} mm, {} mm from its goal",
+    ),
+    "predictive_control": (
+        r"runs at (\S+) m/s, asked are (\S+)\.\n.* of (\S+) N s backwards it makes (\S+) m\.",
+        "{} m/s of {}; after a push of {} N s {} m in a second",
+    ),
     "system_identification": (
         r"friction +(\S+ ± \S+), is (\S+)\s+dissipation +(\S+ ± \S+) s/m, is (\S+)",
         "{} of {}, {} of {} s/m",

@@ -111,6 +111,9 @@ _EXAMPLES = Table(
             "grasp_over_accuracy": "a mug at the limit of friction, over accuracies",
             "drop_in": "an existing MuJoCo script, one line changed",
             "randomised_grasp": "friction, stiffness and mass differ from world to world",
+            "impedance_control": "impedance control: a Panda wipes a board",
+            "two_arms": "two Pandas carry a box",
+            "predictive_control": "MPPI: a runner plans by `rollout`",
             "system_identification": "friction and dissipation from a camera's noisy positions",
             "identify_from_throws": "friction, dissipation and inertia from a "
             "[motion capture of real throws](real-throws.md)",

@@ -38,6 +38,61 @@ def test_sensors_are_mujoco_s_where_there_is_no_contact() -> None:
     np.testing.assert_array_equal(without.A, lin.A)
 
 
+KINEMATIC = """<mujoco><option timestep=".002"><flag energy="enable"/></option><worldbody>
+  <geom type="plane" size="3 3 1"/>
+  <body name="free" pos="-.5 0 .11"><freejoint/><geom name="box" type="box" size=".1 .1 .1"/></body>
+  <body name="arm" pos="0 0 1"><joint name="ball" type="ball"/>
+    <geom name="upper" size=".1" pos=".2 0 0"/><site name="s" pos=".3 0 0" euler="10 20 30"/>
+    <site name="zone" size=".5"/><camera name="c" pos="0 -1 0" xyaxes="1 0 0 0 0 1" resolution="9 9"/>
+    <body name="fore" pos=".4 0 0"><joint name="b" axis="1 1 0" ref=".1"/>
+      <geom name="lower" size=".05" pos=".1 .1 0"/><site name="tip" pos=".1 .2 0"/></body></body>
+  <site name="hook" pos=".5 0 1.5"/></worldbody>
+  <tendon><spatial name="t"><site site="hook"/><site site="tip"/></spatial></tendon>
+  <actuator><motor name="m" tendon="t"/></actuator>
+  <sensor><jointpos joint="b"/><jointvel joint="b"/><ballquat joint="ball"/><ballangvel joint="ball"/>
+    <tendonpos tendon="t"/><tendonvel tendon="t"/><actuatorpos actuator="m"/>
+    <actuatorvel actuator="m"/><framepos objtype="site" objname="tip" reftype="body" refname="free"/>
+    <framequat objtype="body" objname="fore"/><framexaxis objtype="geom" objname="box"/>
+    <framelinvel objtype="site" objname="tip" reftype="site" refname="s"/>
+    <frameangvel objtype="body" objname="fore"/><gyro site="s"/><velocimeter site="tip"/>
+    <magnetometer site="s"/><rangefinder site="s"/><camprojection site="tip" camera="c"/>
+    <subtreecom body="arm"/><subtreelinvel body="arm"/><subtreeangmom body="arm"/>
+    <distance geom1="box" geom2="lower" cutoff="9"/><insidesite site="zone" objtype="site" objname="tip"/>
+    <e_potential/><e_kinetic/><clock/></sensor></mujoco>"""
+
+
+def test_sensors_of_positions_and_velocities_take_no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """MuJoCo's differences, of all its kinematic sensors, beside a contact."""
+    model = mujoco.MjModel.from_xml_string(KINEMATIC)
+    data = mujoco.MjData(model)
+    data.qpos[7:11] = 0.9, 0.1, -0.3, 0.2
+    data.qpos[7:11] /= np.linalg.norm(data.qpos[7:11])
+    data.qpos[11] = 0.4
+    data.qvel[:] = np.linspace(-0.5, 0.7, model.nv)
+    by_state = np.zeros((model.nsensordata, 2 * model.nv))
+    mujoco.mjd_transitionFD(model, data, 1e-6, True, None, None, by_state, None)
+    integrator = asp.Icf(time_step=0.002)
+    steps: list[float] = []
+    advance = asp.Simulator.advance_to
+    monkeypatch.setattr(
+        asp.Simulator,
+        "advance_to",
+        lambda self, time, **options: steps.append(time) or advance(self, time, **options),
+    )
+    lin = asp.derivatives.linearize(model, data, integrator=integrator)
+    kinetic = model.sensor_adr[model.sensor_type == mujoco.mjtSensor.mjSENS_E_KINETIC][0]
+    others = np.arange(model.nsensordata) != kinetic
+    np.testing.assert_allclose(lin.C[others], by_state[others], atol=1e-5)
+    # MuJoCo keeps the kinetic energy of the state that was displaced.
+    mujoco.mj_forward(model, data)
+    momentum = np.zeros(model.nv)
+    mujoco.mj_mulM(model, data, momentum, data.qvel)
+    np.testing.assert_allclose(lin.C[kinetic, model.nv :], momentum, atol=1e-6)
+    assert lin.D.shape == (model.nsensordata, 1)
+    assert not lin.D.any()
+    assert len(steps) < model.nv
+
+
 def test_a_ball_on_a_pressure_field() -> None:
     """Against the whole step, whose contact polygons change with every displacement."""
     model = models.load("ball")

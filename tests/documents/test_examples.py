@@ -114,6 +114,43 @@ def test_boxes_are_held_where_coulomb_says_so() -> None:
     assert 5 < (slid < 1e-3).sum() < 27
 
 
+def test_the_tool_presses_as_asked_and_lags_by_friction() -> None:
+    pytest.importorskip("cmeel", reason="needs the [assets] extra")
+    module = example("impedance_control")
+    found = module.run(duration=3.0)
+    assert found.force == pytest.approx(module.FORCE, rel=0.02)
+    assert found.ripple < 0.02 * module.FORCE
+    assert found.friction == pytest.approx(module.FRICTION, rel=1e-3)
+    lag = module.FRICTION * module.FORCE / module.STIFFNESS
+    assert found.lag == pytest.approx(lag, rel=0.15)  # and the tool's inertia
+
+
+@pytest.mark.parametrize("share", [1.2, 0.9])
+def test_two_arms_carry_a_box_as_coulomb_says(share: float, monkeypatch) -> None:
+    pytest.importorskip("cmeel", reason="needs the [assets] extra")
+    monkeypatch.syspath_prepend(EXAMPLES)
+    module = example("two_arms")
+    # Accelerations are a fiftieth of gravity.
+    force = share * module.MASS * 9.81 / (2.0 * module.FRICTION)
+    found = module.run(force=force)
+    if share < 1.0:
+        assert found.offset > 0.1
+    else:
+        assert np.abs(found.internal - force).max() < 0.03 * force
+        assert found.slip < 1e-3
+        assert found.offset < 3e-3
+        assert found.tilt < 0.01
+
+
+def test_the_runner_keeps_its_speed_and_gets_over_a_push() -> None:
+    module = example("predictive_control")
+    found = module.run()
+    assert found.before == pytest.approx(module.SPEED, rel=0.15)
+    assert 0.7 * module.SPEED < found.after < 1.1 * module.SPEED  # it loses 1 m/s at once
+    assert found.pitch < 0.6
+    assert found.height > 0.7
+
+
 def test_methods_are_compared_and_tighter_ones_are_better() -> None:
     study = example("compare_methods").run(
         methods=("cenic", "icf"),

@@ -186,3 +186,37 @@ def test_named_environments_of_mujoco_step_with_asperity() -> None:
         np.testing.assert_array_equal(alone.step(np.full(3, 0.2, np.float32))[0], world)
     with pytest.raises(asp.ArgumentError, match="no model of MuJoCo; omit integrator"):
         Sb3VecEnv("CartPole-v1", 2, integrator=asp.Icf(time_step=2e-3))
+
+
+def test_robots_in_one_batch_are_those_with_an_environment_each() -> None:
+    """The same observations, rewards and episodes, with ends by falling and by time."""
+    options: dict[str, Any] = {"integrator": asp.Icf(time_step=5e-3), "max_episode_steps": 12}
+    height = {"healthy_z_range": (0.5, 1.0)}
+    batch = Sb3VecEnv("asperity/Ant-v5", 3, **options, **height)
+    dummy = DummyVecEnv([lambda: Monitor(_ant(options, height))] * 3)
+    for env in (batch, dummy):
+        env.seed(4)
+    np.testing.assert_array_equal(batch.reset(), dummy.reset())
+    random, episodes = np.random.default_rng(1), []
+    for _ in range(45):
+        actions = random.uniform(-1.0, 1.0, (3, 8)).astype(np.float32)
+        found, expected = batch.step(actions), dummy.step(actions)
+        np.testing.assert_array_equal(found[0], expected[0])
+        np.testing.assert_allclose(found[1], expected[1], rtol=1e-5, atol=1e-6)
+        np.testing.assert_array_equal(found[2], expected[2])
+        for one, other in zip(found[3], expected[3], strict=True):
+            assert one.get("TimeLimit.truncated", False) == other["TimeLimit.truncated"]
+            assert ("episode" in one) == ("episode" in other)
+            if "episode" in one:
+                episodes.append(one["episode"]["l"])
+                assert one["episode"]["l"] == other["episode"]["l"]
+                assert one["episode"]["r"] == pytest.approx(other["episode"]["r"], abs=1e-4)
+                last = one["terminal_observation"]
+                np.testing.assert_array_equal(last, other["terminal_observation"])
+    assert 12 in episodes
+    assert min(episodes) < 12
+
+
+def _ant(options: dict[str, Any], height: dict[str, Any]) -> gym.Env:
+    made = gym.make("Ant-v5", max_episode_steps=options["max_episode_steps"], **height)
+    return with_asperity(made, integrator=options["integrator"])

@@ -110,6 +110,24 @@ PLATE = """
 
 
 @pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
+def test_parts_that_are_smaller_than_the_tolerance_are_cheap(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Engraved letters, say: a triangle is in a few cells of the grid, not in all of them."""
+    most = []
+    fill = simplification._fill
+
+    def counted(first, last, shape, at, listed) -> None:
+        most.append(int(np.prod(last - first + 1, axis=1).max()))
+        fill(first, last, shape, at, listed)
+
+    monkeypatch.setattr(simplification, "_fill", counted)
+    ball = primitives.ellipsoid(np.full(3, 2e-5), 16)
+    found = simplification._simplified_part(ball, 5e-4, 0.01)
+    assert len(found.faces) < 20
+    assert max(most) <= 4**3
+
+
 def test_open_parts_are_not_taken_for_solids():
     faces = np.array(PLATE.split(), np.int64).reshape(-1, 3)
     vertices = np.random.default_rng(0).normal(size=(31, 3))

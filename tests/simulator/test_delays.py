@@ -106,11 +106,31 @@ def test_midas_refuses_them_by_name() -> None:
         asp.Simulator(VELOCITY, integrator=asp.Midas())
 
 
-def test_rollouts_refuse_them() -> None:
+def test_rollouts_begin_and_end_with_what_is_on_its_way() -> None:
     model = mujoco.MjModel.from_xml_string(VELOCITY)
-    states = np.zeros((2, mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)))
-    with pytest.raises(asp.ModelError, match=r"delays.*a Batch knows"):
-        asp.rollout(model, states, nstep=3, integrator=asp.Icf(time_step=STEP))
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    data = mujoco.MjData(model)
+    for _ in range(7):
+        data.ctrl[:] = _control(data.time)
+        mujoco.mj_step(model, data)
+    bits = mujoco.mjtState.mjSTATE_FULLPHYSICS
+    start = np.zeros(mujoco.mj_stateSize(model, bits))
+    mujoco.mj_getState(model, data, start, bits)
+    controls = np.array([[_control(STEP * k + w) for k in range(30)] for w in range(3)])
+    state, sensors = asp.rollout(model, start, controls, integrator=asp.Icf(time_step=STEP))
+    # In two parts, the second of which begins where the first has ended.
+    first, _ = asp.rollout(model, start, controls[:, :11], integrator=asp.Icf(time_step=STEP))
+    rest, _ = asp.rollout(model, first[:, -1], controls[:, 11:], integrator=asp.Icf(time_step=STEP))
+    np.testing.assert_array_equal(state, np.concatenate([first, rest], axis=1))
+    for w in range(3):
+        mujoco.mj_setState(model, data, start, bits)
+        for k, control in enumerate(controls[w]):
+            data.ctrl[:] = control
+            mujoco.mj_step(model, data)
+            found = state[w, k, 1 : 1 + model.nq + model.nv]
+            np.testing.assert_allclose(found, np.hstack([data.qpos, data.qvel]), atol=1e-12)
+        mujoco.mj_forward(model, data)
+        np.testing.assert_allclose(sensors[w, -1], data.sensordata, atol=1e-12)
 
 
 def test_worlds_of_a_batch_have_their_own() -> None:

@@ -36,6 +36,25 @@ def test_a_ball_that_flies_through_a_wall_is_told_once() -> None:
 
 
 @pytest.mark.parametrize(
+    ("step", "says"),
+    [(10.0, "falls by 9.8e+02 m in a step of 10 s, more than its size of 0.2 m"), (0.1, "")],
+)
+def test_a_step_in_which_a_body_falls_through_the_floor_is_told(step: float, says: str) -> None:
+    scene = THROWN.replace(
+        "<worldbody>", "<worldbody><geom type='plane' size='1 1 1' pos='0 0 -9'/>"
+    )
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asp.Simulator(scene.replace("0.05", "0.1"), integrator=asp.Icf(time_step=step))
+        # There is nothing to fall on.
+        alone = "<mujoco><worldbody><body><freejoint/><geom size='.1'/></body></worldbody></mujoco>"
+        asp.Simulator(alone, integrator=asp.Icf(time_step=step))
+    told = [str(one.message) for one in caught if " falls by " in str(one.message)]
+    assert len(told) == bool(says)
+    assert all(says in one for one in told)
+
+
+@pytest.mark.parametrize(
     ("integrator", "speed"),
     [
         (asp.ImplicitEuler(time_step=0.01), 9.0),

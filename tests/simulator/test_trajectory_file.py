@@ -119,6 +119,9 @@ def test_what_is_no_trajectory_is_refused(run: asp.Trajectory, tmp_path: Path) -
     cut.write_bytes(run.save(tmp_path / "run.npz").read_bytes()[:-200])
     with pytest.raises(asp.ArgumentError, match=r"0\.npz cannot be read \(No such file"):
         asp.Trajectory.load(missing)
+    run.save(tmp_path / "0.0001.npz")
+    with pytest.raises(asp.ArgumentError, match=r"there are parts, 0\.0001\.npz to 0\.0001\.npz"):
+        asp.Trajectory.load(missing)
     for path in (text, cut):
         with pytest.raises(asp.ArgumentError, match=r"was not written by Trajectory\.save"):
             asp.Trajectory.load(path)

@@ -133,8 +133,8 @@ def linearize(
         Length of the transition [s]; the integrator's ``time_step`` by default, or under error
         control the model's ``timestep``. Of several steps the derivatives are multiplied.
     sensors : bool
-        Whether C and D are wanted, of models with sensors: they take a step for every displacement
-        of the state. Without them they have no rows.
+        Whether C and D are wanted, of models with sensors. Without them they have no rows. Sensors
+        of forces and accelerations take a step for every displacement of the state.
 
     Returns
     -------

@@ -258,7 +258,8 @@ def are_within(points: np.ndarray, surface: Surface, tolerance: float) -> NDArra
     corners = surface.vertices[surface.faces]
     low, high = corners.min(axis=1) - tolerance, corners.max(axis=1) + tolerance
     origin = low.min(axis=0)
-    size = max(float((high.max(axis=0) - origin).max()) / _CELLS, 1e-12)
+    # Not smaller than the tolerance, or every triangle of a tiny part would be in every cell.
+    size = max(float((high.max(axis=0) - origin).max()) / _CELLS, tolerance, 1e-12)
     first = np.floor((low - origin) / size).astype(np.int64)
     last = np.floor((high - origin) / size).astype(np.int64)
     shape = last.max(axis=0) + 1

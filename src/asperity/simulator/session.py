@@ -222,8 +222,11 @@ class Session(HoldsAddresses):
         self._write_options()
         step = self.integrator.time_step
         base = self.base
-        watched = step is not None and base.evaluates_plant and not base.sees_ahead
-        self.fast_motion = FastMotion(self.model, step) if watched and step else None
+        self.fast_motion = None
+        if step and base.evaluates_plant:
+            motion = FastMotion(self.model, step)
+            motion.look_at_fall()
+            self.fast_motion = None if base.sees_ahead else motion
         self.coupling.attach(self.world)
         self.inputs = Inputs(self.model, self.world)
         self.counters = Counters(self.world, self.base)

@@ -93,7 +93,9 @@ def read_fields(
         with np.load(path, allow_pickle=False) as file:
             stored = {name: file[name] for name in file.files}
     except OSError as error:
-        raise ArgumentError(f"{path} cannot be read ({error.strerror or error}).") from None
+        parts = sorted(path.parent.glob(f"{path.stem}.[0-9]*{path.suffix}"))
+        hint = f"; there are parts, {parts[0].name} to {parts[-1].name}" if parts else ""
+        raise ArgumentError(f"{path} cannot be read ({error.strerror or error}){hint}.") from None
     except (ValueError, EOFError, zipfile.BadZipFile, zlib.error) as error:
         raise ArgumentError(
             f"{path} was not written by Trajectory.save, or is damaged: {error}"

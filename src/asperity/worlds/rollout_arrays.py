@@ -9,13 +9,17 @@ import numpy as np
 
 from asperity.arguments import as_array, is_count
 from asperity.errors import ArgumentError, ModelError
+from asperity.simulator.state_vector import STATE_BITS
 
-__all__ = ["RolloutArrays", "resolve_arrays"]
+__all__ = ["ROLLOUT_BITS", "RolloutArrays", "resolve_arrays"]
 
 _STATE = mujoco.mjtState
 _FULL = int(_STATE.mjSTATE_FULLPHYSICS)
 _USER = int(_STATE.mjSTATE_USER)
 _CTRL = int(_STATE.mjSTATE_CTRL)
+
+ROLLOUT_BITS = STATE_BITS | int(_STATE.mjSTATE_HISTORY)
+"""Which states rollouts have: what is on its way goes with the others."""
 
 
 class RolloutArrays(NamedTuple):
@@ -79,10 +83,10 @@ def resolve_arrays(
                 f"{one} and {sizes[0]}; roll them out one after the other."
             )
     nstate, ncontrol, nsensordata = sizes[0]
-    if nstate != 1 + models[0].nq + models[0].nv + models[0].na:
+    if nstate != mujoco.mj_stateSize(models[0], ROLLOUT_BITS):
         raise ModelError(
-            "the model has states besides time, positions, velocities and activations (delays, "
-            "plugins or plastic joints), which rollouts do not have; a Batch knows delays."
+            "the model has states besides time, positions, velocities, activations and delays (of "
+            "plugins or plastic joints), which rollouts do not have."
         )
     given = {
         "initial_state": _with_axes("initial_state", initial_state, 2, nstate),

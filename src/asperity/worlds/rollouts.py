@@ -53,7 +53,7 @@ def rollout(
     model : mujoco.MjModel, or a sequence of them
         One for all worlds, or one each, with states, controls and sensors of the same sizes.
     initial_state : array_like, shape (nbatch or 1, nstate)
-        Of ``mjSTATE_FULLPHYSICS``: time, positions, velocities, activations.
+        Of ``mjSTATE_FULLPHYSICS``: time, positions, velocities, activations, delays.
     control : array_like, optional, shape (nbatch or 1, nstep or 1, ncontrol)
         Inputs held over each step; zero by default.
     control_spec : int
@@ -187,7 +187,7 @@ def _roll(
     rows = WorldRows(model, len(worlds))
     rows.write(np.arange(len(worlds)), mujoco.MjData(model))
     initial = arrays.initial_state[worlds if len(arrays.initial_state) > 1 else [0] * len(worlds)]
-    rows.state[:] = initial
+    rows.values[:, : initial.shape[1]] = initial
     # Results go where they belong at once if these are all the worlds there are.
     every = len(worlds) == arrays.worlds
     state = arrays.state if every else arrays.state[worlds]

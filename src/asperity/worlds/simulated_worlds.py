@@ -29,6 +29,7 @@ from asperity.simulator.state_vector import EXCHANGED, STATE_BITS
 from asperity.systems import ExternalSystem
 from asperity.worlds.bound_fields import find_fields
 from asperity.worlds.crew import Crew
+from asperity.worlds.rollout_arrays import ROLLOUT_BITS
 from asperity.worlds.variations import Variations
 from asperity.worlds.world_rows import WorldRows
 from asperity.worlds.worlds import Worlds
@@ -310,5 +311,5 @@ def _record(
     place: int,
     substep: int,
 ) -> None:
-    mujoco.mj_getState(model, data, rollout["state"][place, substep], STATE_BITS)
+    mujoco.mj_getState(model, data, rollout["state"][place, substep], ROLLOUT_BITS)
     rollout["sensordata"][place, substep] = data.sensordata

@@ -8,11 +8,11 @@ of MuJoCo), lets every integrator, or those that are named (``--methods Cenic,Mi
 the model's own time step. Whether anything intersects under Midas is asked of ``ipctk``. A file
 that MuJoCo itself does not load is left out.
 
-Models run one after the other, each with a limit of CPU time, so that other work on the machine
-does not decide, in a process that is replaced when a model takes too long or ends it. What was done
-is kept in the folder, and a second call goes on from there; ``--again CLASS`` does those of a class
-again. ``--save`` writes the page, and ``--rates`` measures instead how fast those that run under
-Midas do, in steps of 5 ms and without ``ipctk``.
+Models run one after the other, in an order of chance, each with a limit of CPU time, so that other
+work on the machine does not decide, in a process that is replaced when a model takes too long or
+ends it. What was done is kept in the folder, and a second call goes on from there; ``--again
+CLASS`` does those of a class again. ``--save`` writes the page, and ``--rates`` measures instead
+how fast those that run under Midas do, in steps of 5 ms and without ``ipctk``.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import random
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,6 +96,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.budget += time.perf_counter()
     install(options.packages)
     models = list(find_models(options.packages, options.folder))
+    # By chance, so that those of a sweep that was ended early are a sample of all.
+    random.Random(0).shuffle(models)
     print(f"{len(models)} files", flush=True)
     if options.rates:
         print(rates_summary(_sweep(models, "Midas", options.packages / "rates.json", options)))

@@ -5,7 +5,8 @@ what slides comes to rest at the height
 
     φ_g = T μ ‖v_t‖,   T = δt + τ_d  (SAP; δt for ‘similar’),
 
-where the law holds it up. Collision detection that reports overlaps only would drop it: the body
+where the law holds it up; with torsion and rolling v_t is the scaled slip of ‘Friction of all
+kinds’ (docs/equations.md). Collision detection that reports overlaps only would drop it: the body
 falls, hits the ground, is thrown up again, and friction comes in blows. So pairs are looked for
 within a margin here, which is as wide as their present speeds let them glide. MuJoCo's collision
 detection gets a model that has these margins and shares everything else with the user's.
@@ -142,9 +143,11 @@ class GlidingDetection(HoldsAddresses):
             if overridden:
                 frictions.append(np.max(model.opt.o_friction[:2]))
         table.friction = float(max(frictions))
+        self._read_ellipsoids(overridden)
         # Adhesion pulls at what is within a margin, which must then be the user's.
         own = not self._plant.table.has_adhesion
-        table.glides = int(self._glides and own and table.friction > 0.0)
+        acts = table.friction > 0.0 or table.turning_friction > 0.0
+        table.glides = int(self._glides and own and acts)
         # Of deformable bodies all contacts count that are found.
         table.looks_ahead = int(self._looks_ahead and own and model.nflex == 0)
         # Relaxation times of two sides add up.
@@ -152,6 +155,20 @@ class GlidingDetection(HoldsAddresses):
             [np.max(m[:, RELAXATION_TIME], initial=UNSET) for m in given]
         )
         table.relaxation = float(np.max(times))
+
+    def _read_ellipsoids(self, overridden: bool) -> None:
+        """Take the friction of pairs along second tangents, and that of torsion and rolling."""
+        table, model = self.table, self._plant.model
+        first, second = model.pair_friction[:, :2].T
+        table.friction *= float(np.max(second / first, initial=1.0))
+        turning = [0.0]
+        if np.any(model.geom_condim > 3):
+            turning.append(np.max(model.geom_friction[:, 1:]))
+        if np.any(model.pair_dim > 3):
+            turning.append(np.max(model.pair_friction[:, 2:]))
+        if overridden:
+            turning.append(np.max(model.opt.o_friction[2:]))
+        table.turning_friction = float(max(turning))
 
     def _read_trees(self) -> None:
         """Take how far geoms are from the roots of their trees, in the reference pose."""

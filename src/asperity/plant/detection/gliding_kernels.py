@@ -193,6 +193,7 @@ def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
         return 0
     time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))
     share = _ABOVE * time * gliding.friction
+    turning_share = _ABOVE * time * gliding.turning_friction
     for body in range(plant.nbody):
         gliding.body_margin[body] = 0.0
     velocity = gliding.geom_velocity
@@ -206,6 +207,7 @@ def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
             + velocity[g, 3] * gliding.radius[g]
             + gliding.surface_speed[g]
         )
+        added += turning_share * velocity[g, 3]
         if fast and gliding.fast[g] == 1:
             x, y, z = velocity[g, 0], velocity[g, 1], velocity[g, 2]
             turning = velocity[g, 3] * gliding.radius[g]
@@ -227,10 +229,14 @@ def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
 
 
 @compiled
-def _component(gliding: Table, plant: Table, state: Table, c: int, axis: int) -> float:
-    """Relative velocity of the bodies at a contact along one of its axes."""
+def _component(
+    gliding: Table, plant: Table, state: Table, c: int, axis: int
+) -> tuple[float, float]:
+    """Relative velocity of the bodies at a contact along one of its axes, and about it."""
     contacts = state.contacts
-    total = 0.0
+    frame = contacts.frame
+    k = 3 * axis
+    total = turn = 0.0
     for side in range(2):
         body = plant.geoms.body[contacts.geom[c, side]]
         dof = plant.bodies.last_dof[body]
@@ -244,13 +250,10 @@ def _component(gliding: Table, plant: Table, state: Table, c: int, axis: int) ->
         x = v[3] + v[1] * arm_z - v[2] * arm_y
         y = v[4] + v[2] * arm_x - v[0] * arm_z
         z = v[5] + v[0] * arm_y - v[1] * arm_x
-        along = (
-            x * contacts.frame[c, 3 * axis]
-            + y * contacts.frame[c, 3 * axis + 1]
-            + z * contacts.frame[c, 3 * axis + 2]
-        )
-        total += along if side == 1 else -along
-    return total
+        sign = 1.0 if side == 1 else -1.0
+        total += sign * (x * frame[c, k] + y * frame[c, k + 1] + z * frame[c, k + 2])
+        turn += sign * (v[0] * frame[c, k] + v[1] * frame[c, k + 1] + v[2] * frame[c, k + 2])
+    return total, turn
 
 
 @compiled
@@ -273,12 +276,19 @@ def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool
         return True
     if gliding.glides == 0:
         return False
-    x = _component(gliding, plant, state, c, 0) + contacts.surface_velocity[c, 0]
-    y = _component(gliding, plant, state, c, 1) + contacts.surface_velocity[c, 1]
+    x, roll_x = _component(gliding, plant, state, c, 0)
+    y, roll_y = _component(gliding, plant, state, c, 1)
+    normal, spin = _component(gliding, plant, state, c, 2)
+    x += contacts.surface_velocity[c, 0]
+    y += contacts.surface_velocity[c, 1]
+    turn = 0.0
+    if contacts.ellipsoidal[c] != 0:
+        scale = contacts.slip_scale[c]
+        y *= scale[0]
+        turn = (scale[1] * roll_x) ** 2 + (scale[2] * roll_y) ** 2 + (scale[3] * spin) ** 2
     time = _time(gliding, state.step, contacts.relaxation_time[c])
     friction = contacts.dynamic_friction[c]
-    height = time * friction * np.sqrt(x * x + y * y)
-    normal = _component(gliding, plant, state, c, 2)
+    height = time * friction * np.sqrt(x * x + y * y + turn)
     change = gliding.gravity * state.step
     if distance > min(_ABOVE * height, height + time * (2.0 * (1.0 + friction) * change - normal)):
         return False
