@@ -9,6 +9,7 @@ from midas_models import cloth
 from soft_models import Array, compile_soft, positions, vertex_dofs
 
 import asperity as asp
+from asperity.soft.membranes import bending
 
 BOTH = (asp.Icf(time_step=2e-3), asp.Cenic(accuracy=1e-4))
 FLOOR = "<geom type='plane' size='1 1 0.1'/>"
@@ -45,6 +46,24 @@ def test_clamped_plate() -> None:
     side = 1.0 - 1.0 / (count - 1)
     rigidity = young * thickness**3 / 12.0 / (1.0 - 0.3**2)
     assert found == pytest.approx(0.00126532 * pressure * side**4 / rigidity, rel=1.5e-2)
+
+
+def test_bending_around_a_vertex_of_three_triangles() -> None:
+    """Two neighbours of a triangle have the same corner there, which is one vertex of its energy.
+
+    Planes have no energy.
+    """
+    turn = np.pi / 2.0 + 2.0 * np.pi / 3.0 * np.arange(3)
+    inner = np.stack([np.cos(turn), np.sin(turn), 0.0 * turn], axis=1)
+    positions = np.concatenate([[[0.0, 0.0, 0.0]], inner, -2.0 * np.roll(inner, 1, axis=0)])
+    faces = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 4, 2], [2, 5, 3], [3, 6, 1]])
+    vertices, matrices = bending(positions, faces, 1.0, 0.3)
+    for corners in vertices.tolist():
+        there = [vertex for vertex in corners if vertex >= 0]
+        assert len(set(there)) == len(there)
+    for slope in (positions[:, 0], positions[:, 1], np.ones(7)):
+        for corners, matrix in zip(vertices, matrices, strict=True):
+            assert np.abs(matrix @ slope[corners]).max() < 1e-12
 
 
 def test_hanging_cloth_is_stretched_by_its_weight() -> None:
