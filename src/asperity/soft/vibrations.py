@@ -23,7 +23,7 @@ __all__ = ["find_steady_velocity"]
 _SLOW = 1.5
 _MOST_ITERATIONS = 200
 # Of changes, in the norm of M, over ẋ_0.
-_TOLERANCE = 1e-7
+_TOLERANCE = 1e-5
 
 
 @compiled
@@ -130,6 +130,8 @@ def find_steady_velocity(elastic: Table, state: Table, step: float) -> None:
         The whole step, if this is one of its halves [s].
     """
     soft = state.soft
+    if len(soft.taut) == 0:
+        return
     soft.steady[:] = 0.0
     limit = 0.0
     for p in range(elastic.particles):
