@@ -9,6 +9,7 @@ from midas_models import cloth
 from soft_models import Array, compile_soft, positions, vertex_dofs
 
 import asperity as asp
+from asperity.soft.membranes import bending
 
 BOTH = (asp.Icf(time_step=2e-3), asp.Cenic(accuracy=1e-4))
 FLOOR = "<geom type='plane' size='1 1 0.1'/>"
@@ -45,6 +46,24 @@ def test_clamped_plate() -> None:
     side = 1.0 - 1.0 / (count - 1)
     rigidity = young * thickness**3 / 12.0 / (1.0 - 0.3**2)
     assert found == pytest.approx(0.00126532 * pressure * side**4 / rigidity, rel=1.5e-2)
+
+
+def test_bending_around_a_vertex_of_three_triangles() -> None:
+    """Two neighbours of a triangle have the same corner there, which is one vertex of its energy.
+
+    Planes have no energy.
+    """
+    turn = np.pi / 2.0 + 2.0 * np.pi / 3.0 * np.arange(3)
+    inner = np.stack([np.cos(turn), np.sin(turn), 0.0 * turn], axis=1)
+    positions = np.concatenate([[[0.0, 0.0, 0.0]], inner, -2.0 * np.roll(inner, 1, axis=0)])
+    faces = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 4, 2], [2, 5, 3], [3, 6, 1]])
+    vertices, matrices = bending(positions, faces, 1.0, 0.3)
+    for corners in vertices.tolist():
+        there = [vertex for vertex in corners if vertex >= 0]
+        assert len(set(there)) == len(there)
+    for slope in (positions[:, 0], positions[:, 1], np.ones(7)):
+        for corners, matrix in zip(vertices, matrices, strict=True):
+            assert np.abs(matrix @ slope[corners]).max() < 1e-12
 
 
 def test_hanging_cloth_is_stretched_by_its_weight() -> None:
@@ -95,6 +114,28 @@ def test_free_cloth_keeps_momentum(body: str, integrator: asp.Icf | asp.Cenic) -
     drift = 0.3 * np.cross(before[0] / mass.sum(), before[0])
     assert np.abs(after[0] - before[0]).max() < 1e-11
     assert np.linalg.norm(after[1] - before[1] - drift) < 2e-2 * np.linalg.norm(before[1])
+
+
+@pytest.mark.parametrize("young", [1e5, 1e7])
+def test_energy_does_not_grow_in_long_steps(young: float) -> None:
+    """Of cloth that tumbles, at a coarse accuracy: steps turn it by a tenth of a radian."""
+    model = compile_soft(cloth(0.4, count=8, young=young, mass=0.05), gravity=0.0)
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-3))
+    mass, x = _masses(model), positions(model, sim.data)
+    dofs = vertex_dofs(model)[:, None] + np.arange(3)
+    sim.data.qvel[dofs] = np.cross([6.0, 3.0, 8.0], x - mass @ x / mass.sum())
+
+    def now() -> tuple[float, float]:
+        v, x = sim.data.qvel[dofs], positions(model, sim.data)
+        turning = (mass[:, None] * np.cross(x - mass @ x / mass.sum(), v)).sum(axis=0)
+        return 0.5 * float(mass @ (v**2).sum(axis=1)), float(np.linalg.norm(turning))
+
+    before = np.array(now())
+    for time in np.arange(1, 9) / 4.0:
+        sim.advance_to(float(time))
+        energy, turning = np.array(now()) / before
+        assert 0.95 < energy < 1.001
+        assert 0.98 < turning < 1.001
 
 
 @pytest.mark.parametrize("body", [cloth(0.1, count=5, height=0.01), _by_edges(count=5)])

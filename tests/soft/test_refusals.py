@@ -61,10 +61,8 @@ def test_anisotropic_flex() -> None:
         asp.Simulator(model, integrator=asp.Icf())
 
 
-def test_many_worlds_and_derivatives() -> None:
+def test_derivatives() -> None:
     model = compile_soft(cube())
-    with pytest.raises(asp.ModelError, match="many worlds"):
-        asp.Batch(model, 2, integrator=asp.Icf())
     with pytest.raises(asp.ModelError, match="no derivatives"):
         asp.derivatives.linearize(model, mujoco.MjData(model), integrator=asp.Icf())
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import mujoco
 
 from asperity.errors import ArgumentError, warn_user
+from asperity.loading.cables import expand_cables
 from asperity.loading.compiler_errors import explained
 from asperity.loading.element_names import check_names
 from asperity.loading.load_report import LoadReport, report_on
@@ -184,8 +185,9 @@ def _open(
     if root != "mujoco":
         raise unknown_root(root, name, text)
     _refuse(urdf_only, "MJCF, which states them itself")
-    spec = parse_mjcf(text, path, name)
-    notes = [*convert_text_stl(spec), *split_objects(spec)]
+    written, notes = expand_cables(text, name)
+    spec = parse_mjcf(written, path, name, changed=written is not text)
+    notes += [*convert_text_stl(spec), *split_objects(spec)]
     return _Opened(_with_choices(spec, discard_visual, fuse_static), name, notes)
 
 

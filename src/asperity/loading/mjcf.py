@@ -12,7 +12,7 @@ from asperity.loading.compiler_errors import explained
 __all__ = ["parse_mjcf"]
 
 
-def parse_mjcf(text: str, path: Path | None, name: str) -> mujoco.MjSpec:
+def parse_mjcf(text: str, path: Path | None, name: str, *, changed: bool = False) -> mujoco.MjSpec:
     """Parse MJCF.
 
     Parameters
@@ -22,6 +22,8 @@ def parse_mjcf(text: str, path: Path | None, name: str) -> mujoco.MjSpec:
         The file that the text was read from, if any.
     name : str
         What messages call it.
+    changed : bool
+        Whether the text is not that of the file.
 
     Raises
     ------
@@ -29,11 +31,11 @@ def parse_mjcf(text: str, path: Path | None, name: str) -> mujoco.MjSpec:
         With MuJoCo's complaint in our words.
     """
     try:
-        if path is not None and path.suffix.lower() == ".xml":
+        if path is not None and path.suffix.lower() == ".xml" and not changed:
             return mujoco.MjSpec.from_file(str(path))
         if path is None:
             return mujoco.MjSpec.from_string(text)
-        # MuJoCo goes by the ending .xml; for others, hand it the text and what the text includes.
+        # MuJoCo goes by the ending .xml; else hand it the text and what the text includes.
         spec = mujoco.MjSpec.from_string(text, include=_included(text, path.parent))
         spec.modelfiledir = str(path.parent.absolute())
         return spec

@@ -186,6 +186,10 @@ SOFT = Layout(
     force="f8[particles, 3]",  # [N]
     own="f8[particles, 9]",  # stiffness of a particle with itself [N/m],
     bond="f8[bonds, 9]",  # and of the first one of a bond with the second
+    # Of edges n and T/|d| [N/m], of triangles the normal and T A [N m] (`asperity.soft.vibrations`)
+    taut="f8[tense, 4]",
+    steady="f8[particles, 3]",  # w [m/s]
+    conjugate="f8[5, particles, 3]",
     work="f8[4, 24]",
     work_points="f8[11, 6]",
     vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known

@@ -119,7 +119,12 @@ class State(HoldsAddresses):
             contacts=0,
         )
         elastic = plant.elastic
-        self.table.soft = Table(SOFT, particles=int(elastic.particles), bonds=int(elastic.bonds))
+        self.table.soft = Table(
+            SOFT,
+            particles=int(elastic.particles),
+            bonds=int(elastic.bonds),
+            tense=int(elastic.strands + elastic.triangles),
+        )
         self.table.near_pairs = new_near_pairs(model)
         self.grow_contacts(contacts)
         self.grow_rows(rows)

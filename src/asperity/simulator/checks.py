@@ -156,18 +156,16 @@ def check_model(
     ModelError
         Which names what is not supported.
     """
-    alone: dict[str, Any] = {
-        "no_flexes": integrator.no_flexes,
-        "ropes": integrator.takes_ropes,
-        "sleep": integrator.takes_sleep and getattr(integrator, "sleep", None) is not False,
-    }
+    sleeps = integrator.takes_sleep and getattr(integrator, "sleep", None) is not False
     return check_supported(
         model,
         integrator=type(integrator).__name__,
         every_actuator=integrator.takes_every_actuator,
         every_friction=integrator.takes_every_friction,
         asks_mujoco=integrator.make_method().base.evaluates_plant,
-        **({} if many else alone),
+        no_flexes=integrator.no_flexes,
+        ropes=integrator.takes_ropes,
+        sleep=sleeps and not many,
     )
 
 

@@ -153,6 +153,9 @@ def _begin(call: Table, found: int) -> None:
     """Let the world go on from the exchange's ``values``, of which so much is new."""
     exchange = call.exchange
     copy_numbers(exchange.values, exchange.known)
+    if found & NEW_STATE != 0:
+        # That of deformable bodies was found in the step that led to another state.
+        call.world.current.tension[:] = np.nan
     take_over(call, call.world.delivered, exchange.values, found)
 
 

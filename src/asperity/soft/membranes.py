@@ -116,7 +116,10 @@ def bending(
                 continue
             other = faces[beside[0]].tolist()
             far = next(v for v in other if v not in (a, b))
-            vertices[number, 3 + k] = far
+            # Two triangles may meet at the same corner, around a vertex of three.
+            there = np.flatnonzero(vertices[number] == far)
+            across = int(there[0]) if len(there) else 3 + k
+            vertices[number, across] = far
             along = positions[b] - positions[a]
             length = float(np.linalg.norm(along))
             along = along / length
@@ -124,7 +127,7 @@ def bending(
             out = out - (out @ along) * along
             out /= np.linalg.norm(out)
             jump = np.zeros(6)
-            for place, vertex in ((k, a), ((k + 1) % 3, b), (3 + k, far)):
+            for place, vertex in ((k, a), ((k + 1) % 3, b), (across, far)):
                 jump[place] += gradients[beside[0]][other.index(vertex)] @ out
             for place in range(3):
                 jump[place] -= gradients[number][place] @ out

@@ -11,7 +11,7 @@ length ℓ_v that the bend stands for. |κ| = 2 tan(φ/2) for the angle φ betwe
 With J = ∂κ/∂x, dampers c, the tension T and the unit vector n along an edge the forces of a step
 from ẋ_0 to ẋ_1 are
 
-    edges    −n (k (|d| − ℓ + δt u) + c u) − δt max(T, 0)/|d| (1 − n nᵀ) (ẋ_1 − w ẋ_0)
+    edges    −n (k (|d| − ℓ + δt u) + c u) − δt max(T, 0)/|d| (1 − n nᵀ) (ẋ_1 − w)
     bends    −Jᵀ (k κ + (δt k + c) J ẋ_1)
 
 with ẋ of an edge's end with respect to its beginning, so that the step's matrix stays positive
@@ -21,10 +21,8 @@ definite and constant.
   angle. So its length changes at the rate u = n · ẋ_1 + ½ δt |d| ω²/(1 + δt² ω²), where ω is the
   rate |ẋ_t|/|d| of ẋ_0 across the edge.
 - The force along n, the direction at the beginning, keeps the angular momentum. What the tension
-  adds across the edge is of second order with w = 1, so that swings keep their energy. It makes
-  steps stable that do not resolve the vibration of a taut rope, for which w goes to 0: with
-  w = 1/(1 + (δt² T/(1.5 |d| m))²) steps of implicit Euler, and extrapolated ones whose halves have
-  the whole step's w, are stable at every frequency.
+  adds across the edge is of second order, and damps vibrations of a taut rope that steps do not
+  resolve: w is ẋ_0 without these (`asperity.soft.vibrations`).
 - T is not k (|d| − ℓ), which small errors of a stiff edge's length change much. It is what the step
   before has found: k (|d| − ℓ + δt u) + c u, plus the force of an equality that holds the length.
 """
@@ -39,15 +37,13 @@ __all__ = [
     "add_strand_stiffness",
     "add_strands",
     "edge_rates",
+    "find_taut_strands",
     "find_tension",
-    "kept_share",
     "turning_speed",
 ]
 
 # Of 1 + t_0 · t_1, so that edges which fold back bend by a finite curvature.
 _FOLDED = 1e-6
-# δt² T/(|d| m), a quarter of the square of the fastest vibration, at which w is a half.
-_RESOLVED = 1.5
 # Places of the particles of a matrix's blocks: own ones, and those of `strand_bond`.
 _PAIRS = ((0, 0), (1, 1), (2, 2), (1, 0), (2, 0), (2, 1))
 
@@ -210,11 +206,25 @@ def _add_at(
             bond[3 * i + j] += values[3 * j + i if code & 1 else 3 * i + j]
 
 
-@inlined
-def kept_share(stiffness: float, mass: float) -> float:
-    """Share w of the velocities before in what a tension adds across, whose δt² T/|d| is given."""
-    fast = stiffness / (_RESOLVED * mass)
-    return 1.0 / (1.0 + fast * fast)
+@compiled
+def find_taut_strands(elastic: Table, state: Table) -> None:
+    """Fill the directions of edges and their max(T, 0)/|d| in ``state.soft.taut``.
+
+    Where the state's ``tension`` is not finite, that of the stretch is taken.
+    """
+    position = state.soft.position
+    for strand in range(elastic.strands):
+        taut = state.soft.taut[strand]
+        taut[3] = 0.0
+        if elastic.strand_particle[strand, 2] >= 0:
+            continue
+        a = elastic.strand_particle[strand, 0]
+        b = elastic.strand_particle[strand, 1]
+        taut[0], taut[1], taut[2], inverse = _direction(position, a, b)
+        tension = state.tension[strand]
+        if not abs(tension) < np.inf:
+            tension = elastic.strand_stiffness[strand] * _stretch(elastic, position, strand)
+        taut[3] = max(tension, 0.0) * inverse
 
 
 @compiled
@@ -223,32 +233,25 @@ def _add_edge(
     state: Table,
     strand: int,
     step: float,
-    whole: float,
     graph: Table,
     smooth: Table,
 ) -> None:
     position = state.soft.position
     values = state.soft.work[3]
+    n = state.soft.taut[strand]
     a = elastic.strand_particle[strand, 0]
     b = elastic.strand_particle[strand, 1]
-    x, y, z, inverse = _direction(position, a, b)
-    tension = state.tension[strand]
-    if not abs(tension) < np.inf:
-        tension = elastic.strand_stiffness[strand] * _stretch(elastic, position, strand)
     along = step * (step * elastic.strand_stiffness[strand] + elastic.strand_damping[strand])
-    across = step * step * max(tension, 0.0) * inverse
-    speed, turning = edge_rates(elastic, position, state.qvel, strand)
-    longer = turning_speed(1.0 / inverse if inverse != 0.0 else 0.0, turning, step)
-    before = _relative_velocity(elastic, state.qvel, a, b)
-    n = (x, y, z)
-    mass = 0.0
-    for particle in (a, b):
-        dof = elastic.particle_dof[particle]
-        if dof >= 0:
-            mass = max(mass, state.mass_diagonal[dof])
-    kept = across * kept_share(whole * whole * max(tension, 0.0) * inverse, mass)
+    across = step * step * n[3]
+    _, turning = edge_rates(elastic, position, state.qvel, strand)
+    length = _stretch(elastic, position, strand) + elastic.strand_length[strand]
+    longer = turning_speed(length, turning, step)
+    u, v = state.soft.steady[a], state.soft.steady[b]
+    speed = 0.0
     for i in range(3):
-        pull = along * longer * n[i] - kept * (before[i] - speed * n[i])
+        speed += n[i] * (v[i] - u[i])
+    for i in range(3):
+        pull = along * longer * n[i] - across * (v[i] - u[i] - speed * n[i])
         if elastic.particle_tree[a] >= 0:
             smooth.rhs[graph.tree_start[elastic.particle_tree[a]] + i] += pull
         if elastic.particle_tree[b] >= 0:
@@ -264,17 +267,16 @@ def _add_edge(
 
 @compiled
 def add_strand_stiffness(
-    elastic: Table, state: Table, step: float, whole: float, graph: Table, smooth: Table
+    elastic: Table, state: Table, step: float, graph: Table, smooth: Table
 ) -> None:
     """Add what strands have in the matrix and the right side of a step.
 
     Parameters
     ----------
     elastic, state : Table
-        The state of the step's beginning. Where its ``tension`` is not finite, that of the stretch
-        is taken.
-    step, whole : float
-        This step, and that of which it is a half, or the same [s].
+        The state of the step's beginning, with w (`asperity.soft.vibrations`).
+    step : float
+        [s]
     graph, smooth : Table
         Of the convex problem.
     """
@@ -282,7 +284,7 @@ def add_strand_stiffness(
     values = work[3]
     for strand in range(elastic.strands):
         if elastic.strand_particle[strand, 2] < 0:
-            _add_edge(elastic, state, strand, step, whole, graph, smooth)
+            _add_edge(elastic, state, strand, step, graph, smooth)
             continue
         _bend(elastic, state.soft.position, strand, work)
         factor = step * (step * elastic.strand_stiffness[strand] + elastic.strand_damping[strand])

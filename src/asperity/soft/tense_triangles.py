@@ -6,10 +6,10 @@ the strain changes at the rate e + ½ δt C/(1 + δt² tr C): a triangle that tu
 C is that of the step's beginning. With the normal n, the area A and the largest tension T of the
 step before [N/m], if it is positive, forces
 
-    −δt T A (g_a · g_b) n nᵀ (ẋ_1 − w ẋ_0)
+    −δt T A (g_a · g_b) n nᵀ (ẋ_1 − w)
 
-are added between vertices with gradients g_a, g_b, which makes steps stable that do not resolve the
-vibration of taut cloth. w is that of ropes, of which the fastest vibration is as fast.
+are added between vertices with gradients g_a, g_b, with the velocities w of
+`asperity.soft.vibrations`.
 """
 
 from __future__ import annotations
@@ -18,12 +18,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.soft.corotation import element_rotation
-from asperity.soft.strands import kept_share
 
-__all__ = ["add_triangles", "find_triangle_tension"]
-
-# Of the fastest vibration of vertices in six triangles, over that of one: as δt² T/(|d| m).
-_AROUND = 3.0
+__all__ = ["add_triangles", "find_taut_triangles", "find_triangle_tension"]
 
 
 @compiled
@@ -118,47 +114,61 @@ def _add_chords(
 @compiled
 def _add_tension(
     elastic: Table,
-    state: Table,
+    soft: Table,
     element: int,
     across: float,
-    kept: float,
+    normal: np.ndarray,
     graph: Table,
     smooth: Table,
-    rotation: np.ndarray,
 ) -> None:
     first = elastic.element_first[element]
     pair = elastic.element_pair[element]
     g = elastic.place_gradient
     for a in range(3):
-        p = elastic.place_particle[first + a]
+        tree = elastic.particle_tree[elastic.place_particle[first + a]]
         for b in range(3):
-            q = elastic.place_particle[first + b]
+            w = soft.steady[elastic.place_particle[first + b]]
             value = across * (g[first + a, 0] * g[first + b, 0] + g[first + a, 1] * g[first + b, 1])
-            if elastic.particle_tree[p] >= 0 and elastic.particle_dof[q] >= 0:
-                speed = 0.0
+            if tree >= 0:
+                speed = normal[0] * w[0] + normal[1] * w[1] + normal[2] * w[2]
+                start = graph.tree_start[tree]
                 for k in range(3):
-                    speed += rotation[3 * k + 2] * state.qvel[elastic.particle_dof[q] + k]
-                start = graph.tree_start[elastic.particle_tree[p]]
-                for k in range(3):
-                    smooth.rhs[start + k] += kept * value * speed * rotation[3 * k + 2]
+                    smooth.rhs[start + k] += value * speed * normal[k]
             if b > a:
                 continue
             code = elastic.pair_bond[pair]
             pair += 1
             for i in range(3):
                 for j in range(3):
-                    part = value * rotation[3 * i + 2] * rotation[3 * j + 2]
-                    if a == b and elastic.particle_tree[p] >= 0:
-                        block = graph.block_start[elastic.particle_tree[p]]
-                        smooth.matrix[block + 3 * i + j] += part
+                    part = value * normal[i] * normal[j]
+                    if a == b and tree >= 0:
+                        smooth.matrix[graph.block_start[tree] + 3 * i + j] += part
                     elif a != b and code >= 0:
                         smooth.bond[code >> 1, 3 * i + j] += part
 
 
 @compiled
-def add_triangles(
-    elastic: Table, state: Table, step: float, whole: float, graph: Table, smooth: Table
-) -> None:
+def find_taut_triangles(elastic: Table, state: Table) -> None:
+    """Fill normals and max(T, 0) A in ``state.soft.taut``, behind what strands have.
+
+    Where the state's ``tension`` is not finite, that of its strain is taken.
+    """
+    work = state.soft.work
+    for triangle in range(elastic.triangles):
+        element = elastic.triangle_element[triangle]
+        element_rotation(elastic, state.soft.position, element, work)
+        tension = state.tension[elastic.strands + triangle]
+        if not abs(tension) < np.inf:
+            strain = _strain(elastic, state, elastic.element_first[element], work)
+            tension = _largest_tension(elastic, triangle, strain)
+        taut = state.soft.taut[elastic.strands + triangle]
+        for i in range(3):
+            taut[i] = work[1, 3 * i + 2]
+        taut[3] = max(tension, 0.0) * elastic.triangle_area[triangle]
+
+
+@compiled
+def add_triangles(elastic: Table, state: Table, step: float, graph: Table, smooth: Table) -> None:
     """Add what turning and tension have in a step's matrix and right side.
 
     Parameters are those of `asperity.soft.strands.add_strand_stiffness`.
@@ -166,29 +176,13 @@ def add_triangles(
     work = state.soft.work
     for triangle in range(elastic.triangles):
         element = elastic.triangle_element[triangle]
-        first = elastic.element_first[element]
         element_rotation(elastic, state.soft.position, element, work)
-        tension = state.tension[elastic.strands + triangle]
-        if not abs(tension) < np.inf:
-            strain = _strain(elastic, state, first, work)
-            tension = _largest_tension(elastic, triangle, strain)
+        first = elastic.element_first[element]
         _find_gradient(elastic, work[1], state.qvel, first, True, work[0])
         _add_chords(elastic, graph, smooth, element, step, work)
-        if not tension > 0.0:
-            continue
-        mass = 0.0
-        square = 0.0
-        for place in range(first, first + 3):
-            g = elastic.place_gradient[place]
-            square = max(square, g[0] * g[0] + g[1] * g[1])
-            dof = elastic.particle_dof[elastic.place_particle[place]]
-            if dof >= 0:
-                mass = max(mass, state.mass_diagonal[dof])
-        if mass == 0.0:
-            continue
-        across = tension * elastic.triangle_area[triangle]
-        kept = kept_share(_AROUND * whole * whole * across * square, mass)
-        _add_tension(elastic, state, element, step * step * across, kept, graph, smooth, work[1])
+        taut = state.soft.taut[elastic.strands + triangle]
+        if taut[3] > 0.0:
+            _add_tension(elastic, state.soft, element, step * step * taut[3], taut, graph, smooth)
 
 
 @compiled

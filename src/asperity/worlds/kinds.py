@@ -31,7 +31,7 @@ def make_worlds(
 
     Simulators are needed where a method remembers its steps, where there are external systems,
     which have states, parameters and functions of their own, and where MuJoCo's history of delayed
-    controls and sensors, or a plugin's memory, belongs to a world.
+    controls and sensors, a plugin's memory, or the tension of deformable bodies belongs to a world.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def make_worlds(
     """
     check_arguments(model, None, None, systems)
     contact = check_contact(contact)
-    alone = len(systems) > 0 or model.nhistory > 0 or model.nplugin > 0
+    alone = len(systems) > 0 or model.nhistory > 0 or model.nplugin > 0 or model.nflex > 0
     if not alone and integrator.make_method().base.evaluates_plant:
         return CompiledWorlds(model, integrator, contact, joint_stiction_tolerance, crew)
     return SimulatedWorlds(model, integrator, contact, joint_stiction_tolerance, crew, systems)

@@ -39,8 +39,13 @@ from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
 from asperity.plant.plant_layouts import STATE
-from asperity.soft.strands import add_strand_stiffness, find_tension
-from asperity.soft.tense_triangles import add_triangles, find_triangle_tension
+from asperity.soft.strands import add_strand_stiffness, find_taut_strands, find_tension
+from asperity.soft.tense_triangles import (
+    add_triangles,
+    find_taut_triangles,
+    find_triangle_tension,
+)
+from asperity.soft.vibrations import find_steady_velocity
 
 __all__ = [
     "ICF_KERNELS",
@@ -134,9 +139,11 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
         factor = step * (step + elastic.bond_damping[bond])
         for k in range(9):
             problem.smooth.bond[bond, k] = factor * soft.bond[bond, k]
-    whole = world.doubled_step if world.doubled_step > 0.0 else step
-    add_strand_stiffness(elastic, state, step, whole, problem.graph, problem.smooth)
-    add_triangles(elastic, state, step, whole, problem.graph, problem.smooth)
+    find_taut_strands(elastic, state)
+    find_taut_triangles(elastic, state)
+    find_steady_velocity(elastic, state, max(world.doubled_step, step))
+    add_strand_stiffness(elastic, state, step, problem.graph, problem.smooth)
+    add_triangles(elastic, state, step, problem.graph, problem.smooth)
     return OK
 
 
