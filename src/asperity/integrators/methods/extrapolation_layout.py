@@ -22,11 +22,13 @@ EXTRAPOLATION = Layout(
     smooth="i8[trees]",
     rough="i8[trees]",  # per island: 1 if modes differ in one of its trees
     stiff="f8[trees]",  # of the contacts of every tree, for a half step
-    # Of the forces in the middle (`asperity.integrators.methods.middle_forces`): the shares of
-    # trees, 0 of those whose forces were not corrected in the last step, and of islands by how much
-    # these change a velocity.
+    # Of the forces in the middle (`asperity.integrators.methods.middle_forces`): islands in which
+    # something is held, the shares of trees, 0 of those whose forces were not corrected in the last
+    # step, and of islands by how much these change a velocity, and the fastest.
+    held="i8[trees]",
     corrected="f8[trees]",
     changed="f8[trees]",
+    fastest="f8[trees]",
     middle_force="f8[dofs]",  # and what these forces change by
     # Of springs (`asperity.integrators.methods.springs`): room for the factor of a tree's mass
     # matrix, and for twice its size.

@@ -13,6 +13,11 @@ difference of the forces is an impulse to which velocities respond as the step's
 first order, H⁻¹ ½ δt (c(…) − c(v_1)), and ½ δt times this is added to positions. Free bodies are
 left as they are: their velocities are those of fixed axes, in which their inertia turns, and this
 would only be a part of it.
+
+Where a contact or an equality holds a body second order asks for more. A step meets J v = 0 with
+the Jacobian of its beginning, so v_1 is off by the acceleration normal to the constraint, a
+first-order error that the second half step projects out again, but not before it has entered these
+forces. v_2 − v_1 + v_0 is free of that, and takes the other's place, for free bodies, too.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppd, call_pppn_status
+from asperity.contact.constraint_set import EQUALITY
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
@@ -33,11 +39,33 @@ __all__ = ["correct_velocities", "response_matrix"]
 
 # Of v_2 − 2 v_1 + v_0.
 _SHARE = 2.0 / 3.0
+_SHARE_WHERE_HELD = 1.0
 
 # Share of the accuracy by which these forces may move a body in a step, and in a second [1/s],
 # without which short steps would add up to a first-order error.
 _NEGLIGIBLE = 1e-3
 _NEGLIGIBLE_RATE = 0.5
+# Share of the velocity beyond which the step is too long for it where something is held: energy
+# would grow.
+_TOO_MUCH = 0.001
+
+
+@compiled
+def _find_held_islands(memory: Table, state: Table) -> None:
+    """Find the islands in which a contact or an equality holds a body."""
+    for tree in range(memory.island.size):
+        memory.held[tree] = 0
+    contacts = state.contacts
+    for c in range(contacts.count):
+        if contacts.impulse[c, 2] > 0.0:
+            for side in range(2):
+                link = contacts.link[c, side]
+                if link >= 0:
+                    memory.held[memory.island[contacts.link_tree[link]]] = 1
+    rows = state.rows
+    for r in range(rows.count):
+        if rows.kind[r] == EQUALITY:
+            memory.held[memory.island[rows.tree[r, 0]]] = 1
 
 
 @compiled
@@ -45,8 +73,14 @@ def _find_trees(graph: Table, memory: Table) -> bool:
     """Fill the share of every tree, 0 of those that are left as they are; False if all are."""
     found = False
     for tree in range(memory.island.size):
+        island = memory.island[tree]
         memory.corrected[tree] = 0.0
-        if memory.rough[memory.island[tree]] == 0 and not graph.tree_spatial[tree]:
+        if memory.rough[island] == 1:
+            continue
+        if memory.held[island] == 1:
+            memory.corrected[tree] = _SHARE_WHERE_HELD
+            found = True
+        elif not graph.tree_spatial[tree]:
             memory.corrected[tree] = _SHARE
             found = True
     return found
@@ -54,16 +88,18 @@ def _find_trees(graph: Table, memory: Table) -> bool:
 
 @compiled
 def _find_what_matters(world: Table, half: Table, step: float) -> bool:
-    """Leave the shares of trees in whose islands forces change enough."""
+    """Leave the shares of trees in whose islands forces change enough, and not too much."""
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
     present = half.work.gyroscopic
     corrected = half.work.gyroscopic_following
     for tree in range(memory.island.size):
         memory.changed[tree] = 0.0
+        memory.fastest[tree] = 0.0
     for i in range(present.size):
         tree = plant.dofs.tree[i]
         island = memory.island[tree]
+        memory.fastest[island] = max(memory.fastest[island], abs(half.velocity[i]))
         if memory.corrected[tree] > 0.0:
             change = 0.5 * step * abs(corrected[i] - present[i]) * half.mass_inverse_diagonal[i]
             memory.changed[island] = max(memory.changed[island], change)
@@ -71,7 +107,11 @@ def _find_what_matters(world: Table, half: Table, step: float) -> bool:
     found = False
     for tree in range(memory.island.size):
         island = memory.island[tree]
-        if not memory.changed[island] > least:
+        gained = memory.changed[island]
+        matters = gained > least
+        if memory.held[island] == 1 and not gained < _TOO_MUCH * memory.fastest[island]:
+            matters = False
+        if not matters:
             memory.corrected[tree] = 0.0
         elif memory.corrected[tree] > 0.0:
             found = True
@@ -110,6 +150,7 @@ def correct_velocities(
     problem = world.problem
     iterate = problem.iterate
     memory = EXTRAPOLATION.at(world.memory)
+    _find_held_islands(memory, half)
     if not _find_trees(problem.graph, memory):
         return
     present = half.work.gyroscopic

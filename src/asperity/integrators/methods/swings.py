@@ -65,7 +65,6 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppn_status
-from asperity.contact.constraint_set import EQUALITY
 from asperity.convex.matrix import multiply
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
@@ -191,25 +190,14 @@ def _set_matrix(world: Table, half: Table, step: float) -> None:
 
 
 @compiled
-def _find_floating_islands(plant: Table, memory: Table, state: Table) -> None:
-    """Find the islands that no contact or equality holds and all of whose trees float.
+def _find_floating_islands(plant: Table, memory: Table) -> None:
+    """Find the islands that nothing holds and all of whose trees float.
 
     What they swing with is measured about their centre of mass, so that they do the same on a
     train.
     """
     for tree in range(plant.ntree):
-        memory.floating[tree] = 1
-    contacts = state.contacts
-    for c in range(contacts.count):
-        if contacts.impulse[c, 2] > 0.0:
-            for side in range(2):
-                link = contacts.link[c, side]
-                if link >= 0:
-                    memory.floating[memory.island[contacts.link_tree[link]]] = 0
-    rows = state.rows
-    for r in range(rows.count):
-        if rows.kind[r] == EQUALITY:
-            memory.floating[memory.island[rows.tree[r, 0]]] = 0
+        memory.floating[tree] = 1 - memory.held[tree]
     for tree in range(plant.ntree):
         if not plant.trees.spatial[tree] and not plant.trees.floats[tree]:
             memory.floating[memory.island[tree]] = 0
@@ -251,7 +239,7 @@ def _sum_products(world: Table, half: Table, target: Table, step: float) -> None
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
     change, impulse = problem.iterate.direction, problem.iterate.direction_product
-    _find_floating_islands(plant, memory, half)
+    _find_floating_islands(plant, memory)
     memory.sums[:] = 0.0
     _about_centre(world, half, change, impulse, 0)
     _about_centre(world, half, memory.middle, memory.momentum, 1)
