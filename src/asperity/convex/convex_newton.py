@@ -2,13 +2,13 @@
 
 With D = diag(M)^(−1/2), or whatever diagonal the problem holds as its mass, an island ends
 
-- by residual and step (CENIC, equations 32 and 33), when either holds with s = max(1, ‖D j‖):
+- by residual and step (CENIC, equations 32 and 33), when either holds:
 
-      ‖D ∇ℓ‖ ≤ ε s
+      ‖D ∇ℓ‖ ≤ ε s,   s = max(1, min(‖D r‖, ‖D j‖))
       η ‖D⁻¹ Δv‖ ≤ ε s,   η = θ/(1 − θ),  θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖,  η = 1 at first
 
-  with the impulses j = Jᵀ γ. The paper's s has the momentum ‖D r‖ instead, by which a block on a
-  heavy conveyor belt would be solved for no more accurately than the belt
+  with the impulses j = Jᵀ γ, which the paper's s does without: a block on a heavy conveyor belt
+  would be solved for no more accurately than the belt
 
 - by momentum (SAP, equation 26), with the momentum p = A v:
 
@@ -145,6 +145,8 @@ def _wanted_residual(problem: Table) -> float:
     if options.criterion == MOMENTUM:
         momentum = scaled_norm(graph, smooth, first, last, iterate.product)
         return options.absolute_tolerance + options.tolerance * max(momentum, impulse)
+    if impulse > 1.0:
+        impulse = min(impulse, scaled_norm(graph, smooth, first, last, smooth.rhs))
     return options.tolerance * max(1.0, impulse)
 
 
