@@ -102,6 +102,8 @@ def test_a_file_with_instances_and_an_include(tmp_path: Path) -> None:
         (_text(GEOM).replace("5 1 1", "2 1 1"), "less than three points"),
         (_text(GEOM, "vertex='0 0 0 0 0 0 1 0 0'"), "an edge without length"),
         (_text(GEOM, "vertex='0 0 0 1 0 0 2 x 0'"), "has the vertex '0 0 0 1 0 0 2 x 0'"),
+        (_text("<plugin instance='soft'/>" + GEOM), "has the plugin instance 'soft', which no"),
+        (_text("<plugin plugin='my.own'/>" + GEOM), "has the plugin 'my.own'; only"),
     ],
 )
 def test_cables_that_are_not_understood(text: str, message: str) -> None:

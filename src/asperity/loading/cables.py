@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 import xml.etree.ElementTree as ET
 
+import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
@@ -98,24 +99,16 @@ def _uses_radians(root: ET.Element) -> bool:
 
 def _rotation(axis: np.ndarray, angle: float) -> np.ndarray:
     """By an angle about a unit vector, shape (3, 3)."""
-    x, y, z = axis
-    cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
-    return np.asarray(np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross)
+    quaternion, matrix = np.empty(4), np.empty(9)
+    mujoco.mju_axisAngle2Quat(quaternion, axis, angle)
+    mujoco.mju_quat2Mat(matrix, quaternion)
+    return matrix.reshape(3, 3)
 
 
 def _quaternion(rotation: np.ndarray) -> np.ndarray:
-    """Of a rotation matrix, by the eigenvector of the largest eigenvalue (Bar-Itzhack, 2000)."""
-    r = rotation
-    matrix = np.array(
-        [
-            [np.trace(r), r[2, 1] - r[1, 2], r[0, 2] - r[2, 0], r[1, 0] - r[0, 1]],
-            [0.0, 2.0 * r[0, 0] - np.trace(r), r[0, 1] + r[1, 0], r[0, 2] + r[2, 0]],
-            [0.0, 0.0, 2.0 * r[1, 1] - np.trace(r), r[1, 2] + r[2, 1]],
-            [0.0, 0.0, 0.0, 2.0 * r[2, 2] - np.trace(r)],
-        ]
-    )
-    quaternion = np.linalg.eigh(matrix, UPLO="U")[1][:, -1]
-    return np.asarray(quaternion * (1.0 if quaternion[0] >= 0.0 else -1.0))
+    quaternion = np.empty(4)
+    mujoco.mju_mat2Quat(quaternion, rotation.ravel())
+    return quaternion
 
 
 def hinge_angles(turn: np.ndarray, edge: int) -> np.ndarray:
@@ -158,8 +151,7 @@ class _Cable:
         self._elasticity: dict[str, str] | None = None
         plugin = element.find("plugin")
         if plugin is not None:
-            own = _configuration(plugin)
-            self._elasticity = own or configurations.get(plugin.get("instance", ""), {})
+            self._elasticity = self._read_elasticity(plugin, configurations)
         self._points = self._read_points()
         self._frames = self._find_frames()
 
@@ -199,6 +191,23 @@ class _Cable:
         if len(values) < least or not np.isfinite(values).all():
             raise ModelError(f"{self._where} has the {name} '{element.get(name)}'; correct it.")
         return values
+
+    def _read_elasticity(
+        self, plugin: ET.Element, configurations: dict[str, dict[str, str]]
+    ) -> dict[str, str]:
+        instance = plugin.get("instance")
+        if instance is not None:
+            if instance not in configurations:
+                raise ModelError(
+                    f"{self._where} has the plugin instance '{instance}', which no <extension> "
+                    f"with {_PLUGIN} defines; define it."
+                )
+            return configurations[instance]
+        if plugin.get("plugin") != _PLUGIN:
+            raise ModelError(
+                f"{self._where} has the plugin '{plugin.get('plugin')}'; only {_PLUGIN} is known."
+            )
+        return _configuration(plugin)
 
     def _read_section(self) -> np.ndarray:
         """J, I_y and I_z [m⁴]."""
