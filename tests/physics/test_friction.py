@@ -206,7 +206,7 @@ BLOCK_ON_A_HEAVY_BOARD = """
 
 @pytest.mark.parametrize(
     ("integrator", "tolerance"),
-    [(asp.Icf(time_step=0.01), 1e-9), (asp.Cenic(accuracy=1e-2), 1e-4)],
+    [(asp.Icf(time_step=0.01), 1e-9), (asp.Cenic(accuracy=1e-2), 1e-5)],
     ids=["icf", "cenic"],
 )
 def test_a_block_brakes_on_a_heavy_board_as_fast_whatever_the_board_s_speed(
@@ -221,4 +221,5 @@ def test_a_block_brakes_on_a_heavy_board_as_fast_whatever_the_board_s_speed(
         sim.advance_to(0.15)
         ways.append(sim.data.qpos[1] - sim.data.qpos[0])
     assert ways[1] == pytest.approx(ways[0], abs=tolerance)
-    assert ways[0] == pytest.approx(0.5 / 9.81, abs=0.01)
+    # Fixed steps of implicit Euler are half of a step's way short.
+    assert ways[0] == pytest.approx(0.5 / 9.81, abs=0.005)

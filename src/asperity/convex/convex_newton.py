@@ -7,8 +7,8 @@ With D = diag(M)^(−1/2), or whatever diagonal the problem holds as its mass, a
       ‖D ∇ℓ‖ ≤ ε s,   s = max(1, min(‖D r‖, ‖D j‖))
       η ‖D⁻¹ Δv‖ ≤ ε s,   η = θ/(1 − θ),  θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖,  η = 1 at first
 
-  with the impulses j = Jᵀ γ, which the paper's s does without: a block on a heavy conveyor belt
-  would be solved for no more accurately than the belt
+  with the impulses j = Jᵀ γ. The paper's s is max(1, ‖D r‖), by which a block on a heavy conveyor
+  belt would be solved for no more accurately than the belt;
 
 - by momentum (SAP, equation 26), with the momentum p = A v:
 
