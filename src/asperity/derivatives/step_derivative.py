@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import mujoco
 import numpy as np
 
@@ -71,6 +73,11 @@ class StepDerivative:
                 self.steps = self.convex
             elif type(method) is StepDoubling or isinstance(method, Extrapolation):
                 self.steps = DoubledStep(simulator, self.convex, whole)
+
+    @cached_property
+    def kinematics(self) -> mujoco.MjData:
+        """Data for kinematics alone, beside the simulator's."""
+        return mujoco.MjData(self.simulator.model)
 
     @property
     def has_implicit_steps(self) -> bool:

@@ -22,6 +22,7 @@ __all__ = [
     "right_jacobian",
     "rotation",
     "rotation_dofs",
+    "skew",
 ]
 
 _SMALL = 1e-4
@@ -43,14 +44,15 @@ def difference(model: mujoco.MjModel, first: StepState, second: StepState) -> np
     return np.concatenate([positions, second.qvel - first.qvel, second.act - first.act])
 
 
-def _skew(u: np.ndarray) -> np.ndarray:
+def skew(u: np.ndarray) -> np.ndarray:
+    """The matrix of the cross product u × …"""
     return np.array([[0.0, -u[2], u[1]], [u[2], 0.0, -u[0]], [-u[1], u[0], 0.0]])
 
 
 def rotation(u: np.ndarray) -> np.ndarray:
     """Rotation matrix of a rotation vector."""
     angle = float(np.linalg.norm(u))
-    cross = _skew(u)
+    cross = skew(u)
     if angle < _SMALL:
         return np.eye(3) + cross + 0.5 * cross @ cross + cross @ cross @ cross / 6.0
     return (
@@ -61,7 +63,7 @@ def rotation(u: np.ndarray) -> np.ndarray:
 def right_jacobian(u: np.ndarray) -> np.ndarray:
     """J_r with exp(u + du) ≈ exp(u) exp(J_r(u) du)."""
     angle = float(np.linalg.norm(u))
-    cross = _skew(u)
+    cross = skew(u)
     if angle < _SMALL:
         return np.eye(3) - 0.5 * cross + cross @ cross / 6.0
     return (

@@ -1,0 +1,97 @@
+"""Derivatives of kinematic sensors in closed form, against MuJoCo's differences."""
+
+from __future__ import annotations
+
+import itertools
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+from asperity.derivatives.sensor_jacobians import closed_rows
+
+MODEL = """<mujoco><option magnetic=".2 -.3 .5"/><worldbody>
+  <body name="free" pos="-.5 0 .4"><freejoint/>
+    <geom name="box" type="box" size=".1 .2 .1" pos=".05 0 0" euler="10 0 30"/>
+    <site name="corner" pos=".1 .2 .1" euler="30 0 0"/>
+    <body name="flap" pos=".2 0 0"><joint name="flap" axis="0 1 1"/><geom name="flap" size=".05" pos=".1 0 0"/>
+    </body></body>
+  <body name="arm" pos="0 0 1"><joint name="slide" type="slide" axis="1 0 1"/>
+    <joint name="turn" axis="0 1 0" pos="0 .1 0"/><joint name="ball" type="ball" pos=".05 0 0"/>
+    <geom size=".1" pos=".2 0 0"/><site name="s" pos=".3 0 0" euler="10 20 30"/>
+    <camera name="fixed" pos="0 -1 0" xyaxes="1 0 0 0 0 1"/>
+    <camera name="tracking" mode="track" pos="0 -1 0" xyaxes="1 0 0 0 0 1"/>
+    <body name="fore" pos=".4 0 0"><joint name="b" axis="1 1 0" ref=".1"/>
+      <geom size=".05" pos=".1 .1 0"/><site name="tip" pos=".1 .2 0"/></body></body>
+  <body name="mocap" mocap="true"><site name="held" pos=".1 0 0"/></body></worldbody>
+  <tendon><fixed name="sum"><joint joint="turn" coef="2"/><joint joint="b" coef="-1"/></fixed>
+    <spatial name="string"><site site="held"/><site site="tip"/></spatial></tendon>
+  <actuator><motor name="joint" joint="b" gear="3"/><motor name="sum" tendon="sum"/>
+    <motor name="string" tendon="string"/><motor name="site" site="tip" refsite="s"/></actuator>
+  <sensor>{sensors}</sensor></mujoco>"""
+
+OBJECTS = (
+    ("site", "tip"),
+    ("body", "free"),
+    ("xbody", "fore"),
+    ("geom", "box"),
+    ("camera", "fixed"),
+)
+REFERENCES = (None, ("site", "s"), ("body", "flap"), ("site", "held"))
+FRAMES = ("pos", "quat", "xaxis", "yaxis", "zaxis", "linvel", "angvel")
+OTHERS = """<jointpos joint="b"/><jointvel joint="b"/><jointpos joint="slide"/><ballquat joint="ball"/>
+  <ballangvel joint="ball"/><tendonpos tendon="sum"/><tendonvel tendon="sum"/>
+  <tendonpos tendon="string"/><actuatorpos actuator="joint"/><actuatorvel actuator="joint"/>
+  <actuatorpos actuator="sum"/><actuatorvel actuator="sum"/><actuatorpos actuator="string"/>
+  <gyro site="s"/><gyro site="corner"/><velocimeter site="tip"/><velocimeter site="corner"/>
+  <magnetometer site="corner"/><subtreecom body="arm"/><subtreecom body="free"/><clock/>
+  <jointvel joint="turn" cutoff=".01"/>"""
+
+
+def frame_sensors() -> str:
+    text = ""
+    for kind, (own, name), reference in itertools.product(FRAMES, OBJECTS, REFERENCES):
+        other = "" if reference is None else f'reftype="{reference[0]}" refname="{reference[1]}"'
+        text += f'<frame{kind} objtype="{own}" objname="{name}" {other}/>'
+    return text
+
+
+def moving(sensors: str) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    model = mujoco.MjModel.from_xml_string(MODEL.format(sensors=sensors))
+    data = mujoco.MjData(model)
+    rng = np.random.default_rng(3)
+    mujoco.mj_integratePos(model, data.qpos, rng.normal(size=model.nv), 0.5)
+    data.qvel[:] = rng.normal(size=model.nv)
+    data.mocap_pos[0] = 0.3, 0.2, 1.0
+    return model, data
+
+
+def differences(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
+    by_state = np.zeros((model.nsensordata, 2 * model.nv))
+    mujoco.mjd_transitionFD(model, data, 1e-6, True, None, None, by_state, None)
+    return by_state
+
+
+@pytest.mark.parametrize("sensors", [frame_sensors(), OTHERS], ids=["frames", "others"])
+def test_sensors_have_the_derivatives_of_mujoco_s_differences(sensors: str) -> None:
+    model, data = moving(sensors)
+    mujoco.mj_forward(model, data)
+    rows, closed = closed_rows(model, data)
+    assert closed.all()
+    np.testing.assert_allclose(rows, differences(model, data), atol=2e-8)
+
+
+def test_what_has_no_closed_form_is_differences() -> None:
+    """A camera that tracks, the speed of a string, of a site's actuator: beside others."""
+    model, data = moving(
+        '<framepos objtype="camera" objname="tracking"/><tendonvel tendon="string"/>'
+        '<actuatorvel actuator="site"/><actuatorvel actuator="string"/>'
+        '<framepos objtype="site" objname="tip" reftype="camera" refname="tracking"/>'
+        '<gyro site="s"/><subtreelinvel body="arm"/>'
+    )
+    mujoco.mj_forward(model, data)
+    expected = differences(model, data)
+    linear = asp.derivatives.linearize(model, data, integrator=asp.Icf(time_step=1e-3))
+    assert closed_rows(model, data)[1].tolist() == 5 * [False] + [True, False]
+    np.testing.assert_allclose(linear.C, expected, atol=1e-6)
