@@ -77,9 +77,83 @@ def differences(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
 def test_sensors_have_the_derivatives_of_mujoco_s_differences(sensors: str) -> None:
     model, data = moving(sensors)
     mujoco.mj_forward(model, data)
-    rows, closed = closed_rows(model, data)
+    rows, closed = closed_rows(model, data, accelerations=False)
     assert closed.all()
-    np.testing.assert_allclose(rows, differences(model, data), atol=2e-8)
+    np.testing.assert_allclose(rows[:, : 2 * model.nv], differences(model, data), atol=2e-8)
+    assert not rows[:, 2 * model.nv :].any()
+
+
+ACCELERATIONS = """<accelerometer site="tip"/><accelerometer site="corner"/><framelinacc
+  objtype="geom" objname="flap"/><frameangacc objtype="xbody" objname="fore"/>
+  <framelinacc objtype="body" objname="fore"/><frameangacc objtype="body" objname="free"/>"""
+
+
+def test_accelerations_have_the_derivatives_of_differences() -> None:
+    """By positions, velocities and joint accelerations, each by itself."""
+    model, data = moving(ACCELERATIONS)
+    nv = model.nv
+    data.qacc[:] = acceleration = np.random.default_rng(4).normal(size=nv)
+    start = data.qpos.copy(), data.qvel.copy()
+
+    def sense(change: np.ndarray) -> np.ndarray:
+        data.qpos[:], data.qvel[:] = start
+        mujoco.mj_integratePos(model, data.qpos, change[:nv], 1.0)
+        data.qvel += change[nv : 2 * nv]
+        mujoco.mj_fwdPosition(model, data)
+        mujoco.mj_fwdVelocity(model, data)
+        data.ncon = data.nefc = 0
+        data.qacc[:] = acceleration + change[2 * nv :]
+        data.flg_rnepost = False
+        mujoco.mj_sensorAcc(model, data)
+        return data.sensordata.copy()
+
+    size = 1e-6
+    ends = [[sense(sign * size * row) for sign in (1, -1)] for row in np.eye(3 * nv)]
+    sense(np.zeros(3 * nv))
+    rows, closed = closed_rows(model, data, accelerations=True)
+    assert closed.all()
+    expected = np.array([one - other for one, other in ends]).T / (2.0 * size)
+    np.testing.assert_allclose(rows, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [asp.Icf(time_step=1e-3, tolerance=1e-12, friction_tolerance=1e-9), asp.Sap(time_step=1e-3)],
+    ids=["icf", "sap"],
+)
+def test_an_accelerometer_feels_the_published_step(integrator: asp.Integrator) -> None:
+    """On a leg that stands and is driven, against differences of what is published.
+
+    Derivatives are those of steps that are solved to round-off.
+    """
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><geom type="plane" size="3 3 1"/><body pos="0 0 .4995">
+        <joint name="z" type="slide" axis="0 0 1"/><joint axis="0 1 0" damping=".1"/>
+        <geom type="capsule" size=".04" fromto="0 0 0 .2 0 -.2"/><site name="hip" pos=".05 0 0"/>
+        <body pos=".2 0 -.2"><joint name="knee" axis="0 1 0"/>
+        <geom type="capsule" size=".04" fromto="0 0 0 -.2 0 -.26"/></body></body></worldbody>
+        <actuator><position joint="knee" kp="60" kv="3"/></actuator>
+        <sensor><accelerometer site="hip"/><gyro site="hip"/></sensor></mujoco>"""
+    )
+    data = mujoco.MjData(model)
+    data.qvel[:], data.ctrl[:] = (-0.01, 0.2, 0.02), 0.2
+    linear = asp.derivatives.linearize(model, data, integrator=integrator)
+    simulator = asp.Simulator(model, integrator=integrator)
+
+    def publish(change: np.ndarray) -> np.ndarray:
+        simulator.data.qpos[:] = data.qpos + change[:3]
+        simulator.data.qvel[:] = data.qvel + change[3:6]
+        simulator.data.ctrl[:] = data.ctrl + change[6:]
+        simulator.advance_to(simulator.time)
+        return simulator.data.sensordata.copy()
+
+    size = 1e-8  # small beside the stiction tolerance
+    sides = [[publish(sign * size * row) for sign in (1, -1)] for row in np.eye(7)]
+    expected = np.array([one - other for one, other in sides]).T / (2.0 * size)
+    assert np.abs(expected[:, 0]).max() > 1e3  # it stands
+    scale = np.abs(expected).max(axis=0)
+    assert np.all(np.abs(linear.C - expected[:, :6]) < 1e-5 * np.maximum(scale[:6], 1e-2))
+    np.testing.assert_allclose(linear.D, expected[:, 6:], atol=1e-5)
 
 
 def test_what_has_no_closed_form_is_differences() -> None:
@@ -93,5 +167,5 @@ def test_what_has_no_closed_form_is_differences() -> None:
     mujoco.mj_forward(model, data)
     expected = differences(model, data)
     linear = asp.derivatives.linearize(model, data, integrator=asp.Icf(time_step=1e-3))
-    assert closed_rows(model, data)[1].tolist() == 5 * [False] + [True, False]
+    assert closed_rows(model, data, accelerations=False)[1].tolist() == 5 * [False] + [True, False]
     np.testing.assert_allclose(linear.C, expected, atol=1e-6)

@@ -18,6 +18,7 @@ __all__ = ["sensor_derivatives"]
 
 _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
 
+_VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 # Displacements of states and of controls.
 _SIZE = 1e-6
 _CONTROL_SIZE = 1e-4
@@ -45,18 +46,14 @@ def sensor_derivatives(
     inner = 2 * model.nv + model.na
     columns = np.zeros((inner + model.nu, model.nsensordata))
     left = np.ones(model.nsensor, dtype=bool)
-    kinematic = derivative.kinematics
     if model.nhistory == 0:
-        _displace(model, kinematic, state, np.zeros(inner + model.nu))
-        _sense(model, kinematic)
-        closed, known = closed_rows(model, kinematic)
-        columns[: 2 * model.nv], left = closed.T, ~known
+        columns, left = _closed(derivative, state)
     if not np.any(left):
         return columns[:inner].T.copy(), columns[inner:].T.copy()
     values = np.repeat(left, model.sensor_dim)
     steps = model.nhistory > 0 or not _are_kinematic(model, left)
     moving = inner + model.nu if steps else 2 * model.nv
-    used = data if steps else kinematic
+    used = data if steps else derivative.kinematics
     for index in range(moving):
         size = _SIZE if index < inner else _CONTROL_SIZE
         sides = []
@@ -76,6 +73,34 @@ def sensor_derivatives(
     return columns[:inner].T.copy(), columns[inner:].T.copy()
 
 
+def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What has closed forms, shape (states and controls, nsensordata), and which sensors do not.
+
+    Accelerations change as the velocities do at which the step ends that would begin.
+    """
+    simulator, data = derivative.simulator, derivative.kinematics
+    model, nv = simulator.model, simulator.model.nv
+    inner = 2 * nv + model.na
+    columns = np.zeros((inner + model.nu, model.nsensordata))
+    _displace(model, data, state, np.zeros(inner + model.nu))
+    _sense(model, data)
+    late = derivative.convex is not None and bool(np.any(model.sensor_needstage > _VELOCITIES))
+    if late:
+        step = derivative.published_step()
+        data.qacc[:] = (step.end.qvel - data.qvel) / step.steps[0]
+        by_state = step.by_state[nv : 2 * nv] / step.steps[0]
+        by_state[:, nv : 2 * nv] -= np.eye(nv) / step.steps[0]
+        data.flg_rnepost = False
+        mujoco.mj_sensorAcc(model, data)
+    rows, known = closed_rows(model, data, accelerations=late)
+    columns[: 2 * nv] = rows[:, : 2 * nv].T
+    if late:
+        columns[:inner] += (rows[:, 2 * nv :] @ by_state).T
+        by_control = step.by_control[nv : 2 * nv] / step.steps[0]
+        columns[inner:] += (rows[:, 2 * nv :] @ by_control).T
+    return columns, ~known
+
+
 def _displace(
     model: mujoco.MjModel, data: mujoco.MjData, state: np.ndarray, change: np.ndarray
 ) -> None:
@@ -90,7 +115,7 @@ def _displace(
 
 def _are_kinematic(model: mujoco.MjModel, sensors: np.ndarray) -> bool:
     """Whether sensors follow from positions and velocities, without constraints."""
-    late = model.sensor_needstage > int(mujoco.mjtStage.mjSTAGE_VEL)
+    late = model.sensor_needstage > _VELOCITIES
     more = np.isin(model.sensor_type, [int(kind) for kind in _OF_MORE])
     return not np.any((late | more)[sensors])
 
