@@ -7,6 +7,7 @@ import pytest
 
 from asperity.geometry import primitives, simplification
 from asperity.geometry.simplification import can_simplify, is_within, simplified
+from asperity.geometry.simplification_worker import simplify_side_by_side
 from asperity.geometry.surfaces import Surface, is_closed, open_edges, volume_integrals
 
 RADII = np.array([0.1, 0.1, 0.2])
@@ -167,3 +168,23 @@ def test_results_are_kept_on_disk_by_content(tmp_path, monkeypatch):
     simplification._simplified.cache_clear()
     np.testing.assert_array_equal(simplified(surface, 1e-3, 100).vertices, first.vertices)
     assert file.stat().st_size > 100
+
+
+@pytest.mark.skipif(not can_simplify(), reason="needs fast-simplification and manifold3d")
+def test_processes_leave_what_this_one_would_have_found(tmp_path, monkeypatch):
+    pytest.importorskip("platformdirs")
+    meshes = [primitives.ellipsoid(np.array([0.1, 0.2, size]), 60) for size in (0.2, 0.3, 0.4)]
+    expected = [
+        simplification._simplified.__wrapped__(*simplification._contents(mesh, 4e-3, 100))
+        for mesh in meshes
+    ]
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    simplify_side_by_side([(mesh, 4e-3) for mesh in meshes], 100, 2)
+    assert len(list(tmp_path.rglob("*.npz"))) == 3
+    simplification._simplified.cache_clear()
+    monkeypatch.setattr(simplification, "_simplified_part", None)
+    for mesh, surface in zip(meshes, expected, strict=True):
+        found = simplified(mesh, 4e-3, 100)
+        assert len(found.faces) < 0.9 * len(mesh.faces)
+        np.testing.assert_array_equal(found.vertices, surface.vertices)
+        np.testing.assert_array_equal(found.faces, surface.faces)

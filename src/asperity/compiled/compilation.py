@@ -9,14 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Sequence
 
 from asperity.compiled.decorators import Kernel
+from asperity.compiled.worker_processes import feed_workers
 
 __all__ = ["LOGGER", "compile_kernels"]
 
@@ -59,7 +56,7 @@ def compile_kernels(
         # over, for want of a cache folder.
         if kept:
             with contextlib.suppress(OSError):
-                _compile_in_workers(kept, progress or (lambda: None))
+                feed_workers("asperity.compiled.worker", kept, _WORKERS, progress or (lambda: None))
         for kernel in missing:
             if not kernel.load():
                 kernel.compile()
@@ -74,67 +71,3 @@ def _announce(purpose: str, *, once: bool) -> None:
             purpose,
             " and happens once" if once else "",
         )
-
-
-def _compile_in_workers(names: Sequence[str], progress: Callable[[], None]) -> None:
-    if not sys.executable:
-        return
-    # The workers must find the same package, however this process found it.
-    folders = [folder for folder in sys.path if folder]
-    environment = {
-        **os.environ,
-        "PYTHONPATH": os.pathsep.join(folders),
-        # Numba tries much that does not fit, and colours messages that nobody sees.
-        "NUMBA_DISABLE_ERROR_MESSAGE_HIGHLIGHTING": "1",
-    }
-    # An iterator shared between threads is a queue.
-    queue = iter(names)
-    lock = threading.Lock()
-    workers = []
-    try:
-        for _ in range(min(_WORKERS, os.cpu_count() or 1)):
-            workers.append(
-                subprocess.Popen(
-                    [sys.executable, "-m", "asperity.compiled.worker"],
-                    env=environment,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    text=True,
-                )
-            )
-        with ThreadPoolExecutor(len(workers)) as threads:
-            try:
-                list(threads.map(lambda worker: _feed(worker, queue, lock, progress), workers))
-            except BaseException:
-                for worker in workers:
-                    worker.kill()
-                raise
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.communicate()
-
-
-def _feed(
-    worker: subprocess.Popen[str],
-    queue: Iterator[str],
-    lock: threading.Lock,
-    progress: Callable[[], None],
-) -> None:
-    """Give a worker one kernel after another until there are none, or until it has died."""
-    assert worker.stdin is not None
-    assert worker.stdout is not None
-    while True:
-        with lock:
-            name = next(queue, None)
-        if name is None:
-            return
-        try:
-            worker.stdin.write(name + "\n")
-            worker.stdin.flush()
-        except BrokenPipeError:
-            return
-        if not worker.stdout.readline():
-            return
-        progress()

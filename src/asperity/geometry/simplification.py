@@ -25,7 +25,7 @@ from asperity.compiled import compiled, compiled_loop
 from asperity.geometry.kept_arrays import kept_file, load_arrays, save_arrays
 from asperity.geometry.surfaces import Surface
 
-__all__ = ["are_within", "can_simplify", "is_within", "simplified"]
+__all__ = ["are_within", "can_simplify", "is_kept", "is_within", "simplified"]
 
 # Errors that ``fast-simplification`` stops at, as shares of the tolerance: it sums up squared
 # distances from planes, which are more, and from planes alone, which are less than distances. Most
@@ -73,16 +73,28 @@ def simplified(surface: Surface, tolerance: float, aim: int) -> Surface:
     Surface
         The given one itself if there is nothing to gain.
     """
-    return _simplified(
-        surface.vertices.tobytes(), surface.faces.tobytes(), float(tolerance), int(aim)
-    )
+    return _simplified(*_contents(surface, tolerance, aim))
+
+
+def is_kept(surface: Surface, tolerance: float, aim: int) -> bool:
+    """Whether what `simplified` returns is on disk already, or could not be kept there."""
+    path = _kept_file(*_contents(surface, tolerance, aim))
+    return path is None or path.is_file()
+
+
+def _contents(surface: Surface, tolerance: float, aim: int) -> tuple[bytes, bytes, float, int]:
+    return surface.vertices.tobytes(), surface.faces.tobytes(), float(tolerance), int(aim)
+
+
+def _kept_file(vertices: bytes, faces: bytes, tolerance: float, aim: int) -> Path | None:
+    key = (_version(), repr((tolerance, aim, len(vertices))).encode(), vertices, faces)
+    return kept_file("simplified", key)
 
 
 # A model's numbers may change many times, its meshes hardly ever.
 @functools.lru_cache(maxsize=64)
 def _simplified(vertices: bytes, faces: bytes, tolerance: float, aim: int) -> Surface:
-    key = (_version(), repr((tolerance, aim, len(vertices))).encode(), vertices, faces)
-    path = kept_file("simplified", key)
+    path = _kept_file(vertices, faces, tolerance, aim)
     kept = load_arrays(path, "vertices", "faces")
     if kept is not None:
         return Surface(*kept)

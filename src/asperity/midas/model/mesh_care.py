@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+
 import numpy as np
 
 from asperity.geometry.primitives import convex_hull
 from asperity.geometry.repair import closed_surface, find_defects, turned
 from asperity.geometry.simplification import can_simplify, simplified
+from asperity.geometry.simplification_worker import simplify_side_by_side
 from asperity.geometry.surfaces import Surface
 from asperity.plant.model.names import listed
 
@@ -45,22 +49,29 @@ class MeshCare:
         self._hulls: list[str] = []
         self._missing: list[str] = []
 
-    def take(self, surface: Surface, name: str) -> Surface:
-        """A surface that is as good as the given one, which is that of a mesh of some name."""
-        surface = self._mended(surface, name)
-        before = len(surface.faces)
-        if before <= HEAVY or self._tolerance == 0.0:
-            return surface
+    def take(self, meshes: Sequence[tuple[Surface, str]]) -> list[Surface]:
+        """Surfaces that are as good as the given ones, each with the name of its mesh."""
+        found = [self._mended(surface, name) for surface, name in meshes]
+        heavy = [i for i, surface in enumerate(found) if len(surface.faces) > HEAVY]
+        if self._tolerance == 0.0 or not heavy:
+            return found
         if not can_simplify():
-            self._missing.append(name)
-            return surface
-        extent = float(np.ptp(surface.vertices, axis=0).max())
-        tolerance = min(_TOLERANCE, _SHARE * extent) if self._tolerance is None else self._tolerance
-        surface = simplified(surface, tolerance, _ENOUGH)
-        if len(surface.faces) < before:
-            distance = f"{1e3 * tolerance:.2g} mm"
-            self._simplified.append(f"{name} ({before} to {len(surface.faces)}, {distance})")
-        return surface
+            self._missing.extend(meshes[i][1] for i in heavy)
+            return found
+        jobs = [(found[i], self._tolerance_of(found[i])) for i in heavy]
+        simplify_side_by_side(jobs, _ENOUGH, os.cpu_count() or 1)
+        for i, (surface, tolerance) in zip(heavy, jobs, strict=True):
+            found[i] = simplified(surface, tolerance, _ENOUGH)
+            before, after = len(surface.faces), len(found[i].faces)
+            if after < before:
+                distance = f"{1e3 * tolerance:.2g} mm"
+                self._simplified.append(f"{meshes[i][1]} ({before} to {after}, {distance})")
+        return found
+
+    def _tolerance_of(self, surface: Surface) -> float:
+        if self._tolerance is not None:
+            return self._tolerance
+        return min(_TOLERANCE, _SHARE * float(np.ptp(surface.vertices, axis=0).max()))
 
     def _mended(self, surface: Surface, name: str) -> Surface:
         """The mesh as the option wants it, if it is the surface of no solid."""

@@ -110,13 +110,19 @@ def read_shapes(
     drawn: list[Surface] = []
     radii: list[float] = []
     rounds: list[tuple[Ints, float]] = []
-    for _, geom in solid:
-        surface = geom_surface(
-            model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls
-        )
-        if int(model.geom_type[geom]) in _MESHES:
-            mesh = element(model, mujoco.mjtObj.mjOBJ_MESH, int(model.geom_dataid[geom]))
-            surface = care.take(surface, mesh)
+    whole = [
+        geom_surface(model, geom, segments=segments, subdivisions=subdivisions, hulls=hulls)
+        for _, geom in solid
+    ]
+    meshes = [i for i, (_, geom) in enumerate(solid) if int(model.geom_type[geom]) in _MESHES]
+    names = [
+        element(model, mujoco.mjtObj.mjOBJ_MESH, int(model.geom_dataid[solid[i][1]]))
+        for i in meshes
+    ]
+    taken = care.take([(whole[i], name) for i, name in zip(meshes, names, strict=True)])
+    for i, surface in zip(meshes, taken, strict=True):
+        whole[i] = surface
+    for (_, geom), surface in zip(solid, whole, strict=True):
         drawn.append(_on_link(model, links, geom, surface))
         rounds.append(round_anchor(model, geom, surface))
         core, own = round_core(model, geom)
