@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.geometry.surfaces import Surface, is_closed, volume_integrals
+from asperity.geometry.surfaces import Surface, edge_uses, is_closed, volume_integrals
 
 __all__ = ["Defects", "closed_surface", "find_defects", "turned"]
 
@@ -44,12 +44,7 @@ class Defects(NamedTuple):
 
 def find_defects(surface: Surface) -> Defects:
     """Look for all that keeps a mesh from bounding a solid."""
-    faces = surface.faces
-    sides = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    edges, label = np.unique(np.sort(sides, axis=1), axis=0, return_inverse=True)
-    label = label.reshape(-1)
-    forward = np.bincount(label, sides[:, 0] < sides[:, 1], minlength=len(edges))
-    count = np.bincount(label, minlength=len(edges))
+    _, count, forward = edge_uses(surface.faces)
     closed = bool(np.all((count == 2) & (forward == 1)))
     return Defects(
         open=int(np.sum(count == 1)),
@@ -58,7 +53,7 @@ def find_defects(surface: Surface) -> Defects:
         inverted=closed and volume_integrals(surface)[0] < 0.0,
         crossing=_crosses_itself(
             np.ascontiguousarray(surface.vertices).tobytes(),
-            np.ascontiguousarray(faces, dtype=np.int32).tobytes(),
+            np.ascontiguousarray(surface.faces, dtype=np.int32).tobytes(),
         ),
     )
 

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from asperity.compiled import compiled, compiled_loop
 from asperity.geometry.kept_arrays import kept_file, load_arrays, save_arrays
-from asperity.geometry.surfaces import Surface
+from asperity.geometry.surfaces import Surface, sorted_sides
 
 __all__ = ["are_within", "can_simplify", "is_kept", "is_within", "simplified"]
 
@@ -233,13 +233,9 @@ def _solids_simplified(surface: Surface, error: float) -> Iterator[Surface]:
 
 def _is_balanced(faces: np.ndarray) -> bool:
     """Whether every side of a triangle is another one's, in the other direction."""
-    sides = np.stack([faces, np.roll(faces, -1, axis=1)], axis=2).reshape(-1, 2)
-    if np.any(sides[:, 0] == sides[:, 1]):
+    if np.any(faces == np.roll(faces, -1, axis=1)):
         return False
-    count = int(faces.max()) + 1
-    there = np.sort(sides[:, 0] * count + sides[:, 1])
-    back = np.sort(sides[:, 1] * count + sides[:, 0])
-    return np.array_equal(there, back)
+    return np.array_equal(*sorted_sides(faces))
 
 
 def _cleaned(vertices: np.ndarray, faces: np.ndarray) -> Surface:

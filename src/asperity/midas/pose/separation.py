@@ -191,6 +191,7 @@ def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], floa
     """Push free bodies apart by gaps [m]; returns whether they are."""
     qvel = engine.table.poses.qvel.copy()
     close = {_sorted_geoms(engine, pair) for pair in pairs}
+    found: Iterable[int] = pairs
     for _ in range(_ROUNDS):
         data = state_data(engine)
         deepest: dict[tuple[int, int], _Close] = {}
@@ -200,13 +201,13 @@ def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], floa
                 deepest[one.geoms] = one
         for geoms, one in deepest.items():
             if geoms in close and one.distance < _ENOUGH * gaps[geoms]:
-                _push(engine, data.qpos, geoms, (gaps[geoms] - one.distance) * one.normal)
-                pushed = True
+                move = (gaps[geoms] - one.distance) * one.normal
+                pushed |= _push(engine, data.qpos, geoms, move)
+        if not pushed:
+            break
         engine.set_state(data.qpos, qvel)
         found = find_touching(engine)
         # What rests on others is pushed up by them, a little less each time.
-        if not found and not pushed:
-            return True
         close |= {_sorted_geoms(engine, pair) for pair in found}
     return not found
 
@@ -229,17 +230,18 @@ def _contacts(
     return found
 
 
-def _push(engine: Engine, qpos: Floats, geoms: tuple[int, int], move: Floats) -> None:
-    """Move the free bodies that carry two geoms apart by a vector in all."""
+def _push(engine: Engine, qpos: Floats, geoms: tuple[int, int], move: Floats) -> bool:
+    """Move free bodies that carry two geoms apart by a vector in all; returns whether any does."""
     links, model = engine.links, engine.model
     free = [_free_root(engine, int(links.body_link[model.geom_bodyid[geom]])) for geom in geoms]
     if free[0] == free[1]:
-        return
+        return False
     movers = sum(link >= 0 for link in free)
     for link, sign in zip(free, (-1.0, 1.0), strict=True):
         if link >= 0:
             at = int(model.jnt_qposadr[links.links[link].joint])
             qpos[at : at + 3] += sign / movers * move
+    return True
 
 
 def _free_root(engine: Engine, link: int) -> int:
