@@ -242,3 +242,46 @@ def test_derivatives_follow_the_ellipsoid(
     ratio = found / exact
     np.testing.assert_allclose(np.diag(ratio), 1.0, atol=5e-4)
     np.testing.assert_allclose([ratio[0, 1], ratio[1, 0]], 1.0, atol=0.02)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize(
+    ("friction", "dimension", "motion", "scaled"),
+    [
+        (f"1 1 {TORSION} 0 0", 4, [0, 0, 0, 0, 0, 50.0], TORSION * 50.0),
+        (
+            f"1 1 {TORSION} {ROLLING} {ROLLING}",
+            6,
+            [1.0, 0, 0, 0, 1.0 / RADIUS, 0],
+            ROLLING / RADIUS,
+        ),
+    ],
+    ids=["spinning", "rolling"],
+)
+def test_derivatives_of_what_friction_slows(
+    friction: str,
+    dimension: int,
+    motion: list[float],
+    scaled: float,
+    integrator: asp.Integrator,
+) -> None:
+    """The deceleration does not depend on the speed, so that a faster one stays so much faster.
+
+    ``scaled`` is the speed times its coefficient, on which the height depends that it glides at.
+    """
+    interval = 0.02
+    model = ball(friction, dimension)
+    data = mujoco.MjData(model)
+    data.qpos[2] += glides(integrator) * scaled
+    data.qvel[:] = motion
+    slowing = -GRAVITY * (
+        TORSION**2 / (0.4 * RADIUS**2) if dimension == 4 else ROLLING**2 / RADIUS**2 / 1.4
+    )
+    data.qvel[2] = glides(integrator) * slowing
+    a = asp.derivatives.linearize(model, data, integrator=integrator, step=interval).A
+    direction = np.array([0, 0, glides(integrator) * scaled, 0, 0, 0, *motion])
+    change = a @ direction
+    np.testing.assert_allclose(change[6:], motion, atol=5e-3 * np.linalg.norm(motion))
+    expected = interval * np.array(motion)
+    np.testing.assert_allclose(change[[0, 1]], expected[[0, 1]], atol=2e-3 * interval)
+    np.testing.assert_allclose(change[3:6], expected[3:], atol=2e-3 * np.linalg.norm(expected))
