@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import resource
 from pathlib import Path
 
 import pytest
@@ -39,12 +40,15 @@ def test_files_with_models_are_found(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("method", ["Icf", "Midas"])
 def test_how_models_end(tmp_path: Path, method: str) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_CPU)
     found = ended(tmp_path / "ball.xml", BALL.format("<option noslip_iterations='3'/>"), method)
     assert (found["class"], found["dofs"], found["diverges"]) == ("runs", 6, False)
     assert any("noslip" in note for note in found["notes"])
     empty = ended(tmp_path / "part.xml", "<mujoco><nothing/></mujoco>", method)
     assert empty["class"] == "does not load"
     user = "<actuator><general joint='x' dyntype='user' actdim='1'/></actuator>"
+    # Limits are for processes of the sweep, not for one that calls its parts.
+    assert resource.getrlimit(resource.RLIMIT_CPU) == limits
     callback = BALL.replace("<freejoint/>", "<joint name='x'/>").format(user)
     assert ended(tmp_path / "user.xml", callback, method)["class"] == "refused: element"
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
+import resource
 import signal
+import time
 import warnings
 from multiprocessing.connection import Connection
 from typing import Any
@@ -24,6 +27,12 @@ PATIENCE = 20.0
 """Wall time over CPU time of a process that waits for something else than the processor."""
 
 
+def _allow(seconds: float) -> None:
+    """Let this process end itself after so much more CPU time."""
+    _, most = resource.getrlimit(resource.RLIMIT_CPU)
+    resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(time.process_time() + seconds), most))
+
+
 def work(connection: Connection, method: str) -> None:
     """Run models as they are named, and tell how they ended."""
     warnings.simplefilter("ignore")
@@ -36,8 +45,13 @@ def work(connection: Connection, method: str) -> None:
     connection.send({})
     while True:
         path, timed = connection.recv()
+        _allow(QUIET_LIMIT)
         for part in rates(path, method) if timed else parts(path, method):
             connection.send(part)
+            if "dofs" in part:
+                _allow(QUIET_LIMIT + MOVING_LIMIT if timed else QUIET_LIMIT)
+            elif "quiet" in part:
+                _allow(MOVING_LIMIT)
 
 
 class Worker:
