@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -152,3 +154,12 @@ def test_contacts_give_one_after_the_other() -> None:
 
 def test_load_reports_have_both_names() -> None:
     assert asperity.loading.LoadReport is asp.LoadReport
+
+
+def test_rooms_of_extras_say_how_they_are_imported() -> None:
+    # A process of its own: other tests have imported them.
+    code = "import asperity\nasperity.envs"
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert "has no attribute 'envs'; import asperity.envs first" in ended.stderr

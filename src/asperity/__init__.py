@@ -11,6 +11,7 @@ Any MJCF or URDF model, advanced with error-controlled convex integration::
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from asperity.integrators.presets import __all__ as _presets
@@ -123,6 +124,8 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"asperity.{name}")
     if name not in _HOMES:
         hint = f"; it is asperity.{_MOVED[name]}.{name} now" if name in _MOVED else ""
+        if importlib.util.find_spec(f"{__name__}.{name}") is not None:
+            hint = f"; import {__name__}.{name} first"
         raise AttributeError(f"module 'asperity' has no attribute {name!r}{hint}")
     room = importlib.import_module(_HOMES[name])
     value = getattr(room, name)
