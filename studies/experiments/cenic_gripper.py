@@ -12,7 +12,7 @@ from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import advance, part, sampled, tracked
 from studies.scenes.cenic_cases import static_gripper
 
 __all__ = ["EXPERIMENTS", "Grip", "grip"]
@@ -82,18 +82,14 @@ def grip(
     progress : callable
     """
     simulator, forces = _start(integrator, contact, variant or {})
-    count = round(duration / SAMPLE)
-    force = np.zeros((count, 2))
-    for i in range(count):
-        advance(simulator, (i + 1) * SAMPLE, lambda share: None)
-        force[i] = forces()
-        progress(0.5 * (i + 1) / count)
+    time = SAMPLE * np.arange(1, round(duration / SAMPLE) + 1)
+    force = np.array([forces() for _ in sampled(simulator, time, part(progress, 0.0, 0.5))])
     # Samples cut steps, and with the authors' numbers that decides whether the peg falls.
     simulator, forces = _start(integrator, contact, variant or {})
     start = _peg_in_gripper(simulator)
-    advance(simulator, duration, lambda share: progress(0.5 + 0.5 * share))
+    advance(simulator, duration, part(progress, 0.5, 1.0))
     return Grip(
-        time=SAMPLE * np.arange(1, count + 1),
+        time=time,
         force=force,
         held=bool(forces().min() > 0.0),
         slip=float(np.linalg.norm(_peg_in_gripper(simulator) - start)),

@@ -12,7 +12,7 @@ from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import sampled, tracked
 from studies.scenes.cenic_cases import CONTACTS
 from studies.scenes.suction_gripper import BASE_BOTTOM, BOX_HALF_SIZES, suction, suction_gripper
 
@@ -58,15 +58,12 @@ def catch(
     pull = suction()
     pull.implicit = implicit
     simulator = Simulator(suction_gripper(contact), integrator=integrator, systems=[pull])
-    count = round(DURATION / SAMPLE)
+    time = SAMPLE * np.arange(1, round(DURATION / SAMPLE) + 1)
     gap, overlap = [], []
-    for i in range(count):
-        advance(simulator, (i + 1) * SAMPLE, lambda share: None)
+    for _ in sampled(simulator, time, progress):
         top = simulator.data.body("box").xpos[2] + BOX_HALF_SIZES[2]
         gap.append(BASE_BOTTOM - top)
         overlap.append(_overlap(simulator))
-        progress((i + 1) / count)
-    time = SAMPLE * np.arange(1, count + 1)
     return Catch(time, np.array(gap), np.array(overlap), simulator.stats.steps)
 
 

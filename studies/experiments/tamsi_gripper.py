@@ -20,7 +20,7 @@ from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import sampled, tracked
 
 __all__ = ["EXPERIMENTS", "sampled_velocities", "shake", "velocity_errors"]
 
@@ -77,9 +77,7 @@ def _figure_7(full: bool, progress: Progress) -> Outcome:
         simulator = shake(integrator)
         marks = np.linspace(0.0, duration, 51)
         spent = [0.0]
-        for mark in marks[1:]:
-            advance(simulator, float(mark), lambda share: None)
-            own(float(mark) / duration)
+        for _ in sampled(simulator, marks[1:], own):
             spent.append(simulator.stats.wall_time)
         curves.append(Curve(name, np.array(spent), marks))
         wall[name] = spent[-1] / duration
@@ -114,12 +112,7 @@ def sampled_velocities(
     """Velocities of gripper, finger and mug on the spring at some times, shape (n, 8)."""
     simulator = Simulator(shaken_mug(sprung=True, offset=OFFSET), integrator=paper_tamsi(time_step))
     simulator.reset("start")
-    found = []
-    for i, time in enumerate(times):
-        advance(simulator, float(time), lambda share: None)
-        found.append(simulator.data.qvel.copy())
-        progress((i + 1) / len(times))
-    return np.array(found)
+    return np.array([simulator.data.qvel.copy() for _ in sampled(simulator, times, progress)])
 
 
 def velocity_errors(found: np.ndarray, exact: np.ndarray) -> tuple[float, float]:

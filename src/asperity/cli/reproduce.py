@@ -169,7 +169,7 @@ def _run(
         from studies.scenes.spring_cylinder import spring_cylinder
 
         # Compiled here, kernels are not taken for slow work of the first experiment.
-        Simulator(spring_cylinder(), integrator=Sap()).step()
+        Simulator(spring_cylinder().xml, integrator=Sap()).step()
     started = clock.perf_counter()
     with deferred_interrupt() as interrupt, shown_progress(experiment.name, console) as show:
 
