@@ -97,9 +97,7 @@ def _figure_14(_full: bool, progress: Progress) -> Outcome:
                 f"{np.median(np.abs(found.friction[slides])) / weight:.3f}",
                 f"{DYNAMIC_FRICTION:g}",
             ),
-            Finding(
-                f"{label}: largest speed", f"{np.abs(found.velocity).max():.3f} m/s", "not given"
-            ),
+            Finding(f"{label}: largest speed", f"{np.abs(found.velocity).max():.3f} m/s", "–"),
         ]
     panels = (
         Panel("time [s]", "velocity on the belt [m/s]", tuple(velocities)),

@@ -77,7 +77,7 @@ def _figure_8(full: bool, progress: Progress) -> Outcome:
     runs = [(scheme, step) for scheme in SCHEMES for step in steps]
     for (scheme, step), own in tracked(runs, progress):
         errors[scheme].append(100.0 * energy_error(fixed_steps(scheme, step), progress=own))
-    papers = {"trapezoid": "2", "step-doubling": "1", "icf": "not shown"}
+    papers = {"trapezoid": "2", "step-doubling": "1", "icf": "–"}
     findings = []
     curves = []
     for scheme in SCHEMES:

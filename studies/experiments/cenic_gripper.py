@@ -37,7 +37,7 @@ _METHODS: dict[str, Integrator] = {
 _PAPER = {
     "CENIC, 1e-3": "smooth, held",
     "RK3, 1e-3": "noisy; drops the object later",
-    "CENIC, 1e-5": "not shown",
+    "CENIC, 1e-5": "–",
 }
 
 
@@ -134,7 +134,7 @@ def _figure_7(_full: bool, progress: Progress) -> Outcome:
                 f"{variant}, {method}: peg (slip), force and its change in 5 ms, steps",
                 f"{held} ({1e3 * found.slip:.1f} mm); {found.force[10].mean():.2f} N; "
                 f"{100 * found.noise:.2g} %; {found.steps}",
-                _PAPER[method] if published else "not shown",
+                _PAPER[method] if published else "–",
             )
         )
         curves[variant].append(Curve(method, found.time, found.force[:, 0]))

@@ -154,7 +154,7 @@ def _figure_11(_full: bool, progress: Progress) -> Outcome:
                 f"{scene}, {name}",
                 f"{1e3 * found.cpu_time:.3g} ms CPU; {found.steps} steps{iterations}; "
                 f"overlap {1e3 * found.overlap:.2g} mm",
-                _SAID.get((scene, name), "in a plot"),
+                _SAID.get((scene, name), "in the figure only"),
             )
         )
     for scene, own_times in times.items():

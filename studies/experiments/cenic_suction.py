@@ -93,9 +93,11 @@ def _figure_13(_full: bool, progress: Progress) -> Outcome:
                 "the height of the bellows, 15 mm" if controlled else "massive passthrough",
             ),
             Finding(
-                f"{name}: deepest overlap", f"{1e3 * found.overlap.max():.2g} mm", "in pictures"
+                f"{name}: deepest overlap",
+                f"{1e3 * found.overlap.max():.2g} mm",
+                "in the figure only",
             ),
-            Finding(f"{name}: steps", str(found.steps), "not given"),
+            Finding(f"{name}: steps", str(found.steps), "–"),
         ]
         gaps.append(Curve(name, found.time, 1e3 * found.gap))
         overlaps.append(Curve(name, found.time, np.maximum(1e3 * found.overlap, 1e-4)))

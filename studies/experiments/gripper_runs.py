@@ -99,5 +99,5 @@ def notes() -> tuple[Finding, ...]:
     checked = "no intersection" if has_ipctk() else "not checked, not installed (extra 'midas')"
     found = [Finding("Midas: every step checked by ipctk", checked, "no intersection")]
     if not has_bullet():
-        found.append(Finding("Bullet", "not installed (extra 'peers')", ""))
+        found.append(Finding("Bullet", "not installed (extra 'peers')", "–"))
     return tuple(found)

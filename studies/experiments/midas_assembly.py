@@ -79,7 +79,7 @@ def _figure_2(full: bool, progress: Progress) -> Outcome:
             progress=own,
         )
         paper = _PAPER_BEAM
-        findings += [_line(t, case, BEAM_DROP, paper.get(t.engine, "not tried")) for t in found]
+        findings += [_line(t, case, BEAM_DROP, paper.get(t.engine, "–")) for t in found]
         done.append((case, found))
     return Outcome(tuple(findings), _panels(done))
 
@@ -96,7 +96,7 @@ def _figure_5(full: bool, progress: Progress) -> Outcome:
             progress=own,
         )
         travel = usb_stroke(fit)
-        findings += [_line(t, case, travel, _PAPER_USB.get(t.engine, "not tried")) for t in found]
+        findings += [_line(t, case, travel, _PAPER_USB.get(t.engine, "–")) for t in found]
         done.append((case, found))
     return Outcome(tuple(findings), _panels(done))
 

@@ -62,7 +62,7 @@ def _figure_3(full: bool, progress: Progress) -> Outcome:
         )
         case = f"{force:g} N"
         for trial in found:
-            paper = "placed, no overlap" if trial.engine == MIDAS else "not tried"
+            paper = "placed, no overlap" if trial.engine == MIDAS else "–"
             if trial.engine == "Bullet, convex meshes":
                 paper = "a jaw penetrates the cup, which sticks to the gripper"
             ours = "placed" if is_placed(trial) else "not placed"
@@ -163,7 +163,7 @@ def _figure_4(full: bool, progress: Progress) -> Outcome:
             ours = f"{np.nanmin(ratio):.3f} to {np.nanmax(ratio):.3f}"
             if np.any(np.isnan(ratio)):
                 ours += f", {np.isnan(ratio).sum()} of {len(ratio)} not lifted at all"
-            paper = "proportional" if name == MIDAS else "not tried"
+            paper = "proportional" if name == MIDAS else "–"
             findings.append(
                 Finding(f"{name}: least force (to 1 %) over m(g + a)/2μ, by {over}", ours, paper)
             )

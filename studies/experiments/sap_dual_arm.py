@@ -161,7 +161,7 @@ def _errors(key: str, label: str, papers: dict[str, str]) -> Callable[[bool, Pro
                     f"{solver}: {label}, mean and largest, at "
                     + ", ".join(f"{t:.0e}" for t in tolerances[::3]),
                     "; ".join(f"{r[0]:.0e}, {r[3]:.0e}" for r in rows[::3]),
-                    papers.get(solver, ""),
+                    papers.get(solver, "–"),
                 )
             )
         panel = Panel("tolerance of the solver", label, tuple(curves), log_x=True, log_y=True)

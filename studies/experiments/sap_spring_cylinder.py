@@ -137,7 +137,7 @@ def _figure_5(full: bool, progress: Progress) -> Outcome:
     left = _periods_to_lose(values["implicit-euler"], 0.0, 0.9)
     period = 2.0 * np.pi / scene.angular_frequency(0.0)
     findings = (
-        Finding("steps per period", f"{period / scene.TIME_STEP:.1f}", "number lost"),
+        Finding("steps per period", f"{period / scene.TIME_STEP:.1f}", "–"),
         Finding(
             "symplectic Euler, peak to peak over mean",
             f"{_band(values['symplectic-euler']):.1%}",

@@ -95,7 +95,7 @@ def _figure_7(full: bool, progress: Progress) -> Outcome:
         for name in others
     ]
     findings += [
-        Finding(f"{name}, evaluations of the model per step", f"{count:.1f}", "not given")
+        Finding(f"{name}, evaluations of the model per step", f"{count:.1f}", "–")
         for name, count in evaluations.items()
     ]
     findings += [

@@ -16,6 +16,7 @@ from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write_page
 from studies.benchmarks.verification.results import load
 from studies.documents import result_files, tables
+from studies.documents.experiments import _shown
 from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
 from studies.documents.result_files import Number, find_one
@@ -196,6 +197,16 @@ def test_an_experiment_keeps_its_findings_with_the_date_and_version(tmp_path: Pa
     assert kept_findings.load(tmp_path / "results.csv") == [
         Kept("toy-figure-1", "force", "1 N", "1.1 N", today, asperity.__version__, "0")
     ]
+
+
+def test_the_page_shows_every_value_of_the_paper_once_or_the_first_finding() -> None:
+    def finding(measured: str, paper: str) -> Kept:
+        return Kept("a", measured, "1", paper, "2026-11-25", "0.1.0")
+
+    without = [finding("p", "–"), finding("q", "in the figure only")]
+    assert _shown(without) == without[:1]
+    found = [*without, finding("r", "2"), finding("s", "3"), finding("t", "2")]
+    assert [one.measured for one in _shown(found)] == ["r", "s"]
 
 
 def test_findings_replace_those_of_their_experiment(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from studies.experiments import (
     Outcome,
     Panel,
     experiments,
+    kept,
     select,
 )
 
@@ -45,6 +46,8 @@ def test_every_experiment_is_in_its_document(capsys) -> None:
     assert main(["reproduce", "--list", "sap-figure-5"]) == 0
     shown = capsys.readouterr().out
     assert "sap-figure-5 " in shown
+    (time,) = {one.cpu_s for one in kept.load() if one.experiment == "sap-figure-5"}
+    assert f" {time} s" in shown
     assert "sap-figure-6" not in shown
 
 
