@@ -1,6 +1,6 @@
 """The table of a paper's figures: what the experiments have found, beside the paper's values.
 
-Every experiment has the first finding there that each value of the paper belongs to.
+An experiment has there the first finding that each of two values of the paper belongs to.
 """
 
 from __future__ import annotations
@@ -17,6 +17,9 @@ __all__ = ["Findings"]
 
 # What stands for a paper's value where it has none.
 _NO_VALUE = ("–", "in the figure", "figure only")
+# Findings of an experiment that are shown, but for tables of a paper.
+_MOST = 2
+_WHOLE = ("cenic-dish-rack",)
 # A hyphen before a number, beside those of exponents and names.
 _MINUS = re.compile(r"(?<![\w–])-(?=\d)")
 
@@ -28,9 +31,10 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def _shown(found: Sequence[Kept]) -> Sequence[Kept]:
-    """The first finding of every value of the paper; the first of all if the paper has none."""
+    """The first finding of each of the paper's first values; the first of all if it has none."""
     by_paper = {one.paper: one for one in reversed(found) if not one.paper.startswith(_NO_VALUE)}
-    return [one for one in found if by_paper.get(one.paper) is one] or found[:1]
+    shown = [one for one in found if by_paper.get(one.paper) is one] or found[:1]
+    return shown if found[0].experiment in _WHOLE else shown[:_MOST]
 
 
 @dataclass(frozen=True)
@@ -53,12 +57,12 @@ class Findings:
         described = {experiment.name: experiment.description for experiment in experiments()}
         rows = []
         for name in sorted((one for one in found if one.startswith(f"{self.paper}-")), key=_order):
-            first = f"`{name}`: {described[name]}"
-            last = None
+            made = ""
             for one in _shown(found[name]):
-                made = f"{one.date}, {one.version}" + (f", {one.cpu_s} s" if one.cpu_s else "")
+                new = f"{one.date}, {one.version}" + (f", {one.cpu_s} s" if one.cpu_s else "")
                 ours, paper = (_MINUS.sub("−", text) for text in (one.ours, one.paper))
-                rows.append([first, one.measured, ours, paper, "" if made == last else made])
-                first, last = "", made
+                first = "" if made else f"`{name}`: {described[name]}"
+                rows.append([first, one.measured, ours, paper, "" if new == made else new])
+                made = new
         head = ("experiment", "measured", "ours", "paper", "date, version, CPU time")
         return markdown(head, rows)

@@ -211,14 +211,14 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-9",
         "CENIC, figure 9",
-        "cost of the trapezoid and of step doubling against the accuracy, in hard clutter",
+        "trapezoid and step doubling in hard clutter",
         _figure_9,
     ),
     *(
         Experiment(
             f"cenic-figure-10-{case.replace(' ', '-')}",
             "CENIC, figure 10",
-            f"cost of CENIC and of classical integrators against the accuracy, {case}",
+            f"classical integrators: {case}",
             partial(_figure_10, case),
         )
         for case in CASES

@@ -123,7 +123,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-12",
         "CENIC, figure 12",
-        "steps against the gain of an inverse-dynamics controller",
+        "steps over a controller's gain",
         _figure_12,
     ),
 )

@@ -110,7 +110,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-14",
         "CENIC, figure 14",
-        "velocity and friction of a box on an oscillating belt, static above dynamic friction",
+        "a box on an oscillating belt",
         _figure_14,
     ),
 )

@@ -100,7 +100,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-8",
         "CENIC, figure 8",
-        "energy error of a bouncing ball after 10 s against the step size",
+        "energy error of a bouncing ball after 10 s",
         _figure_8,
     ),
 )

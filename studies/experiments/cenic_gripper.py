@@ -149,7 +149,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-7",
         "CENIC, figure 7",
-        "forces on a peg between two fingers that fall: error control of CENIC and of RK3",
+        "forces on a peg between two falling fingers",
         _figure_7,
     ),
 )

@@ -180,7 +180,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-11",
         "CENIC, figure 11",
-        "three bunnies and a quadruped fall: times of Asperity, MuJoCo and Drake",
+        "times of three engines for falling bunnies and a robot",
         _figure_11,
     ),
 )

@@ -112,7 +112,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-13",
         "CENIC, figure 13",
-        "a vacuum gripper catches a box, with error control and with fixed steps",
+        "a vacuum gripper catches a box",
         _figure_13,
     ),
 )

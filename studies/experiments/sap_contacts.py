@@ -49,7 +49,7 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-11",
         "SAP, figure 11",
-        "number of contacts of settled clutter, with and without walls",
+        "contacts of settled clutter",
         _figure_11,
     ),
 )

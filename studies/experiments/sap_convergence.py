@@ -100,7 +100,7 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-10",
         "SAP, figure 10",
-        "convergence of the cost in early and late steps of the clutter",
+        "convergence in early and late steps",
         _figure_10,
     ),
 )

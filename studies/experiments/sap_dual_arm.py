@@ -224,7 +224,7 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-19",
         "SAP, figure 19",
-        "error of momentum in that task against tolerances",
+        "errors of momentum in that task",
         _errors(
             "momentum_error",
             "momentum error (32)",
@@ -234,13 +234,13 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-20",
         "SAP, figure 20",
-        "error of complementarity in that task against tolerances",
+        "errors of complementarity in that task",
         _errors("complementarity_error", "complementarity error (33)", {"SAP": "exact"}),
     ),
     Experiment(
         "sap-figure-21",
         "SAP, figure 21",
-        "mean iterations in that task against tolerances, and speed-ups",
+        "iterations and speed-ups in that task",
         _figure_21,
     ),
 )

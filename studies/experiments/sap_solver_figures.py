@@ -235,19 +235,19 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-9",
         "SAP, figure 9",
-        "iterations and time per step of SAP and other solvers in the clutter of 40 bodies",
+        "three solvers in clutter of 40 bodies",
         _figure_9,
     ),
     Experiment(
         "sap-figure-12",
         "SAP, figure 12",
-        "speed-up of SAP and of the geodesic method with the number of bodies",
+        "speed-ups over the number of bodies",
         _figure_12,
     ),
     Experiment(
         "sap-figure-13",
         "SAP, figure 13",
-        "mean errors of momentum and complementarity of the solvers",
+        "errors of the solvers",
         _figure_13,
     ),
 )

@@ -224,13 +224,13 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-5",
         "SAP, figure 5",
-        "energy of a spring–cylinder without friction, three schemes",
+        "energy of a spring–cylinder without friction",
         _figure_5,
     ),
     Experiment(
         "sap-figure-6",
         "SAP, figure 6",
-        "energy of a rolling spring–cylinder, and how slowly it is lost",
+        "energy of a rolling spring–cylinder",
         _figure_6,
     ),
     Experiment(

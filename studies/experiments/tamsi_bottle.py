@@ -134,7 +134,7 @@ EXPERIMENTS = (
     Experiment(
         "tamsi-figure-1",
         "TAMSI, figure 1",
-        "an arm grasps a bottle, shakes it and puts it down, with force feedback",
+        "an arm shakes a bottle and puts it down",
         _figure_1,
     ),
 )

@@ -122,7 +122,7 @@ EXPERIMENTS = (
     Experiment(
         "tamsi-figure-4",
         "TAMSI, figure 4",
-        "Newton's residuals at the first transition from slip to stick",
+        "a transition from slip to stick",
         _figure_4,
     ),
 )

@@ -154,13 +154,13 @@ EXPERIMENTS = (
     Experiment(
         "tamsi-figure-7",
         "TAMSI, figure 7",
-        "simulated against wall time of a shaken grasp: TAMSI and implicit Euler",
+        "times of a shaken grasp",
         _figure_7,
     ),
     Experiment(
         "tamsi-figure-8",
         "TAMSI, figure 8",
-        "order of accuracy of TAMSI in a shaken grasp",
+        "order of TAMSI in a shaken grasp",
         _figure_8,
     ),
 )

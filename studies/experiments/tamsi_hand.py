@@ -166,7 +166,7 @@ EXPERIMENTS = (
     Experiment(
         "tamsi-figure-9",
         "TAMSI, figure 9",
-        "a hand turns a mug in its fingers: TAMSI and implicit Euler",
+        "a hand turns a mug in its fingers",
         _figure_9,
     ),
 )

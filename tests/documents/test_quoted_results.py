@@ -199,7 +199,7 @@ def test_an_experiment_keeps_its_findings_with_the_date_and_version(tmp_path: Pa
     ]
 
 
-def test_the_page_shows_every_value_of_the_paper_once_or_the_first_finding() -> None:
+def test_the_page_shows_two_values_of_the_paper_once_or_the_first_finding() -> None:
     def finding(measured: str, paper: str) -> Kept:
         return Kept("a", measured, "1", paper, "2026-11-25", "0.1.0")
 
@@ -207,6 +207,8 @@ def test_the_page_shows_every_value_of_the_paper_once_or_the_first_finding() -> 
     assert _shown(without) == without[:1]
     found = [*without, finding("r", "2"), finding("s", "3"), finding("t", "2")]
     assert [one.measured for one in _shown(found)] == ["r", "s"]
+    many = [finding(str(i), str(i)) for i in range(5)]
+    assert _shown(many) == many[:2]
 
 
 def test_findings_replace_those_of_their_experiment(tmp_path: Path) -> None:
