@@ -16,7 +16,7 @@ from studies.experiments.kept import Kept, load
 __all__ = ["Findings"]
 
 # What stands for a paper's value where it has none.
-_NO_VALUE = ("–", "in the figure", "figure only")
+_NO_VALUE = ("–", "in the figure only")
 # Findings of an experiment that are shown, but for tables of a paper.
 _MOST = 2
 _WHOLE = ("cenic-dish-rack",)
@@ -32,7 +32,7 @@ def _order(name: str) -> tuple[int, str]:
 
 def _shown(found: Sequence[Kept]) -> Sequence[Kept]:
     """The first finding of each of the paper's first values; the first of all if it has none."""
-    by_paper = {one.paper: one for one in reversed(found) if not one.paper.startswith(_NO_VALUE)}
+    by_paper = {one.paper: one for one in reversed(found) if one.paper not in _NO_VALUE}
     shown = [one for one in found if by_paper.get(one.paper) is one] or found[:1]
     return shown if found[0].experiment in _WHOLE else shown[:_MOST]
 

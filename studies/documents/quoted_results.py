@@ -346,12 +346,6 @@ QUOTES: dict[str, Table | Span | Made | Findings] = {
     "clutter soft": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-soft"}),
     "piles": _PILES,
     "piles ratio": Span("fixed.csv", "asperity_over_this", ".1f", _SPARSE),
-    "piles ratio, 1 ms": Span(
-        "fixed.csv", "asperity_over_this", ".1f", {**_SPARSE, "setting": "1 ms"}
-    ),
-    "piles ratio, 10 ms": Span(
-        "fixed.csv", "asperity_over_this", ".1f", {**_SPARSE, "setting": "10 ms"}
-    ),
     "piles overlap": Span(
         "fixed.csv", "penetration_m", "1e3*s1", {"method": "asperity icf", "setting": "1 ms"}
     ),

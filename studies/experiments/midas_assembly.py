@@ -78,7 +78,7 @@ def _outcome(
         for (_, found), travel in zip(done, travels, strict=True)
     ]
     findings = summaries([case for case, _ in done], ends, paper)
-    return Outcome((*notes(), *findings), _panels(done))
+    return Outcome((*findings, *notes()), _panels(done))
 
 
 def _figure_2(full: bool, progress: Progress) -> Outcome:

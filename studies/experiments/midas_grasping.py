@@ -77,7 +77,7 @@ def _figure_3(full: bool, progress: Progress) -> Outcome:
         done.append([(trial, _end(trial)) for trial in found])
         curves = tuple(map(overlap_curve, found))
         panels.append(Panel("time [s]", "deepest overlap [mm]", curves, title=case))
-    return Outcome((*notes(), *summaries(cases, done, _PAPER_CUP)), tuple(panels))
+    return Outcome((*summaries(cases, done, _PAPER_CUP), *notes()), tuple(panels))
 
 
 def expected_force(friction: float, density: float) -> float:
@@ -148,7 +148,7 @@ def _engines(full: bool) -> dict[str, Callable[[Make], Run]]:
 def _figure_4(full: bool, progress: Progress) -> Outcome:
     by_density = [(FRICTION, density) for density in DENSITIES]
     by_friction = [(friction, DENSITY) for friction in FRICTIONS]
-    findings = list(notes())
+    findings = []
     exact = [np.array([expected_force(*c) for c in cases]) for cases in (by_density, by_friction)]
     axes = np.array(DENSITIES), 1.0 / np.array(FRICTIONS)
     curves: list[list[Curve]] = [
@@ -174,7 +174,7 @@ def _figure_4(full: bool, progress: Progress) -> Outcome:
         Panel("density [kg/m³]", "least force of a finger [N]", tuple(curves[0])),
         Panel("1/μ", "least force of a finger [N]", tuple(curves[1])),
     )
-    return Outcome(tuple(findings), panels)
+    return Outcome((*findings, *notes()), panels)
 
 
 EXPERIMENTS = (

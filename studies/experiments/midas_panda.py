@@ -92,8 +92,8 @@ def _panda_beam(full: bool, progress: Progress) -> Outcome:
         curves.append(Curve(f"{1e3 * clearance:g} mm", found.time, height))
     cases = ", ".join(f"{1e3 * clearance:g}" for clearance in CLEARANCES)
     findings = (
-        Finding("every step checked by ipctk", checked, "no intersection"),
         Finding(f"clearances of {cases} mm", f"{', '.join(ends)}; CPU {cpu:.2g} s", "always in"),
+        Finding("every step checked by ipctk", checked, "no intersection"),
     )
     panel = Panel("time [s]", "height of the beam [mm]", tuple(curves), title="Panda and beam")
     return Outcome(findings, (panel,))
