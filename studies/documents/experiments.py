@@ -17,11 +17,20 @@ __all__ = ["Findings"]
 
 # What stands for a paper's value where it has none.
 _NO_VALUE = ("–", "in the figure only")
-# Findings of an experiment that are shown, but for tables of a paper.
+# Findings of an experiment that are shown: of a table of a paper all, of the parts of a figure one.
 _MOST = 2
-_WHOLE = ("cenic-dish-rack",)
+_MOST_OF = {"cenic-dish-rack": 20, "cenic-figure-10-": 1}
 # A hyphen before a number, beside those of exponents and names.
 _MINUS = re.compile(r"(?<![\w–])-(?=\d)")
+
+
+# Large numbers that `format` writes with an exponent.
+_LARGE = re.compile(r"\d[\d.]*e\+0[1-4]")
+
+
+def _plain(text: str) -> str:
+    """Numbers as people write them."""
+    return _LARGE.sub(lambda number: f"{float(number[0]):.0f}", _MINUS.sub("−", text))
 
 
 def _order(name: str) -> tuple[int, str]:
@@ -34,7 +43,8 @@ def _shown(found: Sequence[Kept]) -> Sequence[Kept]:
     """The first finding of each of the paper's first values; the first of all if it has none."""
     by_paper = {one.paper: one for one in reversed(found) if one.paper not in _NO_VALUE}
     shown = [one for one in found if by_paper.get(one.paper) is one] or found[:1]
-    return shown if found[0].experiment in _WHOLE else shown[:_MOST]
+    name = found[0].experiment
+    return shown[: next((n for start, n in _MOST_OF.items() if name.startswith(start)), _MOST)]
 
 
 @dataclass(frozen=True)
@@ -60,7 +70,7 @@ class Findings:
             made = ""
             for one in _shown(found[name]):
                 new = f"{one.date}, {one.version}" + (f", {one.cpu_s} s" if one.cpu_s else "")
-                ours, paper = (_MINUS.sub("−", text) for text in (one.ours, one.paper))
+                ours, paper = _plain(one.ours), _plain(one.paper)
                 first = "" if made else f"`{name}`: {described[name]}"
                 rows.append([first, one.measured, ours, paper, "" if new == made else new])
                 made = new

@@ -16,7 +16,7 @@ from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write_page
 from studies.benchmarks.verification.results import load
 from studies.documents import result_files, tables
-from studies.documents.experiments import _shown
+from studies.documents.experiments import _plain, _shown
 from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
 from studies.documents.result_files import Number, find_one
@@ -209,6 +209,12 @@ def test_the_page_shows_two_values_of_the_paper_once_or_the_first_finding() -> N
     assert [one.measured for one in _shown(found)] == ["r", "s"]
     many = [finding(str(i), str(i)) for i in range(5)]
     assert _shown(many) == many[:2]
+
+
+def test_numbers_of_findings_are_written_plainly() -> None:
+    assert _plain("-0.5 mm; >6.8e+02, 141 to 2.493e+04; 1e-3, 3e+06") == (
+        "−0.5 mm; >680, 141 to 24930; 1e-3, 3e+06"
+    )
 
 
 def test_findings_replace_those_of_their_experiment(tmp_path: Path) -> None:
