@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import mujoco
 import numpy as np
@@ -28,8 +27,8 @@ from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState
 from asperity.integrators.methods.icf import IcfMethod
+from studies.benchmarks.saved import save_table
 
-_RESULTS = Path(__file__).parent / "results" / "derivatives.md"
 _STEP = 1e-3
 # The best of them counts: truncation limits large ones, round-off small ones.
 _SIZES = (1e-6, 1e-7, 1e-8, 3e-9)
@@ -278,11 +277,6 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     arguments = parser.parse_args()
     lines = [
-        "# Derivatives",
-        "",
-        f"`python -m studies benchmark derivatives --rounds {arguments.rounds}`, MuJoCo "
-        f"{mujoco.mj_versionString()}, steps of 1 ms, `Icf`, times in ms, medians.",
-        "",
         "| model | nv | contacts | linearize | differences of its steps | in a Batch | "
         "transitionFD, centred | forward | ratio to own differences | to those in a Batch | "
         "to centred | to forward | largest error |",
@@ -305,7 +299,8 @@ def main() -> None:
         lines.append(measure_parameters(count, arguments.rounds))
         print(lines[-1], flush=True)
     if arguments.save:
-        _RESULTS.write_text("\n".join(lines) + "\n")
+        note = f"Steps of 1 ms, `Icf`, times in ms, medians of {arguments.rounds} rounds."
+        save_table("derivatives", "Derivatives", note, lines)
 
 
 if __name__ == "__main__":

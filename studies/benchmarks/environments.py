@@ -162,7 +162,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             "Gymnasium is its `SyncVectorEnv`; `mujoco.rollout` observes and rewards nothing. "
             "All models but HalfCheetah ask MuJoCo for RK4."
         )
-        save_table("environments", "Gymnasium's robots", "environments --save", note, lines)
+        save_table("environments", "Gymnasium's robots", note, lines)
 
 
 if __name__ == "__main__":

@@ -106,7 +106,7 @@ def _printing(save: bool) -> None:
         lines.append(f"| {name} | {prints} |")
         print(lines[-1], flush=True)
     if save:
-        save_table("examples", "What examples print", "examples --save", "", lines)
+        save_table("examples", "What examples print", "", lines)
 
 
 def _bending(save: bool) -> None:
@@ -117,7 +117,7 @@ def _bending(save: bool) -> None:
     print("\n".join(lines), flush=True)
     if save:
         note = "Deflection of the tip over Timoshenko's."
-        save_table("cantilever", "Soft cantilevers", "examples --save", note, lines)
+        save_table("cantilever", "Soft cantilevers", note, lines)
 
 
 def _pushing(save: bool) -> None:
@@ -142,7 +142,7 @@ def _pushing(save: bool) -> None:
         note = (
             "Errors at the goal [mm, degrees] with smoothed contact, and the same forces without."
         )
-        save_table("push_box", "A box pushed to a goal", "examples --save", note, lines)
+        save_table("push_box", "A box pushed to a goal", note, lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -91,7 +91,7 @@ def main() -> None:
             print(lines[-1], flush=True)
     if options.save:
         note = "Simulated over wall time, on a machine that should do nothing else."
-        save_table("hands", "A humanoid with hands under Midas", "hands --save", note, lines)
+        save_table("hands", "A humanoid with hands under Midas", note, lines)
 
 
 if __name__ == "__main__":

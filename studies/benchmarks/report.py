@@ -3,36 +3,13 @@
 from __future__ import annotations
 
 import csv
-import os
-import platform
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from statistics import median
 
 from studies.benchmarks.measure import Job, Measurement
-
-RESULTS = Path(__file__).parent / "results"
-PACKAGES = ("asperity", "mujoco", "mujoco-core", "drake", "pybullet", "numba", "numpy")
-
-
-def machine() -> str:
-    """Processor, operating system, Python and versions of the packages involved."""
-    model = platform.processor() or platform.machine()
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        lines = cpuinfo.read_text().splitlines()
-        names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-        model = names[0] if names else model
-    installed = []
-    for package in PACKAGES:
-        try:
-            installed.append(f"{package} {version(package)}")
-        except PackageNotFoundError:
-            continue
-    system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    return f"{model} ({os.cpu_count()} logical cores), {system}; {', '.join(installed)}."
+from studies.benchmarks.saved import RESULTS, machine
 
 
 @dataclass(frozen=True)

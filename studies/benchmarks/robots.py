@@ -240,7 +240,7 @@ def main() -> None:
     parser.add_argument("--search", action="store_true", help="without lists of near pairs")
     parser.add_argument("--publish", choices=("eager", "lazy"), default="eager")
     parser.add_argument("--rest", action="store_true")
-    parser.add_argument("--save", action="store_true", help="--rest: write the table into results")
+    parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     parser.add_argument("--drake", action="store_true")
     options = parser.parse_args()
     names = [name for name in options.robots.split(";") if name]
@@ -251,7 +251,7 @@ def main() -> None:
             return asp.Cenic(accuracy=options.accuracy)
         return asp.Icf(time_step=float(model.opt.timestep))
 
-    def table(entry: RobotModel, model: mujoco.MjModel) -> None:
+    def times(entry: RobotModel, model: mujoco.MjModel) -> None:
         pair = Pair(model, integrator(model), options.publish, options.search)
         cells = [entry.name, str(model.nv)]
         for steps in calls:
@@ -260,19 +260,15 @@ def main() -> None:
             else:
                 theirs, mine, ratio = compare(pair, steps, options.blocks)
             cells.append(f"{1e6 * theirs:.0f} | {1e6 * mine:.0f} | {ratio:.2f}")
-        print("| " + " | ".join(cells) + " |", flush=True)
-
-    resting = [
-        "| model | mj_step, overlap [mm] | slip [mm/s] | asperity, overlap | slip |",
-        "|---|---|---|---|---|",
-    ]
+        lines.append("| " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
 
     def at_rest(entry: RobotModel, model: mujoco.MjModel) -> None:
         cells = [entry.name]
         for depth, slip in rest(model, integrator(model)):
             cells += [f"{1e3 * depth:.2g}", f"{1e3 * slip:.2g}" if slip == slip else "–"]
-        resting.append("| " + " | ".join(cells) + " |")
-        print(resting[-1], flush=True)
+        lines.append("| " + " | ".join(cells) + " |")
+        print(lines[-1], flush=True)
 
     def parts(entry: RobotModel, model: mujoco.MjModel) -> None:
         pair = Pair(model, integrator(model), options.publish, options.search)
@@ -292,22 +288,28 @@ def main() -> None:
         _each(names, parts)
         return
     if options.rest:
-        print("\n".join(resting))
-        _each(names, at_rest)
-        if options.save:
-            note = "Deepest overlap and slip of contacts, weighted by force, after 4 s."
-            which = f' --robots "{options.robots}"' if options.robots else ""
-            command = f"robots --rest --save{which}"
-            save_table("robots_rest", "Robots at rest", command, note, resting)
-        return
-    other = "Drake" if options.drake else "mj_step"
-    print(
-        "| model | nv |"
-        + "".join(f" {other}, {n} a call [µs] | asperity | ratio |" for n in calls)
-        + "\n|---|---|"
-        + "---|---|---|" * len(calls)
-    )
-    _each(names, table)
+        name, title = "robots_rest", "Robots at rest"
+        note = "Deepest overlap and slip of contacts, weighted by force, after 4 s."
+        lines = [
+            "| model | mj_step, overlap [mm] | slip [mm/s] | asperity, overlap | slip |",
+            "|---|---|---|---|---|",
+        ]
+    else:
+        other = "Drake" if options.drake else "mj_step"
+        name = "robots_drake" if options.drake else "robots"
+        title = f"Robots against {'Drake' if options.drake else '`mj_step`'}"
+        note = (
+            "CPU times of a step [µs] by steps in a call: medians of "
+            f"{options.blocks} blocks, and of the ratios of paired blocks."
+        )
+        lines = [
+            "| model | nv |" + "".join(f" {other}, {n} a call | asperity | ratio |" for n in calls),
+            "|---|---|" + "---|---|---|" * len(calls),
+        ]
+    print("\n".join(lines))
+    _each(names, at_rest if options.rest else times)
+    if options.save:
+        save_table(name, title, note, lines)
 
 
 if __name__ == "__main__":

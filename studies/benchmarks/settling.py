@@ -1,17 +1,11 @@
 """Forty bodies of convex parts, as V-HACD makes them, that are dropped into a bin and come to rest.
 
-``python -m studies benchmark settling`` writes every shape as an OBJ file with an object per part,
-as decompositions are distributed, lets `asperity.Midas` drop the bodies, and prints twice per
-second how fast they are, how fast their fastest point is, and how many are still in motion;
-``ipctk`` says whether anything intersects. With ``--shapes FILE ...`` bodies are of other files.
+Every shape is an OBJ file with an object per part, as decompositions are distributed. The benchmark
+of threads and tests of `asperity.Midas` drop them.
 """
 
 from __future__ import annotations
 
-import argparse
-import tempfile
-import time
-import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -29,8 +23,6 @@ BODIES = 40
 MASS = 0.1
 SIZE = 0.03
 """Half the extent of a body [m]."""
-AT_REST = 0.01
-"""Speed below which a body counts as resting [m/s]."""
 
 # Boxes that shapes are made of: centres and half-extents, in units of `SIZE`.
 _PARTS = {
@@ -148,47 +140,3 @@ def settle(sim: asp.Simulator, duration: float, every: float = 0.5) -> Iterator[
             float(model.body_mass[1:] @ data.xipos[1:, 2] / model.body_mass[1:].sum()),
             bool(test()),
         )
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--bodies", type=int, default=BODIES)
-    parser.add_argument("--duration", type=float, default=4.0)
-    parser.add_argument("--time-step", type=float, default=0.01)
-    parser.add_argument("--time-scheme", default="bdf2")
-    parser.add_argument("--shapes", type=Path, nargs="*")
-    options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        shapes = options.shapes or write_shapes(Path(folder))
-        integrator = asp.Midas(time_step=options.time_step, time_scheme=options.time_scheme)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", asp.AsperityWarning)
-            sim = asp.Simulator(
-                _written(bin_model(shapes, options.bodies), Path(folder)),
-                integrator=integrator,
-            )
-        triangles = len(sim.session.method.engine.table.shapes.face)
-        print(f"{options.bodies} bodies, {sim.model.ngeom} geoms, {triangles} triangles")
-        start = time.process_time()
-        for now in settle(sim, options.duration):
-            moving = int(np.sum(now.speeds > AT_REST))
-            fastest = int(np.argmax(now.speeds))
-            print(
-                f"{now.time:4.1f} s: fastest {now.speeds[fastest]:.4f} m/s (body {fastest + 1}, "
-                f"{now.spins[fastest]:.3f} rad/s), {moving} above {AT_REST} m/s, kinetic energy "
-                f"{now.energy:.2e} J, mean height {1e3 * now.height:.2f} mm, "
-                f"{'INTERSECTING' if now.intersects else 'apart'}, "
-                f"CPU {time.process_time() - start:.0f} s",
-                flush=True,
-            )
-
-
-def _written(xml: str, folder: Path) -> Path:
-    """A file with a model, whose meshes Asperity loads object by object."""
-    path = folder / "bin.xml"
-    path.write_text(xml)
-    return path
-
-
-if __name__ == "__main__":
-    main()

@@ -149,9 +149,7 @@ def main() -> None:
             print(lines[-1], flush=True)
     if options.save:
         note = f"Medians of {options.blocks} blocks of {_STEPS} steps after {options.start:g} s."
-        save_table(
-            "sleep", "Bodies at rest", f"sleep --save --blocks {options.blocks}", note, lines
-        )
+        save_table("sleep", "Bodies at rest", note, lines)
 
 
 if __name__ == "__main__":

@@ -208,9 +208,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if options.save:
         note = f"Medians of {options.repeat} runs, CPU times."
         if options.midas:
-            save_table("soft_midas", "Soft bodies in Midas", "soft --midas --save", note, lines)
+            save_table("soft_midas", "Soft bodies in Midas", note, lines)
         else:
-            save_table("soft", "Soft bodies", "soft --save", note, lines)
+            save_table("soft", "Soft bodies", note, lines)
 
 
 if __name__ == "__main__":

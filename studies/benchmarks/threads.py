@@ -183,9 +183,8 @@ def main() -> None:
             print(lines[-1], flush=True)
     if options.save:
         name = "threads_midas" if options.midas else "threads_world"
-        command = f"threads --save --blocks {options.blocks}{' --midas' if options.midas else ''}"
         note = "Medians, on a machine that should do nothing else; the rate is that of one thread."
-        save_table(name, "Threads of one world", command, note, lines)
+        save_table(name, "Threads of one world", note, lines)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,7 @@ from mujoco import rollout as mujoco_rollout
 import asperity as asp
 from asperity.loading import load_spec
 from studies.benchmarks.robot_models import robot
+from studies.benchmarks.saved import save_table
 from studies.scenes.robot_files import example_robot
 
 _WORLDS = 256
@@ -286,28 +287,34 @@ def main() -> None:
     parser.add_argument("--worlds", type=int, default=_WORLDS)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--blocks", type=int, default=12)
+    parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     parser.add_argument("--make", help=argparse.SUPPRESS)
     options = parser.parse_args()
     warnings.simplefilter("ignore", asp.AsperityWarning)
     if options.make:
         print(json.dumps(make(options.make, options.worlds)))
         return
-    print(
-        f"MuJoCo {mujoco.__version__}, {options.worlds} worlds, {options.threads} threads, CPU "
-        "times of a world's step in µs\n\n"
+    lines = [
         "| model | MuJoCo's integrator | step [ms] | mujoco.rollout | mujoco.batch | Batch(Icf) | "
         "rollout / Batch | batch / Batch | Batch(Cenic 1e-2) | rollout / Cenic | "
         "open loop: mujoco.rollout | asp.rollout(Icf) | ratio | 1024 worlds: made in [ms each] | "
-        "memory [MB] |\n"
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
-    )
+        "memory [MB] |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
+    ]
+    print("\n".join(lines))
     for name in options.models.split(";"):
         made = _in_own_process(name, 1024)
         for integrator in INTEGRATORS:
             found = compare(name, options.worlds, options.threads, options.blocks, integrator)
-            print(
-                f"| {name} | {integrator} | " + " | ".join(_cells(found, made)) + " |", flush=True
-            )
+            lines.append(f"| {name} | {integrator} | " + " | ".join(_cells(found, made)) + " |")
+            print(lines[-1], flush=True)
+    if options.save:
+        note = (
+            f"{options.worlds} worlds on {options.threads} threads, `Icf` at the model's own time "
+            "step. CPU times of a world's step, of all threads [µs]: medians of "
+            f"{options.blocks} blocks, and of the blocks' ratios, MuJoCo's over ours."
+        )
+        save_table("worlds", "Many worlds against MuJoCo", note, lines)
 
 
 if __name__ == "__main__":

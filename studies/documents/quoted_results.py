@@ -188,7 +188,7 @@ _ROBOTS = {
 _ROBOT_TIMES = Table(
     "robots.md",
     ("model", "degrees of freedom", "200 steps a call", "10 steps", "one step"),
-    tuple(Line((label,), {"table": "1", "model": name}) for label, name in _ROBOTS.items()),
+    tuple(Line((label,), {"model": name}) for label, name in _ROBOTS.items()),
     tuple(Cell(show) for show in ("{nv:.0f}", "{ratio:.2f}", "{ratio 2:.2f}", "{ratio 3:.2f}")),
 )
 
@@ -346,12 +346,6 @@ QUOTES: dict[str, Table | Span | Made | Findings] = {
     "clutter soft": Span("clutter.csv", "asperity_over_this", ".2f", {"scene": "clutter-soft"}),
     "piles": _PILES,
     "piles ratio": Span("fixed.csv", "asperity_over_this", ".1f", _SPARSE),
-    "piles ratio, 1 ms": Span(
-        "fixed.csv", "asperity_over_this", ".1f", {**_SPARSE, "setting": "1 ms"}
-    ),
-    "piles ratio, 10 ms": Span(
-        "fixed.csv", "asperity_over_this", ".1f", {**_SPARSE, "setting": "10 ms"}
-    ),
     "piles overlap": Span(
         "fixed.csv", "penetration_m", "1e3*s1", {"method": "asperity icf", "setting": "1 ms"}
     ),
@@ -373,12 +367,10 @@ QUOTES: dict[str, Table | Span | Made | Findings] = {
     "robots at rest, slip": Span("robots_rest.md", "slip", ".3f"),
     "robots at rest, MuJoCo's slip": Span("robots_rest.md", "slip [mm/s]", ".1f"),
     "robots": _ROBOT_TIMES,
-    "robots ratio": Span("robots.md", "ratio", ".1f", {"table": "1"}),
-    "robots ratio, one step": Span("robots.md", "ratio 3", ".1f", {"table": "1"}),
-    "robots ratio, one step at most": Span(
-        "robots.md", "ratio 3", ".1f", {"table": "1"}, only="largest"
-    ),
-    "robots ratio, Drake": Span("robots.md", "ratio", ".2f", {"table": "2"}),
+    "robots ratio": Span("robots.md", "ratio", ".1f"),
+    "robots ratio, one step": Span("robots.md", "ratio 3", ".1f"),
+    "robots ratio, one step at most": Span("robots.md", "ratio 3", ".1f", only="largest"),
+    "robots ratio, Drake": Span("robots_drake.md", "ratio", ".2f"),
     "threads": _THREADS,
     "threads date": Made("threads_world.md"),
     "sleep": _SLEEP,

@@ -54,7 +54,7 @@ class Case:
     judge: Callable[[Simulator], Judge]
     duration: float
     short: float
-    paper: str = "in the figure only"
+    paper: str = "more, in the figure"
 
 
 def _scene(text: Callable[[str], str], contact: str, integrator: Integrator) -> Simulator:

@@ -82,7 +82,7 @@ def _figure_12(full: bool, progress: Progress) -> Outcome:
         steps = np.array([simulator.stats.steps for simulator in simulators])
         curves.append(Curve(treatment, np.array(gains), steps, "o-"))
         paper = {
-            IMPLICIT: "not in the paper",
+            IMPLICIT: "–",
             DIAGONAL: "does not grow",
             EXPLICIT: "grows with the gain",
         }
@@ -92,21 +92,19 @@ def _figure_12(full: bool, progress: Progress) -> Outcome:
         if treatment == IMPLICIT:
             lifted = [g for g, s in zip(gains, simulators, strict=True) if _height(s) > 0.5]
             least = f"{lifted[0]:.0e} and more" if lifted else "none"
-            findings.append(Finding("gains at which the box is lifted", least, "not said"))
+            findings.append(Finding("gains at which the box is lifted", least, "–"))
     limited = [
         simulate_gain(gain, IMPLICIT, lambda share: None, effort_limits=True) for gain in GAINS
     ]
     steps = np.array([simulator.stats.steps for simulator in limited])
     curves.append(Curve("implicit, with effort limits", np.array(GAINS), steps, "s--"))
     findings.append(
-        Finding(f"steps at gains {_span(GAINS)}, with effort limits", _span(steps), "not shown")
+        Finding(f"steps at gains {_span(GAINS)}, with effort limits", _span(steps), "–")
     )
     points = [simulate_gain(gain, IMPLICIT, lambda share: None, contact="points") for gain in GAINS]
     steps = np.array([simulator.stats.steps for simulator in points])
     curves.append(Curve("implicit, contact in points", np.array(GAINS), steps, "^:"))
-    findings.append(
-        Finding(f"steps at gains {_span(GAINS)}, contact in points", _span(steps), "not shown")
-    )
+    findings.append(Finding(f"steps at gains {_span(GAINS)}, contact in points", _span(steps), "–"))
     panel = Panel("K_p [1/s²] = K_d [1/s]", "steps in 10 s", tuple(curves), log_x=True, log_y=True)
     return Outcome(tuple(findings), (panel,))
 
@@ -125,7 +123,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-12",
         "CENIC, figure 12",
-        "steps against the gain of an inverse-dynamics controller",
+        "steps over a controller's gain",
         _figure_12,
     ),
 )

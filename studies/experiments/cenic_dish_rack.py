@@ -27,11 +27,11 @@ _RUNS: dict[str, tuple[Integrator, bool, str]] = {
     "2 ms": (paper_icf(0.002), True, "43 %; artefacts"),
     "1 ms": (paper_icf(0.001), True, "21 %; none"),
     **{
-        f"our scheme, accuracy {name}": (Cenic(accuracy=float(name)), True, "not in the paper")
+        f"our scheme, accuracy {name}": (Cenic(accuracy=float(name)), True, "–")
         for name in ("1e-1", "1e-2", "1e-3", "1e-4")
     },
-    "points and hulls, accuracy 1e-3": (paper_cenic(accuracy=1e-3), False, "not in the paper"),
-    REFERENCE: (Cenic(accuracy=1e-5), True, "not in the paper"),
+    "points and hulls, accuracy 1e-3": (paper_cenic(accuracy=1e-3), False, "–"),
+    REFERENCE: (Cenic(accuracy=1e-5), True, "–"),
 }
 WINDOW = 0.5
 """Over which real-time rate and step size are averaged [s]."""

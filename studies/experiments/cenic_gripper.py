@@ -12,7 +12,7 @@ from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import advance, part, sampled, tracked
 from studies.scenes.cenic_cases import static_gripper
 
 __all__ = ["EXPERIMENTS", "Grip", "grip"]
@@ -37,7 +37,7 @@ _METHODS: dict[str, Integrator] = {
 _PAPER = {
     "CENIC, 1e-3": "smooth, held",
     "RK3, 1e-3": "noisy; drops the object later",
-    "CENIC, 1e-5": "not shown",
+    "CENIC, 1e-5": "–",
 }
 
 
@@ -82,18 +82,14 @@ def grip(
     progress : callable
     """
     simulator, forces = _start(integrator, contact, variant or {})
-    count = round(duration / SAMPLE)
-    force = np.zeros((count, 2))
-    for i in range(count):
-        advance(simulator, (i + 1) * SAMPLE, lambda share: None)
-        force[i] = forces()
-        progress(0.5 * (i + 1) / count)
+    time = SAMPLE * np.arange(1, round(duration / SAMPLE) + 1)
+    force = np.array([forces() for _ in sampled(simulator, time, part(progress, 0.0, 0.5))])
     # Samples cut steps, and with the authors' numbers that decides whether the peg falls.
     simulator, forces = _start(integrator, contact, variant or {})
     start = _peg_in_gripper(simulator)
-    advance(simulator, duration, lambda share: progress(0.5 + 0.5 * share))
+    advance(simulator, duration, part(progress, 0.5, 1.0))
     return Grip(
-        time=SAMPLE * np.arange(1, count + 1),
+        time=time,
         force=force,
         held=bool(forces().min() > 0.0),
         slip=float(np.linalg.norm(_peg_in_gripper(simulator) - start)),
@@ -138,7 +134,7 @@ def _figure_7(_full: bool, progress: Progress) -> Outcome:
                 f"{variant}, {method}: peg (slip), force and its change in 5 ms, steps",
                 f"{held} ({1e3 * found.slip:.1f} mm); {found.force[10].mean():.2f} N; "
                 f"{100 * found.noise:.2g} %; {found.steps}",
-                _PAPER[method] if published else "not shown",
+                _PAPER[method] if published else "–",
             )
         )
         curves[variant].append(Curve(method, found.time, found.force[:, 0]))
@@ -153,7 +149,7 @@ EXPERIMENTS = (
     Experiment(
         "cenic-figure-7",
         "CENIC, figure 7",
-        "forces on a peg between two fingers that fall: error control of CENIC and of RK3",
+        "forces on a peg between two falling fingers",
         _figure_7,
     ),
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -94,10 +95,39 @@ def overlap_curve(trial: Trial) -> Curve:
     return Curve(trial.engine, trial.overlap_time, 1e3 * trial.overlap)
 
 
+def summaries(
+    cases: Sequence[str], done: Sequence[Sequence[tuple[Trial, str]]], paper: Mapping[str, str]
+) -> list[Finding]:
+    """A finding for every engine: how each case ended, the deepest overlap, and the CPU time.
+
+    Parameters
+    ----------
+    cases : sequence of str
+        Names of the cases.
+    done : sequence of sequences
+        For every case, the trial of each engine and how it ended.
+    paper : mapping
+        What the paper says, by engine.
+    """
+    found = []
+    for own in zip(*done, strict=True):
+        runs = [trial for trial, _ in own]
+        deepest, cpu = max(one.deepest for one in runs), sum(one.run.cpu_time for one in runs)
+        ends = ", ".join(end for _, end in own)
+        found.append(
+            Finding(
+                f"{runs[0].engine}: {', '.join(cases)}",
+                f"{ends}; overlap {1e3 * deepest:.2g} mm, CPU {cpu:.2g} s",
+                paper.get(runs[0].engine, "–"),
+            )
+        )
+    return found
+
+
 def notes() -> tuple[Finding, ...]:
     """Lines that say who checked Midas, and whether Bullet is missing."""
     checked = "no intersection" if has_ipctk() else "not checked, not installed (extra 'midas')"
     found = [Finding("Midas: every step checked by ipctk", checked, "no intersection")]
     if not has_bullet():
-        found.append(Finding("Bullet", "not installed (extra 'peers')", ""))
+        found.append(Finding("Bullet", "not installed (extra 'peers')", "–"))
     return tuple(found)

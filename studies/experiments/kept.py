@@ -29,6 +29,8 @@ class Kept:
         When it was measured, as ``2026-11-25``.
     version : str
         Of Asperity.
+    cpu_s : str
+        CPU time of the whole experiment [s], to two digits.
     """
 
     experiment: str
@@ -37,6 +39,7 @@ class Kept:
     paper: str
     date: str
     version: str
+    cpu_s: str = ""
 
 
 def load(path: Path = RESULTS) -> list[Kept]:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
 from asperity.scenes.gripper_tasks import BEAM_DROP, beam_assembly, usb_insertion, usb_stroke
 from asperity.scenes.usb import Fit
 from studies.experiments.engines import MIDAS
-from studies.experiments.gripper_runs import Trial, notes, overlap_curve, trials
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.gripper_runs import Trial, notes, overlap_curve, summaries, trials
+from studies.experiments.outcome import Curve, Outcome, Panel
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import tracked
 
@@ -45,14 +47,14 @@ def is_in(trial: Trial, travel: float) -> bool:
     return abs(down - travel) < 2.5e-3 and trial.upright > 0.999
 
 
-def _line(trial: Trial, case: str, travel: float, paper: str) -> Finding:
+def _end(trial: Trial, travel: float) -> str:
     down = -float(trial.path[-1, 2] - trial.path[0, 2])
+    if is_in(trial, travel):
+        return "in"
     # What left the scene has no place to tell.
-    where = "in" if is_in(trial, travel) else f"not in ({1e3 * down:.1f} of {1e3 * travel:.1f} mm)"
     if abs(down) > 2.0 * travel:
-        where = "lost"
-    ours = f"{where}, overlap {1e3 * trial.deepest:.3g} mm, CPU {trial.run.cpu_time:.2g} s"
-    return Finding(f"{case}: {trial.engine}", ours, paper)
+        return "lost"
+    return f"not in ({1e3 * down:.1f} of {1e3 * travel:.1f} mm)"
 
 
 def _panels(done: list[tuple[str, list[Trial]]]) -> tuple[Panel, ...]:
@@ -68,44 +70,48 @@ def _panels(done: list[tuple[str, list[Trial]]]) -> tuple[Panel, ...]:
     )
 
 
+def _outcome(
+    done: list[tuple[str, list[Trial]]], travels: Sequence[float], paper: Mapping[str, str]
+) -> Outcome:
+    ends = [
+        [(trial, _end(trial, travel)) for trial in found]
+        for (_, found), travel in zip(done, travels, strict=True)
+    ]
+    findings = summaries([case for case, _ in done], ends, paper)
+    return Outcome((*findings, *notes()), _panels(done))
+
+
 def _figure_2(full: bool, progress: Progress) -> Outcome:
-    findings, done = list(notes()), []
+    done = []
     for clearance, own in tracked(CLEARANCES, progress):
-        case = f"clearance {1e3 * clearance:g} mm"
         found = trials(
             lambda standoff, c=clearance: beam_assembly(c, standoff=standoff),  # type: ignore[misc]
             beam_activation(clearance),
             every=1 if full else 5,
             progress=own,
         )
-        paper = _PAPER_BEAM
-        findings += [_line(t, case, BEAM_DROP, paper.get(t.engine, "not tried")) for t in found]
-        done.append((case, found))
-    return Outcome(tuple(findings), _panels(done))
+        done.append((f"{1e3 * clearance:g} mm wider", found))
+    return _outcome(done, [BEAM_DROP] * len(done), _PAPER_BEAM)
 
 
 def _figure_5(full: bool, progress: Progress) -> Outcome:
-    findings, done = list(notes()), []
+    done = []
     for (name, fit), own in tracked(FITS.items(), progress):
-        gap = 1e3 * min(fit.tightest)
-        case = f"{name} fit, gap {gap:.3g} mm"
         found = trials(
             lambda standoff, f=fit: usb_insertion(f, standoff=standoff),  # type: ignore[misc]
             USB_ACTIVATION,
             spacing=5e-4 if full else 1e-3,
             progress=own,
         )
-        travel = usb_stroke(fit)
-        findings += [_line(t, case, travel, _PAPER_USB.get(t.engine, "not tried")) for t in found]
-        done.append((case, found))
-    return Outcome(tuple(findings), _panels(done))
+        done.append((f"{name} fit, gap {1e3 * min(fit.tightest):.3g} mm", found))
+    return _outcome(done, [usb_stroke(fit) for fit in FITS.values()], _PAPER_USB)
 
 
 EXPERIMENTS = (
     Experiment(
         "midas-figure-2",
         "Midas, figure 2",
-        "a gripper lowers a beam into a notch that is wider by 5, 0.5 and 0.1 mm",
+        "a gripper lowers a beam into a notch",
         _figure_2,
     ),
     Experiment(

@@ -27,7 +27,7 @@ from studies.experiments.engines import (
     run_midas,
     run_mujoco,
 )
-from studies.experiments.gripper_runs import Trial, notes, overlap_curve, trials
+from studies.experiments.gripper_runs import Trial, notes, overlap_curve, summaries, trials
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import tracked
@@ -42,6 +42,11 @@ DENSITIES = (500.0, 1000.0, 2000.0, 4000.0)  # [kg/m³]
 FRICTIONS = (0.1, 0.2, 0.4, 0.8)
 DENSITY, FRICTION = 1000.0, 0.5
 
+_PAPER_CUP = {
+    MIDAS: "placed, no overlap",
+    "Bullet, convex meshes": "a jaw penetrates the cup, which sticks to the gripper",
+}
+
 
 def is_placed(trial: Trial) -> bool:
     """Whether the cup was lifted and stands, to 5 mm, where the gripper carried it."""
@@ -51,30 +56,28 @@ def is_placed(trial: Trial) -> bool:
     return lifted and there and trial.upright > 0.999
 
 
+def _end(trial: Trial) -> str:
+    if is_placed(trial):
+        return "placed"
+    moved = trial.path[-1] - trial.path[0]
+    away = math.hypot(moved[0] - CUP_ASIDE, moved[1])
+    return f"not placed (off by {1e3 * away:.0f} mm)" if away < 1.0 else "thrown away"
+
+
 def _figure_3(full: bool, progress: Progress) -> Outcome:
-    findings, panels = list(notes()), []
-    for force, own in tracked(FORCES, progress):
+    done, panels = [], []
+    cases = [f"{force:g} N" for force in FORCES]
+    for (force, case), own in tracked(zip(FORCES, cases, strict=True), progress):
         found = trials(
             lambda standoff, f=force: cup_placing(f, standoff=standoff),  # type: ignore[misc]
             CUP_ACTIVATION,
             every=1 if full else 5,
             progress=own,
         )
-        case = f"{force:g} N"
-        for trial in found:
-            paper = "placed, no overlap" if trial.engine == MIDAS else "not tried"
-            if trial.engine == "Bullet, convex meshes":
-                paper = "a jaw penetrates the cup, which sticks to the gripper"
-            ours = "placed" if is_placed(trial) else "not placed"
-            moved = trial.path[-1] - trial.path[0]
-            if ours == "not placed":
-                away = math.hypot(moved[0] - CUP_ASIDE, moved[1])
-                ours += f" (off by {1e3 * away:.0f} mm)" if away < 1.0 else " (thrown away)"
-            ours += f", overlap {1e3 * trial.deepest:.3g} mm, CPU {trial.run.cpu_time:.2g} s"
-            findings.append(Finding(f"{case}: {trial.engine}", ours, paper))
+        done.append([(trial, _end(trial)) for trial in found])
         curves = tuple(map(overlap_curve, found))
         panels.append(Panel("time [s]", "deepest overlap [mm]", curves, title=case))
-    return Outcome(tuple(findings), tuple(panels))
+    return Outcome((*summaries(cases, done, _PAPER_CUP), *notes()), tuple(panels))
 
 
 def expected_force(friction: float, density: float) -> float:
@@ -145,7 +148,7 @@ def _engines(full: bool) -> dict[str, Callable[[Make], Run]]:
 def _figure_4(full: bool, progress: Progress) -> Outcome:
     by_density = [(FRICTION, density) for density in DENSITIES]
     by_friction = [(friction, DENSITY) for friction in FRICTIONS]
-    findings = list(notes())
+    findings = []
     exact = [np.array([expected_force(*c) for c in cases]) for cases in (by_density, by_friction)]
     axes = np.array(DENSITIES), 1.0 / np.array(FRICTIONS)
     curves: list[list[Curve]] = [
@@ -163,7 +166,7 @@ def _figure_4(full: bool, progress: Progress) -> Outcome:
             ours = f"{np.nanmin(ratio):.3f} to {np.nanmax(ratio):.3f}"
             if np.any(np.isnan(ratio)):
                 ours += f", {np.isnan(ratio).sum()} of {len(ratio)} not lifted at all"
-            paper = "proportional" if name == MIDAS else "not tried"
+            paper = "proportional" if name == MIDAS else "–"
             findings.append(
                 Finding(f"{name}: least force (to 1 %) over m(g + a)/2μ, by {over}", ours, paper)
             )
@@ -171,20 +174,20 @@ def _figure_4(full: bool, progress: Progress) -> Outcome:
         Panel("density [kg/m³]", "least force of a finger [N]", tuple(curves[0])),
         Panel("1/μ", "least force of a finger [N]", tuple(curves[1])),
     )
-    return Outcome(tuple(findings), panels)
+    return Outcome((*findings, *notes()), panels)
 
 
 EXPERIMENTS = (
     Experiment(
         "midas-figure-3",
         "Midas, figure 3",
-        "a gripper places a cup with a wall of 1 mm, with 5 N and with 500 N",
+        "a gripper places a thin cup",
         _figure_3,
     ),
     Experiment(
         "midas-figure-4",
         "Midas, figure 4",
-        "least force that lifts a cube, against its density and against 1/μ",
+        "least force that lifts a cube",
         _figure_4,
     ),
 )

@@ -71,6 +71,8 @@ class Outcome:
         What a video shows, of the experiments that have one.
     attachments : mapping
         Further files, such as pictures, by the ends of their names.
+    cpu_time : float
+        What it took, in all processes [s].
     """
 
     findings: tuple[Finding, ...]
@@ -79,6 +81,7 @@ class Outcome:
     plot_failure: str = ""
     film: Film | None = None
     attachments: Mapping[str, bytes] = field(default_factory=dict)
+    cpu_time: float = 0.0
 
 
 def write_csv(path: Path, panels: Sequence[Panel]) -> None:

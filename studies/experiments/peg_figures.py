@@ -79,7 +79,7 @@ def _learned(found: dict[str, list[Training]], paper: dict[str, str]) -> list[Fi
     for engine, own in found.items():
         share = 100.0 * np.array([training.success[-1] for training in own])
         quantity = f"{engine}: success after {len(own[0].success)} iterations, {_seeds(len(own))}"
-        expected = paper.get(engine, "not tried" if paper else "")
+        expected = paper.get(engine, "–")
         findings.append(Finding(quantity, spread(share), expected))
         first = np.array([training.first_above for training in own])
         learned = first[np.isfinite(first)]
@@ -132,7 +132,7 @@ def figure_8(full: bool, progress: Progress, **settings: Any) -> Outcome:
         sheet = contact_sheet(PegTask().scene, [own[:_SHOWN] for own in ends.values()])
         attachments["final-states.png"] = sheet
     except AsperityError as error:
-        findings.append(Finding("pictures", f"none: {error}", ""))
+        findings.append(Finding("pictures", f"none: {error}", "–"))
     count = each * plan.seeds
     curves = tuple(
         Curve(engine, np.arange(1.0, count + 1.0), np.array([1e3 * _aside(e) for e in own]), "o")
@@ -148,7 +148,7 @@ def _ended(engine: str, ends: list[Ending], plan: Plan) -> list[Finding]:
     """How many are in, and how many intersect."""
     inserted = [end for end in ends if end.success]
     ours = f"{len(inserted)} of {len(ends)}"
-    findings = [Finding(f"{engine}: inserted, {_seeds(plan.seeds)}", ours, "")]
+    findings = [Finding(f"{engine}: inserted, {_seeds(plan.seeds)}", ours, "–")]
     ours = "not checked (extra 'midas')"
     if all(end.intersects is not None for end in ends):
         ours = f"{sum(bool(end.intersects) for end in ends)}"
@@ -209,7 +209,7 @@ def harder_task(full: bool, progress: Progress, **settings: Any) -> Outcome:
     found = trainings(make_plan(full, **settings), TIGHT, part(progress, 0.0, 0.8))
     findings, attachments = list(missing()), {}
     for engine, own in tracked(found, part(progress, 0.8, 1.0)):
-        paper = _PAPER_TIGHT.get(engine, "not tried")
+        paper = _PAPER_TIGHT.get(engine, "–")
         findings += _tested(engine, found[engine], TIGHT, paper, own)[0]
         attachments[f"{_file(engine)}.zip"] = found[engine][0].policy
     findings += _learned(found, {})

@@ -159,4 +159,4 @@ def endings(
 
 def missing() -> list[Finding]:
     """A line if Bullet is not installed."""
-    return [] if has_bullet() else [Finding("Bullet", "not installed (extra 'peers')", "")]
+    return [] if has_bullet() else [Finding("Bullet", "not installed (extra 'peers')", "–")]

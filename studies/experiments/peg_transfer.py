@@ -101,7 +101,7 @@ def _tried(
                 within.append(inserted[-1] * (1.0 - beyond))
             medians.append(float(np.median(within)))
             ours = f"{spread(np.array(inserted))}; within the margin {spread(np.array(within))}"
-            findings.append(Finding(f"from {source} in {trial.name}", ours, "not tried"))
+            findings.append(Finding(f"from {source} in {trial.name}", ours, "–"))
         numbers = np.arange(1.0, len(medians) + 1.0)
         curves.append(Curve(f"from {source}", numbers, np.array(medians), "o-"))
     label = "inserted within the margin, median [%]"

@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import fnmatch
 import importlib
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -119,7 +120,9 @@ class Experiment:
             If a file cannot be written.
         """
         self.require(settings or {})
+        started = sum(os.times()[:4])
         outcome = self.compute(full, progress or (lambda share: None), **(settings or {}))
+        cpu_time = sum(os.times()[:4]) - started
         files = [out_dir / f"{self.name}.csv"]
         write_csv(files[0], outcome.panels)
         for ending, content in outcome.attachments.items():
@@ -139,16 +142,19 @@ class Experiment:
                 files.append(self._film(out_dir, outcome))
             except MediaError as error:
                 failures.append(str(error))
-        return dataclasses.replace(outcome, files=tuple(files), plot_failure=" ".join(failures))
+        return dataclasses.replace(
+            outcome, files=tuple(files), plot_failure=" ".join(failures), cpu_time=cpu_time
+        )
 
     def keep(self, outcome: Outcome, path: Path = RESULTS) -> None:
         """Keep what was found, with today's date, for ``docs/experiments.md``."""
-        today = datetime.date.today().isoformat()
+        made = (
+            datetime.date.today().isoformat(),
+            asperity.__version__,
+            f"{outcome.cpu_time:.2g}" if outcome.cpu_time < 100.0 else f"{outcome.cpu_time:.0f}",
+        )
         save(
-            [
-                Kept(self.name, one.quantity, one.ours, one.paper, today, asperity.__version__)
-                for one in outcome.findings
-            ],
+            [Kept(self.name, one.quantity, one.ours, one.paper, *made) for one in outcome.findings],
             path,
         )
 

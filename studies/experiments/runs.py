@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
+
+import numpy as np
 
 from asperity.errors import SimulationError, Status
 from asperity.simulator import Simulator, Trajectory
 from studies.experiments.registry import Progress
 
-__all__ = ["advance", "part", "require", "tracked"]
+__all__ = ["advance", "part", "require", "sampled", "tracked"]
 
 T = TypeVar("T")
 
@@ -42,6 +44,22 @@ def advance(simulator: Simulator, time: float, progress: Progress) -> None:
         progress((current.time - begin) / max(time - begin, 1e-12))
 
     simulator.advance_to(time, progress=report)
+
+
+def sampled(
+    simulator: Simulator, times: Sequence[float] | np.ndarray, progress: Progress
+) -> Iterator[float]:
+    """Advance from one time to the next [s], and yield each of them when it is reached.
+
+    Raises
+    ------
+    SimulationError
+        If the simulation ends earlier.
+    """
+    for i, time in enumerate(map(float, times)):
+        advance(simulator, time, lambda share: None)
+        yield time
+        progress((i + 1) / len(times))
 
 
 def require(trajectory: Trajectory) -> Trajectory:

@@ -65,9 +65,9 @@ def _figure_10(full: bool, progress: Progress) -> Outcome:
     curves = []
     shown = (
         (EARLY, f"step {EARLY}", "21"),
-        (hardest, f"step {hardest}, hardest of the fall", "not shown"),
+        (hardest, f"step {hardest}, hardest of the fall", "–"),
         (LATE, f"step {LATE}", "5"),
-        (late, f"step {late}, hardest of the last {SETTLED}", "not shown"),
+        (late, f"step {late}, hardest of the last {SETTLED}", "–"),
     )
     for step, name, paper in shown:
         simulator.data.qpos[:], simulator.data.qvel[:] = starts[step - 1]
@@ -100,7 +100,7 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-10",
         "SAP, figure 10",
-        "convergence of the cost in early and late steps of the clutter",
+        "convergence in early and late steps",
         _figure_10,
     ),
 )

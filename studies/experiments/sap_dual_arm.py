@@ -161,7 +161,7 @@ def _errors(key: str, label: str, papers: dict[str, str]) -> Callable[[bool, Pro
                     f"{solver}: {label}, mean and largest, at "
                     + ", ".join(f"{t:.0e}" for t in tolerances[::3]),
                     "; ".join(f"{r[0]:.0e}, {r[3]:.0e}" for r in rows[::3]),
-                    papers.get(solver, ""),
+                    papers.get(solver, "–"),
                 )
             )
         panel = Panel("tolerance of the solver", label, tuple(curves), log_x=True, log_y=True)
@@ -224,7 +224,7 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-19",
         "SAP, figure 19",
-        "error of momentum in that task against tolerances",
+        "errors of momentum in that task",
         _errors(
             "momentum_error",
             "momentum error (32)",
@@ -234,13 +234,13 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-20",
         "SAP, figure 20",
-        "error of complementarity in that task against tolerances",
+        "errors of complementarity in that task",
         _errors("complementarity_error", "complementarity error (33)", {"SAP": "exact"}),
     ),
     Experiment(
         "sap-figure-21",
         "SAP, figure 21",
-        "mean iterations in that task against tolerances, and speed-ups",
+        "iterations and speed-ups in that task",
         _figure_21,
     ),
 )

@@ -191,13 +191,13 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-14",
         "SAP, figure 14",
-        "slip of settled clutter against the slip parameter",
+        "slip over the slip parameter",
         _figure_14,
     ),
     Experiment(
         "sap-figure-15",
         "SAP, figure 15",
-        "condition of the Hessian and Newton iterations against the slip parameter",
+        "condition of the Hessian over the slip parameter",
         _figure_15,
     ),
 )

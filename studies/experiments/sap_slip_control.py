@@ -254,7 +254,7 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-17",
         "SAP, figures 16 and 17",
-        "a spatula slips and sticks in a gripper with bubbles; solvers side by side",
+        "a spatula in a gripper with bubbles",
         _figure_17,
     ),
 )

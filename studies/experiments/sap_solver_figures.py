@@ -105,7 +105,7 @@ def _figure_9(full: bool, progress: Progress) -> Outcome:
                 Finding(
                     f"{name}: {label}, first and second half",
                     f"{first:.2f}, {last:.2f}",
-                    _FIGURE_9.get((name, key), ""),
+                    _FIGURE_9.get((name, key), "–"),
                 )
             )
         panels.append(Panel("time [s]", label, tuple(curves), log_y=key == "cpu_time"))
@@ -123,6 +123,10 @@ _FIGURE_9 = {
 
 def _sizes(full: bool) -> tuple[int, ...]:
     return _SIZES + (_MORE_SIZES if full else ())
+
+
+def _span(values: np.ndarray, bodies: np.ndarray) -> str:
+    return f"{values.min():.2g} to {values.max():.2g}, {bodies[0]:.0f} to {bodies[-1]:.0f} bodies"
 
 
 def _speedups(found: dict[str, np.ndarray], over: str) -> dict[str, float]:
@@ -164,11 +168,8 @@ def _figure_12(full: bool, progress: Progress) -> Outcome:
                 findings.append(
                     Finding(
                         f"{where}: {name} over {over}",
-                        ", ".join(
-                            f"{v:.1f} ({b:.0f} bodies)"
-                            for b, v in zip(bodies[known], values[known], strict=True)
-                        ),
-                        f"over Gurobi {paper}, below 40 bodies" if name == "SAP" else "",
+                        _span(values[known], bodies[known]),
+                        f"over Gurobi {paper}, below 40 bodies" if name == "SAP" else "–",
                     )
                 )
         ratios = []
@@ -179,7 +180,7 @@ def _figure_12(full: bool, progress: Progress) -> Outcome:
         findings.append(
             Finding(
                 f"{where}: SAP over geodesic",
-                ", ".join(f"{r:.1f} ({b:.0f} bodies)" for b, r in zip(bodies, ratios, strict=True)),
+                _span(np.array(ratios), bodies),
                 "about 2; 5 with 8 bodies or less",
             )
         )
@@ -223,7 +224,7 @@ def _figure_13(full: bool, progress: Progress) -> Outcome:
                     Finding(
                         f"{name}, {where}: {label}",
                         f"{np.min(values[known]):.1e} to {np.max(values[known]):.1e}{note}",
-                        paper.get(name, ""),
+                        paper.get(name, "–"),
                     )
                 )
         panels.append(Panel("bodies", label, tuple(curves), log_x=True, log_y=True))
@@ -234,19 +235,19 @@ EXPERIMENTS = (
     Experiment(
         "sap-figure-9",
         "SAP, figure 9",
-        "iterations and time per step of SAP and other solvers in the clutter of 40 bodies",
+        "three solvers in clutter of 40 bodies",
         _figure_9,
     ),
     Experiment(
         "sap-figure-12",
         "SAP, figure 12",
-        "speed-up of SAP and of the geodesic method with the number of bodies",
+        "speed-ups over the number of bodies",
         _figure_12,
     ),
     Experiment(
         "sap-figure-13",
         "SAP, figure 13",
-        "mean errors of momentum and complementarity of the solvers",
+        "errors of the solvers",
         _figure_13,
     ),
 )

@@ -13,7 +13,7 @@ from asperity.systems import InverseDynamicsController
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
 from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import sampled, tracked
 from studies.scenes.iiwa_bottle import (
     ASIDE,
     CONTROL_PERIOD,
@@ -77,19 +77,16 @@ def shake_and_place(integrator: Integrator, progress: Progress = lambda share: N
     data = simulator.data
     data.qpos[: len(JOINTS)] = task.start
     bottle, held, tilt, force = [], [], [], []
-    count = round(task.duration / SAMPLE)
+    time = SAMPLE * np.arange(1, round(task.duration / SAMPLE) + 1)
     started = clock.process_time()
-    for i in range(count):
-        advance(simulator, (i + 1) * SAMPLE, lambda share: None)
+    for _ in sampled(simulator, time, progress):
         place = data.body("bottle").xpos.copy()
         grip = data.site("grip")
         bottle.append(place)
         held.append(grip.xmat.reshape(3, 3).T @ (place - grip.xpos))
         tilt.append(np.degrees(np.arccos(min(data.body("bottle").xmat[8], 1.0))))
         force.append(0.5 * (data.sensor("left").data[0] + data.sensor("right").data[0]))
-        progress((i + 1) / count)
     cpu = clock.process_time() - started
-    time = SAMPLE * np.arange(1, count + 1)
     return Task(
         time, np.array(bottle), np.array(held), np.array(tilt), np.array(force), task.placed, cpu
     )
@@ -137,7 +134,7 @@ EXPERIMENTS = (
     Experiment(
         "tamsi-figure-1",
         "TAMSI, figure 1",
-        "an arm grasps a bottle, shakes it and puts it down, with force feedback",
+        "an arm shakes a bottle and puts it down",
         _figure_1,
     ),
 )

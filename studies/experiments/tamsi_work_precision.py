@@ -242,7 +242,7 @@ EXPERIMENTS = (
     Experiment(
         "tamsi-figure-5",
         "TAMSI, figure 5",
-        "evaluations against the error of implicit Euler on a box that sticks and slips",
+        "implicit Euler on a box that sticks and slips",
         _figure_5,
     ),
 )

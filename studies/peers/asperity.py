@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import mujoco
 import numpy as np
@@ -58,11 +58,17 @@ class AsperitySimulate:
     """
 
     def __init__(
-        self, integrator: Integrator, deadline: Deadline | None = None, *, fields: bool = False
+        self,
+        integrator: Integrator,
+        deadline: Deadline | None = None,
+        *,
+        fields: bool = False,
+        progress: Callable[[float], None] = lambda share: None,
     ) -> None:
         self.integrator = integrator
         self.deadline = deadline or Deadline(float("inf"))
         self.fields = fields
+        self.progress = progress
         self.work: Counter[str] = Counter()
         self._made: tuple[tuple[World, float | None], Recorder] | None = None
         self._drive: Drive | None = None
@@ -95,10 +101,13 @@ class AsperitySimulate:
         for name, force in (forces or {}).items():
             data.body(name).xfrc_applied[:] = force
         simulator.start_record()
+
+        def report_progress(now: asp.Simulator) -> None:
+            self.deadline.check()
+            self.progress(now.time / duration)
+
         try:
-            report = simulator.advance_to(
-                duration, progress=lambda _: self.deadline.check(), on_failure="return"
-            )
+            report = simulator.advance_to(duration, progress=report_progress, on_failure="return")
         except (asp.ArgumentError, asp.ModelError) as refusal:  # what an engine cannot start from
             raise NotApplicable(str(refusal)) from refusal
         finally:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from studies.benchmarks.verification.case import GRAVITY, Contact, World
+
 __all__ = [
     "GRAVITY",
+    "LET_GO",
     "MASS",
     "RADIUS",
     "SPRING_STIFFNESS",
@@ -24,7 +27,6 @@ STIFFNESS = 1e4  # of the contact [N/m]
 RELAXATION_TIME = 0.02  # [s]
 START = 0.1  # displacement from the spring's rest at which the cylinder is let go [m]
 TIME_STEP = 0.02  # [s]: about 22 steps per oscillation without friction and 27 with it
-GRAVITY = 9.81  # [m/s²]
 
 
 def static_penetration() -> float:
@@ -44,7 +46,11 @@ def angular_frequency(friction: float) -> float:
     return float(np.sqrt(SPRING_STIFFNESS / mass))
 
 
-def spring_cylinder(friction: float = 1.0) -> str:
+LET_GO = (START, -static_penetration(), 0.0)
+"""Configuration in which the cylinder is let go [m, m, rad]: it rests on the ground."""
+
+
+def spring_cylinder(friction: float = 1.0) -> World:
     """A cylinder that moves in a plane and may turn, let go at rest 0.1 m from the spring's rest.
 
     The stored text of the paper has lost its numbers. These give about 22 and 27 steps per period
@@ -59,14 +65,14 @@ def spring_cylinder(friction: float = 1.0) -> str:
 
     Returns
     -------
-    str
-        MJCF with three joints, ``x``, ``z`` and ``turn``; ``qpos`` is zero where the spring is at
-        rest and the cylinder just touches the ground; the keyframe ``start`` is where it is let go.
+    World
+        With three joints, ``x``, ``z`` and ``turn``; ``qpos`` is zero where the spring is at
+        rest and the cylinder just touches the ground; it is let go at `LET_GO`.
         Contact has 10⁴ N/m and a relaxation time of 20 ms, in one point: an invisible sphere
         collides in the cylinder's place, since motion is in the plane.
     """
     inertia = 0.5 * MASS * RADIUS**2
-    return f"""
+    document = f"""
 <mujoco model='spring and cylinder'>
   <option timestep='{TIME_STEP}' gravity='0 0 -{GRAVITY}' cone='elliptic'/>
   <custom><text name='asperity' data='stiffness={STIFFNESS:g} friction={friction}
@@ -84,6 +90,6 @@ def spring_cylinder(friction: float = 1.0) -> str:
       <geom name='rim' type='sphere' size='{RADIUS}' rgba='1 1 1 0'/>
     </body>
   </worldbody>
-  <keyframe><key name='start' qpos='{START} {-static_penetration()!r} 0'/></keyframe>
 </mujoco>
 """
+    return World("", Contact(STIFFNESS, friction=friction), document=document)

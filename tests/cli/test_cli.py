@@ -498,7 +498,7 @@ def test_memory_is_bounded_without_save_every(ball, tmp_path, monkeypatch):
     [
         (["--save-every", "1"], "needs --save"),
         (["--save", "run.npz", "--save-every", "-1"], "positive number"),
-        (["--save", "run.npz", "--save-every", "1", "--html", "run.html"], "need all of it"),
+        (["--save", "run.npz", "--save-every", "1", "--html", "run.html"], "need the whole run"),
         (["--plot", "run.gif"], "--plot run.gif does not end in .png or .pdf or .svg"),
     ],
 )

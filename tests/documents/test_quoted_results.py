@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import datetime
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import asperity
+from studies.benchmarks import saved
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.page import ALL_METHODS, PAGE, write, write_page
 from studies.benchmarks.verification.results import load
+from studies.documents import result_files, tables
+from studies.documents.experiments import _plain, _shown
 from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
-from studies.documents.result_files import RESULTS, Number, find_one
+from studies.documents.result_files import Number, find_one
 from studies.documents.tables import Cell, Line, Made, Span, Table
 from studies.experiments import Experiment, Finding, Outcome, experiments
 from studies.experiments import kept as kept_findings
@@ -132,11 +136,22 @@ def test_rows_that_a_file_lacks_are_refused() -> None:
         Span("clutter.csv", "steps", ".0f", nothing).text()
 
 
-def test_dates_are_those_of_the_file() -> None:
-    text = (RESULTS / "hands.md").read_text(encoding="utf-8")
-    assert f", {Made('hands.md').text()}, asperity" in text
+def test_a_saved_table_has_its_command_and_date_and_is_read_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (saved, result_files, tables):
+        monkeypatch.setattr(module, "RESULTS", tmp_path)
+    program = str(ROOT / "studies" / "benchmarks" / "robots.py")
+    monkeypatch.setattr(sys, "argv", [program, "--save", "--robots", "dog;ant", "--out", "/a/b"])
+    saved.save_table("toy", "A toy", "Times [s].", ["| model | time |", "|---|---|", "| dog | 2 |"])
+    head = (tmp_path / "toy.md").read_text(encoding="utf-8").splitlines()[2]
+    assert head.startswith("`python -m studies benchmark robots --save --robots 'dog;ant' --out b`")
+    assert head.endswith("Times [s].")
+    assert Made("toy.md").text() == datetime.date.today().isoformat()
+    assert find_one("toy.md", {"model": "dog"})["time"] == 2.0
+    (tmp_path / "old.md").write_text("| model |", encoding="utf-8")
     with pytest.raises(ValueError, match="no date"):
-        Made("fixed.csv").text()
+        Made("old.md").text()
 
 
 def test_a_span_has_both_ends_or_one() -> None:
@@ -180,8 +195,26 @@ def test_an_experiment_keeps_its_findings_with_the_date_and_version(tmp_path: Pa
     experiment.keep(outcome, tmp_path / "results.csv")
     today = datetime.date.today().isoformat()
     assert kept_findings.load(tmp_path / "results.csv") == [
-        Kept("toy-figure-1", "force", "1 N", "1.1 N", today, asperity.__version__)
+        Kept("toy-figure-1", "force", "1 N", "1.1 N", today, asperity.__version__, "0")
     ]
+
+
+def test_the_page_shows_two_values_of_the_paper_once_or_the_first_finding() -> None:
+    def finding(measured: str, paper: str) -> Kept:
+        return Kept("a", measured, "1", paper, "2026-11-25", "0.1.0")
+
+    without = [finding("p", "–"), finding("q", "in the figure only")]
+    assert _shown(without) == without[:1]
+    found = [*without, finding("r", "2"), finding("s", "3"), finding("t", "2")]
+    assert [one.measured for one in _shown(found)] == ["r", "s"]
+    many = [finding(str(i), str(i)) for i in range(5)]
+    assert _shown(many) == many[:2]
+
+
+def test_numbers_of_findings_are_written_plainly() -> None:
+    assert _plain("-0.5 mm; >6.8e+02, 141 to 2.493e+04; 1e-3, 3e+06") == (
+        "−0.5 mm; >680, 141 to 24930; 1e-3, 3e+06"
+    )
 
 
 def test_findings_replace_those_of_their_experiment(tmp_path: Path) -> None:

@@ -117,11 +117,11 @@ def test_a_task_of_a_user() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(asp.ArgumentError, match="nothing says what InvertedPendulumEnv"):
+    with pytest.raises(asp.ArgumentError, match=r"InvertedPendulumEnv of .* has no observation"):
         RobotVectorEnv("InvertedPendulum-v5")
-    with pytest.raises(asp.ArgumentError, match="nothing says what AntEnv"):
+    with pytest.raises(asp.ArgumentError, match=r"AntEnv of .* has no observation"):
         RobotVectorEnv("Ant-v4")
-    with pytest.raises(asp.ArgumentError, match="frame_skip would have no effect"):
+    with pytest.raises(asp.ArgumentError, match="frame_skip has no effect"):
         RobotVectorEnv(gym.make("Hopper-v5"), 2, frame_skip=3)
     scaled = gym.wrappers.RescaleAction(gym.make("Hopper-v5"), -0.5, 0.5)
     with pytest.raises(asp.ArgumentError, match="RescaleAction would have no effect"):

@@ -243,7 +243,7 @@ def test_a_callback_that_sets_the_time_back_is_refused() -> None:
 
 def test_a_callback_that_returns_controls_is_refused() -> None:
     sim = simulator(control=lambda model, data: np.ones(1))  # type: ignore[arg-type, return-value]
-    with pytest.raises(asp.ArgumentError, match=r"returned array\(\[1\.\]\), which nobody reads"):
+    with pytest.raises(asp.ArgumentError, match=r"returned array\(\[1\.\]\), which has no effect"):
         sim.step()
 
 

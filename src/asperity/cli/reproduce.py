@@ -169,7 +169,7 @@ def _run(
         from studies.scenes.spring_cylinder import spring_cylinder
 
         # Compiled here, kernels are not taken for slow work of the first experiment.
-        Simulator(spring_cylinder(), integrator=Sap()).step()
+        Simulator(spring_cylinder().xml, integrator=Sap()).step()
     started = clock.perf_counter()
     with deferred_interrupt() as interrupt, shown_progress(experiment.name, console) as show:
 
@@ -185,11 +185,15 @@ def _print_list(console: Console, chosen: Sequence[Experiment]) -> None:
     from rich import box
     from rich.table import Table
 
+    from studies.experiments.kept import load
+
+    times = {one.experiment: f"{one.cpu_s} s" for one in load() if one.cpu_s}
     table = Table(box=box.SIMPLE, pad_edge=False)
-    for heading in ("name", "source", "what it shows"):
-        table.add_column(heading, no_wrap=heading == "name")
+    for heading in ("name", "source", "what it shows", "CPU time"):
+        table.add_column(heading, no_wrap=heading in ("name", "CPU time"))
     for experiment in chosen:
-        table.add_row(experiment.name, experiment.source, experiment.description)
+        time = times.get(experiment.name, "–")
+        table.add_row(experiment.name, experiment.source, experiment.description, time)
     console.print(table)
 
 

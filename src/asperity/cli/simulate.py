@@ -90,8 +90,8 @@ def simulate(
         )
     if save_every is not None and (video is not None or html is not None):
         raise ArgumentError(
-            "--save-every forgets what it has saved, and --video and --html need all of it; make "
-            "them of asperity.Trajectory.load."
+            "--video and --html need the whole run, which --save-every does not keep in memory; "
+            "omit them, and make them later of what asperity.Trajectory.load reads."
         )
     if video is None and html is None:
         for name, value in (("--camera", camera), ("--fps", fps)):

@@ -343,8 +343,8 @@ class ConvexStep(HoldsAddresses):
             self._work.resize(contact_room=max(1, 2 * contacts), row_room=max(1, 2 * rows))
         elif code == NO_ROOT:
             raise SimulationError(
-                f"the step of {step} s has no solution to which its solver converges (residual "
-                f"{self._work.root.residual:.1e}); its derivative is not known. Take a smaller "
+                f"the solver of the step of {step} s does not converge (residual "
+                f"{self._work.root.residual:.1e}), so the step has no derivative; take a smaller "
                 "step."
             )
         elif code == REBOUNDS:

@@ -152,7 +152,8 @@ def _plain(env: str | gymnasium.Env[Any, Any], options: dict[str, Any]) -> Mujoc
         env = gymnasium.make(env, **options)
     elif options:
         raise ArgumentError(
-            f"{', '.join(options)} would have no effect: options apply only if env is a name."
+            f"{', '.join(options)} has no effect on an environment that is made already; pass its "
+            "name instead, or give the options to gymnasium.make."
         )
     while isinstance(env, gymnasium.Wrapper):
         if not isinstance(env, _HARMLESS):
@@ -172,8 +173,8 @@ def _task_of(env: MujocoEnv) -> ArrayTask:
     kind = type(env)
     if kind.__name__ not in TASKS or not kind.__module__.endswith("_v5"):
         raise ArgumentError(
-            f"nothing says what {kind.__name__} of {kind.__module__} observes and rewards, as "
-            f"functions of arrays; give a task=ArrayTask(), or use one of {', '.join(TASKS)} of "
+            f"{kind.__name__} of {kind.__module__} has no observation and reward as functions of "
+            f"arrays; pass them as task=ArrayTask(...), or use one of {', '.join(TASKS)} of "
             "version 5."
         )
     return TASKS[kind.__name__](env)

@@ -86,7 +86,7 @@ def call_control(session: Session) -> None:
     returned = session.control(session.model, data)
     if returned is not None:
         raise ArgumentError(
-            f"the control callback returned {returned!r:.80}, which nobody reads; let it write "
+            f"the control callback returned {returned!r:.80}, which has no effect; let it write "
             "data.ctrl[:] = ... and return None."
         )
     if data.time < before:

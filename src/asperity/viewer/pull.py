@@ -132,7 +132,5 @@ def _felt_inertia(
         mujoco.mj_solveM(model, scratch, response, jacobian)
         mobilities.append(float(np.sum(jacobian * response)) / 3.0)
     if not mobilities[0] > 0.0:
-        raise ArgumentError(
-            f"body {model.body(body).name!r} cannot move; nothing pulls it anywhere."
-        )
+        raise ArgumentError(f"body {model.body(body).name!r} cannot move; pull one that can.")
     return 1.0 / mobilities[0], 1.0 / mobilities[1] if mobilities[1] > 0.0 else 0.0

@@ -200,7 +200,7 @@ class Batch(FixedAttributes, HoldsAddresses):
         Parameters
         ----------
         field : str
-            One of real numbers whose number stays the same: ``"xpos"``, ``"cfrc_ext"``,
+            One with a fixed number of real numbers: ``"xpos"``, ``"cfrc_ext"``,
             ``"qfrc_actuator"``, …, but no contacts and constraints.
 
         Returns

@@ -29,7 +29,7 @@ def new_bound(model: mujoco.MjModel, name: str, count: int) -> np.ndarray:
     Raises
     ------
     ArgumentError
-        If MjData has no such field, or it is none of real numbers whose number stays.
+        If MjData has no such field, or the field has not always as many real numbers.
     """
     data = mujoco.MjData(model)
     field: Any = getattr(data, name, None)
@@ -38,8 +38,8 @@ def new_bound(model: mujoco.MjModel, name: str, count: int) -> np.ndarray:
     real = isinstance(field, np.ndarray) and field.dtype == np.float64 and field.size > 0
     if not real or not begin <= field.ctypes.data < end:
         raise ArgumentError(
-            f"{name!r} cannot be bound: it is no field of MjData with real numbers whose number "
-            "stays the same; batch.data(world) has all of a world."
+            f"{name!r} cannot be bound, because it is not a field of MjData with a fixed number of "
+            "real numbers; batch.data(world) has all fields of a world."
         )
     return np.zeros((count, *field.shape))
 

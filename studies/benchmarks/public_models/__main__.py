@@ -28,6 +28,7 @@ from typing import Any
 
 from studies.benchmarks.public_models.packages import find_models, install
 from studies.benchmarks.public_models.page import page
+from studies.benchmarks.public_models.rates import NOTE as RATES_NOTE
 from studies.benchmarks.public_models.rates import rates_summary
 from studies.benchmarks.public_models.trial import INTEGRATORS
 from studies.benchmarks.public_models.worker import Worker
@@ -100,7 +101,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     random.Random(0).shuffle(models)
     print(f"{len(models)} files", flush=True)
     if options.rates:
-        print(rates_summary(_sweep(models, "Midas", options.packages / "rates.json", options)))
+        lines = rates_summary(_sweep(models, "Midas", options.packages / "rates.json", options))
+        print("\n".join(lines))
+        if options.save:
+            save_table("midas_robots", "Rates of Midas on public models", RATES_NOTE, lines)
         return
     results = {
         method: _sweep(models, method, options.packages / f"{method}.json", options)
@@ -109,9 +113,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     lines = page({method: found for method, found in results.items() if found})
     print("\n".join(lines))
     if options.save:
-        save_table(
-            "public_models", "Integrators on public models", "public_models --save", _NOTE, lines
-        )
+        save_table("public_models", "Integrators on public models", _NOTE, lines)
 
 
 if __name__ == "__main__":

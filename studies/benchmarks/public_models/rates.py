@@ -13,7 +13,7 @@ from asperity.errors import AsperityError
 from studies.benchmarks.public_models.motors import random_motors
 from studies.benchmarks.public_models.trial import Verdict
 
-__all__ = ["rates", "rates_summary"]
+__all__ = ["NOTE", "rates", "rates_summary"]
 
 RATE_STEP, RATE_PART = 0.005, 0.05
 """Steps and parts [s]."""
@@ -22,6 +22,8 @@ RATE_LIMIT = 12.0
 """CPU time after which either is measured by what it has come to [s]."""
 SLOWEST = 0.05
 """Simulated over CPU time that no robot should be slower than."""
+NOTE = f"Simulated over CPU time in steps of {1e3 * RATE_STEP:g} ms."
+"""What the columns of the table are."""
 
 
 def measure_rate(sim: asp.Simulator, duration: float, rng: np.random.Generator | None) -> float:
@@ -55,7 +57,7 @@ def rates(path: str, _: str) -> Iterator[dict[str, Any]]:
         yield {"class": "does not run", "message": str(error)}
 
 
-def rates_summary(results: dict[str, dict[str, Any]]) -> str:
+def rates_summary(results: dict[str, dict[str, Any]]) -> list[str]:
     """Count of models that are too slow, and the slowest ones."""
     known = {
         name: found
@@ -79,4 +81,4 @@ def rates_summary(results: dict[str, dict[str, Any]]) -> str:
     for name, found in sorted(results.items()):
         if found["class"] not in ("runs", "does not run"):
             lines.append(f"| {name} | | {found['class']} | {found.get('message', '')} |")
-    return "\n".join(lines) + "\n"
+    return lines

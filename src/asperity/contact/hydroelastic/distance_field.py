@@ -118,8 +118,8 @@ def project_into_hull(
     worst = float(outside.max())
     if worst > _MISPLACED * size:
         raise ModelError(
-            f"{name}: its field mesh pokes out of the convex hull of the geom by {worst:.3g} m, of "
-            f"{size:.3g} m; both must have the same frame and units."
+            f"{name}: its field mesh reaches {worst:.3g} m out of the geom's convex hull, whose "
+            f"size is {size:.3g} m; give both the same frame and units."
         )
     moved = np.array(vertices, dtype=np.float64)
     out = outside > 0.0

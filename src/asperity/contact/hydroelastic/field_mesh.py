@@ -121,7 +121,8 @@ def _verify_shape(vertices: Floats, tetrahedra: Ints, name: str) -> None:
     turned = np.take_along_axis(faces, (lowest[:, None] + np.arange(3)) % 3, axis=1)
     if len(np.unique(turned, axis=0)) != len(turned):
         raise ModelError(
-            f"{name}: tetrahedra of its field mesh overlap: a face is the same side of two."
+            f"{name}: two tetrahedra of its field mesh overlap, because they are on the same side "
+            "of their common face; mesh the shape again."
         )
 
 

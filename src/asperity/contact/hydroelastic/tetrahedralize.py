@@ -166,7 +166,7 @@ def _cut(surface: Surface, edge: float, diagonal: float, name: str) -> tuple[Flo
         with np.load(Path(folder, "tetrahedra.npz")) as archive:
             vertices, tetrahedra = archive["vertices"], archive["tetrahedra"]
     if not len(tetrahedra):
-        raise ModelError(f"{name}: TetWild found nothing inside; look at the mesh.")
+        raise ModelError(f"{name}: TetWild found no inside; check that the mesh is closed.")
     return vertices, oriented(vertices, tetrahedra)
 
 

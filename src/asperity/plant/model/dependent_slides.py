@@ -43,7 +43,7 @@ def check_slides(model: mujoco.MjModel, resists: NDArray[np.bool_]) -> None:
             continue
         others = ", ".join(f"'{model.joint(joint).name or joint}'" for joint in slides[:-1])
         raise ModelError(
-            f"{element(model, mujoco.mjtObj.mjOBJ_JOINT, int(slides[-1]))} moves its body where "
-            f"{others} can as well, and opposite forces on them move and meet nothing; remove one "
-            "of them, or give it an armature, a damper or a spring."
+            f"{element(model, mujoco.mjtObj.mjOBJ_JOINT, int(slides[-1]))} moves its body in a "
+            f"direction in which {others} can move it, too, so their motions are not determined; "
+            "remove one of them, or give it an armature, a damper or a spring."
         )
