@@ -23,6 +23,7 @@ BENDING = "<elasticity young='1e7' poisson='0.3'/>"
 def test_forces_are_mujocos() -> None:
     """Edges with springs and bends of a free rod far from rest, by the first moment's motion."""
     model = rope(line(6, 0.5), BENDING + "<edge stiffness='30'/>", gravity=0.0)
+    model.flex_bending[9::10] = 0.0  # without twist, which `test_rods` compares
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-7))
     moved = np.random.default_rng(0).normal(scale=0.03, size=18)
     sim.data.qpos[:18] = moved
@@ -61,13 +62,13 @@ def test_an_equality_carries_what_hangs_on_it() -> None:
 def _elastica(load: float, *, tip: bool) -> float:
     """Tip deflection of a cantilever of length and rigidity 1, by continuation in the load."""
     s, y = np.linspace(0.0, 1.0, 50), np.zeros((3, 50))
-    for part in np.linspace(0.0, load, 4)[1:]:
+    for part in np.linspace(0.0, load, 4 + int(load) // 4)[1:]:
 
         def slope(s: Array, y: Array, load: float = float(part)) -> Array:
             moment = load * np.cos(y[0]) * (1.0 if tip else 1.0 - s)
             return np.array([y[1], -moment, np.sin(y[0])])
 
-        solution = solve_bvp(slope, lambda a, b: np.array([a[0], b[1], a[2]]), s, y, tol=1e-8)
+        solution = solve_bvp(slope, lambda a, b: np.array([a[0], b[1], a[2]]), s, y, tol=1e-7)
         s, y = solution.x, solution.y
     return float(abs(y[2, -1]))
 
@@ -77,6 +78,7 @@ def _elastica(load: float, *, tip: bool) -> float:
     [
         (1.0, False, 0.1235),
         (10.0, False, 0.7002),
+        (100.0, False, 0.9375),
         (1.0, True, 0.3017),
         (2.0, True, 0.4935),
         (10.0, True, 0.8106),
@@ -258,20 +260,28 @@ def test_rope_lies_across_itself() -> None:
     assert 0.029 < sim.data.flexvert_xpos[:, 2].max() < 0.04
 
 
-@pytest.mark.parametrize("ratio", [2.0, 3.0])
-def test_capstan(ratio: float) -> None:
-    """A rope over a cylinder holds T_2 up to e^(μπ) T_1 = 2.566 T_1, and slides at that ratio."""
-    model = capstan(ratio, 0.3)
+@pytest.mark.parametrize("step", [5e-4, 5e-3, 1e-2])
+def test_capstan(step: float) -> None:
+    """A rope over a cylinder holds T_2 up to e^(μπ) T_1 = 2.566 T_1, and slides beyond it."""
+    for share, slides in ((0.98, False), (1.02, True)):
+        sim = asp.Simulator(
+            capstan(share * np.exp(0.3 * np.pi), 0.3), integrator=asp.Icf(time_step=step)
+        )
+        # Masses swing on the rope first, whose equality is softer in longer steps.
+        sim.advance_to(1.25)
+        speed = np.abs(sim.data.qvel[-2:])
+        assert np.all(speed > 0.05) if slides else np.all(speed < 1e-3)
+
+
+def test_capstan_slides_by_its_ratio() -> None:
+    model = capstan(3.0, 0.3)
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=5e-4))
     sim.advance_to(0.1)
     before = sim.data.qvel[-2:].copy()
     sim.advance_to(0.3)
     rise, fall = (sim.data.qvel[-2:] - before) / 0.2
-    if ratio < np.exp(0.3 * np.pi):
-        assert np.abs(sim.data.qvel[-2:]).max() < 2e-3
-    else:
-        found = ratio * (9.81 + fall) / (9.81 + rise)
-        assert found == pytest.approx(np.exp(0.3 * np.pi), rel=2e-2)
+    found = 3.0 * (9.81 + fall) / (9.81 + rise)
+    assert found == pytest.approx(np.exp(0.3 * np.pi), rel=2e-2)
 
 
 def test_checkpoints_change_nothing(tmp_path: Path) -> None:
@@ -313,7 +323,7 @@ def test_a_new_stiffness_is_noticed() -> None:
 
 def test_notes_say_what_is_approximated() -> None:
     notes = asp.Simulator(rod(5), integrator=asp.Icf()).load_report.notes
-    for word in ("same mass", "twist is left out", "EA of a round section"):
+    for word in ("same mass", "EA of a round section"):
         assert any(word in note for note in notes)
 
 
@@ -327,15 +337,6 @@ BOX = "<elasticity young='1e6' section='box' sectionsize='0.01 0.005'/>"
         (lambda: rope(line(5, 0.4), ""), "Nothing holds Flex 'rope' together"),
         (lambda: rope(arc(5, 0.3, 0.4), BENDING), "closed or curved at rest"),
         (lambda: rope(line(5, 0.4), BOX), "stiffer in one direction"),
-        (lambda: rope(line(7, 0.6), BENDING + "<pin id='0 1 5 6'/>"), "clamped at two ends"),
-        (
-            lambda: rope(
-                line(5, 0.4),
-                BENDING,
-                sections="<actuator><motor joint='rope_twist'/></actuator>",
-            ),
-            "twist is not simulated",
-        ),
         (
             lambda: mujoco.MjModel.from_xml_string(
                 "<mujoco><option integrator='discrete'/><worldbody>"

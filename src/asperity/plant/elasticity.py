@@ -8,13 +8,14 @@ from asperity.compiled import Table, entry_point
 from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
 from asperity.soft.corotation import add_elasticity
 from asperity.soft.strands import add_strands
+from asperity.soft.twists import add_twists
 
 __all__ = ["find_elasticity"]
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
 def find_elasticity(plant: Table, state: Table) -> int:
-    """Fill the forces of elements and strands, and the stiffnesses that elements give bonds."""
+    """Fill the forces of elements, strands and twists, and stiffnesses that elements give bonds."""
     elastic = plant.elastic
     soft = state.soft
     for p in range(elastic.particles):
@@ -31,4 +32,5 @@ def find_elasticity(plant: Table, state: Table) -> int:
             soft.bond[bond, k] = 0.0
     soft.energy = add_elasticity(elastic, soft.position, soft.work, soft.force, soft.own, soft.bond)
     soft.energy += add_strands(elastic, soft.position, soft.work, soft.force)
+    soft.energy += add_twists(elastic, state)
     return EVALUATED

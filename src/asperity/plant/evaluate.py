@@ -286,6 +286,12 @@ def _forces(plant: Table, state: Table) -> None:
         if dof >= 0:
             for a in range(3):
                 force[dof + a] += state.soft.force[p, a]
+    for twist in range(plant.elastic.twists):
+        for side in range(2):
+            dof = plant.elastic.twist_dof[twist, side]
+            if dof >= 0:
+                torque = state.soft.torque[twist]
+                force[dof] += torque if side == 1 else -torque
     force_to_solver(plant, state.cdof, force, state.force)
 
 

@@ -23,7 +23,7 @@ from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.elasticity import find_elasticity
 from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.model.contact_parameters import ContactParameters
-from asperity.plant.model.elastic_tables import FLEX_ARRAYS, elastic_table
+from asperity.plant.model.elastic_tables import FLEX_ARRAYS, elastic_table, error_weights
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
@@ -162,7 +162,7 @@ class Plant(HoldsAddresses):
         self._set_functions(evaluated)
         self.set_contact_parameters(contact)
         self.read_model(efforts)
-        self.table.error_weight = np.ones(model.nv)
+        self.table.error_weight = error_weights(model, self.table.elastic)
         parts = [getattr(self.table, name) for name in TOPICS]
         missing = [name for one in (self.table, *parts) for name in one.missing()]
         assert not missing, missing

@@ -188,6 +188,7 @@ SOFT = Layout(
     bond="f8[bonds, 9]",  # and of the first one of a bond with the second
     # Of edges n and T/|d| [N/m], of triangles the normal and T A [N m] (`asperity.soft.vibrations`)
     taut="f8[tense, 4]",
+    torque="f8[twists]",  # of bends that are twisted [N m]
     steady="f8[particles, 3]",  # w [m/s]
     conjugate="f8[5, particles, 3]",
     work="f8[4, 24]",

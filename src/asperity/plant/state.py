@@ -124,6 +124,7 @@ class State(HoldsAddresses):
             particles=int(elastic.particles),
             bonds=int(elastic.bonds),
             tense=int(elastic.strands + elastic.triangles),
+            twists=int(elastic.twists),
         )
         self.table.near_pairs = new_near_pairs(model)
         self.grow_contacts(contacts)

@@ -64,9 +64,8 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
     for body in np.flatnonzero(model.body_gravcomp):
         if table.bodies.tree[body] >= 0:
             known[table.bodies.tree[body]] = 0
-    for particle_tree in table.elastic.particle_tree:
-        if particle_tree >= 0:
-            known[particle_tree] = 0
+    for trees in (table.elastic.particle_tree, table.elastic.twist_tree.ravel()):
+        known[trees[trees >= 0]] = 0
     table.springs.known = known
     table.springs.tree = integers(np.array(tree, np.int64))
     table.springs.first = integers(np.array(first, np.int64))

@@ -10,7 +10,7 @@ ELASTIC = Layout(
     "elastic bodies",
     particles="i8",  # vertices of all flexes
     elements="i8",
-    bonds="i8",  # pairs of moving particles that share an element or strand
+    bonds="i8",  # pairs of moving particles, or edges that turn, that share an element or bend
     # particles: positions are those in the frame of the flex's bodies, which does not move
     particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
     particle_tree="i8[:]",  # −1 of what is fixed
@@ -44,6 +44,20 @@ ELASTIC = Layout(
     strand_bond="i8[:,:]",  # of the particles (1, 0), (2, 0) and (2, 1), as in `pair_bond`
     equality_strand="i8[:]",  # the first strand that an equality holds; −1 of others
     equality_softness="f8[:]",  # its slowest mode's share of a row's J M⁻¹ Jᵀ; 1 of others
+    # twist of bends (`asperity.soft.twists`), by the dofs of the edges after and before
+    twists="i8",
+    twist_particle="i8[:,:]",
+    twist_dof="i8[:,:]",  # −1 of an edge that does not turn
+    twist_qpos="i8[:,:]",
+    twist_tree="i8[:,:]",
+    twist_stiffness="f8[:]",  # [N m]
+    twist_damping="f8[:]",  # [N m s]
+    twist_bond="i8[:,:]",  # of pairs of edges and particles, as in `pair_bond`
+    twist_axis="f8[:,:]",  # the rod's direction at rest
+    # Edges that turn about themselves
+    turning_qpos="i8[:]",
+    turning_particle="i8[:,:]",
+    turning_axis="f8[:,:]",
     # triangles of cloth (`asperity.soft.tense_triangles`)
     triangles="i8",
     triangle_element="i8[:]",

@@ -34,8 +34,11 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 
 __all__ = [
+    "add_at",
     "add_strand_stiffness",
     "add_strands",
+    "bend_scale",
+    "direction",
     "edge_rates",
     "find_taut_strands",
     "find_tension",
@@ -49,7 +52,7 @@ _PAIRS = ((0, 0), (1, 1), (2, 2), (1, 0), (2, 0), (2, 1))
 
 
 @inlined
-def _direction(position: np.ndarray, a: int, b: int) -> tuple[float, float, float, float]:
+def direction(position: np.ndarray, a: int, b: int) -> tuple[float, float, float, float]:
     """Unit vector from one particle to another one, and 1/distance; zero if they coincide."""
     x = position[b, 0] - position[a, 0]
     y = position[b, 1] - position[a, 1]
@@ -59,15 +62,21 @@ def _direction(position: np.ndarray, a: int, b: int) -> tuple[float, float, floa
     return x * inverse, y * inverse, z * inverse, inverse
 
 
+@inlined
+def bend_scale(cosine: float) -> float:
+    """1/(1 + t_0 · t_1), of which κ is twice t_0 × t_1."""
+    return 1.0 / max(1.0 + cosine, _FOLDED)
+
+
 @compiled
 def _bend(
     elastic: Table, position: np.ndarray, strand: int, work: np.ndarray
 ) -> tuple[float, float, float]:
     """κ, and J in ``work``: rows are those of κ, columns the coordinates of three particles."""
     middle = elastic.strand_particle[strand, 1]
-    ux, uy, uz, per_u = _direction(position, elastic.strand_particle[strand, 0], middle)
-    vx, vy, vz, per_v = _direction(position, middle, elastic.strand_particle[strand, 2])
-    scale = 1.0 / max(1.0 + ux * vx + uy * vy + uz * vz, _FOLDED)
+    ux, uy, uz, per_u = direction(position, elastic.strand_particle[strand, 0], middle)
+    vx, vy, vz, per_v = direction(position, middle, elastic.strand_particle[strand, 2])
+    scale = bend_scale(ux * vx + uy * vy + uz * vz)
     k = (
         2.0 * scale * (uy * vz - uz * vy),
         2.0 * scale * (uz * vx - ux * vz),
@@ -120,7 +129,7 @@ def add_strands(elastic: Table, position: np.ndarray, work: np.ndarray, force: n
         a = elastic.strand_particle[strand, 0]
         b = elastic.strand_particle[strand, 1]
         if elastic.strand_particle[strand, 2] < 0:
-            x, y, z, _ = _direction(position, a, b)
+            x, y, z, _ = direction(position, a, b)
             stretch = _stretch(elastic, position, strand)
             energy += 0.5 * stiffness * stretch * stretch
             for i, n in enumerate((x, y, z)):
@@ -165,7 +174,7 @@ def edge_rates(
     """Speed along an edge n · ẋ, and the square of the rate at which it turns."""
     a = elastic.strand_particle[strand, 0]
     b = elastic.strand_particle[strand, 1]
-    x, y, z, inverse = _direction(position, a, b)
+    x, y, z, inverse = direction(position, a, b)
     u, v, w = _relative_velocity(elastic, velocity, a, b)
     along = x * u + y * v + z * w
     return along, inverse * inverse * max(u * u + v * v + w * w - along * along, 0.0)
@@ -181,12 +190,20 @@ def turning_speed(length: float, square: float, step: float) -> float:
 def _stretch(elastic: Table, position: np.ndarray, strand: int) -> float:
     """|d| − ℓ of an edge."""
     a = elastic.strand_particle[strand, 0]
-    _, _, _, inverse = _direction(position, a, elastic.strand_particle[strand, 1])
+    _, _, _, inverse = direction(position, a, elastic.strand_particle[strand, 1])
     return (1.0 / inverse if inverse != 0.0 else 0.0) - elastic.strand_length[strand]
 
 
+@inlined
+def add_at(bond: np.ndarray, mirrored: int, values: np.ndarray) -> None:
+    """Add a 3 × 3 matrix, row by row, to a bond whose first tree is that of rows, or of columns."""
+    for i in range(3):
+        for j in range(3):
+            bond[3 * i + j] += values[3 * j + i if mirrored else 3 * i + j]
+
+
 @compiled
-def _add_at(
+def _add_block(
     elastic: Table, graph: Table, smooth: Table, strand: int, place: int, values: np.ndarray
 ) -> None:
     """Add a 3 × 3 matrix, row by row, to the block of the particles with a number of `_PAIRS`."""
@@ -198,12 +215,8 @@ def _add_at(
                 smooth.matrix[at + k] += values[k]
         return
     code = elastic.strand_bond[strand, place - 3]
-    if code < 0:
-        return
-    bond = smooth.bond[code >> 1]
-    for i in range(3):
-        for j in range(3):
-            bond[3 * i + j] += values[3 * j + i if code & 1 else 3 * i + j]
+    if code >= 0:
+        add_at(smooth.bond[code >> 1], code & 1, values)
 
 
 @compiled
@@ -220,7 +233,7 @@ def find_taut_strands(elastic: Table, state: Table) -> None:
             continue
         a = elastic.strand_particle[strand, 0]
         b = elastic.strand_particle[strand, 1]
-        taut[0], taut[1], taut[2], inverse = _direction(position, a, b)
+        taut[0], taut[1], taut[2], inverse = direction(position, a, b)
         tension = state.tension[strand]
         if not abs(tension) < np.inf:
             tension = elastic.strand_stiffness[strand] * _stretch(elastic, position, strand)
@@ -258,11 +271,11 @@ def _add_edge(
             smooth.rhs[graph.tree_start[elastic.particle_tree[b]] + i] -= pull
         for j in range(3):
             values[3 * i + j] = (along - across) * n[i] * n[j] + (across if i == j else 0.0)
-    _add_at(elastic, graph, smooth, strand, 0, values)
-    _add_at(elastic, graph, smooth, strand, 1, values)
+    _add_block(elastic, graph, smooth, strand, 0, values)
+    _add_block(elastic, graph, smooth, strand, 1, values)
     for k in range(9):
         values[k] = -values[k]
-    _add_at(elastic, graph, smooth, strand, 3, values)
+    _add_block(elastic, graph, smooth, strand, 3, values)
 
 
 @compiled
@@ -295,7 +308,7 @@ def add_strand_stiffness(
                     for k in range(3):
                         value += work[k, 3 * a + i] * work[k, 3 * b + j]
                     values[3 * i + j] = factor * value
-            _add_at(elastic, graph, smooth, strand, place, values)
+            _add_block(elastic, graph, smooth, strand, place, values)
 
 
 @compiled

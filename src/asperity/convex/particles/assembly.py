@@ -267,7 +267,7 @@ def _begin_tree(graph: Table, smooth: Table, hessian: Table, tree: int) -> None:
     for i in range(n):
         for j in range(i, n):
             hessian.coupling[at + i * stride + j] = smooth.matrix[block + i * n + j]
-    add_bonds(graph.bonds, panels, smooth, hessian, tree)
+    add_bonds(graph, smooth, hessian, tree)
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))

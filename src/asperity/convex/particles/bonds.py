@@ -1,4 +1,4 @@
-"""Bonds: the blocks of A between particles of deformable bodies.
+"""Bonds: the blocks of A between particles of deformable bodies, and edges that twist.
 
 A is otherwise block diagonal over kinematic trees. The bonds are the same in every step. Trees that
 bonds connect are one island, whatever touches them.
@@ -23,30 +23,27 @@ def _multiply(graph: Table, smooth: Table, tree: int, x: np.ndarray, out: np.nda
         return  # no particle: it may have less than three degrees of freedom
     value = smooth.bond
     start = graph.tree_start[tree]
+    n = graph.tree_size[tree]
     u = 0.0
     v = 0.0
     w = 0.0
     for place in range(bonds.first[tree], bonds.first[tree + 1]):
         bond = bonds.end[place] >> 1
-        if bonds.end[place] & 1 == 0:
-            other = graph.tree_start[bonds.tree[bond, 1]]
-            a = x[other]
-            b = x[other + 1]
-            c = x[other + 2]
-            u += value[bond, 0] * a + value[bond, 1] * b + value[bond, 2] * c
-            v += value[bond, 3] * a + value[bond, 4] * b + value[bond, 5] * c
-            w += value[bond, 6] * a + value[bond, 7] * b + value[bond, 8] * c
-        else:
-            other = graph.tree_start[bonds.tree[bond, 0]]
-            a = x[other]
-            b = x[other + 1]
-            c = x[other + 2]
-            u += value[bond, 0] * a + value[bond, 3] * b + value[bond, 6] * c
-            v += value[bond, 1] * a + value[bond, 4] * b + value[bond, 7] * c
-            w += value[bond, 2] * a + value[bond, 5] * b + value[bond, 8] * c
+        # Where rows and columns of a bond's matrix are: numbers that are not a tree's are zero.
+        second = bonds.end[place] & 1
+        row = 1 if second else 3
+        other = bonds.tree[bond, 1 - second]
+        first = graph.tree_start[other]
+        for j in range(graph.tree_size[other]):
+            x_j = x[first + j]
+            at = j * (4 - row)
+            u += value[bond, at] * x_j
+            v += value[bond, at + row] * x_j
+            w += value[bond, at + 2 * row] * x_j
     out[start] += u
-    out[start + 1] += v
-    out[start + 2] += w
+    if n > 1:
+        out[start + 1] += v
+        out[start + 2] += w
 
 
 @entry_point(types.int64(PROBLEM.type, types.int64))
@@ -68,9 +65,11 @@ def multiply_bonds(problem: Table, which: int) -> int:
 
 
 @compiled
-def add_bonds(bonds: Table, panels: Table, smooth: Table, hessian: Table, tree: int) -> None:
+def add_bonds(graph: Table, smooth: Table, hessian: Table, tree: int) -> None:
     """Add a tree's bonds with trees that are eliminated later to its panel."""
+    bonds, panels, sizes = graph.bonds, graph.panels, graph.tree_size
     coupling = hessian.coupling
+    n = sizes[tree]
     stride = panels.stride[panels.of_tree[tree]]
     for place in range(bonds.first[tree], bonds.first[tree + 1]):
         bond = bonds.end[place] >> 1
@@ -79,13 +78,7 @@ def add_bonds(bonds: Table, panels: Table, smooth: Table, hessian: Table, tree: 
             continue
         at = bonds.at[bond]
         value = smooth.bond[bond]
-        if second == 0:
-            for i in range(3):
-                coupling[at + i * stride] += value[3 * i]
-                coupling[at + i * stride + 1] += value[3 * i + 1]
-                coupling[at + i * stride + 2] += value[3 * i + 2]
-        else:
-            for i in range(3):
-                coupling[at + i * stride] += value[i]
-                coupling[at + i * stride + 1] += value[i + 3]
-                coupling[at + i * stride + 2] += value[i + 6]
+        row = 1 if second else 3
+        for i in range(n):
+            for j in range(sizes[bonds.tree[bond, 1 - second]]):
+                coupling[at + i * stride + j] += value[i * row + j * (4 - row)]

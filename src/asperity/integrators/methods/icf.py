@@ -45,6 +45,7 @@ from asperity.soft.tense_triangles import (
     find_taut_triangles,
     find_triangle_tension,
 )
+from asperity.soft.twists import add_twist_stiffness, turn_edges
 from asperity.soft.vibrations import find_steady_velocity
 
 __all__ = [
@@ -144,12 +145,16 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
     find_steady_velocity(elastic, state, max(world.doubled_step, step))
     add_strand_stiffness(elastic, state, step, problem.graph, problem.smooth)
     add_triangles(elastic, state, step, problem.graph, problem.smooth)
+    add_twist_stiffness(elastic, state, step, problem.graph, problem.smooth)
     return OK
 
 
 @compiled_method
 def _keep_tension(world: Table, source: Table, target: Table, step: float) -> int:
-    """Keep the tension of ropes and cloth for the step that begins at the target."""
+    """Keep the tension of ropes and cloth for the step that begins at the target.
+
+    Angles of a rod's edges follow these.
+    """
     find_tension(
         world.plant.elastic,
         source.soft.position,
@@ -160,6 +165,7 @@ def _keep_tension(world: Table, source: Table, target: Table, step: float) -> in
         target.tension,
     )
     find_triangle_tension(world.plant.elastic, source, target.qvel, step, target.tension)
+    turn_edges(world.plant.elastic, source, target)
     return OK
 
 

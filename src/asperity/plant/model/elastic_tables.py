@@ -20,7 +20,14 @@ from asperity.plant.model.flexes import (
     resting_data,
 )
 from asperity.plant.model.joints import integers
-from asperity.plant.model.ropes import Strands, acts_along_edges, rope_modulus, rope_strands
+from asperity.plant.model.ropes import (
+    Strands,
+    Twists,
+    acts_along_edges,
+    rope_modulus,
+    rope_strands,
+    rope_twists,
+)
 from asperity.soft.dissection import dissection_ranks
 from asperity.soft.elements import (
     Element,
@@ -31,8 +38,9 @@ from asperity.soft.elements import (
 )
 from asperity.soft.layout import ELASTIC
 from asperity.soft.membranes import triangles
+from asperity.soft.twists import TWIST_PAIRS
 
-__all__ = ["FLEX_ARRAYS", "contact_stiffness", "elastic_table", "volume_elements"]
+__all__ = ["FLEX_ARRAYS", "contact_stiffness", "elastic_table", "error_weights", "volume_elements"]
 
 # A contact adds a tenth of the compliance of one layer of elements to it.
 _STIFFER = 10.0
@@ -55,11 +63,11 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
         The solvers' tree of each degree of freedom.
     """
     if model.nflex == 0:
-        return _table([], _no_strands(), np.zeros(0, np.int64), 0, np.zeros(0))
+        return _table([], _no_strands(), _no_twists(), np.zeros(0, np.int64), 0, np.zeros(0))
     constants = elastic_constants(model)
     data = resting_data(model)
     elements: list[Element] = []
-    ropes = [_no_strands()]
+    ropes, twisting = [_no_strands()], [_no_twists()]
     triangle: list[int] = []
     areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
     equality_strand, softness = np.full(model.neq, -1, np.int64), np.ones(model.neq)
@@ -74,6 +82,8 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             rope = rope_strands(model, flex)
             shifted = np.where(rope.particle >= 0, rope.particle + vertices.start, -1)
             ropes.append(rope._replace(particle=shifted))
+            twists = rope_twists(model, flex)
+            twisting.append(twists._replace(particle=twists.particle + vertices.start))
         found = _elements(model, flex, constants[flex])
         if model.flex_dim[flex] == 2 and constants[flex, 1] > 0.0:
             faces = flex_elements(model, flex)
@@ -97,20 +107,41 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             parent
         ].reshape(3, 3)
     start = model.qpos0[np.where(moving, qpos, 0)[:, None] + np.arange(3)]
-    base -= np.where(moving[:, None], start, 0.0)
+    rest = base
+    base = rest - np.where(moving[:, None], start, 0.0)
     tree = np.where(moving, dof_tree[dof], -1)
     strands = Strands(*(np.concatenate(parts) for parts in zip(*ropes, strict=True)))
-    table = _table(elements, strands, tree, int(dof_tree.max()) + 1, model.flex_damping[owner])
+    twists = Twists(*(np.concatenate(parts) for parts in zip(*twisting, strict=True)))
+    # Edges that twist are trees of one joint, which are nodes behind the particles here.
+    joints = np.unique(twists.joint[twists.joint >= 0])
+    edge = np.where(twists.joint >= 0, len(tree) + np.searchsorted(joints, twists.joint), -1)
+    nodes = np.concatenate([tree, dof_tree[model.jnt_dofadr[joints]]]).astype(np.int64)
+    damping = model.flex_damping[owner]
+    table = _table(
+        elements, strands, twists._replace(joint=edge), nodes, int(dof_tree.max()) + 1, damping
+    )
+    table.twist_dof = _where(model.jnt_dofadr, twists.joint)
+    table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)
     table.triangle_element = np.array(triangle, np.int64)
     table.triangle_area = np.concatenate(areas)
     table.triangle_moduli = np.concatenate(moduli)
     table.equality_strand, table.equality_softness = equality_strand, softness
-    moves = np.flatnonzero(tree >= 0)
+    table.twist_axis = _directions(rest, twists.particle[:, [0, 2]])
+    ends = np.zeros((len(joints), 2), np.int64)
+    axis = np.zeros((len(joints), 3))
+    for side, places in ((0, [1, 2]), (1, [0, 1])):
+        turns = edge[:, side] >= 0
+        ends[edge[turns, side] - len(tree)] = twists.particle[turns][:, places]
+        axis[edge[turns, side] - len(tree)] = table.twist_axis[turns]
+    table.turning_qpos = integers(model.jnt_qposadr[joints])
+    table.turning_particle, table.turning_axis = ends, axis
+    where = np.concatenate([rest, rest[ends].mean(axis=1)])
+    moves = np.flatnonzero(nodes >= 0)
     place = np.full(len(table.tree_particle), -1, np.int64)
-    place[tree[moves]] = np.arange(len(moves))
-    ranks = dissection_ranks(base[moves], place[table.bond_tree])
-    table.tree_rank[tree[moves]] = ranks
+    place[nodes[moves]] = np.arange(len(moves))
+    ranks = dissection_ranks(where[moves], place[table.bond_tree])
+    table.tree_rank[nodes[moves]] = ranks
     table.particle_dof = dof
     table.particle_qpos = qpos
     table.particle_base = base
@@ -127,6 +158,17 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.geom_size = np.array(model.geom_size, dtype=np.float64)
     table.flex_edge = np.array([mean_edge(model, flex) for flex in range(model.nflex)])
     return table
+
+
+def _directions(positions: np.ndarray, ends: np.ndarray) -> np.ndarray:
+    """Unit vectors between pairs of particles, shape (n, 3)."""
+    along = positions[ends[:, 1]] - positions[ends[:, 0]]
+    return np.asarray(along / np.linalg.norm(along, axis=1, keepdims=True))
+
+
+def _where(address: np.ndarray, joints: np.ndarray) -> np.ndarray:
+    """Where joints are, −1 of those that are −1."""
+    return np.where(joints >= 0, address[np.maximum(joints, 0)], -1).astype(np.int64)
 
 
 def _elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> list[Element]:
@@ -155,11 +197,25 @@ def _no_strands() -> Strands:
     return Strands(np.zeros((0, 3), np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
 
 
+def _no_twists() -> Twists:
+    none = np.zeros((0, 3), np.int64)
+    return Twists(none, none[:, :2], np.zeros(0), np.zeros(0))
+
+
 def _table(
-    elements: list[Element], strands: Strands, tree: np.ndarray, ntree: int, damping: np.ndarray
+    elements: list[Element],
+    strands: Strands,
+    twists: Twists,
+    tree: np.ndarray,
+    ntree: int,
+    damping: np.ndarray,
 ) -> Table:
-    """Elements, strands and the bonds that they make, without the particles' places."""
-    count = len(tree)
+    """Elements, strands, twists and the bonds that they make, without the particles' places.
+
+    ``tree`` are those of particles, with the damping, and then those of edges that twist, which
+    ``twists`` counts in this order.
+    """
+    count = len(damping)
     bonds: dict[tuple[int, int], int] = {}
 
     def bond_of(p: int, q: int) -> int:
@@ -191,9 +247,12 @@ def _table(
     strand_bond = [
         (bond_of(b, a), bond_of(c, a), bond_of(c, b)) for a, b, c in strands.particle.tolist()
     ]
+    nodes = np.hstack([twists.joint, twists.particle])
+    twist_bond = [[bond_of(node[a], node[b]) for a, b in TWIST_PAIRS] for node in nodes.tolist()]
     trees = np.array(sorted(bonds, key=bonds.__getitem__), np.int64).reshape(-1, 2)
     of_tree = np.full(ntree, -1, np.int64)
-    of_tree[tree[tree >= 0]] = np.flatnonzero(tree >= 0)
+    particle_tree = tree[:count].astype(np.int64)
+    of_tree[particle_tree[particle_tree >= 0]] = np.flatnonzero(particle_tree >= 0)
     none = np.zeros(0, np.int64)
     rest = [one.rest for one in elements]
     gradient = [one.gradient for one in elements]
@@ -202,7 +261,7 @@ def _table(
         particles=count,
         elements=len(elements),
         bonds=len(bonds),
-        particle_tree=tree.astype(np.int64),
+        particle_tree=particle_tree,
         particle_dof=none,
         particle_qpos=none,
         particle_base=np.zeros((0, 3)),
@@ -217,7 +276,8 @@ def _table(
         element_pair=np.array(first_pair, np.int64),
         pair_bond=np.array(pair, np.int64),
         bond_tree=np.sort(tree[trees], axis=1).astype(np.int64),
-        bond_damping=damping[trees[:, 0]],
+        # Of elements: a bond's smaller number is that of a particle, or there are none.
+        bond_damping=np.append(damping, np.zeros(len(tree) - count))[trees[:, 0]],
         particle_damping=damping,
         tree_particle=of_tree,
         tree_rank=np.full(ntree, -1, np.int64),
@@ -227,6 +287,18 @@ def _table(
         strand_stiffness=strands.stiffness,
         strand_damping=strands.damping,
         strand_bond=np.array(strand_bond, np.int64).reshape(-1, 3),
+        twists=len(twists.particle),
+        twist_particle=np.ascontiguousarray(twists.particle),
+        twist_dof=none.reshape(0, 2),
+        twist_qpos=none.reshape(0, 2),
+        twist_tree=np.where(twists.joint >= 0, tree[twists.joint], -1).reshape(-1, 2),
+        twist_axis=np.zeros((0, 3)),
+        turning_qpos=none,
+        turning_particle=none.reshape(0, 2),
+        turning_axis=np.zeros((0, 3)),
+        twist_stiffness=twists.stiffness,
+        twist_damping=twists.damping,
+        twist_bond=np.array(twist_bond, np.int64).reshape(-1, len(TWIST_PAIRS)),
         equality_strand=none,
         equality_softness=np.zeros(0),
         triangle_element=none,
@@ -250,6 +322,15 @@ def _on_surface(model: mujoco.MjModel) -> np.ndarray:
         faces = flex_elements if model.flex_dim[flex] == 1 else flex_triangles
         found[model.flex_vertadr[flex] + faces(model, flex).ravel()] = 1
     return found
+
+
+def error_weights(model: mujoco.MjModel, elastic: Table) -> np.ndarray:
+    """What errors of positions count, shape (nv,): those of a rod's twist by its radius."""
+    weights = np.ones(model.nv)
+    radius = np.repeat(model.flex_radius, model.flex_vertnum)
+    for dofs, particle in zip(elastic.twist_dof, elastic.twist_particle[:, 1], strict=True):
+        weights[dofs[dofs >= 0]] = radius[particle]
+    return weights
 
 
 def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:

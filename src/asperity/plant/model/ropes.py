@@ -3,7 +3,8 @@
 A 1-D flex is held along its edges by springs and dampers (``edge/stiffness``, ``damping``), by an
 equality of its edges, or as a round rod of its modulus: with the rigidity EI of its bends and the
 radius r, EA is 4 EI/r². It bends if it has a modulus. MuJoCo keeps k_1 = EI/(ℓ_0 + ℓ_1) of
-E = k_1 |κ|² for each bend of two edges.
+E = k_1 |κ|² for each bend of two edges, and likewise GJ/(ℓ_0 + ℓ_1) for its twist, and a hinge for
+every edge, which turns about it.
 
 Where both vertices of an edge are fixed the rod is clamped at the end of that edge, and a bend
 there only stands for its other half: MuJoCo's clamp is half an edge farther back.
@@ -17,21 +18,21 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.names import element
 
 __all__ = [
     "Strands",
+    "Twists",
     "acts_along_edges",
     "check_rope",
     "rope_modulus",
     "rope_notes",
     "rope_strands",
+    "rope_twists",
 ]
 
-_OBJ = mujoco.mjtObj
 # Numbers of a bend: four vertices, k_1, k_2 − k_1, |κ| at rest, twist joint, its stiffness, yield.
 _RECORD = 10
-_RIGIDITY, _SECOND, _CURVATURE, _TWIST = 4, 5, 6, 7
+_RIGIDITY, _SECOND, _CURVATURE, _TWIST, _TORSION = 4, 5, 6, 7, 8
 _SMALL = 1e-9
 
 
@@ -41,6 +42,17 @@ class Strands(NamedTuple):
     particle: np.ndarray
     """Shape (n, 3), −1 in the third place of an edge."""
     length: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+
+class Twists(NamedTuple):
+    """Bends of rods that resist twisting; vertices are those of the flex."""
+
+    particle: np.ndarray
+    """Shape (n, 3)."""
+    joint: np.ndarray
+    """Of the edges after and before, shape (n, 2); −1 of one that does not turn."""
     stiffness: np.ndarray
     damping: np.ndarray
 
@@ -67,14 +79,6 @@ def _fixed(model: mujoco.MjModel, flex: int) -> np.ndarray:
     return np.asarray(model.body_weldid[model.flex_vertbodyid[first : first + count]] == 0)
 
 
-def _twist_joints(model: mujoco.MjModel, bends: np.ndarray) -> np.ndarray:
-    """Joints of the twist of edges: that of a bend's second edge, and the one before it."""
-    second = bends[:, _TWIST].astype(np.int64)
-    second = second[second >= 0]
-    joints = np.unique(np.concatenate([second, second[second > 0] - 1]))
-    return joints[model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_HINGE]
-
-
 def check_rope(model: mujoco.MjModel, flex: int, name: str) -> None:
     """Refuse a rope that is not understood, by name (`ModelError`)."""
     edges, bends = _edges(model, flex), _bends(model, flex)
@@ -99,47 +103,6 @@ def check_rope(model: mujoco.MjModel, flex: int, name: str) -> None:
         )
     if len(bends) and not model.flex_radius[flex] > 0.0:
         raise ModelError(f"{name} has a modulus and no radius; give it one.")
-    _check_clamps(model, flex, name, bends)
-    _check_drives(model, name, _twist_joints(model, bends))
-
-
-def _runs(bends: np.ndarray) -> list[list[int]]:
-    """Vertices of rods, one after the other: those of bends that follow each other."""
-    runs: list[list[int]] = []
-    for a, b, c in bends[:, :3].astype(np.int64).tolist():
-        if runs and runs[-1][-2:] == [a, b]:
-            runs[-1].append(c)
-        else:
-            runs.append([a, b, c])
-    return runs
-
-
-def _check_clamps(model: mujoco.MjModel, flex: int, name: str, bends: np.ndarray) -> None:
-    """Refuse rods that are held in two places so that they cannot turn between these."""
-    fixed = _fixed(model, flex)
-    for run in _runs(bends):
-        held = fixed[run[:-1]] & fixed[run[1:]]
-        clamps = np.flatnonzero(held)
-        if len(clamps) > 0 and not held[clamps[0] : clamps[-1] + 1].all():
-            raise ModelError(
-                f"{name} is clamped at two ends, between which it resists twisting, and twist "
-                "is not simulated; pin one vertex at one of them."
-            )
-
-
-def _check_drives(model: mujoco.MjModel, name: str, joints: np.ndarray) -> None:
-    """Refuse whatever twists a rod by its twist joints."""
-    kinds = [int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT)]
-    driven = np.isin(model.actuator_trntype, kinds) & np.isin(model.actuator_trnid[:, 0], joints)
-    sides = np.isin(model.eq_obj1id, joints) | np.isin(model.eq_obj2id, joints)
-    held = (model.eq_type == mujoco.mjtEq.mjEQ_JOINT) & sides
-    wrapped = (model.wrap_type == mujoco.mjtWrap.mjWRAP_JOINT) & np.isin(model.wrap_objid, joints)
-    if driven.any() or held.any() or wrapped.any():
-        first, last = (element(model, _OBJ.mjOBJ_JOINT, int(joint)) for joint in joints[[0, -1]])
-        raise ModelError(
-            f"{name} is twisted by an actuator, equality or tendon on one of {first} to {last}, "
-            "and twist is not simulated; remove it."
-        )
 
 
 def _axial(model: mujoco.MjModel, flex: int) -> tuple[float, float]:
@@ -231,16 +194,59 @@ def rope_strands(model: mujoco.MjModel, flex: int) -> Strands:
     )
 
 
+def rope_twists(model: mujoco.MjModel, flex: int) -> Twists:
+    """Twists of bends of which an edge turns.
+
+    Edges that are fixed at an end of a rod have no joint. A bend's record has that of its second
+    edge, which is the first one of the next bend.
+    """
+    fixed, bends, between = _fixed(model, flex), _bends(model, flex), _between(model, flex)
+    particles, joints, torsion, stands_for = [], [], [], []
+    before: tuple[int, int, int] | None = None
+    for record in bends:
+        a, b, c = record[:3].astype(np.int64).tolist()
+        after = int(record[_TWIST])
+        if before is not None and before[:2] == (a, b):
+            first = before[2]
+        elif fixed[[a, b]].all():
+            first = -1
+        else:
+            first = after - 1 if after >= 0 else _last_slide(model, flex) + 1
+        before = (b, c, after)
+        lengths = between[frozenset((b, c))], between[frozenset((a, b))]
+        turns = np.array([after, first]) >= 0
+        if turns.any() and record[_TORSION] > 0.0:
+            particles.append([a, b, c])
+            joints.append([after, first])
+            torsion.append(record[_TORSION] * sum(lengths))
+            stands_for.append(0.5 * float(turns @ lengths))
+    stiffness = np.array(torsion) / np.array(stands_for)
+    return Twists(
+        np.array(particles, np.int64).reshape(-1, 3),
+        np.array(joints, np.int64).reshape(-1, 2),
+        stiffness,
+        float(model.flex_damping[flex]) * stiffness,
+    )
+
+
+def _last_slide(model: mujoco.MjModel, flex: int) -> int:
+    """The last joint of a flex's vertices, which joints of twist follow."""
+    first, count = int(model.flex_vertadr[flex]), int(model.flex_vertnum[flex])
+    bodies = model.flex_vertbodyid[first : first + count]
+    return int((model.body_jntadr[bodies] + model.body_jntnum[bodies]).max()) - 1
+
+
 def rope_notes(model: mujoco.MjModel, flex: int, name: str) -> list[str]:
     """Sentences about what is approximated of a rope."""
     notes = [
         f"{name}: all vertices have the same mass, as in MuJoCo, so that its ends are heavier "
         "than those of an even rope."
     ]
-    if len(_bends(model, flex)):
+    lengths, thick = model.flexedge_length0[_edges(model, flex)], 2.0 * model.flex_radius[flex]
+    if model.flex_selfcollide[flex] and lengths.min() < thick:
         notes.append(
-            f"{name}: twist is left out, so that its twist joints turn freely; a round rod that "
-            "is clamped at one end at most bends as with it."
+            f"{name}: an edge is shorter than the rope is thick, so that the rope touches itself "
+            'beside it and stretches; use longer edges or selfcollide="none".'
         )
     if _axial(model, flex)[0] > 0.0:
         notes.append(
