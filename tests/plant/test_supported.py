@@ -267,7 +267,9 @@ SLIDES = (
 def test_slides_against_each_other(integrator: asp.Integrator) -> None:
     """Opposite motions of three slides in a plane have no inertia: M is singular."""
     for lost in ("", "range='-1 1' limited='true'"):
-        with pytest.raises(ModelError, match="'diagonal' moves its body where 'x', 'y' can"):
+        with pytest.raises(
+            ModelError, match="'diagonal' moves its body in a direction in which 'x', 'y' can"
+        ):
             asp.Simulator(model(bodies=0, body=SLIDES.format(lost)), integrator=integrator)
     for held in ("armature='0.1'", "damping='1'", "stiffness='10'", "frictionloss='1'"):
         sled = model(bodies=0, body=SLIDES.format(held), option="<option gravity='1 0 0'/>")
