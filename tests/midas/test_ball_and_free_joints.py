@@ -189,3 +189,13 @@ def test_free_damper_slows_down_as_implicit_euler_does():
 def test_springs_that_are_not_linear_are_named():
     with pytest.raises(asp.ModelError, match="'j' has a spring or damper that is not linear"):
         ball('stiffness="1 2"')
+
+
+def test_a_ball_joint_without_any_range_is_refused() -> None:
+    """MuJoCo loads it, as `limited` without a range, and holds it at its reference."""
+    xml = """<mujoco><worldbody><body><joint name="neck" type="ball" limited="true"/>
+      <geom size=".1"/></body></worldbody></mujoco>"""
+    with pytest.raises(asp.ModelError, match="'neck' is a ball joint whose range ends at 0 rad"):
+        asp.Simulator(xml, integrator=asp.Midas())
+    free = xml.replace("<worldbody>", '<option><flag limit="disable"/></option><worldbody>')
+    assert asp.Simulator(free, integrator=asp.Midas()).advance_to(0.05).success
