@@ -309,7 +309,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     size = offsets.contact_size
     for i in range(ncon):
         store_int(excluded + i * size, load_int(excluded + i * size) + _EXCLUDED)
-    call_pp(plant.mujoco.make_constraint, plant.model, data)
+    call_pp(plant.mujoco.make_constraint, plant.detection_model, data)
     for i in range(ncon):
         store_int(excluded + i * size, load_int(excluded + i * size) - _EXCLUDED)
     count = load_int(data + offsets.nefc_offset)
@@ -360,7 +360,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         if edge[1] < 0:
             # MuJoCo's own estimate, of the model's first pose, does not vanish where a chain is
             # stretched: what it cannot reach would pull it there with a force without bounds.
-            # Of edges it has none yet, so that whatever is in that memory would be read.
+            # Edges have a softness of their own.
             rows.inverse_mass[row] = max(rows.inverse_mass[row], load_double(weights + 8 * i))
         if kind == _MJ_FRICTION_TENDON:
             rows.lower[row] = plant.joints.stiction_tolerance

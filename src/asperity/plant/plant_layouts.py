@@ -83,7 +83,7 @@ PLANT = Layout(
     "plant",
     **TOPICS,
     model="i8",
-    detection_model="i8",  # as collision detection gets it
+    detection_model="i8",  # as collision detection and constraints get it
     smooth_model="i8",  # as the velocity stage gets it: without flexes, whose forces are ours
     # compiled entry points
     read_contacts="i8",

@@ -1,6 +1,7 @@
 """The model as some of MuJoCo's stages get it.
 
-Collision detection gets it without a mid-phase that costs more than it saves.
+Collision detection gets it without a mid-phase that costs more than it saves, and constraints
+without the integrator ``discrete``, under which MuJoCo 4.0 leaves ``efc_diagA`` as memory has it.
 
 Of two bodies with several geoms MuJoCo descends bounding volume hierarchies before it looks at
 pairs of geoms. For the hundreds of geoms of a kitchen that is what makes detection fast; for an
@@ -28,6 +29,7 @@ def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
     """MuJoCo's struct without the mid-phase where that costs more; None where nothing changes.
 
     Nor does MuJoCo speculate about contacts to come, which methods know how to look for.
+    Constraints are those of the integrator ``Euler``.
 
     Its arrays are those of the model at the address, and so is everything else.
 
@@ -47,11 +49,15 @@ def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
     # A flex that may touch itself would have all pairs of its elements looked at.
     hierarchies = np.prod(most) > _MOST_PAIRS or np.any(model.flex_selfcollide)
     speculative = int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
-    if hierarchies and not model.opt.enableflags & speculative:
+    discrete = model.opt.integrator == int(mujoco.mjtIntegrator.mjINT_DISCRETE)
+    if hierarchies and not discrete and not model.opt.enableflags & speculative:
         return None
     struct = native.memory(address, native.struct_size("mjModel") // _WORD).copy()
     options, bits = native.offset("mjModel", "opt"), struct.view(np.int32)
     bits[(options + native.offset("mjOption", "enableflags")) // 4] &= ~speculative
+    if discrete:
+        integrator = (options + native.offset("mjOption", "integrator")) // 4
+        bits[integrator] = int(mujoco.mjtIntegrator.mjINT_EULER)
     if not hierarchies:
         disabled = (options + native.offset("mjOption", "disableflags")) // 4
         bits[disabled] |= int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
