@@ -169,3 +169,19 @@ def test_what_has_no_closed_form_is_differences() -> None:
     linear = asp.derivatives.linearize(model, data, integrator=asp.Icf(time_step=1e-3))
     assert closed_rows(model, data, accelerations=False)[1].tolist() == 5 * [False] + [True, False]
     np.testing.assert_allclose(linear.C, expected, atol=1e-6)
+
+
+def test_accelerations_are_of_the_beginning_under_error_control() -> None:
+    """Of a double pendulum, which has no forces but explicit ones, as MuJoCo's differences."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><body pos="0 0 1"><joint axis="0 1 0"/>
+        <geom type="capsule" size=".04" fromto="0 0 0 .3 0 0"/><body pos=".3 0 0">
+        <joint axis="0 1 0"/><geom type="capsule" size=".04" fromto="0 0 0 .3 0 0"/>
+        <site name="s" pos=".3 0 0"/></body></body></worldbody>
+        <sensor><accelerometer site="s"/></sensor></mujoco>"""
+    )
+    data = mujoco.MjData(model)
+    data.qvel[:] = 3.0, -2.0
+    linear = asp.derivatives.linearize(model, data, integrator=asp.Cenic(accuracy=1e-5), step=0.1)
+    assert len(linear.steps) > 10
+    np.testing.assert_allclose(linear.C, differences(model, data), atol=1e-6)

@@ -86,7 +86,8 @@ def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, 
     _sense(model, data)
     late = derivative.convex is not None and bool(np.any(model.sensor_needstage > _VELOCITIES))
     if late:
-        step = derivative.published_step()
+        start = StepState(data.time, data.qpos, data.qvel, data.act)
+        step = derivative.published_step(start)
         data.qacc[:] = (step.end.qvel - data.qvel) / step.steps[0]
         by_state = step.by_state[nv : 2 * nv] / step.steps[0]
         by_state[:, nv : 2 * nv] -= np.eye(nv) / step.steps[0]

@@ -164,10 +164,10 @@ class StepDerivative:
         # Each step begins where the one before ends as it is differentiated, solved to round-off.
         return self.between(read_state(simulator), interval)
 
-    def published_step(self) -> Tangent:
-        """The step whose forces are published at the state that was taken over."""
+    def published_step(self, state: StepState) -> Tangent:
+        """The step whose forces are published at a state."""
         assert self.convex is not None
-        return self.convex.at(read_state(self.simulator), float(self._world.table.last_step))
+        return self.convex.at(state, float(self._world.table.last_step))
 
     def _sizes(self, start: StepState, interval: float) -> list[float]:
         """Sizes of the integrator's steps over an interval from a state."""
