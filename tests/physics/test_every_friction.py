@@ -24,6 +24,7 @@ INTEGRATORS = (
     asp.Cenic(accuracy=1e-3),
     asp.Sap(time_step=2e-3),
     asp.Tamsi(time_step=2e-3),
+    asp.Midas(time_step=2e-3),
 )
 
 

@@ -34,8 +34,9 @@ __all__ = ["SLIPS", "add_kinds", "fill_kinds", "model_tangents", "place_arrows",
 SLIPS = 5
 """Components of a scaled slip."""
 
-# Share of a capsule's axis along a plane with which it is the first tangent, and of an axis along
-# the normal with which it is none.
+# Length, of one, with which a direction lies along a plane, and share of an axis along the normal
+# with which it is no tangent.
+_LIES = 1e-12
 _ALONG = 0.5
 
 
@@ -45,8 +46,8 @@ def model_tangents(
 ) -> None:
     """Fill MuJoCo's tangents of a contact with a normal of any length, shape (2, 3).
 
-    The first one is nearest to the y axis, to the z axis if that is near the normal, and to the
-    axis of a capsule that lies on a plane.
+    The first one is nearest to the y axis, or to the z axis if that is near the normal. On a plane
+    a capsule has its own axis, and the x axis if it is upright.
     """
     shapes = engine.shapes
     length = math.sqrt(normal[0] ** 2 + normal[1] ** 2 + normal[2] ** 2)
@@ -66,7 +67,11 @@ def model_tangents(
         for k in range(3):
             first[k] /= whole
         size = _project(first, normal, length)
-    if size < _ALONG:
+        if size < _LIES:
+            for k in range(3):
+                first[k] = 1.0 if k == 0 else 0.0
+            size = _project(first, normal, length)
+    if size < _LIES:
         axis = 1 if abs(normal[1]) < _ALONG * length else 2
         for k in range(3):
             first[k] = 1.0 if k == axis else 0.0

@@ -17,7 +17,7 @@ NUMBERS = 7
 PLAIN = (1.0, 0.0, 0.0, 0.0)
 """Ratios to the first coefficient of sliding, of contacts with that one alone."""
 
-# MuJoCo's, for contacts with other friction than that of sliding.
+# MuJoCo's.
 _LEAST_FRICTION = 1e-5
 
 
@@ -48,7 +48,7 @@ def contact_numbers(
     scale = np.array(PLAIN)
     if dimension > 1:
         own = np.where([False, False, dimension > 3, dimension > 4, dimension > 4], friction, 0.0)
-        scale[0] = friction[1] / friction[0]
+        scale[0] = max(friction[1], _LEAST_FRICTION) / max(friction[0], _LEAST_FRICTION)
         if own.any() or scale[0] != 1.0:
             sliding = max(sliding, _LEAST_FRICTION)
         if own.any():
