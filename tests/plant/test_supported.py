@@ -99,6 +99,12 @@ def test_adhesion_and_plasticity() -> None:
     refused(model(body=wire), "Joint 'w'", "springyield")
 
 
+def test_midas_refuses_adhesion_of_geoms() -> None:
+    ball = "<body pos='3 0 0'><freejoint/><geom name='z' size='0.1' adhesion='5'/></body>"
+    with pytest.raises(ModelError, match="Geom 'z' has adhesion"):
+        asp.Simulator(model(body=ball), integrator=asp.Midas())
+
+
 def test_equalities() -> None:
     section = (
         "<equality><connect body1='a' body2='b' anchor='0 0 0'/><weld body1='a' body2='b'/>"

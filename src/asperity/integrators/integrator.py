@@ -111,7 +111,7 @@ class Integrator(abc.ABC):
     """Whether actuators may act on bodies, by what these touch, and have inner states."""
 
     takes_every_friction: ClassVar[bool] = False
-    """Whether contacts have torsion, rolling, different friction by direction, and adhesion."""
+    """Whether contacts have torsion, rolling, and different friction by direction."""
 
     takes_sleep: ClassVar[bool] = False
     """Whether islands at rest may keep their solution."""

@@ -121,10 +121,12 @@ class Engine(HoldsAddresses):
         rims = 2 * int(
             np.count_nonzero((table.pairs.shape[:, 1] < 0) | (table.pairs.faces[:, 0] >= 0))
         )
+        stencils = size + FEW * rims
         table.resize(
             list_room=size,
             run_room=size,
-            stencil_room=size + FEW * rims,
+            stencil_room=stencils,
+            kind_room=stencils if np.any(table.pairs.every_friction) else 0,
             # More than there are parts of anything.
             part_room=size + len(table.shapes.vertex_link) + len(table.links.kind),
         )

@@ -12,6 +12,12 @@ from numpy.typing import NDArray
 from asperity.compiled import Table, compiled_loop
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
+from asperity.midas.energy.friction_kinds import (
+    SLIPS,
+    fill_kinds,
+    model_tangents,
+    place_arrows,
+)
 from asperity.midas.energy.friction_stencils import normal_force, surface_drift, tangents
 from asperity.midas.energy.potentials import friction_slope
 from asperity.midas.engine import Engine
@@ -20,14 +26,15 @@ from asperity.midas.geometry.round_planes import link_of_side
 from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.vertex_boxes import are_kept
+from asperity.midas.model.contact_numbers import PLAIN
 from asperity.midas.pose.link_kinematics import move_listed
 
 __all__ = ["SURVEY_KERNELS", "EngineContacts", "read_contacts", "survey"]
 
 
 # Columns of the kernel's output: point, arm, force on the second side, slip, squared distance,
-# pair and whether the first side is the pair's second shape.
-_COLUMNS = 13
+# pair, a vertex of the first side, the first tangent, and the torque on the second side.
+_COLUMNS = 19
 
 
 class EngineContacts(NamedTuple):
@@ -41,6 +48,12 @@ class EngineContacts(NamedTuple):
     slip_speed: NDArray[np.float64]
     vertex: NDArray[np.int64]
     """Of flexes, as counted within them, −1 elsewhere."""
+    slip_scale: NDArray[np.float64]
+    """Ratios of other friction to the first coefficient (`contact_numbers`)."""
+    tangent: NDArray[np.float64]
+    """First tangents, where there is other friction."""
+    torque: NDArray[np.float64]
+    """Of this on the second side [Nm]."""
 
 
 @compiled_loop(types.int64(MIDAS.type))
@@ -66,7 +79,8 @@ def _measure(engine: Table, out: np.ndarray) -> int:
     arm = candidates.arm
     h = engine.time.step
     frame = np.empty((2, 3))
-    slip = np.empty(2)
+    slip = np.empty(SLIPS)
+    arrow = np.empty((2, 2, 4))
     world = engine.poses.q.shape[0] - 1
     count = 0
     for i in range(candidates.count):
@@ -74,7 +88,12 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         if push <= 0.0:
             continue
         distance = math.sqrt(candidates.square[i])
-        tangents(arm[i], frame)
+        pair = candidates.pair[i]
+        every = engine.pairs.every_friction[pair] == 1
+        if every:
+            model_tangents(engine, pair, arm[i], engine.poses.q, frame)
+        else:
+            tangents(arm[i], frame)
         contact_sides(
             engine.shapes,
             candidates.kind[i],
@@ -101,9 +120,25 @@ def _measure(engine: Table, out: np.ndarray) -> int:
         size = math.sqrt(slip[0] * slip[0] + slip[1] * slip[1])
         drag = 0.0
         if h > 0.0:
-            per_slip, _ = friction_slope(size, engine.pairs.stiction[candidates.pair[i]] * h)
-            drag = engine.pairs.friction[candidates.pair[i]] * push * per_slip
             out[count, 9] = size / h
+            one = link_of_side(engine, i, 0)
+            other = link_of_side(engine, i, 1)
+            scale = engine.pairs.slip_scale[pair]
+            if every:
+                place_arrows(engine.poses, one, other, engine.poses.q, frame, arrow)
+                size = fill_kinds(
+                    engine.poses, one, other, scale, frame, arrow, engine.poses.q, slip
+                )
+                slip[1] *= scale[0]
+            per_slip, _ = friction_slope(size, engine.pairs.stiction[pair] * h)
+            drag = engine.pairs.friction[pair] * push * per_slip
+            for k in range(3 if every else 0):
+                out[count, 13 + k] = frame[0, k]
+                out[count, 16 + k] = drag * (
+                    scale[2] * slip[3] * frame[1, k]
+                    - scale[1] * slip[2] * frame[0, k]
+                    + scale[3] * slip[4] * arm[i, k] / distance
+                )
         is_round = candidates.kind[i] > VERTEX_PLANE
         for k in range(3):
             on_first = 0.0
@@ -116,7 +151,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
                 slip[0] * frame[0, k] + slip[1] * frame[1, k]
             )
         out[count, 10] = distance
-        out[count, 11] = candidates.pair[i]
+        out[count, 11] = pair
         out[count, 12] = vertex[i, 0]
         count += 1
     return count
@@ -154,6 +189,9 @@ def read_contacts(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
         force=rows[:, 6:9].copy(),
         slip_speed=rows[:, 9].copy(),
         vertex=np.full((len(pair), 2), -1, np.int64),
+        slip_scale=table.pairs.slip_scale[pair].reshape(-1, len(PLAIN)),
+        tangent=rows[:, 13:16].copy(),
+        torque=rows[:, 16:].copy(),
     )
     friction = table.pairs.friction[pair]
     if engine.soft is None:
@@ -169,6 +207,9 @@ def read_contacts(engine: Engine) -> tuple[EngineContacts, NDArray[np.float64]]:
             soft.rows[:, 7:10],
             soft.rows[:, 10],
             soft.vertex,
+            np.tile(PLAIN, (len(soft.rows), 1)),
+            np.zeros((len(soft.rows), 3)),
+            np.zeros((len(soft.rows), 3)),
         ),
         strict=True,
     )

@@ -20,6 +20,7 @@ from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world_layout import OK
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import read_contacts
+from asperity.midas.model.contact_numbers import PLAIN
 
 __all__ = ["EngineResults"]
 
@@ -96,6 +97,9 @@ def _delivered(engine: Engine) -> Table:
     found, friction = read_contacts(engine)
     count = len(found.geom)
     frame = _frames(found.normal)
+    others = np.flatnonzero(np.any(found.slip_scale != PLAIN, axis=1))
+    frame[others, 0] = found.tangent[others]
+    frame[others, 1] = np.cross(found.normal[others], found.tangent[others])
     delivered = new_delivered(engine.model.nv, engine.model.njnt, count, 0)
     contacts = delivered.contacts
     contacts.count = count
@@ -107,6 +111,11 @@ def _delivered(engine: Engine) -> Table:
     contacts.static_friction[:] = friction
     contacts.impulse[:] = np.einsum("nij,nj->ni", frame, found.force)
     contacts.velocity[:, 0] = found.slip_speed
+    contacts.ellipsoids = int(len(others) > 0)
+    kinds = np.where(found.slip_scale[others] > 0.0, [3, 6, 6, 4], 3)
+    contacts.ellipsoidal[others] = kinds.max(axis=1)
+    contacts.slip_scale[:] = found.slip_scale
+    contacts.angular_impulse[:] = np.einsum("nij,nj->ni", frame, found.torque)
     return delivered
 
 

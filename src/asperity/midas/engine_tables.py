@@ -15,6 +15,7 @@ from asperity.midas.energy.energy_assembly import ASSEMBLY_KERNELS
 from asperity.midas.energy.friction_stencils import STENCIL_KERNELS
 from asperity.midas.energy.friction_terms import FRICTION_KERNELS
 from asperity.midas.energy.link_terms import LINK_KERNELS
+from asperity.midas.energy.outer_products import SYMMETRIC
 from asperity.midas.energy.tendon_terms import find_tendons
 from asperity.midas.energy.tree_assembly import carry_part
 from asperity.midas.engine_inputs import EngineInputs
@@ -164,7 +165,8 @@ def new_engine_table(
             "slot_room": 4 * len(links) + 64,
             "entry_room": 16 * len(links),
             "factor_room": 64 * sum(variable_count(link.kind) for link in links),
-            **dict.fromkeys(("list_room", "run_room", "stencil_room", "part_room"), 0),
+            "sum_rows": 9 if np.any(surfaces["pairs"]["every_friction"]) else SYMMETRIC,
+            **dict.fromkeys(("list_room", "run_room", "stencil_room", "kind_room", "part_room"), 0),
             "soft_pair_room": 1024 if model.nflex else 0,
         },
         {

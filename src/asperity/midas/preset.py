@@ -168,6 +168,7 @@ class Midas(Integrator):
     default_joint_stiction_tolerance = 1e-3
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
+    takes_every_friction = True
     takes_ropes = False
 
     def __post_init__(self) -> None:

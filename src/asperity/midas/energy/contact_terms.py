@@ -34,7 +34,6 @@ __all__ = [
     "add_round_arms",
     "contact_energy",
     "contact_sides",
-    "expand",
 ]
 
 
@@ -131,25 +130,6 @@ def add_round_arms(
         for j in range(1, 4):
             for k in range(3):
                 weight[side, j] += share * arm[k] * q[link, j, k]
-
-
-@compiled
-def expand(sums: np.ndarray, block: np.ndarray) -> None:
-    """Add what `add_outer` has summed to a 12 × 12 block."""
-    for i in range(4):
-        for j in range(4):
-            k = 4 * i + j
-            r = 3 * i
-            c = 3 * j
-            block[r, c] += sums[0, k]
-            block[r, c + 1] += sums[1, k]
-            block[r, c + 2] += sums[2, k]
-            block[r + 1, c] += sums[1, k]
-            block[r + 1, c + 1] += sums[3, k]
-            block[r + 1, c + 2] += sums[4, k]
-            block[r + 2, c] += sums[2, k]
-            block[r + 2, c + 1] += sums[4, k]
-            block[r + 2, c + 2] += sums[5, k]
 
 
 @compiled

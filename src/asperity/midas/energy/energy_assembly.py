@@ -148,12 +148,13 @@ def _add_linearized(engine: Table, i: int) -> None:
 @compiled
 def _clear(hessian: Table, factor: Table) -> None:
     """Set the Hessian, and what contacts have summed for it, to zero, where they are not yet."""
+    rows = hessian.link_sums.shape[1]
     for link in range(hessian.link_sums.shape[0]):
-        for i in range(6):
+        for i in range(rows):
             for j in range(16):
                 hessian.link_sums[link, i, j] = 0.0
     for slot in range(hessian.couples):
-        for i in range(6):
+        for i in range(rows):
             for j in range(16):
                 hessian.slot_sums[slot, i, j] = 0.0
     for row in range(factor.row_used.size):

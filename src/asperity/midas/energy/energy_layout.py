@@ -24,7 +24,8 @@ FRICTION = Layout(
     force="f8[stencil_room]",  # μ λ [N]
     drift="f8[stencil_room, 2]",  # velocity of surfaces along the tangents [m/s]
     rebound="f8[stencil_room]",  # what it bears besides in a rebound [N]
-    dual="f8[stencil_room, 2]",  # what the Hessian takes for f₁ u/|u|, in the unit disc
+    dual="f8[stencil_room, 5]",  # what the Hessian takes for f₁ u/|u|, in the unit ball
+    arrow="f8[kind_room, 2, 2, 4]",  # y of normal and first tangent (`friction_kinds`)
 )
 """Stencils with friction."""
 
@@ -49,11 +50,11 @@ HESSIAN = Layout(
     couples="i8",  # the same, with those that get one from the links they carry
     block_slot="i8[blocks] = -1",  # Hessian block in use, or −1
     link_block="f8[links, 12, 12]",
-    link_sums="f8[links, 6, 16]",  # those of contacts and friction, as `add_outer` sums them
+    link_sums="f8[links, sum_rows, 16]",  # those of contacts and friction, as `add_outer` sums them
     # Pairs with a block, the smaller link first: those in use, and then what links hand on to their
     # parents (`coupled_links`).
     slot_link="i8[slot_room, 2]",
-    slot_sums="f8[slot_room, 6, 16]",
+    slot_sums="f8[slot_room, sum_rows, 16]",
     slot_next="i8[slot_room]",  # another pair of the same larger link, or −1
     slot_first="i8[links]",  # first pair of which a link is the larger, or −1
     # Links whose variables a link's have an entry with, itself first, children before parents:

@@ -9,6 +9,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.contact_schedule import schedule_friction
 from asperity.midas.energy.contact_terms import add_round_arms, contact_sides
+from asperity.midas.energy.friction_kinds import SLIPS, model_tangents, place_arrows
 from asperity.midas.energy.potentials import barrier_slopes
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_planes import (
@@ -210,7 +211,12 @@ def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) 
             pointed = 1.0
             if candidates.kind[i] > VERTEX_PLANE:
                 pointed = place_on_round(engine, i, q, weight)
-            tangents(candidates.arm[i], friction.frame[count])
+            pair = candidates.pair[i]
+            every = engine.pairs.every_friction[pair] == 1
+            if every:
+                model_tangents(engine, pair, candidates.arm[i], q, friction.frame[count])
+            else:
+                tangents(candidates.arm[i], friction.frame[count])
             friction.dual[count, 0] = 0.0
             friction.dual[count, 1] = 0.0
             count += 1
@@ -219,6 +225,17 @@ def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) 
             if candidates.kind[i] == VERTEX_FACE or candidates.kind[i] > VERTEX_PLANE:
                 for stencil in range(first, count):
                     _bring_along(engine, i, q, friction.weight[stencil])
+            for stencil in range(first, count if every else first):
+                for k in range(2, SLIPS):
+                    friction.dual[stencil, k] = 0.0
+                place_arrows(
+                    engine.poses,
+                    friction.link[stencil, 0],
+                    friction.link[stencil, 1],
+                    q,
+                    friction.frame[stencil],
+                    friction.arrow[stencil],
+                )
             for stencil in range(first, count):
                 surface_drift(
                     engine,

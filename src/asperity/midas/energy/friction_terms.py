@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.energy.friction_kinds import SLIPS, add_kinds, fill_kinds, turn_kinds
 from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.energy.potentials import friction, friction_slope
 from asperity.midas.parts import PART, STENCILS, count_parts, do_parts, sum_of_parts
@@ -24,6 +25,7 @@ __all__ = [
     "friction_scale",
     "friction_stiffness",
     "slip_change",
+    "slips",
     "turn_dual",
     "turn_friction",
 ]
@@ -39,8 +41,14 @@ def friction_scale(friction: Table) -> float:
 
 
 @compiled
-def fill_slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
-    """Fill the slip [m] of a friction stencil from the start of the step, shape (2,)."""
+def slips(engine: Table, i: int) -> int:
+    """How many components the slip of a friction stencil has."""
+    return SLIPS if engine.pairs.every_friction[engine.friction.pair[i]] == 1 else 2
+
+
+@compiled
+def _fill_slide(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
+    """Fill the slip [m] along the tangents."""
     friction = engine.friction
     u[0] = engine.time.step * friction.drift[i, 0]
     u[1] = engine.time.step * friction.drift[i, 1]
@@ -55,6 +63,28 @@ def fill_slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> None:
 
 
 @compiled
+def fill_slip(engine: Table, i: int, q: np.ndarray, u: np.ndarray) -> float:
+    """Fill the slip [m] of a friction stencil from the start of the step, shape (2,) or (5,).
+
+    Returns its size [m].
+    """
+    _fill_slide(engine, i, q, u)
+    friction = engine.friction
+    if slips(engine, i) == SLIPS:
+        return fill_kinds(
+            engine.poses,
+            friction.link[i, 0],
+            friction.link[i, 1],
+            engine.pairs.slip_scale[friction.pair[i]],
+            friction.frame[i],
+            friction.arrow[i],
+            q,
+            u,
+        )
+    return math.sqrt(u[0] * u[0] + u[1] * u[1])
+
+
+@compiled
 def _end(friction: Table, part: int) -> int:
     return min((part + 1) * STENCILS, friction.count)
 
@@ -63,13 +93,12 @@ def _end(friction: Table, part: int) -> int:
 def friction_energy_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Sum the energy of some stencils, without its factor h²."""
     q = engine.poses.q_trial if engine.newton.at_trial == 1 else engine.poses.q_now
-    u = engine.work.slip
+    u = engine.work.slips[0]
     h = engine.time.step
     total = 0.0
     for i in range(part * STENCILS, _end(engine.friction, part)):
-        fill_slip(engine, i, q, u)
         width = engine.pairs.stiction[engine.friction.pair[i]] * h
-        total += engine.friction.force[i] * friction(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
+        total += engine.friction.force[i] * friction(fill_slip(engine, i, q, u), width)
     engine.parts.value[part] = total
     return 0
 
@@ -85,16 +114,17 @@ def friction_energy(engine: Table) -> float:
 @entry_point(PART)
 def slip_change_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Find the largest relative change of a slip of some stencils."""
-    u = engine.work.slip
+    u = engine.work.slips[0]
+    e = engine.work.slips[1]
     largest = 0.0
     for i in range(part * STENCILS, _end(engine.friction, part)):
-        fill_slip(engine, i, engine.poses.q_trial, u)
-        e0 = u[0]
-        e1 = u[1]
-        fill_slip(engine, i, engine.poses.q_now, u)
+        fill_slip(engine, i, engine.poses.q_trial, e)
         width = engine.pairs.stiction[engine.friction.pair[i]] * engine.time.step
-        size = max(math.sqrt(u[0] * u[0] + u[1] * u[1]), width)
-        largest = max(largest, math.sqrt((e0 - u[0]) ** 2 + (e1 - u[1]) ** 2) / size)
+        size = max(fill_slip(engine, i, engine.poses.q_now, u), width)
+        square = (e[0] - u[0]) ** 2 + (e[1] - u[1]) ** 2
+        for k in range(2, slips(engine, i)):
+            square += (e[k] - u[k]) ** 2
+        largest = max(largest, math.sqrt(square) / size)
     engine.parts.value[part] = largest
     return 0
 
@@ -162,16 +192,18 @@ def friction_stiffness(
 @entry_point(PART)
 def turn_friction_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Move the duals of some stencils; as `turn_friction`."""
-    u = engine.work.slip
+    u = engine.work.slips[0]
+    ahead = engine.work.slips[1]
     share = engine.friction.turn_share
     for i in range(part * STENCILS, _end(engine.friction, part)):
-        fill_slip(engine, i, engine.poses.q_trial, u)
-        e0 = u[0]
-        e1 = u[1]
-        fill_slip(engine, i, engine.poses.q_now, u)
-        d0 = (e0 - u[0]) / share
-        d1 = (e1 - u[1]) / share
+        fill_slip(engine, i, engine.poses.q_trial, ahead)
+        size = fill_slip(engine, i, engine.poses.q_now, u)
         width = engine.pairs.stiction[engine.friction.pair[i]] * engine.time.step
+        if slips(engine, i) == SLIPS:
+            turn_kinds(engine.friction.dual[i], u, ahead, size, width, share)
+            continue
+        d0 = (ahead[0] - u[0]) / share
+        d1 = (ahead[1] - u[1]) / share
         turn_dual(engine.friction.dual[i], u[0], u[1], d0, d1, width, share)
     return 0
 
@@ -190,7 +222,7 @@ def turn_friction(engine: Table, share: float) -> None:
 def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
     """Add gradients and Hessian blocks of friction, of a part of the schedule."""
     friction = engine.friction
-    u = engine.work.slip
+    u = engine.work.slips[0]
     h = engine.work.upper
     step = engine.time.step
     whole = engine.newton.only_slopes == 0
@@ -199,9 +231,12 @@ def add_friction_terms(engine: Table, part: int, q: np.ndarray) -> None:
         engine.schedule.friction_schedule[part], engine.schedule.friction_schedule[part + 1]
     ):
         i = engine.schedule.friction_order[at]
-        fill_slip(engine, i, q, u)
+        size = fill_slip(engine, i, q, u)
         frame = friction.frame[i]
         width = engine.pairs.stiction[friction.pair[i]] * step
+        if slips(engine, i) == SLIPS:
+            add_kinds(engine, i, step * step * friction.force[i], width, size, u)
+            continue
         along, across = friction_stiffness(
             step * step * friction.force[i], u[0], u[1], width, friction.dual[i], frame, h
         )

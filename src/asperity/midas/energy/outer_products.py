@@ -1,4 +1,8 @@
-"""Sums of (y_a y_bᵀ) ⊗ H, in which Hessians of contact and friction are assembled."""
+"""Sums of (y_a y_bᵀ) ⊗ H, in which Hessians of contact and friction are assembled.
+
+They have a row for every entry of a symmetric matrix H. Friction of all kinds has others as well
+(`asperity.midas.energy.friction_kinds`): with it there are three rows more, of their skew parts.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,10 @@ import numpy as np
 
 from asperity.compiled import compiled
 
-__all__ = ["add_isotropic", "add_outer", "fill_square"]
+__all__ = ["SYMMETRIC", "add_block", "add_isotropic", "add_outer", "expand", "fill_square"]
+
+SYMMETRIC = 6
+"""Rows of a symmetric matrix's entries, of the upper triangle."""
 
 
 @compiled
@@ -47,3 +54,49 @@ def add_isotropic(sums: np.ndarray, ya: np.ndarray, yb: np.ndarray, scale: float
         for j in range(4):
             for row in (0, 3, 5):
                 sums[row, 4 * i + j] += scale * ya[i] * yb[j]
+
+
+@compiled
+def add_block(
+    sums: np.ndarray, ya: np.ndarray, yb: np.ndarray, d: np.ndarray, row: int, column: int
+) -> None:
+    """Add (y_a y_bᵀ) ⊗ D to (9, 16) sums, D being the 3 × 3 block of ``d`` at a row and column."""
+    for i in range(3):
+        m = (i + 1) % 3
+        n = (i + 2) % 3
+        # Rows of the upper triangle are 00, 01, 02, 11, 12, 22.
+        own = 0 if i == 0 else (3 if i == 1 else 5)
+        across = 4 if i == 0 else (2 if i == 1 else 1)
+        one = d[row + m, column + n]
+        other = d[row + n, column + m]
+        for j in range(4):
+            for k in range(4):
+                y = ya[j] * yb[k]
+                sums[own, 4 * j + k] += d[row + i, column + i] * y
+                sums[across, 4 * j + k] += 0.5 * (one + other) * y
+                sums[SYMMETRIC + i, 4 * j + k] += 0.5 * (one - other) * y
+
+
+@compiled
+def expand(sums: np.ndarray, block: np.ndarray) -> None:
+    """Add what `add_outer` has summed to a 12 × 12 block."""
+    for i in range(4):
+        for j in range(4):
+            k = 4 * i + j
+            r = 3 * i
+            c = 3 * j
+            block[r, c] += sums[0, k]
+            block[r, c + 1] += sums[1, k]
+            block[r, c + 2] += sums[2, k]
+            block[r + 1, c] += sums[1, k]
+            block[r + 1, c + 1] += sums[3, k]
+            block[r + 1, c + 2] += sums[4, k]
+            block[r + 2, c] += sums[2, k]
+            block[r + 2, c + 1] += sums[4, k]
+            block[r + 2, c + 2] += sums[5, k]
+            if sums.shape[0] > SYMMETRIC:
+                for row in range(3):
+                    m = (row + 1) % 3
+                    n = (row + 2) % 3
+                    block[r + m, c + n] += sums[SYMMETRIC + row, k]
+                    block[r + n, c + m] -= sums[SYMMETRIC + row, k]

@@ -25,7 +25,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.vector_rows import add_products
-from asperity.midas.energy.contact_terms import expand
+from asperity.midas.energy.outer_products import SYMMETRIC, expand
 from asperity.midas.energy.turn_terms import add_turn_blocks
 from asperity.midas.engine_layout import BALL, FREE, POINT, SLIDE
 from asperity.midas.model.coupled_links import pair_number
@@ -220,25 +220,27 @@ def _hand_pair_on(links: Table, hessian: Table, link: int, other: int, sums: np.
     p = links.parent[link]
     if p == other:
         # Both sides are the same now: the block and its transpose.
-        for q in range(6):
+        for q in range(sums.shape[0]):
+            sign = 1.0 if q < SYMMETRIC else -1.0
             for a in range(4):
                 for j in range(4):
                     value = _carried(hessian, link, sums, q, a, j)
                     hessian.link_sums[p, q, 4 * a + j] += value
-                    hessian.link_sums[p, q, 4 * j + a] += value
+                    hessian.link_sums[p, q, 4 * j + a] += sign * value
         return
     target = hessian.slot_sums[pair_number(hessian, p, other)]
-    for q in range(6):
+    for q in range(sums.shape[0]):
+        sign = 1.0 if q < SYMMETRIC or other < p else -1.0
         for a in range(4):
             for j in range(4):
-                value = _carried(hessian, link, sums, q, a, j)
+                value = sign * _carried(hessian, link, sums, q, a, j)
                 target[q, 4 * a + j if other < p else 4 * j + a] += value
 
 
 @compiled
 def _is_zero(sums: np.ndarray) -> bool:
     """Whether a pair's block is zero."""
-    for q in range(6):
+    for q in range(sums.shape[0]):
         for k in range(16):
             if sums[q, k] != 0.0:
                 return False

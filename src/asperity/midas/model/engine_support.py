@@ -9,6 +9,7 @@ from asperity.errors import ModelError
 from asperity.midas.model.motors import DYNAMICS
 from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.names import element
+from asperity.plant.model.support import refuse_adhesion
 
 __all__ = ["check_equalities", "check_supported"]
 
@@ -64,7 +65,7 @@ def check_supported(model: mujoco.MjModel) -> None:
     ModelError
         Naming the element and what to do.
     """
-    for check in (_equalities, _tendons, _joints, _slides, _actuators):
+    for check in (_equalities, _tendons, _joints, _slides, _actuators, refuse_adhesion):
         check(model)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from asperity.midas.engine_layout import BALL, HINGE, POINT, SLIDE
 from asperity.midas.geometry.box_trees import tree_tables
 from asperity.midas.lists.shared_lists import THIRDS
+from asperity.midas.model.contact_numbers import PLAIN
 from asperity.midas.model.face_tables import face_tables
 from asperity.midas.model.link_pair_tables import link_pair_tables
 from asperity.midas.model.links import Link, change_of_variables, own_rows, variable_count
@@ -264,6 +265,8 @@ def shape_fields(
         "block": block[:count].copy(),
         "shape": shapes.pair_shape,
         "friction": shapes.pair_friction,
+        "every_friction": np.any(shapes.pair_scale != PLAIN, axis=1).astype(np.int64),
+        "slip_scale": shapes.pair_scale,
         "stiction": shapes.pair_stiction,
         "dissipation": shapes.pair_dissipation,
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),

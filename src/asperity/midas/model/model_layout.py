@@ -235,6 +235,10 @@ PAIRS = Layout(
     shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
     activation="f8[:]",  # d̂ [m]
     friction="f8[:]",
+    # 1 if it has torsion, rolling or another coefficient along the second tangent; of that, of
+    # rolling about both tangents [m] and of torsion [m], the ratios to the first coefficient.
+    every_friction="i8[:]",
+    slip_scale="f8[:,:]",
     stiction="f8[:]",  # ε_v [m/s]
     dissipation="f8[:]",  # of Hunt and Crossley [s/m]
     block="i8[:]",  # number of its two links' pair, or −1 if one is the world

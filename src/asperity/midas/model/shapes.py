@@ -9,9 +9,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.contact.combination import DISSIPATION, STATIC_FRICTION, STICTION_TOLERANCE
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
+from asperity.midas.model.contact_numbers import NUMBERS, contact_numbers
 from asperity.midas.model.links import Links, rotation_matrix
 from asperity.midas.model.mesh_care import MeshCare
 from asperity.midas.model.round_geoms import round_anchor, round_areas, round_core
@@ -21,7 +21,7 @@ from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.names import element
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
-__all__ = ["Shapes", "contact_numbers", "read_shapes", "surface_tables"]
+__all__ = ["Shapes", "read_shapes", "surface_tables"]
 
 _FLAG = mujoco.mjtDisableBit
 _MESHES = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_SDF))
@@ -53,6 +53,8 @@ class Shapes:
     """Stiction tolerances [m/s]."""
     pair_dissipation: Floats
     """Hunt–Crossley dissipation [s/m]."""
+    pair_scale: Floats
+    """Ratios of other friction to the first coefficient (`contact_numbers`), shape (n, 4)."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
     anchor: Ints
@@ -163,6 +165,7 @@ def read_shapes(
         pair_friction=contact[:, 0].copy(),
         pair_stiction=contact[:, 1].copy(),
         pair_dissipation=contact[:, 2].copy(),
+        pair_scale=contact[:, 3:].copy(),
         volume=volume,
         anchor=np.array([rounds[i][0] for i in used], dtype=np.int64).reshape(-1, 2, 4),
         area=np.array([rounds[i][1] for i in used], dtype=np.float64),
@@ -214,7 +217,7 @@ def _pairs(
         for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
     }
     pairs: list[tuple[int, int]] = []
-    contact: list[tuple[float, float, float]] = []
+    contact: list[Floats] = []
     moves = np.append([not link.is_mocap for link in links.links], False)
     if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
@@ -232,49 +235,9 @@ def _pairs(
             if not collide[a, b]:
                 continue
             pairs.append((i, number))
-            contact.append(_contact(model, a, b, pair, materials))
+            contact.append(contact_numbers(model, a, b, materials, pair))
     numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return numbers, np.array(contact, dtype=np.float64).reshape(-1, 3)
-
-
-def _contact(
-    model: mujoco.MjModel, a: int, b: int, pair: int, materials: ResolvedMaterials
-) -> tuple[float, float, float]:
-    """As `contact_numbers`, of geoms that may be a pair of the model."""
-    if pair < 0:
-        return contact_numbers(model, a, b, materials)
-    sliding = 0.0 if model.pair_dim[pair] == 1 else float(model.pair_friction[pair, 0])
-    return _combined(a, b, sliding, materials)
-
-
-def contact_numbers(
-    model: mujoco.MjModel, a: int, b: int, materials: ResolvedMaterials
-) -> tuple[float, float, float]:
-    """Friction of two geoms, their stiction tolerance [m/s] and dissipation [s/m].
-
-    Flexes count on from the geoms. ``a`` is the smaller number.
-    """
-
-    def of(index: int) -> tuple[int, float, int]:
-        kind = "geom" if index < model.ngeom else "flex"
-        at = index if index < model.ngeom else index - model.ngeom
-        priority, friction, dimension = (
-            getattr(model, f"{kind}_{name}")[at] for name in ("priority", "friction", "condim")
-        )
-        return int(priority), float(friction[0]), int(dimension)
-
-    one, other = of(a), of(b)
-    sliding = max(one[1], other[1])
-    if one[0] != other[0]:
-        sliding = max(one, other)[1]
-    return _combined(a, b, 0.0 if max(one[2], other[2]) == 1 else sliding, materials)
-
-
-def _combined(
-    a: int, b: int, sliding: float, materials: ResolvedMaterials
-) -> tuple[float, float, float]:
-    out = materials.combined(a, b, sliding)
-    return float(out[STATIC_FRICTION]), float(out[STICTION_TOLERANCE]), float(out[DISSIPATION])
+    return numbers, np.array(contact, dtype=np.float64).reshape(-1, NUMBERS)
 
 
 def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:

@@ -7,7 +7,7 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.plant.model.flexes import flex_vertices
-from asperity.plant.model.names import element
+from asperity.plant.model.names import element, listed
 
 __all__ = ["check_midas_flexes", "may_touch_flex", "soft_notes"]
 
@@ -52,9 +52,25 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
 
 def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
     """Sentences about what is approximated of a model's flexes."""
-    if model.nflex == 0 or not second_order:
+    if model.nflex == 0:
         return []
-    return ["Steps of models with flexes are those of implicit Euler, which damps vibrations."]
+    notes = []
+    if second_order:
+        notes.append(
+            "Steps of models with flexes are those of implicit Euler, which damps vibrations."
+        )
+    turning = [
+        element(model, _OBJ.mjOBJ_FLEX, flex)
+        for flex in range(model.nflex)
+        if model.flex_condim[flex] > 3
+        or any(
+            model.geom_condim[geom] > 3 and may_touch_flex(model, flex, geom)
+            for geom in range(model.ngeom)
+        )
+    ]
+    if turning:
+        notes.append(f"Midas ignores torsional and rolling friction on {listed(turning)}.")
+    return notes
 
 
 def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:

@@ -7,8 +7,9 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.geometry.surfaces import Surface, vertex_areas
+from asperity.midas.model.contact_numbers import contact_numbers
 from asperity.midas.model.links import Links, variable_count
-from asperity.midas.model.shapes import Shapes, contact_numbers
+from asperity.midas.model.shapes import Shapes
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
@@ -210,7 +211,7 @@ def _pairs(
     off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     disabled = bool(int(model.opt.disableflags) & int(off))
     ends: list[tuple[int, int]] = []
-    numbers: list[tuple[float, float]] = []
+    numbers: list[np.ndarray] = []
 
     def add(flex: int, other: int, index: int) -> int:
         ends.append((flex, other))

@@ -24,7 +24,7 @@ import math
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
-from asperity.midas.energy.friction_terms import fill_slip
+from asperity.midas.energy.friction_terms import fill_slip, slips
 from asperity.midas.geometry.round_planes import further_stencils, link_of_side, place_on_round
 from asperity.midas.geometry.stencil import RIM_PLANE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
@@ -100,21 +100,22 @@ def _weigh_friction(engine: Table, first: bool) -> float:
     """
     friction = engine.friction
     change = 0.0
-    u = engine.work.slip
+    u = engine.work.slips[0]
+    ahead = engine.work.slips[1]
     for i in range(friction.count):
         bound = friction.rebound[i]
         if bound == 0.0 or first:
             friction.force[i] = bound
             continue
         width = engine.pairs.stiction[friction.pair[i]] * engine.time.step
-        fill_slip(engine, i, engine.poses.q_now, u)
-        u0 = u[0]
-        u1 = u[1]
-        before = max(math.sqrt(u0 * u0 + u1 * u1), width)
-        fill_slip(engine, i, engine.poses.q_trial, u)
-        u0 += (u[0] - u0) / _SHARE
-        u1 += (u[1] - u1) / _SHARE
-        after = max(math.sqrt(u0 * u0 + u1 * u1), width)
+        before = max(fill_slip(engine, i, engine.poses.q_now, u), width)
+        fill_slip(engine, i, engine.poses.q_trial, ahead)
+        u0 = u[0] + (ahead[0] - u[0]) / _SHARE
+        u1 = u[1] + (ahead[1] - u[1]) / _SHARE
+        square = u0 * u0 + u1 * u1
+        for k in range(2, slips(engine, i)):
+            square += (u[k] + (ahead[k] - u[k]) / _SHARE) ** 2
+        after = max(math.sqrt(square), width)
         force = bound * before / after
         change = max(change, abs(force - friction.force[i]) / force)
         friction.force[i] = force

@@ -13,7 +13,7 @@ from asperity.plant.model.finite import check_finite
 from asperity.plant.model.flex_checks import check_flexes, flex_notes
 from asperity.plant.model.names import element, listed
 
-__all__ = ["check_supported", "has_every_friction"]
+__all__ = ["check_supported", "has_every_friction", "refuse_adhesion"]
 
 _OBJ = mujoco.mjtObj
 # As integers, because the elements of a model's arrays are not hashed like enumeration members.
@@ -104,7 +104,7 @@ def check_supported(
     else:
         _delays(model)
     if not (every_friction and model.flg_adhesion):
-        _adhesion(model)
+        refuse_adhesion(model)
     if not every_actuator:
         _sticky(model)
         _inner_states(model)
@@ -179,7 +179,8 @@ def _inner_states(model: mujoco.MjModel) -> None:
         )
 
 
-def _adhesion(model: mujoco.MjModel) -> None:
+def refuse_adhesion(model: mujoco.MjModel) -> None:
+    """Refuse geoms and pairs that hold fast, naming the first of them."""
     why = (
         "which only Cenic, Icf, Sap and Tamsi know; use one of them, or set it to zero."
         if model.flg_adhesion
