@@ -71,12 +71,12 @@ def rod(edges: int, inner: str = "", *, young: float = 1e6, mass: float = 0.1) -
     return model
 
 
-def capstan(ratio: float, friction: float) -> mujoco.MjModel:
+def capstan(ratio: float, friction: float, *, gap: float = 0.0) -> mujoco.MjModel:
     """A light rope over half of a cylinder, with masses of 0.5 kg and a multiple of it.
 
-    The last two dofs are the masses' heights.
+    The last two dofs are the masses' heights. Vertices begin at a gap above the cylinder.
     """
-    count, radius, tail = 81, 0.102, 0.3
+    count, radius, tail = 81, 0.102 + gap, 0.3
     along = np.linspace(0.0, np.pi * radius + 2.0 * tail, count)
     angle = np.clip((along - tail) / radius, 0.0, np.pi)
     down = np.maximum(np.maximum(tail - along, along - tail - np.pi * radius), 0.0)

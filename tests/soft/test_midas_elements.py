@@ -28,6 +28,13 @@ ARM = (
 )
 
 
+ROD = (
+    "<flexcomp name='rod' type='grid' dim='1' count='8 1 1' spacing='0.01 1 1' mass='0.01'"
+    " radius='0.001' pos='0 0 0.0022'><elasticity young='1e6' poisson='0.3' damping='1e-3'/>"
+    "<edge equality='true'/><contact friction='0.5'/></flexcomp>"
+)
+
+
 def _stepped(body: str, *, steps: int, gravity: float = 9.81, h: float = 0.004) -> Engine:
     engine = engine_of(compile_soft(body, gravity=gravity))
     for _ in range(steps):
@@ -52,8 +59,9 @@ def _differences(engine: Engine, z: Array, size: float) -> Array:
         FLOOR + cube(count=3, height=0.0261, young=1e4),
         FLOOR + cloth(0.06, count=4, height=0.0022) + BOX.replace("0.0224", "0.0145"),
         FLOOR + cloth(0.06, count=4, height=0.0022) + ARM,
+        FLOOR + ROD + BOX.replace("0.0224", "0.0145"),
     ],
-    ids=("volume", "cloth under a box", "cloth under an arm"),
+    ids=("volume", "cloth under a box", "cloth under an arm", "rod under a box"),
 )
 def test_gradient_is_that_of_the_potential(body: str) -> None:
     """With contact, friction and damping, at a state that is not in equilibrium."""

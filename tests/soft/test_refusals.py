@@ -95,10 +95,10 @@ def test_pressure_fields_beside_a_flex() -> None:
         (cloth(radius=0.012), "", "twice its radius"),
         (cloth(kind="bend"), "", "Nothing holds"),
         (
-            "<flexcomp name='f' type='grid' dim='2' count='3 3 1' spacing='0.1 0.1 0.1' mass='1'>"
-            "<edge equality='true'/></flexcomp>",
+            "<flexcomp name='f' type='grid' dim='1' count='3 1 1' spacing='0.1 0.1 0.1' mass='1'"
+            " radius='0'><edge equality='true'/></flexcomp>",
             "",
-            "is held together by equality constraints",
+            "has no thickness",
         ),
         (cloth(), "<option density='1.2'/>", "medium"),
         (

@@ -116,9 +116,6 @@ class Integrator(abc.ABC):
     takes_sleep: ClassVar[bool] = False
     """Whether islands at rest may keep their solution."""
 
-    takes_ropes: ClassVar[bool] = True
-    """Whether deformable bodies may be ropes, or cloth that its edges hold."""
-
     @property
     def no_flexes(self) -> str | None:
         """Name of what does not simulate deformable bodies; None if it does."""

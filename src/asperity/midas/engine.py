@@ -255,6 +255,8 @@ class Engine(HoldsAddresses):
         """
         data = self.data
         self.inputs.read(self.table, data, data.act if activation is None else activation)
+        if self.soft is not None:
+            self.soft.read_equalities(data)
 
     def pair_geoms(self, pair: int) -> tuple[int, int]:
         """Geoms of a pair of shapes."""

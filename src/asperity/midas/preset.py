@@ -43,9 +43,9 @@ class Midas(Integrator):
     Where a round shape is a polyhedron, the shape reaches beyond it, by as much as ``segments``
     says.
 
-    Flexes are simulated if they are volumes (``dim="3"``) or cloth (``dim="2"``) with elasticity.
-    They touch bodies, each other and themselves, at their ``radius``. Steps of models with flexes
-    are those of implicit Euler, and their contacts do not rebound.
+    Flexes are volumes, cloth or ropes. They touch bodies, each other and themselves, at their
+    ``radius``. Equalities of their edges are stiff springs, and rods do not resist twisting. Steps
+    of models with flexes are those of implicit Euler, and their contacts do not rebound.
 
     Impacts rebound by the dissipation of `ContactParameters`. Rebounds that gravity undoes within
     twelve steps are left out: those below 0.6 m/s at 10 ms, and below 0.1 m/s at 1.7 ms.
@@ -169,7 +169,6 @@ class Midas(Integrator):
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True
     takes_every_friction = True
-    takes_ropes = False
 
     def __post_init__(self) -> None:
         for name in (

@@ -44,8 +44,13 @@ class IntersectionTest:
         if key not in self._meshes:
             starts = np.cumsum([0, *map(len, positions)])
             every = np.concatenate([own + start for own, start in zip(faces, starts, strict=False)])
-            every = np.asfortranarray(every.astype(np.int32))
-            mesh = ipctk.CollisionMesh(x, ipctk.edges(every), every)
+            # Triangles of ropes are edges, which cross no other edges.
+            line = every[:, 1] == every[:, 2]
+            whole = np.asfortranarray(every[~line].astype(np.int32))
+            if not len(whole):
+                return False
+            edges = np.vstack([ipctk.edges(whole), every[line, :2].astype(np.int32)])
+            mesh = ipctk.CollisionMesh(x, np.asfortranarray(edges), whole)
             if len(positions) == 2:
                 sides = np.repeat([0, 1], [len(part) for part in positions]).astype(np.int32)
                 mesh.can_collide = ipctk.make_vertex_patches_filter(sides)

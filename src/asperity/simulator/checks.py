@@ -164,7 +164,6 @@ def check_model(
         every_friction=integrator.takes_every_friction,
         asks_mujoco=integrator.make_method().base.evaluates_plant,
         no_flexes=integrator.no_flexes,
-        ropes=integrator.takes_ropes,
         sleep=sleeps and not many,
     )
 

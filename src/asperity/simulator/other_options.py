@@ -36,7 +36,7 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
             "a simulator cannot change between fixed steps and error control; make another "
             "Simulator."
         )
-    check_flexes(session.model, integrator.no_flexes, ropes=integrator.takes_ropes)
+    check_flexes(session.model, integrator.no_flexes)
     method = integrator.make_method()
     if session.has_systems and not method.takes_systems:
         raise ArgumentError(

@@ -37,6 +37,7 @@ __all__ = [
     "add_at",
     "add_strand_stiffness",
     "add_strands",
+    "bend",
     "bend_scale",
     "direction",
     "edge_rates",
@@ -69,7 +70,7 @@ def bend_scale(cosine: float) -> float:
 
 
 @compiled
-def _bend(
+def bend(
     elastic: Table, position: np.ndarray, strand: int, work: np.ndarray
 ) -> tuple[float, float, float]:
     """κ, and J in ``work``: rows are those of κ, columns the coordinates of three particles."""
@@ -136,7 +137,7 @@ def add_strands(elastic: Table, position: np.ndarray, work: np.ndarray, force: n
                 force[a, i] += stiffness * stretch * n
                 force[b, i] -= stiffness * stretch * n
             continue
-        k = _bend(elastic, position, strand, work)
+        k = bend(elastic, position, strand, work)
         energy += 0.5 * stiffness * (k[0] * k[0] + k[1] * k[1] + k[2] * k[2])
         for place in range(3):
             p = elastic.strand_particle[strand, place]
@@ -299,7 +300,7 @@ def add_strand_stiffness(
         if elastic.strand_particle[strand, 2] < 0:
             _add_edge(elastic, state, strand, step, graph, smooth)
             continue
-        _bend(elastic, state.soft.position, strand, work)
+        bend(elastic, state.soft.position, strand, work)
         factor = step * (step * elastic.strand_stiffness[strand] + elastic.strand_damping[strand])
         for place, (a, b) in enumerate(_PAIRS):
             for i in range(3):

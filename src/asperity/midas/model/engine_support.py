@@ -19,6 +19,7 @@ _EQUALITIES = (
     mujoco.mjtEq.mjEQ_WELD,
     mujoco.mjtEq.mjEQ_JOINT,
     mujoco.mjtEq.mjEQ_TENDON,
+    mujoco.mjtEq.mjEQ_FLEX,
 )
 
 _TRN, _GAIN, _BIAS = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
@@ -89,8 +90,8 @@ def check_equalities(model: mujoco.MjModel, active: np.ndarray) -> None:
                 _OBJ.mjOBJ_EQUALITY,
                 int(i),
                 f"is an equality of type '{kind.name.removeprefix('mjEQ_').lower()}', and the "
-                "Midas integrator supports connect, weld, joint and tendon only; remove it, or "
-                "use another integrator.",
+                "Midas integrator supports connect, weld, joint, tendon and flex only; remove it, "
+                "or use another integrator.",
             )
 
 

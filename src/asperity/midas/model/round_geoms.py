@@ -60,12 +60,16 @@ def round_anchor(model: mujoco.MjModel, geom: int, surface: Surface) -> tuple[In
 def round_areas(surface: Surface, radius: float) -> tuple[Ints, Floats, Floats]:
     """Edges of a core, their areas, and those of its vertices [m²]: what counts as in contact.
 
-    A sphere touches with a 128th of its surface, and a capsule's side with a 16th of it, as large a
-    part as a vertex or an edge of a polyhedron of 16 pieces around a circle has.
+    A sphere touches with a 128th of its surface, and the side of a capsule, or of an edge of a
+    rope, with a 16th of it: as large a part as a vertex or an edge of a polyhedron of 16 pieces
+    around a circle has.
     """
     end = 4.0 * np.pi * radius**2 / 128.0
     if len(surface.vertices) == 1:
         return np.zeros((0, 2), np.int64), np.zeros(0), np.array([end])
-    length = float(np.linalg.norm(surface.vertices[1] - surface.vertices[0]))
+    edges = np.ascontiguousarray(surface.faces[:, :2])
+    length = np.linalg.norm(surface.vertices[edges[:, 1]] - surface.vertices[edges[:, 0]], axis=1)
     side = 2.0 * np.pi * radius * length / 16.0
-    return np.array([[0, 1]]), np.array([side + 2.0 * end]), np.full(2, 0.5 * side + end)
+    share = np.zeros(len(surface.vertices))
+    np.add.at(share, edges, (0.5 * side + end)[:, None])
+    return edges, side + 2.0 * end, share

@@ -27,6 +27,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.soft.edges import add_strand_terms, begin_strands, strand_energy
 from asperity.midas.soft.quadratic import add_quadratic_terms, quadratic_energy, turn_cells
 from asperity.midas.soft.sites import add_block
 from asperity.midas.soft.strains import FLAT, deform, diagonalize, stretch
@@ -37,6 +38,7 @@ __all__ = ["add_element_terms", "begin_elements", "element_energy"]
 @compiled
 def begin_elements(soft: Table) -> None:
     """Keep the strains of the step's beginning, of elements with damping, and turn cells."""
+    begin_strands(soft)
     for e in range(soft.element_size.size):
         if soft.element_damping[e] == 0.0:
             continue
@@ -49,7 +51,7 @@ def begin_elements(soft: Table) -> None:
 
 @compiled
 def element_energy(soft: Table, x: np.ndarray, h: float) -> float:
-    """Energy of elements and bending, with what damping takes [J]; infinite if one is inverted."""
+    """Elastic energy, with what damping takes [J]; infinite if an element is inverted."""
     total = 0.0
     c = soft.small[1]
     for e in range(soft.element_size.size):
@@ -78,7 +80,7 @@ def element_energy(soft: Table, x: np.ndarray, h: float) -> float:
         total += soft.element_size[e] * (
             0.5 * shear * squares - shear * log + 0.5 * first * log * log + lost
         )
-    return total + quadratic_energy(soft, x, h)
+    return total + quadratic_energy(soft, x, h) + strand_energy(soft, x, h)
 
 
 @compiled
@@ -251,3 +253,4 @@ def add_element_terms(engine: Table, soft: Table) -> None:
     for e in range(soft.element_size.size):
         _add_element(engine, soft, e, whole)
     add_quadratic_terms(engine, soft, whole)
+    add_strand_terms(engine, soft, whole)

@@ -8,6 +8,7 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.plant.model.flexes import flex_vertices
 from asperity.plant.model.names import element, listed
+from asperity.plant.model.ropes import rope_twists
 
 __all__ = ["check_midas_flexes", "may_touch_flex", "soft_notes"]
 
@@ -40,6 +41,8 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         )
     for flex in range(model.nflex):
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
+        if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
+            raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
         _check_joints(model, flex, name)
         for geom in range(model.ngeom):
             if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):
@@ -54,7 +57,11 @@ def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
     """Sentences about what is approximated of a model's flexes."""
     if model.nflex == 0:
         return []
-    notes = []
+    notes = [
+        f"{element(model, _OBJ.mjOBJ_FLEX, flex)} does not resist twisting in Midas; Icf's does."
+        for flex in range(model.nflex)
+        if len(rope_twists(model, flex).joint)
+    ]
     if second_order:
         notes.append(
             "Steps of models with flexes are those of implicit Euler, which damps vibrations."
@@ -74,7 +81,18 @@ def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
 
 
 def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
-    """Refuse whatever acts on the joints of vertices."""
+    """Refuse whatever acts on the joints of vertices, or of edges that twist."""
+    twists = rope_twists(model, flex).joint
+    by_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
+    held = model.eq_type == mujoco.mjtEq.mjEQ_JOINT
+    turned = np.concatenate(
+        [model.actuator_trnid[by_joint, 0], model.eq_obj1id[held], model.eq_obj2id[held]]
+    )
+    if np.any(np.isin(twists[twists >= 0], turned)):
+        raise ModelError(
+            f"{name} is turned by an actuator or equality of its joints of twist, and it does not "
+            "resist twisting in Midas; use Icf or Cenic."
+        )
     bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
     moving = bodies[model.body_weldid[bodies] != 0]
     children = np.isin(model.body_parentid, moving)

@@ -18,6 +18,7 @@ from asperity.midas.soft.soft_contacts import COLUMNS, fill_contacts
 from asperity.midas.soft.soft_layout import SOFT_FULL
 from asperity.midas.soft.soft_tables import soft_table
 from asperity.plant.model.flexes import flex_triangles, flex_vertices, rest_positions
+from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.names import element
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
@@ -192,6 +193,13 @@ class SoftBodies:
         self._engine.resize(soft_pair_room=2 * len(self._engine.soft.pair_link))
         self._engine.soft.pairs = 0
         return True
+
+    def read_equalities(self, data: mujoco.MjData) -> None:
+        """Switch equalities of edges on and off."""
+        kinds = mujoco.mjtDisableBit.mjDSBL_EQUALITY | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+        on = np.append(data.eq_active.astype(bool), False)
+        on &= not is_disabled(self._model, kinds)
+        self.table.strand_held[:] = self.table.strand_hold * on[self.table.strand_equality]
 
     def memory(self) -> dict[str, Any]:
         """What states to come depend on, besides the state."""

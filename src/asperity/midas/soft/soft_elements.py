@@ -73,6 +73,9 @@ def soft_elements(
 
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
+        if not constants[flex, 1] > 0.0:
+            # Its edges hold it.
+            continue
         x, own = at_rest[vertices], flex_elements(model, flex)
         if model.flex_dim[flex] == 2:
             area, g = plane_gradients(x, own)

@@ -47,6 +47,18 @@ SOFT = Layout(
     bend_vertex="i8[:,:]",
     bend_matrix="f8[:,:,:]",  # [N/m]
     bend_damping="f8[:]",
+    # Strands (`asperity.midas.soft.edges`): edges that are springs or keep their length, and bends
+    # of two edges, which have a third vertex.
+    strand_particle="i8[:,:]",  # −1 for the third of an edge
+    strand_length="f8[:]",  # of an edge at rest [m]
+    strand_stiffness="f8[:]",  # [N/m], of bends [N m]
+    strand_damping="f8[:]",  # [N s/m], of bends [N m s]
+    strand_equality="i8[:]",  # the model's, −1 of what none holds
+    strand_hold="f8[:]",  # stiffness by which an equality holds an edge [N/m]
+    strand_held="f8[strands]",  # the same, 0 while it is off
+    strand_start="f8[strands, 3]",  # stretch or curvature at the step's beginning
+    strand_now="f8[3]",
+    strand_rates="f8[3, 9]",
     # Surfaces.
     point="i8[:]",  # vertices that may touch
     edge="i8[:,:]",

@@ -9,6 +9,7 @@ from asperity.compiled import Table
 from asperity.geometry.surfaces import Surface, vertex_areas
 from asperity.midas.model.contact_numbers import contact_numbers
 from asperity.midas.model.links import Links, variable_count
+from asperity.midas.model.round_geoms import round_areas
 from asperity.midas.model.shapes import Shapes
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
@@ -23,11 +24,15 @@ from asperity.plant.model.flexes import (
     rest_positions,
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
+from asperity.plant.model.ropes import Strands, acts_along_edges, rope_strands
 from asperity.soft.membranes import bending
 
 __all__ = ["soft_table"]
 
 _ROOM = 1024
+# Strain of an edge that an equality holds, under the weight of all that moves.
+_STRAIN = 1e-4
+_GRAVITY = 9.81
 
 
 def soft_table(
@@ -74,8 +79,9 @@ def soft_table(
         at_rest[vertices] = rest_positions(model, flex)
         surface = Surface(at_rest[vertices], flex_triangles(model, flex).astype(np.int64))
         radius[vertices] = model.flex_radius[flex]
-        area[vertices] = vertex_areas(surface)
-        sides, side_areas = _edges(surface)
+        sides, side_areas, area[vertices] = _edges(surface)
+        if model.flex_dim[flex] == 1:
+            sides, side_areas, area[vertices] = round_areas(surface, float(radius[vertices.start]))
         points.append(vertices.start + np.unique(surface.faces))
         edges.append(vertices.start + sides)
         edge_areas.append(side_areas)
@@ -97,6 +103,7 @@ def soft_table(
     bodies = soft_elements(model, at_rest, constants)
     element_owner = owner[bodies.vertex[:, 0]]
     bend_vertex, bend_matrix = _bending(model, at_rest, constants)
+    strands = _strands(model)
     variable = np.full(particles + len(chosen), -1, np.int64)
     first = np.cumsum([0] + [variable_count(one.kind) for one in links.links])
     variable[:particles][~fixed] = first[link[~fixed]]
@@ -131,13 +138,15 @@ def soft_table(
         bend_vertex=bend_vertex,
         bend_matrix=bend_matrix,
         bend_damping=np.array(model.flex_damping[owner[bend_vertex[:, 0]]], dtype=np.float64),
+        strands=len(strands["strand_length"]),
+        **strands,
         point=point,
         edge=edge,
         edge_area=np.concatenate(edge_areas),
         edge_square=np.sum((every[edge[:, 0]] - every[edge[:, 1]]) ** 2, axis=1),
         face=face,
         wanted=_wanted(links, vertex_link[particles:]),
-        bond=_bonds(vertex_link, bodies.vertex, bend_vertex, world),
+        bond=_bonds(vertex_link, (bodies.vertex, bend_vertex, strands["strand_particle"]), world),
         **pairs,
     )
     table.item_order[:] = np.arange(len(table.item_order))
@@ -149,14 +158,18 @@ def _touched(model: mujoco.MjModel, geom: int) -> bool:
     return any(may_touch_flex(model, flex, geom) for flex in range(model.nflex))
 
 
-def _edges(surface: Surface) -> tuple[np.ndarray, np.ndarray]:
-    """All edges of a surface that bends, with a third of the area of their triangles."""
+def _edges(surface: Surface) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """All edges of a surface that bends, their areas, and those of its vertices.
+
+    An edge has a third of the area of its triangles.
+    """
     faces = surface.faces
     sides = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
     a, b, c = (surface.vertices[faces[:, k]] for k in range(3))
     third = np.linalg.norm(np.cross(b - a, c - a), axis=1) / 6.0
     edges, label = np.unique(sides, axis=0, return_inverse=True)
-    return edges, np.bincount(label.reshape(-1), np.tile(third, 3), minlength=len(edges))
+    areas = np.bincount(label.reshape(-1), np.tile(third, 3), minlength=len(edges))
+    return edges, areas, vertex_areas(surface)
 
 
 def _bending(
@@ -177,6 +190,34 @@ def _bending(
     return np.concatenate(vertex), np.ascontiguousarray(np.concatenate(matrix))
 
 
+def _strands(model: mujoco.MjModel) -> dict[str, np.ndarray]:
+    """Edges and bends of all flexes, and what equality holds them."""
+    parts = [Strands(np.zeros((0, 3), np.int64), *np.zeros((3, 0)))]
+    equality = [np.zeros(0, np.int64)]
+    for flex in range(model.nflex):
+        if acts_along_edges(model, flex):
+            own, first = rope_strands(model, flex), int(model.flex_vertadr[flex])
+            vertex = np.where(own.particle >= 0, own.particle + first, -1)
+            parts.append(own._replace(particle=vertex))
+            holds = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
+            number = int(np.flatnonzero(holds)[0]) if holds.any() else -1
+            equality.append(np.where(vertex[:, 2] < 0, number, -1))
+    particle, length, stiffness, damping = (
+        np.concatenate(part) for part in zip(*parts, strict=True)
+    )
+    held = np.concatenate(equality)
+    mass = model.body_mass[model.body_weldid != 0].sum()
+    hold = _GRAVITY * mass / (_STRAIN * np.maximum(length, 1e-300))
+    return {
+        "strand_particle": particle,
+        "strand_length": length,
+        "strand_stiffness": stiffness,
+        "strand_damping": damping,
+        "strand_equality": held,
+        "strand_hold": np.where(held >= 0, hold, 0.0),
+    }
+
+
 def _wanted(links: Links, touching: np.ndarray) -> np.ndarray:
     """1 for links of rigid vertices, and their ancestors."""
     wanted = np.zeros(len(links.links), np.int64)
@@ -188,10 +229,10 @@ def _wanted(links: Links, touching: np.ndarray) -> np.ndarray:
     return wanted
 
 
-def _bonds(link: np.ndarray, elements: np.ndarray, bends: np.ndarray, world: int) -> np.ndarray:
+def _bonds(link: np.ndarray, every_corner: tuple[np.ndarray, ...], world: int) -> np.ndarray:
     """Pairs of links that share an element, once each, shape (n, 2)."""
     found = []
-    for corners in (elements, bends):
+    for corners in every_corner:
         for i in range(corners.shape[1]):
             for j in range(i):
                 both = (corners[:, i] >= 0) & (corners[:, j] >= 0)

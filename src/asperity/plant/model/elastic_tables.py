@@ -319,8 +319,7 @@ def _table(
 def _on_surface(model: mujoco.MjModel) -> np.ndarray:
     found = np.zeros(model.nflexvert, np.int64)
     for flex in range(model.nflex):
-        faces = flex_elements if model.flex_dim[flex] == 1 else flex_triangles
-        found[model.flex_vertadr[flex] + faces(model, flex).ravel()] = 1
+        found[model.flex_vertadr[flex] + flex_triangles(model, flex).ravel()] = 1
     return found
 
 

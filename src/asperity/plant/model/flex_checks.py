@@ -34,7 +34,7 @@ _HEAVY = 2.0
 _TOLERANCE = 1e-9
 
 
-def check_flexes(model: mujoco.MjModel, method: str | None, *, ropes: bool = True) -> None:
+def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
     """Refuse flexes that cannot be simulated, or all of them.
 
     Parameters
@@ -42,8 +42,6 @@ def check_flexes(model: mujoco.MjModel, method: str | None, *, ropes: bool = Tru
     model : mujoco.MjModel
     method : str or None
         Who does not simulate flexes; None if they are simulated.
-    ropes : bool
-        Whether ropes, and whatever acts along edges, are simulated as well.
 
     Raises
     ------
@@ -57,16 +55,12 @@ def check_flexes(model: mujoco.MjModel, method: str | None, *, ropes: bool = Tru
                 f"{name} is deformable, which {method} does not simulate; use a Simulator with "
                 "Icf, Cenic or Midas."
             )
-        _check_kind(model, flex, name, ropes)
+        _check_kind(model, flex, name)
         _check_bodies(model, flex, name)
 
 
-def _check_kind(model: mujoco.MjModel, flex: int, name: str, ropes: bool) -> None:
+def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
     dim = int(model.flex_dim[flex])
-    if dim == 1 and not ropes:
-        raise ModelError(
-            f"{name} is a rope (dim 1), which Midas does not simulate; use Icf or Cenic."
-        )
     if model.flex_interp[flex] != 0:
         raise ModelError(f'{name} is interpolated, which is not simulated; use dof="full".')
     if model.flex_rigid[flex]:
@@ -79,15 +73,10 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str, ropes: bool) -> Non
     if dim == 1:
         check_rope(model, flex, name)
         return
-    by_edges = dim == 2 and ropes and model.flex_edgeequality[flex] == 1
+    by_edges = dim == 2 and model.flex_edgeequality[flex] == 1
     if model.flex_edgeequality[flex] != 0 and not by_edges:
         raise ModelError(
             f"{name} is held together by equality constraints of its edges; use elasticity/young."
-        )
-    if not ropes and (model.flex_edgestiffness[flex] != 0 or model.flex_edgedamping[flex] != 0):
-        raise ModelError(
-            f"{name} has springs or dampers along its edges, which Midas does not simulate; use "
-            "elasticity/young and damping."
         )
     first = int(model.flex_stiffnessadr[flex])
     if not by_edges and (first < 0 or not np.any(model.flex_stiffness[first : first + 1])):

@@ -54,7 +54,12 @@ def flex_elements(model: mujoco.MjModel, flex: int) -> np.ndarray:
 
 
 def flex_triangles(model: mujoco.MjModel, flex: int) -> np.ndarray:
-    """Triangles of the surface of a flex, or of cloth, shape (n, 3)."""
+    """Triangles of the surface of a flex, or of cloth, shape (n, 3).
+
+    Those of a rope have no area: the second and third corners are one, as of capsules.
+    """
+    if model.flex_dim[flex] == 1:
+        return np.take(flex_elements(model, flex), [0, 1, 1], axis=1)
     if model.flex_dim[flex] == 2:
         return flex_elements(model, flex)
     first = int(model.flex_shelldataadr[flex])

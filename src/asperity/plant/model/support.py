@@ -48,7 +48,6 @@ def check_supported(
     every_friction: bool = False,
     asks_mujoco: bool = False,
     no_flexes: str | None = "a simulation of many worlds",
-    ropes: bool = True,
     sleep: bool = False,
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
@@ -67,8 +66,6 @@ def check_supported(
         Whether MuJoCo is asked for inertia and forces at every state, as delays and plugins need.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
-    ropes : bool
-        Whether ropes, and cloth that its edges hold, are simulated as well.
     sleep : bool
         Whether bodies at rest may sleep.
 
@@ -90,7 +87,7 @@ def check_supported(
                 f"cannot call; remove it with mujoco.set_mjcb_{name}(None) and pass the Simulator "
                 "a `control=` callback instead."
             )
-    check_flexes(model, no_flexes, ropes=ropes)
+    check_flexes(model, no_flexes)
     for index, name in _plugins(model):
         if not asks_mujoco or model.plugin_statenum[index] > 0:
             raise ModelError(
