@@ -138,8 +138,6 @@ WORK = Layout(
     relative_gap="f8[3, 3]",
     relative_move="f8[4, 3]",
     relative_normal="f8[3]",
-    # Of two links' axes: themselves, products with the axes of both, and the sum of components.
-    pair_axes="f8[6, 10]",
     # Space of searches: nodes that wait, primitives of leaves with their boxes, how far a link is
     # from its path's beginning, and a node's box.
     node_stack=f"i8[{STACK}, 2]",
@@ -147,7 +145,7 @@ WORK = Layout(
     leaf_box=f"f8[{LEAF} + 1, 4, 3]",
     leaf_corner=f"f8[{LEAF}, 3, 2, 3]",
     deviation="f8[4, 3]",
-    box_work="f8[4, 3]",
+    box_work="f8[2, 3]",
     block_work="f8[3, 12, 12]",
     angle_slope="f8[3, 3]",
     angle_work="f8[9, 9]",

@@ -68,8 +68,6 @@ def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         "depth": np.array(depths, np.int64),
         "box": np.ascontiguousarray(np.concatenate(boxes)),
         "placed": np.zeros((node_count, 2, 3)),
-        "still": np.zeros((node_count, 4, 3)),
-        "slack": np.zeros(node_count),
         "stamp": np.zeros(node_count, np.int64),
     }
 

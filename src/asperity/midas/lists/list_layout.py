@@ -82,8 +82,6 @@ BOX_TREES = Layout(
     depth="i8[:]",
     box="f8[:,:,:]",  # in rest coordinates, shape (nodes, 2, 3)
     placed="f8[:,:,:]",  # where the links are and go
-    still="f8[:,:,:]",  # where they are, and least and largest moves, shape (nodes, 4, 3)
-    slack="f8[:]",  # how much wider than what they hold boxes are [m]
     stamp="i8[:]",
 )
 """Trees of boxes over the vertices, edges and faces of shapes."""

@@ -7,7 +7,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS, LEAF, apart
 from asperity.midas.geometry.stencil import VERTEX_FACE, VERTEX_PLANE, Stencil
-from asperity.midas.lists.placed_boxes import pass_by_along_axes, placed_node, prepare_axes
+from asperity.midas.lists.placed_boxes import placed_node
 from asperity.midas.lists.stencils import LIST_FULL, add_pair_of_edges, add_stencil
 from asperity.midas.lists.vertex_boxes import box_vertex
 
@@ -152,8 +152,6 @@ def search_trees(engine: Table, count: int, pair: int, third: int) -> int:
         return count
     stack = engine.work.node_stack
     margin = engine.pairs.activation[pair]
-    wide = margin + engine.shapes.radius[one // KINDS] + engine.shapes.radius[other // KINDS]
-    prepare_axes(engine, one // KINDS, other // KINDS)
     leaf = 1 << box_trees.depth[one]
     leaf_too = 1 << box_trees.depth[other]
     stack[0, 0] = 1
@@ -163,13 +161,9 @@ def search_trees(engine: Table, count: int, pair: int, third: int) -> int:
         waiting -= 1
         a = stack[waiting, 0]
         b = stack[waiting, 1]
-        at = placed_node(engine, one, a)
-        at_too = placed_node(engine, other, b)
-        box = box_trees.placed[at]
-        box_too = box_trees.placed[at_too]
-        if apart(box, box_too, margin) or pass_by_along_axes(
-            box_trees, engine.work, at, at_too, wide
-        ):
+        box = box_trees.placed[placed_node(engine, one, a)]
+        box_too = box_trees.placed[placed_node(engine, other, b)]
+        if apart(box, box_too, margin):
             continue
         if a < leaf or b < leaf_too:
             waiting = divide_nodes(stack, waiting, box, box_too, a >= leaf, b >= leaf_too)
