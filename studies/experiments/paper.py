@@ -12,7 +12,7 @@ __all__ = ["paper_cenic", "paper_icf", "paper_tamsi"]
 def paper_cenic(**options: Any) -> Cenic:
     """`Cenic` with friction bounded by the lagged normal force, and without extrapolation.
 
-    Impacts count by their errors of position alone.
+    Errors of position alone count, also in impacts.
 
     Parameters
     ----------
@@ -23,6 +23,7 @@ def paper_cenic(**options: Any) -> Cenic:
         "friction_bound": "lagged",
         "error_estimate": "step-doubling",
         "resolve_impacts": False,
+        "velocity_weight": 0.0,
     }
     return Cenic(**{**paper, **options})
 
