@@ -35,7 +35,7 @@ def test_a_spring_never_gains_energy(accuracy: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("accuracy", "lost", "late"), [(1e-3, 1e-5, 1e-3), (1e-4, 1e-6, 1e-3), (1e-5, 1e-6, 1e-3)]
+    ("accuracy", "lost", "late"), [(1e-3, 1e-5, 2e-3), (1e-4, 1e-6, 1e-3), (1e-5, 1e-6, 1e-3)]
 )
 def test_a_resolved_spring_keeps_energy_and_time(accuracy: float, lost: float, late: float) -> None:
     """Implicit springs lose 0.52, 0.027 and 0.0013 in 16 periods, and run ahead by 0.9, 0.1, 0.012."""

@@ -176,7 +176,8 @@ def test_refusals_are_counted_kept_by_copies_and_forgotten_by_a_reset() -> None:
 
 def test_the_smallest_step_is_taken_whatever_an_impact_needs() -> None:
     contact = asp.ContactParameters(stiffness=STIFFNESS, dissipation=0.0)
-    setting = asp.Cenic(accuracy=1e-2, min_step=0.01, max_step=0.05)
+    # Errors of velocity in the impact are larger than the accuracy at that smallest step.
+    setting = asp.Cenic(accuracy=1e-2, min_step=0.01, max_step=0.05, velocity_weight=0.0)
     run = states(on_plane(BALL, position="0 0 .2"), 1.0, setting, contact=contact)
     # But for the first one, a tenth of the largest, and the last one.
     assert np.diff(run.time)[1:-1].min() > 0.0099

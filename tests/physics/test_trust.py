@@ -59,8 +59,8 @@ def test_friction_of_an_impact_is_mu_times_its_normal_impulse(
         ("elastic-bounce", 1e-4, 0.07),
         ("rattleback+", 1e-4, 0.1 * 2.844),
         # At 1e-4 it keeps 72 % of its spin: rocking grows exponentially, and errors of it as well.
-        ("rattleback-", 3e-5, 0.1 * 1.857),
-        ("rattleback-", 1e-5, 0.05),
+        ("rattleback-", 1e-3, 0.1 * 1.857),
+        ("rattleback-", 1e-6, 0.05),
         ("shaken-mug", 1e-5, 0.1),
     ],
 )
