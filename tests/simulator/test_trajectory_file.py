@@ -25,7 +25,7 @@ BALL = """
   <option timestep="0.01"/>
   <worldbody>
     <geom name="floor" type="plane" size="1 1 1"/>
-    <body name="ball" pos="0 0 0.099"><joint name="up" type="slide" axis="0 0 1"/>
+    <body name="ball" pos="0 0 0.0999"><joint name="up" type="slide" axis="0 0 1"/>
       <geom name="ball" size="0.1" mass="1"/></body>
   </worldbody>
   <actuator><motor name="lift" joint="up"/></actuator>
