@@ -30,7 +30,7 @@ from studies.experiments.paper import paper_cenic
 METHODS: dict[str, Callable[..., asp.Cenic]] = {
     "default": asp.Cenic,
     "paper": paper_cenic,
-    "velocity 1": partial(asp.Cenic, velocity_weight=1.0),
+    "positions": partial(asp.Cenic, velocity_weight=0.0),
 }
 # What sticks, or breaks loose, in steps of limited length.
 HELD = ("incline", "lift", "conveyor")
@@ -284,8 +284,9 @@ def write(rows: Sequence[Row], results: Path) -> None:
         "time. In brackets are the mean numbers of attempted steps and of Newton iterations. "
         "`order` is the exponent of accuracy with which the median falls from 1e-2 on. "
         "`extrapolated` is the share of steps of bodies and robots. `paper` is "
-        '`Cenic(friction_bound="lagged", error_estimate="step-doubling", resolve_impacts=False)`, '
-        "`velocity 1` is `Cenic(velocity_weight=1)`. Chaotic scenes show work only. "
+        '`Cenic(friction_bound="lagged", error_estimate="step-doubling", resolve_impacts=False, '
+        "velocity_weight=0)`, `positions` is `Cenic(velocity_weight=0)`. Chaotic scenes show work "
+        "only. "
         f"`docs/accuracy.md` explains the results.\n\n{machine()}\n\n"
     )
     tables = [

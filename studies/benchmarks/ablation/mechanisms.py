@@ -59,6 +59,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(_CENIC, "Cenic.error_estimate", '"step-doubling"'),),
     ),
     Mechanism(
+        "velocity-errors",
+        "Errors of velocity count, as errors of position that they lead to within four steps.",
+        "The paper's norm, of positions alone.",
+        ("cenic",),
+        (Value(_CENIC, "Cenic.velocity_weight", "0.0"),),
+    ),
+    Mechanism(
         "mode-test",
         "An island is extrapolated only if its active set does not change within the step.",
         "Every island is extrapolated.",
