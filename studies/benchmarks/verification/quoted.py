@@ -212,14 +212,14 @@ def _value(results: Results, case: str, method: str) -> str:
 
 
 def _misses(results: Results, method: str) -> str:
-    """Names of the cases in which a method is wrong."""
+    """Names of the cases in which a method is off by more than their tolerance."""
     _score(results, method)
-    wrong = []
+    missed = []
     for case in CASES.values():
         result = results.get((case.name, method))
-        if result and result.status in ("ok", "never") and grade(case, result.value, method) == 2:
-            wrong.append(f"`{case.name}`")
-    return ", ".join(wrong) or "none"
+        if result and result.status in ("ok", "never") and grade(case, result.value, method):
+            missed.append(f"`{case.name}`")
+    return ", ".join(missed) or "none"
 
 
 _TABLES: dict[str, Callable[[Results], str]] = {
