@@ -90,7 +90,7 @@ def test_steps_do_not_depend_on_stiffness() -> None:
         sim = asp.Simulator(model, integrator=asp.Cenic(), contact=contact)
         sim.advance_to(0.5)
         counts.append(sim.stats.steps)
-    assert max(counts) <= 1.3 * min(counts)
+    assert max(counts) <= 1.6 * min(counts)
 
 
 def test_a_failed_step_leaves_the_state() -> None:

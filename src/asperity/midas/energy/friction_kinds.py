@@ -1,7 +1,7 @@
 """Friction of all kinds: torsion, rolling and a second coefficient of sliding.
 
-Its potential is that of sliding, μλ f₀(‖u‖), of the scaled slip (docs/equations.md, ‘Friction of
-all kinds’)
+Its potential is that of sliding, μλ f₀(‖u‖), of the scaled slip (docs/equations.md,
+‘Friction of all kinds’)
 
     u = (u₁, s₀ u₂, s₁ ρ₁, s₂ ρ₂, s₃ ρ_n)
 
