@@ -79,7 +79,8 @@ def hessian(engine: Engine) -> np.ndarray:
 
 def assemble(engine: Engine, *, curved: bool = False) -> None:
     """Fill gradient and Hessian at the iterate."""
-    _call(assemble_kernel.address)(engine.table.address, int(curved))
+    engine.table.newton.curved = int(curved)
+    _call(assemble_kernel.address)(engine.table.address, 0)
 
 
 def newton_direction(engine: Engine) -> np.ndarray:

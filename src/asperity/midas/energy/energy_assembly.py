@@ -34,7 +34,7 @@ def _add(factor: Table, row: int, column: int, value: float) -> None:
 
 
 @compiled
-def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
+def _sum_joint_slopes(engine: Table, angle: np.ndarray) -> None:
     """Fill ψ′ and ψ″ of every joint, motors and couplings included."""
     joints = engine.joints
     for joint in range(angle.size):
@@ -44,7 +44,7 @@ def _sum_joint_slopes(engine: Table, angle: np.ndarray, curved: int) -> None:
         slope, curvature = motor_slopes(engine.motors, engine.time, motor, angle[joint])
         joints.slope[joint] += slope
         joints.stiffening[joint] += curvature
-    add_coupling_slopes(engine, angle, joints.slope, joints.stiffening, curved)
+    add_coupling_slopes(engine, angle, joints.slope, joints.stiffening)
     share_slopes(joints)
 
 
@@ -188,7 +188,7 @@ def contacts_part(engine: Table, part: int, _member: int, _unused: int) -> int:
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
-def assemble(engine: Table, curved: int) -> int:
+def assemble(engine: Table, _unused: int) -> int:
     """Fill gradient and Hessian at the iterate, for candidates measured there.
 
     With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, and those
@@ -197,7 +197,6 @@ def assemble(engine: Table, curved: int) -> int:
     """
     q = engine.poses.q_now
     whole = engine.newton.only_slopes == 0
-    engine.newton.curved = curved
     place_carries(engine.links, engine.hessian, engine.poses.z_now, q)
     add_link_terms(engine)
     if whole:
@@ -206,7 +205,7 @@ def assemble(engine: Table, curved: int) -> int:
     ask_soft(engine, GRADIENTS)
     add_tie_terms(engine, q)
     add_turn_gradients(engine, q)
-    _sum_joint_slopes(engine, engine.joints.now, curved)
+    _sum_joint_slopes(engine, engine.joints.now)
     carry_gradient(engine, q, engine.newton.gradient)
     if whole:
         do_parts(engine, engine.entries.carry_part, engine.factor.islands)

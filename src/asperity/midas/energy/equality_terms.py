@@ -226,7 +226,7 @@ def add_tie_terms(engine: Table, q: np.ndarray) -> None:
 
 @compiled
 def add_coupling_slopes(
-    engine: Table, angle: np.ndarray, slopes: np.ndarray, curvatures: np.ndarray, curved: int
+    engine: Table, angle: np.ndarray, slopes: np.ndarray, curvatures: np.ndarray
 ) -> None:
     """Add what couplings add to ψ′ and ψ″ of their joints."""
     couplings = engine.couplings
@@ -248,7 +248,7 @@ def add_coupling_slopes(
             curvatures[other] += stiffness * first * first
             # Without second derivatives the Hessian must be positive.
             bend = -push * second
-            curvatures[other] += bend if curved == 1 else max(bend, 0.0)
+            curvatures[other] += bend if engine.newton.curved == 1 else max(bend, 0.0)
 
 
 @compiled

@@ -298,7 +298,7 @@ def _hand_block_on(engine: Table, link: int, cross: np.ndarray) -> None:
 
 
 @compiled
-def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
+def _begin_rows(engine: Table, link: int, q: np.ndarray) -> None:
     """Fill a link's rows in coordinates, and hand its blocks on."""
     hessian = engine.hessian
     p = engine.links.parent[link]
@@ -311,7 +311,7 @@ def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
     expand(hessian.link_sums[link], block)
     _clear(cross)
     if joint >= 0:
-        add_angle_blocks(engine, joint, q, curved, cross)
+        add_angle_blocks(engine, joint, q, cross)
     add_turn_blocks(engine, link, q, cross)
     for i in range(12):
         _times_own(engine.links, hessian, link, block[i], own[i])
@@ -320,7 +320,7 @@ def _begin_rows(engine: Table, link: int, q: np.ndarray, curved: int) -> None:
         rows = _use_rows(hessian, p)
         for i in range(3, 12):
             _times_own(engine.links, hessian, link, cross[i], rows[i])
-        if curved == 1 and engine.links.kind[link] == SLIDE:
+        if engine.newton.curved == 1 and engine.links.kind[link] == SLIDE:
             # A slide's direction turns with the parent.
             for j in range(3):
                 for k in range(3):
@@ -342,7 +342,7 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     for place in range(factor.island_link[island], factor.island_link[island + 1]):
         link = factor.island_order[place]
         width = 8 if engine.links.kind[link] > BALL else 12
-        _begin_rows(engine, link, engine.poses.q_now, engine.newton.curved)
+        _begin_rows(engine, link, engine.poses.q_now)
         for at in range(engine.hessian.entry_start[link], engine.hessian.entry_start[link + 1]):
             other = engine.hessian.entry_link[at]
             if engine.hessian.rows_used[other] == 0:

@@ -11,18 +11,13 @@ from asperity.midas.newton.envelope import factorize, solve
 from asperity.midas.soft.calls import ARRANGE, ask_soft
 
 __all__ = [
-    "CURVED",
     "MOST_DAMPING",
-    "NO_DIRECTION",
     "choose_direction",
     "find_direction",
     "set_damping",
     "slope_along",
     "solve_again",
 ]
-
-FLAT, CURVED, NO_DIRECTION = range(3)
-"""Hessians of a direction: without the terms that may make it indefinite, with them, and none."""
 
 # Iterations in a row that go less than this share of their way before directions are damped.
 _SHORT = 0.05
@@ -61,22 +56,20 @@ def solve_again(engine: Table) -> None:
 
 
 @compiled
-def choose_direction(engine: Table, curved: int) -> int:
-    """Fill Newton's direction, or one that is downhill if that is not.
+def choose_direction(engine: Table) -> int:
+    """Fill Newton's direction, or one that is downhill if that is not; returns 0, or 1 if none is.
 
-    Returns of which Hessian it is: `CURVED`, with the terms that may make it indefinite, `FLAT`,
-    without them, or `NO_DIRECTION` if there is none. With ``curved`` `FLAT` the first is not tried.
+    A solution whose Hessian is once indefinite goes on without the terms that may make it so: it
+    would be so again at most iterates, and each trial costs a factorization.
     """
     if ask_soft(engine, ARRANGE) != 0:
-        return NO_DIRECTION
-    if curved == CURVED:
-        call_pp_status(engine.entries.assemble, engine, CURVED)
-        if call_pp_status(engine.entries.find_direction, engine, 0) == 0:
-            return CURVED
-    call_pp_status(engine.entries.assemble, engine, FLAT)
+        return 1
+    call_pp_status(engine.entries.assemble, engine, 0)
     if call_pp_status(engine.entries.find_direction, engine, 0) == 0:
-        return FLAT
-    return NO_DIRECTION
+        return 0
+    engine.newton.curved = 0
+    call_pp_status(engine.entries.assemble, engine, 0)
+    return call_pp_status(engine.entries.find_direction, engine, 0)
 
 
 @compiled

@@ -26,9 +26,7 @@ from asperity.midas.lists.candidate_runs import (
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.newton.anticipation import anticipate, forget_anchors
 from asperity.midas.newton.directions import (
-    CURVED,
     MOST_DAMPING,
-    NO_DIRECTION,
     choose_direction,
     set_damping,
     slope_along,
@@ -133,10 +131,8 @@ def _descend(engine: Table, before: float, rounding: float, slope: float, share:
 
 
 @compiled
-def _look_ahead(engine: Table, curved: int) -> int:
+def _look_ahead(engine: Table) -> int:
     """Replace the direction by one that counts with the contacts it makes.
-
-    If the Hessian was found to be indefinite (`FLAT`), it is taken to be so with other contacts.
 
     Returns how that ended: `_KNOWN` ...
     """
@@ -147,8 +143,7 @@ def _look_ahead(engine: Table, curved: int) -> int:
             return _CHANGING
         engine.newton.iterations_left -= 1
         _turn_duals(engine, 1.0)
-        curved = choose_direction(engine, curved)
-        if curved == NO_DIRECTION:
+        if choose_direction(engine) != 0:
             return _LOST
         try_share(engine, 1.0)
         if engine.time.may_be_rough == 1 and not is_smooth(
@@ -164,6 +159,7 @@ def _begin(engine: Table) -> float:
     shorten_boxes(engine.options, engine.boxes)
     engine.newton.inertia_damping = 0.0
     engine.newton.nearly_rigid = 0
+    engine.newton.curved = 1
     forget_anchors(engine)
     measure_now(engine)
     return incremental_potential(engine, 0)
@@ -225,7 +221,7 @@ def _ends(engine: Table, tolerance: float) -> bool:
     ends = False
     for _ in range(_CHORDS):
         engine.newton.only_slopes = 1
-        call_pp_status(engine.entries.assemble, engine, 1)
+        call_pp_status(engine.entries.assemble, engine, 0)
         engine.newton.only_slopes = 0
         solve_again(engine)
         try_share(engine, 1.0)
@@ -271,13 +267,12 @@ def minimize(engine: Table, _unused: int) -> int:
     if engine.time.has_prediction == 1:
         energy = _take_prediction(engine, energy)
     while True:
-        curved = choose_direction(engine, CURVED)
-        if curved == NO_DIRECTION:
+        if choose_direction(engine) != 0:
             return _failure(engine.soft)
         newton.on_arcs = 0
         try_share(engine, 1.0)
         if foresight:
-            foreseen = _look_ahead(engine, curved)
+            foreseen = _look_ahead(engine)
             if foreseen == _LOST:
                 return _failure(engine.soft)
             if foreseen == _ROUGH:

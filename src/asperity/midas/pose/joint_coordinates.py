@@ -132,11 +132,11 @@ def add_angle_gradient(
 
 
 @compiled
-def _angle_hessian(engine: Table, joint: int, q: np.ndarray, curved: int, out: np.ndarray) -> None:
+def _angle_hessian(engine: Table, joint: int, q: np.ndarray, out: np.ndarray) -> None:
     """Fill the Hessian of ψ(θ) in u, n and b, shape (9, 9)."""
     g = engine.work.angle_slope
     d = engine.work.directions
-    slope = engine.joints.slope[joint] if curved == 1 else 0.0
+    slope = engine.joints.slope[joint] if engine.newton.curved == 1 else 0.0
     sine, cosine = _angle_slopes(engine, joint, q, g)
     square = sine * sine + cosine * cosine
     by_ss = slope * -2.0 * sine * cosine / (square * square)
@@ -163,9 +163,7 @@ def _angle_hessian(engine: Table, joint: int, q: np.ndarray, curved: int, out: n
 
 
 @compiled
-def add_angle_blocks(
-    engine: Table, joint: int, q: np.ndarray, curved: int, cross: np.ndarray
-) -> None:
+def add_angle_blocks(engine: Table, joint: int, q: np.ndarray, cross: np.ndarray) -> None:
     """Add the Hessian of a hinge's ψ(θ) to blocks of its two links; nothing for a slide.
 
     That between the parent's coordinates, in rows, and the link's is added to ``cross``, shape
@@ -174,13 +172,13 @@ def add_angle_blocks(
     child = engine.joints.link[joint]
     if engine.links.kind[child] == SLIDE or (
         engine.joints.stiffening[joint] == 0.0
-        and (curved == 0 or engine.joints.slope[joint] == 0.0)
+        and (engine.newton.curved == 0 or engine.joints.slope[joint] == 0.0)
     ):
         return
     p = engine.links.parent[child]
     frame = engine.joints.frame[joint]
     h = engine.work.angle_work
-    _angle_hessian(engine, joint, q, curved, h)
+    _angle_hessian(engine, joint, q, h)
     for i in range(3):
         for j in range(3):
             for k in range(3):

@@ -168,6 +168,7 @@ def find_rebounds(engine: Table, h: float) -> int:
     rest = engine.time.rebound_gradient
     stiffness = engine.options.barrier_stiffness
     engine.newton.inertia_damping = 0.0
+    engine.newton.curved = 0
     # What all but contacts and friction does to the solution.
     forget_friction(engine.friction, engine.schedule)
     engine.options.barrier_stiffness = 0.0
