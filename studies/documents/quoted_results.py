@@ -323,15 +323,6 @@ _DERIVATIVES = Table(
 _LARGER = ("quadruped", "5 boxes", "10 boxes", "snake of 25 links", "snake of 55 links")
 
 
-def _extrapolated(accuracy: str) -> Span:
-    return Span(
-        "accuracy.csv",
-        "extrapolated",
-        "100*.0f",
-        {"scene": "walk", "method": "default", "accuracy": accuracy},
-    )
-
-
 def _order(table: str, method: str = "default") -> Span:
     return Span("accuracy.md", "order", ".2f", {"table": table, "method": method})
 
@@ -433,9 +424,6 @@ QUOTES: dict[str, Table | Span | Made | Findings] = {
     "order of the walk": _order("9"),
     "order of rolling, paper": _order("8", "paper"),
     "order of the walk, paper": _order("9", "paper"),
-    "extrapolated at 1e-1": _extrapolated("0.1"),
-    "extrapolated at 1e-3": _extrapolated("0.001"),
-    "extrapolated at 1e-5": _extrapolated("1e-05"),
     "public models": _public_models("Cenic", "files", ".0f"),
     "public models that Cenic runs": _public_models(
         "Cenic", "run, of those without flex [%]", ".1f"
