@@ -6,7 +6,19 @@ import mujoco
 import numpy as np
 from soft_models import Array
 
-__all__ = ["EQUALITY", "arc", "capstan", "lengths", "line", "motion", "rod", "rope"]
+import asperity as asp
+
+__all__ = [
+    "EQUALITY",
+    "arc",
+    "capstan",
+    "lengths",
+    "line",
+    "motion",
+    "rod",
+    "rope",
+    "sliding_ratio",
+]
 
 EQUALITY = "<edge equality='true'/>"
 _UNTOUCHED = "<contact contype='0' conaffinity='0' selfcollide='none'/>"
@@ -97,6 +109,16 @@ def capstan(ratio: float, friction: float, *, gap: float = 0.0) -> mujoco.MjMode
         + weight.format("heavy", radius, -tail, 0.5 * ratio),
         sections=f"<equality>{tie.format('light', 0)}{tie.format('heavy', count - 1)}</equality>",
     )
+
+
+def sliding_ratio(friction: float, integrator: asp.Integrator, *, gap: float = 0.0) -> float:
+    """Tension of the heavy end of a `capstan` that slides over that of the light one."""
+    sim = asp.Simulator(capstan(3.0, friction, gap=gap), integrator=integrator)
+    sim.advance_to(0.1)
+    before = sim.data.qvel[-2:].copy()
+    sim.advance_to(0.3)
+    rise, fall = (sim.data.qvel[-2:] - before) / 0.2
+    return float(3.0 * (9.81 + fall) / (9.81 + rise))
 
 
 def motion(model: mujoco.MjModel, data: mujoco.MjData) -> tuple[Array, Array]:

@@ -80,6 +80,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             print(write_page(found))
             write_documents()
 
+    if (args.no_output or args.quick) and (args.results, args.output) != (RESULTS, ALL_METHODS):
+        parser.error("--no-output and --quick write neither --results nor --output")
     if args.page_only:
         publish(load(args.results))
         return

@@ -191,9 +191,9 @@ def contacts_part(engine: Table, part: int, _member: int, _unused: int) -> int:
 def assemble(engine: Table, _unused: int) -> int:
     """Fill gradient and Hessian at the iterate, for candidates measured there.
 
-    With ``curved`` the Hessian has the second derivatives of slides and of hinge angles, and those
-    of strains, which may make it indefinite. With ``only_slopes`` the gradient alone is filled, and
-    the factor stays.
+    With ``newton.curved`` the Hessian has the second derivatives of slides and of hinge angles, and
+    those of strains, which may make it indefinite. With ``newton.only_slopes`` the gradient alone
+    is filled, and the factor stays.
     """
     q = engine.poses.q_now
     whole = engine.newton.only_slopes == 0
