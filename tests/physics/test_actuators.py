@@ -151,6 +151,7 @@ CASES: dict[str, tuple[str, list[float], dict[str, str]]] = {
         [3.0],
         {},
     ),
+    "muscle": ("<muscle joint='a' lengthrange='-2 2' force='5' timeconst='.01 .03'/>", [0.8], {}),
     "filtered position servo": ("<position joint='a' kp='50' kv='3' timeconst='0.1'/>", [1.0], {}),
     "damped and sprung joints": (
         "<motor joint='a'/>",
@@ -178,6 +179,53 @@ def test_actuators_are_mujoco_s(case: str) -> None:
     assert errors[-1] < 0.05
     data = _ours(model, asp.Cenic(accuracy=1e-6), ctrl, end)
     np.testing.assert_allclose(data.qpos, expected.qpos, atol=5e-3)
+
+
+FOLLOWING = (
+    "<actuator><muscle joint='x' lengthrange='-1 1' timeconst='.01 .04' {muscle}/>"
+    "<general joint='x' dyntype='filter' dynprm='.01'/></actuator>"
+)
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        asp.Cenic(accuracy=1e-2),
+        asp.Cenic(accuracy=1e-2, error_estimate="trapezoid"),
+        asp.Icf(time_step=0.03),
+        asp.Sap(time_step=0.03),
+        asp.Tamsi(time_step=0.03),
+        asp.Midas(time_step=0.03),
+        asp.Sdirk2(accuracy=1e-2),
+    ],
+    ids=lambda setting: type(setting).__name__,
+)
+@pytest.mark.parametrize("muscle", ["", "tausmooth='.3'", "ctrllimited='true' ctrlrange='0 .4'"])
+def test_muscles_and_filters_follow_their_controls_in_long_steps(
+    setting: asp.Integrator, muscle: str
+) -> None:
+    """Steps of Euler's of three time constants leave the range from 0 to 1, and grow."""
+    model = compile_mjcf(
+        "<body><joint name='x' type='slide' axis='1 0 0'/>"
+        "<geom size='.1' mass='1e6' contype='0' conaffinity='0'/></body>",
+        option="gravity='0 0 0'",
+        sections=FOLLOWING.format(muscle=muscle),
+    )
+    sim = asp.Simulator(model, integrator=setting)
+    expected, filtered = 0.0, 0.0
+    parameters = model.actuator_dynprm[0, :3].copy()
+    for end, control in ((0.03, 0.9), (0.12, 0.2), (0.24, 1.0)):
+        duration, start = end - sim.time, filtered
+        sim.data.ctrl[:] = control
+        sim.advance_to(end)
+        clamped = min(control, 0.4) if "ctrlrange" in muscle else control
+        for _ in range(10_000):
+            middle = expected + 0.5e-4 * duration * mujoco.mju_muscleDynamics(
+                clamped, expected, parameters
+            )
+            expected += 1e-4 * duration * mujoco.mju_muscleDynamics(clamped, middle, parameters)
+        filtered = control + (start - control) * math.exp(-duration / 0.01)
+        np.testing.assert_allclose(sim.data.act, [expected, filtered], atol=2e-5)
 
 
 SLIDER = (

@@ -136,10 +136,12 @@ TOPICS = {
         dof_actuator_range="f8[:,:]",
         dof_actuator_gravcomp="i8[:]",
         # activation dynamics
-        act_kind="i8[:]",  # 0 Euler, 1 exact exponential, 2 by its slope, 3 a set-point that slews
+        # 0 Euler, 1 exact exponential, 2 by its slope, 3 a set-point that slews, 4 a muscle's
+        act_kind="i8[:]",
         act_number="i8[:]",  # among those of an actuator that MuJoCo is asked for, or −1
-        act_ctrl="i8[:]",  # that a set-point slews to
+        act_ctrl="i8[:]",  # that a set-point slews to, or that excites a muscle
         act_time_constant="f8[:]",  # of a set-point how fast it may slew
+        act_muscle="f8[:,:]",  # `asperity.plant.muscles.muscle_parameters`
         act_range="f8[:,:]",
     ),
     "geoms": Layout(

@@ -8,6 +8,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_ppdpp, call_pppd, call_pppdpn
 from asperity.compiled.team import over_ranges
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE
+from asperity.plant.muscles import activation_after
 from asperity.plant.plant_layouts import STATE, VALID
 from asperity.plant.trees import velocity_of_trees
 
@@ -127,17 +128,21 @@ def _slewed(plant: Table, source: Table, i: int, step: float) -> float:
 
 @compiled
 def advance_activations(plant: Table, source: Table, target: Table, step: float) -> None:
-    """Advance the actuators' activations from the source's rates, as MuJoCo does.
+    """Advance the actuators' activations from the source's rates.
 
-    Where MuJoCo is asked for slopes, by an exponential step of Euler's: a + h φ(h ∂ȧ/∂a) ȧ with
-    φ(x) = (eˣ − 1)/x, exact for currents, temperatures and, at constant velocity, bristles.
+    Filters and muscles follow a constant control exactly, however long the step. Where MuJoCo is
+    asked for slopes, by an exponential step of Euler's: a + h φ(h ∂ȧ/∂a) ȧ with φ(x) = (eˣ − 1)/x,
+    exact for currents, temperatures and, at constant velocity, bristles.
     """
     actuators = plant.actuators
     for i in range(source.act.size):
         if actuators.act_kind[i] == 3:
             target.act[i] = _slewed(plant, source, i, step)
             continue
-        if actuators.act_kind[i] == 2 and step * source.act_slope[i] < -1e-8:
+        if actuators.act_kind[i] == 4:
+            control = source.mj_ctrl[actuators.act_ctrl[i]]
+            value = activation_after(actuators.act_muscle[i], source.act[i], control, step)
+        elif actuators.act_kind[i] == 2 and step * source.act_slope[i] < -1e-8:
             slope = source.act_slope[i]
             value = source.act[i] + source.act_dot[i] * np.expm1(step * slope) / slope
         elif actuators.act_kind[i] == 1:

@@ -163,8 +163,7 @@ class EvaluatedMotors:
                 if at in self._slewing:
                     continue
                 gains[k] = by_state[k][0][motor]
-                followed = float(motors.state_slope[at]) * int(motors.state_exact[at])
-                grown = step * _growth(step * followed)
+                grown = step * _growth(step * float(motors.state_slope[at]))
                 for way, (_, of_rate) in enumerate(slope_of.values()):
                     slopes[way] += gains[k] * grown * float(of_rate[at])
             stiffness, damping = (min(slope, 0.0) for slope in slopes)

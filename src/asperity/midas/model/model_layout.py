@@ -181,7 +181,8 @@ MOTORS = Layout(
     state_start="f8[:]",  # a₀, shape (na,)
     state_rate="f8[:]",  # ȧ there
     state_slope="f8[:]",  # s = ∂ȧ/∂a [1/s]
-    state_exact="i8[:]",  # 1 if it is followed exactly
+    state_control="f8[:]",  # that excites a muscle
+    state_muscle="f8[:,:]",  # `asperity.plant.muscles.muscle_parameters`
     state_limit="f8[:,:]",
     state_gain="f8[:,:]",  # shape (number of motors, largest of ``states``)
     constant="f8[:]",  # during a step, clamp(constant − stiffness θ)

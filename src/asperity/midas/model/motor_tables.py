@@ -14,6 +14,7 @@ from asperity.midas.model.motors import evaluated_actuators, motor_actuators
 from asperity.midas.model.tendons import coordinate_of_tendon, fixed_tendons
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.servos import is_switched_off
+from asperity.plant.muscles import muscle_parameters
 
 __all__ = ["MotorFeed", "motor_coordinates", "motor_gears", "motor_tables"]
 
@@ -26,15 +27,6 @@ _LIMITED = {
     int(mujoco.mjtTrn.mjTRN_JOINTINPARENT): "jnt",
     int(mujoco.mjtTrn.mjTRN_TENDON): "tendon",
 }
-# Activations that are followed exactly, and not by explicit steps as MuJoCo does it.
-_EXACT = [
-    int(kind)
-    for kind in (
-        mujoco.mjtDyn.mjDYN_FILTEREXACT,
-        mujoco.mjtDyn.mjDYN_PID,
-        mujoco.mjtDyn.mjDYN_DCMOTOR,
-    )
-]
 
 
 def motor_coordinates(
@@ -134,11 +126,10 @@ def _activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, np
     """Fields of `MOTORS` for activations, as those of integrators and filters are."""
     owner, simple = motor_actuators(model), _simple_actuators(model)
     limit = np.tile([-np.inf, np.inf], (model.na, 1))
-    slope, exact = np.zeros(model.na), np.zeros(model.na, np.int64)
+    slope = np.zeros(model.na)
     for i in range(model.nactuator):
         own = slice(model.actuator_actadr[i], model.actuator_actadr[i] + model.actuator_actnum[i])
         kind = model.actuator_dyntype[i]
-        exact[own] = kind in _EXACT
         if (
             model.actuator_actlimited[i]
             and kind != mujoco.mjtDyn.mjDYN_DCMOTOR
@@ -155,7 +146,8 @@ def _activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, np
         "state_start": np.zeros(model.na),
         "state_rate": np.zeros(model.na),
         "state_slope": slope,
-        "state_exact": exact,
+        "state_control": np.zeros(model.na),
+        "state_muscle": muscle_parameters(model),
         "state_limit": limit,
         "state_gain": gain,
     }
@@ -184,6 +176,7 @@ class MotorFeed:
         # Actuators without a control have no inputs at all.
         address = np.where(model.actuator_ctrlnum > 0, model.actuator_ctrladr, model.nu)
         self._control = address[owner]
+        self._state_controls = np.repeat(address, model.actuator_actnum)
         simple = _simple_actuators(model)
         decay = _decay(model, simple)
         self._state = model.actuator_actadr[simple]
@@ -202,4 +195,5 @@ class MotorFeed:
         reference = motors.position * table.joints.reference[motors.joint]
         motors.bias[:] = self._bias + reference
         motors.feed[:] = motors.bias + self._gain * inputs[self._control]
+        motors.state_control[:] = inputs[self._state_controls]
         motors.state_rate[self._state] = self._rate * inputs[self._state_control]

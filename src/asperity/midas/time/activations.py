@@ -6,7 +6,8 @@ exponential step of Euler's,
 
     a₁ = a + h φ(h s) ȧ,    φ(x) = (eˣ − 1)/x,
 
-or by an explicit one, where MuJoCo does. A step's forces are by the activation at its end.
+and those of muscles in steps of their own (`asperity.plant.muscles`). A step's forces are by the
+activation at its end.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.muscles import activation_after
 
 __all__ = ["advance_activations"]
 
@@ -30,10 +32,15 @@ def advance_activations(motors: Table, before: np.ndarray, after: np.ndarray, h:
         for k in range(motors.states[motor]):
             at = motors.activation[motor] + k
             slope = motors.state_slope[at]
-            x = h * slope if motors.state_exact[at] == 1 else 0.0
-            growth = math.expm1(x) / x if x != 0.0 else 1.0
-            rate = motors.state_rate[at] + slope * (before[at] - motors.state_start[at])
-            value = before[at] + h * growth * rate
+            if motors.state_muscle[at, 4] > 0.0:
+                value = activation_after(
+                    motors.state_muscle[at], before[at], motors.state_control[at], h
+                )
+            else:
+                x = h * slope
+                growth = math.expm1(x) / x if x != 0.0 else 1.0
+                rate = motors.state_rate[at] + slope * (before[at] - motors.state_start[at])
+                value = before[at] + h * growth * rate
             after[at] = min(max(value, motors.state_limit[at, 0]), motors.state_limit[at, 1])
             feed += motors.state_gain[motor, k] * (after[at] - motors.state_start[at])
         if motors.states[motor] > 0:

@@ -9,6 +9,7 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
+from asperity.plant.muscles import muscle_parameters
 
 __all__ = [
     "asks_mujoco",
@@ -21,7 +22,8 @@ __all__ = [
     "set_servos",
 ]
 
-_EXACT_FILTER, _BY_SLOPE, _SLEWS = 1, 2, 3
+_EXACT_FILTER, _BY_SLOPE, _SLEWS, _MUSCLE = 1, 2, 3, 4
+_FILTERS = (int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
 _PID, _DC = int(mujoco.mjtGain.mjGAIN_PID), int(mujoco.mjtGain.mjGAIN_DCMOTOR)
 # Where their dynprm have the fastest change of a set-point, and the largest integral of its error.
 _SLEW_AT, _WINDUP_AT = {_PID: 1, _DC: 7}, {_PID: 0, _DC: 8}
@@ -126,14 +128,17 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
     control = np.zeros(model.na, np.int64)
     constant = np.ones(model.na)
     limits = np.full((model.na, 2), [-_NO_LIMIT, _NO_LIMIT])
+    muscles = muscle_parameters(model)
     for i in range(len(model.actuator_gaintype)):
         count = model.actuator_actnum[i]
         if count <= 0:
             continue
         address = slice(model.actuator_actadr[i], model.actuator_actadr[i] + count)
-        if model.actuator_dyntype[i] == mujoco.mjtDyn.mjDYN_FILTEREXACT:
+        if model.actuator_dyntype[i] in _FILTERS:
             kind[address] = _EXACT_FILTER
             constant[address] = max(model.actuator_dynprm[i, 0], 1e-10)
+        if muscles[address].any():
+            kind[address] = _MUSCLE
         if model.actuator_actlimited[i] and model.actuator_gaintype[i] != _DC:
             limits[address] = model.actuator_actrange[i]
         if _has_inner_states(model, i):
@@ -146,6 +151,7 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
     table.actuators.act_ctrl = control
     table.actuators.act_kind = kind
     table.actuators.act_time_constant = constant
+    table.actuators.act_muscle = muscles
     table.actuators.act_range = limits
 
 
