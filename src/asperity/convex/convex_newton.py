@@ -4,11 +4,12 @@ With D = diag(M)^(−1/2), or whatever diagonal the problem holds as its mass, a
 
 - by residual and step (CENIC, equations 32 and 33), when either holds:
 
-      ‖D ∇ℓ‖ ≤ ε s,   s = max(1, min(‖D r‖, ‖D j‖))
+      ‖D ∇ℓ‖ ≤ ε s,   s = min(max(1, min(‖D r‖, ‖D j‖)), 100 max(‖D δt k‖, ‖D j‖))
       η ‖D⁻¹ Δv‖ ≤ ε s,   η = θ/(1 − θ),  θ = ‖D⁻¹ Δv_k‖/‖D⁻¹ Δv_{k−1}‖,  η = 1 at first
 
-  with the impulses j = Jᵀ γ. The paper's s is max(1, ‖D r‖), by which a block on a heavy conveyor
-  belt would be solved for no more accurately than the belt;
+  with the impulses j = Jᵀ γ of constraints and δt k of forces. The paper's s is max(1, ‖D r‖), by
+  which a block on a heavy conveyor belt would be solved for no more accurately than the belt, and
+  forces that leave light bodies with less than ε² J in a step would not move them at all;
 
 - by momentum (SAP, equation 26), with the momentum p = A v:
 
@@ -62,6 +63,7 @@ from asperity.convex.island import (
     island_estimates,
     island_gradient,
     island_impulses,
+    largest_residual,
     scaled_norm,
     settle,
     settle_island,
@@ -141,13 +143,11 @@ def _wanted_residual(problem: Table) -> float:
     graph, smooth, iterate = problem.graph, problem.smooth, problem.iterate
     options = problem.options
     first, last = problem.at_hand.first_tree, problem.at_hand.last_tree
-    impulse = impulse_norm(graph, smooth, iterate, first, last)
     if options.criterion == MOMENTUM:
+        impulse = impulse_norm(graph, smooth, iterate, first, last)
         momentum = scaled_norm(graph, smooth, first, last, iterate.product)
         return options.absolute_tolerance + options.tolerance * max(momentum, impulse)
-    if impulse > 1.0:
-        impulse = min(impulse, scaled_norm(graph, smooth, first, last, smooth.rhs))
-    return options.tolerance * max(1.0, impulse)
+    return largest_residual(problem, options.tolerance)
 
 
 @compiled
@@ -191,7 +191,7 @@ def _stalls(newton: Table) -> bool:
 @compiled
 def _is_round_off(options: Table, newton: Table) -> bool:
     """Whether a gradient that has stopped falling is round-off, a difference of large numbers."""
-    scale = max(newton.wanted_residual / options.tolerance, abs(newton.search_cost))
+    scale = max(1.0, newton.wanted_residual / options.tolerance, abs(newton.search_cost))
     return newton.residual <= 1e4 * _ROUND_OFF * scale
 
 

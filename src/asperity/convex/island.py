@@ -47,6 +47,7 @@ from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import CONVERGED, NOT_CONVERGED, OF_VELOCITY
 
 __all__ = [
+    "IMPULSES",
     "begin_island",
     "choose_island",
     "factorize_island",
@@ -59,11 +60,20 @@ __all__ = [
     "island_gradient",
     "island_impulses",
     "island_velocities",
+    "largest_residual",
     "scaled_norm",
     "settle",
     "settle_island",
     "solve_islands",
 ]
+
+IMPULSES = 100.0
+"""Largest s of a solve's criterion, over the impulses of a step's forces and constraints.
+
+These are then right within a tenth of the accuracy, however light a body or short a step is.
+"""
+
+_ROUND_OFF = 1e-14
 
 
 @higher_order
@@ -205,6 +215,18 @@ def impulse_norm(graph: Table, smooth: Table, iterate: Table, first: int, last: 
             j = iterate.product[i] - smooth.rhs[i] - iterate.gradient[i]
             total += j * j * smooth.mass_inverse_diagonal[i]
     return np.sqrt(total)
+
+
+@compiled
+def largest_residual(problem: Table, tolerance: float) -> float:
+    """What ‖D ∇ℓ‖ must not exceed: ε s (`asperity.convex.convex_newton`), and round-off."""
+    graph, smooth = problem.graph, problem.smooth
+    first, last = problem.at_hand.first_tree, problem.at_hand.last_tree
+    impulse = impulse_norm(graph, smooth, problem.iterate, first, last)
+    force = scaled_norm(graph, smooth, first, last, smooth.impulse)
+    change = scaled_norm(graph, smooth, first, last, smooth.rhs)
+    scale = min(max(1.0, min(impulse, change)), IMPULSES * max(impulse, force))
+    return tolerance * scale + _ROUND_OFF * max(1.0, change)
 
 
 @inlined

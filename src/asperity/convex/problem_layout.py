@@ -86,6 +86,7 @@ SMOOTH = Layout(
     mass_diagonal="f8[nv] = 1",  # diag(M), which scales the norms
     mass_inverse_diagonal="f8[nv] = 1",
     rhs="f8[nv]",
+    impulse="f8[nv]",  # of forces, δt k, which scales the residual
 )
 """A and r. Solves only read it, but for forces in r that follow the velocity."""
 

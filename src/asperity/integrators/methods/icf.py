@@ -98,7 +98,8 @@ def smooth_terms(world: Table, state: Table, step: float, first: int, last: int)
         else:
             multiply_chains(graph, state.mass, tree, state.velocity, smooth.rhs)
         for i in range(n):
-            smooth.rhs[start + i] += step * state.force[start + i]
+            smooth.impulse[start + i] = step * state.force[start + i]
+            smooth.rhs[start + i] += smooth.impulse[start + i]
             smooth.mass_diagonal[start + i] = state.mass_diagonal[start + i]
             smooth.mass_inverse_diagonal[start + i] = state.mass_inverse_diagonal[start + i]
         if not graph.tree_spatial[tree]:

@@ -156,7 +156,8 @@ def _smooth_terms(
             value = 0.0
             for j in range(n):
                 value += matrix[block + i * n + j] * product[s + j]
-            rhs[s + i] += value + step * full.force[s + i]
+            smooth.impulse[s + i] = step * full.force[s + i]
+            rhs[s + i] += value + smooth.impulse[s + i]
             smooth.mass_diagonal[s + i] = 2.0 * full.mass_diagonal[s + i]
             smooth.mass_inverse_diagonal[s + i] = 0.5 / full.mass_diagonal[s + i]
             if not trees.spatial[tree]:

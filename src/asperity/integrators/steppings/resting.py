@@ -32,7 +32,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_method
 from asperity.convex.block_cholesky import cholesky, forward
 from asperity.convex.contact_velocities import add_impulses
-from asperity.convex.island import scaled_norm
+from asperity.convex.island import IMPULSES, scaled_norm
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.integrators.results import copy_contact
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK, WORLD
@@ -331,7 +331,10 @@ def _time_of_rest(world: Table, state: Table, k: int, step: float) -> tuple[floa
         square += _solve_lower(resting, n, 0)
         reach = max(reach, _reach(plant, resting, tree))
     begin, end = graph.island_start[k], graph.island_start[k + 1]
-    scale = max(1.0, scaled_norm(graph, problem.smooth, begin, end, problem.smooth.rhs))
+    scale = min(
+        max(1.0, scaled_norm(graph, problem.smooth, begin, end, problem.smooth.rhs)),
+        IMPULSES * scaled_norm(graph, problem.smooth, begin, end, problem.smooth.impulse),
+    )
     bound = np.sqrt(square)
     if bound <= problem.options.tolerance * scale:
         return _FOR_EVER, bound

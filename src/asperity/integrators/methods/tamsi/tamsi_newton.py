@@ -29,6 +29,7 @@ from asperity.convex.island import (
     give_up,
     island_gradient,
     island_impulses,
+    largest_residual,
     scaled_norm,
     solve_islands,
 )
@@ -132,7 +133,6 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         # The factors there will not be those of a convex Hessian.
         problem.hessian.factor_island[graph.island_tree[index]] = 0
     begin_island(problem, rows)
-    scale = max(1.0, scaled_norm(graph, smooth, first, last, smooth.rhs))
     most = problem.options.max_iterations
     for iteration in range(most + 1):
         follow_forces(problem)
@@ -140,10 +140,11 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         norm = scaled_norm(graph, smooth, first, last, iterate.gradient)
         if not norm <= _LARGEST:
             return NON_FINITE
-        if norm <= _RESIDUAL * scale:
+        wanted = largest_residual(problem, _RESIDUAL)
+        if norm <= wanted:
             return CONVERGED
         if iteration == most or not factorize_island(problem, contacts, rows):
-            return give_up(problem.counts, norm / scale)
+            return give_up(problem.counts, _RESIDUAL * norm / wanted)
         newton_direction(problem)
         prepare_direction(problem, contacts, rows)
         _, length = direction_size(problem)
@@ -154,7 +155,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
             alpha = min(alpha, _row_share(law, iterate, at_hand))
         if alpha < 1.0:
             tamsi.limited += 1
-        small = change < relative and length <= _SCALED_UPDATE * relative * scale
+        small = change < relative and length <= _SCALED_UPDATE * relative * wanted / _RESIDUAL
         if aware and not small and iteration >= _PATIENCE and iteration % 2 == 1:
             alpha *= 0.5
         take_step(problem, alpha)
