@@ -13,8 +13,7 @@ from asperity.midas.engine_layout import CANDIDATES_FULL
 from asperity.midas.geometry.box_trees import apart
 from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.lists.candidate_runs import divide_into_runs
-from asperity.midas.lists.kept_lists import take_kept
-from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
+from asperity.midas.lists.link_pair_paths import is_searched, is_seen_from_base
 from asperity.midas.lists.link_pair_search import search_link_pair
 from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.lists.shared_lists import THIRDS, search_pairs
@@ -96,14 +95,9 @@ def _search_third(engine: Table, pair: int, third: int, count: int) -> int:
     if engine.pairs.plane[pair] >= 0:
         return _search_plane(engine, pair, count) if third == 0 else count
     if is_seen_from_base(engine.pairs, engine.relative, pair):
-        block = engine.pairs.block[pair]
-        if engine.relative.kept[block] == 1:
-            return take_kept(engine, pair, THIRDS * pair + third, count)
-        return (
-            search_link_pair(engine, pair, third, count)
-            if may_meet(engine.relative, block)
-            else count
-        )
+        if is_searched(engine.relative, engine.pairs.block[pair]):
+            return search_link_pair(engine, pair, third, count)
+        return count
     if apart(shape_box(engine, a), shape_box(engine, b), engine.pairs.activation[pair]):
         return count
     return search_trees(engine, count, pair, third)
@@ -125,11 +119,11 @@ def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
 
 
 @compiled
-def find_candidates(engine: Table, keep_slots: bool) -> int:
+def find_candidates(engine: Table, kept: int, keep_slots: bool) -> int:
     """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
 
-    They are measured where the paths begin. With ``keep_slots`` Hessian blocks in use stay in use
-    (those of friction outlive a list).
+    The first ``kept`` of the list stay. The others are measured where the paths begin. With
+    ``keep_slots`` Hessian blocks in use stay in use (those of friction outlive a list).
     """
     if not keep_slots:
         engine.hessian.slots = 0
@@ -143,7 +137,7 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
         release_faces(engine)
     else:
         choose_faces(engine)
-    code = search_pairs(engine)
+    code = search_pairs(engine, kept)
     if code != 0:
         return code
     found = engine.search.found

@@ -41,8 +41,9 @@ from asperity.midas.pose.link_pair_poses import (
 
 __all__ = [
     "LINK_PAIR_KERNELS",
+    "is_searched",
     "is_seen_from_base",
-    "may_meet",
+    "keeps_candidates",
     "measure_link_pairs",
 ]
 
@@ -71,9 +72,15 @@ def is_seen_from_base(pairs: Table, relative: Table, pair: int) -> bool:
 
 
 @compiled
-def may_meet(relative: Table, block: int) -> bool:
-    """Whether a pair of links that is looked at so may come near on its path."""
-    return relative.state[block] == NEAR
+def is_searched(relative: Table, block: int) -> bool:
+    """Whether a pair of links that is looked at so may come near, on a path that is new."""
+    return relative.state[block] == NEAR and relative.kept[block] == 0
+
+
+@compiled
+def keeps_candidates(pairs: Table, relative: Table, pair: int) -> bool:
+    """Whether a pair of shapes is of links that keep their path."""
+    return is_seen_from_base(pairs, relative, pair) and relative.kept[pairs.block[pair]] == 1
 
 
 @entry_point(PART)

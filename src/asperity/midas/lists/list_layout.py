@@ -8,7 +8,6 @@ __all__ = [
     "BOXES",
     "BOX_TREES",
     "CANDIDATES",
-    "KEPT",
     "RELATIVE",
     "RUNS",
     "SEARCH",
@@ -61,17 +60,6 @@ RELATIVE = Layout(
     room="f8[:]",  # sum of drifts up to which they are apart, wherever they go [m]
 )
 """Pairs of links that are looked at from one of them."""
-
-KEPT = Layout(
-    "kept",
-    # Candidates that are kept while others are listed anew, and where those of a third are.
-    found="i8[thirds, 2]",
-    kind="i8[run_room]",
-    vertex="i8[run_room, 4]",
-    weight="f8[run_room]",
-    threshold="f8[run_room]",
-)
-"""Candidates that are kept while others are listed anew."""
 
 BOX_TREES = Layout(
     "box_trees",

@@ -8,10 +8,10 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_pppn_status
 from asperity.compiled.team import TEAM
 from asperity.midas.engine_layout import CANDIDATES_FULL, MIDAS
-from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
+from asperity.midas.lists.link_pair_paths import is_searched, is_seen_from_base, keeps_candidates
 from asperity.midas.parts import PART, do_parts
 
-__all__ = ["LIST_KERNELS", "THIRDS", "search_pairs"]
+__all__ = ["LIST_KERNELS", "THIRDS", "keep_candidates", "search_pairs"]
 
 THIRDS = 3
 """What a pair of shapes is searched for: vertices and faces, faces and vertices, edges."""
@@ -33,9 +33,7 @@ def _divide(engine: Table) -> int:
         pair = number // THIRDS
         own = boxed
         if is_seen_from_base(engine.pairs, engine.relative, pair):
-            block = engine.pairs.block[pair]
-            met = may_meet(engine.relative, block) and engine.relative.kept[block] == 0
-            own = _PASSED if met else 1
+            own = _PASSED if is_searched(engine.relative, engine.pairs.block[pair]) else 1
         if work + own > _PASSED:
             engine.search.begin[parts] = number
             parts += 1
@@ -69,30 +67,40 @@ def _copy(source: Table, i: int, target: Table, count: int) -> None:
         target.arm[count, k] = source.arm[i, k]
 
 
+@compiled
+def keep_candidates(engine: Table) -> int:
+    """Move those of pairs of links that keep theirs to the list's beginning; returns how many."""
+    candidates = engine.candidates
+    count = 0
+    for i in range(candidates.count):
+        if keeps_candidates(engine.pairs, engine.relative, candidates.pair[i]):
+            _copy(candidates, i, candidates, count)
+            candidates.anchor[count] = 0.0
+            count += 1
+    return count
+
+
 @entry_point(types.int64(MIDAS.type, types.int64))
 def merge_lists(engine: Table, _unused: int) -> int:
-    """Put the members' lists together; returns a code."""
+    """Put the members' lists together, after the candidates that are kept; returns a code."""
     found = engine.search.found
-    count = 0
+    count = engine.candidates.count
     for number in range(THIRDS * engine.pairs.shape.shape[0]):
         own = MIDAS.at(engine.parts.searchers[found[number, 0]]).candidates
-        begin = count
         for i in range(found[number, 1], found[number, 2]):
             if count >= engine.candidates.kind.size:
                 return CANDIDATES_FULL
             _copy(own, i, engine.candidates, count)
             count += 1
-        found[number, 1] = begin
-        found[number, 2] = count
     engine.candidates.count = count
     return 0
 
 
 @compiled
-def search_pairs(engine: Table) -> int:
-    """List the stencils of all pairs of shapes; returns a code."""
+def search_pairs(engine: Table, kept: int) -> int:
+    """List the stencils of all pairs of shapes, after those that are kept; returns a code."""
     parts = _divide(engine)
-    engine.candidates.count = 0
+    engine.candidates.count = kept
     if engine.parts.team == 0 or parts < 2:
         return do_parts(engine, engine.entries.search_part, parts)
     team = TEAM.at(engine.parts.team)
