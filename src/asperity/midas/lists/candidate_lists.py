@@ -44,7 +44,7 @@ def rebuild(engine: Table, reason: int) -> int:
     some_keep = reason == CUT and keep_link_pairs(engine)
     kept = keep_candidates(engine) if some_keep else 0
     while True:
-        measure_paths(engine, boxes.longest_move, some_keep)
+        measure_paths(engine, some_keep)
         code = find_candidates(engine, kept, reason == CUT)
         # Shorter paths before longer lists, as long as it is the paths that make them long.
         if not (

@@ -167,8 +167,8 @@ def _choose_relative(engine: Table) -> None:
     for block in range(state.size):
         state[block] = NOT_FROM_BASE
     largest = 0.0
-    for link in range(relative.link_root.size):
-        if relative.tree_folds[relative.link_root[link]] == 1:
+    for link in range(relative.link_folds.size):
+        if relative.link_folds[link] == 1:
             largest = max(largest, engine.boxes.path_length[link])
             square = squared_stretch(engine.boxes.path_begin[link])
             if not (square >= _FIRM and squared_stretch(engine.boxes.path_end[link]) >= _FIRM):
@@ -209,7 +209,7 @@ def measure_link_pairs(engine: Table, some_keep: bool) -> None:
         copy_poses(engine.boxes.path_begin, relative.q_listed)
     if relative.any == 0:
         return
-    for link in range(relative.link_root.size):
+    for link in range(relative.link_folds.size):
         relative.link_drift[link] = bound_of_move(
             relative.q_listed[link], engine.boxes.path_begin[link], engine.links.radius[link]
         )
