@@ -14,7 +14,6 @@ from asperity.midas.lists.list_layout import (
     BOX_TREES,
     BOXES,
     CANDIDATES,
-    KEPT,
     RELATIVE,
     RUNS,
     SEARCH,
@@ -131,10 +130,9 @@ PARTS = Layout(
 
 WORK = Layout(
     "work",
-    # Of two links seen from one of them: matrices, axes of the other one with what turns along
-    # them, where boxes are, paths of a stencil, and the direction that told the last one apart.
+    # Of two links seen from one of them: matrices, where boxes are, paths of a stencil, and the
+    # direction that told the last one apart.
     relative_work="f8[16, 3]",
-    relative_axes="f8[3, 9]",
     relative_gap="f8[3, 3]",
     relative_move="f8[4, 3]",
     relative_normal="f8[3]",
@@ -198,7 +196,6 @@ MIDAS = Layout(
     vertices=VERTICES,
     boxes=BOXES,
     relative=RELATIVE,
-    kept=KEPT,
     box_trees=BOX_TREES,
     search=SEARCH,
     runs=RUNS,

@@ -125,7 +125,6 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
     newton = engine.newton
     q = engine.poses.q_now
     h = engine.time.step
-    inertia = 1.0 + newton.inertia_damping
     whole = newton.only_slopes == 0
     bent = newton.curved == 1 and newton.nearly_rigid == 1
     for link in range(part * LINKS, _end(engine.links, part)):
@@ -141,9 +140,9 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
                         q[link, j, k] - engine.poses.q_target[link, j, k]
                     )
                     if whole:
-                        engine.hessian.link_block[link, 3 * i + k, 3 * j + k] += (
-                            inertia * engine.links.mass[link, i, j]
-                        )
+                        engine.hessian.link_block[link, 3 * i + k, 3 * j + k] += engine.links.mass[
+                            link, i, j
+                        ]
                 newton.link_gradient[link, i, k] = value
         if engine.forces.drag.shape[0] > 0:
             for b in range(12):
@@ -177,7 +176,7 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
 
 @compiled
 def add_link_terms(engine: Table) -> None:
-    """Set the links' gradients and Hessian blocks to those of `link_energy`, with the damping.
+    """Set the links' gradients and Hessian blocks to those of `link_energy`.
 
     Only with ``curved`` these have the term that may be indefinite.
     """

@@ -14,9 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled
 
-__all__ = ["KINDS", "LEAF", "STACK", "apart", "tree_tables"]
+__all__ = ["KINDS", "LEAF", "STACK", "apart", "leaf_begin", "tree_tables"]
 
 KINDS = 3
 """Trees of a shape: of its vertices, edges and faces."""
@@ -38,6 +38,14 @@ def apart(one: np.ndarray, other: np.ndarray, margin: float) -> bool:
         if one[0, k] > other[1, k] + margin or other[0, k] > one[1, k] + margin:
             return True
     return False
+
+
+@compiled
+def leaf_begin(box_trees: Table, tree: int, node: int) -> int:
+    """First item of a leaf; that of the next one, or of the next tree, follows its last."""
+    depth = box_trees.depth[tree]
+    count = box_trees.first[tree + 1] - box_trees.first[tree]
+    return box_trees.first[tree] + (((node - (1 << depth)) * count) >> depth)
 
 
 def tree_tables(fields: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -9,8 +9,8 @@ from asperity.compiled.calls import call_pp_status
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, MIDAS, STARTED
 from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.candidates import find_candidates
-from asperity.midas.lists.kept_lists import put_kept_aside
 from asperity.midas.lists.link_pair_times import keep_link_pairs
+from asperity.midas.lists.shared_lists import keep_candidates
 from asperity.midas.lists.vertex_boxes import measure_paths
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.model.coupled_links import couple_links
@@ -42,21 +42,20 @@ def rebuild(engine: Table, reason: int) -> int:
     copy_poses(poses.q if reason == STARTED else poses.q_now, boxes.path_begin)
     copy_poses(poses.q_target if reason == STARTED else poses.q_trial, boxes.path_end)
     some_keep = reason == CUT and keep_link_pairs(engine)
-    if some_keep:
-        put_kept_aside(engine)
-    measure_paths(engine, boxes.longest_move, some_keep)
-    code = find_candidates(engine, reason == CUT)
-    # Shorter paths before longer lists, as long as it is the paths that make them long.
-    while (
-        code == CANDIDATES_FULL
-        and engine.candidates.kind.size >= _MANY
-        and boxes.longest_move > engine.options.activation
-    ):
+    kept = keep_candidates(engine) if some_keep else 0
+    while True:
+        measure_paths(engine, some_keep)
+        code = find_candidates(engine, kept, reason == CUT)
+        # Shorter paths before longer lists, as long as it is the paths that make them long.
+        if not (
+            code == CANDIDATES_FULL
+            and engine.candidates.kind.size >= _MANY
+            and boxes.longest_move > engine.options.activation
+        ):
+            break
         most = _LONGEST * max(engine.options.activation, _REACH)
         boxes.longest_move = min(0.25 * boxes.longest_move, most)
         boxes.widening *= 0.5
-        measure_paths(engine, boxes.longest_move, some_keep)
-        code = find_candidates(engine, reason == CUT)
     do_parts(engine, engine.entries.place_start_vertices, listed_parts(engine.vertices))
     if engine.relative.any == 1:
         measure_candidates(engine)

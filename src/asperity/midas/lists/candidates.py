@@ -10,18 +10,14 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.engine_layout import CANDIDATES_FULL
-from asperity.midas.geometry.box_trees import apart
 from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, plane_number
 from asperity.midas.lists.candidate_runs import divide_into_runs
-from asperity.midas.lists.kept_lists import take_kept
-from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
+from asperity.midas.lists.link_pair_paths import is_seen_from_base
 from asperity.midas.lists.link_pair_search import search_link_pair
-from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.lists.shared_lists import THIRDS, search_pairs
 from asperity.midas.lists.stencils import LIST_FULL, add_round_stencils
 from asperity.midas.lists.tree_search import search_half_space, search_trees
-from asperity.midas.lists.vertex_boxes import box_vertex
-from asperity.midas.model.flat_faces import box_face, choose_faces, release_faces, round_side
+from asperity.midas.model.flat_faces import box_round, choose_faces, release_faces, round_side
 from asperity.midas.parts import PART
 
 __all__ = ["SEARCH_KERNELS", "find_candidates"]
@@ -82,54 +78,41 @@ def _search_plane(engine: Table, pair: int, count: int) -> int:
     a = round_side(engine.shapes, engine.pairs, pair)
     if engine.shapes.anchor[a, 0, 0] < 0:
         return search_half_space(engine, count, pair, a, plane)
-    for v in range(engine.shapes.vertex_start[a], engine.shapes.vertex_start[a + 1]):
-        box_vertex(engine.shapes, engine.boxes, v)
-    box_face(engine.shapes, engine.boxes, plane)
+    box_round(engine.shapes, engine.boxes, a, plane)
     return add_round_stencils(engine, count, pair, a, plane)
 
 
 @compiled
 def _search_third(engine: Table, pair: int, third: int, count: int) -> int:
     """Add a third of the stencils of two shapes; returns the new count, or `LIST_FULL`."""
-    a = engine.pairs.shape[pair, 0]
-    b = engine.pairs.shape[pair, 1]
     if engine.pairs.plane[pair] >= 0:
-        return _search_plane(engine, pair, count) if third == 0 else count
+        return _search_plane(engine, pair, count)
     if is_seen_from_base(engine.pairs, engine.relative, pair):
-        block = engine.pairs.block[pair]
-        if engine.relative.kept[block] == 1:
-            return take_kept(engine, pair, THIRDS * pair + third, count)
-        return (
-            search_link_pair(engine, pair, third, count)
-            if may_meet(engine.relative, block)
-            else count
-        )
-    if apart(shape_box(engine, a), shape_box(engine, b), engine.pairs.activation[pair]):
-        return count
+        return search_link_pair(engine, pair, third, count)
     return search_trees(engine, count, pair, third)
 
 
 @entry_point(PART)
 def search_part(engine: Table, part: int, member: int, _unused: int) -> int:
-    """List the stencils of some thirds of pairs, after those that are listed; returns a code."""
-    count = engine.candidates.count
-    for number in range(engine.search.begin[part], engine.search.begin[part + 1]):
-        engine.search.found[number, 0] = member
-        engine.search.found[number, 1] = count
-        count = _search_third(engine, number // THIRDS, number % THIRDS, count)
-        if count == LIST_FULL:
-            return CANDIDATES_FULL
-        engine.search.found[number, 2] = count
-    engine.candidates.count = count
+    """List the stencils of a third of a pair, after those that are listed; returns a code."""
+    number = engine.search.third[part]
+    begin = engine.candidates.count
+    end = _search_third(engine, number // THIRDS, number % THIRDS, begin)
+    if end == LIST_FULL:
+        return CANDIDATES_FULL
+    engine.search.found[part, 0] = member
+    engine.search.found[part, 1] = begin
+    engine.search.found[part, 2] = end
+    engine.candidates.count = end
     return 0
 
 
 @compiled
-def find_candidates(engine: Table, keep_slots: bool) -> int:
+def find_candidates(engine: Table, kept: int, keep_slots: bool) -> int:
     """List all stencils that may touch in the vertices' boxes; returns 0 or `CANDIDATES_FULL`.
 
-    They are measured where the paths begin. With ``keep_slots`` Hessian blocks in use stay in use
-    (those of friction outlive a list).
+    The first ``kept`` of the list stay. The others are measured where the paths begin. With
+    ``keep_slots`` Hessian blocks in use stay in use (those of friction outlive a list).
     """
     if not keep_slots:
         engine.hessian.slots = 0
@@ -143,14 +126,13 @@ def find_candidates(engine: Table, keep_slots: bool) -> int:
         release_faces(engine)
     else:
         choose_faces(engine)
-    code = search_pairs(engine)
+    code = search_pairs(engine, kept)
     if code != 0:
         return code
     found = engine.search.found
-    for number in range(THIRDS * engine.pairs.shape.shape[0]):
-        if found[number, 2] > found[number, 1] and not _use_slot(
-            engine.pairs, engine.hessian, engine.pairs.block[number // THIRDS]
-        ):
+    for part in range(engine.search.count):
+        block = engine.pairs.block[engine.search.third[part] // THIRDS]
+        if found[part, 2] > found[part, 1] and not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
     engine.newton.anchored = 0
     _list_vertices(engine)

@@ -41,8 +41,9 @@ from asperity.midas.pose.link_pair_poses import (
 
 __all__ = [
     "LINK_PAIR_KERNELS",
+    "is_searched",
     "is_seen_from_base",
-    "may_meet",
+    "keeps_candidates",
     "measure_link_pairs",
 ]
 
@@ -71,9 +72,15 @@ def is_seen_from_base(pairs: Table, relative: Table, pair: int) -> bool:
 
 
 @compiled
-def may_meet(relative: Table, block: int) -> bool:
-    """Whether a pair of links that is looked at so may come near on its path."""
-    return relative.state[block] == NEAR
+def is_searched(relative: Table, block: int) -> bool:
+    """Whether a pair of links that is looked at so may come near, on a path that is new."""
+    return relative.state[block] == NEAR and relative.kept[block] == 0
+
+
+@compiled
+def keeps_candidates(pairs: Table, relative: Table, pair: int) -> bool:
+    """Whether a pair of shapes is of links that keep their path."""
+    return is_seen_from_base(pairs, relative, pair) and relative.kept[pairs.block[pair]] == 1
 
 
 @entry_point(PART)
@@ -160,8 +167,8 @@ def _choose_relative(engine: Table) -> None:
     for block in range(state.size):
         state[block] = NOT_FROM_BASE
     largest = 0.0
-    for link in range(relative.link_root.size):
-        if relative.tree_folds[relative.link_root[link]] == 1:
+    for link in range(relative.link_folds.size):
+        if relative.link_folds[link] == 1:
             largest = max(largest, engine.boxes.path_length[link])
             square = squared_stretch(engine.boxes.path_begin[link])
             if not (square >= _FIRM and squared_stretch(engine.boxes.path_end[link]) >= _FIRM):
@@ -202,7 +209,7 @@ def measure_link_pairs(engine: Table, some_keep: bool) -> None:
         copy_poses(engine.boxes.path_begin, relative.q_listed)
     if relative.any == 0:
         return
-    for link in range(relative.link_root.size):
+    for link in range(relative.link_folds.size):
         relative.link_drift[link] = bound_of_move(
             relative.q_listed[link], engine.boxes.path_begin[link], engine.links.radius[link]
         )

@@ -12,10 +12,10 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.box_trees import KINDS
+from asperity.midas.geometry.box_trees import KINDS, leaf_begin
 from asperity.midas.geometry.distances import separation
 from asperity.midas.geometry.stencil import VERTEX_FACE, Stencil
-from asperity.midas.lists.tree_search import corner_of, leaf_begin
+from asperity.midas.lists.tree_search import corner_of
 
 __all__ = ["come_near", "near_times", "set_corner", "still_box", "track_leaf", "tracks_pass"]
 

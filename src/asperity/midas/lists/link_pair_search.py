@@ -1,9 +1,9 @@
 """Broad phase of two shapes of one tree, looked at from the link of one of them.
 
 The base is still, with the boxes of its trees in rest coordinates. The other link goes along its
-path (`asperity.midas.lists.link_pair_paths`). Times at which the boxes are near, along all axes of
-both, tell what passes by, and conservative advancement tells it for primitives. The list takes what
-comes nearer than it may somewhere on the path.
+path (`asperity.midas.lists.link_pair_paths`). Times at which the boxes are near tell what passes
+by, and conservative advancement tells it for primitives. The list takes what comes nearer than it
+may somewhere on the path.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.box_trees import KINDS
+from asperity.midas.geometry.box_trees import KINDS, leaf_begin
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, Stencil
 from asperity.midas.lists.link_pair_primitives import (
     come_near,
@@ -29,33 +29,16 @@ from asperity.midas.lists.tree_search import (
     VERTICES,
     divide_nodes,
     is_empty,
-    leaf_begin,
     trees_of_third,
+)
+from asperity.midas.pose.link_pair_poses import (
+    box_centre,
+    box_on_path,
+    extent_along,
+    half_extent,
 )
 
 __all__ = ["search_link_pair"]
-
-
-@compiled
-def _prepare(relative: Table, work: Table, block: int) -> None:
-    """Fill the axes of the moving link: themselves, and its own axes and their turns along them."""
-    start = relative.start[block]
-    path = relative.path[block]
-    for i in range(3):
-        axis = work.relative_axes[i]
-        square = 0.0
-        for k in range(3):
-            square += start[1 + i, k] ** 2
-        for k in range(3):
-            axis[k] = start[1 + i, k] / math.sqrt(square)
-        for j in range(3):
-            axis[3 + j] = 0.0
-            axis[6 + j] = 0.0
-            for k in range(3):
-                axis[3 + j] += axis[k] * start[1 + j, k]
-                axis[6 + j] += axis[k] * path[1 + j, k]
-            axis[3 + j] = abs(axis[3 + j])
-            axis[6 + j] = abs(axis[6 + j])
 
 
 @compiled
@@ -79,62 +62,34 @@ def _pass_by(
     path = relative.path[block]
     early = 0.0
     late = 1.0
-    c0 = 0.5 * (moving[0, 0] + moving[1, 0])
-    c1 = 0.5 * (moving[0, 1] + moving[1, 1])
-    c2 = 0.5 * (moving[0, 2] + moving[1, 2])
-    e0 = 0.5 * (moving[1, 0] - moving[0, 0])
-    e1 = 0.5 * (moving[1, 1] - moving[0, 1])
-    e2 = 0.5 * (moving[1, 2] - moving[0, 2])
     gap = work.relative_gap
     for k in range(3):
-        centre = start[0, k] + c0 * start[1, k] + c1 * start[2, k] + c2 * start[3, k]
-        move = path[0, k] + c0 * path[1, k] + c1 * path[2, k] + c2 * path[3, k]
-        half = e0 * abs(start[1, k]) + e1 * abs(start[2, k]) + e2 * abs(start[3, k])
-        spread = e0 * abs(path[1, k]) + e1 * abs(path[2, k]) + e2 * abs(path[3, k])
-        early, late = near_times(
-            centre - half - still[1, k],
-            centre + half - still[0, k],
-            move - spread,
-            move + spread,
-            margin,
-            early,
-            late,
-        )
-        if early > late:
-            return True
-        gap[0, k] = centre - 0.5 * (still[0, k] + still[1, k])
+        centre, half, move, spread = box_on_path(start, path, moving, k)
+        gap[0, k] = centre - box_centre(still, k)
         gap[1, k] = move
-        gap[2, k] = 0.5 * (still[1, k] - still[0, k])
-    for i in range(3):
-        axis = work.relative_axes[i]
-        centre = axis[0] * gap[0, 0] + axis[1] * gap[0, 1] + axis[2] * gap[0, 2]
-        move = axis[0] * gap[1, 0] + axis[1] * gap[1, 1] + axis[2] * gap[1, 2]
-        half = abs(axis[0]) * gap[2, 0] + abs(axis[1]) * gap[2, 1] + abs(axis[2]) * gap[2, 2]
-        half += e0 * axis[3] + e1 * axis[4] + e2 * axis[5]
-        spread = e0 * axis[6] + e1 * axis[7] + e2 * axis[8]
+        gap[2, k] = half_extent(still, k)
+        half += gap[2, k]
         early, late = near_times(
-            centre - half, centre + half, move - spread, move + spread, margin, early, late
+            gap[0, k] - half, gap[0, k] + half, move - spread, move + spread, margin, early, late
         )
         if early > late:
             return True
     # What told the last primitives apart may do so with all that is here.
-    n0 = work.relative_normal[0]
-    n1 = work.relative_normal[1]
-    n2 = work.relative_normal[2]
-    length = math.sqrt(n0 * n0 + n1 * n1 + n2 * n2)
-    if length == 0.0:
+    normal = work.relative_normal
+    square = 0.0
+    centre = 0.0
+    move = 0.0
+    half, spread = extent_along(normal, start, path, moving)
+    for k in range(3):
+        square += normal[k] * normal[k]
+        centre += normal[k] * gap[0, k]
+        move += normal[k] * gap[1, k]
+        half += abs(normal[k]) * gap[2, k]
+    if square == 0.0:
         return False
-    centre = n0 * gap[0, 0] + n1 * gap[0, 1] + n2 * gap[0, 2]
-    move = n0 * gap[1, 0] + n1 * gap[1, 1] + n2 * gap[1, 2]
-    half = abs(n0) * gap[2, 0] + abs(n1) * gap[2, 1] + abs(n2) * gap[2, 2]
-    half += e0 * abs(n0 * start[1, 0] + n1 * start[1, 1] + n2 * start[1, 2])
-    half += e1 * abs(n0 * start[2, 0] + n1 * start[2, 1] + n2 * start[2, 2])
-    half += e2 * abs(n0 * start[3, 0] + n1 * start[3, 1] + n2 * start[3, 2])
-    spread = e0 * abs(n0 * path[1, 0] + n1 * path[1, 1] + n2 * path[1, 2])
-    spread += e1 * abs(n0 * path[2, 0] + n1 * path[2, 1] + n2 * path[2, 2])
-    spread += e2 * abs(n0 * path[3, 0] + n1 * path[3, 1] + n2 * path[3, 2])
+    reach = margin * math.sqrt(square)
     early, late = near_times(
-        centre - half, centre + half, move - spread, move + spread, margin * length, early, late
+        centre - half, centre + half, move - spread, move + spread, reach, early, late
     )
     return early > late
 
@@ -254,7 +209,6 @@ def search_link_pair(engine: Table, pair: int, third: int, count: int) -> int:
     block = engine.pairs.block[pair]
     one, other = trees_of_third(engine.pairs, pair, third)
     moving = engine.shapes.vertex_link[engine.shapes.vertex_start[engine.pairs.shape[pair, 0]]]
-    _prepare(engine.relative, engine.work, block)
     # What is found depends on nothing that was looked for before.
     engine.work.relative_normal[:] = 0.0
     if moving == engine.relative.link[block, 1]:

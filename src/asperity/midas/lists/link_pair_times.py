@@ -164,8 +164,8 @@ def _time_of_links(engine: Table) -> float:
     """Time τ ≤ 1 up to which no base is stretched too much; links' drifts are measured."""
     poses = engine.poses
     time = 1.0
-    for link in range(engine.relative.link_root.size):
-        if engine.relative.tree_folds[engine.relative.link_root[link]] == 0:
+    for link in range(engine.relative.link_folds.size):
+        if engine.relative.link_folds[link] == 0:
             continue
         # On a straight way drift is largest at an end.
         listed = engine.relative.q_listed[link]

@@ -8,7 +8,6 @@ __all__ = [
     "BOXES",
     "BOX_TREES",
     "CANDIDATES",
-    "KEPT",
     "RELATIVE",
     "RUNS",
     "SEARCH",
@@ -34,7 +33,7 @@ BOXES = Layout(
     path_begin="f8[links + 1, 4, 3]",  # the links' coordinates between which their paths are
     path_end="f8[links + 1, 4, 3]",
     path_length="f8[links]",  # of the longest of a link, or more [m]
-    link_share="f8[links + 1]",  # of a link's paths that boxes hold
+    link_path="f8[links + 1, 4, 3]",  # what boxes hold of the paths, as a change of coordinates
 )
 """Boxes that hold the paths of vertices."""
 
@@ -42,8 +41,7 @@ RELATIVE = Layout(
     "relative",
     # Pairs of links of one tree, which are looked at from one of them (`link_pair_paths`). Trees
     # that one body carries, which does not move, are one tree here.
-    link_root="i8[:]",
-    tree_folds="i8[:]",  # 1 for trees of which two links may touch
+    link_folds="i8[:]",  # 1 for links of trees of which two links may touch
     link_box="f8[:,:,:]",  # box of a link's vertices in rest coordinates, shape (n, 2, 3)
     link_stretch="f8[:]",  # least σ of its axes while pairs are looked at from it
     link_drift="f8[:]",  # bound of how far points are from where they were at ``q_listed``
@@ -62,17 +60,6 @@ RELATIVE = Layout(
 )
 """Pairs of links that are looked at from one of them."""
 
-KEPT = Layout(
-    "kept",
-    # Candidates that are kept while others are listed anew, and where those of a third are.
-    found="i8[thirds, 2]",
-    kind="i8[run_room]",
-    vertex="i8[run_room, 4]",
-    weight="f8[run_room]",
-    threshold="f8[run_room]",
-)
-"""Candidates that are kept while others are listed anew."""
-
 BOX_TREES = Layout(
     "box_trees",
     # Trees over the vertices, edges and faces of shape s (`box_trees`), numbers 3s to 3s + 2.
@@ -88,9 +75,10 @@ BOX_TREES = Layout(
 
 SEARCH = Layout(
     "search",
-    # Of thirds of pairs of shapes: who has listed their candidates, and where these are listed.
+    # Thirds of pairs of shapes that may meet, who has listed their candidates, and where these are.
+    count="i8",
+    third="i8[thirds]",
     found="i8[thirds, 3]",
-    begin="i8[thirds + 1]",  # first third of a part of the search
 )
 """Thirds of pairs of shapes, which the search is divided by."""
 

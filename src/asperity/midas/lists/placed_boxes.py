@@ -14,6 +14,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
 from asperity.midas.geometry.box_trees import KINDS
+from asperity.midas.pose.link_pair_poses import box_on_path
 
 __all__ = ["placed_node", "shape_box"]
 
@@ -31,30 +32,18 @@ def _fill_node_box(engine: Table, tree: int, at: int) -> None:
     shape = tree // KINDS
     link = engine.shapes.vertex_link[engine.shapes.vertex_start[shape]]
     box = box_trees.box[at]
-    begin = engine.boxes.path_begin[link]
-    end = engine.boxes.path_end[link]
-    share = engine.boxes.link_share[link]
     placed = engine.work.box_work
     square = 0.0
     for k in range(3):
-        centre = begin[0, k]
-        half = 0.0
-        move = end[0, k] - begin[0, k]
-        spread = 0.0
-        size = abs(centre)
-        for j in range(3):
-            c = 0.5 * (box[0, j] + box[1, j])
-            e = 0.5 * (box[1, j] - box[0, j])
-            turn = end[1 + j, k] - begin[1 + j, k]
-            centre += c * begin[1 + j, k]
-            half += e * abs(begin[1 + j, k])
-            move += c * turn
-            spread += e * abs(turn)
-            size += abs(c)
-        low = min(share * (move - spread), 0.0)
-        high = max(share * (move + spread), 0.0)
+        centre, half, move, spread = box_on_path(
+            engine.boxes.path_begin[link], engine.boxes.link_path[link], box, k
+        )
+        low = min(move - spread, 0.0)
+        high = max(move + spread, 0.0)
         square += max(-low, high) ** 2
-        more = _ROUNDING * (size + half) + engine.shapes.radius[shape]
+        more = engine.shapes.radius[shape] + _ROUNDING * (abs(centre) + half)
+        for j in range(3):
+            more += _ROUNDING * max(abs(box[0, j]), abs(box[1, j]))
         placed[0, k] = centre - half + low - more
         placed[1, k] = centre + half + high + more
     slack = engine.boxes.least_slack + engine.boxes.boxed_widening * math.sqrt(square)

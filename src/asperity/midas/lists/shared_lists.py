@@ -8,46 +8,44 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status, call_pppn_status
 from asperity.compiled.team import TEAM
 from asperity.midas.engine_layout import CANDIDATES_FULL, MIDAS
-from asperity.midas.lists.link_pair_paths import is_seen_from_base, may_meet
+from asperity.midas.geometry.box_trees import apart
+from asperity.midas.lists.link_pair_paths import is_searched, is_seen_from_base, keeps_candidates
+from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.parts import PART, do_parts
 
-__all__ = ["LIST_KERNELS", "THIRDS", "search_pairs"]
+__all__ = ["LIST_KERNELS", "THIRDS", "keep_candidates", "search_pairs"]
 
 THIRDS = 3
 """What a pair of shapes is searched for: vertices and faces, faces and vertices, edges."""
 
-# Parts that those make at most which are looked at in boxes: most are apart, and a few take all the
-# time. Links that may meet on their path are searched each by itself, others are passed over.
-_PARTS = 512
-_PASSED = 64
+
+@compiled
+def _may_meet(engine: Table, pair: int) -> bool:
+    """Whether a pair of shapes is searched, by boxes of the whole shapes or of their links."""
+    if engine.pairs.plane[pair] >= 0:
+        return True
+    if is_seen_from_base(engine.pairs, engine.relative, pair):
+        return is_searched(engine.relative, engine.pairs.block[pair])
+    one = shape_box(engine, engine.pairs.shape[pair, 0])
+    other = shape_box(engine, engine.pairs.shape[pair, 1])
+    return not apart(one, other, engine.pairs.activation[pair])
 
 
 @compiled
-def _divide(engine: Table) -> int:
-    """Cut the thirds of pairs of shapes into parts of about the same work; returns how many."""
-    count = THIRDS * engine.pairs.shape.shape[0]
-    boxed = max(_PASSED // (1 + count // _PARTS), 1)
-    parts = 0
-    work = _PASSED
-    for number in range(count):
-        pair = number // THIRDS
-        own = boxed
-        if is_seen_from_base(engine.pairs, engine.relative, pair):
-            block = engine.pairs.block[pair]
-            met = may_meet(engine.relative, block) and engine.relative.kept[block] == 0
-            own = _PASSED if met else 1
-        if work + own > _PASSED:
-            engine.search.begin[parts] = number
-            parts += 1
-            work = 0
-        work += own
-    engine.search.begin[parts] = count
-    return parts
+def _list_thirds(engine: Table) -> None:
+    """List the thirds of pairs of shapes that may meet."""
+    search = engine.search
+    search.count = 0
+    for pair in range(engine.pairs.shape.shape[0]):
+        if _may_meet(engine, pair):
+            for third in range(THIRDS if engine.pairs.plane[pair] < 0 else 1):
+                search.third[search.count] = THIRDS * pair + third
+                search.count += 1
 
 
 @entry_point(PART)
 def do_search(engine: Table, part: int, member: int, _unused: int) -> int:
-    """Let a member of the team search some thirds of pairs, for its own list."""
+    """Let a member of the team search a third of a pair, for its own list."""
     own = MIDAS.at(engine.parts.searchers[member])
     return call_pppn_status(engine.entries.search_part, own, part, member, 0)
 
@@ -69,30 +67,41 @@ def _copy(source: Table, i: int, target: Table, count: int) -> None:
         target.arm[count, k] = source.arm[i, k]
 
 
+@compiled
+def keep_candidates(engine: Table) -> int:
+    """Move those of pairs of links that keep theirs to the list's beginning; returns how many."""
+    candidates = engine.candidates
+    count = 0
+    for i in range(candidates.count):
+        if keeps_candidates(engine.pairs, engine.relative, candidates.pair[i]):
+            _copy(candidates, i, candidates, count)
+            candidates.anchor[count] = 0.0
+            count += 1
+    return count
+
+
 @entry_point(types.int64(MIDAS.type, types.int64))
 def merge_lists(engine: Table, _unused: int) -> int:
-    """Put the members' lists together; returns a code."""
+    """Put the members' lists together, after the candidates that are kept; returns a code."""
     found = engine.search.found
-    count = 0
-    for number in range(THIRDS * engine.pairs.shape.shape[0]):
-        own = MIDAS.at(engine.parts.searchers[found[number, 0]]).candidates
-        begin = count
-        for i in range(found[number, 1], found[number, 2]):
+    count = engine.candidates.count
+    for part in range(engine.search.count):
+        own = MIDAS.at(engine.parts.searchers[found[part, 0]]).candidates
+        for i in range(found[part, 1], found[part, 2]):
             if count >= engine.candidates.kind.size:
                 return CANDIDATES_FULL
             _copy(own, i, engine.candidates, count)
             count += 1
-        found[number, 1] = begin
-        found[number, 2] = count
     engine.candidates.count = count
     return 0
 
 
 @compiled
-def search_pairs(engine: Table) -> int:
-    """List the stencils of all pairs of shapes; returns a code."""
-    parts = _divide(engine)
-    engine.candidates.count = 0
+def search_pairs(engine: Table, kept: int) -> int:
+    """List the stencils of all pairs of shapes, after those that are kept; returns a code."""
+    _list_thirds(engine)
+    parts = engine.search.count
+    engine.candidates.count = kept
     if engine.parts.team == 0 or parts < 2:
         return do_parts(engine, engine.entries.search_part, parts)
     team = TEAM.at(engine.parts.team)

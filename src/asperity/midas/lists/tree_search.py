@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.box_trees import KINDS, LEAF, apart
+from asperity.midas.geometry.box_trees import KINDS, LEAF, apart, leaf_begin
 from asperity.midas.geometry.stencil import VERTEX_FACE, VERTEX_PLANE, Stencil
 from asperity.midas.lists.placed_boxes import placed_node
 from asperity.midas.lists.stencils import LIST_FULL, add_pair_of_edges, add_stencil
@@ -18,7 +18,6 @@ __all__ = [
     "corner_of",
     "divide_nodes",
     "is_empty",
-    "leaf_begin",
     "search_half_space",
     "search_trees",
     "trees_of_third",
@@ -30,14 +29,6 @@ VERTICES, EDGES, FACES = range(KINDS)
 @compiled
 def is_empty(box_trees: Table, tree: int) -> bool:
     return box_trees.first[tree] == box_trees.first[tree + 1]
-
-
-@compiled
-def leaf_begin(box_trees: Table, tree: int, node: int) -> int:
-    """First item of a leaf; that of the next one, or of the next tree, follows its last."""
-    depth = box_trees.depth[tree]
-    count = box_trees.first[tree + 1] - box_trees.first[tree]
-    return box_trees.first[tree] + (((node - (1 << depth)) * count) >> depth)
 
 
 @compiled

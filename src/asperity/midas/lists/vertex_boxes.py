@@ -1,9 +1,9 @@
 """Boxes that vertices stay in while a list of candidates holds.
 
 Links move along affine paths, from ``path_begin`` to ``path_end``, of which a list counts with a
-share. Every vertex has a box about its own path. Boxes are made of vertices that are asked for;
-whether all vertices stay in theirs is asked of the boxes of a shape's tree first, which answer for
-all that they hold, and of single vertices only where those cannot say.
+share, ``link_path``. Every vertex has a box about its own path. Boxes are made of vertices that are
+asked for; whether all vertices stay in theirs is asked of the boxes of a shape's tree first, which
+answer for all that they hold, and of single vertices only where those cannot say.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.atomics import atomic_load, atomic_store
-from asperity.midas.geometry.box_trees import KINDS
+from asperity.midas.geometry.box_trees import KINDS, leaf_begin
 from asperity.midas.lists.candidate_runs import SLACK
 from asperity.midas.lists.link_pair_paths import measure_link_pairs
 from asperity.midas.lists.link_pair_times import time_of_link_pairs
-from asperity.midas.pose.link_pair_poses import longest_path
+from asperity.midas.pose.link_pair_poses import box_on_path, half_extent, longest_path
 
 __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes", "vertex_slack"]
 
@@ -28,27 +28,30 @@ _LARGEST = 1.7976931348623157e308
 
 
 @compiled
-def _longest_paths(engine: Table) -> None:
-    """Bound the length of every link's path, by those of the corners of its shapes' boxes."""
-    engine.boxes.path_length[:] = 0.0
+def _fill_paths(engine: Table) -> None:
+    """Fill the links' whole paths, and bounds of their lengths by the corners of shapes' boxes."""
+    boxes = engine.boxes
     world = engine.links.parent.size
+    for link in range(world):
+        boxes.path_length[link] = 0.0
+        for i in range(4):
+            for k in range(3):
+                boxes.link_path[link, i, k] = (
+                    boxes.path_end[link, i, k] - boxes.path_begin[link, i, k]
+                )
     for shape in range(engine.shapes.radius.size):
         link = engine.shapes.vertex_link[engine.shapes.vertex_start[shape]]
         if link == world:
             break
-        path = engine.work.deviation
-        for i in range(4):
-            for k in range(3):
-                path[i, k] = engine.boxes.path_end[link, i, k] - engine.boxes.path_begin[link, i, k]
         box = engine.box_trees.box[engine.box_trees.node[KINDS * shape] + 1]
-        engine.boxes.path_length[link] = max(
-            engine.boxes.path_length[link], longest_path(path, box)
+        boxes.path_length[link] = max(
+            boxes.path_length[link], longest_path(boxes.link_path[link], box)
         )
 
 
 @compiled
-def measure_paths(engine: Table, longest: float, some_keep: bool) -> None:
-    """Choose boxes for the links' paths, of each no more than a length ``longest`` [m].
+def measure_paths(engine: Table, some_keep: bool) -> None:
+    """Choose boxes for the links' paths, of each no more than the longest.
 
     ``some_keep`` says that some pairs of links keep their paths and candidates.
     """
@@ -56,16 +59,20 @@ def measure_paths(engine: Table, longest: float, some_keep: bool) -> None:
     least = SLACK * engine.options.activation
     boxes.least_slack = least
     boxes.boxed_widening = boxes.widening
-    _longest_paths(engine)
+    _fill_paths(engine)
     measure_link_pairs(engine, some_keep)
-    longest_path = 0.0
+    longest = 0.0
     for link in range(engine.links.parent.size):
         length = boxes.path_length[link]
-        share = longest / length if length > longest else 1.0
-        boxes.link_share[link] = share
-        longest_path = max(longest_path, share * length + least + boxes.widening * share * length)
+        if length > boxes.longest_move:
+            share = boxes.longest_move / length
+            length = boxes.longest_move
+            for i in range(4):
+                for k in range(3):
+                    boxes.link_path[link, i, k] *= share
+        longest = max(longest, length + least + boxes.widening * length)
     # Larger boxes would go on holding candidates that are none any more.
-    kept = longest_path <= _KEPT * engine.options.activation and engine.relative.any == 0
+    kept = longest <= _KEPT * engine.options.activation and engine.relative.any == 0
     boxes.listed = 1 if kept else 0
 
 
@@ -74,7 +81,7 @@ def _make_box(shapes: Table, boxes: Table, vertex: int) -> None:
     """Make the box of a vertex that moves."""
     link = shapes.vertex_link[vertex]
     begin = boxes.path_begin[link]
-    end = boxes.path_end[link]
+    whole = boxes.link_path[link]
     rest = shapes.vertex_rest[vertex]
     start = boxes.start[vertex]
     path = boxes.path[vertex]
@@ -83,8 +90,9 @@ def _make_box(shapes: Table, boxes: Table, vertex: int) -> None:
         start[k] = (
             begin[0, k] + rest[1] * begin[1, k] + rest[2] * begin[2, k] + rest[3] * begin[3, k]
         )
-        there = end[0, k] + rest[1] * end[1, k] + rest[2] * end[2, k] + rest[3] * end[3, k]
-        path[k] = boxes.link_share[link] * (there - start[k])
+        path[k] = (
+            whole[0, k] + rest[1] * whole[1, k] + rest[2] * whole[2, k] + rest[3] * whole[3, k]
+        )
         square += path[k] * path[k]
     length = math.sqrt(square)
     slack = boxes.least_slack + boxes.boxed_widening * length
@@ -109,6 +117,7 @@ def vertex_slack(shapes: Table, boxes: Table, vertex: int) -> float:
     """Half the width [m] of a vertex's box about its path; zero of one that does not move."""
     if vertex >= shapes.moving_vertices:
         return 0.0
+    box_vertex(shapes, boxes, vertex)
     square = 0.0
     for k in range(3):
         square += boxes.path[vertex, k] ** 2
@@ -135,27 +144,15 @@ def _is_inside(
     With ``less`` in boxes whose slack is smaller by so much.
     """
     box = box_trees.box[at]
-    begin = boxes.path_begin[link]
-    end = boxes.path_end[link]
-    share = boxes.link_share[link]
+    whole = boxes.link_path[link]
     farthest = 0.0
     known = 0.0
     square = 0.0
     for k in range(3):
-        gone = deviation[0, k]
-        gone_half = 0.0
-        path = share * (end[0, k] - begin[0, k])
-        path_half = 0.0
+        gone, gone_half, path, path_half = box_on_path(deviation, whole, box, k)
         short_half = 0.0
         for j in range(3):
-            c = 0.5 * (box[0, j] + box[1, j])
-            e = 0.5 * (box[1, j] - box[0, j])
-            turn = share * (end[1 + j, k] - begin[1 + j, k])
-            gone += c * deviation[1 + j, k]
-            gone_half += e * abs(deviation[1 + j, k])
-            path += c * turn
-            path_half += e * abs(turn)
-            short_half += e * abs(deviation[1 + j, k] - turn)
+            short_half += half_extent(box, j) * abs(deviation[1 + j, k] - whole[1 + j, k])
         over = min(gone + gone_half, gone - path + short_half)
         under = min(-gone + gone_half, path - gone + short_half)
         farthest = max(farthest, over, under)
@@ -214,9 +211,7 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
         if engine.boxes.shape_boxed[shape] == 0:
             continue
         tree = KINDS * shape
-        first = engine.box_trees.first[tree]
-        count = engine.box_trees.first[tree + 1] - first
-        depth = engine.box_trees.depth[tree]
+        leaf = 1 << engine.box_trees.depth[tree]
         _set_deviation(engine.boxes, link, q, ahead, time, deviation)
         stack[0] = 1
         waiting = 1
@@ -226,16 +221,14 @@ def _time_in_boxes(engine: Table, q: np.ndarray, ahead: np.ndarray, less: float)
             at = engine.box_trees.node[tree] + node
             if _is_inside(engine.boxes, engine.box_trees, link, at, deviation, less):
                 continue
-            leaf = node - (1 << depth)
-            if leaf < 0:
+            if node < leaf:
                 stack[waiting] = 2 * node + 1
                 stack[waiting + 1] = 2 * node
                 waiting += 2
                 continue
             before = time
-            begin = first + ((leaf * count) >> depth)
-            end = first + (((leaf + 1) * count) >> depth)
-            for i in range(begin, end):
+            end = leaf_begin(engine.box_trees, tree, node + 1)
+            for i in range(leaf_begin(engine.box_trees, tree, node), end):
                 time = _time_of_vertex(
                     engine.shapes, engine.boxes, engine.box_trees.item[i], q, ahead, time, less
                 )

@@ -25,7 +25,7 @@ from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
 from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.lists.vertex_boxes import box_vertex, vertex_slack
 
-__all__ = ["box_face", "choose_faces", "keep_faces", "release_faces", "round_side"]
+__all__ = ["box_round", "choose_faces", "keep_faces", "release_faces", "round_side"]
 
 # What a shape was to a surface at the end of the last step, if it is known.
 _ROUND = 1
@@ -44,18 +44,35 @@ def round_side(shapes: Table, pairs: Table, pair: int) -> int:
 
 
 @compiled
-def box_face(shapes: Table, boxes: Table, plane: int) -> None:
-    """Make the boxes of the vertices that a half-space moves with."""
-    if shapes.plane_corner[plane, 0] >= 0:
-        for corner in range(3):
-            box_vertex(shapes, boxes, shapes.plane_corner[plane, corner])
+def box_round(shapes: Table, boxes: Table, shape: int, plane: int) -> None:
+    """Make the boxes of the vertices that tell where a round shape and a half-space are."""
+    for which in range(2):
+        for k in range(4):
+            if shapes.anchor[shape, which, k] >= 0:
+                box_vertex(shapes, boxes, shapes.anchor[shape, which, k])
+    for k in range(3):
+        if shapes.plane_corner[plane, k] >= 0:
+            box_vertex(shapes, boxes, shapes.plane_corner[plane, k])
 
 
 @compiled
-def _vertex_on_path(boxes: Table, vertex: int, time: float, out: np.ndarray) -> None:
+def _vertex_on_path(shapes: Table, boxes: Table, vertex: int, time: float, out: np.ndarray) -> None:
     """Fill where a vertex is on the path of its box, shape (3,)."""
+    box_vertex(shapes, boxes, vertex)
     for k in range(3):
         out[k] = boxes.start[vertex, k] + time * boxes.path[vertex, k]
+
+
+@compiled
+def _plane_on_path(engine: Table, plane: int, time: float) -> tuple[float, float, float, float]:
+    """Outward normal and offset [m] of a half-space at a time of its path."""
+    face = engine.shapes.plane_corner[plane]
+    if face[0] < 0:
+        return half_space(engine.boxes.start, engine.shapes, plane)
+    corner = engine.work.corner
+    for k in range(3):
+        _vertex_on_path(engine.shapes, engine.boxes, face[k], time, corner[4 + k])
+    return plane_through(corner, 4, 5, 6)
 
 
 @compiled
@@ -75,7 +92,7 @@ def _lowest(
             break
         is_rim = anchor[3] < 0
         for k in range(3 if is_rim else 4):
-            _vertex_on_path(engine.boxes, anchor[k], time, corner[k])
+            _vertex_on_path(engine.shapes, engine.boxes, anchor[k], time, corner[k])
         c = engine.work.side_weight[0]
         stencil = Stencil(RIM_PLANE if is_rim else ELLIPSOID_PLANE, 0, 1, 2, 3)
         height = round_height(stencil, corner, plane, activation, c)
@@ -88,16 +105,12 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
     """Whether a round shape is above a face, not beyond its border, at a time of their paths."""
     shapes = engine.shapes
     corner = engine.work.corner
-    n0, n1, n2, _ = half_space(engine.boxes.start, shapes, plane)
-    if shapes.plane_corner[plane, 0] >= 0:
-        for k in range(3):
-            _vertex_on_path(engine.boxes, shapes.plane_corner[plane, k], time, corner[4 + k])
-        n0, n1, n2, _ = plane_through(corner, 4, 5, 6)
+    n0, n1, n2, _ = _plane_on_path(engine, plane, time)
     slack = vertex_slack(shapes, engine.boxes, shapes.anchor[shape, 0, 0])
     for edge in range(shapes.plane_border[plane], shapes.plane_border[plane + 1]):
         begin = shapes.border_vertex[edge, 0]
-        _vertex_on_path(engine.boxes, begin, time, corner[4])
-        _vertex_on_path(engine.boxes, shapes.border_vertex[edge, 1], time, corner[5])
+        _vertex_on_path(shapes, engine.boxes, begin, time, corner[4])
+        _vertex_on_path(shapes, engine.boxes, shapes.border_vertex[edge, 1], time, corner[5])
         d0 = corner[5, 0] - corner[4, 0]
         d1 = corner[5, 1] - corner[4, 1]
         d2 = corner[5, 2] - corner[4, 2]
@@ -118,26 +131,13 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
 @compiled
 def _stays_above(engine: Table, shape: int, plane: int) -> bool:
     """Whether a round shape is above a face at both ends of their paths."""
-    box_face(engine.shapes, engine.boxes, plane)
-    for edge in range(engine.shapes.plane_border[plane], engine.shapes.plane_border[plane + 1]):
-        box_vertex(engine.shapes, engine.boxes, engine.shapes.border_vertex[edge, 0])
-        box_vertex(engine.shapes, engine.boxes, engine.shapes.border_vertex[edge, 1])
     return _is_above(engine, shape, plane, 0.0) and _is_above(engine, shape, plane, 1.0)
-
-
-@compiled
-def _box_anchors(shapes: Table, boxes: Table, shape: int) -> None:
-    for which in range(2):
-        for k in range(4):
-            if shapes.anchor[shape, which, k] >= 0:
-                box_vertex(shapes, boxes, shapes.anchor[shape, which, k])
 
 
 @compiled
 def _choose_face(engine: Table, pair: int, shape: int) -> int:
     """The half-space that a round shape meets the other of a pair as, or −1."""
     pairs = engine.pairs
-    _box_anchors(engine.shapes, engine.boxes, shape)
     box = shape_box(engine, shape)
     best = 0.0
     if pairs.form[pair] == _POLYHEDRON:
@@ -146,8 +146,7 @@ def _choose_face(engine: Table, pair: int, shape: int) -> int:
         best = -math.inf
     chosen = -1
     for plane in range(pairs.faces[pair, 0], pairs.faces[pair, 1]):
-        box_face(engine.shapes, engine.boxes, plane)
-        there = half_space(engine.boxes.start, engine.shapes, plane)
+        there = _plane_on_path(engine, plane, 0.0)
         middle = -there[3]
         middle += 0.5 * (box[0, 0] + box[1, 0]) * there[0]
         middle += 0.5 * (box[0, 1] + box[1, 1]) * there[1]
@@ -196,7 +195,6 @@ def release_faces(engine: Table) -> None:
         if plane < 0 or engine.shapes.plane_corner[plane, 0] < 0:
             continue
         shape = round_side(engine.shapes, engine.pairs, pair)
-        _box_anchors(engine.shapes, engine.boxes, shape)
         if not _stays_above(engine, shape, plane):
             engine.pairs.plane[pair] = -1
 

@@ -38,8 +38,6 @@ def link_pair_tables(
     # Round shapes above faces are looked for where they are in the world.
     level = pair_fields["block"][pair_fields["faces"][:, 0] >= 0]
     together[level[level >= 0]] = False
-    folds = np.zeros(len(links), np.int64)
-    folds[roots[pairs[together, 0]]] = 1
     count = len(pairs)
     owner, rest, radii = (surface[f"vertex_{name}"] for name in ("link", "rest", "radius"))
     moving = owner < len(links)
@@ -54,8 +52,7 @@ def link_pair_tables(
     size = np.linalg.norm(box[:, 1] - box[:, 0], axis=1)
     ordered = np.where((size[pairs[:, 0]] >= size[pairs[:, 1]])[:, None], pairs, pairs[:, ::-1])
     return {
-        "link_root": roots,
-        "tree_folds": folds,
+        "link_folds": np.isin(roots, roots[pairs[together, 0]]).astype(np.int64),
         "link_box": box,
         "link_stretch": np.ones(len(links)),
         "link_drift": np.zeros(len(links)),

@@ -11,23 +11,11 @@ from asperity.midas.newton.envelope import factorize, solve
 from asperity.midas.soft.calls import ARRANGE, ask_soft
 
 __all__ = [
-    "MOST_DAMPING",
     "choose_direction",
     "find_direction",
-    "set_damping",
     "slope_along",
     "solve_again",
 ]
-
-# Iterations in a row that go less than this share of their way before directions are damped.
-_SHORT = 0.05
-_PATIENCE = 3
-# Share that damped directions shall have free.
-_ROOM = 0.9
-_GROWTH = 4.0
-_DECAY = 1.5
-MOST_DAMPING = 1e12
-"""Damping beyond which nothing is left to gain from it."""
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
@@ -79,25 +67,3 @@ def slope_along(newton: Table) -> float:
     for i in range(newton.gradient.size):
         total += newton.gradient[i] * newton.direction[i]
     return total
-
-
-@compiled
-def set_damping(newton: Table, free: float, short: int) -> int:
-    """Choose the damping of the next direction; returns the number of short steps in a row.
-
-    ``free`` is the part of the way that surfaces and limits have left.
-
-    Surfaces that have come much nearer than they belong, along paths that turn, allow steps of the
-    square root of their distance only, too short for the barrier to part them. Shorter directions
-    it can follow: damped ones (Levenberg 1944), by inertia.
-    """
-    damping = newton.inertia_damping
-    short = short + 1 if free < _SHORT else 0
-    if damping == 0.0:
-        if short > _PATIENCE:
-            newton.inertia_damping = 1.0
-    elif free < _ROOM:
-        newton.inertia_damping = min(_GROWTH * damping, MOST_DAMPING)
-    else:
-        newton.inertia_damping = damping / _DECAY if damping > 1.0 else 0.0
-    return short

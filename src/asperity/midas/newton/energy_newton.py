@@ -26,9 +26,7 @@ from asperity.midas.lists.candidate_runs import (
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.newton.anticipation import anticipate, forget_anchors
 from asperity.midas.newton.directions import (
-    MOST_DAMPING,
     choose_direction,
-    set_damping,
     slope_along,
     solve_again,
 )
@@ -157,7 +155,6 @@ def _look_ahead(engine: Table) -> int:
 def _begin(engine: Table) -> float:
     """Measure the present state's candidates; returns its energy."""
     shorten_boxes(engine.options, engine.boxes)
-    engine.newton.inertia_damping = 0.0
     engine.newton.nearly_rigid = 0
     engine.newton.curved = 1
     forget_anchors(engine)
@@ -229,7 +226,7 @@ def _ends(engine: Table, tolerance: float) -> bool:
         if not size <= 0.5 * least:
             break
         ends = True
-        share, _, _ = safe_share(engine)
+        share, _ = safe_share(engine)
         if share < 1.0:
             break
         _take_last_step(engine)
@@ -260,7 +257,6 @@ def minimize(engine: Table, _unused: int) -> int:
     """
     newton = engine.newton
     tolerance = engine.options.tolerance * engine.time.step
-    short = 0
     foresight = True
     met = False
     energy = _begin(engine)
@@ -281,69 +277,60 @@ def minimize(engine: Table, _unused: int) -> int:
         size = largest_move(engine.links, engine.poses)
         if not size <= _LARGEST:
             return NON_FINITE
-        share, cut, free = safe_share(engine)
+        share, cut = safe_share(engine)
         if engine.soft.code != 0:
             return engine.soft.code
         slope = slope_along(newton)
         rounding = energy_rounding(engine, energy)
-        damped = newton.inertia_damping > 0.0
         small = _is_small(size, tolerance, slope, rounding)
         if small and newton.anchored > 0:
             # The last direction is Newton's own.
             forget_anchors(engine)
             continue
-        if small and not damped:
+        if small:
             if share == 1.0:
                 _take_last_step(engine)
             return OK
         if newton.iterations_left <= 0:
             return NOT_CONVERGED
         newton.iterations_left -= 1
-        short = set_damping(newton, 1.0 if small else free, short)
+        lower = math.nan
         if share > 0.0:
             lower = _descend(engine, energy, rounding, slope, share)
             if engine.soft.code != 0:
                 return engine.soft.code
-            if abs(lower) <= _LARGEST:
-                energy = lower
-                ahead = newton.anchored > 0
-                met = met or ahead
-                whole = newton.taken_share == 1.0 and not damped and not ahead
-                settled = (
-                    whole
-                    and met
-                    and engine.time.draft == DRAFT
-                    and change_of_forces(engine) <= _DRAFT
-                )
-                alike = whole and is_alike(engine)
-                rigid = (
-                    newton.on_arcs == 1
-                    or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
-                )
-                newton.nearly_rigid = 1 if whole and rigid else 0
-                _turn_duals(engine, newton.taken_share)
-                _accept(engine)
-                forget_anchors(engine)
-                if turns_away(engine.links, engine.joints):
-                    return NOT_CONVERGED
-                if settled:
-                    engine.time.draft = CUT_SHORT
-                    return OK
-                if alike and _ends(engine, tolerance):
-                    return OK
-            elif newton.anchored > 0:
-                forget_anchors(engine)
-                measure_now(engine)
-                continue
-            elif damped:
-                newton.inertia_damping = 0.0
-                measure_now(engine)
-                continue
-            else:
-                # No shorter step is better: this is as near as round-off lets us.
-                measure_now(engine)
-                return OK if size <= _NEAR * tolerance else NOT_CONVERGED
-        elif not cut and newton.inertia_damping >= MOST_DAMPING:
+        if abs(lower) <= _LARGEST:
+            energy = lower
+            ahead = newton.anchored > 0
+            met = met or ahead
+            whole = newton.taken_share == 1.0 and not ahead
+            settled = (
+                whole and met and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
+            )
+            alike = whole and is_alike(engine)
+            rigid = (
+                newton.on_arcs == 1 or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
+            )
+            newton.nearly_rigid = 1 if whole and rigid else 0
+            _turn_duals(engine, newton.taken_share)
+            _accept(engine)
+            forget_anchors(engine)
+            if turns_away(engine.links, engine.joints):
+                return NOT_CONVERGED
+            if settled:
+                engine.time.draft = CUT_SHORT
+                return OK
+            if alike and _ends(engine, tolerance):
+                return OK
+        elif newton.anchored > 0:
+            forget_anchors(engine)
+            measure_now(engine)
+            continue
+        elif share > 0.0:
+            # No shorter step is better: this is as near as round-off lets us.
+            measure_now(engine)
+            return OK if size <= _NEAR * tolerance else NOT_CONVERGED
+        elif not cut:
             return NOT_CONVERGED
         if cut:
             code = widen_boxes(engine)

@@ -11,7 +11,6 @@ __all__ = [
 
 NEWTON = Layout(
     "newton",
-    inertia_damping="f8",  # what is added to inertia in the Hessian, as a multiple of it
     iterations_left="i8",
     anchored="i8",  # candidates that have an anchor
     only_slopes="i8",  # 1 while what is assembled is the gradient alone, and the factor stays

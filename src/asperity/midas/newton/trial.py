@@ -253,18 +253,16 @@ def _time_of_soft(engine: Table, time: float) -> float:
 
 
 @compiled
-def safe_share(engine: Table) -> tuple[float, bool, float]:
+def safe_share(engine: Table) -> tuple[float, bool]:
     """Bring the trial state to the largest safe share of the direction.
 
-    Returns the share, whether the vertices' boxes cut it, and what part of the rest surfaces and
-    limits have left. Where joints make the links'
+    Returns the share, and whether the vertices' boxes cut it. Where joints make the links'
     coordinates a non-linear function of the variables, the straight way to the end of a shorter
     step is another one, and is looked at again.
     """
     linear = is_straight(engine.options, engine.newton)
     share = 1.0
     cut = False
-    free = 1.0
     for attempt in range(_ATTEMPTS):
         time = _time_to_limits(engine.joints)
         time = min(
@@ -278,21 +276,18 @@ def safe_share(engine: Table) -> tuple[float, bool, float]:
             time = _LARGEST_TURN / turn
         boxed = time_in_boxes(engine)
         cut = cut or boxed < time
-        longest = min(boxed, _LARGEST_TURN / turn) if turn > _LARGEST_TURN else boxed
         time = _time_to_collision(engine, min(time, boxed))
         time = _time_of_soft(engine, time)
         if time == 1.0:
-            return share, cut, free
-        if longest > 0.0:
-            free *= time / longest
+            return share, cut
         # Where paths bend, an end on a bound may be a little beyond it when looked at again.
         share *= time if attempt == 0 else 0.9 * time
         if not share > 0.0:
-            return 0.0, cut, free
+            return 0.0, cut
         try_share(engine, share)
         if linear:
-            return share, cut, free
-    return 0.0, cut, free
+            return share, cut
+    return 0.0, cut
 
 
 @compiled

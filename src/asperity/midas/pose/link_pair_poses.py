@@ -9,12 +9,14 @@ import math
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import compiled, inlined
 from asperity.midas.pose.matrices import cofactors
 
 __all__ = [
     "box_centre",
+    "box_on_path",
     "choose_pivot",
+    "extent_along",
     "half_extent",
     "longest_path",
     "measure_gaps",
@@ -61,6 +63,50 @@ def box_centre(box: np.ndarray, k: int) -> float:
 @compiled
 def half_extent(box: np.ndarray, k: int) -> float:
     return 0.5 * (box[1, k] - box[0, k])
+
+
+@inlined
+def box_on_path(
+    start: np.ndarray, path: np.ndarray, box: np.ndarray, k: int
+) -> tuple[float, float, float, float]:
+    """Where a link's box is along a coordinate axis as its path begins, and how it goes on.
+
+    Returns
+    -------
+    centre, half, move, spread : float
+        The box is within ``half`` of ``centre``; at the path's end its points have moved by
+        ``move``, but for ``spread``.
+    """
+    centre = start[0, k]
+    half = 0.0
+    move = path[0, k]
+    spread = 0.0
+    for j in range(3):
+        c = box_centre(box, j)
+        e = half_extent(box, j)
+        centre += c * start[1 + j, k]
+        half += e * abs(start[1 + j, k])
+        move += c * path[1 + j, k]
+        spread += e * abs(path[1 + j, k])
+    return centre, half, move, spread
+
+
+@inlined
+def extent_along(
+    axis: np.ndarray, start: np.ndarray, path: np.ndarray, box: np.ndarray
+) -> tuple[float, float]:
+    """The second and fourth of `box_on_path` along any axis, times its length."""
+    half = 0.0
+    spread = 0.0
+    for j in range(3):
+        turned = 0.0
+        turning = 0.0
+        for k in range(3):
+            turned += axis[k] * start[1 + j, k]
+            turning += axis[k] * path[1 + j, k]
+        half += half_extent(box, j) * abs(turned)
+        spread += half_extent(box, j) * abs(turning)
+    return half, spread
 
 
 @compiled
@@ -131,18 +177,9 @@ def measure_gaps(
     square = 0.0
     square_now = 0.0
     for k in range(3):
-        centre[k] = start[0, k] - box_centre(box, k)
-        move[k] = path[0, k]
-        size = half_extent(box, k)
-        spread = 0.0
-        for j in range(3):
-            c = box_centre(own, j)
-            e = half_extent(own, j)
-            centre[k] += c * start[1 + j, k]
-            move[k] += c * path[1 + j, k]
-            size += e * abs(start[1 + j, k])
-            spread += e * abs(path[1 + j, k])
-        now = abs(centre[k]) - size
+        middle, size, move[k], spread = box_on_path(start, path, own, k)
+        centre[k] = middle - box_centre(box, k)
+        now = abs(centre[k]) - size - half_extent(box, k)
         along = move[k] if centre[k] > 0.0 else -move[k]
         square_now += max(now, 0.0) ** 2
         square += max(min(now, now + along - spread), 0.0) ** 2
@@ -156,21 +193,13 @@ def measure_gaps(
         between = 0.0
         along = 0.0
         size = 0.0
-        spread = 0.0
         for k in range(3):
             axis[k] = start[1 + i, k] / length
             between += axis[k] * centre[k]
             along += axis[k] * move[k]
             size += half_extent(box, k) * abs(axis[k])
-        for j in range(3):
-            turned = 0.0
-            turning = 0.0
-            for k in range(3):
-                turned += axis[k] * start[1 + j, k]
-                turning += axis[k] * path[1 + j, k]
-            size += half_extent(own, j) * abs(turned)
-            spread += half_extent(own, j) * abs(turning)
-        now = abs(between) - size
+        own_size, spread = extent_along(axis, start, path, own)
+        now = abs(between) - size - own_size
         if between < 0.0:
             along = -along
         gap_now = max(gap_now, now)

@@ -167,7 +167,6 @@ def find_rebounds(engine: Table, h: float) -> int:
     gradient = engine.newton.gradient
     rest = engine.time.rebound_gradient
     stiffness = engine.options.barrier_stiffness
-    engine.newton.inertia_damping = 0.0
     engine.newton.curved = 0
     # What all but contacts and friction does to the solution.
     forget_friction(engine.friction, engine.schedule)
