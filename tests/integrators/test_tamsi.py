@@ -179,7 +179,8 @@ def test_failure_is_a_status_and_substeps_help() -> None:
 
 
 def test_what_is_published_is_of_the_state_even_if_a_solve_fails() -> None:
-    sim = pile(asp.Tamsi(time_step=1e-2, max_iterations=5))
+    # With six iterations solves fail by the thousand, but none of the shortest parts of a step does.
+    sim = pile(asp.Tamsi(time_step=1e-2, max_iterations=6))
     published = 0
     for _ in range(60):
         assert sim.step().success

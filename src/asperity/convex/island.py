@@ -219,14 +219,14 @@ def impulse_norm(graph: Table, smooth: Table, iterate: Table, first: int, last: 
 
 @compiled
 def largest_residual(problem: Table, tolerance: float) -> float:
-    """What ‖D ∇ℓ‖ must not exceed: ε s (`asperity.convex.convex_newton`), and round-off."""
+    """What ‖D ∇ℓ‖ must not exceed: ε s (`asperity.convex.convex_newton`), or else round-off."""
     graph, smooth = problem.graph, problem.smooth
     first, last = problem.at_hand.first_tree, problem.at_hand.last_tree
     impulse = impulse_norm(graph, smooth, problem.iterate, first, last)
     force = scaled_norm(graph, smooth, first, last, smooth.impulse)
     change = scaled_norm(graph, smooth, first, last, smooth.rhs)
     scale = min(max(1.0, min(impulse, change)), IMPULSES * max(impulse, force))
-    return tolerance * scale + _ROUND_OFF * max(1.0, change)
+    return max(tolerance * scale, _ROUND_OFF * max(1.0, change))
 
 
 @inlined

@@ -23,13 +23,14 @@ from asperity.contact.constraint_set import ACTUATOR, CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.ellipsoids import scaled_slip
 from asperity.convex.island import (
+    IMPULSES,
     begin_island,
     factorize_island,
     follow_forces,
     give_up,
+    impulse_norm,
     island_gradient,
     island_impulses,
-    largest_residual,
     scaled_norm,
     solve_islands,
 )
@@ -51,6 +52,7 @@ from asperity.integrators.methods.tamsi.transition import transition_step
 __all__ = ["solve_tamsi"]
 
 _RESIDUAL = 1e-8
+_ROUND_OFF = 1e-14
 _SCALED_UPDATE = 1e-4
 # Iterations after which every other update is halved: that ends cycles among several kinks.
 _PATIENCE = 15
@@ -133,6 +135,8 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         # The factors there will not be those of a convex Hessian.
         problem.hessian.factor_island[graph.island_tree[index]] = 0
     begin_island(problem, rows)
+    momentum = max(1.0, scaled_norm(graph, smooth, first, last, smooth.rhs))
+    force = scaled_norm(graph, smooth, first, last, smooth.impulse)
     most = problem.options.max_iterations
     for iteration in range(most + 1):
         follow_forces(problem)
@@ -140,11 +144,12 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
         norm = scaled_norm(graph, smooth, first, last, iterate.gradient)
         if not norm <= _LARGEST:
             return NON_FINITE
-        wanted = largest_residual(problem, _RESIDUAL)
-        if norm <= wanted:
+        impulse = max(force, impulse_norm(graph, smooth, iterate, first, last))
+        scale = min(momentum, IMPULSES * impulse)
+        if norm <= max(_RESIDUAL * scale, _ROUND_OFF * momentum):
             return CONVERGED
         if iteration == most or not factorize_island(problem, contacts, rows):
-            return give_up(problem.counts, _RESIDUAL * norm / wanted)
+            return give_up(problem.counts, norm / max(scale, _ROUND_OFF))
         newton_direction(problem)
         prepare_direction(problem, contacts, rows)
         _, length = direction_size(problem)
@@ -155,7 +160,7 @@ def _solve_island(problem: Table, contacts: Table, rows: Table) -> int:
             alpha = min(alpha, _row_share(law, iterate, at_hand))
         if alpha < 1.0:
             tamsi.limited += 1
-        small = change < relative and length <= _SCALED_UPDATE * relative * wanted / _RESIDUAL
+        small = change < relative and length <= _SCALED_UPDATE * relative * momentum
         if aware and not small and iteration >= _PATIENCE and iteration % 2 == 1:
             alpha *= 0.5
         take_step(problem, alpha)
