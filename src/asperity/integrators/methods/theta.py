@@ -23,6 +23,8 @@ in its own axes, where its inertia is constant and the midpoint rule conserves r
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import mujoco
 import numpy as np
 
@@ -341,6 +343,7 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
     return OK
 
 
+@dataclass(kw_only=True, eq=False)
 class ThetaMethod(ConvexMethod):
     """Steps of the θ-method with SAP's contact.
 
@@ -368,34 +371,22 @@ class ThetaMethod(ConvexMethod):
     kernel = theta_method
     solution = theta_solution
 
-    def __init__(
-        self,
-        *,
-        theta: float,
-        theta_vq: float,
-        near_rigid: float,
-        slip_regularization: float,
-        relaxation_time: float | None,
-        tolerance: float,
-        norm_by_system: bool,
-        line_search: str,
-        max_iterations: int,
-        looks_ahead: bool,
-    ) -> None:
-        self.theta = theta
-        self.theta_vq = theta_vq
-        self.near_rigid = near_rigid
-        self.slip_regularization = slip_regularization
-        self.relaxation_time = relaxation_time
-        self.tolerance = tolerance
-        self.norm_by_system = norm_by_system
-        self.line_search = line_search
-        self.max_iterations = max_iterations
-        self.looks_ahead = looks_ahead
+    theta: float
+    theta_vq: float
+    near_rigid: float
+    slip_regularization: float
+    relaxation_time: float | None
+    tolerance: float
+    norm_by_system: bool
+    line_search: str
+    max_iterations: int
+    looks_ahead: bool
+    _table: Table | None = field(init=False, default=None)
+    _between: State | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
         # The midpoint rule is of second order.
-        self.order = 2 if theta == theta_vq == 0.5 else 1
-        self._table: Table | None = None
-        self._between: State | None = None
+        self.order = 2 if self.theta == self.theta_vq == 0.5 else 1
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
