@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Kernel, Table, compiled, entry_point
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
 from asperity.compiled.team import over_ranges
 from asperity.contact.constraint_laws import DRIFT_SPEED
@@ -254,8 +255,7 @@ def minimise(world: Table, state: Table) -> int:
             velocity_to_solver(plant, state.cdof, world.guess_direction, guess.extrapolation)
         world.guess_kind = 0
     else:
-        for i in range(state.velocity.size):
-            iterate.velocity[i] = state.velocity[i]
+        copy_numbers(state.velocity, iterate.velocity)
         if world.guess_kind == PREVIOUS_VELOCITY:
             world.guess_kind = 0
             velocity_to_solver(plant, state.cdof, world.guess, guess.extrapolation)

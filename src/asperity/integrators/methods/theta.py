@@ -29,6 +29,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Kernel, Layout, Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.convex.potentials.law_table import install_law
@@ -88,8 +89,7 @@ def _evaluate_between(world: Table, source: Table, velocity: np.ndarray, step: f
         memory.mean[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * source.qvel[i]
         between.qvel[i] = theta * velocity[i] + (1.0 - theta) * source.qvel[i]
     integrate_positions(world.plant, source, between, memory.mean, theta * step)
-    for i in range(source.act.size):
-        between.act[i] = source.act[i]
+    copy_numbers(source.act, between.act)
     return call_pp_status(memory.evaluate_smooth, world.plant, between)
 
 
@@ -192,8 +192,7 @@ def _newton_step(
 @compiled
 def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray) -> int:
     """Solve stage 1 for θ > 0; ``between`` then holds the plant at q^θ."""
-    for i in range(velocity.size):
-        velocity[i] = source.qvel[i]
+    copy_numbers(source.qvel, velocity)
     previous = 0.0
     for iteration in range(_MAX_ITERATIONS):
         code = _evaluate_between(world, source, velocity, step)
@@ -226,11 +225,9 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     matrix = smooth.matrix
     smooth.plain_mass = 0
     if owner.address == frame.address:
-        for i in range(matrix.size):
-            matrix[i] = owner.mass[i]
+        copy_numbers(owner.mass, matrix)
     else:
-        for i in range(matrix.size):
-            matrix[i] = 0.0
+        matrix[:] = 0.0
         add_mass(
             plant,
             owner.mass,

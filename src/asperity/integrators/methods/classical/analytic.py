@@ -183,8 +183,7 @@ def _add_systems(
 ) -> None:
     """Add the changes of what external systems exert along a direction."""
     plant = world.plant
-    for i in range(generalized.size):
-        generalized[i] = 0.0
+    generalized[:] = 0.0
     for s in range(world.systems.size):
         system = SYSTEM.at(world.systems[s])
         if system.treatment != EXPLICIT:
