@@ -25,7 +25,6 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_velocities import (
     add_impulses,
-    add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
@@ -125,18 +124,7 @@ class Case:
         p = self.problem
         velocity = self.padded(velocity)
         link_velocities(p.graph, p.iterate, self.contacts, velocity)
-        contact_velocities(
-            p.graph,
-            self.contacts,
-            0,
-            self.ncontact,
-            velocity,
-            p.iterate.v1,
-            p.iterate.v2,
-            p.iterate.vn,
-            p.iterate.turn,
-        )
-        add_surface_velocities(p.graph, p.iterate, self.contacts, 0, self.ncontact)
+        contact_velocities(p.graph, p.iterate, self.contacts, 0, self.ncontact, velocity)
         row_velocities(p.graph, self.rows, 0, self.nrow, velocity, p.iterate.row_u)
 
     def prepare(self, velocity: np.ndarray, step: float) -> None:

@@ -18,6 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.arrays import copy_numbers
 
 __all__ = ["chain_fields", "fill_chains", "has_branches", "path_chains"]
 
@@ -232,8 +233,7 @@ def fill_chains(graph: Table, contacts: Table, rows: Table) -> None:
         return
     for tree in range(graph.ntree):
         chains.touched[tree] = 0
-    for chain in range(chains.neighbours.size):
-        chains.neighbours[chain] = chains.ancestors[chain]
+    copy_numbers(chains.ancestors, chains.neighbours)
     _touch_by_contacts(graph, contacts)
     _touch_by_rows(chains, rows)
     for tree in range(graph.ntree):

@@ -17,7 +17,9 @@ __all__ = [
     "add_impulses",
     "add_row_impulses",
     "clear_links",
+    "contact_changes",
     "contact_velocities",
+    "fill_velocities",
     "impulse_in_world",
     "link_velocities",
     "row_velocities",
@@ -49,7 +51,7 @@ def _side_velocity(
 
 
 @inlined
-def contact_velocities(
+def fill_velocities(
     graph: Table,
     contacts: Table,
     first: int,
@@ -60,10 +62,7 @@ def contact_velocities(
     vn: np.ndarray,
     turn: np.ndarray,
 ) -> None:
-    """Fill contact velocities (without surface velocity), after `link_velocities`.
-
-    ``turn`` is filled if there are ellipsoidal contacts.
-    """
+    """Fill velocities without surface velocity, and ``turn`` if there are ellipsoidal contacts."""
     frame = contacts.frame
     for i in range(first, last):
         c = graph.contact[i]
@@ -85,10 +84,39 @@ def contact_velocities(
 
 
 @compiled
-def add_surface_velocities(
-    graph: Table, iterate: Table, contacts: Table, first: int, last: int
+def contact_changes(
+    graph: Table, iterate: Table, contacts: Table, first: int, last: int, direction: np.ndarray
 ) -> None:
-    """Add the velocity of moving surfaces (conveyor belts) to the contact velocities."""
+    """Fill the changes of contact velocities along a direction, after `link_velocities`."""
+    fill_velocities(
+        graph,
+        contacts,
+        first,
+        last,
+        direction,
+        iterate.dv1,
+        iterate.dv2,
+        iterate.dvn,
+        iterate.turn_change,
+    )
+
+
+@compiled
+def contact_velocities(
+    graph: Table, iterate: Table, contacts: Table, first: int, last: int, vector: np.ndarray
+) -> None:
+    """Fill contact velocities, with those of moving surfaces (belts), after `link_velocities`."""
+    fill_velocities(
+        graph,
+        contacts,
+        first,
+        last,
+        vector,
+        iterate.v1,
+        iterate.v2,
+        iterate.vn,
+        iterate.turn,
+    )
     for i in range(first, last):
         c = graph.contact[i]
         iterate.v1[i] += contacts.surface_velocity[c, 0]

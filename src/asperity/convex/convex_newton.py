@@ -513,8 +513,7 @@ def begin_solve(problem: Table, have_factors: int) -> None:
     if problem.guess.only_marked == 0 or problem.graph.large_tree < 0:
         problem.scratch.base_tree = 0
     if have_factors == 0:
-        for tree in range(problem.hessian.factor_island.size):
-            problem.hessian.factor_island[tree] = 0
+        problem.hessian.factor_island[:] = 0
 
 
 @compiled

@@ -11,7 +11,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.contact_set import CONTACT_SET
-from asperity.convex.contact_velocities import contact_velocities, impulse_in_world
+from asperity.convex.contact_velocities import contact_changes, impulse_in_world
 from asperity.convex.divided_assembly import add_pairs_of_tree, assemble_divided, sum_pairs
 from asperity.convex.divided_cholesky import (
     backward_part,
@@ -179,17 +179,7 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
         pairs = divided.chunk_pair
         sum_pairs(problem, contacts, pairs[chunk, 0], pairs[chunk, 1])
     elif phase == PREPARE:
-        contact_velocities(
-            graph,
-            contacts,
-            first,
-            last,
-            iterate.direction,
-            iterate.dv1,
-            iterate.dv2,
-            iterate.dvn,
-            iterate.turn_change,
-        )
+        contact_changes(graph, iterate, contacts, first, last, iterate.direction)
         if problem.options.line_search_method == EXACT:
             # Where line searches look first.
             _look_along(divided, division, own, chunk, 1.0)

@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.convex.spatial_hessian import Full, Symmetric
 
 __all__ = [
     "add_turn_impulse",
@@ -31,7 +32,6 @@ __all__ = [
 ]
 
 Six = tuple[float, float, float, float, float, float]
-Nine = tuple[float, float, float, float, float, float, float, float, float]
 
 
 @compiled
@@ -225,7 +225,7 @@ def slip_row(graph: Table, iterate: Table, contacts: Table, i: int, arm: np.ndar
 
 @compiled
 def _add_product(
-    h: tuple[Six, Nine, Six], w: float, a: Six, b: Six
+    h: tuple[Symmetric, Full, Symmetric], w: float, a: Six, b: Six
 ) -> tuple[tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
     """Add ½ w (a bᵀ + b aᵀ) to (G, Q, P)."""
     g, q, p = h
@@ -264,7 +264,7 @@ def _add_product(
 @compiled
 def ellipsoid_hessian(
     graph: Table, iterate: Table, contacts: Table, i: int, arm: np.ndarray
-) -> tuple[Six, Nine, Six]:
+) -> tuple[Symmetric, Full, Symmetric]:
     """`asperity.convex.spatial_hessian.spatial_hessian` of an ellipsoidal contact: (G, Q, P)."""
     c = graph.contact[i]
     across = iterate.slip_curvature[i, 0]

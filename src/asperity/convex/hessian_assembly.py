@@ -20,6 +20,8 @@ from asperity.convex.problem import ASSEMBLED, PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
 from asperity.convex.row_kernels import copy_row
 from asperity.convex.spatial_hessian import (
+    Full,
+    Symmetric,
     add_full,
     add_symmetric,
     full,
@@ -60,13 +62,7 @@ def _project(
 
 
 @inlined
-def add_lower(
-    factor: np.ndarray,
-    at: int,
-    p: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
-) -> None:
+def add_lower(factor: np.ndarray, at: int, p: Symmetric, q: Full, g: Symmetric) -> None:
     """Add the lower triangle of (P, Q; Qᵀ, G) to a 6 × 6 block."""
     factor[at] += p[0]
     factor[at + 6] += p[1]
@@ -93,10 +89,10 @@ def subtract_spatial(
     at: int,
     rows: int,
     columns: int,
-    corner: tuple[float, float, float, float, float, float, float, float, float],
-    right: tuple[float, float, float, float, float, float, float, float, float],
-    low: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
+    corner: Full,
+    right: Full,
+    low: Full,
+    g: Symmetric,
 ) -> None:
     """Subtract (corner, right; lowᵀ, G) from a 6 × 6 block with these strides."""
     numbers = full(g)
@@ -112,13 +108,7 @@ def subtract_spatial(
 
 @inlined
 def add_own(
-    graph: Table,
-    hessian: Table,
-    contacts: Table,
-    link: int,
-    p: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
+    graph: Table, hessian: Table, contacts: Table, link: int, p: Symmetric, q: Full, g: Symmetric
 ) -> None:
     """Add a Hessian (P, Q; Qᵀ, G) to what one link's tree has of its own contacts."""
     tree = contacts.link_tree[link]
@@ -134,10 +124,10 @@ def _add_cross(
     contacts: Table,
     a: int,
     b: int,
-    corner: tuple[float, float, float, float, float, float, float, float, float],
-    right: tuple[float, float, float, float, float, float, float, float, float],
-    low: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
+    corner: Full,
+    right: Full,
+    low: Full,
+    g: Symmetric,
 ) -> None:
     """Subtract J_aᵀ S J_b with S = (corner, right; lowᵀ, G) where the links' trees meet.
 
@@ -200,9 +190,9 @@ def add_pair(
     a: int,
     b: int,
     d: tuple[float, float, float],
-    p: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
+    p: Symmetric,
+    q: Full,
+    g: Symmetric,
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm."""
     graph, hessian = problem.graph, problem.hessian
@@ -230,12 +220,7 @@ def between_arms(contacts: Table, c: int) -> tuple[float, float, float]:
 @inlined
 def sum_of_contacts(
     graph: Table, law: Table, iterate: Table, contacts: Table, begin: int, end: int, about_a: bool
-) -> tuple[
-    bool,
-    tuple[float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float],
-]:
+) -> tuple[bool, Symmetric, Full, Symmetric]:
     """Spatial Hessian (P, Q; Qᵀ, G) of two bodies' contacts, about the end of A's (or B's) arm.
 
     The first number tells whether any of them has a Hessian.

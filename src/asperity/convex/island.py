@@ -16,7 +16,6 @@ from asperity.convex.contact_velocities import (
     add_contact_impulses,
     add_impulses,
     add_row_impulses,
-    add_surface_velocities,
     clear_links,
     contact_velocities,
     row_velocities,
@@ -59,7 +58,6 @@ __all__ = [
     "island_estimates",
     "island_gradient",
     "island_impulses",
-    "island_velocities",
     "largest_residual",
     "scaled_norm",
     "settle",
@@ -114,18 +112,7 @@ def _guess_contact_velocities(graph: Table, iterate: Table, contacts: Table, k: 
     if first == last:
         return
     spread_velocities(graph, iterate, contacts, k, k + 1, iterate.velocity)
-    contact_velocities(
-        graph,
-        contacts,
-        first,
-        last,
-        iterate.velocity,
-        iterate.v1,
-        iterate.v2,
-        iterate.vn,
-        iterate.turn,
-    )
-    add_surface_velocities(graph, iterate, contacts, first, last)
+    contact_velocities(graph, iterate, contacts, first, last, iterate.velocity)
 
 
 @compiled
@@ -252,35 +239,6 @@ def factorize_island(problem: Table, contacts: Table, rows: Table) -> bool:
         return False
     problem.counts.factorizations += 1
     return True
-
-
-@compiled
-def island_velocities(
-    graph: Table,
-    iterate: Table,
-    at_hand: Table,
-    contacts: Table,
-    rows: Table,
-    vector: np.ndarray,
-    out: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-    row_out: np.ndarray,
-) -> None:
-    """Fill the velocities of contacts (without surface velocity) and rows along a vector."""
-    if at_hand.last_contact > at_hand.first_contact:
-        island = graph.component[graph.ntree + graph.island_tree[at_hand.first_tree]]
-        spread_velocities(graph, iterate, contacts, island, island + 1, vector)
-    contact_velocities(
-        graph,
-        contacts,
-        at_hand.first_contact,
-        at_hand.last_contact,
-        vector,
-        out[0],
-        out[1],
-        out[2],
-        out[3],
-    )
-    row_velocities(graph, rows, at_hand.first_row, at_hand.last_row, vector, row_out)
 
 
 @compiled

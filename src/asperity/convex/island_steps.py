@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import call_pp_status, call_pppd_double
-from asperity.convex.contact_velocities import row_velocities
+from asperity.convex.contact_velocities import contact_changes, row_velocities
 from asperity.convex.divided_island import (
     PREPARE,
     STEP,
@@ -20,7 +20,6 @@ from asperity.convex.divided_island import (
     tree_blocks,
 )
 from asperity.convex.ellipsoids import move_contacts
-from asperity.convex.island import island_velocities
 from asperity.convex.matrix import multiply
 from asperity.convex.paths import spread_velocities
 from asperity.convex.problem import OF_DIRECTION
@@ -80,36 +79,24 @@ def direction_size(problem: Table) -> tuple[float, float]:
 def prepare_direction(problem: Table, contacts: Table, rows: Table) -> None:
     """Fill A p and the changes of contact and row velocities along ``direction``."""
     iterate, at_hand, graph = problem.iterate, problem.at_hand, problem.graph
-    if is_divided(at_hand):
-        direction = iterate.direction
+    direction = iterate.direction
+    first = at_hand.first_contact
+    last = at_hand.last_contact
+    if last > first:
         island = graph.component[graph.ntree + graph.island_tree[at_hand.first_tree]]
         spread_velocities(graph, iterate, contacts, island, island + 1, direction)
+    row_velocities(graph, rows, at_hand.first_row, at_hand.last_row, direction, iterate.row_du)
+    if is_divided(at_hand):
         problem.division.phase_contacts = contacts.address
         share_phase(problem, PREPARE, _chunks_and_blocks(at_hand))
-        first = at_hand.first_row
-        row_velocities(graph, rows, first, at_hand.last_row, direction, iterate.row_du)
         return
-    island_velocities(
-        graph,
-        iterate,
-        at_hand,
-        contacts,
-        rows,
-        iterate.direction,
-        (
-            iterate.dv1,
-            iterate.dv2,
-            iterate.dvn,
-            iterate.turn_change,
-        ),
-        iterate.row_du,
-    )
+    contact_changes(graph, iterate, contacts, first, last, direction)
     multiply(
         graph,
         problem.smooth,
         at_hand.first_tree,
         at_hand.last_tree,
-        iterate.direction,
+        direction,
         iterate.direction_product,
     )
     if graph.bonds.count > 0:

@@ -10,18 +10,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.convex.row_kernels import add_row, copy_row, subtract_rows
+from asperity.convex.spatial_hessian import Full, Symmetric
 
 __all__ = ["add_paths", "add_within", "gather_hessian"]
 
 
 @compiled
 def gather_hessian(
-    paths: Table,
-    hessian: Table,
-    link: int,
-    p: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
+    paths: Table, hessian: Table, link: int, p: Symmetric, q: Full, g: Symmetric
 ) -> None:
     """Add the Hessian (P, Q; Qᵀ, G) of a link's own contacts to those of its joint."""
     tip = paths.link_tip[link]
@@ -112,13 +108,7 @@ def add_paths(
 
 @compiled
 def add_within(
-    problem: Table,
-    contacts: Table,
-    a: int,
-    b: int,
-    p: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
+    problem: Table, contacts: Table, a: int, b: int, p: Symmetric, q: Full, g: Symmetric
 ) -> None:
     """Add the Hessian of contacts between two links of one articulated tree.
 

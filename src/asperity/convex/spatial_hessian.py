@@ -13,6 +13,8 @@ import numpy as np
 from asperity.compiled import compiled, inlined
 
 __all__ = [
+    "Full",
+    "Symmetric",
     "add_full",
     "add_symmetric",
     "full",
@@ -20,6 +22,12 @@ __all__ = [
     "spatial_hessian",
     "write_patch",
 ]
+
+Symmetric = tuple[float, float, float, float, float, float]
+"""A symmetric 3 × 3 matrix: xx, xy, xz, yy, yz, zz."""
+
+Full = tuple[float, float, float, float, float, float, float, float, float]
+"""Any other one, row by row."""
 
 
 @inlined
@@ -31,9 +39,9 @@ def spatial_hessian(
     curvature: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     coupled: bool,
 ) -> tuple[
-    tuple[float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float],
+    Symmetric,
+    Full,
+    Symmetric,
 ]:
     """Hessian of one contact in world axes, about the end of an arm r.
 
@@ -109,18 +117,12 @@ def spatial_hessian(
 
 
 @inlined
-def add_symmetric(
-    a: tuple[float, float, float, float, float, float],
-    b: tuple[float, float, float, float, float, float],
-) -> tuple[float, float, float, float, float, float]:
+def add_symmetric(a: Symmetric, b: Symmetric) -> Symmetric:
     return (a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3], a[4] + b[4], a[5] + b[5])
 
 
 @inlined
-def add_full(
-    a: tuple[float, float, float, float, float, float, float, float, float],
-    b: tuple[float, float, float, float, float, float, float, float, float],
-) -> tuple[float, float, float, float, float, float, float, float, float]:
+def add_full(a: Full, b: Full) -> Full:
     return (
         a[0] + b[0],
         a[1] + b[1],
@@ -135,9 +137,7 @@ def add_full(
 
 
 @inlined
-def _cross_symmetric(
-    x: float, y: float, z: float, g: tuple[float, float, float, float, float, float]
-) -> tuple[float, float, float, float, float, float, float, float, float]:
+def _cross_symmetric(x: float, y: float, z: float, g: Symmetric) -> Full:
     """[d]× G for a symmetric G."""
     return (
         y * g[2] - z * g[1],
@@ -153,12 +153,7 @@ def _cross_symmetric(
 
 
 @inlined
-def _times_cross_transposed(
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    x: float,
-    y: float,
-    z: float,
-) -> tuple[float, float, float, float, float, float, float, float, float]:
+def _times_cross_transposed(q: Full, x: float, y: float, z: float) -> Full:
     """Q [d]×ᵀ, whose rows are d × (rows of Q)."""
     return (
         y * q[2] - z * q[1],
@@ -174,21 +169,13 @@ def _times_cross_transposed(
 
 
 @inlined
-def full(
-    g: tuple[float, float, float, float, float, float],
-) -> tuple[float, float, float, float, float, float, float, float, float]:
+def full(g: Symmetric) -> Full:
     """All nine numbers of a symmetric 3 × 3 matrix."""
     return (g[0], g[1], g[2], g[1], g[3], g[4], g[2], g[4], g[5])
 
 
 @compiled
-def write_patch(
-    patch: np.ndarray,
-    corner: tuple[float, float, float, float, float, float, float, float, float],
-    right: tuple[float, float, float, float, float, float, float, float, float],
-    low: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
-) -> None:
+def write_patch(patch: np.ndarray, corner: Full, right: Full, low: Full, g: Symmetric) -> None:
     """patch = (corner, right; lowᵀ, G), row by row."""
     numbers = full(g)
     for i in range(3):
@@ -201,14 +188,11 @@ def write_patch(
 
 @inlined
 def other_side(
-    d: tuple[float, float, float],
-    g: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    p: tuple[float, float, float, float, float, float],
+    d: tuple[float, float, float], g: Symmetric, q: Full, p: Symmetric
 ) -> tuple[
-    tuple[float, float, float, float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float, float, float, float],
-    tuple[float, float, float, float, float, float],
+    Full,
+    Full,
+    Symmetric,
 ]:
     """Q_b, the corner of the coupling, and P_b, from (P, Q, G) about the end of A's arm.
 

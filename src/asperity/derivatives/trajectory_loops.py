@@ -9,10 +9,11 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import call_pppd
+from asperity.compiled.arrays import copy_numbers
 from asperity.derivatives.balance.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.stages import call_stage, differentiate
+from asperity.integrators.methods.motion import move_positions
 from asperity.integrators.world_layout import OK, WORLD
 
 __all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
@@ -26,8 +27,7 @@ def _open(world: Table, work: Table) -> None:
     root.solver = world.solve_problem
     work.one_sided = 0
     work.unmatched = 0
-    for i in range(start.applied.size):
-        start.applied[i] = world.current.mj_qfrc_applied[i]
+    copy_numbers(world.current.mj_qfrc_applied, start.applied)
 
 
 @compiled
@@ -42,8 +42,7 @@ def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> N
         start.qvel[i] = row[nq + i]
     for i in range(start.act.size):
         start.act[i] = row[nq + nv + i]
-    for i in range(start.ctrl.size):
-        start.ctrl[i] = control[i]
+    copy_numbers(control, start.ctrl)
     begin_anew(world, work)
 
 
@@ -60,13 +59,7 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
         velocity = work.velocity[i]
         row[nq + i] = velocity
         work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * start.qvel[i])
-    call_pppd(
-        plant.mujoco.integrate_positions,
-        plant.model,
-        row.ctypes.data,
-        work.mean.ctypes.data,
-        1.0,
-    )
+    move_positions(plant, row, work.mean, 1.0)
     for i in range(start.act.size):
         row[nq + nv + i] = work.sides[0, nv + i]
 

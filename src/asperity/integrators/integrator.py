@@ -26,9 +26,11 @@ __all__ = [
     "PRESSURE_FIELDS",
     "Integrator",
     "SteppedIntegrator",
+    "error_control",
     "refuse_unused",
     "require_choices",
     "require_count",
+    "require_error_control",
     "require_non_negative",
     "require_positive",
 ]
@@ -82,6 +84,29 @@ def require_non_negative(name: str, value: float) -> None:
     """Refuse an option that is negative or not finite."""
     if not (is_number(value) and math.isfinite(value) and value >= 0):
         raise ArgumentError(f"{name} must be non-negative and finite, got {value!r}.")
+
+
+def require_error_control(options: Any) -> None:
+    """Refuse step sizes and weights that error control cannot do with."""
+    require_positive("max_step", options.max_step)
+    require_positive("min_step", options.min_step)
+    if options.min_step >= options.max_step:
+        raise ArgumentError(
+            f"min_step {options.min_step} must be below max_step {options.max_step}."
+        )
+    require_non_negative("velocity_weight", options.velocity_weight)
+
+
+def error_control(options: Any, resolve_impacts: bool) -> ErrorControl:
+    """The error control that a preset's options ask for."""
+    return ErrorControl(
+        accuracy=options.accuracy,
+        max_step=options.max_step,
+        min_step=options.min_step,
+        error_norm=options.error_norm,
+        velocity_weight=options.velocity_weight,
+        resolve_impacts=resolve_impacts,
+    )
 
 
 PRESSURE_FIELDS = frozenset({"surface", "hydroelastic_modulus", "resolution"})
@@ -175,6 +200,9 @@ class SteppedIntegrator(Integrator):
     """The step where neither ``time_step`` nor ``accuracy`` is given; None for error control."""
     default_accuracy: ClassVar[float] = 1e-3
 
+    divides_steps: ClassVar[bool] = False
+    """Whether fixed steps are divided where the method does not converge."""
+
     def __post_init__(self) -> None:
         require_choices(self)
         if self.time_step is not None and self.accuracy is not None:
@@ -196,11 +224,7 @@ class SteppedIntegrator(Integrator):
                 f"belongs to error control, and steps of {self.time_step} s are fixed; omit it, or "
                 "give an accuracy instead of a time_step.",
             )
-        require_positive("max_step", self.max_step)
-        require_positive("min_step", self.min_step)
-        if self.min_step >= self.max_step:
-            raise ArgumentError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
-        require_non_negative("velocity_weight", self.velocity_weight)
+        require_error_control(self)
 
     @property
     def sees_impacts(self) -> bool:
@@ -219,28 +243,13 @@ class SteppedIntegrator(Integrator):
     def stepping(self) -> Stepping:
         if self.time_step is not None:
             return Fixed(self.time_step, self.sees_impacts)
-        assert self.accuracy is not None
-        return ErrorControl(
-            self.accuracy,
-            self.max_step,
-            self.min_step,
-            self.error_norm,
-            self.velocity_weight,
-            self.sees_impacts,
-        )
+        return error_control(self, self.sees_impacts)
 
     def make_method(self) -> Method:
-        method = self.make_base_method()
-        if self.time_step is None and not method.estimates_error:
-            return self.doubled(method)
-        return self.fixed(method) if self.time_step is not None else method
-
-    def doubled(self, method: Method) -> Method:
-        """What error control takes of a base method without an error estimate."""
         from asperity.integrators.methods.step_doubling import StepDoubling
+        from asperity.integrators.methods.substeps import Substeps
 
-        return StepDoubling(method)
-
-    def fixed(self, method: Method) -> Method:
-        """What fixed steps take of the base method: the same, or something around it."""
-        return method
+        method = self.make_base_method()
+        if self.time_step is None:
+            return method if method.estimates_error else StepDoubling(method)
+        return Substeps(method) if self.divides_steps else method

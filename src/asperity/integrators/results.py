@@ -17,6 +17,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.compiled.team import over_ranges
 from asperity.contact.delivered import NOTHING, TAKEN
@@ -179,8 +180,7 @@ def _copy_part(world: Table, first: int, last: int, _unused: int) -> int:
         return OK
     delivered.contacts.count = kept + state.contacts.count
     _copy_rows(delivered, state)
-    for i in range(delivered.acceleration.size):
-        delivered.acceleration[i] = world.result.acceleration[i]
+    copy_numbers(world.result.acceleration, delivered.acceleration)
     return OK
 
 

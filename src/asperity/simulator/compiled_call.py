@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Layout, Table, compiled, compiled_loop
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp_status, call_stepping, store_address
 from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
 from asperity.errors import Status
@@ -39,7 +40,6 @@ from asperity.simulator.state_vector import (
     NEW_TIME,
     REFUSED,
     changes,
-    copy_numbers,
     gather,
     hand_over,
     write_state,

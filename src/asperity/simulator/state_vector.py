@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Layout, Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pppn
 from asperity.plant import native
 from asperity.plant.plant_layouts import STATE
@@ -31,7 +32,6 @@ __all__ = [
     "REFUSED",
     "STATE_BITS",
     "changes",
-    "copy_numbers",
     "gather",
     "hand_over",
     "hand_over_inputs",
@@ -176,13 +176,6 @@ def changes(exchange: Table, values: np.ndarray, known: np.ndarray) -> int:
     found |= _compare(values, known, state, control, limit, NEW_FORCES)
     found |= _compare(values, known, control, force, LARGEST, NEW_FORCES)
     return found | _compare(values, known, force, values.size, LARGEST, NEW_PLACES)
-
-
-@compiled
-def copy_numbers(source: np.ndarray, target: np.ndarray) -> None:
-    """Copy all numbers of one array into another."""
-    for i in range(source.size):
-        target[i] = source[i]
 
 
 @compiled

@@ -9,6 +9,7 @@ from __future__ import annotations
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import (
     atomic_add,
     call_pp,
@@ -38,7 +39,6 @@ from asperity.simulator.state_vector import (
     NEW_TIME,
     REFUSED,
     changes,
-    copy_numbers,
     hand_over_inputs,
     read_state,
 )

@@ -33,14 +33,15 @@ from asperity.contact.constraint_set import CONSTRAINT_SET, EQUALITY
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.contact_velocities import (
     add_impulses,
+    fill_velocities,
     row_velocities,
 )
 from asperity.convex.island import (
     begin_island,
     choose_island,
     guess_velocities,
-    island_velocities,
 )
+from asperity.convex.paths import spread_velocities
 from asperity.convex.problem import CONVERGED, NON_FINITE, NOT_CONVERGED, PROBLEM
 from studies.experiments.reference.geodesic_distance import (
     choose_kappa,
@@ -87,16 +88,23 @@ def _solve(
         problem.graph, problem.iterate, contacts, rows, contact_range, row_range, direction, 1.0
     )
     call_pp_status(problem.entries.solve_factors, problem, 0)
-    island_velocities(
-        problem.graph,
-        problem.iterate,
-        problem.at_hand,
+    iterate = problem.iterate
+    first, last = contact_range
+    if last > first:
+        island = graph.component[graph.ntree + listed[problem.at_hand.first_tree]]
+        spread_velocities(graph, iterate, contacts, island, island + 1, direction)
+    fill_velocities(
+        graph,
         contacts,
-        rows,
+        first,
+        last,
         direction,
-        (problem.iterate.v1, problem.iterate.v2, problem.iterate.vn, problem.iterate.turn),
-        problem.iterate.row_u,
+        iterate.v1,
+        iterate.v2,
+        iterate.vn,
+        iterate.turn,
     )
+    row_velocities(graph, rows, row_range[0], row_range[1], direction, iterate.row_u)
     total = 0.0
     for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         start = graph.tree_start[listed[index]]

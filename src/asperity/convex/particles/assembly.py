@@ -25,7 +25,7 @@ from asperity.convex.hessian_assembly import (
 from asperity.convex.particles.bonds import add_bonds
 from asperity.convex.particles.panels import first_panel, last_tree_of
 from asperity.convex.problem import ASSEMBLED, PROBLEM
-from asperity.convex.spatial_hessian import other_side, write_patch
+from asperity.convex.spatial_hessian import Full, Symmetric, other_side, write_patch
 
 __all__ = ["assemble_panels"]
 
@@ -77,13 +77,7 @@ def _add_at(
 
 
 @compiled
-def _add_soft_own(
-    graph: Table,
-    hessian: Table,
-    contacts: Table,
-    link: int,
-    g: tuple[float, float, float, float, float, float],
-) -> None:
+def _add_soft_own(graph: Table, hessian: Table, contacts: Table, link: int, g: Symmetric) -> None:
     """Add Jᵀ G J of a link's own contacts, G being (xx, xy, xz, yy, yz, zz)."""
     column = contacts.chain_column
     begin = contacts.link_start[link]
@@ -118,7 +112,7 @@ def _part(graph: Table, contacts: Table, link: int, place: int) -> tuple[int, in
 
 
 @compiled
-def _places(graph: Table, contacts: Table, link: int) -> int:
+def _places(contacts: Table, link: int) -> int:
     """Where the places end that `_part` is to be asked for, each third one."""
     return contacts.link_size[link] if contacts.link_soft[link] == 1 else 1
 
@@ -130,9 +124,9 @@ def _subtract_cross(
     """Subtract J_aᵀ S J_b, and its transpose, for a 6 × 6 matrix S."""
     product = scratch.path_force
     column = contacts.chain_column
-    for place_b in range(0, _places(graph, contacts, b), 3):
+    for place_b in range(0, _places(contacts, b), 3):
         s, size_b, start_b = _part(graph, contacts, b, place_b)
-        for place_a in range(0, _places(graph, contacts, a), 3):
+        for place_a in range(0, _places(contacts, a), 3):
             t, size_a, start_a = _part(graph, contacts, a, place_a)
             block = _block(graph, t, s)
             for f in range(size_b):
@@ -161,9 +155,9 @@ def _add_soft_pair(
     a: int,
     b: int,
     d: tuple[float, float, float],
-    p: tuple[float, float, float, float, float, float],
-    q: tuple[float, float, float, float, float, float, float, float, float],
-    g: tuple[float, float, float, float, float, float],
+    p: Symmetric,
+    q: Full,
+    g: Symmetric,
 ) -> None:
     """`add_pair` where one side at least is a point of an element."""
     graph, hessian = problem.graph, problem.hessian

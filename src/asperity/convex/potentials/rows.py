@@ -141,10 +141,13 @@ def _actuator_cost(y: float, gain: float, lower: float, upper: float) -> float:
 
 
 @inlined
-def _row(
-    kind: int, u: float, target: float, gain: float, lower: float, upper: float
-) -> tuple[float, float, float]:
-    """Cost, impulse and curvature of one row at velocity u."""
+def _row(law: Table, i: int, u: float) -> tuple[float, float, float]:
+    """Cost, impulse and curvature of row i at velocity u."""
+    kind = law.row_kind[i]
+    target = law.row_target[i]
+    gain = law.row_gain[i]
+    lower = law.row_lower[i]
+    upper = law.row_upper[i]
     if kind == EQUALITY:
         gap = target - u
         return 0.5 * gain * gap * gap, gain * gap, gain
@@ -174,14 +177,7 @@ def evaluate_rows(law: Table, iterate: Table, first: int, last: int) -> float:
     """Fill impulses and curvatures of rows ``first .. last``; return their cost."""
     cost = 0.0
     for i in range(first, last):
-        one, iterate.row_impulse[i], iterate.row_curvature[i] = _row(
-            law.row_kind[i],
-            iterate.row_u[i],
-            law.row_target[i],
-            law.row_gain[i],
-            law.row_lower[i],
-            law.row_upper[i],
-        )
+        one, iterate.row_impulse[i], iterate.row_curvature[i] = _row(law, i, iterate.row_u[i])
         cost += one
     return cost
 
@@ -195,14 +191,7 @@ def along_rows(
     first_derivative = 0.0
     second_derivative = 0.0
     for i in range(first, last):
-        _, impulse, curvature = _row(
-            law.row_kind[i],
-            iterate.row_u[i] + alpha * du[i],
-            law.row_target[i],
-            law.row_gain[i],
-            law.row_lower[i],
-            law.row_upper[i],
-        )
+        _, impulse, curvature = _row(law, i, iterate.row_u[i] + alpha * du[i])
         first_derivative -= impulse * du[i]
         second_derivative += curvature * du[i] * du[i]
     return first_derivative, second_derivative
@@ -213,14 +202,7 @@ def row_cost_along(law: Table, iterate: Table, first: int, last: int, alpha: flo
     """Cost of the rows at ``u + α Δu``."""
     cost = 0.0
     for i in range(first, last):
-        one, _, _ = _row(
-            law.row_kind[i],
-            iterate.row_u[i] + alpha * iterate.row_du[i],
-            law.row_target[i],
-            law.row_gain[i],
-            law.row_lower[i],
-            law.row_upper[i],
-        )
+        one, _, _ = _row(law, i, iterate.row_u[i] + alpha * iterate.row_du[i])
         cost += one
     return cost
 
@@ -229,14 +211,7 @@ def row_cost_along(law: Table, iterate: Table, first: int, last: int, alpha: flo
 def row_is_linear(law: Table, iterate: Table, i: int) -> bool:
     """Whether the impulse at ``u + Δu`` is that at ``u`` without the curvature's share, κ Δu."""
     du = iterate.row_du[i]
-    _, impulse, curvature = _row(
-        law.row_kind[i],
-        iterate.row_u[i] + du,
-        law.row_target[i],
-        law.row_gain[i],
-        law.row_lower[i],
-        law.row_upper[i],
-    )
+    _, impulse, curvature = _row(law, i, iterate.row_u[i] + du)
     share = iterate.row_curvature[i] * du
     difference = impulse - iterate.row_impulse[i] + share
     scale = abs(impulse) + abs(iterate.row_impulse[i]) + abs(share)

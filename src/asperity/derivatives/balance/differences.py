@@ -312,8 +312,7 @@ def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, 
     column = work.columns[row]
     if first == last:
         work.unmatched += 1
-        for i in range(column.size):
-            column[i] = 0.0
+        column[:] = 0.0
         return OK
     if row_laws.others > 0 or (is_curved and (first == 0 or last == 0)):
         work.one_sided += 1

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_pp, call_pp_status, call_pppd, store_double
+from asperity.compiled.arrays import copy_numbers
+from asperity.compiled.calls import call_pp, call_pp_status, store_double
 from asperity.derivatives.layout import (
     ACTIVATION,
     CONTROL,
@@ -13,6 +14,7 @@ from asperity.derivatives.layout import (
     POSITION,
     VELOCITY,
 )
+from asperity.integrators.methods.motion import move_positions
 from asperity.plant.plant_layouts import OTHER_FORCES
 
 __all__ = [
@@ -38,13 +40,11 @@ def _write_input(array: np.ndarray, others: np.ndarray, index: int, value: float
 @compiled
 def restore(start: Table, inputs: Table, state: Table) -> None:
     """Put the state back; its snapshot is whatever it was."""
-    for i in range(start.qpos.size):
-        state.qpos[i] = start.qpos[i]
+    copy_numbers(start.qpos, state.qpos)
     for i in range(start.qvel.size):
         state.qvel[i] = start.qvel[i]
         _write_input(state.mj_qfrc_applied, inputs.other_applied, i, start.applied[i])
-    for i in range(start.act.size):
-        state.act[i] = start.act[i]
+    copy_numbers(start.act, state.act)
     for i in range(start.ctrl.size):
         _write_input(state.mj_ctrl, inputs.other_ctrl, i, start.ctrl[i])
 
@@ -115,13 +115,7 @@ def displace(world: Table, work: Table, kind: int, index: int, size: float) -> N
         else:
             for i in range(state.act.size):
                 state.act[i] += size * work.directions[index, 2 * nv + i]
-        call_pppd(
-            plant.mujoco.integrate_positions,
-            plant.model,
-            state.qpos.ctypes.data,
-            work.displacement.ctypes.data,
-            1.0,
-        )
+        move_positions(plant, state.qpos, work.displacement, 1.0)
     elif kind == VELOCITY:
         state.qvel[index] += size
     elif kind == ACTIVATION:
@@ -144,10 +138,8 @@ def evaluate_inputs(world: Table, kind: int) -> int:
 def evaluate_motion(world: Table, state: Table) -> int:
     """Evaluate a state of which only velocities or activations are other ones."""
     plant = world.plant
-    for i in range(state.qvel.size):
-        state.mj_qvel[i] = state.qvel[i]
-    for i in range(state.act.size):
-        state.mj_act[i] = state.act[i]
+    copy_numbers(state.qvel, state.mj_qvel)
+    copy_numbers(state.act, state.mj_act)
     if not plant.only_free_bodies:
         call_pp(plant.mujoco.forward_velocity, plant.model, state.data)
         for i in range(state.work.passive_force.size):

@@ -12,8 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.convex.contact_velocities import add_surface_velocities, link_velocities
-from asperity.convex.contact_velocities import contact_velocities as fill_velocities
+from asperity.convex.contact_velocities import contact_velocities, link_velocities
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
     change_numbers,
@@ -43,18 +42,7 @@ def contact_velocities_of(
     contacts = state.contacts
     count = contacts.count
     link_velocities(graph, iterate, contacts, vector)
-    fill_velocities(
-        graph,
-        contacts,
-        0,
-        count,
-        vector,
-        iterate.v1,
-        iterate.v2,
-        iterate.vn,
-        iterate.turn,
-    )
-    add_surface_velocities(graph, iterate, contacts, 0, count)
+    contact_velocities(graph, iterate, contacts, 0, count, vector)
     for i in range(count):
         out[i, 0] = iterate.v1[i]
         out[i, 1] = iterate.v2[i]

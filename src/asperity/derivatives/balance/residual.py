@@ -15,6 +15,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
@@ -70,8 +71,7 @@ def residual(world: Table, work: Table, state: Table, step: float, out: np.ndarr
             change_numbers(problem, state.contacts, first, at_hand.last_contact, False)
         island_gradient(problem, state.contacts, state.rows)
     force_from_solver(plant, state.cdof, iterate.gradient, work.generalized)
-    for i in range(work.generalized.size):
-        out[i] = work.generalized[i]
+    copy_numbers(work.generalized, out)
 
 
 @compiled

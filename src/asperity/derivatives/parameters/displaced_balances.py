@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp_status
 from asperity.derivatives.balance.displacement import restore
 from asperity.derivatives.balance.matching import match_contacts, same_rows
@@ -56,8 +57,7 @@ def _balance(
     restore(solved.start, inputs, state)
     state.valid = 0
     world.doubled_step = at_world.doubled_step
-    for i in range(world.spring_share.size):
-        world.spring_share[i] = at_world.spring_share[i]
+    copy_numbers(at_world.spring_share, world.spring_share)
     code = call_pp_status(world.evaluate, world.plant, state)
     if code != OK:
         return code

@@ -77,8 +77,7 @@ def _set_jacobian(
             to_solver_row(plant, state, tree)
     for e in range(rows.start[row, 0], rows.start[row, 2]):
         rows.jacobian[e] = dense[rows.dof[e]]
-    for i in range(dense.size):
-        dense[i] = 0.0
+    dense[:] = 0.0
     rows.lower[row] = low
     rows.upper[row] = high
 

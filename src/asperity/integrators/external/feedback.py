@@ -111,8 +111,7 @@ def _prepare_implicit(plant: Table, state: Table, system: Table, step: float) ->
                 system.velocity[k],
             )
     if system.limited.size > 0:
-        for a in range(system.limited.size):
-            system.limited[a] = 0
+        system.limited[:] = 0
         couple_efforts(plant, state, system)
     return OK
 

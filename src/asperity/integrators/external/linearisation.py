@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_p_status, call_pppd
+from asperity.compiled.arrays import copy_numbers
+from asperity.compiled.calls import call_p_status
 from asperity.integrators.external.system_table import (
     CALL_SUCCEEDED,
     HELD,
 )
+from asperity.integrators.methods.motion import move_positions
 from asperity.integrators.world_layout import NON_FINITE, OK, SYSTEM_FAILED
 from asperity.plant.efforts import effort_jacobian
 
@@ -33,11 +35,9 @@ def _load(system: Table, state: Table) -> None:
     for i in range(system.z.size):
         system.z[i] = state.system_state[first + i]
     source = state.qpos
-    for i in range(system.qpos.size):
-        system.qpos[i] = source[i]
+    copy_numbers(source, system.qpos)
     source = state.qvel
-    for i in range(system.qvel.size):
-        system.qvel[i] = source[i]
+    copy_numbers(source, system.qvel)
 
 
 @compiled
@@ -81,10 +81,8 @@ def sample_system(plant: Table, system: Table, state: Table) -> int:
         code = _call(system)
         if code != OK:
             return code
-        for k in range(system.output_now.size):
-            system.output_now[k] = system.output[k]
-        for k in range(system.rate_now.size):
-            system.rate_now[k] = system.rate[k]
+        copy_numbers(system.output, system.output_now)
+        copy_numbers(system.rate, system.rate_now)
     system.sampled_state = state.address
     system.sampled_evaluation = state.evaluations
     return OK
@@ -141,15 +139,8 @@ def linearise_system(plant: Table, system: Table, state: Table) -> int:
         step = _step_for(system, 0.0)
         for i in range(qvel.size):
             qvel[i] = system.jacobian[b, i] / system.squared_length[b]
-        call_pppd(
-            plant.mujoco.integrate_positions,
-            plant.model,
-            system.qpos.ctypes.data,
-            qvel.ctypes.data,
-            step,
-        )
-        for i in range(qvel.size):
-            qvel[i] = state.qvel[i]
+        move_positions(plant, system.qpos, qvel, step)
+        copy_numbers(state.qvel, qvel)
         code = _call(system)
         if code != OK:
             return code

@@ -9,12 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Kernel, Table, compiled, entry_point
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method, call_ppp_status, call_pppn_status
 from asperity.compiled.team import over_ranges
 from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.convex.block_cholesky import factorize, solve_factors
 from asperity.convex.contact_velocities import (
-    add_surface_velocities,
     contact_velocities,
     link_velocities,
     row_velocities,
@@ -67,20 +67,8 @@ __all__ = [
 def _fill_velocities(world: Table, first: int, last: int, _unused: int) -> int:
     """Fill the velocities of some contacts at the beginning of the step."""
     problem = world.problem
-    iterate = problem.iterate
     state = STATE.at(world.shared_source)
-    contact_velocities(
-        problem.graph,
-        state.contacts,
-        first,
-        last,
-        state.velocity,
-        iterate.v1,
-        iterate.v2,
-        iterate.vn,
-        iterate.turn,
-    )
-    add_surface_velocities(problem.graph, iterate, state.contacts, first, last)
+    contact_velocities(problem.graph, problem.iterate, state.contacts, first, last, state.velocity)
     return OK
 
 
@@ -178,18 +166,7 @@ def velocities_at(
     ncontact = contacts.count
     nrow = rows.count
     link_velocities(graph, iterate, contacts, velocity)
-    contact_velocities(
-        graph,
-        contacts,
-        0,
-        ncontact,
-        velocity,
-        iterate.v1,
-        iterate.v2,
-        iterate.vn,
-        iterate.turn,
-    )
-    add_surface_velocities(graph, iterate, contacts, 0, ncontact)
+    contact_velocities(graph, iterate, contacts, 0, ncontact, velocity)
     row_velocities(graph, rows, 0, nrow, velocity, iterate.row_u)
     return ncontact, nrow
 
@@ -278,8 +255,7 @@ def minimise(world: Table, state: Table) -> int:
             velocity_to_solver(plant, state.cdof, world.guess_direction, guess.extrapolation)
         world.guess_kind = 0
     else:
-        for i in range(state.velocity.size):
-            iterate.velocity[i] = state.velocity[i]
+        copy_numbers(state.velocity, iterate.velocity)
         if world.guess_kind == PREVIOUS_VELOCITY:
             world.guess_kind = 0
             velocity_to_solver(plant, state.cdof, world.guess, guess.extrapolation)

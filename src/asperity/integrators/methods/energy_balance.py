@@ -44,10 +44,9 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import call_pppd
 from asperity.contact.constraint_set import EQUALITY
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
-from asperity.integrators.methods.motion import position_difference
+from asperity.integrators.methods.motion import move_positions, position_difference
 from asperity.integrators.methods.swings import TURNING_ANGLE
 from asperity.plant.evaluate import gyroscopic_force
 from asperity.plant.tree_energy import energy_of_trees
@@ -147,11 +146,6 @@ def _find_islands(world: Table, source: Table, half: Table, full: Table, step: f
         memory.balanced[tree] = wanted[island] * memory.fixed[island]
         found = found or memory.balanced[tree] == 1
     return found
-
-
-@compiled
-def _move(plant: Table, qpos: np.ndarray, way: np.ndarray) -> None:
-    call_pppd(plant.mujoco.integrate_positions, plant.model, qpos.ctypes.data, way.ctypes.data, 1.0)
 
 
 @compiled
@@ -282,7 +276,7 @@ def _find_shares(world: Table, half: Table, target: Table) -> None:
         way[i] = -marked[plant.dofs.tree[i]] * world.result.error[i]
     for i in range(plant.nq):
         memory.beside[i] = target.qpos[i]
-    _move(plant, memory.beside, way)
+    move_positions(plant, memory.beside, way, 1.0)
     energy_of_trees(plant, half, marked, memory.beside, target.qvel, energy[2])
     slope = memory.slope
     for island in range(plant.ntree):
@@ -360,12 +354,12 @@ def balance_energy(
         _find_shares(world, half, target)
         for i in range(plant.nv):
             way[i] = 4.0 * share[memory.island[plant.dofs.tree[i]]] * world.result.error[i]
-        _move(plant, target.qpos, way)
+        move_positions(plant, target.qpos, way, 1.0)
         _find_scales(world, half, target)
         for i in range(plant.nv):
             island = memory.island[plant.dofs.tree[i]]
             way[i] = 4.0 * share[island] * world.result.error[i] - way[i]
-        _move(plant, target.qpos, way)
+        move_positions(plant, target.qpos, way, 1.0)
     for i in range(plant.nv):
         target.qvel[i] *= memory.scale[memory.island[plant.dofs.tree[i]]]
     for tree in range(plant.ntree):

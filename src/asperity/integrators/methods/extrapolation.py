@@ -36,7 +36,8 @@ from typing import NamedTuple
 import numpy as np
 
 from asperity.compiled import Kernel, Table, compiled
-from asperity.compiled.calls import call_method, call_pppd
+from asperity.compiled.arrays import copy_numbers
+from asperity.compiled.calls import call_method
 from asperity.convex.response import velocity_response
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.energy_balance import add_work, balance_energy, begin_work
@@ -50,7 +51,11 @@ from asperity.integrators.methods.half_step_gaps import keep_expected_gaps
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
-from asperity.integrators.methods.motion import ensure_evaluated, position_difference
+from asperity.integrators.methods.motion import (
+    ensure_evaluated,
+    move_positions,
+    position_difference,
+)
 from asperity.integrators.methods.springs import fill_spring_shares
 from asperity.integrators.methods.step_balance import balance_doubled_step
 from asperity.integrators.methods.step_doubling import StepDoubling
@@ -144,13 +149,7 @@ def _extrapolate(
             world.scratch[i] = world.result.error[i] + moved
         else:
             world.scratch[i] = 0.0
-    call_pppd(
-        plant.mujoco.integrate_positions,
-        plant.model,
-        target.qpos.ctypes.data,
-        world.scratch.ctypes.data,
-        1.0,
-    )
+    move_positions(plant, target.qpos, world.scratch, 1.0)
     limits = plant.actuators.act_range
     for i in range(target.act.size):
         activation = 2.0 * target.act[i] - full.act[i]
@@ -252,8 +251,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)
-    for i in range(target.qvel.size):
-        world.guess[i] = target.qvel[i]
+    copy_numbers(target.qvel, world.guess)
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
     _extrapolate(world, source, half, full, target, step)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.integrators.world_layout import END_VELOCITY, TOWARDS
 
 __all__ = [
@@ -50,8 +51,7 @@ def guess_middle(world: Table, source: Table, full: Table) -> None:
 @compiled
 def guess_end(world: Table, velocity: np.ndarray) -> None:
     """Let the next solve begin with generalized velocities at the step's end."""
-    for i in range(world.guess.size):
-        world.guess[i] = velocity[i]
+    copy_numbers(velocity, world.guess)
     world.guess_kind = END_VELOCITY
 
 
@@ -72,8 +72,7 @@ def find_stiff_trees(state: Table, step: float, stiff: np.ndarray) -> bool:
         to depend on what a guess goes beyond.
     """
     found = False
-    for tree in range(stiff.size):
-        stiff[tree] = 0.0
+    stiff[:] = 0.0
     contacts = state.contacts
     for c in range(contacts.count):
         if contacts.impulse[c, 2] > 0.0:

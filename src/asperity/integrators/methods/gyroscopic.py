@@ -31,6 +31,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp, call_ppip
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.methods.convex_step import minimise, solve_potentials
@@ -267,8 +268,7 @@ def _follow(plant: Table, smooth: Table, iterate: Table, state: Table, step: flo
 @compiled
 def _set_velocity(plant: Table, state: Table, qvel: np.ndarray) -> None:
     """Give the state's MjData other velocities, and its bodies theirs."""
-    for i in range(qvel.size):
-        state.mj_qvel[i] = qvel[i]
+    copy_numbers(qvel, state.mj_qvel)
     call_pp(plant.mujoco.com_velocity, plant.model, state.data)
 
 

@@ -14,6 +14,8 @@ smooth forces, with the springs' at q_0. Linear servos, limits and constraints e
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from asperity.compiled import Kernel, Table, compiled, entry_point
 from asperity.compiled.calls import call_method
 from asperity.compiled.team import over_ranges
@@ -225,6 +227,7 @@ def install_icf(world: Table) -> None:
     world.follow_spins = follow_spins.address
 
 
+@dataclass(kw_only=True, eq=False)
 class IcfMethod(ConvexMethod):
     """Steps of irrotational contact fields.
 
@@ -257,38 +260,20 @@ class IcfMethod(ConvexMethod):
     solution = icf_solution
     flex_kernels = (*PARTICLE_KERNELS, _fill_elasticity, _keep_tension)
 
-    def __init__(
-        self,
-        *,
-        law: ContactLaw,
-        tolerance: float,
-        max_iterations: int,
-        hessian_reuse: bool,
-        friction_passes: int | None,
-        friction_tolerance: float,
-        refuse_unsettled: bool,
-        center_gyroscopic: bool,
-        explicit_springs: bool,
-        looks_ahead: bool,
-    ) -> None:
-        self.law = law
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.hessian_reuse = hessian_reuse
-        self.friction_passes = friction_passes
-        self.friction_tolerance = friction_tolerance
-        self.refuse_unsettled = refuse_unsettled
-        self.center_gyroscopic = center_gyroscopic
-        self.explicit_springs = explicit_springs
-        self.looks_ahead = looks_ahead
+    law: ContactLaw
+    tolerance: float
+    max_iterations: int
+    hessian_reuse: bool
+    friction_passes: int | None
+    friction_tolerance: float
+    refuse_unsettled: bool
+    center_gyroscopic: bool
+    explicit_springs: bool
+    looks_ahead: bool
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (
-            *super().kernels,
-            *self.law.kernels,
-            *ICF_KERNELS,
-        )
+        return (*super().kernels, *self.law.kernels, *ICF_KERNELS)
 
     def prepare(self, world: World) -> None:
         super().prepare(world)

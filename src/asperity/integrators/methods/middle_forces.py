@@ -26,12 +26,13 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.compiled.calls import call_pppd, call_pppn_status
+from asperity.compiled.calls import call_pppn_status
 from asperity.contact.constraint_set import EQUALITY
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
 from asperity.integrators.methods.icf import smooth_terms
+from asperity.integrators.methods.motion import move_positions
 from asperity.integrators.world_layout import WORLD
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
@@ -125,8 +126,7 @@ def _fill_changes(world: Table, half: Table, step: float, out: np.ndarray) -> No
     problem = world.problem
     iterate = problem.iterate
     memory = EXTRAPOLATION.at(world.memory)
-    for i in range(iterate.direction.size):
-        iterate.direction[i] = 0.0
+    iterate.direction[:] = 0.0
     for tree in range(plant.ntree):
         problem.guess.tree_marked[tree] = 0
         if memory.corrected[tree] > 0.0:
@@ -172,13 +172,7 @@ def correct_velocities(
     _fill_changes(world, half, step, world.scratch)
     for i in range(present.size):
         target.qvel[i] += world.scratch[i]
-    call_pppd(
-        plant.mujoco.integrate_positions,
-        plant.model,
-        target.qpos.ctypes.data,
-        world.scratch.ctypes.data,
-        0.5 * step,
-    )
+    move_positions(plant, target.qpos, world.scratch, 0.5 * step)
 
 
 @compiled_loop(types.void(types.int64, types.float64, types.float64[:, ::1]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp_status, call_ppdpp, call_pppd, call_pppdpn
 from asperity.compiled.team import over_ranges
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE
@@ -19,6 +20,7 @@ __all__ = [
     "evaluate_for",
     "integrate_positions",
     "move_by_solution",
+    "move_positions",
     "move_trees",
     "position_difference",
 ]
@@ -49,19 +51,24 @@ def evaluate_for(world: Table, state: Table, step: float) -> int:
 
 
 @compiled
+def move_positions(plant: Table, qpos: np.ndarray, qvel: np.ndarray, step: float) -> None:
+    """``qpos = qpos ⊕ step · qvel``."""
+    call_pppd(
+        plant.mujoco.integrate_positions,
+        plant.model,
+        qpos.ctypes.data,
+        qvel.ctypes.data,
+        step,
+    )
+
+
+@compiled
 def integrate_positions(
     plant: Table, source: Table, target: Table, qvel: np.ndarray, step: float
 ) -> None:
     """``target.qpos = source.qpos ⊕ step · qvel``; the target's snapshot becomes invalid."""
-    for i in range(source.qpos.size):
-        target.qpos[i] = source.qpos[i]
-    call_pppd(
-        plant.mujoco.integrate_positions,
-        plant.model,
-        target.qpos.ctypes.data,
-        qvel.ctypes.data,
-        step,
-    )
+    copy_numbers(source.qpos, target.qpos)
+    move_positions(plant, target.qpos, qvel, step)
     target.time = source.time + step
     target.valid = 0
 
@@ -105,8 +112,7 @@ def move_trees(world: Table, first: int, last: int, _unused: int) -> int:
 @compiled
 def move_by_solution(world: Table, source: Table, target: Table, step: float) -> None:
     """Give the target the solution's velocities, and the positions to which they lead."""
-    for i in range(source.qpos.size):
-        target.qpos[i] = source.qpos[i]
+    copy_numbers(source.qpos, target.qpos)
     world.shared_source = source.address
     world.shared_target = target.address
     world.shared_step = step

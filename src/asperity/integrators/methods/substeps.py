@@ -8,6 +8,7 @@ begin. Unlike the sub-steps of Drake's TAMSI, every part evaluates the model ane
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.integrators.methods.method import WrappingMethod
 from asperity.integrators.world_layout import (
@@ -25,22 +26,10 @@ HALVINGS = 20
 
 @compiled
 def _copy(source: Table, target: Table) -> None:
-    a = source.qpos
-    b = target.qpos
-    for i in range(a.size):
-        b[i] = a[i]
-    a = source.qvel
-    b = target.qvel
-    for i in range(a.size):
-        b[i] = a[i]
-    a = source.act
-    b = target.act
-    for i in range(a.size):
-        b[i] = a[i]
-    a = source.system_state
-    b = target.system_state
-    for i in range(a.size):
-        b[i] = a[i]
+    copy_numbers(source.qpos, target.qpos)
+    copy_numbers(source.qvel, target.qvel)
+    copy_numbers(source.act, target.act)
+    copy_numbers(source.system_state, target.system_state)
     target.time = source.time
     target.valid = 0
 

@@ -407,8 +407,7 @@ def tangent_matrix(address: int, step: float, out: np.ndarray) -> None:
     world = WORLD.at(address)
     memory = EXTRAPOLATION.at(world.memory)
     for i in range(world.scratch.size):
-        for k in range(world.scratch.size):
-            world.scratch[k] = 0.0
+        world.scratch[:] = 0.0
         world.scratch[i] = 1.0
         _fill_impulses(world, world.half, world.scratch)
         _project(world, world.half, step)

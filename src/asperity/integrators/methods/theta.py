@@ -23,10 +23,13 @@ in its own axes, where its inertia is constant and the midpoint rule conserves r
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 import mujoco
 import numpy as np
 
 from asperity.compiled import Kernel, Layout, Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.convex.potentials.law_table import install_law
@@ -86,8 +89,7 @@ def _evaluate_between(world: Table, source: Table, velocity: np.ndarray, step: f
         memory.mean[i] = theta_vq * velocity[i] + (1.0 - theta_vq) * source.qvel[i]
         between.qvel[i] = theta * velocity[i] + (1.0 - theta) * source.qvel[i]
     integrate_positions(world.plant, source, between, memory.mean, theta * step)
-    for i in range(source.act.size):
-        between.act[i] = source.act[i]
+    copy_numbers(source.act, between.act)
     return call_pp_status(memory.evaluate_smooth, world.plant, between)
 
 
@@ -190,8 +192,7 @@ def _newton_step(
 @compiled
 def _free_motion(world: Table, source: Table, step: float, velocity: np.ndarray) -> int:
     """Solve stage 1 for θ > 0; ``between`` then holds the plant at q^θ."""
-    for i in range(velocity.size):
-        velocity[i] = source.qvel[i]
+    copy_numbers(source.qvel, velocity)
     previous = 0.0
     for iteration in range(_MAX_ITERATIONS):
         code = _evaluate_between(world, source, velocity, step)
@@ -224,11 +225,9 @@ def _fill_mass(world: Table, owner: Table, frame: Table, step: float) -> None:
     matrix = smooth.matrix
     smooth.plain_mass = 0
     if owner.address == frame.address:
-        for i in range(matrix.size):
-            matrix[i] = owner.mass[i]
+        copy_numbers(owner.mass, matrix)
     else:
-        for i in range(matrix.size):
-            matrix[i] = 0.0
+        matrix[:] = 0.0
         add_mass(
             plant,
             owner.mass,
@@ -341,6 +340,7 @@ def theta_method(world: Table, source: Table, target: Table, step: float) -> int
     return OK
 
 
+@dataclass(kw_only=True, eq=False)
 class ThetaMethod(ConvexMethod):
     """Steps of the θ-method with SAP's contact.
 
@@ -368,34 +368,22 @@ class ThetaMethod(ConvexMethod):
     kernel = theta_method
     solution = theta_solution
 
-    def __init__(
-        self,
-        *,
-        theta: float,
-        theta_vq: float,
-        near_rigid: float,
-        slip_regularization: float,
-        relaxation_time: float | None,
-        tolerance: float,
-        norm_by_system: bool,
-        line_search: str,
-        max_iterations: int,
-        looks_ahead: bool,
-    ) -> None:
-        self.theta = theta
-        self.theta_vq = theta_vq
-        self.near_rigid = near_rigid
-        self.slip_regularization = slip_regularization
-        self.relaxation_time = relaxation_time
-        self.tolerance = tolerance
-        self.norm_by_system = norm_by_system
-        self.line_search = line_search
-        self.max_iterations = max_iterations
-        self.looks_ahead = looks_ahead
+    theta: float
+    theta_vq: float
+    near_rigid: float
+    slip_regularization: float
+    relaxation_time: float | None
+    tolerance: float
+    norm_by_system: bool
+    line_search: str
+    max_iterations: int
+    looks_ahead: bool
+    _table: Table | None = field(init=False, default=None)
+    _between: State | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
         # The midpoint rule is of second order.
-        self.order = 2 if theta == theta_vq == 0.5 else 1
-        self._table: Table | None = None
-        self._between: State | None = None
+        self.order = 2 if self.theta == self.theta_vq == 0.5 else 1
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:

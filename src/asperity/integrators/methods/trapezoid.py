@@ -24,7 +24,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Kernel, Layout, Table, compiled
-from asperity.compiled.calls import call_method, call_pppd
+from asperity.compiled.arrays import copy_numbers
+from asperity.compiled.calls import call_method
 from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
 from asperity.contact.laws import friction_coefficient
@@ -39,6 +40,7 @@ from asperity.integrators.methods.motion import (
     advance_activations,
     ensure_evaluated,
     integrate_positions,
+    move_positions,
     position_difference,
 )
 from asperity.integrators.results import keep_results
@@ -132,8 +134,7 @@ def _smooth_terms(
     smooth.plain_mass = 0
     rhs = smooth.rhs
     product = problem.iterate.product
-    for i in range(matrix.size):
-        matrix[i] = full.mass[i]
+    copy_numbers(full.mass, matrix)
     add_mass(
         plant,
         source.mass,
@@ -245,8 +246,7 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
     """Solve the step by step doubling, and put the trapezoid's solution where it is smooth."""
     plant = world.plant
     memory = TRAPEZOID.at(world.trapezoid)
-    for i in range(target.qpos.size):
-        memory.qpos[i] = target.qpos[i]
+    copy_numbers(target.qpos, memory.qpos)
     for i in range(target.qvel.size):
         memory.qvel[i] = target.qvel[i]
         memory.error[i] = world.result.error[i]
@@ -264,13 +264,7 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
         else:
             target.qvel[i] = memory.qvel[i]
             world.result.error[i] = memory.error[i]
-    call_pppd(
-        plant.mujoco.integrate_positions,
-        plant.model,
-        target.qpos.ctypes.data,
-        world.scratch.ctypes.data,
-        1.0,
-    )
+    move_positions(plant, target.qpos, world.scratch, 1.0)
     return OK
 
 
@@ -313,8 +307,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     if code != OK:
         return code
     _backward_potentials(world, source, full, step)
-    for i in range(world.guess.size):
-        world.guess[i] = full.qvel[i]
+    copy_numbers(full.qvel, world.guess)
     world.guess_kind = END_VELOCITY
     code = minimise(world, full)
     if code != OK:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     Integrator,
+    error_control,
     refuse_unused,
     require_choices,
     require_count,
-    require_non_negative,
+    require_error_control,
     require_positive,
 )
 from asperity.integrators.registry import Variant, register
@@ -126,16 +127,12 @@ class Cenic(Integrator):
                 "sleep=True is not for error_estimate='trapezoid'; use 'extrapolation'."
             )
         require_positive("accuracy", self.accuracy)
-        require_positive("max_step", self.max_step)
-        require_positive("min_step", self.min_step)
-        if self.min_step >= self.max_step:
-            raise ArgumentError(f"min_step {self.min_step} must be below max_step {self.max_step}.")
+        require_error_control(self)
         require_positive("tolerance_ratio", self.tolerance_ratio)
         require_count("max_iterations", self.max_iterations)
         require_count("friction_passes", self.friction_passes)
         if self.friction_tolerance is not None:
             require_positive("friction_tolerance", self.friction_tolerance)
-        require_non_negative("velocity_weight", self.velocity_weight)
         if self.friction_bound == "lagged":
             refuse_unused(
                 self,
@@ -156,14 +153,7 @@ class Cenic(Integrator):
 
     @property
     def stepping(self) -> ErrorControl:
-        return ErrorControl(
-            self.accuracy,
-            self.max_step,
-            self.min_step,
-            self.error_norm,
-            self.velocity_weight,
-            self.resolve_impacts,
-        )
+        return error_control(self, self.resolve_impacts)
 
     def make_method(self) -> Method:
         from asperity.integrators.methods.extrapolation import Extrapolation

@@ -119,9 +119,6 @@ class ImplicitClassical(Classical):
 
     jacobian: Literal["finite-differences", "analytic"] = "finite-differences"
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-
     def _options(self) -> dict[str, Any]:
         tolerance = _FIXED_NEWTON_TOLERANCE
         if self.accuracy is not None:
@@ -151,8 +148,7 @@ class ImplicitEuler(ImplicitClassical):
     newton: Literal["full", "quasi"] = "quasi"
     transition_aware: bool = False
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
+    divides_steps = True
 
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.classical.classical_methods import ImplicitEulerMethod
@@ -162,11 +158,6 @@ class ImplicitEuler(ImplicitClassical):
             full_newton=self.newton == "full",
             transition_aware=self.transition_aware,
         )
-
-    def fixed(self, method: Method) -> Method:
-        from asperity.integrators.methods.substeps import Substeps
-
-        return Substeps(method)
 
 
 @register("sdirk2", variants=_VARIANTS)
@@ -178,15 +169,12 @@ class Sdirk2(ImplicitClassical):
     not converge are divided. Options are those of `ImplicitClassical`.
     """
 
+    divides_steps = True
+
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.classical.classical_methods import Sdirk2Method
 
         return Sdirk2Method(**self._options())
-
-    def fixed(self, method: Method) -> Method:
-        from asperity.integrators.methods.substeps import Substeps
-
-        return Substeps(method)
 
 
 @register("rosenbrock2", variants=_VARIANTS)

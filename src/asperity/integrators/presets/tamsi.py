@@ -104,6 +104,10 @@ class Tamsi(SteppedIntegrator):
     def sees_impacts(self) -> bool:
         return self.resolve_impacts
 
+    @property
+    def divides_steps(self) -> bool:  # type: ignore[override]
+        return self.substeps
+
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 
@@ -117,8 +121,3 @@ class Tamsi(SteppedIntegrator):
             explicit_springs=self.time_step is not None,
             looks_ahead=self.time_step is not None,
         )
-
-    def fixed(self, method: Method) -> Method:
-        from asperity.integrators.methods.substeps import Substeps
-
-        return Substeps(method) if self.substeps else method

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method, call_p_status
 from asperity.integrators.steppings.accepted import (
     BUDGET_USED,
@@ -68,8 +69,7 @@ def _take_steps(world: Table, method: int, step: float, end: float, budget: int)
                 continue
         if world.has_history == 1:
             # `following` still holds the state before the current one.
-            for i in range(world.guess.size):
-                world.guess[i] = following.qvel[i]
+            copy_numbers(following.qvel, world.guess)
             world.guess_kind = PREVIOUS_VELOCITY
         code = call_method(method, world, current, following, h)
         if (

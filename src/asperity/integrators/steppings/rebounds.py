@@ -26,6 +26,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import atomic_add
 from asperity.compiled.team import over_ranges
 from asperity.contact.restitution import impact_energy, linear_restitution, rebound_speed
@@ -316,8 +317,7 @@ def add_rebounds(world: Table, source: Table, target: Table, step: float) -> int
     law = world.problem.law
     found = world.problem.iterate.velocity
     without = source.work.velocity_change
-    for i in range(without.size):
-        without[i] = found[i]
+    copy_numbers(found, without)
     if _solve_again(world, source) != OK:
         return OK
     velocity_from_solver(world.plant, source.cdof, found, world.scratch)

@@ -29,6 +29,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.convex.block_cholesky import cholesky, forward
 from asperity.convex.contact_velocities import add_impulses
@@ -153,10 +154,8 @@ def remember(world: Table) -> int:
     resting = RESTING.at(world.resting)
     state = world.current
     resting.time = state.time
-    for i in range(state.qpos.size):
-        resting.qpos[i] = state.qpos[i]
-    for i in range(state.qvel.size):
-        resting.qvel[i] = state.qvel[i]
+    copy_numbers(state.qpos, resting.qpos)
+    copy_numbers(state.qvel, resting.qvel)
     k = 0
     for i in range(resting.mocap_pos.shape[0]):
         for a in range(3):
@@ -165,8 +164,7 @@ def remember(world: Table) -> int:
         for a in range(4):
             resting.poses[k] = resting.mocap_quat[i, a]
             k += 1
-    for i in range(resting.active.size):
-        resting.active[i] = resting.eq_active[i]
+    copy_numbers(resting.eq_active, resting.active)
     return OK
 
 

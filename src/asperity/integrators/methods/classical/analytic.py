@@ -25,7 +25,7 @@ from asperity.contact.laws import friction_coefficient, friction_per_speed, norm
 from asperity.convex.block_cholesky import cholesky_solve
 from asperity.convex.contact_velocities import (
     add_impulses,
-    contact_velocities,
+    contact_changes,
     link_velocities,
     row_velocities,
 )
@@ -183,8 +183,7 @@ def _add_systems(
 ) -> None:
     """Add the changes of what external systems exert along a direction."""
     plant = world.plant
-    for i in range(generalized.size):
-        generalized[i] = 0.0
+    generalized[:] = 0.0
     for s in range(world.systems.size):
         system = SYSTEM.at(world.systems[s])
         if system.treatment != EXPLICIT:
@@ -242,30 +241,17 @@ def differentiate_forces(world: Table, _source: Table, _time: float, state: Tabl
         unit[j] = 1.0
         velocity_to_solver(plant, state.cdof, unit, direction)
         link_velocities(graph, iterate, contacts, direction)
-        contact_velocities(
-            graph,
-            contacts,
-            0,
-            ncontact,
-            direction,
-            iterate.dv1,
-            iterate.dv2,
-            iterate.dvn,
-            iterate.turn_change,
-        )
+        contact_changes(graph, iterate, contacts, 0, ncontact, direction)
         row_velocities(graph, rows, 0, nrow, direction, iterate.row_du)
         for part in range(2):
             _changes(problem.law, iterate, ncontact, nrow, part == 1)
             slope = plant.dofs.stiffness if part == 1 else plant.dofs.damping
+            for i in range(n):
+                total[i] = -slope[i] * direction[i]
             if world.systems.size > 0:
-                for i in range(n):
-                    total[i] = -slope[i] * direction[i]
                 _add_systems(
                     world, state, unit, part == 1, classical.update, iterate.product, total
                 )
-            else:
-                for i in range(n):
-                    total[i] = -slope[i] * direction[i]
             add_impulses(graph, iterate, contacts, rows, (0, ncontact), (0, nrow), total, 1.0)
             # The factors of M are those of the last evaluation.
             for tree in range(graph.ntree):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from asperity.compiled import EntryPoint, Kernel, Table
 from asperity.contact.laws import LINEAR, PARABOLIC, SMOOTH
 from asperity.integrators.methods.classical.analytic import differentiate_forces
@@ -37,6 +39,7 @@ _JACOBIANS: dict[str, EntryPoint] = {
 }
 
 
+@dataclass(kw_only=True, eq=False)
 class ClassicalMethod(Method):
     """A method that integrates the continuous dynamics (`…classical.dynamics`).
 
@@ -50,10 +53,9 @@ class ClassicalMethod(Method):
     solution = dynamics_solution
     evaluates_systems = True
 
-    def __init__(self, *, friction_law: str, constraint_step: float) -> None:
-        self.friction_law = friction_law
-        self.constraint_step = constraint_step
-        self.table: Table | None = None
+    friction_law: str
+    constraint_step: float
+    table: Table | None = field(init=False, default=None)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -100,6 +102,7 @@ class RungeKutta3Method(ClassicalMethod):
     estimates_error = True
 
 
+@dataclass(kw_only=True, eq=False)
 class ImplicitMethod(ClassicalMethod):
     """A method whose stages are solved by Newton's method.
 
@@ -112,26 +115,15 @@ class ImplicitMethod(ClassicalMethod):
         Whether every iteration has a Jacobian of its own, and whether updates are cut by TALS.
     """
 
-    def __init__(
-        self,
-        *,
-        friction_law: str,
-        constraint_step: float,
-        jacobian: str,
-        newton_tolerance: float,
-        full_newton: bool = False,
-        transition_aware: bool = False,
-    ) -> None:
-        super().__init__(friction_law=friction_law, constraint_step=constraint_step)
-        self.differentiate = _JACOBIANS[jacobian]
-        self.newton_tolerance = newton_tolerance
-        self.full_newton = full_newton
-        self.transition_aware = transition_aware
-        self._work: State | None = None
+    jacobian: str
+    newton_tolerance: float
+    full_newton: bool = False
+    transition_aware: bool = False
+    _work: State | None = field(init=False, default=None)
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
-        return (*super().kernels, solve_stage, self.differentiate)
+        return (*super().kernels, solve_stage, _JACOBIANS[self.jacobian])
 
     @property
     def states(self) -> tuple[State, ...]:
@@ -149,7 +141,7 @@ class ImplicitMethod(ClassicalMethod):
             self._work = world.new_state()
             self.table.work = self._work.table
         self.table.solve_stage = solve_stage.address
-        self.table.differentiate = self.differentiate.address
+        self.table.differentiate = _JACOBIANS[self.jacobian].address
         self.table.full_newton = int(self.full_newton)
         self.table.transition_aware = int(self.transition_aware)
         self.table.newton_tolerance = self.newton_tolerance

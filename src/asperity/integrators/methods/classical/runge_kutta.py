@@ -26,6 +26,7 @@ from typing import NamedTuple
 import numpy as np
 
 from asperity.compiled import Table, compiled, higher_order
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_ppdd_status, call_ppdp_status, call_ppp_status
 from asperity.integrators.methods.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
@@ -131,8 +132,7 @@ def _begin_implicit(world: Table, source: Table, target: Table, step: float) -> 
         if code != OK:
             return code
         advance_activations(plant, source, target, step)
-        for i in range(target.act.size):
-            classical.activation[i] = target.act[i]
+        copy_numbers(target.act, classical.activation)
     z = classical.system_state
     if z.size > 0:
         code = call_ppp_status(classical.dynamics, world, source, classical)

@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_ppp_status
 from asperity.integrators.external.system_table import HELD, SYSTEM
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
@@ -53,8 +54,7 @@ def displacement_rate(
 ) -> None:
     """Rate of a displacement at which the generalized velocities are ``qvel``."""
     joints = plant.joints
-    for i in range(qvel.size):
-        rate[i] = qvel[i]
+    copy_numbers(qvel, rate)
     for joint in range(joints.type.size):
         if joints.type[joint] not in (_FREE, _BALL):
             continue
@@ -73,15 +73,13 @@ def place(world: Table, source: Table, target: Table, time: float) -> None:
     classical = CLASSICAL.at(world.memory)
     integrate_positions(plant, source, target, classical.displacement, 1.0)
     target.time = source.time + time
-    for i in range(target.qvel.size):
-        target.qvel[i] = classical.velocity[i]
+    copy_numbers(classical.velocity, target.qvel)
     for i in range(target.act.size):
         target.act[i] = min(
             max(classical.activation[i], plant.actuators.act_range[i, 0]),
             plant.actuators.act_range[i, 1],
         )
-    for i in range(target.system_state.size):
-        target.system_state[i] = classical.system_state[i]
+    copy_numbers(classical.system_state, target.system_state)
 
 
 @compiled

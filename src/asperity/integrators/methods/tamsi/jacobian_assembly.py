@@ -18,6 +18,7 @@ from asperity.convex.ellipsoids import contact_row, slip_row
 from asperity.convex.hessian_assembly import begin_blocks, clear_couplings
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
+from asperity.convex.spatial_hessian import Full
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
 __all__ = ["assemble_jacobian"]
@@ -29,7 +30,7 @@ def _world_matrix(
     i: int,
     frame: np.ndarray,
     derivative: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
-) -> tuple[float, float, float, float, float, float, float, float, float]:
+) -> Full:
     """H of one contact in world axes, row by row."""
     h11, h12, h22, h1n, h2n, hnn = derivative
     ax = frame[c, 0]
@@ -66,13 +67,7 @@ def _world_matrix(
 
 @compiled
 def _add_spatial(
-    patch: np.ndarray,
-    which: int,
-    g: tuple[float, float, float, float, float, float, float, float, float],
-    left: np.ndarray,
-    right: np.ndarray,
-    c: int,
-    sign: float,
+    patch: np.ndarray, which: int, g: Full, left: np.ndarray, right: np.ndarray, c: int, sign: float
 ) -> None:
     """patch[which] += sign · ([r]×; 1) G (−[s]×, 1) for the arms r, s of contact c."""
     x = left[c, 0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from asperity.compiled import Kernel, Table
-from asperity.convex.potentials.law_table import install_law
+from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.integrators.methods.convex_step import (
     EVALUATION_KERNELS,
     FarSightedMethod,
@@ -20,6 +22,7 @@ from asperity.integrators.world import World
 __all__ = ["TamsiMethod"]
 
 
+@dataclass(kw_only=True, eq=False)
 class TamsiMethod(FarSightedMethod):
     """Steps whose contact is not the minimum of anything, by Newton's method with TALS.
 
@@ -40,28 +43,20 @@ class TamsiMethod(FarSightedMethod):
     kernel = icf_method
     solution = icf_solution
 
-    def __init__(
-        self,
-        *,
-        two_way: bool,
-        parabolic: bool,
-        transition_aware: bool,
-        tolerance: float,
-        max_iterations: int,
-        center_gyroscopic: bool,
-        explicit_springs: bool,
-        looks_ahead: bool,
-    ) -> None:
-        self.law = TWO_WAY if two_way else ONE_WAY
-        self.parabolic = parabolic
-        self.transition_aware = transition_aware
-        self.tolerance = tolerance
-        self.max_iterations = max_iterations
-        self.center_gyroscopic = center_gyroscopic
-        self.explicit_springs = explicit_springs
-        self.looks_ahead = looks_ahead
-        self.table: Table | None = None
-        self._problem: Table | None = None
+    two_way: bool
+    parabolic: bool
+    transition_aware: bool
+    tolerance: float
+    max_iterations: int
+    center_gyroscopic: bool
+    explicit_springs: bool
+    looks_ahead: bool
+    table: Table | None = field(init=False, default=None)
+
+    @property
+    def law(self) -> ContactLaw:
+        """The contact law."""
+        return TWO_WAY if self.two_way else ONE_WAY
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -85,7 +80,6 @@ class TamsiMethod(FarSightedMethod):
         install_icf(world.table)
         problem = world.problem
         if self.table is None:
-            self._problem = problem
             self.table = new_tamsi_table(problem)
         self.table.transition_aware = int(self.transition_aware)
         self.table.parabolic = int(self.parabolic)
