@@ -48,7 +48,8 @@ def test_hand_has_the_gains_of_the_example() -> None:
 
 
 def test_hand_turns_the_mug_and_methods_agree() -> None:
-    runs = [handle(i, 5.0) for i in (asp.Tamsi(time_step=7e-4), asp.Cenic(accuracy=1e-4))]
+    # In longer steps the turn of Tamsi at the end scatters: by 8 degrees from .35 to 1 ms.
+    runs = [handle(i, 5.0) for i in (asp.Tamsi(time_step=2e-4), asp.Cenic(accuracy=1e-4))]
     for run in runs:
         assert run.ending == ""
         grasped = run.turn[run.time > SETTLED]
