@@ -228,6 +228,19 @@ def test_muscles_and_filters_follow_their_controls_in_long_steps(
         np.testing.assert_allclose(sim.data.act, [expected, filtered], atol=2e-5)
 
 
+@pytest.mark.parametrize("setting", [asp.Cenic(), asp.Icf(), asp.Midas(time_step=0.01)])
+def test_a_muscle_of_a_disabled_group_stays_as_it_is(setting: asp.Integrator) -> None:
+    model = compile_mjcf(
+        "<body><joint name='x' type='slide' axis='1 0 0'/>"
+        "<geom size='.1' contype='0' conaffinity='0'/></body>",
+        option="actuatorgroupdisable='1'",
+        sections="<actuator><muscle joint='x' group='1' lengthrange='-1 1'/></actuator>",
+    )
+    sim = asp.Simulator(model, integrator=setting, ctrl=[1.0])
+    sim.advance_to(0.1)
+    assert sim.data.act[0] == 0.0
+
+
 SLIDER = (
     "<body><joint name='x' type='slide' axis='1 0 0'/>"
     "<geom type='sphere' size='0.1' mass='2' contype='0' conaffinity='0'/></body>"

@@ -15,7 +15,7 @@ from asperity.compiled import compiled
 
 __all__ = ["activation_after", "muscle_parameters"]
 
-# Of the present time constant of the linearised rate: fourth-order steps are then good to 1e-5.
+# Of the present time constant of the linearised rate: fourth-order steps are then good to 4e-6.
 _PART = 0.25
 # Differences from the excitation that are none.
 _SETTLED = 1e-12

@@ -142,7 +142,10 @@ def _activation_tables(model: mujoco.MjModel, gears: np.ndarray) -> dict[str, np
     gain[filtered, :1] = (gears * model.actuator_gainprm[owner, 0])[filtered, None]
     return {
         "activation": np.array(model.actuator_actadr[owner], dtype=np.int64),
-        "states": np.array(model.actuator_actnum[owner], dtype=np.int64),
+        # Those of what is switched off stay as they are.
+        "states": np.array(
+            [0 if is_switched_off(model, i) else model.actuator_actnum[i] for i in owner], np.int64
+        ),
         "state_start": np.zeros(model.na),
         "state_rate": np.zeros(model.na),
         "state_slope": slope,
