@@ -7,10 +7,10 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.integrators import Integrator, Sap
+from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
-from studies.experiments.paper import paper_cenic, paper_icf
+from studies.experiments.paper import paper_cenic, paper_icf, paper_sap
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import sampled, tracked
 from studies.scenes.cenic_cases import CONTACTS
@@ -29,7 +29,7 @@ _METHODS: dict[str, tuple[Integrator, bool]] = {
     "CENIC, accuracy 1e-3": (paper_cenic(accuracy=1e-3), True),
     "ICF, 10 ms, suction explicit": (paper_icf(TIME_STEP), False),
     "SAP, 10 ms, suction explicit": (
-        Sap(time_step=TIME_STEP, theta_scheme="implicit-euler"),
+        paper_sap(TIME_STEP, theta_scheme="implicit-euler"),
         False,
     ),
 }

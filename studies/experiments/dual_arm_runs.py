@@ -10,9 +10,9 @@ import mujoco
 import numpy as np
 
 from asperity.errors import SimulationError
-from asperity.integrators import Sap
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController, PdController
+from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Progress
 from studies.experiments.sap_solvers import Case, compare_along
 from studies.scenes.dual_arm import (
@@ -190,7 +190,7 @@ def open_and_pour(
     task = JarTask(model, arms, hands)
     simulator = Simulator(
         model,
-        integrator=Sap(time_step=TIME_STEP, tolerance=tolerance, max_iterations=500),
+        integrator=paper_sap(TIME_STEP, tolerance=tolerance, max_iterations=500),
         systems=[arms, hands],
     )
     for name, angle in task.start.items():

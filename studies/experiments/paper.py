@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from asperity.integrators import Cenic, Icf, Tamsi
+from asperity.integrators import Cenic, Icf, Sap, Tamsi
 
-__all__ = ["paper_cenic", "paper_icf", "paper_tamsi"]
+__all__ = ["paper_cenic", "paper_icf", "paper_sap", "paper_tamsi"]
 
 
 def paper_cenic(**options: Any) -> Cenic:
@@ -40,6 +40,19 @@ def paper_icf(time_step: float, **options: Any) -> Icf:
     """
     paper = {"friction_bound": "lagged", "resolve_impacts": False}
     return Icf(time_step=time_step, **{**paper, **options})
+
+
+def paper_sap(time_step: float, **options: Any) -> Sap:
+    """`Sap` with the paper's σ, by which sticking contacts creep.
+
+    Parameters
+    ----------
+    time_step : float
+        [s]
+    **options
+        Of `Sap`.
+    """
+    return Sap(time_step=time_step, **{"slip_regularization": 1e-3, **options})
 
 
 def paper_tamsi(time_step: float) -> Tamsi:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.integrators import Sap
 from asperity.simulator import Simulator
 from studies.experiments.outcome import Curve, Film, Finding, Outcome, Panel
+from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import part
 from studies.experiments.sap_solvers import Case, available_solvers, compare_along
@@ -91,7 +91,7 @@ def slip_control(
         If the simulation fails.
     """
     simulator = Simulator(
-        bubble_gripper(inertia), integrator=Sap(time_step=TIME_STEP, tolerance=TOLERANCE)
+        bubble_gripper(inertia), integrator=paper_sap(TIME_STEP, tolerance=TOLERANCE)
     )
     simulator.reset("start")
     rows: list[tuple[float, ...]] = []

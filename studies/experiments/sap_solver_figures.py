@@ -13,9 +13,9 @@ import warnings
 import numpy as np
 
 from asperity.errors import MissingExtra
-from asperity.integrators import Sap
 from studies.experiments.clutter_runs import BODIES_PER_COLUMN, DURATION, TIME_STEP, TOLERANCE
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import tracked
 from studies.experiments.sap_solvers import available_solvers, compare_solvers
@@ -68,7 +68,7 @@ def _compare(
 ) -> dict[str, np.ndarray]:
     return compare_solvers(
         sap_clutter(bodies_per_column, walls, face_spheres=True),
-        Sap(time_step=TIME_STEP, tolerance=TOLERANCE, max_iterations=2000),
+        paper_sap(TIME_STEP, tolerance=TOLERANCE, max_iterations=2000),
         DURATION,
         available_solvers(),
         every,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import cast
 
 import numpy as np
 
-from asperity.integrators import Sap
-from asperity.integrators.presets.sap import ThetaScheme
 from studies.benchmarks.verification.case import Record
 from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import part, tracked
 from studies.peers.asperity import AsperitySimulate
@@ -63,7 +61,7 @@ def oscillate(
     progress : callable
         See `Progress`.
     """
-    integrator = Sap(time_step=time_step, theta_scheme=cast(ThetaScheme, scheme), tolerance=1e-10)
+    integrator = paper_sap(time_step, theta_scheme=scheme, tolerance=1e-10)
     simulate = AsperitySimulate(integrator, progress=progress)
     return simulate(scene.spring_cylinder(friction), duration, qpos=scene.LET_GO)
 

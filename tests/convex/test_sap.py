@@ -6,14 +6,22 @@ from typing import Self
 
 import numpy as np
 import pytest
-from convex_problems import MIXED, Case, Scene, random_case
+from convex_problems import MIXED, Case, Scene, curvature, random_case
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from mujoco_scenes import load
 from one_contact import STEP, OneContact
-from sap_reference import SapContact, contact_bias, inverse_mass, sap_contacts, solve_socp
+from sap_reference import (
+    SLIP_REGULARIZATION,
+    SapContact,
+    contact_bias,
+    inverse_mass,
+    sap_contacts,
+    solve_socp,
+)
 
 from asperity.convex.potentials.contact_driver import (
+    evaluate_exactly,
     prepare_contacts,
 )
 from asperity.convex.potentials.law_table import install_law
@@ -39,6 +47,12 @@ class SapLawContact(OneContact):
         p.law.friction[0], p.law.normal_target[0] = contact.mu, contact.target
         p.law.normal_gain[0], p.law.tangential_gain[0] = 1.0 / contact.rn, 1.0 / contact.rt
         return self
+
+    def hessian(self, v: np.ndarray) -> np.ndarray:
+        """Of the law itself, whatever the estimates are."""
+        self.set_velocity(v)
+        evaluate_exactly(self.case.problem, 0, 1)
+        return curvature(self.case.problem, 0)
 
 
 ONE = SapLawContact(SAP_LAW)
@@ -173,6 +187,22 @@ def test_along_a_direction(c, v, dv, alpha) -> None:
         assert second == pytest.approx(dv @ hessian @ dv, rel=1e-7, abs=1e-12 * speed**2)
 
 
+@settings(max_examples=300, derandomize=True, deadline=None)
+@given(
+    c=contacts,
+    v=st.tuples(*[st.floats(-2, 2)] * 3).map(np.array),
+    size=st.floats(0.0, 1.0),
+    angle=st.floats(0, 6.3),
+)
+def test_directions_are_of_descent_whatever_the_estimates(c, v, size, angle) -> None:
+    one = ONE.use(c)
+    law = one.case.problem.law
+    law.dual1[0], law.dual2[0] = size * np.cos(angle), size * np.sin(angle)
+    scale = np.sqrt(c.r)
+    found = OneContact.hessian(one, v) * np.outer(scale, scale)
+    assert np.linalg.eigvalsh(found)[0] >= -1e-12
+
+
 def region_margins(c: SapContact, v: np.ndarray) -> tuple[float, float]:
     """Distances to the borders of the regions."""
     s = np.hypot(*v[:2])
@@ -212,6 +242,7 @@ def sap_case(
     p.options.line_search_tolerance = 1e-8
     p.options.largest_search_step = 1.5
     p.options.near_rigid = beta
+    p.options.slip_regularization = SLIP_REGULARIZATION
     p.options.relaxation_time = -1.0 if relaxation is None else relaxation
     before = rng.standard_normal(p.graph.nv)
     case.prepare(before, STEP)
@@ -246,6 +277,7 @@ def test_inverse_masses_of_a_real_scene() -> None:
     # Free bodies with decoupled blocks of inertia, arms, links of one tree that touch.
     case = load()
     install_law(case.problem, SAP_LAW)
+    case.problem.options.slip_regularization = SLIP_REGULARIZATION
     case.build()
     prepare_contacts(*case.tables[:2], 1e-3, case.ncontact)
     same_tree = 0

@@ -85,6 +85,23 @@ def test_slip_of_a_pushed_point_mass(step: float, sigma: float) -> None:
     assert sim.data.qvel[0] > 5 * bound
 
 
+@pytest.mark.parametrize("step", [1e-2, 2e-3, 5e-4])
+@pytest.mark.parametrize("share", [0.05, 0.9])
+def test_what_sticks_creeps_by_the_stiction_tolerance(step: float, share: float) -> None:
+    """Friction is linear up to its limit, at 3 µm/s, or at the paper's σ μ g δt if that is less."""
+    friction = 0.5
+    sim = asp.Simulator(
+        point_mass(),
+        integrator=asp.Sap(time_step=step, tolerance=1e-10),
+        contact=asp.ContactParameters(stiffness=1e12, friction=friction),
+    )
+    assert sim.advance_to(100 * step).success
+    sim.data.qfrc_applied[0] = share * friction * GRAVITY
+    assert sim.advance_to(300 * step).success
+    limit = min(3e-6, 1e-3 * friction * GRAVITY * step / np.sqrt(3.0))
+    assert sim.data.qvel[0] == pytest.approx(share * limit, rel=1e-4)
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_box_at_rest_and_pushed(scheme: str) -> None:
     mass, friction, step = 2.0, 0.5, 0.01
@@ -104,7 +121,7 @@ def test_box_at_rest_and_pushed(scheme: str) -> None:
     assert sim.advance_to(2.0).success
     force = sim.contacts.force.sum(axis=0)
     np.testing.assert_allclose(force, [-push, 0, mass * GRAVITY], atol=1e-3)
-    assert 0.0 < sim.data.qvel[0] < 1e-3 * friction * GRAVITY * step
+    assert 0.0 < sim.data.qvel[0] < 3e-6
     # MuJoCo's own reading of the published contact forces is the same.
     total = np.zeros(3)
     for i in range(sim.data.ncon):
@@ -260,17 +277,19 @@ def test_scaling_of_the_stopping_criterion() -> None:
 
 
 @pytest.mark.parametrize("search", ["exact", "armijo"])
-def test_pile_with_both_line_searches(search: str) -> None:
+@pytest.mark.parametrize(("sigma", "most"), [(1e-3, 6), (None, 8)])
+def test_pile_with_both_line_searches(search: str, sigma: float | None, most: int) -> None:
     bodies = "".join(
         f"<body pos='{0.02 * (i % 2)} 0 {0.11 + 0.21 * i}'><freejoint/>"
         f"<geom type='{'box' if i % 2 else 'sphere'}' size='0.1 0.1 0.1' mass='0.5'/></body>"
         for i in range(6)
     )
     model = compile_mjcf("<geom type='plane' size='0 0 1'/>" + bodies)
-    sim = asp.Simulator(model, integrator=asp.Sap(line_search=search), contact=RIGID)
+    integrator = asp.Sap(line_search=search, slip_regularization=sigma)
+    sim = asp.Simulator(model, integrator=integrator, contact=RIGID)
     report = sim.advance_to(2.0)
     assert report.success
-    assert report.stats.iterations < 6 * report.stats.solves
+    assert report.stats.iterations < most * report.stats.solves
     height = sim.data.qpos.reshape(-1, 7)[:, 2]
     assert np.all(height > 0.095)
 

@@ -37,9 +37,9 @@ LAW = Layout(
     normal_target="f8[contacts]",  # v̂_n of a linear spring and damper
     normal_gain="f8[contacts]",
     tangential_gain="f8[contacts]",
-    dual1="f8[contacts]",  # the lagged law's estimates: of the direction of friction,
+    dual1="f8[contacts]",  # estimates of the direction of friction,
     dual2="f8[contacts]",
-    dual_n="f8[contacts]",  # and of the final speed below the cutoff
+    dual_n="f8[contacts]",  # and the lagged law's of the final speed below the cutoff
     # the normal impulse that is expected of the solution, for the first of these; or −1
     expected_impulse="f8[contacts]",
     stoppable="f8[contacts]",  # slip speed that friction could stop within the step

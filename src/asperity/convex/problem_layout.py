@@ -73,7 +73,7 @@ OPTIONS = Layout(
     refuse_unsettled="i8",  # 1: a solve in which they do not agree has not converged
     limit_gap="f8",  # distance at which a limit counts as reached [m or rad]
     # of single laws
-    slip_regularization="f8 = 1e-3",  # σ of the friction laws
+    slip_regularization="f8",  # σ of the SAP law; 0: by the stiction tolerance
     near_rigid="f8 = 1",  # β of the SAP law
     relaxation_time="f8 = -1",  # [s], of contacts without one; negative: the step size
 )

@@ -121,10 +121,11 @@ def _rolling_test(simulate: Simulate) -> float:
 SLOPE = math.radians(15.0)
 
 
-def _downhill(shape: str, radius: float) -> World:
-    height = radius - GRAVITY * math.cos(SLOPE) / 2e5
+def _downhill(shape: str, radius: float, mass: float = 1.0) -> World:
+    height = radius - mass * GRAVITY * math.cos(SLOPE) / 2e5
     return World(
-        f"{FLOOR}<body pos='0 0 {height:.17g}'><freejoint/><geom {shape} mass='1'/></body>",
+        f"{FLOOR}<body pos='0 0 {height:.17g}'><freejoint/><geom {shape} mass='{mass:.17g}'/>"
+        "</body>",
         Contact(friction=0.5),
         gravity=(GRAVITY * math.sin(SLOPE), 0.0, -GRAVITY * math.cos(SLOPE)),
     )
@@ -147,6 +148,17 @@ def _capsule_speed() -> float:
     cylinder, ball = math.pi * r * r * length, 4 / 3 * math.pi * r**3
     factor = (0.5 * cylinder + 0.4 * ball) / (cylinder + ball)
     return GRAVITY * math.sin(SLOPE) / (1 + factor)
+
+
+GRAIN_RADIUS = 3e-4
+
+
+def _grain(simulate: Simulate) -> float:
+    # 2500 kg/m³. Its weight is 3e-6 N, so that impulses of a step are as small as round-off may be.
+    mass = 2500 * 4 / 3 * math.pi * GRAIN_RADIUS**3
+    shape = f"size='{GRAIN_RADIUS}'"
+    run = simulate(_downhill(shape, GRAIN_RADIUS, mass), 0.2)
+    return float(run.qvel[-1, 0])
 
 
 def _groove(simulate: Simulate) -> float:
@@ -258,6 +270,15 @@ CASES = (
         0.02,
         _capsule,
         form=".4g",
+    ),
+    Case(
+        "grain-downhill",
+        "A grain of 0.3 mm, 0.3 mg, rolls down 15°, from rest.",
+        "speed after 0.2 s [m/s]",
+        0.2 * GRAVITY * math.sin(SLOPE) / 1.4,
+        "g sin α t/(1 + 2/5).",
+        0.02,
+        _grain,
     ),
     Case(
         "groove",

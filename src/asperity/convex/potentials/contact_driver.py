@@ -50,6 +50,7 @@ __all__ = [
     "cost_along_each",
     "evaluate_contacts",
     "evaluate_each",
+    "evaluate_exactly",
     "expect_impulses",
     "measure_disagreement",
     "numbers_agree",
@@ -196,6 +197,16 @@ def begin_estimates(problem: Table, first: int, last: int) -> None:
     law = problem.law
     if law.begin_estimates != 0:
         call_ppp_status(law.begin_estimates, problem, first, last)
+
+
+@compiled
+def evaluate_exactly(problem: Table, first: int, last: int) -> float:
+    """`evaluate_contacts` with the law's own curvatures, those of the present velocities."""
+    if problem.law.begin_estimates != 0:
+        for i in range(first, last):
+            problem.law.stoppable[i] = 0.0
+        begin_estimates(problem, first, last)
+    return evaluate_contacts(problem, first, last)
 
 
 @compiled

@@ -60,7 +60,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.laws import friction_coefficient
-from asperity.convex.ellipsoids import scaled_slip, slip_square
+from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
     BEGIN_SIGNATURE,
@@ -72,6 +72,7 @@ from asperity.convex.potentials.contact_driver import (
     cost_along_each,
     evaluate_each,
 )
+from asperity.convex.potentials.friction_duals import begin_dual, follow_dual
 from asperity.convex.potentials.law_table import ContactLaw
 from asperity.convex.potentials.normal import (
     normal_impulse,
@@ -371,16 +372,8 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
     """Fill the estimates w and q for the first Newton step from the present velocities."""
     graph, iterate, law = problem.graph, problem.iterate, problem.law
     for i in range(first, last):
-        x = iterate.v1[i]
-        y = iterate.v2[i]
         square = slip_square(graph, iterate, i, 0.0)
-        stops = square < law.stoppable[i] * law.stoppable[i]
-        inverse = 0.0 if stops else 1.0 / np.sqrt(square + law.soft_slip_square[i])
-        law.dual1[i] = inverse * x
-        law.dual2[i] = inverse * y
-        if graph.ellipsoids != 0 and graph.ellipsoidal[i] != 0:
-            law.dual1[i] = inverse * np.sqrt(square)
-            law.dual2[i] = 0.0
+        begin_dual(graph, law, iterate, i, square, law.soft_slip_square[i])
         law.dual_n[i] = max(law.cutoff[i] - iterate.vn[i], 0.0)
         if law.expected_impulse[i] >= 0.0:
             law.dual_n[i] = speed_of_impulse(
@@ -389,39 +382,12 @@ def _begin_estimates(problem: Table, first: int, last: int) -> int:
     return 0
 
 
-@compiled
-def _update_radial(law: Table, iterate: Table, i: int, alpha: float, before: float) -> None:
-    """Update the w of an ellipsoidal contact, of which only the part along û is kept."""
-    slip, along, across = scaled_slip(iterate, i, -alpha)
-    eta = np.sqrt(slip * slip + law.soft_slip_square[i])
-    # In the plane of u and Δu before the step, with û as its first axis.
-    x = (slip + along - before * slip * along / eta) / eta
-    y = across / eta
-    u = slip + alpha * along
-    v = alpha * across
-    now = np.sqrt(u * u + v * v)
-    part = (x * u + y * v) / now if now > 0.0 else 0.0
-    law.dual1[i] = min(max(part, 0.0), 1.0)
-    law.dual2[i] = 0.0
-
-
 @entry_point(ALONG_SIGNATURE)
 def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> float:
     """Let the estimates w and q follow a Newton step Δv, of which α has been taken."""
-    iterate, law = problem.iterate, problem.law
+    graph, iterate, law = problem.graph, problem.iterate, problem.law
     for i in range(first, last):
-        before = law.dual1[i]
-        x = iterate.v1[i] - alpha * iterate.dv1[i]
-        y = iterate.v2[i] - alpha * iterate.dv2[i]
-        inverse = 1.0 / np.sqrt(x * x + y * y + law.soft_slip_square[i])
-        along = (x * iterate.dv1[i] + y * iterate.dv2[i]) * inverse
-        x = inverse * (x + iterate.dv1[i] - law.dual1[i] * along)
-        y = inverse * (y + iterate.dv2[i] - law.dual2[i] * along)
-        shorter = 1.0 / max(np.sqrt(x * x + y * y), 1.0)
-        law.dual1[i] = shorter * x
-        law.dual2[i] = shorter * y
-        if problem.graph.ellipsoids != 0 and problem.graph.ellipsoidal[i] != 0:
-            _update_radial(law, iterate, i, alpha, before)
+        follow_dual(graph, law, iterate, i, alpha, law.soft_slip_square[i], 0.0)
         impulse = max(iterate.gn[i] - iterate.hnn[i] * iterate.dvn[i], 0.0)
         law.expected_impulse[i] = -1.0
         law.dual_n[i] = speed_of_impulse(impulse, law.normal_slope[i], law.normal_bend[i])

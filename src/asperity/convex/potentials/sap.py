@@ -23,8 +23,22 @@ A contact too stiff for the step to resolve becomes near-rigid, of period β δt
 linear in the penetration's rate (Kelvin–Voigt), by the relaxation time τ_d: Hunt–Crossley
 dissipation plays no part. Friction has one coefficient, the dynamic one.
 
+With R_t = σ w what sticks creeps at σ w γ_t, the faster the heavier its load. Without a σ,
+
+    R_t = min(10⁻³ w, v_s/(μ n_0)),   n_0 = (v̂_n − |v_n0|)₊/R_n,
+
+where v_n0 is the normal velocity at the beginning. A contact at rest carries the impulse n_0 in
+every step, so that friction reaches its limit at the stiction tolerance v_s, as in the other laws.
+In an impact n_0 is 0, and little of friction is as stiff. R_t is a number that is known before the
+step: the cost is that of SAP, with another R of single contacts, and as convex.
+
+Newton's matrix has estimates w of the direction of friction
+(`asperity.convex.potentials.friction_duals`), with η = max(s, μ R_t γ_n): sharper friction then
+hardly takes more iterations. What couples normal and tangential parts is the Hessian's, f/R_n times
+the square of μ u · Δv_t − Δv_n, so the matrix is positive semidefinite for any ‖w‖ ≤ 1.
+
 Per contact the kernels keep ``friction`` = μ, ``normal_target`` = v̂_n, ``normal_gain`` = 1/R_n
-and ``tangential_gain`` = 1/R_t.
+and ``tangential_gain`` = 1/R_t, ``dual1`` and ``dual2`` = w, and ``stoppable``.
 """
 
 from __future__ import annotations
@@ -32,9 +46,11 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, entry_point, inlined
+from asperity.convex.ellipsoids import slip_square
 from asperity.convex.mobility import fill_inverse_masses
 from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
+    BEGIN_SIGNATURE,
     EVALUATE_SIGNATURE,
     PREPARE_SIGNATURE,
     Response,
@@ -42,6 +58,7 @@ from asperity.convex.potentials.contact_driver import (
     cost_along_each,
     evaluate_each,
 )
+from asperity.convex.potentials.friction_duals import begin_dual, follow_dual
 from asperity.convex.potentials.law_table import ContactLaw
 
 __all__ = ["SAP_LAW"]
@@ -53,12 +70,15 @@ _TINY = 1e-200
 # It gets no impulse: that of round-off in its Jacobian would be without bounds.
 _LEAST_INVERSE_MASS = 1e-12
 
+# σ of contacts that carry no load yet, where there is none: the paper's.
+_SIGMA = 1e-3
+
 
 @entry_point(PREPARE_SIGNATURE)
 def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
     """Fill the law's numbers; needs the problem's A, and uses the memory of its factors."""
     law, options = problem.law, problem.options
-    sigma = options.slip_regularization
+    sigma = options.slip_regularization if options.slip_regularization > 0.0 else _SIGMA
     near_rigid = options.near_rigid / (2.0 * np.pi)
     default = options.relaxation_time
     if default < 0.0:
@@ -71,6 +91,7 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
         if not w > _LEAST_INVERSE_MASS:
             law.friction[i] = law.normal_target[i] = law.normal_gain[i] = 0.0
             law.tangential_gain[i] = 1.0
+            law.stoppable[i] = 0.0
             continue
         reach = step + (
             contacts.relaxation_time[c] if contacts.relaxation_time[c] >= 0.0 else default
@@ -82,12 +103,20 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
             near_rigid * near_rigid * w, 1.0 / (step * contacts.stiffness[c] * reach)
         )
         law.tangential_gain[i] = 1.0 / (sigma * w)
+        limit = law.friction[i] * law.normal_gain[i]
+        vn = problem.iterate.vn[i]
+        if options.slip_regularization <= 0.0:
+            bound = limit * max(law.normal_target[i] - abs(vn), 0.0)
+            law.tangential_gain[i] = max(
+                law.tangential_gain[i], bound / contacts.stiction_tolerance[c]
+            )
+        law.stoppable[i] = w * limit * max(law.normal_target[i] - vn, 0.0)
     return 0
 
 
 @inlined
 def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
-    """Cost, impulses and curvatures."""
+    """Cost, impulses, and the curvatures of the estimates ``dual1`` and ``dual2``."""
     mu = law.friction[i]
     kn = law.normal_gain[i]
     kt = law.tangential_gain[i]
@@ -108,14 +137,14 @@ def _respond(law: Table, i: int, x: float, y: float, vn: float) -> Response:
     h = kn / (1.0 + mu * mu * kn / kt)
     n = h * z
     f = mu * n / (s + _TINY)
-    curvature = mu * mu * h - f
+    coupled = mu * mu * h
     return (
         0.5 * n * z,
         (-mu * n * x, -mu * n * y, n),
         (
-            f + curvature * x * x,
-            curvature * x * y,
-            f + curvature * y * y,
+            f + (coupled * x - f * law.dual1[i]) * x,
+            coupled * x * y - 0.5 * f * (law.dual1[i] * y + law.dual2[i] * x),
+            f + (coupled * y - f * law.dual2[i]) * y,
             -mu * h * x,
             -mu * h * y,
             h,
@@ -162,4 +191,32 @@ def _costs(problem: Table, first: int, last: int, alpha: float) -> float:
     return cost_along_each(_respond, graph, law, iterate, first, last, alpha)
 
 
-SAP_LAW = ContactLaw(_prepare, _evaluate, _slopes, _costs, coupled=True, damps_linearly=True)
+@entry_point(BEGIN_SIGNATURE)
+def _begin_estimates(problem: Table, first: int, last: int) -> int:
+    """Fill w for the first Newton step from the present velocities."""
+    graph, iterate = problem.graph, problem.iterate
+    for i in range(first, last):
+        begin_dual(graph, problem.law, iterate, i, slip_square(graph, iterate, i, 0.0), 0.0)
+    return 0
+
+
+@entry_point(ALONG_SIGNATURE)
+def _update_estimates(problem: Table, first: int, last: int, alpha: float) -> float:
+    """Let w follow a Newton step Δv, of which α has been taken."""
+    iterate, law = problem.iterate, problem.law
+    for i in range(first, last):
+        least = law.friction[i] * iterate.gn[i] / law.tangential_gain[i]
+        follow_dual(problem.graph, law, iterate, i, alpha, 0.0, least)
+    return 0.0
+
+
+SAP_LAW = ContactLaw(
+    _prepare,
+    _evaluate,
+    _slopes,
+    _costs,
+    coupled=True,
+    damps_linearly=True,
+    begin_estimates=_begin_estimates,
+    update_estimates=_update_estimates,
+)

@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_slope
-from asperity.convex.potentials.contact_driver import begin_estimates, evaluate_contacts
+from asperity.convex.potentials.contact_driver import evaluate_exactly
 from asperity.derivatives.balance.middle_velocity import add_middle_columns
 from asperity.derivatives.balance.row_changes import row_piece
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
@@ -273,15 +273,7 @@ def _fill_blocks(world: Table, work: Table, state: Table, step: float) -> None:
     graph, iterate, law = problem.graph, problem.iterate, problem.law
     contacts = state.contacts
     count = contacts.count
-    if law.begin_estimates != 0:
-        # Curvatures are those of the law itself where the estimates are the present velocities.
-        for i in range(count):
-            law.stoppable[i] = 0.0
-        begin_estimates(problem, 0, count)
-        evaluate_contacts(problem, 0, count)
-        for i in range(count):
-            c = graph.contact[i]
-            law.stoppable[i] = law.friction_limit[i] * contacts.inverse_mass[c]
+    evaluate_exactly(problem, 0, count)
     for i in range(count):
         laws.blocks[i, 0, 0] = iterate.h11[i]
         laws.blocks[i, 0, 1] = iterate.h12[i]

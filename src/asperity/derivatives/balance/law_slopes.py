@@ -17,6 +17,7 @@ from asperity.convex.potentials.contact_driver import (
     begin_estimates,
     change_numbers,
     evaluate_contacts,
+    evaluate_exactly,
     prepare_contacts,
 )
 
@@ -58,7 +59,9 @@ def evaluate_law(problem: Table, contacts: Table) -> None:
         begin_estimates(problem, 0, count)
         # However little that is.
         change_numbers(problem, contacts, 0, count, False)
-    evaluate_contacts(problem, 0, count)
+        evaluate_contacts(problem, 0, count)
+    else:
+        evaluate_exactly(problem, 0, count)
 
 
 @compiled

@@ -43,7 +43,9 @@ _MOST_CHANGES = (20, 100)
 _MOST_ITERATIONS = 500
 
 # Newton iterations that make g vanish, what counts as round-off, what is accepted, and the
-# contraction below which factors are kept, all as shares of max(1, ‖D r‖).
+# contraction below which factors are kept, all as shares of max(1, ‖D r‖). Where friction is as
+# steep as 1e6 times inertia, the round-off of the velocity alone is more than that in g: then a
+# last Newton step must change no more than the accepted share of the velocity.
 _POLISHING = 16
 _ROUND_OFF = 1e-15
 _ACCEPTED = 1e-9
@@ -103,6 +105,23 @@ def _scaled_norm(state: Table, vector: np.ndarray, n: int) -> float:
     for i in range(n):
         total += state.mass_inverse_diagonal[i] * vector[i] * vector[i]
     return float(np.sqrt(total))
+
+
+@compiled
+def _share_of_velocity(work: Table, state: Table, n: int) -> float:
+    """Return ‖D⁻¹ δv‖ / ‖D⁻¹ v‖ of a Newton step δv from the factors of H and g in ``sides[0]``."""
+    root = work.root
+    if not factorize_system(root, work.system):
+        return np.inf
+    for i in range(n):
+        work.mean[i] = work.sides[0][i]
+    solve_system(root, work.mean, 1)
+    change = 0.0
+    size = 0.0
+    for i in range(n):
+        change += work.mean[i] * work.mean[i] / state.mass_inverse_diagonal[i]
+        size += work.velocity[i] * work.velocity[i] / state.mass_inverse_diagonal[i]
+    return float(np.sqrt(change / size)) if size > 0.0 else np.inf
 
 
 @compiled
@@ -175,6 +194,8 @@ def _polish(world: Table, work: Table, step: float) -> int:
             factors = False
     if not known:
         fill_hessian(world, work, state, step)
+    if norm > _ACCEPTED:
+        norm = min(norm, _share_of_velocity(work, state, nv))
     root.residual = norm
     return OK
 

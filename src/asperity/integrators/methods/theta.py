@@ -350,8 +350,8 @@ class ThetaMethod(ConvexMethod):
         θ and θ_vq.
     near_rigid : float
         β.
-    slip_regularization : float
-        σ.
+    slip_regularization : float or None
+        σ; by the stiction tolerance if None.
     relaxation_time : float or None
         Of contacts without one [s]; the step size by default.
     tolerance : float
@@ -371,7 +371,7 @@ class ThetaMethod(ConvexMethod):
     theta: float
     theta_vq: float
     near_rigid: float
-    slip_regularization: float
+    slip_regularization: float | None
     relaxation_time: float | None
     tolerance: float
     norm_by_system: bool
@@ -421,7 +421,7 @@ class ThetaMethod(ConvexMethod):
         problem.options.tolerance = self.tolerance
         problem.options.absolute_tolerance = 1e-14
         problem.options.line_search_tolerance = 1e-8
-        problem.options.slip_regularization = self.slip_regularization
+        problem.options.slip_regularization = self.slip_regularization or 0.0
         problem.options.max_iterations = self.max_iterations
         problem.options.reused_iterations = 0
         problem.options.criterion = MOMENTUM

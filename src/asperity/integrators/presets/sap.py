@@ -58,8 +58,8 @@ class Sap(SteppedIntegrator):
     """Steps of the semi-analytic primal method with compliant contact (SAP), fixed ones by default.
 
     Normal forces are linear springs and dampers, by ``stiffness`` and ``relaxation_time`` of
-    `ContactParameters`. It ignores ``dissipation`` and the stiction tolerance. There is one
-    coefficient of friction, the dynamic one. Sliding bodies glide at the height
+    `ContactParameters`. It ignores ``dissipation``. There is one coefficient of friction, the
+    dynamic one. Sliding bodies glide at the height
     (δt + τ_d) μ ‖v_t‖, where contacts are kept (section V-A; docs/equations.md). Linear servos and
     external systems are implicit, as in `Icf`, with any scheme.
 
@@ -79,11 +79,12 @@ class Sap(SteppedIntegrator):
     near_rigid : float
         β: contacts that the step cannot resolve get the period β δt. A resting point mass then
         overlaps by about β² g δt²/(4π²), 25 µm at 10 ms (section V-B, equation 29).
-    slip_regularization : float
-        σ: sticking contacts creep at up to about μ σ g δt (section V-B, equations 30 and 31).
-        1e-3 as in the paper. A grasp that needs a tenth of its friction creeps 10 µm/s in steps of
-        2 ms, and a hundredth of that with 1e-5; clutter then takes a fifth to a half more
-        iterations, and bodies that overlap deeply at the start may not converge.
+    slip_regularization : float, optional
+        σ of the paper's friction, R_t = σ w, with 1e-3 in its cases: sticking contacts creep at up
+        to about μ σ g δt (section V-B, equations 30 and 31), 6 µm/s in a grasp that needs a
+        twentieth of its friction, in steps of 2 ms. By default friction of what rests on its
+        contacts reaches its limit at the stiction tolerance, as in `Icf`, and the same grasp creeps
+        0.15 µm/s, whatever the step.
     relaxation_time : float, optional
         Relaxation time [s] of contacts whose materials give none; the time step by default, as in
         the paper's cases, and 0.01 under error control.
@@ -115,7 +116,7 @@ class Sap(SteppedIntegrator):
         "symplectic-euler"
     )
     near_rigid: float = 1.0
-    slip_regularization: float = 1e-3
+    slip_regularization: float | None = None
     relaxation_time: float | None = None
     tolerance: float = 1e-6
     scaling: Literal["mass", "system"] = "mass"
@@ -129,12 +130,17 @@ class Sap(SteppedIntegrator):
         "relaxation_time",
         "friction",
         "dynamic_friction",
+        "stiction_tolerance",
     }
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("near_rigid", "slip_regularization", "tolerance"):
+        for name in ("near_rigid", "tolerance"):
             require_positive(name, getattr(self, name))
+        if self.slip_regularization is not None:
+            require_positive("slip_regularization", self.slip_regularization)
+            read = self.contact_parameters - {"stiction_tolerance"}
+            object.__setattr__(self, "contact_parameters", read)
         require_count("max_iterations", self.max_iterations)
         if self.relaxation_time is not None:
             require_non_negative("relaxation_time", self.relaxation_time)
