@@ -106,7 +106,7 @@ def test_the_load_is_known_to_two_per_cent(
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS, ids=lambda one: type(one).__name__)
-def test_a_pinched_capsule_creeps_by_less_than_a_tenth_of_a_micrometre_in_a_second(
+def test_a_pinched_capsule_creeps_by_its_share_of_the_stiction_tolerance(
     integrator: asp.Integrator,
 ) -> None:
     """The scene of MuJoCo's issue 3328, where MuJoCo's default lets it fall by 2.8 mm a second.

@@ -41,11 +41,12 @@ def test_costs_fall_to_that_of_the_step(falling) -> None:
     qpos, qvel = falling.data.qpos.copy(), falling.data.qvel.copy()
     costs = cost_history(falling)
     assert len(costs) > 5
-    assert np.all(np.diff(costs) < 0.0)
+    assert np.all(np.diff(costs) <= 0.0)
     iterations, relative = convergence(falling)
     assert iterations == len(costs) - 1
     assert relative[0] == 1.0
-    assert len(relative) >= len(costs) - 1
+    # The last two iterations lower the gradient, and the cost by its round-off at most.
+    assert len(relative) >= len(costs) - 2
     assert np.all(np.diff(relative) < 0.0)
     # Quadratic convergence: the last iterations add more and more digits.
     digits = -np.diff(np.log10(relative))

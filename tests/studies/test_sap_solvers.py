@@ -8,6 +8,7 @@ import pytest
 
 import asperity as asp
 from asperity.plant.trees import velocity_from_solver
+from studies.experiments.paper import paper_sap
 from studies.experiments.reference import (
     errors_of,
     prepare_problem,
@@ -38,7 +39,7 @@ def pile(bodies: int = 6, velocity: str = "0 0 -1") -> str:
     )
 
 
-SAP = asp.Sap(time_step=STEP, tolerance=1e-8)
+SAP = paper_sap(STEP, tolerance=1e-8)
 
 
 def test_preparing_a_step_does_not_take_it() -> None:
@@ -95,7 +96,7 @@ def test_equalities_limits_and_springs(scheme: str) -> None:
       <geom type="capsule" size="0.02" fromto="0 0 0 0.2 0 0" contype="0" conaffinity="0"/></body>
     </worldbody><equality><joint joint1="c" joint2="a"/></equality></mujoco>
     """
-    sap = asp.Sap(time_step=STEP, theta_scheme=scheme, tolerance=1e-10)
+    sap = paper_sap(STEP, theta_scheme=scheme, tolerance=1e-10)
     simulator = asp.Simulator(model, integrator=sap)
     limits = 0
     for _ in range(80):
@@ -225,9 +226,7 @@ def test_efforts_of_external_systems_are_in_the_problem() -> None:
         '<body pos=".3 0 .041"><freejoint/><geom size=".02"/></body></worldbody></mujoco>'
     )
     control = asp.systems.PdController(("a", "b"), kp=50.0, kd=2.0, target=(0.5, -0.2))
-    simulator = asp.Simulator(
-        model, integrator=asp.Sap(time_step=STEP, tolerance=1e-10), systems=[control]
-    )
+    simulator = asp.Simulator(model, integrator=paper_sap(STEP, tolerance=1e-10), systems=[control])
     touched = 0
     for _ in range(80):
         tables = prepare_problem(simulator.session.world, STEP)
