@@ -147,7 +147,7 @@ def test_another_process_loads_contact_laws_from_the_cache() -> None:
     found = subprocess.run(
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
-    assert found.stdout.split() == str([True] * (6 + 4)).split()
+    assert found.stdout.split() == str([True] * (6 + 6)).split()
 
 
 def test_kernels_are_compiled_by_other_processes(

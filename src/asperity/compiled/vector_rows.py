@@ -24,6 +24,7 @@ __all__ = [
     "eliminate_8",
     "scale",
     "subtract_four_8",
+    "subtract_product_6",
     "subtract_products",
 ]
 
@@ -232,6 +233,45 @@ def subtract_four_8(
         return context.get_dummy_value()
 
     return types.void(*[_ADDRESS] * 7), codegen
+
+
+@intrinsic
+def subtract_product_6(_context: Any, target: Any, left: Any, right: Any) -> Any:
+    """``target −= leftᵀ right`` of blocks of 6 × 6 numbers.
+
+    A vector holds a row and the two numbers after it. Rows are stored in their order, so that the
+    next one overwrites what comes of those.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        target, left, right = args
+
+        def at(block: Any, place: int) -> Any:
+            return builder.add(block, block.type(8 * place))
+
+        def shuffle(vector: Any, places: list[int]) -> Any:
+            undefined = ir.Constant(vector.type, ir.Undefined)
+            kind = ir.VectorType(_INDEX, len(places))
+            return builder.shuffle_vector(vector, undefined, ir.Constant(kind, places))
+
+        def load_rows(block: Any) -> list[Any]:
+            # After the last row may be the end of the array.
+            last = shuffle(_load(builder, at(block, 28), 8), [2, 3, 4, 5, 6, 7, 0, 1])
+            return [*(_load(builder, at(block, 6 * row), 8) for row in range(5)), last]
+
+        totals = load_rows(target)
+        for k, row in enumerate(load_rows(right)):
+            for i, total in enumerate(totals):
+                one = _spread(builder, _load(builder, at(left, 6 * k + i), 1), 8)
+                product = builder.fmul(row, one, flags=_CONTRACT)
+                totals[i] = builder.fsub(total, product, flags=_CONTRACT)
+        for i in range(5):
+            _store(builder, totals[i], at(target, 6 * i), 8)
+        _store(builder, shuffle(totals[5], [0, 1, 2, 3]), at(target, 30), 4)
+        _store(builder, shuffle(totals[5], [4, 5]), at(target, 34), 2)
+        return context.get_dummy_value()
+
+    return types.void(*[_ADDRESS] * 3), codegen
 
 
 subtract_products = {width: _make_products(width, added=False) for width in WIDTHS}

@@ -14,6 +14,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp_status
+from asperity.compiled.vector_rows import subtract_product_6
 from asperity.convex.chain_cholesky import (
     backward_chains,
     downdate_blocks,
@@ -27,7 +28,6 @@ from asperity.convex.chains import has_branches
 from asperity.convex.free_body_blocks import (
     backward_6,
     cholesky_6,
-    downdate_6,
     forward_6,
     pull_6,
     push_6,
@@ -152,7 +152,8 @@ def downdate(
 ) -> None:
     """target(m × p) −= U_aᵀ U_b for two couplings of a tree."""
     if problem.graph.tree_size[tree] == 6 and m == 6 and p == 6:
-        downdate_6(problem.hessian.coupling, a, b, target, at)
+        base = problem.hessian.coupling.ctypes.data
+        subtract_product_6(target.ctypes.data + 8 * at, base + 8 * a, base + 8 * b)
     else:
         downdate_blocks(problem, tree, a, m, b, p, target, at)
 

@@ -13,7 +13,6 @@ from asperity.compiled import compiled
 __all__ = [
     "backward_6",
     "cholesky_6",
-    "downdate_6",
     "forward_6",
     "pull_6",
     "push_6",
@@ -237,33 +236,6 @@ def substitute_6(
         coupling[row + 3] = c3 * scale
         coupling[row + 4] = c4 * scale
         coupling[row + 5] = c5 * scale
-
-
-@compiled
-def downdate_6(coupling: np.ndarray, a: int, b: int, target: np.ndarray, at: int) -> None:
-    for q in range(6):
-        row = at + 6 * q
-        t0 = 0.0
-        t1 = 0.0
-        t2 = 0.0
-        t3 = 0.0
-        t4 = 0.0
-        t5 = 0.0
-        for k in range(6):
-            value = coupling[a + 6 * k + q]
-            other = b + 6 * k
-            t0 += value * coupling[other]
-            t1 += value * coupling[other + 1]
-            t2 += value * coupling[other + 2]
-            t3 += value * coupling[other + 3]
-            t4 += value * coupling[other + 4]
-            t5 += value * coupling[other + 5]
-        target[row] -= t0
-        target[row + 1] -= t1
-        target[row + 2] -= t2
-        target[row + 3] -= t3
-        target[row + 4] -= t4
-        target[row + 5] -= t5
 
 
 @compiled
