@@ -227,7 +227,10 @@ class Loop:
 
     def compile(self) -> None:
         """See `Kernel`."""
-        self._dispatcher.compile(self._arguments)
+        function = self._dispatcher.compile(self._arguments)
+        # Of arrays the dispatcher looks at the type; numbers become what they are to be.
+        if all(isinstance(argument, types.Number) for argument in self._arguments):
+            self.call = function
 
 
 class EntryPoint:

@@ -63,10 +63,37 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
     if session.team is not None:
         session.team.start()
     watched = session.watcher is not None or session.history is not None
-    if progress is None and session.control is None and not watched:
-        report = _call_at_once(session, time)
-        if report is not None:
-            return report
+    if watched or progress is not None or session.control is not None or not session.at_once:
+        return _advance_by_parts(session, time, progress)
+    if session.option.enableflags & SLEEP and session.data.time < time < math.inf:
+        # New data, as mj_resetData makes it, may be asleep to MuJoCo.
+        wake(session.model, session.data)
+    started = clock.perf_counter()
+    code = run_call.call(session.call.address, time, session.pace)
+    if code == UNUSUAL:
+        return _advance_by_parts(session, time, progress)
+    elapsed = clock.perf_counter() - started
+    wall_time = session.wall_time
+    session.wall_time += elapsed
+    work = session.call.counters.work
+    if code == PUBLISHED:
+        if session.fast_motion is not None:
+            _look_at_motion(session)
+        session.stale = session.lazy
+        counts = work.tolist()
+        # Not ``elapsed``: differences of `Simulator.stats` are the same to the last bit.
+        counts.append(session.wall_time - wall_time)
+        report = Report.of_counts(time, counts)
+        if _LOGGER.isEnabledFor(logging.DEBUG):
+            _LOGGER.debug("advanced to %g s: %s", time, report.stats)
+        return report
+    if code == BUDGET_USED:
+        session.pace = next_pace(session.pace, elapsed)
+    return _go_on(session, time, progress, code, -work, wall_time)
+
+
+def _advance_by_parts(session: Session, time: float, progress: _Progress) -> Report:
+    """See `advance`, where Python has something to do before the first step."""
     now = session.data.time
     if not math.isfinite(time) or time < now:
         raise ArgumentError(
@@ -83,36 +110,6 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
         session.coupling.check()
         session.coupling.invalidate()
     return _go_on(session, time, progress, None, before, wall_time)
-
-
-def _call_at_once(session: Session, time: float) -> Report | None:
-    """Let compiled code do all of it; None if Python is to, and nothing has been done."""
-    if not session.at_once or not session.reference().time < time < math.inf:
-        return None
-    if session.model.opt.enableflags & SLEEP:
-        # New data, as mj_resetData makes it, may be asleep to MuJoCo.
-        wake(session.model, session.reference())
-    started = clock.perf_counter()
-    code = run_call.call(session.call.address, time, session.pace)
-    if code == UNUSUAL:
-        return None
-    elapsed = clock.perf_counter() - started
-    wall_time = session.wall_time
-    session.wall_time += elapsed
-    work = session.counters.table.work
-    if code == PUBLISHED:
-        _look_at_motion(session)
-        session.stale = session.lazy
-        counts = work.tolist()
-        # Not ``elapsed``: differences of `Simulator.stats` are the same to the last bit.
-        counts.append(session.wall_time - wall_time)
-        report = Report.of_counts(time, counts)
-        if _LOGGER.isEnabledFor(logging.DEBUG):
-            _LOGGER.debug("advanced to %g s: %s", time, report.stats)
-        return report
-    if code == BUDGET_USED:
-        session.pace = next_pace(session.pace, elapsed)
-    return _go_on(session, time, None, code, -work, wall_time)
 
 
 def _go_on(

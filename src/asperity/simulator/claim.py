@@ -27,9 +27,13 @@ class Claim:
         self.lock = threading.Lock()
         self._refusal = refusal
 
-    def __enter__(self) -> None:
+    def take(self) -> None:
+        """Hold it, until its lock is released; ``with`` takes longer."""
         if not self.lock.acquire(False):
             raise SimulationError(self._refusal)
+
+    def __enter__(self) -> None:
+        self.take()
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()

@@ -3,9 +3,10 @@
 State and inputs are compared with what is known, and handed over where they are new; history is
 forgotten; the stepping advances; the state is published. Piece by piece from Python that takes as
 long as a step of a robot. A simulator's call is one function. It returns to Python for a changed
-model, refused inputs and another time, before anything is done, and for more memory, after the
-steps. Where Python has something to do between the pieces, it calls them one by one (`begin_call`,
-`publish_state`). A batch has a call for each of its threads (`asperity.worlds.world_kernels`).
+model, refused inputs, another time and an end that is past, before anything is done, and for more
+memory, after the steps. Where Python has something to do between the pieces, it calls them one by
+one (`begin_call`, `publish_state`). A batch has a call for each of its threads
+(`asperity.worlds.world_kernels`).
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from asperity.simulator.compiled_publication import (
 from asperity.simulator.counters import COUNTERS, count_work
 from asperity.simulator.state_vector import (
     EXCHANGE,
+    LARGEST,
     NEW_FORCES,
     NEW_STATE,
     NEW_TIME,
@@ -204,7 +206,8 @@ def run_call(address: int, end: float, budget: int) -> int:
         return UNUSUAL
     gather(exchange)
     found = changes(exchange, exchange.values, exchange.known)
-    if found & (NEW_TIME | REFUSED) != 0:
+    # Not np.isfinite, which reassociation can turn into a constant.
+    if found & (NEW_TIME | REFUSED) != 0 or not exchange.values[0] < end <= LARGEST:
         return UNUSUAL
     count_work(counters)
     for i in range(counters.work.size):

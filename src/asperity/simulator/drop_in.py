@@ -17,7 +17,7 @@ from asperity.errors import ArgumentError, OnFailure, Status, check_on_failure
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.simulator.claim import Claim
-from asperity.simulator.exchange import be_lazy
+from asperity.simulator.exchange import be_lazy, up_to_date
 from asperity.simulator.simulator import Simulator
 from asperity.systems import ExternalSystem
 
@@ -56,7 +56,7 @@ class _Stepped:
         """The simulator with these options; of others there is none any more."""
         options = (integrator, contact_key(contact), systems)
         simulator = self.simulator
-        if simulator is None or simulator.model is not model or self.options != options:
+        if simulator is None or simulator.session.model is not model or self.options != options:
             simulator = Simulator(
                 model, integrator=integrator, contact=contact, data=data, systems=systems
             )
@@ -139,27 +139,34 @@ def step(
         )
     if data is None:
         raise ArgumentError("data must be a mujoco.MjData, got None.")
-    if not is_count(nstep) or nstep < 0:
+    # What is usual first: to ask for abstract classes takes longer.
+    if (type(nstep) is not int and not is_count(nstep)) or nstep < 0:
         raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
-    if isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence):
+    if type(systems) is not tuple and (
+        isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence)
+    ):
         raise ArgumentError(f"systems must be a list of external systems, got {systems!r}.")
     check_on_failure(on_failure)
     stepped = _stepped(data)
-    with stepped.claim:
+    stepped.claim.take()
+    try:
+        simulator = stepped.simulator_for(
+            model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)
+        )
+        session = simulator.session
         try:
-            simulator = stepped.simulator_for(
-                model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)
-            )
-            for left in reversed(range(int(nstep))):
+            for left in range(int(nstep) - 1, -1, -1):
                 # Nobody can read what would be published in between.
-                be_lazy(simulator.session, left > 0)
-                end = simulator.time + model.opt.timestep
+                be_lazy(session, left > 0)
+                end = data.time + session.option.timestep
                 report = simulator.advance_to(end, on_failure=on_failure)
                 if report.status:
                     return report.status
             return Status.SUCCESS
         finally:
-            if stepped.simulator is not None:
-                be_lazy(stepped.simulator.session, False)
-                # Where the last step was not come to.
-                _ = stepped.simulator.data
+            if session.lazy:
+                # The last step was not come to.
+                be_lazy(session, False)
+                up_to_date(session)
+    finally:
+        stepped.claim.lock.release()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from asperity.errors import Status
 from asperity.shown import Shown
@@ -74,6 +74,10 @@ class Statistics:
         )
 
 
+class _Reached:
+    """What becomes a report: the fields of a frozen dataclass take longer to set."""
+
+
 @dataclass(frozen=True)
 class Report(Shown):
     """How an advance ended.
@@ -109,10 +113,12 @@ class Report(Shown):
     @classmethod
     def of_counts(cls, time: float, counts: list[float]) -> Report:
         """Of a time that was reached, with the numbers of `Statistics`, made when they are read."""
-        report = object.__new__(cls)
-        vars(report).update(
-            status=Status.SUCCESS, time=time, residual=0.0, detail="", _counts=counts
-        )
+        made: Any = _Reached()
+        made.status = Status.SUCCESS
+        made.time = time
+        made._counts = counts
+        made.__class__ = cls
+        report: Report = made
         return report
 
     @property

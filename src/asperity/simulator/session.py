@@ -88,6 +88,8 @@ class Session(HoldsAddresses):
         What the model is made of, in tables.
     reference : DataReference
         The published data; the only reference that keeps it alive.
+    option : mujoco.MjOption
+        The model's, which takes longer to ask for than to read.
     team : Team or None
         The threads.
     watch : ModelWatch
@@ -138,6 +140,7 @@ class Session(HoldsAddresses):
 
     plant: Plant = field(init=False)
     reference: DataReference = field(init=False)
+    option: mujoco.MjOption = field(init=False)
     team: Team | None = field(init=False)
     watch: ModelWatch = field(init=False)
     method: Method = field(init=False)
@@ -202,6 +205,7 @@ class Session(HoldsAddresses):
         )
         self.team = Team(self.threads) if self.threads > 1 else None
         self.reference = DataReference(data, keep=True)
+        self.option = self.model.opt
         copies_model = self.integrator.make_method().base.copies_model
         self.watch = ModelWatch(self.model, meshes=copies_model)
         self.make_world()

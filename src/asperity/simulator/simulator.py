@@ -331,7 +331,7 @@ class Simulator(FixedAttributes, Shown):
         """
         session = self.session
         step = session.integrator.time_step
-        step = session.model.opt.timestep if step is None else step
+        step = session.option.timestep if step is None else step
         return self.advance_to(session.reference().time + step, on_failure=on_failure)
 
     def advance_to(
@@ -372,7 +372,8 @@ class Simulator(FixedAttributes, Shown):
         if on_failure != "raise":
             check_on_failure(on_failure)
         session = self.session
-        with session.claim:
+        session.claim.take()
+        try:
             if progress is None:
                 report = advance(session, time, None)
             else:
@@ -380,6 +381,8 @@ class Simulator(FixedAttributes, Shown):
                     report = advance(
                         session, time, None if each is None else functools.partial(each, self)
                     )
+        finally:
+            session.claim.lock.release()
         if report.status and on_failure == "raise":
             raise failure(report.status, report.time, report.message)
         return report
