@@ -23,6 +23,9 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 Infos = dict[str, Any]
 
+# NumPy compares with numbers much faster than with members of enumerations.
+_SUCCESS = int(Status.SUCCESS)
+
 
 class Outcome(NamedTuple):
     """What a step has come to in every world, arrays of shape (n,).
@@ -111,11 +114,10 @@ class BatchVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         return found
 
     def _begin(self, worlds: NDArray[np.int64], infos: Infos) -> None:
-        if len(worlds):
-            values = self.begin(worlds)
-            self._steps[worlds] = 0
-            self._over[worlds] = False
-            put(infos, values, np.isin(np.arange(self.num_envs), worlds))
+        values = self.begin(worlds)
+        self._steps[worlds] = 0
+        self._over[worlds] = False
+        put(infos, values, np.isin(np.arange(self.num_envs), worlds))
 
     def reset(
         self,
@@ -171,7 +173,7 @@ class BatchVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         """
         action = checked(actions, self._action_shape)
         fresh = self._over.copy()
-        if np.any(fresh) and self.autoreset_mode != AutoresetMode.NEXT_STEP:
+        if fresh.any() and self.autoreset_mode != AutoresetMode.NEXT_STEP:
             raise ArgumentError(
                 f"the episode of world {int(np.argmax(fresh))} is over or has not begun; call "
                 "reset first (of single worlds with options={'reset_mask': ...})."
@@ -179,14 +181,14 @@ class BatchVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
         status = self.move(action, fresh)
         self._steps += 1
         found = self.outcome(action, self._steps)
-        failed = status != Status.SUCCESS
+        failed = status != _SUCCESS
         ended, cut = found.terminated & ~fresh, (found.truncated | failed) & ~fresh
         self._over = ended | cut
         last, over = self.observation(), self._over.copy()
         infos: Infos = {}
-        if self.autoreset_mode != AutoresetMode.SAME_STEP or not np.any(over):
+        if self.autoreset_mode != AutoresetMode.SAME_STEP or not over.any():
             _tell(infos, found, status, ~fresh)
-            self._begin(np.flatnonzero(fresh), infos)
+            begun = np.flatnonzero(fresh)
         else:
             final: Infos = {}
             _tell(infos, found, status, ~over)
@@ -196,8 +198,11 @@ class BatchVectorEnv(VectorEnv[Any, Any, NDArray[Any]]):
                 observations[i] = last[i]
             infos |= {"final_obs": observations, "_final_obs": over.copy()}
             infos |= {"final_info": final, "_final_info": over.copy()}
-            self._begin(np.flatnonzero(over), infos)
-        return self.observation(), np.where(fresh, 0.0, found.reward), ended, cut, infos
+            begun = np.flatnonzero(over)
+        if len(begun):
+            self._begin(begun, infos)
+            last = self.observation()
+        return last, np.where(fresh, 0.0, found.reward), ended, cut, infos
 
     def render(self) -> tuple[NDArray[np.uint8], ...] | None:
         """Pictures of all worlds.
@@ -233,9 +238,13 @@ def put(infos: Infos, values: Infos, known: Flags) -> None:
     known : ndarray of bool, shape (n,)
         Of which worlds that is to be told.
     """
-    if not np.any(known):
+    if not known.any():
         return
+    everything = known.all()
     for name, array in values.items():
+        if everything:
+            infos[name], infos[f"_{name}"] = array.copy(), known.copy()
+            continue
         if name not in infos:
             nothing = None if array.dtype == object else 0
             infos[name] = np.full(array.shape, nothing, dtype=array.dtype)
@@ -247,7 +256,7 @@ def put(infos: Infos, values: Infos, known: Flags) -> None:
 def _tell(infos: Infos, found: Outcome, status: NDArray[np.int64], known: Flags) -> None:
     """Add infos of a step, and why steps have failed."""
     put(infos, found.infos, known)
-    failed = known & (status != Status.SUCCESS)
-    if np.any(failed):
+    failed = known & (status != _SUCCESS)
+    if failed.any():
         messages = [Status(int(one)).message for one in status]
         put(infos, {"failure": np.array(messages, dtype=object)}, failed)

@@ -87,7 +87,7 @@ class _Walk(ArrayTask):
             if self._weight("terminate_when_unhealthy"):
                 ended = ~healthy
         speeds = dict(zip(("x_velocity", "y_velocity"), velocity.T, strict=False))
-        reward = np.sum(list(terms.values()), axis=0)
+        reward = np.add.reduce(list(terms.values()))
         return Outcome(reward, ended, never, self.start(worlds) | speeds | terms)
 
 

@@ -119,7 +119,7 @@ class RobotVectorEnv(BatchVectorEnv):
 
     def move(self, action: Floats, idle: NDArray[np.bool_]) -> NDArray[np.int64]:
         """Hold controls for ``frame_skip`` of the model's time steps."""
-        self.batch.ctrl = action
+        self.batch.ctrl[...] = action
         self._before = self._task.place(self.batch)
         return self.batch.advance(float(self.batch.model.opt.timestep), self._env.frame_skip)
 

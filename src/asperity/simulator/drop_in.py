@@ -139,9 +139,9 @@ def step(
         )
     if data is None:
         raise ArgumentError("data must be a mujoco.MjData, got None.")
-    # What is usual first: to ask for abstract classes takes longer.
-    if (type(nstep) is not int and not is_count(nstep)) or nstep < 0:
+    if not is_count(nstep) or nstep < 0:
         raise ArgumentError(f"nstep must be a whole number of steps, got {nstep!r}.")
+    # To ask for abstract classes takes longer.
     if type(systems) is not tuple and (
         isinstance(systems, ExternalSystem | str) or not isinstance(systems, Sequence)
     ):
