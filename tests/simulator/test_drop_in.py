@@ -100,6 +100,27 @@ def test_time_advances_by_the_model_s_timestep() -> None:
     assert data.time == pytest.approx(0.01, abs=1e-15)
 
 
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=0.002), asp.Cenic()])
+@pytest.mark.parametrize("stiffness", [0.0, 1e9], ids=["goes on", "fails"])
+def test_steps_of_one_call_are_those_of_many(integrator: asp.Integrator, stiffness: float) -> None:
+    """Also where one of them fails: here a spring that pushes away."""
+    model = _model()
+    model.actuator_biastype[0] = mujoco.mjtBias.mjBIAS_AFFINE
+    model.actuator_biasprm[0, 1:3] = stiffness, 1e-2 * stiffness
+    together, apart = mujoco.MjData(model), mujoco.MjData(model)
+    for data in (together, apart):
+        data.qvel[:] = 0.1
+    status = asp.step(model, together, 150, integrator=integrator, on_failure="return")
+    for _ in range(150):
+        other = asp.step(model, apart, integrator=integrator, on_failure="return")
+        if other:
+            break
+    assert status == other
+    assert (status == asp.Status.SUCCESS) == (stiffness == 0.0)
+    for name in ("time", "qpos", "qvel", "qacc", "xpos", "qfrc_constraint", "sensordata"):
+        np.testing.assert_array_equal(getattr(together, name), getattr(apart, name))
+
+
 @pytest.mark.parametrize("cone", ["elliptic", "pyramidal"])
 @pytest.mark.parametrize("condim", [1, 3, 4, 6])
 def test_mujoco_s_contact_forces_carry_the_weight(cone: str, condim: int) -> None:

@@ -69,9 +69,11 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
         # New data, as mj_resetData makes it, may be asleep to MuJoCo.
         wake(session.model, session.data)
     started = clock.perf_counter()
-    code = run_call.call(session.call.address, time, session.pace)
+    code = run_call.call(session.call.address, time, session.pace, session.more)
     if code == UNUSUAL:
         return _advance_by_parts(session, time, progress)
+    if session.more:
+        time = session.call.end
     elapsed = clock.perf_counter() - started
     wall_time = session.wall_time
     session.wall_time += elapsed

@@ -17,7 +17,7 @@ from numba import types
 
 from asperity.compiled import Layout, Table, compiled, compiled_loop
 from asperity.compiled.arrays import copy_numbers
-from asperity.compiled.calls import call_pp_status, call_stepping, store_address
+from asperity.compiled.calls import call_pp_status, call_stepping, load_double, store_address
 from asperity.contact.delivered import NOTHING, OUTDATED, SOLVED
 from asperity.errors import Status
 from asperity.integrators.methods.method import Method
@@ -110,6 +110,9 @@ SIMULATOR_CALL = Layout(
     watch=WATCH,
     counters=COUNTERS,
     lazy="i8",  # whether publication is left to the first who reads
+    time_step="i8",  # address of the model's
+    number="i8",  # of the advance that was last, from 0 on
+    end="f8",  # time to which it leads [s]
 )
 
 
@@ -191,17 +194,23 @@ def _publish(call: Table, lazy: int) -> int:
     return code if code in NOT_EVALUATED else PUBLISHED
 
 
-@compiled_loop(types.int64(types.int64, types.float64, types.int64))
-def run_call(address: int, end: float, budget: int) -> int:
+@compiled_loop(types.int64(types.int64, types.float64, types.int64, types.int64))
+def run_call(address: int, end: float, budget: int, more: int) -> int:
     """Advance a simulator to time ``end`` [s] in at most so many attempts.
 
+    As many advances as there are ``more`` follow, of the model's time step each, while attempts are
+    left. Nothing is published in between.
+
     Returns `UNUSUAL`, a code of the stepping, which Python is to go on from, or `PUBLISHED`.
-    ``counters.work`` is then what was done.
+    ``counters.work`` is then what was done, and ``number`` and ``end`` tell which advance was last.
     """
     own = SIMULATOR_CALL.at(address)
     call = own.call
     exchange = call.exchange
     counters = own.counters
+    world = call.world
+    own.number = 0
+    own.end = end
     if differs(own.watch) != 0:
         return UNUSUAL
     gather(exchange)
@@ -212,11 +221,18 @@ def run_call(address: int, end: float, budget: int) -> int:
     count_work(counters)
     for i in range(counters.work.size):
         counters.work[i] = -counters.counts[i]
-    call.world.problem.counts.worst_residual = 0.0
+    world.problem.counts.worst_residual = 0.0
     forget_history(call)
     if found != 0:
         _begin(call, found)
+    last = world.steps + world.rejections + budget
     code = take_steps(call, end, budget)
+    while code == OK and own.number < more and world.steps + world.rejections < last:
+        own.number += 1
+        own.end = world.current.time + load_double(own.time_step)
+        world.problem.counts.worst_residual = 0.0
+        forget_history(call)
+        code = take_steps(call, own.end, budget)
     if code != OK or _publish(call, own.lazy) != PUBLISHED:
         return code
     count_work(counters)

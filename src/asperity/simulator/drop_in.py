@@ -155,15 +155,20 @@ def step(
         )
         session = simulator.session
         try:
-            for left in range(int(nstep) - 1, -1, -1):
-                # Nobody can read what would be published in between.
-                be_lazy(session, left > 0)
+            left = int(nstep)
+            while left > 0:
+                # Nobody can read what would be published in between: one call takes all but the
+                # last step, unless somebody looks at the motion.
+                be_lazy(session, left > 1)
+                session.more = max(left - 2, 0) if session.fast_motion is None else 0
                 end = data.time + session.option.timestep
                 report = simulator.advance_to(end, on_failure=on_failure)
                 if report.status:
                     return report.status
+                left -= 1 + (session.call.number if session.more else 0)
             return Status.SUCCESS
         finally:
+            session.more = 0
             if session.lazy:
                 # The last step was not come to.
                 be_lazy(session, False)

@@ -20,6 +20,7 @@ from asperity.integrators.steppings.attempts import ITERATIONS as HISTORY_ITERAT
 from asperity.integrators.steppings.stepping import Stepping
 from asperity.integrators.world import THREAD_KERNELS, World
 from asperity.loading import LoadReport
+from asperity.plant import native
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
@@ -122,6 +123,8 @@ class Session(HoldsAddresses):
         Spent in stepping loops [s].
     pace : int
         Attempted steps in a stretch between two returns to Python.
+    more : int
+        Advances by the model's time step that follow one in compiled code.
     last_tick : float
         Wall time of the last call of a progress callback [s].
     """
@@ -157,6 +160,7 @@ class Session(HoldsAddresses):
     stale: bool = False
     wall_time: float = 0.0
     pace: int = _FIRST_PACE
+    more: int = 0
     last_tick: float = 0.0
 
     # -- making --------------------------------------------------------------------------------
@@ -252,6 +256,9 @@ class Session(HoldsAddresses):
             call=new_call(model, self.world, self.method, self.stepping, inputs, self.first_steps),
             watch=self.watch.table,
             lazy=int(self.lazy),
+            time_step=model._address
+            + native.offset("mjModel", "opt")
+            + native.offset("mjOption", "timestep"),
             **({"counters": self.counters.table} if convex else {}),
         )
 
