@@ -23,8 +23,7 @@ from asperity.simulator.exchange import (
     publish_session,
     take_over,
 )
-from asperity.simulator.inputs import SLEEP
-from asperity.simulator.report import Report
+from asperity.simulator.report import Report, reached
 from asperity.simulator.session import Session
 
 __all__ = ["COUPLED_TREES", "advance", "next_pace"]
@@ -65,7 +64,7 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
     watched = session.watcher is not None or session.history is not None
     if watched or progress is not None or session.control is not None or not session.at_once:
         return _advance_by_parts(session, time, progress)
-    if session.option.enableflags & SLEEP and session.data.time < time < math.inf:
+    if session.wakes and session.data.time < time < math.inf:
         # New data, as mj_resetData makes it, may be asleep to MuJoCo.
         wake(session.model, session.data)
     started = clock.perf_counter()
@@ -85,7 +84,7 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
         counts = work.tolist()
         # Not ``elapsed``: differences of `Simulator.stats` are the same to the last bit.
         counts.append(session.wall_time - wall_time)
-        report = Report.of_counts(time, counts)
+        report = reached(time, counts)
         if _LOGGER.isEnabledFor(logging.DEBUG):
             _LOGGER.debug("advanced to %g s: %s", time, report.stats)
         return report

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import NoReturn
 
 from asperity.errors import SimulationError
 
@@ -10,7 +11,7 @@ __all__ = ["Claim"]
 
 
 class Claim:
-    """Held by ``with``, by one call at a time.
+    """Held by ``with``, by one call at a time; by its lock where ``with`` would take too long.
 
     Parameters
     ----------
@@ -27,13 +28,13 @@ class Claim:
         self.lock = threading.Lock()
         self._refusal = refusal
 
-    def take(self) -> None:
-        """Hold it, until its lock is released; ``with`` takes longer."""
-        if not self.lock.acquire(False):
-            raise SimulationError(self._refusal)
+    def refuse(self) -> NoReturn:
+        """Tell who has not got the lock."""
+        raise SimulationError(self._refusal)
 
     def __enter__(self) -> None:
-        self.take()
+        if not self.lock.acquire(False):
+            self.refuse()
 
     def __exit__(self, *_: object) -> None:
         self.lock.release()

@@ -148,7 +148,8 @@ def step(
         raise ArgumentError(f"systems must be a list of external systems, got {systems!r}.")
     check_on_failure(on_failure)
     stepped = _stepped(data)
-    stepped.claim.take()
+    if not stepped.claim.lock.acquire(False):
+        stepped.claim.refuse()
     try:
         simulator = stepped.simulator_for(
             model, data, _DEFAULT if integrator is None else integrator, contact, tuple(systems)

@@ -49,12 +49,13 @@ def take_over(session: Session, *, forgetting: bool = False, anyway: bool = Fals
         Which names what is refused; nothing has then changed.
     """
     # The world may be another one after this, and has inputs of its own.
-    anyway |= session.watch.changed() and take_over_model(session)
+    changed = session.watch.changed()
+    anyway |= changed and take_over_model(session)
     how = (FORGETTING if forgetting else 0) | (ANYWAY if anyway else 0)
     found = begin_call.call(session.call.call.address, how)
     if found & REFUSED:
         session.inputs.refuse()
-    if found or anyway:
+    if found or anyway or changed:
         session.inputs.wake()
     if found & NEW_TIME:
         session.base.restart(session.world)

@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 from asperity.errors import Status
 from asperity.shown import Shown
 
-__all__ = ["Report", "Statistics"]
+__all__ = ["Report", "Statistics", "reached"]
+
+# To look up a member takes longer.
+_SUCCESS = Status.SUCCESS
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,6 @@ class Statistics:
         )
 
 
-class _Reached:
-    """What becomes a report: the fields of a frozen dataclass take longer to set."""
-
-
 @dataclass(frozen=True)
 class Report(Shown):
     """How an advance ended.
@@ -110,17 +109,6 @@ class Report(Shown):
             fields["stats"] = Statistics(*fields.pop("_counts"))
             return fields["stats"]
 
-    @classmethod
-    def of_counts(cls, time: float, counts: list[float]) -> Report:
-        """Of a time that was reached, with the numbers of `Statistics`, made when they are read."""
-        made: Any = _Reached()
-        made.status = Status.SUCCESS
-        made.time = time
-        made._counts = counts
-        made.__class__ = cls
-        report: Report = made
-        return report
-
     @property
     def success(self) -> bool:
         """`Status.success` of its status: whether the requested time was reached."""
@@ -135,3 +123,18 @@ class Report(Shown):
         if self.detail:
             message += f" {self.detail}"
         return message
+
+
+class _Reached:
+    """What becomes a report: to set the fields of a frozen dataclass takes longer."""
+
+
+def reached(time: float, counts: list[float]) -> Report:
+    """Report of a time that was reached; `Statistics` are made of these numbers when read."""
+    report: Any = _Reached()
+    report.status = _SUCCESS
+    report.time = time
+    report._counts = counts
+    report.__class__ = Report
+    made: Report = report
+    return made

@@ -113,6 +113,8 @@ class Session(HoldsAddresses):
         Of calls in compiled code.
     at_once : bool
         Whether such a call does all of it, without Python in between.
+    wakes : bool
+        Whether data may come that is asleep to MuJoCo.
     fast_motion : FastMotion or None
         Warns of steps that are too long; None where it has, or where none are.
     claim : Claim
@@ -155,6 +157,7 @@ class Session(HoldsAddresses):
     counters: Counters = field(init=False)
     call: Table = field(init=False)
     at_once: bool = field(init=False)
+    wakes: bool = field(init=False)
     claim: Claim = field(init=False)
     fast_motion: FastMotion | None = None
     stale: bool = False
@@ -249,6 +252,7 @@ class Session(HoldsAddresses):
     def make_call(self) -> None:
         """Make the table of calls in compiled code, for the model as it is."""
         convex, model = self.base.evaluates_plant, self.model
+        self.wakes = bool(self.option.enableflags & SLEEP)
         self.at_once = convex and not self.has_systems and model.nhistory == 0
         inputs = self.inputs.table
         self.call = Table(

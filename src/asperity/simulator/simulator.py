@@ -372,7 +372,9 @@ class Simulator(FixedAttributes, Shown):
         if on_failure != "raise":
             check_on_failure(on_failure)
         session = self.session
-        session.claim.take()
+        claim = session.claim
+        if not claim.lock.acquire(False):
+            claim.refuse()
         try:
             if progress is None:
                 report = advance(session, time, None)
@@ -382,7 +384,7 @@ class Simulator(FixedAttributes, Shown):
                         session, time, None if each is None else functools.partial(each, self)
                     )
         finally:
-            session.claim.lock.release()
+            claim.lock.release()
         if report.status and on_failure == "raise":
             raise failure(report.status, report.time, report.message)
         return report
