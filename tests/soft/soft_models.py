@@ -8,7 +8,17 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Array", "ball", "beam", "compile_soft", "cube", "gripper", "positions", "vertex_dofs"]
+__all__ = [
+    "Array",
+    "arch",
+    "ball",
+    "beam",
+    "compile_soft",
+    "cube",
+    "gripper",
+    "positions",
+    "vertex_dofs",
+]
 
 Array = NDArray[np.float64]
 
@@ -40,6 +50,28 @@ def cube(
         f" spacing='{spacing} {spacing} {spacing}' pos='0 0 {height}' radius='0.0005'"
         f" mass='{mass}'><elasticity young='{young}' poisson='{poisson}' damping='{damping}'/>"
         f"<contact selfcollide='none' friction='{friction}'/></flexcomp>"
+    )
+
+
+def arch(rows: int, *, angle: float = 0.5 * np.pi, held: bool = True) -> str:
+    """A strip along an arc of 0.1 m about y, 20 mm wide, of 10 MPa and 1 mm thickness.
+
+    It begins at x = 0.1 m, where its first two rows of four vertices are ``held``.
+    """
+    turn, across = np.meshgrid(np.linspace(0.0, angle, rows), [-0.01, -0.003, 0.003, 0.01])
+    points = np.stack([0.1 * np.cos(turn), across, 0.1 * np.sin(turn)], axis=2)
+    faces: list[int] = []
+    for i, j in itertools.product(range(rows - 1), range(3)):
+        a, c = 4 * i + j, 4 * i + j + 4
+        one = [a, c, a + 1, a + 1, c, c + 1]
+        faces += one if (i + j) % 2 else [a, c, c + 1, a, c + 1, a + 1]
+    numbers = " ".join(f"{number:.12g}" for number in np.swapaxes(points, 0, 1).ravel())
+    pins = "<pin id='0 1 2 3 4 5 6 7'/>" if held else ""
+    return (
+        "<flexcomp name='arch' type='direct' dim='2' mass='0.01' radius='5e-4'"
+        f" point='{numbers}' element='{' '.join(map(str, faces))}'>{pins}"
+        "<elasticity young='1e7' poisson='0' thickness='1e-3' elastic2d='both'/>"
+        "<contact selfcollide='none' contype='0' conaffinity='0'/></flexcomp>"
     )
 
 

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 from midas_models import cloth
-from soft_models import Array, compile_soft, positions, vertex_dofs
+from soft_models import Array, arch, compile_soft, positions, vertex_dofs
 
 import asperity as asp
 from asperity.soft.membranes import bending
@@ -57,13 +57,78 @@ def test_bending_around_a_vertex_of_three_triangles() -> None:
     inner = np.stack([np.cos(turn), np.sin(turn), 0.0 * turn], axis=1)
     positions = np.concatenate([[[0.0, 0.0, 0.0]], inner, -2.0 * np.roll(inner, 1, axis=0)])
     faces = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 4, 2], [2, 5, 3], [3, 6, 1]])
-    vertices, matrices = bending(positions, faces, 1.0, 0.3)
-    for corners in vertices.tolist():
+    bends = bending(positions, faces, 1.0, 0.3)
+    assert bends.flat.all()
+    for corners in bends.vertices.tolist():
         there = [vertex for vertex in corners if vertex >= 0]
         assert len(set(there)) == len(there)
     for slope in (positions[:, 0], positions[:, 1], np.ones(7)):
-        for corners, matrix in zip(vertices, matrices, strict=True):
+        for corners, stiffness in zip(bends.vertices, bends.stiffness, strict=True):
+            matrix = stiffness[::3, ::3]
+            np.testing.assert_allclose(stiffness, np.kron(matrix, np.eye(3)), atol=1e-12)
             assert np.abs(matrix @ slope[corners]).max() < 1e-12
+
+
+def test_bending_of_a_tube() -> None:
+    """Displacements cos 2θ outwards and −½ sin 2θ around stretch nothing, and bend by 3 cos 2θ/R².
+
+    Rigid motion bends nothing.
+    """
+    around, rows, radius, length = 96, 24, 0.1, 0.15
+    turn = 2.0 * np.pi * (np.arange(around) + 0.5 * np.arange(rows + 1)[:, None]) / around
+    height = np.broadcast_to(length / rows * np.arange(rows + 1)[:, None], turn.shape)
+    out = np.stack([np.cos(turn), np.sin(turn), 0.0 * turn], axis=2).reshape(-1, 3)
+    along = np.stack([-np.sin(turn), np.cos(turn), 0.0 * turn], axis=2).reshape(-1, 3)
+    x = radius * out
+    x[:, 2] = height.ravel()
+    lower = np.arange(rows * around).reshape(rows, around)
+    beside = np.roll(lower, -1, axis=1)
+    faces = np.stack([[lower, beside, lower + around], [beside, beside + around, lower + around]])
+    bends = bending(x, faces.transpose(0, 2, 3, 1).reshape(-1, 3), 1e-3, 0.0)
+    assert not bends.flat.any()
+
+    def energy(moved: Array) -> float:
+        total = 0.0
+        for corners, rest, stiffness in zip(
+            bends.vertices, bends.rest, bends.stiffness, strict=True
+        ):
+            # Into the axes of the triangle, whose second and third one give its plane.
+            there = corners >= 0
+            turned = np.linalg.lstsq(
+                x[corners[there]] - x[corners[there]].mean(axis=0), rest[there], rcond=None
+            )[0]
+            u = (moved[corners] * there[:, None] @ turned).ravel()
+            total += 0.5 * float(u @ stiffness @ u)
+        return total
+
+    double = 2.0 * turn.reshape(-1, 1)
+    found = energy(np.cos(double) * out - 0.5 * np.sin(double) * along)
+    exact = 0.5 * 1e-3 * length * np.pi * radius * 9.0 / radius**4
+    assert found == pytest.approx(exact, rel=5e-3)
+    for axis in np.eye(3):
+        assert energy(np.broadcast_to(axis, x.shape)) < 1e-10 * exact
+        assert energy(np.cross(axis, x) / radius) < 1e-10 * exact
+
+
+@pytest.mark.parametrize(
+    ("integrator", "time"),
+    [(asp.Icf(time_step=100.0), 500.0), (asp.Midas(time_step=1.0, tolerance=1e-8), 16.0)],
+    ids=["icf", "midas"],
+)
+def test_a_quarter_arch_bends_by_its_load(integrator: asp.Integrator, time: float) -> None:
+    """P R³/EI (π/4 − θ/2 − sin 2θ/4) down, by Castigliano; it is clamped up to θ."""
+    rows = 25
+    model = compile_soft(arch(rows), gravity=0.0)
+    sim = asp.Simulator(model, integrator=integrator)
+    rigidity = 1e7 * 1e-9 / 12.0 * 0.02
+    load = 1e-3 * rigidity / 0.1**2
+    sim.data.qfrc_applied[vertex_dofs(model)[-4:] + 2] = -load / 4.0
+    sim.advance_to(time)
+    # Two rows are held: what bends begins half a cell inside.
+    clamped = 0.25 * np.pi / (rows - 1)
+    share = np.pi / 4.0 - 0.5 * clamped - 0.25 * np.sin(2.0 * clamped)
+    found = 0.1 - positions(model, sim.data)[-4:, 2].mean()
+    assert found == pytest.approx(load * 0.1**3 / rigidity * share, rel=1e-2)
 
 
 def test_hanging_cloth_is_stretched_by_its_weight() -> None:
@@ -93,7 +158,11 @@ def test_hanging_cloth_is_stretched_by_its_weight() -> None:
     assert (rest - found)[lowest, 2].mean() == pytest.approx(stretch, rel=2e-2)
 
 
-@pytest.mark.parametrize("body", [cloth(count=6), _by_edges(count=6)], ids=("triangles", "edges"))
+@pytest.mark.parametrize(
+    "body",
+    [cloth(count=6), _by_edges(count=6), arch(13, angle=4.7, held=False)],
+    ids=("triangles", "edges", "curved"),
+)
 @pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
 def test_free_cloth_keeps_momentum(body: str, integrator: asp.Icf | asp.Cenic) -> None:
     model = compile_soft(body, gravity=0.0)

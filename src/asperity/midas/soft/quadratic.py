@@ -2,9 +2,10 @@
 
 Cells bend by incompatible modes (`asperity.soft.elements`), along axes that turn with the cell from
 step to step. What their stiffness is more than that of their mean strain vanishes for linear
-deformations, so that frozen axes resist no rotation. Bending of cloth is quadratic in positions
-(M. Bergou, M. Wardetzky, D. Harmon, D. Zorin, E. Grinspun, A quadratic bending model for
-inextensible surfaces, 2006).
+deformations, so that frozen axes resist no rotation. Bending of flat cloth is quadratic in
+positions (M. Bergou, M. Wardetzky, D. Harmon, D. Zorin, E. Grinspun, A quadratic bending model for
+inextensible surfaces, 2006). Where cloth is curved at rest, a triangle with those beside it is a
+cell as well: its stiffness vanishes for rotations of the shape at rest.
 """
 
 from __future__ import annotations
@@ -22,14 +23,13 @@ __all__ = ["add_quadratic_terms", "quadratic_energy", "turn_cells"]
 def turn_cells(soft: Table) -> None:
     """Turn the stiffness of cells to where they are at the step's beginning."""
     for cell in range(soft.cell_element.size):
-        deform(soft, soft.cell_element[cell], soft.start)
-        stretch(soft, 3)
+        stretch(soft, deform(soft, soft.cell_element[cell], soft.start))
         _turn_cell(soft, cell)
 
 
 @compiled
 def _turn_cell(soft: Table, cell: int) -> None:
-    """Fill R K Rᵀ of a cell, with R = U Vᵀ of its singular vectors."""
+    """Fill R K Rᵀ of a cell and R X, with R = U Vᵀ of its element's singular vectors."""
     v = soft.small[2]
     u = soft.small[3]
     r = soft.small[4]
@@ -39,6 +39,12 @@ def _turn_cell(soft: Table, cell: int) -> None:
     for i in range(3):
         for j in range(3):
             r[i, j] = u[i, 0] * v[j, 0] + u[i, 1] * v[j, 1] + u[i, 2] * v[j, 2]
+    rest = soft.cell_rest[cell]
+    for a in range(8):
+        for i in range(3):
+            soft.cell_place[cell, 3 * a + i] = (
+                r[i, 0] * rest[a, 0] + r[i, 1] * rest[a, 1] + r[i, 2] * rest[a, 2]
+            )
     for a in range(8):
         for b in range(8):
             for i in range(3):
@@ -56,12 +62,12 @@ def _turn_cell(soft: Table, cell: int) -> None:
 
 @compiled
 def _offsets(soft: Table, cell: int, x: np.ndarray) -> np.ndarray:
-    """Fill x_a − x_0 of a cell's corners, and how that has changed; returns its corners."""
-    vertex = soft.element_vertex[soft.cell_element[cell]]
+    """Fill x_a − x_0 − R X_a of a cell's corners, and how that has changed; returns its corners."""
+    vertex = soft.cell_vertex[cell]
     for a in range(8):
         for k in range(3):
             at = x[vertex[a], k] - x[vertex[0], k]
-            soft.offset[0, 3 * a + k] = at
+            soft.offset[0, 3 * a + k] = at - soft.cell_place[cell, 3 * a + k]
             soft.offset[1, 3 * a + k] = at - soft.start[vertex[a], k] + soft.start[vertex[0], k]
     return vertex
 

@@ -7,7 +7,8 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 
-from asperity.plant.model.flexes import flex_elements, flex_vertices
+from asperity.plant.model.cloth import cloth_rigidity
+from asperity.plant.model.flexes import flex_elements, flex_vertices, plane_poisson
 from asperity.soft.elements import (
     elasticity,
     group_tetrahedra,
@@ -15,7 +16,7 @@ from asperity.soft.elements import (
     tetrahedron_stiffness,
     volumes,
 )
-from asperity.soft.membranes import plane_gradients
+from asperity.soft.membranes import Bends, bending, plane_gradients
 
 __all__ = ["SoftElements", "soft_elements"]
 
@@ -36,10 +37,18 @@ class SoftElements(NamedTuple):
     share: np.ndarray
     """Of the material's moduli."""
     cell: np.ndarray
-    """Elements that are cells."""
+    """Elements that are cells, or triangles of cloth that is curved at rest."""
+    cell_vertex: np.ndarray
+    """Shape (., 8)."""
+    cell_rest: np.ndarray
+    """Of cloth, from the first corner [m], shape (., 8, 3)."""
     cell_matrix: np.ndarray
     matrix: np.ndarray
     """What cells resist beyond their mean strain, shape (., 24, 24) [N/m]."""
+    bend_vertex: np.ndarray
+    """Triangles of flat cloth and those beside them, shape (., 6), −1 for what is not there."""
+    bend_matrix: np.ndarray
+    """Their K of bending, shape (., 6, 6) [N/m]."""
 
 
 def soft_elements(
@@ -58,9 +67,11 @@ def soft_elements(
     vertex, gradient = [np.zeros((0, 8), np.int64)], [np.zeros((0, 8, 3))]
     size, share = [np.zeros(0)], [np.zeros(0)]
     cells: list[int] = []
+    cell_vertex, cell_rest = [np.zeros((0, 8), np.int64)], [np.zeros((0, 8, 3))]
     cell_matrix: list[int] = []
     matrices: dict[bytes, int] = {}
     matrix: list[np.ndarray] = []
+    bend_vertex, bend_matrix = [np.zeros((0, 6), np.int64)], [np.zeros((0, 6, 6))]
 
     def add(corners: np.ndarray, g: np.ndarray, extent: np.ndarray, part: np.ndarray) -> None:
         count, width = corners.shape
@@ -71,15 +82,48 @@ def soft_elements(
         size.append(extent)
         share.append(part)
 
+    def add_cell(
+        element: int, corners: np.ndarray, places: np.ndarray, stiffness: np.ndarray
+    ) -> None:
+        cells.append(element)
+        # Corners that are not there have no stiffness.
+        cell_vertex.append(np.full((1, 8), corners[0]))
+        cell_vertex[-1][0, : len(corners)] = np.where(corners >= 0, corners, corners[0])
+        cell_rest.append(np.zeros((1, 8, 3)))
+        cell_rest[-1][0, : len(corners)] = places
+        whole = np.zeros((24, 24))
+        whole[: len(stiffness), : len(stiffness)] = stiffness
+        scale = np.abs(whole).max()
+        key = np.round(whole / scale, 9).tobytes() + np.float64(f"{scale:.9e}").tobytes()
+        if key not in matrices:
+            matrices[key] = len(matrix)
+            matrix.append(whole)
+        cell_matrix.append(matrices[key])
+
+    def add_bends(bends: Bends, first_vertex: int, first_element: int) -> None:
+        corners = np.where(bends.vertices >= 0, bends.vertices + first_vertex, -1)
+        bend_vertex.append(corners[bends.flat])
+        bend_matrix.append(bends.stiffness[bends.flat, ::3, ::3])
+        for number in np.flatnonzero(~bends.flat):
+            there = (corners[number] >= 0)[:, None]
+            places = there * (bends.rest[number] - bends.rest[number, 0])
+            add_cell(first_element + int(number), corners[number], places, bends.stiffness[number])
+
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
-        if not constants[flex, 1] > 0.0:
-            # Its edges hold it.
-            continue
         x, own = at_rest[vertices], flex_elements(model, flex)
         if model.flex_dim[flex] == 2:
-            area, g = plane_gradients(x, own)
-            add(own + vertices.start, g, area, np.ones(len(own)))
+            rigidity = cloth_rigidity(model, flex, x)
+            bends = bending(x, own, rigidity, plane_poisson(constants[flex]))
+            if rigidity > 0.0:
+                add_bends(bends, vertices.start, sum(map(len, size)))
+            # Those that their edges hold have no stiffness, and turn what is curved.
+            if constants[flex, 1] > 0.0 or (rigidity > 0.0 and not bends.flat.all()):
+                area, g = plane_gradients(x, own)
+                add(own + vertices.start, g, area, np.ones(len(own)))
+            continue
+        if not constants[flex, 1] > 0.0:
+            # Its edges hold it.
             continue
         grid, rest = group_tetrahedra(x, own)
         signed, g = volumes(x, own)
@@ -93,15 +137,10 @@ def soft_elements(
             volume = abs(float(np.linalg.det(edges)))
             mean = tetrahedron_stiffness(found.gradient[None], np.array([volume]), moduli)[0]
             more = (1.0 - _CORNER_SHARE) * (found.stiffness - mean)
-            key = np.round(more / np.abs(more).max(), 9).tobytes()
-            key += np.float64(f"{np.abs(more).max():.9e}").tobytes()
-            if key not in matrices:
-                matrices[key] = len(matrix)
-                matrix.append(more)
-            cells.append(sum(map(len, size)))
-            cell_matrix.append(matrices[key])
+            place = np.array(corners) + vertices.start
+            add_cell(sum(map(len, size)), place, np.zeros((8, 3)), more)
             add(
-                np.array([corners]) + vertices.start,
+                place[None],
                 found.gradient[None],
                 np.array([volume]),
                 np.array([1.0 - _CORNER_SHARE]),
@@ -112,6 +151,10 @@ def soft_elements(
         np.concatenate(size),
         np.concatenate(share),
         np.array(cells, np.int64),
+        np.concatenate(cell_vertex),
+        np.concatenate(cell_rest),
         np.array(cell_matrix, np.int64),
         np.array(matrix, dtype=np.float64).reshape(-1, 24, 24),
+        np.concatenate(bend_vertex),
+        np.ascontiguousarray(np.concatenate(bend_matrix)),
     )

@@ -14,18 +14,14 @@ from asperity.midas.model.shapes import Shapes
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
-from asperity.plant.model.cloth import cloth_rigidity
 from asperity.plant.model.flexes import (
     elastic_constants,
-    flex_elements,
     flex_triangles,
     flex_vertices,
-    plane_poisson,
     rest_positions,
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.ropes import Strands, acts_along_edges, rope_strands
-from asperity.soft.membranes import bending
 
 __all__ = ["soft_table"]
 
@@ -102,7 +98,6 @@ def soft_table(
     constants = elastic_constants(model)
     bodies = soft_elements(model, at_rest, constants)
     element_owner = owner[bodies.vertex[:, 0]]
-    bend_vertex, bend_matrix = _bending(model, at_rest, constants)
     strands = _strands(model)
     variable = np.full(particles + len(chosen), -1, np.int64)
     first = np.cumsum([0] + [variable_count(one.kind) for one in links.links])
@@ -132,12 +127,16 @@ def soft_table(
         element_lame=constants[element_owner] * bodies.share[:, None],
         cells=len(bodies.cell),
         cell_element=bodies.cell,
+        cell_vertex=bodies.cell_vertex,
+        cell_rest=bodies.cell_rest,
         cell_matrix=bodies.cell_matrix,
         matrix=bodies.matrix,
         element_damping=np.array(model.flex_damping[element_owner], dtype=np.float64),
-        bend_vertex=bend_vertex,
-        bend_matrix=bend_matrix,
-        bend_damping=np.array(model.flex_damping[owner[bend_vertex[:, 0]]], dtype=np.float64),
+        bend_vertex=bodies.bend_vertex,
+        bend_matrix=bodies.bend_matrix,
+        bend_damping=np.array(
+            model.flex_damping[owner[bodies.bend_vertex[:, 0]]], dtype=np.float64
+        ),
         strands=len(strands["strand_length"]),
         **strands,
         point=point,
@@ -146,7 +145,11 @@ def soft_table(
         edge_square=np.sum((every[edge[:, 0]] - every[edge[:, 1]]) ** 2, axis=1),
         face=face,
         wanted=_wanted(links, vertex_link[particles:]),
-        bond=_bonds(vertex_link, (bodies.vertex, bend_vertex, strands["strand_particle"]), world),
+        bond=_bonds(
+            vertex_link,
+            (bodies.vertex, bodies.cell_vertex, bodies.bend_vertex, strands["strand_particle"]),
+            world,
+        ),
         **pairs,
     )
     table.item_order[:] = np.arange(len(table.item_order))
@@ -170,24 +173,6 @@ def _edges(surface: Surface) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     edges, label = np.unique(sides, axis=0, return_inverse=True)
     areas = np.bincount(label.reshape(-1), np.tile(third, 3), minlength=len(edges))
     return edges, areas, vertex_areas(surface)
-
-
-def _bending(
-    model: mujoco.MjModel, at_rest: np.ndarray, constants: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    vertex, matrix = [np.zeros((0, 6), np.int64)], [np.zeros((0, 6, 6))]
-    for flex in np.flatnonzero(model.flex_dim == 2):
-        vertices = flex_vertices(model, int(flex))
-        rigidity = cloth_rigidity(model, int(flex), at_rest[vertices])
-        if rigidity == 0.0:
-            continue
-        poisson = plane_poisson(constants[flex])
-        own, matrices = bending(
-            at_rest[vertices], flex_elements(model, int(flex)), rigidity, poisson
-        )
-        vertex.append(np.where(own >= 0, own + vertices.start, -1))
-        matrix.append(matrices)
-    return np.concatenate(vertex), np.ascontiguousarray(np.concatenate(matrix))
 
 
 def _strands(model: mujoco.MjModel) -> dict[str, np.ndarray]:
@@ -238,7 +223,7 @@ def _bonds(link: np.ndarray, every_corner: tuple[np.ndarray, ...], world: int) -
                 both = (corners[:, i] >= 0) & (corners[:, j] >= 0)
                 found.append(np.sort(link[corners[both][:, [i, j]]], axis=1))
     every = np.concatenate(found) if found else np.zeros((0, 2), np.int64)
-    every = every[np.all(every < world, axis=1)]
+    every = every[np.all(every < world, axis=1) & (every[:, 0] != every[:, 1])]
     return np.ascontiguousarray(np.unique(every, axis=0)).astype(np.int64).reshape(-1, 2)
 
 

@@ -1,8 +1,9 @@
 """Cloth of a model: its bending rigidity, its elements, and what may not be in it.
 
-Triangles have the constant strain of their planes, in frames of their own that turn. Bending is
-quadratic in the positions (`asperity.soft.membranes`), so that its elements do not turn: they have
-no gradient, and the frame of an element without one is that of the flex.
+Triangles have the constant strain of their planes, in frames of their own that turn, and so has
+bending where cloth is curved at rest. Where it is flat bending is quadratic in the positions
+(`asperity.soft.membranes`), so that its elements do not turn: they have no gradient, and the frame
+of an element without one is that of the flex.
 """
 
 from __future__ import annotations
@@ -22,24 +23,11 @@ from asperity.soft.membranes import bending, in_plane, triangle_stiffness, trian
 
 __all__ = ["check_cloth", "cloth_elements", "cloth_modulus", "cloth_rigidity"]
 
-# Height of flat cloth over its length.
-_FLAT = 1e-6
-
 
 def check_cloth(model: mujoco.MjModel, flex: int, name: str) -> None:
     """Refuse cloth that is not simulated, by name (`ModelError`)."""
     if not model.flex_radius[flex] > 0.0:
         raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
-    positions = rest_positions(model, flex)
-    spread = positions - positions.mean(axis=0)
-    axes = np.linalg.svd(spread, full_matrices=False)[2]
-    height = float(np.abs(spread @ axes[2]).max())
-    curved = height > _FLAT * float(np.ptp(spread @ axes[0]))
-    if curved and cloth_rigidity(model, flex, positions) > 0.0:
-        raise ModelError(
-            f"{name} is curved at rest and resists bending, which is simulated for flat cloth "
-            'only; use elastic2d="stretch", or a flat mesh.'
-        )
 
 
 def cloth_rigidity(model: mujoco.MjModel, flex: int, positions: np.ndarray) -> float:
@@ -70,12 +58,8 @@ def cloth_rigidity(model: mujoco.MjModel, flex: int, positions: np.ndarray) -> f
     x = positions
     area, gradients = triangles(x, np.array([[a, b, c], [a, b, d]]))
     length = float(np.linalg.norm(x[b] - x[a]))
-    along = (x[b] - x[a]) / length
-    out = x[a] - x[c]
-    out = out - (out @ along) * along
-    out /= np.linalg.norm(out)
     # The fourth corner's share of the jump is on the diagonal of the 4 × 4 matrix.
-    jump = float(gradients[1][2] @ out)
+    jump = float(np.linalg.norm(gradients[1][2]))
     return float(found[number, 15] * area.sum() / (length * jump) ** 2)
 
 
@@ -116,11 +100,13 @@ def cloth_elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> l
     rigidity = cloth_rigidity(model, flex, positions)
     if rigidity == 0.0:
         return elements
-    corners, matrices = bending(positions, faces, rigidity, plane_poisson(constants))
-    for own, matrix in zip(corners.tolist(), matrices, strict=True):
-        there = [place for place, vertex in enumerate(own) if vertex >= 0]
+    bends = bending(positions, faces, rigidity, plane_poisson(constants))
+    for own, rest, gradient, matrix, flat in zip(*bends, strict=True):
+        there = np.flatnonzero(own >= 0)
         if len(there) > 3:
-            none = np.zeros((len(there), 3))
-            stiffness = np.kron(matrix[np.ix_(there, there)], np.eye(3))
-            elements.append(Element(tuple(own[k] for k in there), none, none, stiffness))
+            turns = 0.0 if flat else 1.0
+            dofs = (3 * there[:, None] + np.arange(3)).ravel()
+            stiffness = matrix[np.ix_(dofs, dofs)]
+            shape = turns * rest[there], turns * gradient[there]
+            elements.append(Element(tuple(own[there].tolist()), *shape, stiffness))
     return elements
