@@ -225,3 +225,18 @@ def test_a_cloth_and_a_volume_hit_a_body_and_keep_momentum() -> None:
     assert sim.data.qvel[2] > 0.1
     assert mass[27:] @ sim.data.qvel[dofs[27:] + 2] > 1e-3
     assert np.abs(momentum() - before).max() < 1e-6 * (mass.sum() + 0.1)
+
+
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=0.01), asp.Midas(time_step=0.01)])
+def test_cloth_sinks_in_a_viscous_medium(integrator: asp.Integrator) -> None:
+    """At m g/3π d β, with the mean side d of the box that has a vertex's inertia, as in MuJoCo."""
+    model = compile_soft(cloth(count=5))
+    model.opt.viscosity = 0.5
+    moving = np.flatnonzero(model.body_mass)
+    mass, inertia = model.body_mass[moving], model.body_inertia[moving]
+    sides = np.sqrt(6.0 * (inertia.sum(axis=1)[:, None] - 2.0 * inertia) / mass[:, None])
+    terminal = 9.81 * mass / (3.0 * np.pi * sides.mean(axis=1) * model.opt.viscosity)
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(12.0 * terminal.max() / 9.81)
+    speed = -sim.data.qvel[vertex_dofs(model) + 2]
+    np.testing.assert_allclose(speed, terminal, rtol=1e-3)

@@ -100,7 +100,6 @@ def test_pressure_fields_beside_a_flex() -> None:
             "",
             "has no thickness",
         ),
-        (cloth(), "<option density='1.2'/>", "medium"),
         (
             cube() + "<geom type='box' size='0.1 0.1 0.1' surfacevel='1 0 0 0 0 0'/>",
             "",

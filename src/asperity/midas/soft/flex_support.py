@@ -34,11 +34,6 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
     """
     if model.nflex == 0:
         return
-    if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
-        raise ModelError(
-            "A surrounding medium does not act on deformable bodies in Midas; remove "
-            "option/density and option/viscosity, or the flexes."
-        )
     for flex in range(model.nflex):
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
         if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
