@@ -37,18 +37,16 @@ class SoftElements(NamedTuple):
     share: np.ndarray
     """Of the material's moduli."""
     cell: np.ndarray
-    """Elements that are cells, or triangles of cloth that is curved at rest."""
+    """Elements that are cells, or triangles of cloth that bends."""
     cell_vertex: np.ndarray
     """Shape (., 8)."""
+    cell_corners: np.ndarray
+    """8, or 6 of cloth."""
     cell_rest: np.ndarray
     """Of cloth, from the first corner [m], shape (., 8, 3)."""
     cell_matrix: np.ndarray
     matrix: np.ndarray
     """What cells resist beyond their mean strain, shape (., 24, 24) [N/m]."""
-    bend_vertex: np.ndarray
-    """Triangles of flat cloth and those beside them, shape (., 6), −1 for what is not there."""
-    bend_matrix: np.ndarray
-    """Their K of bending, shape (., 6, 6) [N/m]."""
 
 
 def soft_elements(
@@ -68,10 +66,10 @@ def soft_elements(
     size, share = [np.zeros(0)], [np.zeros(0)]
     cells: list[int] = []
     cell_vertex, cell_rest = [np.zeros((0, 8), np.int64)], [np.zeros((0, 8, 3))]
+    cell_corners: list[int] = []
     cell_matrix: list[int] = []
     matrices: dict[bytes, int] = {}
     matrix: list[np.ndarray] = []
-    bend_vertex, bend_matrix = [np.zeros((0, 6), np.int64)], [np.zeros((0, 6, 6))]
 
     def add(corners: np.ndarray, g: np.ndarray, extent: np.ndarray, part: np.ndarray) -> None:
         count, width = corners.shape
@@ -87,6 +85,7 @@ def soft_elements(
     ) -> None:
         cells.append(element)
         # Corners that are not there have no stiffness.
+        cell_corners.append(len(corners))
         cell_vertex.append(np.full((1, 8), corners[0]))
         cell_vertex[-1][0, : len(corners)] = np.where(corners >= 0, corners, corners[0])
         cell_rest.append(np.zeros((1, 8, 3)))
@@ -101,24 +100,23 @@ def soft_elements(
         cell_matrix.append(matrices[key])
 
     def add_bends(bends: Bends, first_vertex: int, first_element: int) -> None:
-        corners = np.where(bends.vertices >= 0, bends.vertices + first_vertex, -1)
-        bend_vertex.append(corners[bends.flat])
-        bend_matrix.append(bends.stiffness[bends.flat, ::3, ::3])
-        for number in np.flatnonzero(~bends.flat):
-            there = (corners[number] >= 0)[:, None]
-            places = there * (bends.rest[number] - bends.rest[number, 0])
-            add_cell(first_element + int(number), corners[number], places, bends.stiffness[number])
+        for number, own in enumerate(bends.vertices):
+            rest, stiffness = bends.rest[number], bends.stiffness[number]
+            if np.any(stiffness):
+                corners = np.where(own >= 0, own + first_vertex, -1)
+                places = (own >= 0)[:, None] * (rest - rest[0])
+                add_cell(first_element + number, corners, places, stiffness)
 
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
         x, own = at_rest[vertices], flex_elements(model, flex)
         if model.flex_dim[flex] == 2:
             rigidity = cloth_rigidity(model, flex, x)
-            bends = bending(x, own, rigidity, plane_poisson(constants[flex]))
             if rigidity > 0.0:
+                bends = bending(x, own, rigidity, plane_poisson(constants[flex]))
                 add_bends(bends, vertices.start, sum(map(len, size)))
-            # Those that their edges hold have no stiffness, and turn what is curved.
-            if constants[flex, 1] > 0.0 or (rigidity > 0.0 and not bends.flat.all()):
+            # Where edges hold it, triangles only say how what bends has turned.
+            if constants[flex, 1] > 0.0 or rigidity > 0.0:
                 area, g = plane_gradients(x, own)
                 add(own + vertices.start, g, area, np.ones(len(own)))
             continue
@@ -152,9 +150,8 @@ def soft_elements(
         np.concatenate(share),
         np.array(cells, np.int64),
         np.concatenate(cell_vertex),
+        np.array(cell_corners, np.int64),
         np.concatenate(cell_rest),
         np.array(cell_matrix, np.int64),
         np.array(matrix, dtype=np.float64).reshape(-1, 24, 24),
-        np.concatenate(bend_vertex),
-        np.ascontiguousarray(np.concatenate(bend_matrix)),
     )

@@ -39,19 +39,15 @@ SOFT = Layout(
     element_strain="f8[elements, 3, 3]",  # FᵀF at the step's beginning
     # Cells bend besides: ½ Σ u_aᵀ R K Rᵀ u_b, u_a = x_a − x_0 − R X_a, with what their stiffness is
     # more than that of their mean strain, and rotations of the step's beginning. X is 0 where K X
-    # is. So do triangles of cloth that is curved at rest, with those beside them.
+    # is. So do triangles of cloth, with those beside them.
     cell_element="i8[:]",  # whose rotation it has
-    cell_vertex="i8[:,:]",  # its own, or those of a triangle and beside it, with others' K of 0
+    cell_vertex="i8[:,:]",  # its own, or those of a triangle and beside it
+    cell_corners="i8[:]",  # 8, or 6 with others' K of 0
     cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, 8, 3)
     cell_place="f8[cells, 24]",  # R X
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
     matrix="f8[:,:,:]",  # [N/m], shape (., 24, 24)
     cell_turned="f8[cells, 24, 24]",
-    # Bending of what is flat at rest: ½ xᵀ (K ⊗ 1) x over at most six vertices, −1 for those that
-    # are not there.
-    bend_vertex="i8[:,:]",
-    bend_matrix="f8[:,:,:]",  # [N/m]
-    bend_damping="f8[:]",
     # Strands (`asperity.midas.soft.edges`): edges that are springs or keep their length, and bends
     # of two edges, which have a third vertex.
     strand_particle="i8[:,:]",  # −1 for the third of an edge

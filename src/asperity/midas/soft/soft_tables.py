@@ -128,15 +128,11 @@ def soft_table(
         cells=len(bodies.cell),
         cell_element=bodies.cell,
         cell_vertex=bodies.cell_vertex,
+        cell_corners=bodies.cell_corners,
         cell_rest=bodies.cell_rest,
         cell_matrix=bodies.cell_matrix,
         matrix=bodies.matrix,
         element_damping=np.array(model.flex_damping[element_owner], dtype=np.float64),
-        bend_vertex=bodies.bend_vertex,
-        bend_matrix=bodies.bend_matrix,
-        bend_damping=np.array(
-            model.flex_damping[owner[bodies.bend_vertex[:, 0]]], dtype=np.float64
-        ),
         strands=len(strands["strand_length"]),
         **strands,
         point=point,
@@ -147,7 +143,7 @@ def soft_table(
         wanted=_wanted(links, vertex_link[particles:]),
         bond=_bonds(
             vertex_link,
-            (bodies.vertex, bodies.cell_vertex, bodies.bend_vertex, strands["strand_particle"]),
+            (bodies.vertex, bodies.cell_vertex, strands["strand_particle"]),
             world,
         ),
         **pairs,
