@@ -213,3 +213,31 @@ def test_a_failed_start_leaves_everything_as_it_was():
 def test_bad_options_are_named(option, value):
     with pytest.raises(asp.ArgumentError, match=option):
         asp.Midas(**{option: value})
+
+
+def test_a_reset_begins_as_a_new_simulator_without_reading_shapes_again():
+    xml = """<mujoco><worldbody><geom type="plane" size="1 1 1"/>
+    <body pos="0 0 .2"><joint axis="0 1 0" range="-.5 .5" limited="true"/>
+      <geom name="arm" type="capsule" fromto="0 0 0 .2 0 0" size=".03"/></body>
+    <body pos=".15 0 .4"><freejoint/><geom name="box" type="box" size=".04 .03 .02"/></body>
+    </worldbody></mujoco>"""
+
+    def run(sim: asp.Simulator) -> np.ndarray:
+        assert sim.advance_to(0.4).success
+        return np.concatenate([sim.data.qpos, sim.data.qvel])
+
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.01))
+    first, iterations = run(sim), sim.stats.iterations
+    engine = sim.session.method.engine
+    for _ in range(2):
+        sim.reset()
+        np.testing.assert_array_equal(run(sim), first)
+        assert sim.session.method.engine is engine
+        assert sim.stats.iterations == iterations
+    # Another model is another engine.
+    sim.model.geom("box").size = [0.05, 0.03, 0.03]
+    sim.reset()
+    found = run(sim)
+    assert sim.session.method.engine is not engine
+    other = asp.Simulator(sim.model, integrator=asp.Midas(time_step=0.01))
+    np.testing.assert_array_equal(run(other), found)

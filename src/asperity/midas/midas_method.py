@@ -72,6 +72,9 @@ class MidasMethod(Method):
         self.overlaps = overlaps
         self.verify = verify
         self._engine: Engine | None = None
+        # What the engine was made of beside its world, and its memory then.
+        self._made_of: tuple[object, ...] = ()
+        self._first_memory: dict[str, Any] = {}
         # Links that overlap by design may pass through each other, in all states to come.
         self._excluded: frozenset[LinkPair] = frozenset()
 
@@ -99,6 +102,12 @@ class MidasMethod(Method):
         check_midas_flexes(model)
         stiction = float(plant.table.joints.stiction_tolerance)
         options = self.options._replace(joint_stiction_tolerance=stiction)
+        made_of = (options, self._excluded, world.team)
+        engine = self._engine
+        if engine and engine.table.address == world.table.memory and made_of == self._made_of:
+            # To read meshes and pairs again takes seconds.
+            engine.set_memory(self._first_memory)
+            return
         self._engine = Engine(
             model,
             world.current.data,
@@ -108,6 +117,7 @@ class MidasMethod(Method):
             keep=False,
             team=world.team,
         )
+        self._made_of, self._first_memory = made_of, self._engine.memory()
         world.table.memory = self._engine.table.address
         # What MuJoCo and contacts say is looked up before every step, and every state verified.
         alone = (
@@ -119,13 +129,14 @@ class MidasMethod(Method):
         self.most_steps = 1 if alone else Method.most_steps
 
     def _prepare_again(self, world: World) -> None:
-        """Make another engine, which goes on counting."""
+        """Let the engine begin anew, but for its counts."""
         counts = {name: getattr(self.engine.table.counts, name) for name in _COUNTERS}
         self.prepare(world)
         for name, count in counts.items():
             setattr(self.engine.table.counts, name, count)
 
     def model_changed(self, world: World) -> None:
+        self._made_of = ()
         self._prepare_again(world)
 
     def restart(self, world: World) -> None:
