@@ -115,80 +115,43 @@ call_collision = _call("call_collision", [_P, _P, _P, _N, _N, _D], (types.int32,
 call_stepping = _call("call_stepping", [_P, _P, _D, _D, _P], (types.int64, _I64))
 
 
-@intrinsic
-def load_address(typingctx: Any, address: Any) -> Any:
-    """Read the 64-bit integer (or pointer) at an address."""
+def _load(returns: Any, low: ir.Type) -> Any:
+    """Make an intrinsic that reads the number at an address."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(builder.inttoptr(args[0], _I64.as_pointer()))
+        value = builder.load(builder.inttoptr(args[0], low.as_pointer()))
+        return builder.sext(value, _I64) if low == _I32 else value
 
-    return types.int64(types.int64), codegen
+    @intrinsic
+    def load(typingctx: Any, address: Any) -> Any:
+        return returns(types.int64), codegen
 
-
-@intrinsic
-def load_int(typingctx: Any, address: Any) -> Any:
-    """Read the C ``int`` at an address, as an int64."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.sext(builder.load(builder.inttoptr(args[0], _I32.as_pointer())), _I64)
-
-    return types.int64(types.int64), codegen
+    return load
 
 
-@intrinsic
-def load_double(typingctx: Any, address: Any) -> Any:
-    """Read the double at an address."""
+def _store(takes: Any, low: ir.Type) -> Any:
+    """Make an intrinsic that writes a number at an address."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.load(builder.inttoptr(args[0], _F64.as_pointer()))
-
-    return types.float64(types.int64), codegen
-
-
-@intrinsic
-def store_int(typingctx: Any, address: Any, value: Any) -> Any:
-    """Write a C ``int`` at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = builder.inttoptr(args[0], _I32.as_pointer())
-        builder.store(builder.trunc(args[1], _I32), pointer)
+        value = builder.trunc(args[1], low) if low in (_I32, _I8) else args[1]
+        builder.store(value, builder.inttoptr(args[0], low.as_pointer()))
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64), codegen
+    @intrinsic
+    def store(typingctx: Any, address: Any, value: Any) -> Any:
+        return types.void(types.int64, takes), codegen
+
+    return store
 
 
-@intrinsic
-def store_double(typingctx: Any, address: Any, value: Any) -> Any:
-    """Write a double at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[1], builder.inttoptr(args[0], _F64.as_pointer()))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.float64), codegen
-
-
-@intrinsic
-def store_address(typingctx: Any, address: Any, value: Any) -> Any:
-    """Write a 64-bit integer (or pointer) at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        builder.store(args[1], builder.inttoptr(args[0], _I64.as_pointer()))
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), codegen
-
-
-@intrinsic
-def store_byte(typingctx: Any, address: Any, value: Any) -> Any:
-    """Write a byte at an address."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        pointer = builder.inttoptr(args[0], _I8.as_pointer())
-        builder.store(builder.trunc(args[1], _I8), pointer)
-        return context.get_dummy_value()
-
-    return types.void(types.int64, types.int64), codegen
+# 64-bit integers (or pointers), C's ``int``, doubles and bytes. Integers are an int64 outside.
+load_address = _load(*_P)
+load_int = _load(*_N)
+load_double = _load(*_D)
+store_address = _store(*_P)
+store_int = _store(*_N)
+store_double = _store(*_D)
+store_byte = _store(types.int64, _I8)
 
 
 @intrinsic

@@ -163,7 +163,7 @@ class ConvexStep(HoldsAddresses):
         inner = 2 * model.nv + model.na
         self._prepare(state.time, inner + model.nu + count, 0, parameters)
         work.ahead = int(ahead)
-        row = _pack(state)
+        row = state.row
         end = np.empty_like(row)
         while True:
             work.code = linear_step.call(*self.addresses, step, count, row, end)
@@ -172,7 +172,7 @@ class ConvexStep(HoldsAddresses):
             self._go_on(step, parameters)
         result, last = work.result, inner + model.nu
         return Tangent(
-            self._unpack(end, state.time + step),
+            StepState.of(end, self._model, state.time + step),
             result[:, :inner].copy(),
             result[:, inner:last].copy(),
             result[:, last : last + count].copy(),
@@ -208,12 +208,12 @@ class ConvexStep(HoldsAddresses):
         changes : numpy.ndarray
             Of the end, shape (2nv+na, n).
         """
-        row = _pack(state)
+        row = state.row
         states, changes = np.zeros((2, len(row))), np.zeros((2, *directions.shape))
         states[0], changes[0] = row, directions
         controls = self._world.current.data.ctrl[None].copy()
         self.follow(states, step, controls, changes, parameters, time=state.time)
-        return self._unpack(states[1], state.time + step), changes[1]
+        return StepState.of(states[1], self._model, state.time + step), changes[1]
 
     def end(self, state: StepState, step: float) -> StepState:
         """Where the step ends, solved to round-off as for the derivatives."""
@@ -357,14 +357,6 @@ class ConvexStep(HoldsAddresses):
             raise SimulationError(
                 f"the step of {step} s could not be solved (code {code}); take a smaller step."
             )
-
-    def _unpack(self, row: np.ndarray, time: float) -> StepState:
-        first, second = self._model.nq, self._model.nq + self._model.nv
-        return StepState(time, row[:first], row[first:second], row[second:])
-
-
-def _pack(state: StepState) -> np.ndarray:
-    return np.concatenate([state.qpos, state.qvel, state.act])
 
 
 def _coupling(method: IcfMethod | ThetaMethod | TamsiMethod) -> int:

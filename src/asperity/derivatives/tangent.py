@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 
 __all__ = ["DIFFERENCES", "IMPLICIT", "StepState", "Tangent", "chain"]
@@ -20,6 +21,16 @@ class StepState:
     qpos: np.ndarray
     qvel: np.ndarray
     act: np.ndarray
+
+    @classmethod
+    def of(cls, row: np.ndarray, model: mujoco.MjModel, time: float = 0.0) -> StepState:
+        """The state of which `row` is that."""
+        return cls(time, *np.split(row, [model.nq, model.nq + model.nv]))
+
+    @property
+    def row(self) -> np.ndarray:
+        """All but the time, shape (nq+nv+na,)."""
+        return np.concatenate([self.qpos, self.qvel, self.act])
 
 
 @dataclass(frozen=True)

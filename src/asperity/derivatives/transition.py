@@ -16,6 +16,7 @@ from asperity.derivatives.parameters.parameterized_step import ParameterizedStep
 from asperity.derivatives.parameters.parameters import Parameter, refuse_simple_bodies
 from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState, Tangent
+from asperity.derivatives.tangent_space import difference, displaced
 from asperity.derivatives.trajectory_results import Gradient, Sensitivities
 from asperity.errors import ArgumentError
 from asperity.integrators import Icf, Integrator
@@ -206,16 +207,11 @@ class Transition:
     def difference(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """The change (position, velocity, activation) from one state to another."""
         model = self.model
-        positions = np.zeros(model.nv)
-        mujoco.mj_differentiatePos(model, positions, 1.0, first[: model.nq], second[: model.nq])
-        return np.concatenate([positions, second[model.nq :] - first[model.nq :]])
+        return difference(model, StepState.of(first, model), StepState.of(second, model))
 
     def displace(self, state: np.ndarray, change: np.ndarray) -> np.ndarray:
         """The state that a change (position, velocity, activation) leads to."""
-        model = self.model
-        qpos = np.array(state[: model.nq])
-        mujoco.mj_integratePos(model, qpos, np.array(change[: model.nv]), 1.0)
-        return np.concatenate([qpos, state[model.nq :] + change[model.nv :]])
+        return displaced(self.model, StepState.of(state, self.model), change).row
 
     def _unpack(self, state: np.ndarray, control: np.ndarray) -> StepState:
         """Check a state and controls, and write these where steps find them."""
@@ -230,27 +226,22 @@ class Transition:
                 raise ArgumentError(f"the {name} must have the shape ({size},), got {one.shape}.")
             require_finite(name, one)
         self._derivative.write_controls(control)
-        qpos, qvel, act = np.split(state, [model.nq, model.nq + model.nv])
-        mujoco.mj_normalizeQuat(model, qpos)
-        return StepState(0.0, qpos, qvel, act)
-
-    @staticmethod
-    def _pack(state: StepState) -> np.ndarray:
-        return np.concatenate([state.qpos, state.qvel, state.act])
+        mujoco.mj_normalizeQuat(model, state[: model.nq])
+        return StepState.of(state, model)
 
     # -- one transition ------------------------------------------------------------------------
 
     def __call__(self, state: np.ndarray, control: np.ndarray) -> np.ndarray:
         """x⁺, solved as for its derivatives."""
         start = self._unpack(state, control)
-        return self._pack(self._derivative.end(start, self.step_size))
+        return self._derivative.end(start, self.step_size).row
 
     def linearize(self, state: np.ndarray, control: np.ndarray) -> tuple[np.ndarray, Tangent]:
         """x⁺, and its derivatives."""
         start = self._unpack(state, control)
         displaced = self._step.displaced()
         tangent = self._derivative.between(start, self.step_size, parameters=displaced)
-        return self._pack(tangent.end), tangent
+        return tangent.end.row, tangent
 
     # -- trajectories --------------------------------------------------------------------------
 
@@ -292,7 +283,7 @@ class Transition:
         if self._runs and len(controls) > 0:
             assert derivative.convex is not None
             # Checks both, and takes quaternions for directions.
-            states[0] = self._pack(self._unpack(state, controls[0]))
+            states[0] = self._unpack(state, controls[0]).row
             derivative.convex.follow(states, step, controls, along, displaced)
             states[0] = state
             return states, along
@@ -302,7 +293,7 @@ class Transition:
                 end = derivative.end(start, step)
             else:
                 end, along[index + 1] = derivative.along(start, step, along[index], displaced)
-            states[index + 1] = self._pack(end)
+            states[index + 1] = end.row
         return states, along
 
     def sensitivities(

@@ -116,7 +116,6 @@ FIELD_WORK = Layout(
     polygon=f"f8[{_CORNERS}, 3]",
     clipped=f"f8[{_CORNERS}, 3]",
     value="f8[4]",
-    other_value="f8[4]",
     moved="f8[4, 3]",  # vertices of a tetrahedron of the second geom, in the frame of the first
     centre="f8[3]",
     rotation="f8[3, 3]",  # of the second geom in the frame of the first

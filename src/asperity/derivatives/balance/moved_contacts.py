@@ -15,22 +15,6 @@ __all__ = ["fill_side", "move_contacts"]
 
 
 @compiled
-def _twist(
-    plant: Table, motion: Table, body: int, axis: np.ndarray, point: np.ndarray, out: np.ndarray
-) -> None:
-    """Angular motion, and motion at a point, of a body that moves along a spatial axis."""
-    root = plant.bodies.reference[body]
-    for a in range(6):
-        out[a] = axis[a]
-    x = point[0] - motion.com[root, 0]
-    y = point[1] - motion.com[root, 1]
-    z = point[2] - motion.com[root, 2]
-    out[3] += out[1] * z - out[2] * y
-    out[4] += out[2] * x - out[0] * z
-    out[5] += out[0] * y - out[1] * x
-
-
-@compiled
 def fill_side(plant: Table, work: Table, c: int, body: int, side: int, out: np.ndarray) -> None:
     """Fill what (point, normal, distance) change by as one body moves, (7, 6) by its axis."""
     motion = work.motion
@@ -61,55 +45,6 @@ def fill_side(plant: Table, work: Table, c: int, body: int, side: int, out: np.n
         out[a, 3 + a] += 1.0
         out[3 + two, a] += motion.contact_frame[c, 6 + one]
         out[3 + one, a] -= motion.contact_frame[c, 6 + two]
-
-
-@compiled
-def _change_of_contact(
-    plant: Table,
-    work: Table,
-    c: int,
-    bodies: tuple[int, int],
-    axes: tuple[np.ndarray, np.ndarray],
-    change: np.ndarray,
-    pad: np.ndarray,
-) -> None:
-    """Fill by how much a contact's (point, normal, distance) change.
-
-    Parameters
-    ----------
-    plant, work : Table
-    c : int
-    bodies : tuple of int
-        Of both geoms.
-    axes : tuple of numpy.ndarray
-        Along which these move.
-    change : numpy.ndarray
-    pad : numpy.ndarray
-        Room for two motions.
-    """
-    motion = work.motion
-    sets = work.sets
-    first = pad[0]
-    second = pad[1]
-    _twist(plant, motion, bodies[0], axes[0], motion.contact_origin[c], first)
-    _twist(plant, motion, bodies[1], axes[1], motion.contact_origin[c], second)
-    for k in range(7):
-        change[k] = 0.0
-        for a in range(6):
-            change[k] += motion.relative[c, k, a] * (second[a] - first[a])
-    # The motion of geom 1 carries it along.
-    x = sets.contact_point[c, 0] - motion.contact_origin[c, 0]
-    y = sets.contact_point[c, 1] - motion.contact_origin[c, 1]
-    z = sets.contact_point[c, 2] - motion.contact_origin[c, 2]
-    change[0] += first[3] + first[1] * z - first[2] * y
-    change[1] += first[4] + first[2] * x - first[0] * z
-    change[2] += first[5] + first[0] * y - first[1] * x
-    x = motion.contact_frame[c, 6]
-    y = motion.contact_frame[c, 7]
-    z = motion.contact_frame[c, 8]
-    change[3] += first[1] * z - first[2] * y
-    change[4] += first[2] * x - first[0] * z
-    change[5] += first[0] * y - first[1] * x
 
 
 @compiled
@@ -170,15 +105,21 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
     motion = work.motion
     sets = work.sets
     contacts = state.contacts
-    pad = np.zeros((4, 6))
+    axis = np.zeros(6)
+    by_axis = np.zeros((7, 6))
     change = np.zeros(7)
     turned = np.zeros(9)
     for c in range(contacts.count):
         body_a = geoms.body[contacts.geom[c, 0]]
         body_b = geoms.body[contacts.geom[c, 1]]
-        _fill_axis(plant, work, body_a, pad[2])
-        _fill_axis(plant, work, body_b, pad[3])
-        _change_of_contact(plant, work, c, (body_a, body_b), (pad[2], pad[3]), change, pad)
+        change[:] = 0.0
+        for side in range(2):
+            body = body_b if side == 1 else body_a
+            _fill_axis(plant, work, body, axis)
+            fill_side(plant, work, c, body, side, by_axis)
+            for k in range(7):
+                for a in range(6):
+                    change[k] += by_axis[k, a] * axis[a]
         _turn_frame(motion.contact_frame[c], change, turned)
         for a in range(9):
             contacts.frame[c, a] = motion.contact_frame[c, a] + turned[a]
