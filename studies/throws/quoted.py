@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from asperity.study.figures import Curve, Panel, draw
-from studies.benchmarks.verification.case import GRAVITY
 from studies.throws.capture import free_fall, load, noise
 from studies.throws.engines import ENGINES
 from studies.throws.observed import observe
@@ -70,14 +69,11 @@ def _numbers(results: Results) -> dict[str, str]:
     throws = load()
     sigma, seen = noise(throws), observe(throws)
     first = next(iter(results.values()))
-    lying = [throw.position[-1, 2] for throw in throws]
     return {
         "throws": str(len(throws)),
         "unseen": str(len(first.tuned)),
         "training": str(len(throws) - len(first.tuned)),
         "free fall": f"{free_fall():.2f}",
-        "lying": f"{1e3 * float(np.median(lying)) * free_fall() / GRAVITY:.2f}",
-        "lying now": f"{1e3 * float(np.median(lying)):.2f}",
         "least": (
             f"{np.mean(first.floor[:, 0]):.3f} widths and "
             f"{np.degrees(np.mean(first.floor[:, 1])):.1f}°"

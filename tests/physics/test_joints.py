@@ -168,8 +168,9 @@ def test_a_thin_rod_on_a_ball_joint_s_limit_does_not_start_to_spin() -> None:
     sim = asp.Simulator(_hanging_ball(2e-4), integrator=asp.Icf(time_step=0.05))
     assert sim.advance_to(5.0).success
     sim.data.qvel[0] = 1e-3
-    assert sim.advance_to(10.0).success
-    assert abs(sim.data.qvel[0]) < 0.1
+    for time in np.arange(6.0, 10.0):
+        assert sim.advance_to(time).success
+        assert abs(sim.data.qvel[0]) < 0.1
 
 
 @pytest.mark.parametrize("speed", [1.0, 20.0, 100.0])
