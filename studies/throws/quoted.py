@@ -82,7 +82,6 @@ def _numbers(results: Results) -> dict[str, str]:
         "noise": f"{1e3 * sigma[0]:.2f} mm and {np.degrees(sigma[1]):.3f}°",
         "sliding": f"{np.median(seen.sliding):.3f} ± {np.std(seen.sliding):.3f}",
         "impact": f"{np.median(seen.impact):.2f} ± {np.std(seen.impact):.2f}",
-        "restitution": f"{np.median(seen.restitution):.2f}",
         "versions": ", ".join(sorted({found.versions for found in results.values()})),
     }
 
