@@ -111,8 +111,9 @@ def test_a_pinched_capsule_creeps_by_its_share_of_the_stiction_tolerance(
 ) -> None:
     """The scene of MuJoCo's issue 3328, where MuJoCo's default lets it fall by 2.8 mm a second.
 
-    A contact that bears a share s of its limit creeps at the share of the stiction tolerance where
-    friction is s of the limit: s itself in the convex methods at these slips, s/2 in Midas'.
+    A contact that bears a share s of its limit creeps at the share x of the stiction tolerance
+    where friction is s of the limit: x = s in the convex methods at these slips, 2x − x² = s in
+    Midas'.
     """
     radius, mass, friction, force = 4e-3, 0.045, 0.7, 11.5
     model = mujoco.MjModel.from_xml_string(
@@ -134,9 +135,10 @@ def test_a_pinched_capsule_creeps_by_its_share_of_the_stiction_tolerance(
     height = sim.data.qpos[4]
     assert sim.advance_to(2.0).success
     share = mass * GRAVITY / (2.0 * friction * force)
-    tolerance = 0.5e-5 if isinstance(integrator, asp.Midas) else 3e-6
-    assert height - sim.data.qpos[4] == pytest.approx(share * tolerance, rel=0.02)
-    assert height - sim.data.qpos[4] < 1.5e-7
+    creep = 3e-6 * share
+    if isinstance(integrator, asp.Midas):
+        creep = 1e-5 * (1.0 - np.sqrt(1.0 - share))
+    assert height - sim.data.qpos[4] == pytest.approx(creep, rel=0.01)
 
 
 @pytest.mark.parametrize(
