@@ -5,8 +5,8 @@ With the ends x̂ of the whole step and x of the halves, an extrapolated step's 
 without extrapolation it is x everywhere. Each solve has its derivative
 (`asperity.derivatives.convex_step`). What swings (`asperity.derivatives.swing_changes`) is
 differentiated with the matrix of the step that leaves what is not solved for, and the mass matrix
-half way, which change with the pose: what that leaves out is of the fourth order in the step. So is
-the response R f of the second half step's velocities to the difference
+half way, as if they did not change with the pose: what that leaves out is of the fourth order in
+the step. So is the response R f of the second half step's velocities to the difference
 f = c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) of gyroscopic forces, whose derivatives are differences
 of `mj_rne`.
 
@@ -243,11 +243,9 @@ class DoubledStep:
         travel = np.where(smooth, ahead, 0.0), np.where(smooth[:, None], moved, 0.0)
         speed = np.where(smooth, slower[0], 0.0), np.where(smooth[:, None], slower[1], 0.0)
         if decided.swings is not None:
-            middle, floating = points[1][0], decided.swings.floating()
-            masses = self._mass(middle, 0.0 * floating), self._mass(middle, floating)
-            added = added_to_swings((*points[:2], end), full, decided.swings, masses)
-            travel = travel[0] + step * added[1][0], travel[1] + step * added[1][1]
-            speed = speed[0] + added[0][0], speed[1] + added[0][1]
+            added = self._swings((*points[:2], end), full, decided.swings, parameters)
+            travel = travel[0] + step * added[0][nv:], travel[1] + step * added[1][nv:]
+            speed = speed[0] + added[0][:nv], speed[1] + added[1][:nv]
         if decided.energy is not None:
             share, scale = decided.energy
             travel = travel[0] + 4.0 * share * ahead, travel[1] + 4.0 * share[:, None] * moved
@@ -271,26 +269,32 @@ class DoubledStep:
         change[part] = np.clip(value, low, high) - state.act
         return displaced(self._model, state, change), changes
 
-    def _mass(self, state: StepState, together: np.ndarray) -> np.ndarray:
-        """The mass matrix in a state, shape (nv, nv), without the momenta of islands that float.
+    def _swings(
+        self,
+        points: tuple[Point, Point, Point],
+        full: Point,
+        swings: Swings,
+        parameters: DisplacedModels | None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """What is added to velocities and, per time, to positions, shape (2nv,), with changes."""
+        middle, floating = points[1][0], swings.floating()
 
-        Of every degree of freedom the others of its island are 1 in ``together`` if that floats.
-        """
-        model, data = self._model, self._data
-        data.qpos[:] = state.qpos
-        mujoco.mj_kinematics(model, data)
-        mujoco.mj_comPos(model, data)
-        mujoco.mj_makeM(model, data)
-        mass = np.empty((model.nv, model.nv))
-        mujoco.mj_fullM(model, data, mass)
-        bases = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
-        linear = model.jnt_dofadr[bases][:, None] + np.arange(3)
-        for island in np.unique(together[linear[:, 0]], axis=0):
-            ours = linear[island[linear[:, 0]] > 0.0]
-            if len(ours):
-                momentum = mass[ours].sum(axis=0)
-                mass -= momentum.T @ momentum / momentum[0, ours[:, 0]].sum()
-        return mass
+        def added(
+            model: mujoco.MjModel, data: mujoco.MjData, count: int
+        ) -> tuple[np.ndarray, np.ndarray]:
+            masses = [_mass(model, data, middle, one) for one in (0.0 * floating, floating)]
+            first, half, second, whole = ((s, m[:, :count]) for s, m in (*points, full))
+            both = added_to_swings((first, half, second), whole, swings, (masses[0], masses[1]))
+            speed, travel = both
+            return np.concatenate([speed[0], travel[0]]), np.concatenate([speed[1], travel[1]])
+
+        value, changes = added(self._model, self._data, full[1].shape[1])
+        if parameters is not None:
+            assert isinstance(parameters, DisplacedBalances)
+            changes[:, -parameters.count :] += parameters.differences(
+                lambda other, data: added(other, data, 0)[0]
+            )
+        return value, changes
 
     def _moved(
         self,
@@ -380,6 +384,27 @@ class DoubledStep:
             and int(model.jnt_type[model.dof_jntid[model.tree_dofadr[tree]]])
             == int(mujoco.mjtJoint.mjJNT_FREE)
         ]
+
+
+def _mass(
+    model: mujoco.MjModel, data: mujoco.MjData, state: StepState, together: np.ndarray
+) -> np.ndarray:
+    """The mass matrix in a state, shape (nv, nv), without the momenta of islands that float.
+
+    Of every degree of freedom the others of its island are 1 in ``together`` if that floats.
+    """
+    _move(model, data, state.qpos)
+    mujoco.mj_makeM(model, data)
+    mass = np.empty((model.nv, model.nv))
+    mujoco.mj_fullM(model, data, mass)
+    bases = np.flatnonzero(model.jnt_type == mujoco.mjtJoint.mjJNT_FREE)
+    linear = model.jnt_dofadr[bases][:, None] + np.arange(3)
+    for island in np.unique(together[linear[:, 0]], axis=0):
+        ours = linear[island[linear[:, 0]] > 0.0]
+        if len(ours):
+            momentum = mass[ours].sum(axis=0)
+            mass -= momentum.T @ momentum / momentum[0, ours[:, 0]].sum()
+    return mass
 
 
 def _matrix(tangent: Tangent) -> np.ndarray:

@@ -74,17 +74,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "closing-test",
-        "An island whose contacts close much faster before a step than after is not extrapolated.",
+        "An island in which a step stops a fast approach is not extrapolated.",
         "Every island that keeps its active set is extrapolated.",
         ("cenic",),
         (Body(f"{_METHODS}.extrapolation", "_begins_smoothly", "return True"),),
-    ),
-    Mechanism(
-        "turning-allowance",
-        "The closing test allows for contact directions that turn.",
-        "The closing test without it.",
-        ("cenic",),
-        (Value(f"{_METHODS}.extrapolation", "_TURNED", "0.0"),),
     ),
     Mechanism(
         "warm-starts",

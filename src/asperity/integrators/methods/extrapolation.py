@@ -21,12 +21,6 @@ dry friction reaches its bound, the difference of both solutions is no term of a
 2 x_half − x_full may launch bodies. So an island is extrapolated only if all three solutions have
 the same modes (`asperity.integrators.methods.modes`). It is extrapolated as a whole, because
 contact forces act on both bodies.
-
-**Contacts that turn.** A first-order solution obeys the contact directions of its beginning. If
-these turn, as in rolling, its velocity slips and closes a little in the directions of the end. The
-next step must not take that for a slip or an impact, or one step without extrapolation would cause
-many more. The velocity after the first half step, in the directions there, tells how much of the
-slip and closing this explains.
 """
 
 from __future__ import annotations
@@ -50,7 +44,7 @@ from asperity.integrators.methods.guesses import (
 from asperity.integrators.methods.half_step_gaps import keep_expected_gaps
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
-from asperity.integrators.methods.modes import tree_modes, tree_modes_before, tree_turning
+from asperity.integrators.methods.modes import tree_modes, tree_modes_before
 from asperity.integrators.methods.motion import (
     ensure_evaluated,
     move_positions,
@@ -65,13 +59,8 @@ from asperity.integrators.world_layout import OK, compiled_method
 
 __all__ = ["Extrapolation", "Swings", "extrapolation_method"]
 
-# Closing speed, times dissipation, up to which a contact is kept rather than made.
-_CLOSING = 0.01
-# And the part of the accuracy by which it moves in a step, in any case.
-_NEGLIGIBLE = 0.005
-
-# A step before, as long as this one or longer, leaves twice of what turns within its last half.
-_TURNED = 4.0
+# Closing speed, times dissipation, up to which extrapolation stands an impact.
+_CLOSING = 0.3
 
 _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
 
@@ -87,47 +76,19 @@ def _keeps_modes(memory: Table, tree: int) -> bool:
 
 
 @compiled
-def _begins_smoothly(memory: Table, tree: int, turned: bool) -> bool:
-    """Whether the velocity before the step is on a smooth course.
-
-    With ``turned`` up to what the turning directions of contacts explain.
-    """
-    slip = 0.0
-    turning = 0.0
-    if turned:
-        slip = _TURNED * memory.turned_slip[tree]
-        turning = _TURNED * max(memory.turned_closing[tree] - memory.closing[_FIRST, tree], 0.0)
-    if memory.doubtful[tree] > slip:
-        return False
-    before = max(memory.closing[_BEFORE, tree] - turning, 0.0)
-    slowest = np.min(memory.closing[_WHOLE:, tree])
-    return before <= _CLOSING or slowest >= 0.5 * before
+def _begins_smoothly(memory: Table, tree: int) -> bool:
+    """Whether the step stops no approach: contacts close afterwards much as before."""
+    before = memory.closing[_BEFORE, tree]
+    return before <= _CLOSING or np.min(memory.closing[_WHOLE:, tree]) >= 0.5 * before
 
 
 @compiled
-def _find_rough_islands(world: Table, half: Table, step: float) -> None:
+def _find_rough_islands(memory: Table) -> None:
     """Find the islands that are not smooth; needs the solution of the second half step."""
-    memory = EXTRAPOLATION.at(world.memory)
-    problem = world.problem
-    known = False
     for tree in range(memory.island.size):
         memory.rough[tree] = 0
     for tree in range(memory.island.size):
-        smooth = _keeps_modes(memory, tree)
-        if smooth and not _begins_smoothly(memory, tree, False):
-            if not known:
-                velocities_at(problem.graph, problem.iterate, half, half.velocity)
-                tree_turning(
-                    problem.graph,
-                    problem.iterate,
-                    half,
-                    _NEGLIGIBLE * world.accuracy / step,
-                    memory.turned_slip,
-                    memory.turned_closing,
-                )
-                known = True
-            smooth = _begins_smoothly(memory, tree, True)
-        if not smooth:
+        if not (_keeps_modes(memory, tree) and _begins_smoothly(memory, tree)):
             memory.rough[memory.island[tree]] = 1
 
 
@@ -159,12 +120,9 @@ def _extrapolate(
 @compiled
 def _note_modes(world: Table, state: Table, interval: float, solution: int) -> None:
     memory = EXTRAPOLATION.at(world.memory)
-    step = interval if solution == _WHOLE else 2.0 * interval
     tree_modes(
         state,
         interval,
-        step,
-        _NEGLIGIBLE * world.accuracy / step,
         solution,
         memory.contact_modes[solution],
         memory.row_modes[solution],
@@ -185,10 +143,8 @@ def _note_beginning(world: Table, source: Table, step: float) -> None:
         problem.iterate,
         source,
         step,
-        _NEGLIGIBLE * world.accuracy / step,
         memory.contact_modes[_BEFORE],
         memory.closing[_BEFORE],
-        memory.doubtful,
     )
     for tree in range(graph.ntree):
         memory.island[tree] = graph.component[graph.ntree + tree]
@@ -204,16 +160,6 @@ def _begin_springs(world: Table, source: Table, step: float) -> int:
         memory = EXTRAPOLATION.at(world.memory)
         share, factor, row = world.spring_share, memory.factor, memory.factor_row
         fill_spring_shares(world.plant, source, step, share, factor, row)
-    return code
-
-
-@compiled
-def _second_half(world: Table, half: Table, target: Table, interval: float) -> int:
-    """Do the second half step, and find out which islands are smooth."""
-    code = call_method(world.base_method, world, half, target, interval)
-    if code == OK:
-        _note_modes(world, half, interval, _SECOND)
-        _find_rough_islands(world, half, 2.0 * interval)
     return code
 
 
@@ -245,9 +191,11 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     if code != OK:
         return code
     keep_expected_gaps(source.contacts, half.contacts, 0.5 * step, world.accuracy)
-    code = _second_half(world, half, target, 0.5 * step)
+    code = call_method(world.base_method, world, half, target, 0.5 * step)
     if code != OK:
         return code
+    _note_modes(world, half, 0.5 * step, _SECOND)
+    _find_rough_islands(memory)
     add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)

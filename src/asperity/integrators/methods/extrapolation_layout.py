@@ -13,11 +13,6 @@ EXTRAPOLATION = Layout(
     contact_modes="i8[4, trees]",
     row_modes="i8[4, trees]",
     closing="f8[4, trees]",  # and the fastest closing speeds, times dissipation
-    # Slip before the step of contacts that stick in it, and what is left of the velocity after the
-    # first half step in the directions of contacts there: slip of what sticks, closing speeds.
-    doubtful="f8[trees]",
-    turned_slip="f8[trees]",
-    turned_closing="f8[trees]",
     island="i8[trees]",  # of every tree, at the beginning of the step
     smooth="i8[trees]",
     rough="i8[trees]",  # per island: 1 if modes differ in one of its trees

@@ -5,10 +5,8 @@ them. A limit pushes at one end or not at all. Equalities have a single mode. If
 step differ in a mode, from each other or from the step's beginning, they approximate no common
 smooth motion, and their difference is no term of a Taylor series.
 
-Two things are never smooth: a contact that breaks loose from static friction, and an approach to a
-contact or limit that the step stops. The fastest closing speeds show the second, of limits and of
-contacts whose time is not long against the step. A contact that closes by a small part of the
-accuracy in a step does not count: it is held rather than stopped.
+Two things are never smooth: a contact that breaks loose from static friction, and a fast approach
+to a contact, or any to a limit, that the step stops. Closing speeds show the second.
 
 A patch of pressure fields is one contact, because its points come and go without a jump of the
 force. It sticks, or slides if any of its points does.
@@ -27,7 +25,7 @@ from asperity.contact.laws import STRIBECK_WIDTH
 from asperity.convex.ellipsoids import slip_square
 from asperity.integrators.contact_groups import in_group
 
-__all__ = ["tree_modes", "tree_modes_before", "tree_turning"]
+__all__ = ["tree_modes", "tree_modes_before"]
 
 # Slip, in stiction tolerances, up to which a contact sticks.
 _STICKING = 3.0
@@ -37,13 +35,11 @@ _UNCERTAIN = 30.0
 _FALLING = 2.0 * STRIBECK_WIDTH
 # Gaps of limits by which an equality is violated that is restored rather than held.
 _RESTORED = 3.0
+# Share of a limit's impulse up to which it holds a joint rather than stops it.
+_STOPPED = 0.01
 # Shares of a bound from which dry friction and servos are at it.
 _SLIDING = 0.95
 _SATURATED = 1.0 - 1e-9
-
-# (ω δt)² up to which a step resolves a contact, and δt times the rate of its damping.
-_RESOLVED = 1.0
-_DAMPED = 0.5
 
 _STICKS = 1
 _SLIDES = 2
@@ -90,29 +86,11 @@ def _joined(mode: int, other: int) -> int:
 
 
 @compiled
-def _closing_speed(
-    contacts: Table,
-    c: int,
-    stiffness: float,
-    depth: float,
-    vn: float,
-    step: float,
-    negligible: float,
-) -> float:
-    """How fast a contact closes that a step is too long for, beyond what is negligible [m/s]."""
-    square = stiffness * contacts.inverse_mass[c] * step * step
-    deepest = max(depth, 0.0) / step + max(-vn, 0.0)
-    if square <= _RESOLVED and square * contacts.dissipation[c] * deepest <= _DAMPED:
-        return 0.0
-    return max(-vn - negligible, 0.0)
-
-
-@compiled
 def _add_contact(
     contacts: Table,
     c: int,
     mode: int,
-    closes: float,
+    vn: float,
     modes: np.ndarray,
     closing: np.ndarray,
 ) -> None:
@@ -122,7 +100,7 @@ def _add_contact(
         if link >= 0:
             tree = contacts.link_tree[link]
             modes[tree] += number
-            closing[tree] = max(closing[tree], contacts.dissipation[c] * closes)
+            closing[tree] = max(closing[tree], -contacts.dissipation[c] * vn)
 
 
 @compiled
@@ -145,8 +123,6 @@ def _row_mode(rows: Table, r: int, interval: float) -> int:
 def tree_modes(
     state: Table,
     interval: float,
-    step: float,
-    negligible: float,
     solution: int,
     modes: np.ndarray,
     row_modes: np.ndarray,
@@ -159,10 +135,6 @@ def tree_modes(
     state : Table
     interval : float
         Of that solution [s].
-    step : float
-        Of which that is all or a half [s].
-    negligible : float
-        Closing speed that moves nothing by more than a small part of the accuracy in a step [m/s].
     solution : int
         Its number, which tells apart modes that are never smooth.
     modes : array of int64, shape (ntree,)
@@ -170,9 +142,8 @@ def tree_modes(
     row_modes : array of int64, shape (ntree,)
         Of rows.
     closing : array, shape (ntree,)
-        Fastest normal velocity beyond the negligible one with which a contact of the tree closes,
-        times its dissipation (by what share damping exceeds the elastic force), of contacts that
-        the step does not resolve; 0 if none closes.
+        Fastest normal velocity with which a contact of the tree closes, times its dissipation (by
+        what share damping exceeds the elastic force); 0 if none closes.
     """
     for tree in range(modes.size):
         modes[tree] = 0
@@ -184,11 +155,7 @@ def tree_modes(
         first = c
         mode = 0
         vn = np.inf
-        stiffness = 0.0
-        depth = 0.0
         while c < contacts.count and in_group(contacts, first, c):
-            stiffness += contacts.stiffness[c]
-            depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
                 velocity = contacts.velocity[c]
                 mode = _joined(mode, _contact_mode(contacts, c, _slip_of(contacts, c)))
@@ -198,8 +165,7 @@ def tree_modes(
             continue
         if mode >= _BREAKS_LOOSE:
             mode += solution
-        closes = _closing_speed(contacts, first, stiffness, depth, vn, step, negligible)
-        _add_contact(contacts, first, mode, closes, modes, closing)
+        _add_contact(contacts, first, mode, vn, modes, closing)
     rows = state.rows
     for r in range(rows.count):
         mode = _row_mode(rows, r, interval)
@@ -218,25 +184,21 @@ def tree_modes_before(
     iterate: Table,
     state: Table,
     step: float,
-    negligible: float,
     modes: np.ndarray,
     closing: np.ndarray,
-    doubtful: np.ndarray,
 ) -> None:
     """Fill the modes that a state's own velocity has, of the contacts that then carry a force.
 
     Those are the ones with an impulse in the last solution that is kept. Needs the problem's
-    contact and row velocities at the state's own velocity. Rows have no modes here, but count in
-    ``closing`` with the share of their impulse that has stopped an approach.
+    contact and row velocities at the state's own velocity. Rows have no modes here, but what they
+    stop closes infinitely fast.
 
     A velocity that stuck in the directions of the middle of the step before slips in those of its
-    end. So a contact that sticks in the solution counts as one that has stuck, and the fastest slip
-    that this must explain is put into ``doubtful``, of every tree.
+    end. So a contact that sticks in the solution counts as one that has stuck.
     """
     for tree in range(modes.size):
         modes[tree] = 0
         closing[tree] = 0.0
-        doubtful[tree] = 0.0
     contacts = state.contacts
     i = 0
     while i < contacts.count:
@@ -244,19 +206,13 @@ def tree_modes_before(
         c = first
         mode = 0
         vn = np.inf
-        stiffness = 0.0
-        depth = 0.0
         while in_group(contacts, first, c):
-            stiffness += contacts.stiffness[c]
-            depth = max(depth, -contacts.signed_distance[c])
             if contacts.impulse[c, 2] > 0.0:
                 found = _contact_mode(contacts, c, _slip_of(contacts, c))
                 square = slip_square(graph, iterate, i, 0.0)
-                if square >= (_UNCERTAIN * contacts.stiction_tolerance[c]) ** 2:
-                    if found == _STICKS:
-                        _raise_to(contacts, c, np.sqrt(square), doubtful)
-                    else:
-                        found = _contact_mode(contacts, c, np.sqrt(square))
+                uncertain = _UNCERTAIN * contacts.stiction_tolerance[c]
+                if found != _STICKS and square >= uncertain * uncertain:
+                    found = _contact_mode(contacts, c, np.sqrt(square))
                 mode = _joined(mode, found)
                 vn = min(vn, iterate.vn[i])
             i += 1
@@ -264,16 +220,14 @@ def tree_modes_before(
                 break
             c = graph.contact[i]
         if mode != 0:
-            closes = _closing_speed(contacts, first, stiffness, depth, vn, step, negligible)
-            _add_contact(contacts, first, mode, closes, modes, closing)
+            _add_contact(contacts, first, mode, vn, modes, closing)
     rows = state.rows
     for i in range(rows.count):
         r = graph.row[i]
-        stopped = _stopped_share(rows, r, iterate.row_u[i], step, options.limit_gap)
-        for side in range(2):
-            tree = rows.tree[r, side]
-            if tree >= 0:
-                closing[tree] = max(closing[tree], stopped)
+        if _stopped_share(rows, r, iterate.row_u[i], step, options.limit_gap) > _STOPPED:
+            for side in range(2):
+                if rows.tree[r, side] >= 0:
+                    closing[rows.tree[r, side]] = np.inf
 
 
 @compiled
@@ -296,52 +250,3 @@ def _stopped_share(rows: Table, r: int, velocity: float, step: float, gap: float
         return 1.0
     away = max(min(rows.position[r], rows.upper[r]) - gap, 0.0)
     return (max(-sign * velocity, 0.0) + away / step) / pushed
-
-
-@compiled
-def _raise_to(contacts: Table, c: int, value: float, values: np.ndarray) -> None:
-    """Let a value of both trees of a contact be at least that."""
-    for side in range(2):
-        link = contacts.link[c, side]
-        if link >= 0:
-            tree = contacts.link_tree[link]
-            values[tree] = max(values[tree], value)
-
-
-@compiled
-def tree_turning(
-    graph: Table,
-    iterate: Table,
-    state: Table,
-    negligible: float,
-    slip: np.ndarray,
-    closing: np.ndarray,
-) -> None:
-    """Fill what the turning directions of contacts make of the velocity of a half step before.
-
-    Needs the problem's contact velocities at that velocity, which is the state's own, and the last
-    solution that is kept.
-
-    Parameters
-    ----------
-    graph, iterate, state : Table
-    negligible : float
-        As of `tree_modes`.
-    slip : array, shape (ntree,)
-        Fastest slip of contacts that stick in the solution.
-    closing : array, shape (ntree,)
-        As of `tree_modes`.
-    """
-    for tree in range(slip.size):
-        slip[tree] = 0.0
-        closing[tree] = 0.0
-    contacts = state.contacts
-    for i in range(contacts.count):
-        c = graph.contact[i]
-        if contacts.impulse[c, 2] <= 0.0:
-            continue
-        if _contact_mode(contacts, c, _slip_of(contacts, c)) == _STICKS:
-            square = slip_square(graph, iterate, i, 0.0)
-            _raise_to(contacts, c, np.sqrt(square), slip)
-        closes = -contacts.dissipation[c] * (iterate.vn[i] + negligible)
-        _raise_to(contacts, c, closes, closing)
