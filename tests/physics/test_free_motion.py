@@ -110,6 +110,19 @@ def test_a_tumbling_body_follows_euler_s_equations(scheme: str, order: float) ->
     assert errors[-1] < 0.05
 
 
+def test_a_symmetric_body_keeps_its_nutation_at_a_coarse_accuracy() -> None:
+    """The angle from its axis to its angular momentum is constant: atan(A ω₁/C ω₃)."""
+    inertia = np.array([0.01, 0.01, 0.0175])
+    model = free_body(
+        "type='sphere' size='0.1'",
+        inertial=f"<inertial pos='0 0 0' mass='1' diaginertia='{inertia[0]} {inertia[1]} {inertia[2]}'/>",
+    )
+    spin = np.array([2.0, 0.0, 10.0])
+    run = states(model, 5.0, asp.Cenic(accuracy=1e-2), qvel=[0, 0, 0, *spin])
+    ends = [math.atan2(math.hypot(*(inertia * w)[:2]), (inertia * w)[2]) for w in run.qvel[:, 3:]]
+    np.testing.assert_allclose(np.degrees(ends), np.degrees(ends[0]), atol=0.02)
+
+
 PENDULUM = (
     "<body pos='0 0 2'><joint type='hinge' axis='0 1 0'/>"
     "<inertial pos='0 0 -0.5' mass='1.5' diaginertia='0.02 0.03 0.01'/></body>"

@@ -357,15 +357,9 @@ class DoubledStep:
     ) -> np.ndarray:
         """c(v_1 + s (v_2 − 2 v_1 + v_0)) − c(v_1) at the half way, in generalized forces."""
         start, middle, after = states
-        free = self._free_trees()
-        _move(model, data, start.qpos)
-        carried = start.qvel.copy()
-        spatial = [_to_centre(data.cdof[s : s + 6]) @ start.qvel[s : s + 6] for s in free]
+        change = share * (after.qvel - 2.0 * middle.qvel + start.qvel)
         _move(model, data, middle.qpos)
-        for s, velocity in zip(free, spatial, strict=True):
-            carried[s : s + 6] = np.linalg.solve(_to_centre(data.cdof[s : s + 6]), velocity)
         forces = []
-        change = share * (after.qvel - 2.0 * middle.qvel + carried)
         for velocity in (middle.qvel + change, middle.qvel):
             data.qvel[:] = velocity
             mujoco.mj_comVel(model, data)
@@ -373,17 +367,6 @@ class DoubledStep:
             mujoco.mj_rne(model, data, 0, bias)
             forces.append(-bias)
         return np.asarray(forces[0] - forces[1])
-
-    def _free_trees(self) -> list[int]:
-        """First degrees of freedom of trees whose velocity is that of a centre of mass."""
-        model = self._model
-        return [
-            int(model.tree_dofadr[tree])
-            for tree in range(model.ntree)
-            if model.tree_dofnum[tree] == 6
-            and int(model.jnt_type[model.dof_jntid[model.tree_dofadr[tree]]])
-            == int(mujoco.mjtJoint.mjJNT_FREE)
-        ]
 
 
 def _mass(
@@ -415,11 +398,3 @@ def _move(model: mujoco.MjModel, data: mujoco.MjData, qpos: np.ndarray) -> None:
     data.qpos[:] = qpos
     mujoco.mj_kinematics(model, data)
     mujoco.mj_comPos(model, data)
-
-
-def _to_centre(cdof: np.ndarray) -> np.ndarray:
-    """Spatial velocity at the centre of mass (angular, linear) of a free joint's velocity."""
-    matrix = np.zeros((6, 6))
-    matrix[3:, :3] = np.eye(3)
-    matrix[:, 3:] = cdof[3:].T
-    return matrix

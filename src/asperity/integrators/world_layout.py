@@ -21,14 +21,17 @@ from asperity.plant.detection.sweep_pairs import SWEEP
 from asperity.plant.plant_layouts import PLANT, STATE
 
 __all__ = [
+    "ALL_TREES",
     "CONTACTS_FULL",
     "COUPLING_FULL",
     "END_VELOCITY",
     "FAILED",
+    "FREE_BODIES",
     "LIMITED",
     "METHOD_SIGNATURE",
     "NON_FINITE",
     "NOT_CONVERGED",
+    "NO_TREES",
     "OK",
     "PREVIOUS_VELOCITY",
     "RESULT",
@@ -53,6 +56,11 @@ NOT_CONVERGED = 6
 NON_FINITE = 7
 LIMITED = 9  # efforts were limited: solve the step again
 SYSTEM_FAILED = 8  # an external system raised; who called it knows what
+
+# What `center_gyroscopic` says.
+NO_TREES = 0
+FREE_BODIES = 1
+ALL_TREES = 2
 
 # What `guess_kind` says of `guess`, besides 0 for nothing.
 END_VELOCITY = 1
@@ -94,7 +102,7 @@ WORLD = Layout(
     order="i8",  # and that of the method that wraps it
     memory="i8",  # address of the table of its own that it may have
     trapezoid="i8",  # and that of the trapezoid's, which may have step doubling's beside it
-    center_gyroscopic="i8",  # 1: gyroscopic forces of fast spins are those in the middle of a step
+    center_gyroscopic="i8",  # of which trees gyroscopic forces are those in the middle of a step
     explicit_springs="i8",  # 1: springs of joints are explicit where a step resolves them
     has_centered_forces="i8",  # 1: there were such forces in the last step
     balances_steps="i8",  # 1: trees that turn far get the energy and momentum that they should have

@@ -239,16 +239,16 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "centred-gyroscopic",
-        "Gyroscopic and Coriolis forces are those at the mean velocity of a fixed step.",
+        "Gyroscopic forces are those at a step's mean velocity; in Cenic of free bodies alone.",
         "Forces at the step's beginning.",
-        ("icf",),
+        ("cenic", "icf"),
         (Body(f"{_METHODS}.gyroscopic", "find_turning", "return False"),),
     ),
     Mechanism(
         "following-spins",
         "Gyroscopic forces of free bodies follow the iterates of Newton's method.",
         "The step's problem is solved again until they are those of its solution.",
-        ("icf",),
+        ("cenic", "icf"),
         (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
     ),
     Mechanism(

@@ -7,7 +7,7 @@ Trees of which a body turns far have those of the mean velocity ½ (v_0 + v)
 from __future__ import annotations
 
 from asperity.compiled import Table, compiled
-from asperity.integrators.methods.gyroscopic import find_turning, gyroscopic_forces
+from asperity.integrators.methods.gyroscopic import centered_forces, find_turning
 from asperity.plant.trees import force_from_solver
 
 __all__ = [
@@ -26,7 +26,7 @@ _SPIN = 1.0
 def find_middle_trees(world: Table, work: Table, state: Table, step: float) -> None:
     """Mark the trees with such forces, if the method has them."""
     root = work.root
-    any_turns = world.center_gyroscopic == 1 and find_turning(world.plant, state, step)
+    any_turns = find_turning(world, state, step)
     for tree in range(world.plant.ntree):
         root.turning[tree] = state.work.turning[tree] if any_turns else 0
 
@@ -62,7 +62,7 @@ def add_middle_forces(world: Table, work: Table, state: Table, step: float) -> N
     _fill_mean(work, state)
     for side in range(2):
         # In the end the data keep the velocities of the step's beginning, and all of them.
-        gyroscopic_forces(plant, state, work.mean if side == 0 else state.qvel, root.gyroscopic)
+        centered_forces(world, state, work.mean if side == 0 else state.qvel, root.gyroscopic)
         share = step if side == 0 else -step
         for i in range(problem.graph.nv):
             if root.turning[plant.dofs.tree[i]] == 1:
@@ -85,11 +85,11 @@ def add_middle_columns(world: Table, work: Table, state: Table, step: float) -> 
             sign = 1.0 if side == 0 else -1.0
             _fill_mean(work, state)
             work.mean[j] += sign * _SPIN
-            gyroscopic_forces(plant, state, work.mean, force)
+            centered_forces(world, state, work.mean, force)
             for i in range(nv):
                 if root.turning[plant.dofs.tree[i]] == 0:
                     force[i] = 0.0
             force_from_solver(plant, state.cdof, force, work.generalized)
             for i in range(nv):
                 work.system[i, j] -= sign * step * 0.25 / _SPIN * work.generalized[i]
-    gyroscopic_forces(plant, state, state.qvel, force)
+    centered_forces(world, state, state.qvel, force)

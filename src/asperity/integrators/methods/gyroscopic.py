@@ -1,4 +1,4 @@
-"""Gyroscopic and Coriolis forces in the middle of a fixed step.
+"""Gyroscopic and Coriolis forces in the middle of a step.
 
 Taken at the beginning of a step, as MuJoCo's Euler integrator takes them, these forces feed energy
 into whatever spins fast: a gyroscope of 200 rad/s in steps of a millisecond goes to infinity. Taken
@@ -9,6 +9,9 @@ at the mean (v_0 + v)/2 of the velocities before and after the step they do no w
 and turning about ω itself leaves the energy as it is. The mean depends on the solution: a fixed
 point, which contracts by the angle that bodies turn in half a step, and by the ratio of inertias if
 a light link carries a heavy one.
+
+Steps of error control do so for free bodies alone, and correct afterwards what robots' forces of
+the beginning do (`.middle_forces`, `.step_balance`).
 
 Forces of free bodies that turn less than a radian follow the iterates of Newton's method,
 which therefore ends where they are those of the solution: they cost hardly an iteration. For all
@@ -35,12 +38,22 @@ from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp, call_ppip
 from asperity.convex.problem import PROBLEM
 from asperity.integrators.methods.convex_step import minimise, solve_potentials
-from asperity.integrators.world_layout import END_VELOCITY, NON_FINITE, NOT_CONVERGED, OK, WORLD
+from asperity.integrators.world_layout import (
+    END_VELOCITY,
+    FREE_BODIES,
+    NO_TREES,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    WORLD,
+)
 from asperity.plant.evaluate import gyroscopic_force
 from asperity.plant.plant_layouts import STATE
+from asperity.plant.rotations import Vector, dot, vector_at
 from asperity.plant.trees import force_to_solver, velocity_from_solver
 
 __all__ = [
+    "centered_forces",
     "find_turning",
     "follow_spins",
     "gyroscopic_forces",
@@ -48,8 +61,10 @@ __all__ = [
 ]
 
 # Angle [rad] by which a body must turn in a step for its gyroscopic forces to be looked at: free
-# bodies alone, and with articulated ones, of which all forces are to be computed anew.
+# bodies alone, in fixed steps and in those of error control, which must agree as they become
+# shorter; and with articulated ones, of which all forces are to be computed anew.
 _LARGE_ANGLE = 0.01
+_LARGE_ANGLE_UNDER_CONTROL = 1e-6
 _LARGE_ANGLE_OF_JOINTS = 0.1
 # Angles [rad] up to which the fixed point contracts so fast that forces of a free body follow the
 # iterates, at the step's beginning and in its middle; how often they may; and their mark.
@@ -57,7 +72,8 @@ _FOLLOWED_ANGLE = 1.0
 _LOST_ANGLE = 2.0
 _MOST_FOLLOWED = 100
 _FOLLOWS = 2
-# Change of velocity, relative to that of turning, that matters to forces that follow.
+# Change of velocity that matters to forces that follow, relative to that of turning, and per angle of
+# a step [rad]: over a second it adds up to as much at any step size.
 _MATTERS = 1e-7
 # Change of velocity, relative to the velocity, that ends the passes, and the largest that forces
 # may leave undone if they have found no end.
@@ -71,25 +87,38 @@ _LEAST_SHARE = 0.02
 
 
 @compiled
-def find_turning(plant: Table, state: Table, step: float) -> bool:
-    """Mark the trees of which a body turns far in a step; False if there is none.
+def _only_free(world: Table) -> bool:
+    """Whether forces of free bodies alone are those of the middle of a step."""
+    return world.plant.only_free_bodies or world.center_gyroscopic == FREE_BODIES
 
-    Of free bodies alone all are marked if one is.
+
+@compiled
+def find_turning(world: Table, state: Table, step: float) -> bool:
+    """Mark the trees whose forces are those of the middle of a step; False if there are none.
+
+    A body of theirs turns far in it. Of free bodies alone all are marked if one is.
     """
+    plant = world.plant
     turning = state.work.turning
     found = False
     for tree in range(plant.ntree):
         turning[tree] = 0
-    if plant.only_free_bodies:
+    if world.center_gyroscopic == NO_TREES:
+        return False
+    if _only_free(world):
+        least = _LARGE_ANGLE
+        if world.center_gyroscopic == FREE_BODIES:
+            least = _LARGE_ANGLE_UNDER_CONTROL
         largest = 0.0
         for tree in range(plant.ntree):
-            s = plant.trees.start[tree]
-            v = state.velocity[s : s + 3]
-            largest = max(largest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
-        if np.sqrt(largest) * step < _LARGE_ANGLE:
+            if plant.trees.spatial[tree]:
+                s = plant.trees.start[tree]
+                v = state.velocity[s : s + 3]
+                largest = max(largest, v[0] * v[0] + v[1] * v[1] + v[2] * v[2])
+        if np.sqrt(largest) * step < least:
             return False
         for tree in range(plant.ntree):
-            turning[tree] = 1
+            turning[tree] = 1 if plant.trees.spatial[tree] else 0
         return True
     fast = (_LARGE_ANGLE_OF_JOINTS / step) ** 2
     for body in range(1, plant.nbody):
@@ -142,9 +171,22 @@ def follow_spins(world: Table, problem: Table) -> int:
             change += difference * difference * state.mass_inverse_diagonal[i]
         for a in range(3):
             size += spin[a] * spin[a] * state.mass_diagonal[s + a]
-        if step * step * change > _MATTERS * _MATTERS * size:
+        if step * step * change > (_MATTERS * angle) ** 2 * size:
             matters = 1
     return matters
+
+
+@compiled
+def _spin(state: Table, start: int, qvel: np.ndarray) -> Vector:
+    """Angular velocity of a free body with these generalized velocities [rad/s]."""
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    for dof in range(start + 3, start + 6):
+        x += state.cdof[dof, 0] * qvel[dof]
+        y += state.cdof[dof, 1] * qvel[dof]
+        z += state.cdof[dof, 2] * qvel[dof]
+    return x, y, z
 
 
 @compiled
@@ -152,19 +194,17 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
     """Mark the bodies whose forces follow the iterates."""
     plant = world.plant
     work = state.work
-    gyroscopic_forces(plant, state, state.qvel, work.gyroscopic)
+    centered_forces(world, state, state.qvel, work.gyroscopic)
     for tree in range(plant.ntree):
         work.gyroscopic_share[tree] = 0.0
         if work.turning[tree] == 0 or plant.trees.spatial[tree] == 0:
             continue
         s = plant.trees.start[tree]
-        x = state.velocity[s]
-        y = state.velocity[s + 1]
-        z = state.velocity[s + 2]
-        if step * np.sqrt(x * x + y * y + z * z) > _FOLLOWED_ANGLE:
+        spin = vector_at(state.velocity, s)
+        if step * np.sqrt(dot(spin, spin)) > _FOLLOWED_ANGLE:
             continue
         work.turning[tree] = _FOLLOWS
-        force = gyroscopic_force(plant, state, tree, (x, y, z))
+        force = gyroscopic_force(plant, state, tree, spin)
         for a in range(6):
             work.spin_force[s + a] = force[a]
     world.shared_source = state.address
@@ -278,26 +318,27 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
 
     Leaves velocities in the state's MjData that are not the state's.
     """
-    if plant.only_free_bodies:
-        for tree in range(plant.ntree):
-            s = plant.trees.start[tree]
-            x = 0.0
-            y = 0.0
-            z = 0.0
-            for dof in range(s + 3, s + 6):
-                x += state.cdof[dof, 0] * qvel[dof]
-                y += state.cdof[dof, 1] * qvel[dof]
-                z += state.cdof[dof, 2] * qvel[dof]
-            force = gyroscopic_force(plant, state, tree, (x, y, z))
-            for a in range(6):
-                out[s + a] = force[a]
-        return
     _set_velocity(plant, state, qvel)
     bias = state.work.dof_force
     call_ppip(plant.mujoco.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
     for i in range(bias.size):
         bias[i] = -bias[i]
     force_to_solver(plant, state.cdof, bias, out)
+
+
+@compiled
+def centered_forces(world: Table, state: Table, qvel: np.ndarray, out: np.ndarray) -> None:
+    """`gyroscopic_forces` of the trees whose forces may be those of the middle of a step."""
+    plant = world.plant
+    if not _only_free(world):
+        gyroscopic_forces(plant, state, qvel, out)
+        return
+    for tree in range(plant.ntree):
+        if plant.trees.spatial[tree]:
+            s = plant.trees.start[tree]
+            force = gyroscopic_force(plant, state, tree, _spin(state, s, qvel))
+            for a in range(6):
+                out[s + a] = force[a]
 
 
 @compiled
@@ -317,7 +358,7 @@ def _find_forces(world: Table, state: Table, at_rest: bool) -> None:
     mean = world.scratch
     for i in range(mean.size):
         mean[i] = 0.0 if at_rest else 0.5 * (state.qvel[i] + world.guess[i])
-    gyroscopic_forces(world.plant, state, mean, state.work.gyroscopic_following)
+    centered_forces(world, state, mean, state.work.gyroscopic_following)
 
 
 @compiled
@@ -365,18 +406,17 @@ def _any_is_left(plant: Table, state: Table) -> bool:
 @compiled
 def solve_turning(world: Table, state: Table, step: float) -> int:
     """`solve_potentials` with gyroscopic forces at the mean velocity, if the method has them."""
-    plant = world.plant
-    turns = world.center_gyroscopic == 1 and find_turning(plant, state, step)
+    turns = find_turning(world, state, step)
     world.has_centered_forces = 1 if turns else 0
     if not turns:
         return solve_potentials(world, state, step)
     _begin_following(world, state, step)
     code = solve_potentials(world, state, step)
-    if code == OK and _any_is_left(plant, state):
+    if code == OK and _any_is_left(world.plant, state):
         code = _find_middle(world, state, step)
         # The state's MjData has its own velocities again, as all that was computed of them.
-        if plant.only_free_bodies == 0:
-            _set_velocity(plant, state, state.qvel)
+        if not _only_free(world):
+            _set_velocity(world.plant, state, state.qvel)
     world.problem.entries.follow_forces = 0
     return code
 

@@ -39,7 +39,13 @@ from asperity.integrators.methods.springs import has_fast_springs
 from asperity.integrators.methods.step_balance import balance_step
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import OK, SHARE_SIGNATURE, compiled_method
+from asperity.integrators.world_layout import (
+    ALL_TREES,
+    FREE_BODIES,
+    OK,
+    SHARE_SIGNATURE,
+    compiled_method,
+)
 from asperity.plant.plant_layouts import STATE
 from asperity.soft.strands import add_strand_stiffness, find_taut_strands, find_tension
 from asperity.soft.tense_triangles import (
@@ -247,9 +253,10 @@ class IcfMethod(ConvexMethod):
     refuse_unsettled : bool
         Whether a step counts as not converged if its bounds of friction differ from those of the
         solution by more than a tenth when they stay as they are. Else it is counted in `fallbacks`.
-    center_gyroscopic : bool
-        Whether gyroscopic forces of what turns far in a step are those in its middle
-        (`asperity.integrators.methods.gyroscopic`); else those of its beginning.
+    center_robots : bool
+        Whether gyroscopic forces of robots that turn far in a step are those in its middle, as
+        those of free bodies (`asperity.integrators.methods.gyroscopic`); else those of its
+        beginning.
     explicit_springs : bool
         Whether springs of joints are explicit where the step resolves them.
     looks_ahead : bool
@@ -267,7 +274,7 @@ class IcfMethod(ConvexMethod):
     friction_passes: int | None
     friction_tolerance: float
     refuse_unsettled: bool
-    center_gyroscopic: bool
+    center_robots: bool
     explicit_springs: bool
     looks_ahead: bool
 
@@ -296,7 +303,7 @@ class IcfMethod(ConvexMethod):
             passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
         problem.options.most_changes = int(passes)
         world.table.doubled_step = 0.0
-        world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.center_gyroscopic = ALL_TREES if self.center_robots else FREE_BODIES
         world.table.explicit_springs = int(self.explicit_springs)
         world.table.balances_steps = 1
         problem.options.refuse_unsettled = int(self.refuse_unsettled)

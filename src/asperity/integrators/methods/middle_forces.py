@@ -8,16 +8,15 @@ the second half step,
     v_1 + ⅔ (v_2 − 2 v_1 + v_0)
 
 adds the term z³/6, so that it shrinks by (ω δt)⁴/24: what precesses keeps time, and light links
-that whirl heavy ends gain no energy from that. Where it matters v_2 is corrected for robots: the
-difference of the forces is an impulse to which velocities respond as the step's solution does to
-first order, H⁻¹ ½ δt (c(…) − c(v_1)), and ½ δt times this is added to positions. Free bodies are
-left as they are: their velocities are those of fixed axes, in which their inertia turns, and this
-would only be a part of it.
+that whirl heavy ends gain no energy from that. Where it matters v_2 is corrected: the difference of
+the forces is an impulse to which velocities respond as the step's solution does to first order,
+H⁻¹ ½ δt (c(…) − c(v_1)), and ½ δt times this is added to positions. Free bodies have the forces of
+the middle of each step already (`.gyroscopic`).
 
-Where a contact or an equality holds a body second order asks for more. A step meets J v = 0 with
+Where a contact or an equality holds a robot second order asks for more. A step meets J v = 0 with
 the Jacobian of its beginning, so v_1 is off by the acceleration normal to the constraint, a
 first-order error that the second half step projects out again, but not before it has entered these
-forces. v_2 − v_1 + v_0 is free of that, and takes the other's place, for free bodies, too.
+forces. v_2 − v_1 + v_0 is free of that, and takes the other's place.
 """
 
 from __future__ import annotations
@@ -76,13 +75,8 @@ def _find_trees(graph: Table, memory: Table) -> bool:
     for tree in range(memory.island.size):
         island = memory.island[tree]
         memory.corrected[tree] = 0.0
-        if memory.rough[island] == 1:
-            continue
-        if memory.held[island] == 1:
-            memory.corrected[tree] = _SHARE_WHERE_HELD
-            found = True
-        elif not graph.tree_spatial[tree]:
-            memory.corrected[tree] = _SHARE
+        if memory.rough[island] == 0 and not graph.tree_spatial[tree]:
+            memory.corrected[tree] = _SHARE_WHERE_HELD if memory.held[island] == 1 else _SHARE
             found = True
     return found
 

@@ -14,6 +14,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.integrators.methods.tree_balance import add_gains, balance_trees, begin_gains
 from asperity.integrators.methods.turning_trees import choose_marked, mark_touched, mark_trees
+from asperity.integrators.world_layout import ALL_TREES
 
 __all__ = ["balance_doubled_step", "balance_step"]
 
@@ -30,7 +31,7 @@ def balance_step(world: Table, source: Table, target: Table, step: float) -> Non
     if not choose_marked(plant, source, False):
         return
     force = work.gyroscopic
-    centered = world.center_gyroscopic == 1 and world.has_centered_forces == 1
+    centered = world.center_gyroscopic == ALL_TREES and world.has_centered_forces == 1
     for i in range(plant.nv):
         if not centered or work.gyroscopic_share[plant.dofs.tree[i]] == 0.0:
             force[i] = -source.mj_qfrc_bias[i]

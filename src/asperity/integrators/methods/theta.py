@@ -46,7 +46,14 @@ from asperity.integrators.methods.springs import has_fast_springs
 from asperity.integrators.methods.step_balance import balance_step
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
-from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
+from asperity.integrators.world_layout import (
+    ALL_TREES,
+    NO_TREES,
+    NON_FINITE,
+    NOT_CONVERGED,
+    OK,
+    compiled_method,
+)
 from asperity.plant.evaluate import evaluate_smooth
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.state import State
@@ -429,7 +436,7 @@ class ThetaMethod(ConvexMethod):
         problem.options.largest_search_step = _LARGEST_SEARCH_STEP[self.line_search]
         problem.options.near_rigid = self.near_rigid
         # Implicit schemes solve for them.
-        world.table.center_gyroscopic = table.is_symplectic
+        world.table.center_gyroscopic = ALL_TREES if table.is_symplectic else NO_TREES
         world.table.follow_spins = follow_spins.address
         world.table.balances_steps = table.is_symplectic
         self.look_farther(

@@ -172,7 +172,7 @@ class Cenic(Integrator):
             friction_passes=int(self.friction_passes),
             friction_tolerance=tolerance,
             refuse_unsettled=True,
-            center_gyroscopic=False,
+            center_robots=False,
             explicit_springs=False,
             looks_ahead=False,
         )

@@ -114,7 +114,7 @@ class Icf(Integrator):
             friction_passes=self.friction_passes,
             friction_tolerance=self.friction_tolerance,
             refuse_unsettled=False,
-            center_gyroscopic=True,
+            center_robots=True,
             explicit_springs=True,
             looks_ahead=True,
         )

@@ -117,7 +117,7 @@ class Tamsi(SteppedIntegrator):
             transition_aware=self.transition_aware,
             tolerance=self.tolerance,
             max_iterations=int(self.max_iterations),
-            center_gyroscopic=self.time_step is not None,
+            center_robots=self.time_step is not None,
             explicit_springs=self.time_step is not None,
             looks_ahead=self.time_step is not None,
         )

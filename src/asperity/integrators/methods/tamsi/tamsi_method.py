@@ -18,6 +18,7 @@ from asperity.integrators.methods.tamsi.tamsi_law import ONE_WAY, TWO_WAY
 from asperity.integrators.methods.tamsi.tamsi_layout import new_tamsi_table
 from asperity.integrators.methods.tamsi.tamsi_newton import solve_tamsi
 from asperity.integrators.world import World
+from asperity.integrators.world_layout import ALL_TREES, FREE_BODIES
 
 __all__ = ["TamsiMethod"]
 
@@ -36,7 +37,7 @@ class TamsiMethod(FarSightedMethod):
     tolerance : float
         Change of contact velocities, in stiction tolerances, that counts as none.
     max_iterations : int
-    center_gyroscopic, explicit_springs, looks_ahead : bool
+    center_robots, explicit_springs, looks_ahead : bool
         As of `asperity.integrators.methods.icf.IcfMethod`.
     """
 
@@ -48,7 +49,7 @@ class TamsiMethod(FarSightedMethod):
     transition_aware: bool
     tolerance: float
     max_iterations: int
-    center_gyroscopic: bool
+    center_robots: bool
     explicit_springs: bool
     looks_ahead: bool
     table: Table | None = field(init=False, default=None)
@@ -90,7 +91,7 @@ class TamsiMethod(FarSightedMethod):
         problem.entries.factorize = factorize_jacobian.address
         problem.entries.solve_factors = solve_jacobian.address
         problem.options.max_iterations = self.max_iterations
-        world.table.center_gyroscopic = int(self.center_gyroscopic)
+        world.table.center_gyroscopic = ALL_TREES if self.center_robots else FREE_BODIES
         world.table.explicit_springs = int(self.explicit_springs)
         if self.looks_ahead:
             self.look_farther(world, looks_ahead=True)
