@@ -71,11 +71,11 @@ class Midas(Integrator):
         that distance.
     stiction_tolerance : float, optional
         Slip speed [m/s] below which friction is stiction: sticking contacts creep at most this
-        fast. By default that of `ContactParameters`, which is 0.01 mm/s. The paper's is 1 mm/s, at
+        fast. By default that of `ContactParameters`, which is 5e-6 m/s. The paper's is 1 mm/s, at
         which a grasp slips by 1 mm in a second.
     tolerance : float
         A step has converged when the next iteration would move no point faster than this [m/s]. A
-        tenth of the usual stiction tolerance.
+        fifth of the usual stiction tolerance.
     rigidity : float
         Stiffness against deformation [Pa] of links, which are affine bodies. 1e8 lets lengths
         change by about 1e-5.
@@ -164,7 +164,7 @@ class Midas(Integrator):
     verify: bool = False
 
     # Ten times the velocity to which a step is solved, so that friction is right within 1 %.
-    default_stiction_tolerance = 1e-5
+    default_stiction_tolerance = 5e-6
     default_joint_stiction_tolerance = 1e-3
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
     takes_every_actuator = True

@@ -47,7 +47,7 @@ class ContactParameters(Material):
     stiction_tolerance : float, optional
         3e-6 m/s by default: sticking contacts creep at most 3 µm in a second, and a grasp by a
         small part of that. All three papers have 1e-4, for a tenth fewer iterations. The default is
-        1e-4 with `Midas`, whose steps are solved to a hundredth of that, and with the classical
+        5e-6 with `Midas`, whose steps are solved to a fifth of that, and 1e-4 with the classical
         integrators, which must resolve how fast friction stops so slow a slip.
     relaxation_time : float, optional
         By default that of the `Sap` integrator, which is its time step unless it says otherwise.
