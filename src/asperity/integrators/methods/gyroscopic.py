@@ -72,8 +72,8 @@ _FOLLOWED_ANGLE = 1.0
 _LOST_ANGLE = 2.0
 _MOST_FOLLOWED = 100
 _FOLLOWS = 2
-# Change of velocity that matters to forces that follow, relative to that of turning, and per angle of
-# a step [rad]: over a second it adds up to as much at any step size.
+# Change of velocity that matters to forces that follow, relative to that of turning, and per angle
+# of a step [rad]: over a second it adds up to as much at any step size.
 _MATTERS = 1e-7
 # Change of velocity, relative to the velocity, that ends the passes, and the largest that forces
 # may leave undone if they have found no end.
