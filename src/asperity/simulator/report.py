@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from asperity.errors import Status
 from asperity.shown import Shown
@@ -125,16 +125,9 @@ class Report(Shown):
         return message
 
 
-class _Reached:
-    """What becomes a report: to set the fields of a frozen dataclass takes longer."""
-
-
 def reached(time: float, counts: list[float]) -> Report:
     """Report of a time that was reached; `Statistics` are made of these numbers when read."""
-    report: Any = _Reached()
-    report.status = _SUCCESS
-    report.time = time
-    report._counts = counts
-    report.__class__ = Report
-    made: Report = report
-    return made
+    report = object.__new__(Report)
+    # To set the fields of a frozen dataclass takes longer.
+    vars(report).update(status=_SUCCESS, time=time, _counts=counts)
+    return report
