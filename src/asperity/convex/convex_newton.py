@@ -463,6 +463,7 @@ def _solve_free(problem: Table) -> int:
     if call_pp_status(problem.entries.factorize, problem, 0) == 0:
         return NON_FINITE
     problem.newton.followed = 0
+    problem.newton.wanted_residual = 0.0
     follows = True
     total = 0.0
     while follows:

@@ -73,7 +73,8 @@ _LOST_ANGLE = 2.0
 _MOST_FOLLOWED = 100
 _FOLLOWS = 2
 # Change of velocity that matters to forces that follow, relative to that of turning, and per angle
-# of a step [rad]: over a second it adds up to as much at any step size.
+# of a step [rad]: over a second it adds up to as much at any step size. In contact a change within
+# the residual that the solve may leave does not matter either.
 _MATTERS = 1e-7
 # Change of velocity, relative to the velocity, that ends the passes, and the largest that forces
 # may leave undone if they have found no end.
@@ -144,6 +145,7 @@ def follow_spins(world: Table, problem: Table) -> int:
     work = state.work
     step = world.shared_step
     matters = 0
+    negligible = problem.newton.wanted_residual**2
     problem.newton.followed += 1
     for index in range(problem.at_hand.first_tree, problem.at_hand.last_tree):
         tree = problem.graph.island_tree[index]
@@ -171,7 +173,7 @@ def follow_spins(world: Table, problem: Table) -> int:
             change += difference * difference * state.mass_inverse_diagonal[i]
         for a in range(3):
             size += spin[a] * spin[a] * state.mass_diagonal[s + a]
-        if step * step * change > (_MATTERS * angle) ** 2 * size:
+        if step * step * change > max((_MATTERS * angle) ** 2 * size, negligible):
             matters = 1
     return matters
 
