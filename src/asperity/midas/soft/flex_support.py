@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import flex_vertices
+from asperity.plant.model.flexes import flex_vertices, frame_body
 from asperity.plant.model.names import element, listed
 from asperity.plant.model.ropes import rope_twists
 
@@ -38,6 +38,12 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
         if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
             raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
+        if frame_body(model, flex) != 0:
+            body = element(model, _OBJ.mjOBJ_BODY, frame_body(model, flex))
+            raise ModelError(
+                f"{name} is in {body}, which moves, and Midas simulates flexes in the world only; "
+                "use Icf or Cenic."
+            )
         _check_joints(model, flex, name)
         for geom in range(model.ngeom):
             if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):
