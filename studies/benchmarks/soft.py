@@ -60,7 +60,7 @@ _PAD = (
     "<contact selfcollide='none' friction='0.8'/></flexcomp></body>"
 )
 _BALL = (
-    "<body name='ball' pos='0 0 0.02'><freejoint name='ball'/>"
+    "<body name='ball' pos='0 0 {height}'><freejoint name='ball'/>"
     "<geom type='sphere' size='0.02' mass='0.1' friction='0.8'/></body>"
 )
 
@@ -92,10 +92,12 @@ def grasp(count: int = 5, height: float = _TOUCHING) -> mujoco.MjModel:
     return _hand(fingers, _CUBE.format(count=count, spacing=0.05 / (count - 1), height=height))
 
 
-def pads() -> mujoco.MjModel:
-    """Fingers with soft pads, and a rigid ball on the floor."""
+def pads(height: float = 0.02) -> mujoco.MjModel:
+    """Fingers with soft pads, and a rigid ball of 20 mm, whose centre is at a height [m]."""
     left = _PAD.format(name="left", x=-0.05, pad=0.015, back=0)
-    return _hand(left + _PAD.format(name="right", x=0.05, pad=-0.015, back=2), _BALL)
+    return _hand(
+        left + _PAD.format(name="right", x=0.05, pad=-0.015, back=2), _BALL.format(height=height)
+    )
 
 
 def _hand(fingers: str, held: str) -> mujoco.MjModel:
@@ -200,11 +202,12 @@ def _jobs() -> tuple[_Job, ...]:
 
 def _pad_jobs() -> tuple[_Job, ...]:
     """Names of runs with soft pads, and what does them."""
-    held = pads()
+    held, apart = pads(), pads(0.021)
     grasped = (_HELD, _END)
     return (
         ("pads, 3 × 5² | Icf, 2 ms", lambda: _asperity(held, asp.Icf(time_step=2e-3), *grasped)),
         ("pads, 3 × 5² | Cenic, 1e-3", lambda: _asperity(held, asp.Cenic(), *grasped)),
+        ("pads, 3 × 5² | Midas, 10 ms", lambda: _asperity(apart, asp.Midas(), *grasped)),
         ("pads, 3 × 5² | MuJoCo, 2 ms", lambda: _mujoco(held, 2e-3, False, *grasped)),
         ("pads, 3 × 5² | MuJoCo, 2 ms, careful", lambda: _mujoco(held, 2e-3, True, *grasped)),
     )

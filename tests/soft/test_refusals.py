@@ -136,13 +136,6 @@ def test_pressure_fields_beside_a_flex() -> None:
             "Flex 'cube' and Geom 0 intersect",
         ),
         (cube() + cube(name="other", side=0.03), "", "intersect"),
-        (
-            "<body name='b'><joint/><geom size='0.1'/>"
-            + cube().replace("<contact", "<pin id='0'/><contact")
-            + "</body>",
-            "",
-            "is in Body 'b', which moves",
-        ),
     ],
 )
 def test_what_midas_does_not_simulate(body: str, sections: str, message: str) -> None:

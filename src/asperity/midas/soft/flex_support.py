@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import flex_vertices, frame_body
+from asperity.plant.model.flexes import flex_vertices, frame_body, moving_vertices
 from asperity.plant.model.names import element, listed
 from asperity.plant.model.ropes import rope_twists
 
@@ -17,7 +17,10 @@ _OBJ = mujoco.mjtObj
 
 
 def may_touch_flex(model: mujoco.MjModel, flex: int, geom: int) -> bool:
-    """Whether a geom and a flex may touch, by their affinities."""
+    """Whether a geom and a flex may touch, by their affinities, and as they are on two bodies."""
+    frame = frame_body(model, flex)
+    if frame != 0 and model.body_weldid[model.geom_bodyid[geom]] == frame:
+        return False
     return bool(
         model.geom_contype[geom] & model.flex_conaffinity[flex]
         or model.flex_contype[flex] & model.geom_conaffinity[geom]
@@ -38,12 +41,6 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
         if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
             raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
-        if frame_body(model, flex) != 0:
-            body = element(model, _OBJ.mjOBJ_BODY, frame_body(model, flex))
-            raise ModelError(
-                f"{name} is in {body}, which moves, and Midas simulates flexes in the world only; "
-                "use Icf or Cenic."
-            )
         _check_joints(model, flex, name)
         for geom in range(model.ngeom):
             if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):
@@ -95,7 +92,7 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             "resist twisting in Midas; use Icf or Cenic."
         )
     bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
-    moving = bodies[model.body_weldid[bodies] != 0]
+    moving = bodies[moving_vertices(model, flex)]
     children = np.isin(model.body_parentid, moving)
     if np.any(children):
         body = element(model, _OBJ.mjOBJ_BODY, int(np.flatnonzero(children)[0]))
