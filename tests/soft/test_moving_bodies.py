@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import mujoco
 import numpy as np
 import pytest
@@ -66,18 +68,29 @@ def test_a_free_body_and_its_pad_keep_momentum(
     assert np.linalg.norm(change[3:]) < angular * np.linalg.norm(before[3:])
 
 
+_BEAM = _pad("9 2 2", "0 0 0 0 1 1", at=".08 0 0", young=1e6, contact=_UNTOUCHED)
+_STRIP = (
+    "<flexcomp name='strip' type='grid' dim='2' count='9 4 1' spacing='.02 .02 .02' pos='.08 0 0'"
+    " radius='.001' mass='.02'><pin gridrange='0 0 1 3'/><elasticity young='2e8' poisson='0.3'"
+    f" thickness='.002' elastic2d='both' damping='0.02'/>{_UNTOUCHED}</flexcomp>"
+)
+
+
+@pytest.mark.parametrize("flex", [_BEAM, _STRIP], ids=["volume", "cloth"])
 @pytest.mark.parametrize("integrator", ALL, ids=NAMES)
-def test_a_body_that_is_pushed_bends_its_beam_as_weight_does(integrator: asp.Integrator) -> None:
+def test_a_body_that_is_pushed_bends_its_beam_as_weight_does(
+    integrator: asp.Integrator, flex: str
+) -> None:
     """An acceleration of the frame is a weight: forces act on the body through its vertices."""
-    beam = _pad("9 2 2", "0 0 0 0 1 1", at=".08 0 0", young=1e6, contact=_UNTOUCHED)
-    held = asp.Simulator(compile_soft(beam, gravity=-5.0), integrator=integrator)
+    flex = f"<body name='b' pos='.1 .2 .3' euler='20 30 40'>{flex}</body>"
+    held = asp.Simulator(compile_soft(flex, gravity=-5.0), integrator=integrator)
     held.advance_to(6.0)
-    slide = "<body name='b'><joint type='slide' axis='0 0 1'/><geom size='.03' mass='.2'/>"
-    model = compile_soft(f"{slide}{beam}</body>", gravity=0.0)
+    slide = "<body><joint type='slide' axis='0 0 1'/><geom size='.03' mass='.2'/>"
+    model = compile_soft(f"{slide}{flex}</body>", gravity=0.0)
     sim = asp.Simulator(model, integrator=integrator)
     sim.data.qfrc_applied[0] = -5.0 * model.body_mass.sum()
     sim.advance_to(6.0)
-    assert np.abs(held.data.qpos).max() > 5e-3
+    assert np.abs(held.data.qpos).max() > 3e-3
     assert np.abs(sim.data.qpos[1:] - held.data.qpos).max() < 1e-6
     assert sim.data.qvel[0] == pytest.approx(-30.0, rel=1e-3)
 
@@ -198,6 +211,31 @@ def test_pads_of_one_hand_press_each_other(integrator: asp.Integrator) -> None:
     assert x[0].max() < x[1].min() + 2e-3
     assert force > 30.0
     assert sim.data.actuator_force[:2] == pytest.approx([force, -force], rel=1e-3)
+
+
+@pytest.mark.parametrize("integrator", ALL, ids=NAMES)
+def test_checkpoints_and_threads_change_nothing(integrator: asp.Integrator, tmp_path: Path) -> None:
+    model = _bubbles()
+    whole = asp.Simulator(model, integrator=integrator)
+    shared = asp.Simulator(model, integrator=integrator, threads=2)
+    for sim in (whole, shared):
+        sim.data.ctrl[:] = [0.021, -0.021, 0.0]
+        sim.advance_to(0.2)
+    again = asp.Simulator.load(whole.save(tmp_path / "half"))
+    for sim in (whole, shared, again):
+        sim.data.ctrl[:] = [0.021, -0.021, 0.05]
+        sim.advance_to(0.3)
+    assert np.array_equal(whole.data.qpos, shared.data.qpos)
+    assert np.array_equal(whole.data.qpos, again.data.qpos)
+
+
+def test_nothing_intersects_in_midas() -> None:
+    """Pads press a box, each other's hand is near: `ipctk` looks at every step."""
+    sim = asp.Simulator(_bubbles(), integrator=asp.Midas(time_step=0.01, verify=True))
+    sim.data.ctrl[:] = [0.025, -0.025, 0.05]
+    sim.advance_to(0.5)
+    assert sim.clearance is not None
+    assert sim.clearance > 0.0
 
 
 @pytest.mark.parametrize(
