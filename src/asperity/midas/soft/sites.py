@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.engine_layout import FREE
 from asperity.midas.geometry.stencil import VERTEX_PLANE
@@ -69,18 +69,28 @@ def _rate(links: Table, link: int, variable: int, y: np.ndarray, column: int, k:
 
 
 @compiled
-def add_gradient(engine: Table, soft: Table, v: int, g: np.ndarray) -> None:
-    """Add the gradient in a vertex's position to that in the variables that move it."""
+def _add_pinned_gradient(engine: Table, soft: Table, v: int, g: np.ndarray) -> None:
     if is_fixed(engine, soft, v):
         return
     links = engine.links
     link = soft.vertex_link[v]
-    variable = soft.vertex_variable[v]
-    for column in range(_columns(links, link, variable)):
-        at = _variable(links, link, variable, column)
+    for column in range(_columns(links, link, -1)):
+        at = _variable(links, link, -1, column)
         for k in range(3):
-            rate = _rate(links, link, variable, soft.vertex_rest[v], column, k)
-            engine.newton.gradient[at] += rate * g[k]
+            engine.newton.gradient[at] += (
+                _rate(links, link, -1, soft.vertex_rest[v], column, k) * g[k]
+            )
+
+
+@inlined
+def add_gradient(engine: Table, soft: Table, v: int, g: np.ndarray) -> None:
+    """Add the gradient in a vertex's position to that in the variables that move it."""
+    variable = soft.vertex_variable[v]
+    if variable >= 0:
+        for k in range(3):
+            engine.newton.gradient[variable + k] += g[k]
+    else:
+        _add_pinned_gradient(engine, soft, v, g)
 
 
 @compiled
@@ -111,17 +121,17 @@ def _add_between(
 
 
 @compiled
-def add_vertex_block(engine: Table, soft: Table, one: int, other: int, block: np.ndarray) -> None:
-    """Add a 3 × 3 block between two vertices, or of one with itself."""
+def _add_own_block(factor: Table, one: int, other: int, block: np.ndarray) -> None:
+    """Add a 3 × 3 block between two vertices, by their first variables."""
+    for i in range(3):
+        row = factor.variable_row[one + i]
+        for j in range(i + 1 if one == other else 3):
+            _add(factor, row, factor.variable_row[other + j], block[i, j])
+
+
+@compiled
+def _add_pinned_block(engine: Table, soft: Table, one: int, other: int, block: np.ndarray) -> None:
     if is_fixed(engine, soft, one) or is_fixed(engine, soft, other):
-        return
-    variable = soft.vertex_variable[one]
-    variable_too = soft.vertex_variable[other]
-    if variable >= 0 and variable_too >= 0:
-        for i in range(3):
-            row = engine.factor.variable_row[variable + i]
-            for j in range(i + 1 if one == other else 3):
-                _add(engine.factor, row, engine.factor.variable_row[variable_too + j], block[i, j])
         return
     scale = 0.5 if one == other else 1.0
     for i in range(3):
@@ -130,13 +140,24 @@ def add_vertex_block(engine: Table, soft: Table, one: int, other: int, block: np
     _add_between(
         engine,
         soft.vertex_link[one],
-        variable,
+        soft.vertex_variable[one],
         soft.vertex_rest[one],
         soft.vertex_link[other],
-        variable_too,
+        soft.vertex_variable[other],
         soft.vertex_rest[other],
         soft.pinned_block,
     )
+
+
+@inlined
+def add_vertex_block(engine: Table, soft: Table, one: int, other: int, block: np.ndarray) -> None:
+    """Add a 3 × 3 block between two vertices, or of one with itself."""
+    variable = soft.vertex_variable[one]
+    variable_too = soft.vertex_variable[other]
+    if variable >= 0 and variable_too >= 0:
+        _add_own_block(engine.factor, variable, variable_too, block)
+    else:
+        _add_pinned_block(engine, soft, one, other, block)
 
 
 @compiled
