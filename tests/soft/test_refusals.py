@@ -93,6 +93,13 @@ def test_notes_say_what_is_approximated() -> None:
     assert not any("tetrahedra" in note for note in report.notes)
 
 
+def test_a_note_says_what_a_large_pad_costs() -> None:
+    pad = cube(count=6).replace("<contact", "<pin gridrange='0 0 0 0 0 0'/><contact")
+    model = compile_soft(f"<body name='b'><joint/><geom size='0.1'/>{pad}</body>")
+    notes = asp.Simulator(model, integrator=asp.Icf()).load_report.notes
+    assert any("215 vertices move in Body 'b'" in note for note in notes)
+
+
 def test_options_without_flexes_are_refused_later_too() -> None:
     sim = asp.Simulator(compile_soft(cube()), integrator=asp.Icf())
     with pytest.raises(asp.ModelError, match="Icf with friction_bound='similar' does not simulate"):

@@ -32,6 +32,8 @@ __all__ = ["check_flexes", "flex_notes"]
 
 # Volume of a tetrahedron in units of the cube of its longest edge.
 _FLAT = 1e-12
+# Vertices in a body that moves, from which on a step takes more than some milliseconds.
+_MANY = 200
 # Of the heaviest vertex, in units of its share of the volume.
 _HEAVY = 2.0
 _TOLERANCE = 1e-9
@@ -168,6 +170,13 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
         name = flex_name(model, flex)
         if model.flex_passive[flex]:
             yield f"{name}: passive contact is ignored; all contact is implicit."
+        count, frame = int(moving_vertices(model, flex).sum()), frame_body(model, flex)
+        if frame != 0 and count > _MANY:
+            yield (
+                f"{name}: {count} vertices move in "
+                f"{element(model, mujoco.mjtObj.mjOBJ_BODY, frame)}, and Icf and Cenic take a time "
+                "that grows with their cube; a coarser mesh, or Midas, is faster."
+            )
         if model.flex_dim[flex] == 1:
             yield from rope_notes(model, flex, name)
         if model.flex_dim[flex] != 3:
