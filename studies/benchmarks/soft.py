@@ -6,6 +6,9 @@ table shows medians of CPU times over runs. Slip is how far the middle of the he
 down in the grip between 1.2 s and the end. ``careful`` is MuJoCo with the time constant of its
 contacts at twice the step and with ``impratio`` 100.
 
+``--pads`` has a ball of 100 g that the fingers pick up with soft pads of 3 × 5² vertices, whose
+backs are fixed to them.
+
 ``--midas`` has these scenes with `Midas` in steps of 10 ms and two more: a cube of 5³ vertices lies
 on the floor, and the cloth of ``examples/cloth_over_ball.py`` drapes over its ball.
 """
@@ -26,7 +29,7 @@ import asperity as asp
 from examples import cloth_over_ball
 from studies.benchmarks.saved import save_table
 
-__all__ = ["Run", "grasp", "rest"]
+__all__ = ["Run", "grasp", "pads", "rest"]
 
 # Of the grasp: when the fingers have closed and been lifted, and when the run ends [s].
 _HELD, _END = 1.2, 2.0
@@ -46,6 +49,19 @@ _CUBE = (
 _FINGER = (
     "<body name='{name}' gravcomp='1' pos='{x} 0 0'><joint name='{name}' type='slide'"
     " axis='1 0 0'/><geom type='box' size='0.01 0.04 0.02' mass='0.2' friction='0.8'/></body>"
+)
+_PAD = (
+    "<body name='{name}' gravcomp='1' pos='{x} 0 0'><joint name='{name}' type='slide'"
+    " axis='1 0 0'/><geom type='box' size='0.005 0.022 0.022' mass='0.2' contype='0'"
+    " conaffinity='0'/><flexcomp name='{name}_pad' type='grid' dim='3' count='3 5 5'"
+    " spacing='0.01 0.01 0.01' pos='{pad} 0 0' radius='0.0005' mass='0.02'>"
+    "<pin gridrange='{back} 0 0 {back} 4 4'/>"
+    "<elasticity young='5e4' poisson='0.3' damping='0.005'/>"
+    "<contact selfcollide='none' friction='0.8'/></flexcomp></body>"
+)
+_BALL = (
+    "<body name='ball' pos='0 0 {height}'><freejoint name='ball'/>"
+    "<geom type='sphere' size='0.02' mass='0.1' friction='0.8'/></body>"
 )
 
 
@@ -73,14 +89,25 @@ def grasp(count: int = 5, height: float = _TOUCHING) -> mujoco.MjModel:
     The height [m] is that of the cube's middle at the beginning.
     """
     fingers = "".join(_FINGER.format(name=n, x=x) for n, x in (("left", -0.037), ("right", 0.037)))
+    return _hand(fingers, _CUBE.format(count=count, spacing=0.05 / (count - 1), height=height))
+
+
+def pads(height: float = 0.02) -> mujoco.MjModel:
+    """Fingers with soft pads, and a rigid ball of 20 mm, whose centre is at a height [m]."""
+    left = _PAD.format(name="left", x=-0.05, pad=0.015, back=0)
+    return _hand(
+        left + _PAD.format(name="right", x=0.05, pad=-0.015, back=2), _BALL.format(height=height)
+    )
+
+
+def _hand(fingers: str, held: str) -> mujoco.MjModel:
     servos = "".join(
         f"<position joint='{n}' kp='2000' kv='60'/>" for n in ("left", "right", "lift")
     )
     return _model(
         "<body name='lift' gravcomp='1' pos='0 0 0.025'>"
         "<inertial mass='1' pos='0 0 0' diaginertia='0.01 0.01 0.01'/>"
-        f"<joint name='lift' type='slide' axis='0 0 1'/>{fingers}</body>"
-        + _CUBE.format(count=count, spacing=0.05 / (count - 1), height=height),
+        f"<joint name='lift' type='slide' axis='0 0 1'/>{fingers}</body>{held}",
         f"<actuator>{servos}</actuator>",
     )
 
@@ -96,7 +123,9 @@ def _close_and_lift(model: mujoco.MjModel, data: mujoco.MjData) -> None:
 
 
 def _height(model: mujoco.MjModel, data: mujoco.MjData) -> float:
-    """Of the cube's middle above the fingers [m]."""
+    """Of the middle of the cube, or ball, above the fingers [m]."""
+    if model.njnt and mujoco.mj_name2id(model, mujoco.mjtObj.mjOBJ_JOINT, "ball") >= 0:
+        return float(data.joint("ball").qpos[2] - data.joint("lift").qpos[0])
     other = mujoco.MjData(model)
     other.qpos[:] = data.qpos
     mujoco.mj_kinematics(model, other)
@@ -104,6 +133,11 @@ def _height(model: mujoco.MjModel, data: mujoco.MjData) -> float:
     mujoco.mj_flex(model, other)
     lift = data.joint("lift").qpos[0] if model.nu else 0.0
     return float(other.flexvert_xpos[:, 2].mean() - lift)
+
+
+def _slip(before: float, after: float) -> float:
+    """By heights above the fingers; infinite of what stays on the floor."""
+    return before - after if after > 0.0 else np.inf
 
 
 def _asperity(model: mujoco.MjModel, integrator: asp.Integrator, held: float, end: float) -> Run:
@@ -123,7 +157,7 @@ def _asperity(model: mujoco.MjModel, integrator: asp.Integrator, held: float, en
     spent -= time.thread_time()
     sim.advance_to(end)
     spent += time.thread_time()
-    slip = before - _height(model, sim.data)
+    slip = _slip(before, _height(model, sim.data))
     return Run(spent / (sim.stats.steps - steps), spent / (end - _CONTROL_PERIOD), slip)
 
 
@@ -145,7 +179,7 @@ def _mujoco(model: mujoco.MjModel, step: float, careful: bool, held: float, end:
             _close_and_lift(model, data)
         mujoco.mj_step(model, data)
         spent += time.thread_time()
-    return Run(spent / count, spent / end, before - _height(model, data))
+    return Run(spent / count, spent / end, _slip(before, _height(model, data)))
 
 
 _Job = tuple[str, Callable[[], Run]]
@@ -163,6 +197,19 @@ def _jobs() -> tuple[_Job, ...]:
         ("grasp, 5³ | MuJoCo, 2 ms, careful", lambda: _mujoco(held, 2e-3, True, *grasped)),
         ("rest, 10³ | Icf, 10 ms", lambda: _asperity(lying, asp.Icf(time_step=1e-2), *lies)),
         ("rest, 10³ | MuJoCo, 10 ms", lambda: _mujoco(lying, 1e-2, False, *lies)),
+    )
+
+
+def _pad_jobs() -> tuple[_Job, ...]:
+    """Names of runs with soft pads, and what does them."""
+    held, apart = pads(), pads(0.021)
+    grasped = (_HELD, _END)
+    return (
+        ("pads, 3 × 5² | Icf, 2 ms", lambda: _asperity(held, asp.Icf(time_step=2e-3), *grasped)),
+        ("pads, 3 × 5² | Cenic, 1e-3", lambda: _asperity(held, asp.Cenic(), *grasped)),
+        ("pads, 3 × 5² | Midas, 10 ms", lambda: _asperity(apart, asp.Midas(), *grasped)),
+        ("pads, 3 × 5² | MuJoCo, 2 ms", lambda: _mujoco(held, 2e-3, False, *grasped)),
+        ("pads, 3 × 5² | MuJoCo, 2 ms, careful", lambda: _mujoco(held, 2e-3, True, *grasped)),
     )
 
 
@@ -187,10 +234,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--midas", action="store_true", help="scenes with Midas alone")
+    parser.add_argument("--pads", action="store_true", help="fingers with soft pads")
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     options = parser.parse_args(arguments)
     warnings.simplefilter("ignore", asp.AsperityWarning)
-    jobs = _midas_jobs() if options.midas else _jobs()
+    jobs = _midas_jobs() if options.midas else _pad_jobs() if options.pads else _jobs()
     found: list[list[Run]] = [[] for _ in jobs]
     for _ in range(options.repeat):
         for (_, run), runs in zip(jobs, found, strict=True):
@@ -202,13 +250,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for (name, _), runs in zip(jobs, found, strict=True):
         per_step, per_second, slip = np.median(np.array(runs), axis=0)
         moved = "falls" if slip > _OUT else f"{1e3 * slip:.4f}"
-        moved = moved if name.startswith("grasp") else "–"
+        moved = moved if name.startswith(("grasp", "pads")) else "–"
         lines.append(f"| {name} | {1e3 * per_step:.2f} | {per_second:.3f} | {moved} |")
     print("\n".join(lines))
     if options.save:
         note = f"Medians of {options.repeat} runs, CPU times."
         if options.midas:
             save_table("soft_midas", "Soft bodies in Midas", note, lines)
+        elif options.pads:
+            save_table("soft_pads", "Soft pads", note, lines)
         else:
             save_table("soft", "Soft bodies", note, lines)
 

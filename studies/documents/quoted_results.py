@@ -58,7 +58,7 @@ _SOFT = Table(
                 "Icf, 2 ms": "`Icf`, 2 ms",
                 "Cenic, 1e-3": "`Cenic`, 1e-3, control every 20 ms",
                 "MuJoCo, 2 ms": "MuJoCo, 2 ms",
-                "MuJoCo, 2 ms, careful": "MuJoCo, 2 ms, stiff contacts, `impratio` 100",
+                "MuJoCo, 2 ms, careful": "MuJoCo, 2 ms, stiff contacts",
             },
             "rest, 10³": {"Icf, 10 ms": "`Icf`, 10 ms", "MuJoCo, 10 ms": "MuJoCo, 10 ms"},
         }.items()
@@ -82,17 +82,28 @@ _SOFT_MIDAS = Table(
     (Cell("{ms per step:s2}"), Cell("{slip [mm]:}")),
 )
 
+_SOFT_PADS = Table(
+    "soft_pads.md",
+    ("soft pads hold a ball", "ms per step", "slip [mm]"),
+    tuple(
+        Line((shown,), {"engine": engine})
+        for engine, shown in {
+            "Icf, 2 ms": "`Icf`, 2 ms",
+            "Midas, 10 ms": "`Midas`, 10 ms",
+            "MuJoCo, 2 ms, careful": "MuJoCo, 2 ms, stiff contacts",
+        }.items()
+    ),
+    (Cell("{ms per step:s2}"), Cell("{slip [mm]:.3f}")),
+)
+
 _CANTILEVER = Table(
     "cantilever.md",
     ("cells through the thickness", "Poisson's ratio", "Asperity", "MuJoCo 4.0.0"),
     tuple(
         Line((cells, f"{float(poisson):g}"), {"cells": cells, "Poisson's ratio": poisson})
         for cells, poisson in (
-            ("1", "0.0"),
             ("1", "0.3"),
-            ("1", "0.45"),
             ("2", "0.3"),
-            ("2", "0.45"),
         )
     ),
     (Cell("{Asperity:.3f}"), Cell("{MuJoCo:.3f}")),
@@ -347,6 +358,7 @@ QUOTES: dict[str, Table | Span | Made | Findings] = {
     "bin ratio": Span("bin.csv", "asperity_over_this", ".1f", {"method": "mujoco cg"}),
     "soft": _SOFT,
     "soft bodies in Midas": _SOFT_MIDAS,
+    "soft pads": _SOFT_PADS,
     "cantilever": _CANTILEVER,
     "examples": _EXAMPLES,
     "pushed box": _PUSH_BOX,

@@ -38,9 +38,15 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),
         (
-            f"<body name='b'><joint/><geom size='0.1'/><flexcomp name='f' {GRID} dim='3'>{YOUNG}<pin id='0 1'/>"
-            "</flexcomp></body>",
-            "is part of a body that moves",
+            "<body name='b' mocap='true'><flexcomp name='f' type='grid' dim='1' count='5 1 1'"
+            " spacing='0.1 0.1 0.1' mass='1'><pin id='0'/><edge equality='true'/></flexcomp></body>",
+            "is pinned to Body 'b', which is a mocap body",
+        ),
+        (
+            "<body name='b'><joint/><geom size='0.1'/><flexcomp name='f' type='grid' dim='1' mass='1'"
+            " count='5 1 1' spacing='0.1 0.1 0.1' radius='0.01'><pin id='0 1'/>"
+            "<elasticity young='1e6'/></flexcomp></body>",
+            "is a rod in a body that moves",
         ),
         (
             f"<flexcomp name='f' {GRID} dim='3'>{YOUNG}<pin id='0 1 2 3 4 5 6 7 8 9 10 11 12 14 15"
@@ -52,6 +58,20 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
 def test_flexes_that_are_not_simulated(flex: str, message: str) -> None:
     with pytest.raises(asp.ModelError, match=message):
         asp.Simulator(compile_soft(flex), integrator=asp.Icf())
+
+
+def test_a_flex_between_two_bodies_that_move() -> None:
+    slides = "".join(f"<joint type='slide' axis='{axis}'/>" for axis in ("1 0 0", "0 1 0", "0 0 1"))
+    vertex = "<body name='v{0}' pos='{0} 0 0'><inertial mass='1' pos='0 0 0' diaginertia='1 1 1'/>"
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><body><joint/><geom size='0.1'/><body name='hand'><joint/>"
+        "<geom size='0.1'/></body></body>"
+        + "".join(vertex.format(i) + slides + "</body>" for i in (1, 2, 3))
+        + "</worldbody><deformable><flex name='f' dim='1' body='hand v1 v2 v3' element='0 1 1 2 2"
+        " 3' vertex='0 0 0 0 0 0 0 0 0 0 0 0'><edge stiffness='1'/></flex></deformable></mujoco>"
+    )
+    with pytest.raises(asp.ModelError, match="'f' is pinned to Body 'hand', which moves against"):
+        asp.Simulator(model, integrator=asp.Icf())
 
 
 def test_anisotropic_flex() -> None:
@@ -71,6 +91,13 @@ def test_notes_say_what_is_approximated() -> None:
     report = asp.Simulator(compile_soft(cube()), integrator=asp.Icf()).load_report
     assert any("same mass" in note for note in report.notes)
     assert not any("tetrahedra" in note for note in report.notes)
+
+
+def test_a_note_says_what_a_large_pad_costs() -> None:
+    pad = cube(count=6).replace("<contact", "<pin gridrange='0 0 0 0 0 0'/><contact")
+    model = compile_soft(f"<body name='b'><joint/><geom size='0.1'/>{pad}</body>")
+    notes = asp.Simulator(model, integrator=asp.Icf()).load_report.notes
+    assert any("215 vertices move in Body 'b'" in note for note in notes)
 
 
 def test_options_without_flexes_are_refused_later_too() -> None:

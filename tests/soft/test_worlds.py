@@ -16,6 +16,11 @@ MODELS = {
     "rope": lambda: rope(line(11, 0.5), EQUALITY + "<pin id='0'/>"),
     "cloth": lambda: compile_soft(cloth(0.3, count=6, young=1e6)),
     "cube": lambda: compile_soft(FLOOR + cube()),
+    "pad": lambda: compile_soft(
+        f"{FLOOR}<body name='b'><freejoint/><geom type='box' size='.02 .02 .01' pos='0 0 .14'/>"
+        + cube().replace("<contact", "<pin gridrange='0 0 2 2 2 2'/><contact")
+        + "</body>"
+    ),
 }
 
 

@@ -48,6 +48,9 @@ CONTACT_SET = Layout(
     link_size="i8[links]",
     # 1 of a point of an element: dofs of several trees, of which `link_tree` is one; no turning
     link_soft="i8[links]",
+    # of a point of an element in one tree: how many dofs, first in its chain, are vertices', which
+    # no other link has with the same columns
+    link_own="i8[links]",
     chain_dof="i8[chain]",
     chain_column="f8[chain, 6]",  # (angular, linear)
     # one row per contact

@@ -22,15 +22,16 @@ __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 def _place_link(paths: Table, contacts: Table, link: int, count: int) -> int:
     """Give places to the dofs of a link that have none; returns how many there are then.
 
-    Points of elements share none with other links: their columns have weights.
+    Vertices of points of elements share none with other links: their columns have weights.
     """
-    apart = contacts.link_soft[link] == 1
     start = contacts.link_start[link]
+    own = contacts.link_size[link] if contacts.link_soft[link] == 1 else contacts.link_own[link]
     parent = -1
     # Chains begin at the link.
     for e in range(start + contacts.link_size[link] - 1, start - 1, -1):
         dof = contacts.chain_dof[e]
         place = paths.of_dof[dof]
+        apart = e < start + own
         if place < 0 or apart:
             place = count
             if not apart:

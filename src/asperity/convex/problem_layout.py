@@ -81,7 +81,7 @@ OPTIONS = Layout(
 SMOOTH = Layout(
     "smooth part of a convex problem",
     matrix="f8[matrix_room]",  # A, block by block
-    bond="f8[bonds, 9]",  # A between the first tree of a bond and the second
+    bond="f8[all_bonds, 9]",  # A between the first tree of a bond and the second
     plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
     mass_diagonal="f8[nv] = 1",  # diag(M), which scales the norms
     mass_inverse_diagonal="f8[nv] = 1",

@@ -121,7 +121,11 @@ def add_within(
     size_a = contacts.link_size[a]
     size_b = contacts.link_size[b]
     dof = contacts.chain_dof
-    while size_a > 0 and size_b > 0 and dof[start_a + size_a - 1] == dof[start_b + size_b - 1]:
+    own_a = contacts.link_own[a]
+    own_b = contacts.link_own[b]
+    while (
+        size_a > own_a and size_b > own_b and dof[start_a + size_a - 1] == dof[start_b + size_b - 1]
+    ):
         size_a -= 1
         size_b -= 1
     total = scratch.pair_hessian

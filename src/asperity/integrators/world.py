@@ -93,6 +93,19 @@ class Memory(Protocol):
         ...
 
 
+def _coupled_before(plant: Table) -> np.ndarray:
+    """The dof before each one in its tree, as if one chain where a flex is in a moving body.
+
+    Its elements couple branches of the tree, so that A is dense there.
+    """
+    before = np.array(plant.dofs.parent)
+    inner = plant.elastic.bond_dof[len(plant.elastic.bond_tree) :, 0]
+    for tree in np.unique(plant.dofs.tree[inner]):
+        first, size = int(plant.trees.start[tree]), int(plant.trees.size[tree])
+        before[first : first + size] = np.append(-1, np.arange(first, first + size - 1))
+    return before
+
+
 class World(HoldsAddresses):
     """Plant, problem and states of one simulation.
 
@@ -171,9 +184,10 @@ class World(HoldsAddresses):
                 contacts=self.contact_capacity,
                 links=link_room(model, self.contact_capacity),
                 rows=self.row_capacity,
-                dof_parent=plant.table.dofs.parent,
+                dof_parent=_coupled_before(plant.table),
                 bond_tree=plant.table.elastic.bond_tree,
                 bond_rank=plant.table.elastic.tree_rank,
+                inner_bonds=int(plant.table.elastic.bonds) - len(plant.table.elastic.bond_tree),
             )
             self.table.problem = self._problem
 

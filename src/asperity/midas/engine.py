@@ -24,6 +24,7 @@ from asperity.midas.model.shapes import read_shapes
 from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.placement import place
 from asperity.midas.pose.poses import fill_qpos
+from asperity.midas.remembered import put_back, remember
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_bodies import SoftBodies
 from asperity.midas.time.second_order import SHORTEST_WAIT
@@ -161,15 +162,7 @@ class Engine(HoldsAddresses):
             name: one for name, one in self._tables().items() if name not in NOT_REMEMBERED
         }
         return {
-            "sizes": {name: dict(one.sizes) for name, one in remembered.items()},
-            "tables": {
-                name: {
-                    field: np.copy(value) if isinstance(value, np.ndarray) else value
-                    for field in one.layout.fields
-                    for value in (getattr(one, field),)
-                }
-                for name, one in remembered.items()
-            },
+            "tables": {name: remember(one) for name, one in remembered.items()},
             "adapted": self.adapted,
             "checked": self.checked,
             "mocap_pose": self.inputs.mocap_pose.copy(),
@@ -179,10 +172,7 @@ class Engine(HoldsAddresses):
     def set_memory(self, memory: Mapping[str, Any]) -> None:
         """Put back what `memory` of an engine of the same model has returned."""
         for name, values in memory["tables"].items():
-            one = getattr(self.table, name)
-            one.resize(**memory["sizes"][name])
-            for field, value in values.items():
-                setattr(one, field, np.copy(value) if isinstance(value, np.ndarray) else value)
+            put_back(getattr(self.table, name), values)
         if self._team is not None:
             self._team.set_lists(len(self.table.candidates.kind))
         self.adapted, self.checked = memory["adapted"], memory["checked"]

@@ -178,7 +178,14 @@ class EngineInputs:
 def _apply_to_link(table: Table, index: int, link: Link, force: Floats) -> None:
     """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
     if link.kind == POINT:
-        table.forces.wrench[index, :3] += link.turn @ force[:3]
+        push = link.turn @ force[:3]
+        if link.holder >= 0:
+            # The joint is between the two.
+            push = push @ table.poses.q[link.holder, 1:]
+            arm = table.poses.q[index, 0] - table.poses.q[link.holder, 0]
+            table.forces.wrench[link.holder, :3] -= push
+            table.forces.wrench[link.holder, 3:] -= np.cross(arm, push)
+        table.forces.wrench[index, :3] += push
         return
     if link.kind == FREE:
         arm = -link.centre @ table.poses.q[index, 1:]

@@ -267,7 +267,7 @@ class Plant(HoldsAddresses):
     def _set_geoms(self) -> None:
         table, model = self.table, self.model
         table.ngeom = model.ngeom
-        # Flexes count on from the geoms, and are on no body.
+        # Flexes count on from the geoms, and are on no body: see `flex_frame` of those that are.
         table.geoms.body = np.append(integers(model.geom_bodyid), np.zeros(model.nflex, np.int64))
         table.geoms.box = np.array(model.geom_aabb, dtype=np.float64)
         spheres = model.geom_type == mujoco.mjtGeom.mjGEOM_SPHERE

@@ -143,7 +143,7 @@ class State(HoldsAddresses):
         chain = max(1, self._longest_chains(links))
         if model.nflex > 0:
             links += 2 * contacts
-            chain += 2 * _POINT_DOFS * contacts
+            chain += 2 * (_POINT_DOFS + self._longest_chains(1)) * contacts
             self.table.work.resize(contacts=contacts)
             self.table.resize(links=link_room(model, contacts))
         self.contacts = Table(CONTACT_SET, contacts=contacts, links=links, chain=chain)

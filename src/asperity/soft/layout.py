@@ -11,7 +11,9 @@ ELASTIC = Layout(
     particles="i8",  # vertices of all flexes
     elements="i8",
     bonds="i8",  # pairs of moving particles, or edges that turn, that share an element or bend
-    # particles: positions are those in the frame of the flex's bodies, which does not move
+    # Particles: positions are those in the frame of the flex, the parent of its vertices' bodies.
+    # Where that is the world each particle is a tree; else all are in the tree of that body.
+    flex_frame="i8[:]",  # body
     particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
     particle_tree="i8[:]",  # −1 of what is fixed
     particle_qpos="i8[:]",
@@ -26,15 +28,15 @@ ELASTIC = Layout(
     place_gradient="f8[:,:]",  # [1/m]
     matrix="f8[:]",  # [N/m]
     # Of every pair of places a ≥ b of an element, row by row: the bond, doubled, and 1 more if its
-    # first tree is that of b; of a = b, or where one is fixed, −1
+    # first tree, or dof, is that of b; of a = b, or where one is fixed, −1
     element_pair="i8[:]",
     pair_bond="i8[:]",
-    # bonds: trees, the first before the second
+    # bonds: trees, the first before the second; those within a tree come last, without a row here
     bond_tree="i8[:,:]",
+    bond_dof="i8[:,:]",  # first dofs, in the same order
     bond_damping="f8[:]",  # β of Rayleigh's damping β K [s]
     particle_damping="f8[:]",
-    tree_particle="i8[:]",  # particle of a tree; −1 of others
-    tree_rank="i8[:]",  # its place in the order of elimination; −1 of others
+    tree_rank="i8[:]",  # place in the order of elimination of trees with bonds; −1 of others
     # strands: edges of ropes, and bends of two edges that meet (`asperity.soft.strands`)
     strands="i8",
     strand_particle="i8[:,:]",  # the third one of an edge is −1

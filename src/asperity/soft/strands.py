@@ -32,9 +32,9 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.soft.blocks import add_at, own_block
 
 __all__ = [
-    "add_at",
     "add_strand_stiffness",
     "add_strands",
     "bend",
@@ -195,25 +195,18 @@ def _stretch(elastic: Table, position: np.ndarray, strand: int) -> float:
     return (1.0 / inverse if inverse != 0.0 else 0.0) - elastic.strand_length[strand]
 
 
-@inlined
-def add_at(bond: np.ndarray, mirrored: int, values: np.ndarray) -> None:
-    """Add a 3 × 3 matrix, row by row, to a bond whose first tree is that of rows, or of columns."""
-    for i in range(3):
-        for j in range(3):
-            bond[3 * i + j] += values[3 * j + i if mirrored else 3 * i + j]
-
-
 @compiled
 def _add_block(
     elastic: Table, graph: Table, smooth: Table, strand: int, place: int, values: np.ndarray
 ) -> None:
     """Add a 3 × 3 matrix, row by row, to the block of the particles with a number of `_PAIRS`."""
     if place < 3:
-        tree = elastic.particle_tree[elastic.strand_particle[strand, place]]
-        if tree >= 0:
-            at = graph.block_start[tree]
-            for k in range(9):
-                smooth.matrix[at + k] += values[k]
+        p = elastic.strand_particle[strand, place]
+        if elastic.particle_dof[p] >= 0:
+            at, row = own_block(elastic, graph, p)
+            for i in range(3):
+                for j in range(3):
+                    smooth.matrix[at + row * i + j] += values[3 * i + j]
         return
     code = elastic.strand_bond[strand, place - 3]
     if code >= 0:
@@ -266,10 +259,10 @@ def _add_edge(
         speed += n[i] * (v[i] - u[i])
     for i in range(3):
         pull = along * longer * n[i] - across * (v[i] - u[i] - speed * n[i])
-        if elastic.particle_tree[a] >= 0:
-            smooth.rhs[graph.tree_start[elastic.particle_tree[a]] + i] += pull
-        if elastic.particle_tree[b] >= 0:
-            smooth.rhs[graph.tree_start[elastic.particle_tree[b]] + i] -= pull
+        if elastic.particle_dof[a] >= 0:
+            smooth.rhs[elastic.particle_dof[a] + i] += pull
+        if elastic.particle_dof[b] >= 0:
+            smooth.rhs[elastic.particle_dof[b] + i] -= pull
         for j in range(3):
             values[3 * i + j] = (along - across) * n[i] * n[j] + (across if i == j else 0.0)
     _add_block(elastic, graph, smooth, strand, 0, values)

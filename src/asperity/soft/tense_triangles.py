@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.soft.blocks import own_block
 from asperity.soft.corotation import element_rotation
 
 __all__ = ["add_triangles", "find_taut_triangles", "find_triangle_tension"]
@@ -83,9 +84,7 @@ def _strain(
 
 
 @compiled
-def _add_chords(
-    elastic: Table, graph: Table, smooth: Table, element: int, step: float, work: np.ndarray
-) -> None:
+def _add_chords(elastic: Table, smooth: Table, element: int, step: float, work: np.ndarray) -> None:
     """Add to the right side what turning changes of the strain; ``work[0]`` has L."""
     first = elastic.element_first[element]
     at = elastic.element_matrix[element]
@@ -99,8 +98,8 @@ def _add_chords(
         change[3 * a + 2] = 0.0
     for a in range(3):
         p = elastic.place_particle[first + a]
-        tree = elastic.particle_tree[p]
-        if tree < 0:
+        dof = elastic.particle_dof[p]
+        if dof < 0:
             continue
         factor = step * (step + elastic.particle_damping[p])
         for i in range(3):
@@ -108,7 +107,7 @@ def _add_chords(
             for j in range(9):
                 value += elastic.matrix[at + 9 * (3 * a + i) + j] * change[j]
             for k in range(3):
-                smooth.rhs[graph.tree_start[tree] + k] -= factor * work[1, 3 * k + i] * value
+                smooth.rhs[dof + k] -= factor * work[1, 3 * k + i] * value
 
 
 @compiled
@@ -125,15 +124,16 @@ def _add_tension(
     pair = elastic.element_pair[element]
     g = elastic.place_gradient
     for a in range(3):
-        tree = elastic.particle_tree[elastic.place_particle[first + a]]
+        p = elastic.place_particle[first + a]
+        dof = elastic.particle_dof[p]
+        at, row = own_block(elastic, graph, p) if dof >= 0 else (0, 0)
         for b in range(3):
             w = soft.steady[elastic.place_particle[first + b]]
             value = across * (g[first + a, 0] * g[first + b, 0] + g[first + a, 1] * g[first + b, 1])
-            if tree >= 0:
+            if dof >= 0:
                 speed = normal[0] * w[0] + normal[1] * w[1] + normal[2] * w[2]
-                start = graph.tree_start[tree]
                 for k in range(3):
-                    smooth.rhs[start + k] += value * speed * normal[k]
+                    smooth.rhs[dof + k] += value * speed * normal[k]
             if b > a:
                 continue
             code = elastic.pair_bond[pair]
@@ -141,8 +141,8 @@ def _add_tension(
             for i in range(3):
                 for j in range(3):
                     part = value * normal[i] * normal[j]
-                    if a == b and tree >= 0:
-                        smooth.matrix[graph.block_start[tree] + 3 * i + j] += part
+                    if a == b and dof >= 0:
+                        smooth.matrix[at + row * i + j] += part
                     elif a != b and code >= 0:
                         smooth.bond[code >> 1, 3 * i + j] += part
 
@@ -179,7 +179,7 @@ def add_triangles(elastic: Table, state: Table, step: float, graph: Table, smoot
         element_rotation(elastic, state.soft.position, element, work)
         first = elastic.element_first[element]
         _find_gradient(elastic, work[1], state.qvel, first, True, work[0])
-        _add_chords(elastic, graph, smooth, element, step, work)
+        _add_chords(elastic, smooth, element, step, work)
         taut = state.soft.taut[elastic.strands + triangle]
         if taut[3] > 0.0:
             _add_tension(elastic, state.soft, element, step * step * taut[3], taut, graph, smooth)

@@ -26,7 +26,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.soft.strands import add_at, bend_scale, direction
+from asperity.soft.blocks import add_at
+from asperity.soft.strands import bend_scale, direction
 
 __all__ = ["TWIST_PAIRS", "add_twist_stiffness", "add_twists", "turn_edges"]
 

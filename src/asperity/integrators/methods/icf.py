@@ -47,6 +47,7 @@ from asperity.integrators.world_layout import (
     compiled_method,
 )
 from asperity.plant.plant_layouts import STATE
+from asperity.soft.blocks import add_inner_bonds, own_block
 from asperity.soft.strands import add_strand_stiffness, find_taut_strands, find_tension
 from asperity.soft.tense_triangles import (
     add_triangles,
@@ -138,13 +139,13 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
     elastic = world.plant.elastic
     soft = state.soft
     for particle in range(elastic.particles):
-        tree = elastic.particle_tree[particle]
-        if tree < 0:
+        if elastic.particle_dof[particle] < 0:
             continue
         factor = step * (step + elastic.particle_damping[particle])
-        block = problem.graph.block_start[tree]
-        for k in range(9):
-            problem.smooth.matrix[block + k] += factor * soft.own[particle, k]
+        block, row = own_block(elastic, problem.graph, particle)
+        for i in range(3):
+            for j in range(3):
+                problem.smooth.matrix[block + row * i + j] += factor * soft.own[particle, 3 * i + j]
     for bond in range(elastic.bonds):
         factor = step * (step + elastic.bond_damping[bond])
         for k in range(9):
@@ -155,6 +156,7 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
     add_strand_stiffness(elastic, state, step, problem.graph, problem.smooth)
     add_triangles(elastic, state, step, problem.graph, problem.smooth)
     add_twist_stiffness(elastic, state, step, problem.graph, problem.smooth)
+    add_inner_bonds(elastic, problem.graph, problem.smooth)
     return OK
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
+from asperity.plant.model.flexes import moving_vertices
 
 __all__ = [
     "Link",
@@ -53,6 +54,8 @@ class Link:
     """A point on the joint's axis, in the body frame [m]."""
     axis: Floats
     tree: int
+    holder: int = -1
+    """Of a vertex, the link in whose axes and from whose body frame its slides count."""
     mass: float = 0.0
     moment: Floats = field(default_factory=lambda: np.zeros(3))
     """∫ρ r dV in the body frame [kg m]."""
@@ -127,8 +130,10 @@ def read_links(model: mujoco.MjModel) -> Links:
         np.tile(np.eye(3), (model.nbody, 1, 1)),
     )
     trees = 0
-    moving = model.body_weldid[model.flex_vertbodyid] != 0
-    vertices = set(model.flex_vertbodyid[moving].tolist())
+    moving = [moving_vertices(model, flex) for flex in range(model.nflex)]
+    chosen = np.concatenate([np.zeros(0, bool), *moving])
+    vertices = set(model.flex_vertbodyid[chosen].tolist())
+    held: list[tuple[int, Floats, Floats, int]] = []
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])
         position, quaternion = model.body_pos[body], model.body_quat[body]
@@ -142,9 +147,9 @@ def read_links(model: mujoco.MjModel) -> Links:
         owner = int(found.body_link[parent])
         first = int(model.body_jntadr[body])
         if body in vertices:
-            found.body_link[body], found.body_offset[body] = len(found.links), np.zeros(3)
-            found.links.append(_vertex_link(model, body, offset, turn, trees))
-            trees += 1
+            held.append((body, offset, turn, owner))
+            if owner < 0:
+                trees = _add_vertex(found, model, *held.pop(), trees)
             continue
         for joint in range(first, first + int(model.body_jntnum[body])):
             kind = _KINDS[int(model.jnt_type[joint])]
@@ -169,6 +174,9 @@ def read_links(model: mujoco.MjModel) -> Links:
         found.body_offset[body], found.body_turn[body] = offset, turn
         if owner >= 0 and not found.links[owner].is_mocap:
             _add_body(found.links[owner], model, body, offset, turn)
+    # Links of a tree follow each other, and these are none of their holders' trees.
+    for vertex in held:
+        trees = _add_vertex(found, model, *vertex, trees)
     return found
 
 
@@ -177,17 +185,30 @@ def _mocap_link(tree: int) -> Link:
     return Link(-1, FREE, -1, zero, axes, zero.copy(), axes[2].copy(), tree)
 
 
-def _vertex_link(model: mujoco.MjModel, body: int, offset: Floats, turn: Floats, tree: int) -> Link:
-    """A vertex of a flex, which moves along the axes of its body's parent, and does not turn.
+def _add_vertex(
+    found: Links,
+    model: mujoco.MjModel,
+    body: int,
+    offset: Floats,
+    turn: Floats,
+    holder: int,
+    tree: int,
+) -> int:
+    """Add a vertex of a flex, which moves along its parent's axes; returns the next tree.
 
-    Its ``offset`` is where it is at qpos of zero.
+    Its variables are its position in the world, and its own axes are the world's. Its ``offset`` is
+    where it is at qpos of zero, in its holder.
     """
+    found.body_link[body], found.body_offset[body] = len(found.links), np.zeros(3)
     joint = int(model.body_jntadr[body])
     start = model.qpos0[int(model.jnt_qposadr[joint]) :][:3]
     zero, axes = np.zeros(3), np.eye(3)
-    link = Link(-1, POINT, joint, offset - turn @ start, turn, zero, axes[2].copy(), tree)
+    link = Link(
+        -1, POINT, joint, offset - turn @ start, turn, zero, axes[2].copy(), tree, holder=holder
+    )
     link.mass, link.bodies = float(model.body_mass[body]), [body]
-    return link
+    found.links.append(link)
+    return tree + 1
 
 
 def _add_body(link: Link, model: mujoco.MjModel, body: int, offset: Floats, turn: Floats) -> None:

@@ -56,9 +56,10 @@ LINKS = Layout(
     radius="f8[:]",  # of the link about its centre of mass [m]
     gravity="f8[:,:]",  # acceleration [m/s²], shape (n, 3)
     qpos="i8[:]",  # address in qpos of free and ball joints and of vertices, or −1
-    dof="i8[:]",  # address in qvel of free and ball joints, or −1
+    dof="i8[:]",  # address in qvel of free and ball joints and of vertices in links, or −1
     centre="f8[:,:]",  # centre of mass in the body frame [m]
     turn="f8[:,:,:]",  # axes in the parent's, at the reference pose, or those that qpos counts on
+    holder="i8[:]",  # link in whose frame qpos of a vertex counts; −1 of what counts in the world
     # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
     tree_variable="i8[:]",
     # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].

@@ -66,8 +66,12 @@ def place(
             twist[i] = (np.array(own_qvel[:3]), pose[i][1] @ own_qvel[3:6])
         elif link.kind == POINT:
             # Its own axes are the world's.
-            pose[i] = (link.offset + link.turn @ own_qpos[:3], np.eye(3))
-            twist[i] = (link.turn @ own_qvel[:3], np.zeros(3))
+            base, axes = pose[link.holder] if link.holder >= 0 else (np.zeros(3), np.eye(3))
+            arm = axes @ (link.offset + link.turn @ own_qpos[:3])
+            velocity = axes @ link.turn @ own_qvel[:3]
+            if link.holder >= 0:
+                velocity += twist[link.holder][0] + np.cross(twist[link.holder][1], arm)
+            pose[i], twist[i] = (base + arm, np.eye(3)), (velocity, np.zeros(3))
         else:
             pose[i], twist[i] = _move(link, above, above_twist, own_qpos, own_qvel, reference)
         origin, turn = pose[i]

@@ -90,6 +90,7 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
     rotation = np.empty((3, 3))
     above = np.empty((3, 3))
     relative = np.empty((3, 3))
+    turned = -1  # the holder whose rotation is ``above``
     for link in range(links.kind.size):
         at = links.qpos[link]
         if links.kind[link] == FREE:
@@ -103,6 +104,7 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
                 qpos[at + k] = value
             _write_quaternion(rotation, qpos, at + 3)
         elif links.kind[link] == BALL:
+            turned = -1
             nearest_rotation(q[link], rotation)
             nearest_rotation(q[links.parent[link]], above)
             for i in range(3):
@@ -116,11 +118,23 @@ def write_qpos(engine: Table, qpos: np.ndarray) -> None:
                     relative[i, k] = value
             _write_quaternion(relative, qpos, at)
         elif links.kind[link] == POINT:
+            holder = links.holder[link]
+            if holder >= 0 and holder != turned:
+                nearest_rotation(q[holder], above)
+                turned = holder
             for k in range(3):
                 qpos[at + k] = 0.0
-                for i in range(3):
-                    move = q[link, 0, i] - links.slide_direction[link, i]
-                    qpos[at + k] += links.turn[link, i, k] * move
+            for i in range(3):
+                place = q[link, 0, i]
+                if holder >= 0:
+                    # In the body frame of the holder, whose centre of mass its coordinates have.
+                    place = links.centre[holder, i]
+                    for m in range(3):
+                        place += above[m, i] * (q[link, 0, m] - q[holder, 0, m])
+                for k in range(3):
+                    qpos[at + k] += links.turn[link, i, k] * (
+                        place - links.slide_direction[link, i]
+                    )
     for i in range(engine.joints.qpos.size):
         qpos[engine.joints.qpos[i]] = engine.joints.reference[i] + engine.joints.value[i]
 
@@ -132,8 +146,37 @@ def fill_qpos(engine: Table, qpos: np.ndarray) -> None:
 
 
 @compiled
+def _write_velocity_in_holder(
+    links: Table, poses: Table, link: int, rotation: np.ndarray, qvel: np.ndarray
+) -> None:
+    """Fill the velocity of a vertex beside the point of its holder where it is."""
+    holder = links.holder[link]
+    q = poses.q[holder]
+    nearest_rotation(q, rotation)
+    at = links.dof[link]
+    for k in range(3):
+        qvel[at + k] = 0.0
+    for i in range(3):
+        # Along an axis of the holder's body frame.
+        value = 0.0
+        for m in range(3):
+            rate = poses.v[link, 0, m] - poses.v[holder, 0, m]
+            for j in range(3):
+                place = 0.0
+                for n in range(3):
+                    place += rotation[n, j] * (poses.q[link, 0, n] - q[0, n])
+                rate -= place * poses.v[holder, 1 + j, m]
+            value += rotation[m, i] * rate
+        for k in range(3):
+            qvel[at + k] += links.turn[link, i, k] * value
+
+
+@compiled
 def write_qvel(links: Table, poses: Table, qvel: np.ndarray) -> None:
-    """Fill the velocities of free and ball joints: those that have the links' momenta."""
+    """Fill the velocities of free and ball joints, which have the links' momenta, and of vertices.
+
+    Those of what counts in the world are known.
+    """
     rotation = np.empty((3, 3))
     moments = np.empty((3, 3))
     momentum = np.empty(3)
@@ -143,6 +186,9 @@ def write_qvel(links: Table, poses: Table, qvel: np.ndarray) -> None:
     for link in range(links.kind.size):
         at = links.dof[link]
         if at < 0:
+            continue
+        if links.kind[link] == POINT:
+            _write_velocity_in_holder(links, poses, link, rotation, qvel)
             continue
         q = poses.q[link]
         angular_momentum(links.mass[link], q, poses.v[link], 1, momentum)

@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.soft.sites import add_block
+from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_fixed
 from asperity.soft.strands import bend, direction
 
 __all__ = ["add_strand_terms", "begin_strands", "strand_energy"]
@@ -88,13 +88,13 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
         along = stiffness + rate
         across = max(now[0], 0.0) * inverse
         for a in range(places):
-            variable = soft.vertex_variable[vertex[a]]
-            if variable < 0:
+            if is_fixed(engine, soft, vertex[a]):
                 continue
             for k in range(3):
+                soft.slope_work[a, k] = 0.0
                 for row in range(rows):
-                    pull = h * h * now[row] * rates[row, 3 * a + k]
-                    engine.newton.gradient[variable + k] += pull
+                    soft.slope_work[a, k] += h * h * now[row] * rates[row, 3 * a + k]
+            add_gradient(engine, soft, vertex[a], soft.slope_work[a])
             if not whole:
                 continue
             for b in range(a + 1):
@@ -107,4 +107,4 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
                             product = rates[row, 3 * a + k] * rates[row, 3 * b + n]
                             value += (along - across) * product
                         block[k, n] = h * h * value
-                add_block(engine.factor, variable, soft.vertex_variable[vertex[b]], block)
+                add_vertex_block(engine, soft, vertex[a], vertex[b], block)

@@ -29,7 +29,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.soft.edges import add_strand_terms, begin_strands, strand_energy
 from asperity.midas.soft.quadratic import add_quadratic_terms, quadratic_energy, turn_cells
-from asperity.midas.soft.sites import add_block
+from asperity.midas.soft.sites import add_gradient, add_vertex_block
 from asperity.midas.soft.strains import FLAT, deform, diagonalize, stretch
 
 __all__ = ["add_element_terms", "begin_elements", "element_energy"]
@@ -223,10 +223,7 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
             pull = shear * sigma[i] + (first * log - shear) / sigma[i]
             for k in range(3):
                 soft.slope_work[a, k] += scale * pull * soft.along[i, a] * u[k, i]
-        variable = soft.vertex_variable[vertex[a]]
-        if variable >= 0:
-            for k in range(3):
-                engine.newton.gradient[variable + k] += soft.slope_work[a, k]
+        add_gradient(engine, soft, vertex[a], soft.slope_work[a])
     if not whole:
         return
     block = soft.block
@@ -238,12 +235,8 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
         _add_damping_block(soft, e, scale * rate)
     for a in range(corners):
         for b in range(a + 1):
-            add_block(
-                engine.factor,
-                soft.vertex_variable[vertex[a]],
-                soft.vertex_variable[vertex[b]],
-                block[3 * a : 3 * a + 3, 3 * b : 3 * b + 3],
-            )
+            part = block[3 * a : 3 * a + 3, 3 * b : 3 * b + 3]
+            add_vertex_block(engine, soft, vertex[a], vertex[b], part)
 
 
 @compiled

@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import flex_vertices
+from asperity.plant.model.flexes import flex_vertices, frame_body, moving_vertices
 from asperity.plant.model.names import element, listed
 from asperity.plant.model.ropes import rope_twists
 
@@ -17,7 +17,10 @@ _OBJ = mujoco.mjtObj
 
 
 def may_touch_flex(model: mujoco.MjModel, flex: int, geom: int) -> bool:
-    """Whether a geom and a flex may touch, by their affinities."""
+    """Whether a geom and a flex may touch, by their affinities, and as they are on two bodies."""
+    frame = frame_body(model, flex)
+    if frame != 0 and model.body_weldid[model.geom_bodyid[geom]] == frame:
+        return False
     return bool(
         model.geom_contype[geom] & model.flex_conaffinity[flex]
         or model.flex_contype[flex] & model.geom_conaffinity[geom]
@@ -89,7 +92,7 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             "resist twisting in Midas; use Icf or Cenic."
         )
     bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
-    moving = bodies[model.body_weldid[bodies] != 0]
+    moving = bodies[moving_vertices(model, flex)]
     children = np.isin(model.body_parentid, moving)
     if np.any(children):
         body = element(model, _OBJ.mjOBJ_BODY, int(np.flatnonzero(children)[0]))

@@ -46,7 +46,7 @@ def _to_surface(soft: Table, i: int, s: int, q: np.ndarray) -> None:
         link = soft.site_link[s, site]
         for side in range(1 if soft.kind[i] == VERTEX_PLANE else 2):
             v = soft.vertex[i, 0 if side == 0 else first]
-            if soft.vertex_link[v] != link or soft.vertex_variable[v] >= 0:
+            if soft.vertex_link[v] != link or v < soft.particles:
                 continue
             share = (-soft.vertex_radius[v] if side == 0 else soft.vertex_radius[v]) / length
             for j in range(1, 4):

@@ -146,9 +146,11 @@ def _arrange(engine: Table, soft: Table) -> None:
 @compiled
 def _add_blocks(engine: Table, soft: Table) -> None:
     """Add elements, and the Hessian between vertices and of them with links."""
-    add_element_terms(engine, soft)
-    if engine.newton.only_slopes == 0:
+    whole = engine.newton.only_slopes == 0
+    if whole or soft.pinned > 0:
         link_jacobians(engine.links, engine.poses.z_now, engine.poses.q_now, soft.wanted)
+    add_element_terms(engine, soft)
+    if whole:
         add_contact_blocks(engine, soft)
         add_friction_blocks(engine, soft)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.soft.sites import add_block
+from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_fixed
 from asperity.midas.soft.strains import deform, stretch
 
 __all__ = ["add_quadratic_terms", "quadratic_energy", "turn_cells"]
@@ -97,14 +97,14 @@ def _add_cell(engine: Table, soft: Table, cell: int, whole: bool) -> None:
     scale = h * h * (1.0 + rate)
     corners = soft.cell_corners[cell]
     for a in range(corners):
-        variable = soft.vertex_variable[vertex[a]]
-        if variable < 0:
+        if is_fixed(engine, soft, vertex[a]):
             continue
         for k in range(3):
             value = 0.0
             for j in range(3 * corners):
                 value += turned[3 * a + k, j] * (soft.offset[0, j] + rate * soft.offset[1, j])
-            engine.newton.gradient[variable + k] += h * h * value
+            soft.slope_work[a, k] = h * h * value
+        add_gradient(engine, soft, vertex[a], soft.slope_work[a])
     if not whole:
         return
     block = soft.small[0]
@@ -113,12 +113,7 @@ def _add_cell(engine: Table, soft: Table, cell: int, whole: bool) -> None:
             for i in range(3):
                 for j in range(3):
                     block[i, j] = scale * turned[3 * a + i, 3 * b + j]
-            add_block(
-                engine.factor,
-                soft.vertex_variable[vertex[a]],
-                soft.vertex_variable[vertex[b]],
-                block,
-            )
+            add_vertex_block(engine, soft, vertex[a], vertex[b], block)
 
 
 @compiled

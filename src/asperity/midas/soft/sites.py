@@ -1,26 +1,29 @@
 """Sites of a contact: what moves its points, and blocks of the Hessian between them.
 
 A contact of deformable bodies has a vector between its closest points of Σ y Q over at most four
-sites: vertices, which are links of their own with y = [c, 0, 0, 0], and at most one rigid link,
-with y = Σ c [1, x̄] over its vertices. What is fixed in the world is no site.
+sites: vertices, which are links of their own with y = [c, 0, 0, 0], and rigid links, with y = Σ c
+[1, x̄] over their vertices. What is fixed in the world is no site. Rigid are links of shapes, and
+those that vertices of flexes are pinned to.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.engine_layout import FREE
 from asperity.midas.geometry.stencil import VERTEX_PLANE
 
 __all__ = [
-    "add_block",
+    "add_gradient",
     "add_site_blocks",
     "add_site_gradients",
     "add_site_sums",
     "add_symmetric",
+    "add_vertex_block",
     "fill_sites",
+    "is_fixed",
 ]
 
 
@@ -32,10 +35,94 @@ def _add(factor: Table, row: int, column: int, value: float) -> None:
 
 
 @compiled
-def add_block(factor: Table, one: int, other: int, block: np.ndarray) -> None:
-    """Add a 3 × 3 block between two vertices, by their first variables; −1 of what is fixed."""
-    if one < 0 or other < 0:
+def is_fixed(engine: Table, soft: Table, v: int) -> bool:
+    """Whether a vertex is fixed in the world."""
+    return soft.vertex_link[v] == engine.links.parent.size
+
+
+@compiled
+def _columns(links: Table, link: int, variable: int) -> int:
+    """How many variables move a vertex, which is some itself, or is on a rigid link."""
+    return 3 if variable >= 0 else links.chain_start[link + 1] - links.chain_start[link]
+
+
+@compiled
+def _variable(links: Table, link: int, variable: int, column: int) -> int:
+    return (
+        variable + column
+        if variable >= 0
+        else links.chain_variable[links.chain_start[link] + column]
+    )
+
+
+@compiled
+def _rate(links: Table, link: int, variable: int, y: np.ndarray, column: int, k: int) -> float:
+    """By how much a variable moves y Q along an axis."""
+    if variable >= 0:
+        return y[0] if column == k else 0.0
+    if links.kind[link] == FREE:
+        return y[column // 3] if column % 3 == k else 0.0
+    value = 0.0
+    for j in range(4):
+        value += y[j] * links.jacobian[links.chain_start[link] + column, j, k]
+    return value
+
+
+@compiled
+def _add_pinned_gradient(engine: Table, soft: Table, v: int, g: np.ndarray) -> None:
+    if is_fixed(engine, soft, v):
         return
+    links = engine.links
+    link = soft.vertex_link[v]
+    for column in range(_columns(links, link, -1)):
+        at = _variable(links, link, -1, column)
+        for k in range(3):
+            engine.newton.gradient[at] += (
+                _rate(links, link, -1, soft.vertex_rest[v], column, k) * g[k]
+            )
+
+
+@inlined
+def add_gradient(engine: Table, soft: Table, v: int, g: np.ndarray) -> None:
+    """Add the gradient in a vertex's position to that in the variables that move it."""
+    variable = soft.vertex_variable[v]
+    if variable >= 0:
+        for k in range(3):
+            engine.newton.gradient[variable + k] += g[k]
+    else:
+        _add_pinned_gradient(engine, soft, v, g)
+
+
+@compiled
+def _add_between(
+    engine: Table,
+    link: int,
+    variable: int,
+    y: np.ndarray,
+    other: int,
+    variable_too: int,
+    y_too: np.ndarray,
+    block: np.ndarray,
+) -> None:
+    """Add a 3 × 3 block between two places, and its transpose, to entries of their variables."""
+    links = engine.links
+    for column in range(_columns(links, link, variable)):
+        row = engine.factor.variable_row[_variable(links, link, variable, column)]
+        for column_too in range(_columns(links, other, variable_too)):
+            at = engine.factor.variable_row[_variable(links, other, variable_too, column_too)]
+            value = 0.0
+            for i in range(3):
+                rate = _rate(links, link, variable, y, column, i)
+                if rate != 0.0:
+                    for k in range(3):
+                        rate_too = _rate(links, other, variable_too, y_too, column_too, k)
+                        value += rate * block[i, k] * rate_too
+            _add(engine.factor, row, at, 2.0 * value if row == at else value)
+
+
+@compiled
+def _add_own_block(factor: Table, one: int, other: int, block: np.ndarray) -> None:
+    """Add a 3 × 3 block between two vertices, by their first variables."""
     for i in range(3):
         row = factor.variable_row[one + i]
         for j in range(i + 1 if one == other else 3):
@@ -43,23 +130,55 @@ def add_block(factor: Table, one: int, other: int, block: np.ndarray) -> None:
 
 
 @compiled
+def _add_pinned_block(engine: Table, soft: Table, one: int, other: int, block: np.ndarray) -> None:
+    if is_fixed(engine, soft, one) or is_fixed(engine, soft, other):
+        return
+    scale = 0.5 if one == other else 1.0
+    for i in range(3):
+        for j in range(3):
+            soft.pinned_block[i, j] = scale * block[i, j]
+    _add_between(
+        engine,
+        soft.vertex_link[one],
+        soft.vertex_variable[one],
+        soft.vertex_rest[one],
+        soft.vertex_link[other],
+        soft.vertex_variable[other],
+        soft.vertex_rest[other],
+        soft.pinned_block,
+    )
+
+
+@inlined
+def add_vertex_block(engine: Table, soft: Table, one: int, other: int, block: np.ndarray) -> None:
+    """Add a 3 × 3 block between two vertices, or of one with itself."""
+    variable = soft.vertex_variable[one]
+    variable_too = soft.vertex_variable[other]
+    if variable >= 0 and variable_too >= 0:
+        _add_own_block(engine.factor, variable, variable_too, block)
+    else:
+        _add_pinned_block(engine, soft, one, other, block)
+
+
+@compiled
 def fill_sites(engine: Table, soft: Table, i: int, s: int) -> int:
     """Fill row ``s`` with the sites of a candidate measured at the iterate; returns how many."""
-    world = engine.links.parent.size
     count = 0
-    rigid = -1
     weight = soft.site_weight[s]
     for corner in range(1 if soft.kind[i] == VERTEX_PLANE else 4):
         v = soft.vertex[i, corner]
         c = soft.coefficient[i, corner]
-        if soft.vertex_link[v] == world:
+        if is_fixed(engine, soft, v):
             continue
-        if soft.vertex_variable[v] < 0 and rigid >= 0:
-            for j in range(4):
-                weight[rigid, j] += c * soft.vertex_rest[v, j]
-            continue
+        same = -1
         if soft.vertex_variable[v] < 0:
-            rigid = count
+            for site in range(count):
+                if soft.site_link[s, site] == soft.vertex_link[v]:
+                    same = site
+        if same >= 0:
+            for j in range(4):
+                weight[same, j] += c * soft.vertex_rest[v, j]
+            continue
         soft.site_link[s, count] = soft.vertex_link[v]
         soft.site_variable[s, count] = soft.vertex_variable[v]
         for j in range(4):
@@ -84,7 +203,7 @@ def add_site_gradients(engine: Table, soft: Table, s: int, g0: float, g1: float,
 
 @compiled
 def add_site_sums(engine: Table, soft: Table, s: int, h: np.ndarray) -> None:
-    """Add y yᵀ ⊗ H to the block of a rigid link among the sites; H by its upper triangle."""
+    """Add y yᵀ ⊗ H to blocks of rigid links among the sites; H by its upper triangle."""
     for site in range(soft.sites[s]):
         if soft.site_variable[s, site] < 0:
             y = soft.site_weight[s, site]
@@ -107,40 +226,31 @@ def add_symmetric(factor: Table, one: int, other: int, scale: float, h: np.ndarr
 
 
 @compiled
-def _add_with_rigid(
-    engine: Table, variable: int, scale: float, h: np.ndarray, link: int, y: np.ndarray
-) -> None:
-    """Add scale · H ∂(yQ)/∂z between a vertex and the variables that move a rigid link."""
-    links = engine.links
-    factor = engine.factor
-    start = links.chain_start[link]
-    for column in range(links.chain_start[link + 1] - start):
-        to = factor.variable_row[links.chain_variable[start + column]]
-        for i in range(3):
-            value = 0.0
-            if links.kind[link] == FREE:
-                value = _symmetric(h, i, column % 3) * y[column // 3]
-            else:
-                for k in range(3):
-                    rate = 0.0
-                    for j in range(4):
-                        rate += y[j] * links.jacobian[start + column, j, k]
-                    value += _symmetric(h, i, k) * rate
-            _add(factor, factor.variable_row[variable + i], to, scale * value)
-
-
-@compiled
 def add_site_blocks(engine: Table, soft: Table, s: int, h: np.ndarray) -> None:
-    """Add c_i c_j H between vertices, and what couples them to a rigid link."""
+    """Add c_i c_j H between vertices, and what couples them to rigid links, and these."""
     variable = soft.site_variable[s]
     weight = soft.site_weight[s]
+    link = soft.site_link[s]
+    block = soft.pinned_block
+    for i in range(3):
+        for j in range(3):
+            block[i, j] = _symmetric(h, i, j)
     for one in range(soft.sites[s]):
-        if variable[one] < 0:
-            continue
-        for other in range(soft.sites[s]):
-            if variable[other] < 0:
-                link = soft.site_link[s, other]
-                _add_with_rigid(engine, variable[one], weight[one, 0], h, link, weight[other])
-            elif other <= one:
+        for other in range(one):
+            if variable[one] >= 0 and variable[other] >= 0:
                 scale = weight[one, 0] * weight[other, 0]
                 add_symmetric(engine.factor, variable[one], variable[other], scale, h)
+                continue
+            _add_between(
+                engine,
+                link[one],
+                variable[one],
+                weight[one],
+                link[other],
+                variable[other],
+                weight[other],
+                block,
+            )
+        if variable[one] >= 0:
+            scale = weight[one, 0] * weight[one, 0]
+            add_symmetric(engine.factor, variable[one], variable[one], scale, h)

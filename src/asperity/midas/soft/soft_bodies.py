@@ -12,6 +12,7 @@ from asperity.errors import ModelError
 from asperity.geometry.surfaces import is_closed
 from asperity.midas.model.links import Links
 from asperity.midas.model.shapes import Shapes
+from asperity.midas.remembered import put_back, remember
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_check import crossing_pair, place_vertices, survey
 from asperity.midas.soft.soft_contacts import COLUMNS, fill_contacts
@@ -203,13 +204,17 @@ class SoftBodies:
 
     def memory(self) -> dict[str, Any]:
         """What states to come depend on, besides the state."""
-        return {"activation": self.table.pair_activation.copy(), "adapted": self._adapted}
+        return {
+            "bodies": remember(self.table),
+            "part": remember(self._engine.soft, but=("bodies",)),
+            "adapted": self._adapted,
+        }
 
     def set_memory(self, memory: dict[str, Any]) -> None:
         """Put back what `memory` has returned."""
-        self.table.pair_activation[:] = memory["activation"]
+        put_back(self.table, memory["bodies"])
+        put_back(self._engine.soft, memory["part"])
         self._adapted = memory["adapted"]
-        self.table.listed = self._engine.soft.measured = 0
 
     def contacts(self) -> SoftContacts:
         """Contacts of the engine's state, with the forces of its last step."""

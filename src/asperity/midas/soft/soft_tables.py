@@ -18,6 +18,7 @@ from asperity.plant.model.flexes import (
     elastic_constants,
     flex_triangles,
     flex_vertices,
+    moving_vertices,
     rest_positions,
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
@@ -83,6 +84,12 @@ def soft_table(
         edge_areas.append(side_areas)
         faces.append(vertices.start + surface.faces)
     rest[fixed, 1:] = at_rest[fixed]
+    moving = np.concatenate([moving_vertices(model, flex) for flex in range(model.nflex)])
+    pinned = np.flatnonzero(~moving & ~fixed)
+    for vertex in pinned:
+        body, own = int(model.flex_vertbodyid[vertex]), links.links[link[vertex]]
+        place = links.body_turn[body] @ model.flex_vert[vertex]
+        rest[vertex, 1:] = links.body_offset[body] + place - own.centre
     link[fixed] = world
     for s in touching:
         own = slice(int(surfaces.edge_start[s]), int(surfaces.edge_start[s + 1]))
@@ -101,7 +108,7 @@ def soft_table(
     strands = _strands(model)
     variable = np.full(particles + len(chosen), -1, np.int64)
     first = np.cumsum([0] + [variable_count(one.kind) for one in links.links])
-    variable[:particles][~fixed] = first[link[~fixed]]
+    variable[:particles][moving] = first[link[moving]]
     pairs = _pairs(model, shapes, touching, materials)
     vertex_link = np.concatenate([link, np.asarray(surfaces.vertex_link[chosen])])
     table = Table(
@@ -140,7 +147,8 @@ def soft_table(
         edge_area=np.concatenate(edge_areas),
         edge_square=np.sum((every[edge[:, 0]] - every[edge[:, 1]]) ** 2, axis=1),
         face=face,
-        wanted=_wanted(links, vertex_link[particles:]),
+        pinned=len(pinned),
+        wanted=_wanted(links, np.append(vertex_link[particles:], link[pinned])),
         bond=_bonds(
             vertex_link,
             (bodies.vertex, bodies.cell_vertex, strands["strand_particle"]),

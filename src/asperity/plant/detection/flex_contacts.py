@@ -135,18 +135,51 @@ def _fill_weights(work: np.ndarray, corners: int) -> None:
 
 
 @compiled
-def _add_vertex(plant: Table, state: Table, p: int, weight: float, place: int) -> int:
-    """Add a particle's slides to a link's chain; returns where it ends then."""
+def _add_vertex(plant: Table, state: Table, p: int, weight: float, place: int, last: int) -> int:
+    """Add a particle's slides to a link's chain, the last one first or last; returns its end."""
     dof = plant.elastic.particle_dof[p]
     if dof < 0 or weight == 0.0:
         return place
     contacts = state.contacts
-    for k in range(3):
+    for i in range(3):
+        k = 2 - i if last else i
         contacts.chain_dof[place] = dof + k
         for n in range(3):
             contacts.chain_column[place, n] = 0.0
             contacts.chain_column[place, 3 + n] = weight * state.cdof[dof + k, 3 + n]
         place += 1
+    return place
+
+
+@compiled
+def _add_corners(
+    plant: Table, state: Table, first: int, corner: int, corners: int, place: int, inner: bool
+) -> int:
+    """Add the slides of an element's vertices, with their weights; from the last dof on if inner.
+
+    Returns where the chain ends then.
+    """
+    elastic = plant.elastic
+    weight = state.soft.work_points[5]
+    if not inner:
+        for a in range(corners):
+            p = first + elastic.corner[corner + a]
+            place = _add_vertex(plant, state, p, weight[a], place, 0)
+        return place
+    before = plant.nv
+    for _ in range(corners):
+        latest = -1
+        for a in range(corners):
+            dof = elastic.particle_dof[first + elastic.corner[corner + a]]
+            if dof < before and (
+                latest < 0 or dof > elastic.particle_dof[first + elastic.corner[corner + latest]]
+            ):
+                latest = a
+        if latest < 0:
+            break
+        p = first + elastic.corner[corner + latest]
+        before = elastic.particle_dof[p]
+        place = _add_vertex(plant, state, p, weight[latest], place, 1)
     return place
 
 
@@ -163,6 +196,8 @@ def _flex_link(
         start = contacts.link_start[link - 1] + contacts.link_size[link - 1]
     if link >= contacts.link_tree.size or start + 12 > contacts.chain_dof.size:
         return -2
+    frame = elastic.flex_frame[flex]
+    inner = plant.bodies.tree[frame] >= 0
     work = state.soft.work_points
     first = elastic.flex_first_vertex[flex]
     end = start
@@ -170,7 +205,7 @@ def _flex_link(
         _vertex_position(plant, state, first + vertex, work, 5)
         for n in range(3):
             point[n] = work[5, n]
-        end = _add_vertex(plant, state, first + vertex, 1.0, end)
+        end = _add_vertex(plant, state, first + vertex, 1.0, end, 1 if inner else 0)
     else:
         corners = elastic.flex_corners[flex]
         corner = elastic.flex_first_corner[flex] + corners * element
@@ -183,14 +218,25 @@ def _flex_link(
         for a in range(corners):
             for n in range(3):
                 point[n] += work[5, a] * work[a, n]
-            p = first + elastic.corner[corner + a]
-            end = _add_vertex(plant, state, p, work[5, a], end)
+        end = _add_corners(plant, state, first, corner, corners, end, inner)
+    contacts.link_own[link] = end - start
+    if inner:
+        # Whatever the weights, they are one together: the point moves with the body besides.
+        dof = plant.bodies.last_dof[frame]
+        while dof >= 0:
+            if end >= contacts.chain_dof.size:
+                return -2
+            contacts.chain_dof[end] = dof
+            for n in range(6):
+                contacts.chain_column[end, n] = state.cdof[dof, n]
+            end += 1
+            dof = plant.dofs.parent[dof]
     if end == start:
         return -1
     contacts.link_tree[link] = plant.dofs.tree[contacts.chain_dof[start]]
     contacts.link_start[link] = start
     contacts.link_size[link] = end - start
-    contacts.link_soft[link] = 1
+    contacts.link_soft[link] = 0 if inner else 1
     contacts.link_count = link + 1
     return link
 
@@ -238,7 +284,13 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
         if link < 0:
             continue
         if contacts.link_soft[link] == 0:
-            root = plant.bodies.reference[plant.geoms.body[contacts.geom[c, side]]]
+            flex = contacts.geom[c, side] - plant.ngeom
+            body = (
+                plant.elastic.flex_frame[flex]
+                if flex >= 0
+                else plant.geoms.body[flex + plant.ngeom]
+            )
+            root = plant.bodies.reference[body]
             for n in range(3):
                 arm[c, n] = point[n] - state.mj_subtree_com[root, n]
         contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)
@@ -490,6 +542,7 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
         state.soft.vertex_geom[p] = 0
     for link in range(contacts.link_soft.size):
         contacts.link_soft[link] = 0
+        contacts.link_own[link] = 0
     for index in range(found):
         address = contact_address(plant, state, index)
         if not counts_as_contact(plant, address):

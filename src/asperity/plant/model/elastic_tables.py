@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import mujoco
 import numpy as np
 
 from asperity.compiled import Table
 from asperity.contact.combination import UNSET
+from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
 from asperity.plant.model.cloth import cloth_elements, cloth_modulus
 from asperity.plant.model.flexes import (
     elastic_constants,
     flex_elements,
+    flex_name,
     flex_triangles,
     flex_vertices,
+    frame_body,
     in_frame,
     mean_edge,
+    moving_vertices,
     rest_positions,
     resting_data,
 )
@@ -63,7 +69,8 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
         The solvers' tree of each degree of freedom.
     """
     if model.nflex == 0:
-        return _table([], _no_strands(), _no_twists(), np.zeros(0, np.int64), 0, np.zeros(0))
+        none = np.zeros(0, np.int64)
+        return _table([], _no_strands(), _no_twists(), none, none, np.zeros(0))
     constants = elastic_constants(model)
     data = resting_data(model)
     elements: list[Element] = []
@@ -94,7 +101,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             one._replace(vertices=tuple(v + vertices.start for v in one.vertices)) for one in found
         ]
     bodies = model.flex_vertbodyid
-    moving = model.body_weldid[bodies] != 0
+    moving = np.concatenate([moving_vertices(model, flex) for flex in range(model.nflex)])
     dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     joint = np.where(moving, model.body_jntadr[bodies], 0)
     qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
@@ -110,16 +117,24 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     rest = base
     base = rest - np.where(moving[:, None], start, 0.0)
     tree = np.where(moving, dof_tree[dof], -1)
+    size = np.bincount(dof_tree)
+    frames = np.array([frame_body(model, flex) for flex in range(model.nflex)])
+    tied = owner[(frames[owner] == 0) & moving & (size[tree] > 3)]
+    if len(tied):
+        raise ModelError(
+            f"{flex_name(model, int(tied[0]))} is among trees that a tendon couples, and vertices "
+            "are simulated one by one; put its flexcomp before or behind all that the tendon pulls."
+        )
     strands = Strands(*(np.concatenate(parts) for parts in zip(*ropes, strict=True)))
     twists = Twists(*(np.concatenate(parts) for parts in zip(*twisting, strict=True)))
     # Edges that twist are trees of one joint, which are nodes behind the particles here.
     joints = np.unique(twists.joint[twists.joint >= 0])
     edge = np.where(twists.joint >= 0, len(tree) + np.searchsorted(joints, twists.joint), -1)
-    nodes = np.concatenate([tree, dof_tree[model.jnt_dofadr[joints]]]).astype(np.int64)
+    turning = model.jnt_dofadr[joints]
+    nodes = np.concatenate([tree, dof_tree[turning]]).astype(np.int64)
+    first_dof = np.concatenate([dof, turning]).astype(np.int64)
     damping = model.flex_damping[owner]
-    table = _table(
-        elements, strands, twists._replace(joint=edge), nodes, int(dof_tree.max()) + 1, damping
-    )
+    table = _table(elements, strands, twists._replace(joint=edge), nodes, first_dof, damping)
     table.twist_dof = _where(model.jnt_dofadr, twists.joint)
     table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)
@@ -137,11 +152,14 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.turning_qpos = integers(model.jnt_qposadr[joints])
     table.turning_particle, table.turning_axis = ends, axis
     where = np.concatenate([rest, rest[ends].mean(axis=1)])
-    moves = np.flatnonzero(nodes >= 0)
-    place = np.full(len(table.tree_particle), -1, np.int64)
+    # Of what is in the tree of a body nothing is eliminated by itself.
+    moves = np.flatnonzero((nodes >= 0) & (size[nodes] <= 3))
+    place = np.full(len(size), -1, np.int64)
     place[nodes[moves]] = np.arange(len(moves))
     ranks = dissection_ranks(where[moves], place[table.bond_tree])
+    table.tree_rank = np.full(len(size), -1, np.int64)
     table.tree_rank[nodes[moves]] = ranks
+    table.flex_frame = integers(frames)
     table.particle_dof = dof
     table.particle_qpos = qpos
     table.particle_base = base
@@ -207,23 +225,23 @@ def _table(
     strands: Strands,
     twists: Twists,
     tree: np.ndarray,
-    ntree: int,
+    dof: np.ndarray,
     damping: np.ndarray,
 ) -> Table:
     """Elements, strands, twists and the bonds that they make, without the particles' places.
 
-    ``tree`` are those of particles, with the damping, and then those of edges that twist, which
-    ``twists`` counts in this order.
+    ``tree`` and first ``dof`` are those of particles, with the damping, and then those of edges
+    that twist, which ``twists`` counts in this order.
     """
     count = len(damping)
     bonds: dict[tuple[int, int], int] = {}
 
     def bond_of(p: int, q: int) -> int:
-        """The bond of two particles, doubled, and 1 more if the second one's tree is first."""
+        """The bond of two particles, doubled, and 1 more if the second one's dofs are first."""
         if p == q or min(p, q) < 0 or tree[p] < 0 or tree[q] < 0:
             return -1
         bond = bonds.setdefault((min(p, q), max(p, q)), len(bonds))
-        return 2 * bond + int(tree[q] < tree[p])
+        return 2 * bond + int(dof[q] < dof[p])
 
     pair: list[int] = []
     first_place, first_pair, matrix_at = [0], [0], []
@@ -249,10 +267,20 @@ def _table(
     ]
     nodes = np.hstack([twists.joint, twists.particle])
     twist_bond = [[bond_of(node[a], node[b]) for a, b in TWIST_PAIRS] for node in nodes.tolist()]
-    trees = np.array(sorted(bonds, key=bonds.__getitem__), np.int64).reshape(-1, 2)
-    of_tree = np.full(ntree, -1, np.int64)
-    particle_tree = tree[:count].astype(np.int64)
-    of_tree[particle_tree[particle_tree >= 0]] = np.flatnonzero(particle_tree >= 0)
+    ends = np.array(sorted(bonds, key=bonds.__getitem__), np.int64).reshape(-1, 2)
+    ends = np.take_along_axis(ends, np.argsort(dof[ends], axis=1), axis=1)
+    inner = tree[ends[:, 0]] == tree[ends[:, 1]]
+    order = np.argsort(inner, kind="stable")
+    ends, apart = ends[order], int(np.sum(~inner))
+    number = np.argsort(order)
+
+    def codes(found: Sequence[int] | Sequence[Sequence[int]]) -> np.ndarray:
+        """Of bonds in their order at last."""
+        code = np.array(found, np.int64)
+        if len(bonds) == 0:
+            return code
+        return np.where(code < 0, -1, 2 * number[np.maximum(code, 0) >> 1] + (code & 1))
+
     none = np.zeros(0, np.int64)
     rest = [one.rest for one in elements]
     gradient = [one.gradient for one in elements]
@@ -261,7 +289,8 @@ def _table(
         particles=count,
         elements=len(elements),
         bonds=len(bonds),
-        particle_tree=particle_tree,
+        flex_frame=none,
+        particle_tree=tree[:count].astype(np.int64),
         particle_dof=none,
         particle_qpos=none,
         particle_base=np.zeros((0, 3)),
@@ -274,19 +303,19 @@ def _table(
         place_gradient=np.concatenate([np.zeros((0, 3)), *gradient]),
         matrix=np.concatenate([np.zeros(0), *numbers]),
         element_pair=np.array(first_pair, np.int64),
-        pair_bond=np.array(pair, np.int64),
-        bond_tree=np.sort(tree[trees], axis=1).astype(np.int64),
+        pair_bond=codes(pair),
+        bond_tree=tree[ends[:apart]].astype(np.int64),
+        bond_dof=dof[ends].astype(np.int64),
         # Of elements: a bond's smaller number is that of a particle, or there are none.
-        bond_damping=np.append(damping, np.zeros(len(tree) - count))[trees[:, 0]],
+        bond_damping=np.append(damping, np.zeros(len(tree) - count))[ends.min(axis=1)],
         particle_damping=damping,
-        tree_particle=of_tree,
-        tree_rank=np.full(ntree, -1, np.int64),
+        tree_rank=none,
         strands=len(strands.particle),
         strand_particle=np.ascontiguousarray(strands.particle),
         strand_length=strands.length,
         strand_stiffness=strands.stiffness,
         strand_damping=strands.damping,
-        strand_bond=np.array(strand_bond, np.int64).reshape(-1, 3),
+        strand_bond=codes(strand_bond).reshape(-1, 3),
         twists=len(twists.particle),
         twist_particle=np.ascontiguousarray(twists.particle),
         twist_dof=none.reshape(0, 2),
@@ -298,7 +327,7 @@ def _table(
         turning_axis=np.zeros((0, 3)),
         twist_stiffness=twists.stiffness,
         twist_damping=twists.damping,
-        twist_bond=np.array(twist_bond, np.int64).reshape(-1, len(TWIST_PAIRS)),
+        twist_bond=codes(twist_bond).reshape(-1, len(TWIST_PAIRS)),
         equality_strand=none,
         equality_softness=np.zeros(0),
         triangle_element=none,

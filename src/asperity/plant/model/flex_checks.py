@@ -1,6 +1,7 @@
 """Which deformable bodies cannot be simulated, and what is approximated of others.
 
-A vertex of a flex is fixed to the world, or is a body of its own with three slides.
+A vertex of a flex is fixed to the flex's frame, which is the world or a body, or is a body of its
+own there with three slides.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from asperity.plant.model.flexes import (
     flex_elements,
     flex_name,
     flex_vertices,
+    frame_body,
+    moving_vertices,
     orientation,
     rest_positions,
 )
 from asperity.plant.model.names import element
-from asperity.plant.model.ropes import check_rope, rope_notes
+from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
 from asperity.soft.elements import volumes
 from asperity.soft.membranes import triangles
 
@@ -29,6 +32,8 @@ __all__ = ["check_flexes", "flex_notes"]
 
 # Volume of a tetrahedron in units of the cube of its longest edge.
 _FLAT = 1e-12
+# Vertices in a body that moves, from which on a step takes more than some milliseconds.
+_MANY = 200
 # Of the heaviest vertex, in units of its share of the volume.
 _HEAVY = 2.0
 _TOLERANCE = 1e-9
@@ -98,42 +103,41 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
 
 
 def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
-    """Refuse vertices that neither are fixed nor move along three axes that do not."""
+    """Refuse vertices that neither are fixed in the flex's frame nor move along its three axes."""
     vertices = flex_vertices(model, flex)
+    body_of_frame = frame_body(model, flex)
+    moving = moving_vertices(model, flex)
     frame: np.ndarray | None = None
-    for vertex in range(vertices.start, vertices.stop):
+    for vertex, moves in zip(range(vertices.start, vertices.stop), moving, strict=True):
         body = int(model.flex_vertbodyid[vertex])
         label = element(model, mujoco.mjtObj.mjOBJ_BODY, body)
-        if model.body_weldid[body] == 0:
-            if model.body_mocapid[model.body_rootid[body]] >= 0:
-                raise ModelError(
-                    f"{name} is pinned to {label}, which is a mocap body; pin it to a body that "
-                    "does not move, and let a servo move what grasps it."
-                )
-            continue
-        parent = int(model.body_parentid[body])
-        pinned = np.abs(model.flex_vert[vertex]).max() > _TOLERANCE
-        if (
-            pinned
-            or model.body_weldid[parent] != 0
-            or model.body_mocapid[model.body_rootid[body]] >= 0
-        ):
+        if model.body_mocapid[model.body_rootid[body]] >= 0:
             raise ModelError(
-                f"{name} is part of a body that moves ({label}), and only flexes beside moving "
-                "bodies are simulated; put its flexcomp into the world, and hold it by contact or "
-                "connect constraints."
+                f"{name} is pinned to {label}, which is a mocap body; pin it to a body that "
+                "a servo moves, or that does not move."
             )
+        if not moves:
+            if model.body_weldid[body] == body_of_frame:
+                continue
+            holder = element(model, mujoco.mjtObj.mjOBJ_BODY, body_of_frame)
+            raise ModelError(
+                f"{name} is pinned to {label}, which moves against {holder}, in which its other "
+                "vertices are; pin it in one body, and hold it elsewhere by contact or connect "
+                "constraints."
+            )
+        parent = int(model.body_parentid[body])
         joints = slice(int(model.body_jntadr[body]), int(model.body_jntadr[body]) + 3)
         slides = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_SLIDE
         if (
             model.body_jntnum[body] != 3
             or not slides.all()
+            or np.abs(model.flex_vert[vertex]).max() > _TOLERANCE
             or np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE
             or np.abs(model.body_quat[body] - [1.0, 0.0, 0.0, 0.0]).max() > _TOLERANCE
         ):
             raise ModelError(
                 f"{name}: its vertex on {label} does not move along three axes of its own; use "
-                'dof="full".'
+                'dof="full", and pin it to the body that it is in.'
             )
         turned = orientation(model, parent)
         if frame is not None and np.abs(turned - frame).max() > _TOLERANCE:
@@ -144,7 +148,11 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
         frame = turned
     if frame is None:
         raise ModelError(f"{name} has no vertex that moves; remove its pins.")
-    moving = model.body_weldid[model.flex_vertbodyid[vertices]] != 0
+    if body_of_frame != 0 and len(rope_twists(model, flex).joint):
+        raise ModelError(
+            f"{name} is a rod in a body that moves, and its twist would not follow that; keep it "
+            "together by edge/equality, or make it a cable of bodies."
+        )
     corners = flex_elements(model, flex)
     joined = moving[corners].sum(axis=1) > 1
     alone = moving & ~np.isin(np.arange(len(moving)), corners[joined])
@@ -162,6 +170,13 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
         name = flex_name(model, flex)
         if model.flex_passive[flex]:
             yield f"{name}: passive contact is ignored; all contact is implicit."
+        count, frame = int(moving_vertices(model, flex).sum()), frame_body(model, flex)
+        if frame != 0 and count > _MANY:
+            yield (
+                f"{name}: {count} vertices move in "
+                f"{element(model, mujoco.mjtObj.mjOBJ_BODY, frame)}, and Icf and Cenic take a time "
+                "that grows with their cube; a coarser mesh, or Midas, is faster."
+            )
         if model.flex_dim[flex] == 1:
             yield from rope_notes(model, flex, name)
         if model.flex_dim[flex] != 3:
@@ -187,7 +202,7 @@ def _is_heavy(model: mujoco.MjModel, flex: int) -> bool:
     share = np.zeros(vertices.stop - vertices.start)
     np.add.at(share, tetrahedra.ravel(), np.repeat(np.abs(signed) / 4.0, 4))
     bodies = model.flex_vertbodyid[vertices]
-    moving = model.body_weldid[bodies] != 0
+    moving = moving_vertices(model, flex)
     mass = np.where(moving, model.body_mass[bodies], 0.0)
     density = mass.sum() / share[moving].sum()
     return bool(np.any(mass > _HEAVY * density * share))

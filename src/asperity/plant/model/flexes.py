@@ -22,8 +22,10 @@ __all__ = [
     "flex_name",
     "flex_triangles",
     "flex_vertices",
+    "frame_body",
     "in_frame",
     "mean_edge",
+    "moving_vertices",
     "orientation",
     "plane_poisson",
     "rest_positions",
@@ -44,6 +46,24 @@ def flex_vertices(model: mujoco.MjModel, flex: int) -> slice:
     return slice(
         int(model.flex_vertadr[flex]), int(model.flex_vertadr[flex] + model.flex_vertnum[flex])
     )
+
+
+def frame_body(model: mujoco.MjModel, flex: int) -> int:
+    """The body in whose frame a flex is deformed: the one that most of its vertices hang on.
+
+    It stands for all that is welded to it, and is 0 for a flex in the world.
+    """
+    bodies = np.unique(model.flex_vertbodyid[flex_vertices(model, flex)])
+    above = model.body_weldid[model.body_parentid[bodies[model.body_weldid[bodies] != 0]]]
+    return int(np.bincount(above, minlength=1).argmax())
+
+
+def moving_vertices(model: mujoco.MjModel, flex: int) -> np.ndarray:
+    """Which vertices are bodies that move in the flex's frame; others are fixed there."""
+    bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
+    frame = frame_body(model, flex)
+    hang = model.body_weldid[model.body_parentid[bodies]] == frame
+    return np.asarray(hang & ~np.isin(model.body_weldid[bodies], (0, frame)))
 
 
 def flex_elements(model: mujoco.MjModel, flex: int) -> np.ndarray:
@@ -78,7 +98,7 @@ def resting_data(model: mujoco.MjModel) -> mujoco.MjData:
 
 
 def orientation(model: mujoco.MjModel, body: int) -> np.ndarray:
-    """Of a body that does not move, as a matrix."""
+    """Of a body at rest, as a matrix."""
     return np.array(resting_data(model).xmat[body]).reshape(3, 3)
 
 
@@ -89,7 +109,7 @@ def rest_positions(model: mujoco.MjModel, flex: int) -> np.ndarray:
 def in_frame(model: mujoco.MjModel, flex: int, positions: np.ndarray) -> np.ndarray:
     """Positions in the axes of the bodies that its vertices are."""
     bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
-    body = int(bodies[model.body_weldid[bodies] != 0][0])
+    body = int(bodies[moving_vertices(model, flex)][0])
     return np.asarray(positions @ orientation(model, int(model.body_parentid[body])))
 
 
@@ -161,7 +181,7 @@ def _fitted(
     stiffness = tetrahedron_stiffness if volumetric else triangle_stiffness
     u = change[vertices][elements].reshape(len(elements), -1, 1)
     bodies = model.flex_vertbodyid[vertices]
-    moving = np.flatnonzero(model.body_weldid[bodies] != 0)
+    moving = np.flatnonzero(moving_vertices(model, flex))
     dofs = model.body_dofadr[bodies[moving]][:, None] + np.arange(3)
     turn = orientation(model, int(model.body_parentid[bodies[moving[0]]]))
     columns = []

@@ -18,6 +18,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
+from asperity.plant.model.flexes import moving_vertices
 
 __all__ = [
     "Strands",
@@ -74,9 +75,8 @@ def _bends(model: mujoco.MjModel, flex: int) -> np.ndarray:
 
 
 def _fixed(model: mujoco.MjModel, flex: int) -> np.ndarray:
-    """Which vertices do not move."""
-    first, count = int(model.flex_vertadr[flex]), int(model.flex_vertnum[flex])
-    return np.asarray(model.body_weldid[model.flex_vertbodyid[first : first + count]] == 0)
+    """Which vertices do not move in the rope's frame."""
+    return ~moving_vertices(model, flex)
 
 
 def check_rope(model: mujoco.MjModel, flex: int, name: str) -> None:

@@ -1,0 +1,30 @@
+"""What tables hold, for checkpoints and resets."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from asperity.compiled import Table
+
+__all__ = ["put_back", "remember"]
+
+
+def remember(table: Table, *, but: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Sizes and numbers of a table, but for some fields."""
+    values = {
+        field: np.copy(value) if isinstance(value, np.ndarray) else value
+        for field in table.layout.fields
+        if field not in but
+        for value in (getattr(table, field),)
+    }
+    return {"sizes": dict(table.sizes), "values": values}
+
+
+def put_back(table: Table, remembered: Mapping[str, Any]) -> None:
+    """Give a table what `remember` has returned."""
+    table.resize(**remembered["sizes"])
+    for field, value in remembered["values"].items():
+        setattr(table, field, np.copy(value) if isinstance(value, np.ndarray) else value)
