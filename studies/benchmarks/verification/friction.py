@@ -8,7 +8,7 @@ import numpy as np
 
 from studies.benchmarks.verification.case import GRAVITY, Case, Contact, Measure, Simulate, World
 
-__all__ = ["CASES", "belt", "block", "fingers", "incline", "spinning_tripod", "tablecloth"]
+__all__ = ["CASES", "belt", "block", "fingers", "incline", "spinning_feet", "tablecloth"]
 
 FLOOR = "<geom type='plane' size='90 90 1'/>"
 BLOCK = "<geom type='box' size='.1 .1 .05' mass='1'/>"
@@ -212,12 +212,13 @@ FEET, REACH = 3, 0.1
 TRIPOD_INERTIA = 0.005
 
 
-def spinning_tripod() -> World:
-    """Three feet 10 cm from the axis, whose centre of mass is at their points of contact."""
-    sunk = GRAVITY / 3e5
+def spinning_feet(radii: tuple[float, ...] = (REACH,)) -> World:
+    """Three feet at each of these distances from the axis, level with the centre of mass."""
+    sunk = GRAVITY / (FEET * len(radii)) / 1e5
     feet = "".join(
-        f"<geom size='.01' mass='0' pos='{REACH * math.cos(a):.17g} {REACH * math.sin(a):.17g} "
+        f"<geom size='.01' mass='0' pos='{r * math.cos(a):.17g} {r * math.sin(a):.17g} "
         f"{0.01 - sunk:.17g}'/>"
+        for r in radii
         for a in 2 * math.pi * np.arange(FEET) / FEET
     )
     return World(
@@ -228,12 +229,17 @@ def spinning_tripod() -> World:
 
 
 def _drilling(simulate: Simulate) -> float:
-    run = simulate(spinning_tripod(), 0.5, qvel=[0, 0, 0, 0, 0, 30])
+    run = simulate(spinning_feet(), 0.5, qvel=[0, 0, 0, 0, 0, 30])
+    return float(run.qvel[-1, 5])
+
+
+def _patch(simulate: Simulate) -> float:
+    run = simulate(spinning_feet((0.5 * REACH, REACH)), 0.5, qvel=[0, 0, 0, 0, 0, 30])
     return float(run.qvel[-1, 5])
 
 
 def _glide(simulate: Simulate) -> float:
-    run = simulate(spinning_tripod(), 1.0, qvel=[0.8, 0, 0, 0, 0, 10])
+    run = simulate(spinning_feet(), 1.0, qvel=[0.8, 0, 0, 0, 0, 10])
     return float(np.hypot(*run.qpos[-1, :2]))
 
 
@@ -376,8 +382,17 @@ CASES = (
         _drilling,
     ),
     Case(
+        "spinning-patch",
+        "The same body has three more feet, half as far from the axis.",
+        "spin after 0.5 s [rad/s]",
+        30 - 0.5 * 0.2 * GRAVITY * 0.75 * REACH / TRIPOD_INERTIA,
+        "The same with the mean r: equal feet carry equal loads.",
+        0.3,
+        _patch,
+    ),
+    Case(
         "gliding-spin",
-        "The same body glides at 0.8 m/s while it spins at 10 rad/s.",
+        "The body on three feet glides at 0.8 m/s while it spins at 10 rad/s.",
         "distance to rest [m]",
         GLIDE,
         "Coulomb's friction on three feet, scipy's Radau, tolerance 10⁻⁹.",

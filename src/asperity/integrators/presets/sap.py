@@ -60,8 +60,10 @@ class Sap(SteppedIntegrator):
     Normal forces are linear springs and dampers, by ``stiffness`` and ``relaxation_time`` of
     `ContactParameters`. It ignores ``dissipation``. There is one coefficient of friction, the
     dynamic one. Sliding bodies glide at the height
-    (δt + τ_d) μ ‖v_t‖, where contacts are kept (section V-A; docs/equations.md). Linear servos and
-    external systems are implicit, as in `Icf`, with any scheme.
+    (δt + τ_d) μ ‖v_t‖, where contacts are kept (section V-A; docs/equations.md). The points of a
+    body that slide fastest would glide highest, so they carry its load: a disc that spins on its
+    face is braked as at its rim, by up to 1.5 times the torque. `Icf` has the right one. Linear
+    servos and external systems are implicit, as in `Icf`, with any scheme.
 
     Parameters
     ----------
