@@ -214,7 +214,7 @@ def test_the_urdf_robot_follows_and_pushes_the_box() -> None:
     assert any("elocity limits" in note for note in found.notes)
 
 
-@pytest.mark.parametrize("name", ["bouncing_ball", "contact_parameters"])
+@pytest.mark.parametrize("name", ["bouncing_ball", "contact_parameters", "real_throws"])
 def test_notebooks_run_and_are_kept_as_they_run(name: str, monkeypatch) -> None:
     nbformat = pytest.importorskip("nbformat")
     nbclient = pytest.importorskip("nbclient")
