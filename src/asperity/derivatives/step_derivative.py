@@ -181,13 +181,12 @@ class StepDerivative:
             getattr(current, name)[:] = getattr(start, name)
         current.valid = 0
         world.forget_solutions()
-        stepping = simulator.integrator.stepping
-        stepping.prepare(world)
+        simulator.session.stepping.prepare(world)
         end = start.time + interval
         found = []
         before = start.time
         while current.time < end:
-            code = stepping.advance(world, simulator.session.method, end, 1)
+            code = simulator.session.take_steps(end, 1)
             if code not in (OK, BUDGET_USED) and not world.grow(code):
                 raise SimulationError(
                     f"the step from t = {before:.6g} s cannot be taken, so it has no derivative: "
