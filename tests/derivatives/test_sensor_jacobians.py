@@ -156,6 +156,46 @@ def test_an_accelerometer_feels_the_published_step(integrator: asp.Integrator) -
     np.testing.assert_allclose(linear.D, expected[:, 6:], atol=1e-5)
 
 
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        asp.Icf(time_step=1e-3),
+        asp.Icf(time_step=1e-3, friction_bound="similar"),
+        asp.Cenic(accuracy=1e-3),
+        asp.Sap(time_step=1e-3),
+        asp.Tamsi(time_step=1e-3),
+    ],
+    ids=["icf", "similar", "cenic", "sap", "tamsi"],
+)
+@pytest.mark.parametrize("push", [4.0, 7.0, 14.0])
+def test_forces_have_the_derivatives_of_momentum(integrator: asp.Integrator, push: float) -> None:
+    """A box that is pushed, on a springy foot that creeps or slips: what its accelerations ask for.
+
+    Those of accelerometers are in closed form, those of forces differences of published steps: good
+    to 3e-3 in what is the difference of inertia and a friction of 2e6 N s/m.
+    """
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><geom type="plane" size="3 3 1"/><body pos="0 0 .1">
+        <joint name="x" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+        <geom type="box" size=".05 .05 .05" mass="1"/><site name="box"/><body pos="0 0 -.05">
+        <joint type="slide" axis="1 0 0" stiffness="2000" damping="2"/>
+        <geom size=".05" mass=".5"/><site name="foot" size=".1"/></body></body></worldbody>
+        <actuator><motor joint="x"/></actuator><sensor><touch site="foot"/><force site="foot"/>
+        <accelerometer site="box"/></sensor></mujoco>"""
+    )
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    sim.data.ctrl[:] = push
+    assert sim.advance_to(1.0).success
+    linear = asp.derivatives.linearize(model, sim.data, integrator=integrator)
+    touch, along, _, up, box_along, _, box_up = np.hstack([linear.C, linear.D])
+    scale = np.abs(along).max()
+    assert scale > 1e3
+    np.testing.assert_allclose(touch, 1.5 * box_up, atol=1e-4 * np.abs(box_up).max())
+    np.testing.assert_allclose(up, -1.0 * box_up, atol=1e-4 * np.abs(box_up).max())
+    box_along[-1] -= 1.0  # by the push itself
+    np.testing.assert_allclose(along, -box_along, atol=3e-3 * scale)
+
+
 def test_what_has_no_closed_form_is_differences() -> None:
     """A camera that tracks, the speed of a string, of a site's actuator: beside others."""
     model, data = moving(

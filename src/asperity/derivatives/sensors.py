@@ -1,10 +1,14 @@
 """Derivatives of sensors at a transition's beginning.
 
 Most sensors of positions and velocities have them in closed form, others differences of kinematics.
-For sensors of forces and accelerations a step begins at every displaced state.
+For sensors of forces a step begins at every displaced state, solved until what is left of it is
+round-off.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import mujoco
 import numpy as np
@@ -13,6 +17,7 @@ from asperity.derivatives.sensor_jacobians import closed_rows
 from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import StepState
 from asperity.derivatives.tangent_space import displaced
+from asperity.simulator import Simulator
 
 __all__ = ["sensor_derivatives"]
 
@@ -22,6 +27,9 @@ _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 # Displacements of states and of controls.
 _SIZE = 1e-6
 _CONTROL_SIZE = 1e-4
+# Options of convex solvers in these steps, unless their own are tighter.
+_LEAST = {"tolerance": 1e-15, "settle_tolerance": 1e-9}
+_MOST = {"most_changes": 100, "max_iterations": 500}
 _SENSORS = mujoco.mjtSensor
 # Which MuJoCo reads from constraints, or asks users for.
 _OF_MORE = (
@@ -54,23 +62,40 @@ def sensor_derivatives(
     steps = model.nhistory > 0 or not _are_kinematic(model, left)
     moving = inner + model.nu if steps else 2 * model.nv
     used = data if steps else derivative.kinematics
-    for index in range(moving):
-        size = _SIZE if index < inner else _CONTROL_SIZE
-        sides = []
-        for sign in (1.0, -1.0):
-            change = np.zeros(inner + model.nu)
-            change[index] = sign * size
-            _displace(model, used, state, change)
-            if steps:
-                simulator.advance_to(simulator.time)
-            else:
-                _sense(model, used)
-            sides.append(used.sensordata[values])
-        columns[index, values] = (sides[0] - sides[1]) / (2.0 * size)
+    with _solved_tightly(simulator):
+        for index in range(moving):
+            size = _SIZE if index < inner else _CONTROL_SIZE
+            sides = []
+            for sign in (1.0, -1.0):
+                change = np.zeros(inner + model.nu)
+                change[index] = sign * size
+                _displace(model, used, state, change)
+                if steps:
+                    simulator.advance_to(simulator.time)
+                else:
+                    _sense(model, used)
+                sides.append(used.sensordata[values])
+            columns[index, values] = (sides[0] - sides[1]) / (2.0 * size)
     if steps:
         mujoco.mj_setState(model, data, state, _INPUTS)
         simulator.take_over()
     return columns[:inner].T.copy(), columns[inner:].T.copy()
+
+
+@contextmanager
+def _solved_tightly(simulator: Simulator) -> Iterator[None]:
+    """Let the simulator's solver leave nothing of its steps that differences would show."""
+    options = simulator.session.world.problem.options
+    kept = {name: getattr(options, name) for name in (*_LEAST, *_MOST)}
+    for name, value in _LEAST.items():
+        setattr(options, name, min(kept[name], value))
+    for name, value in _MOST.items():
+        setattr(options, name, max(kept[name], value))
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(options, name, value)
 
 
 def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

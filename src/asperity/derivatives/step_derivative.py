@@ -167,7 +167,7 @@ class StepDerivative:
     def published_step(self, state: StepState) -> Tangent:
         """The step whose forces are published at a state."""
         assert self.convex is not None
-        return self.convex.at(state, float(self._world.table.last_step))
+        return self.convex.at(state, self.simulator.session.first_steps[1])
 
     def _sizes(self, start: StepState, interval: float) -> list[float]:
         """Sizes of the integrator's steps over an interval from a state."""
