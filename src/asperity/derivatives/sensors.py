@@ -1,23 +1,21 @@
 """Derivatives of sensors at a transition's beginning.
 
 Most sensors of positions and velocities have them in closed form, others differences of kinematics.
-For sensors of forces a step begins at every displaced state, solved until what is left of it is
-round-off.
+For sensors of forces a step begins at every displaced state, solved to round-off or as far as the
+integrator's solver gets.
 """
 
 from __future__ import annotations
-
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import mujoco
 import numpy as np
 
 from asperity.derivatives.sensor_jacobians import closed_rows
-from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.step_derivative import StepDerivative, read_state
+from asperity.derivatives.step_differences import solved_tightly
 from asperity.derivatives.tangent import StepState
 from asperity.derivatives.tangent_space import displaced
-from asperity.simulator import Simulator
+from asperity.simulator.exchange import publish_session
 
 __all__ = ["sensor_derivatives"]
 
@@ -27,9 +25,6 @@ _VELOCITIES = int(mujoco.mjtStage.mjSTAGE_VEL)
 # Displacements of states and of controls.
 _SIZE = 1e-6
 _CONTROL_SIZE = 1e-4
-# Options of convex solvers in these steps, unless their own are tighter.
-_LEAST = {"tolerance": 1e-15, "settle_tolerance": 1e-9}
-_MOST = {"most_changes": 100, "max_iterations": 500}
 _SENSORS = mujoco.mjtSensor
 # Which MuJoCo reads from constraints, or asks users for.
 _OF_MORE = (
@@ -62,7 +57,7 @@ def sensor_derivatives(
     steps = model.nhistory > 0 or not _are_kinematic(model, left)
     moving = inner + model.nu if steps else 2 * model.nv
     used = data if steps else derivative.kinematics
-    with _solved_tightly(simulator):
+    with solved_tightly(simulator):
         for index in range(moving):
             size = _SIZE if index < inner else _CONTROL_SIZE
             sides = []
@@ -71,7 +66,7 @@ def sensor_derivatives(
                 change[index] = sign * size
                 _displace(model, used, state, change)
                 if steps:
-                    simulator.advance_to(simulator.time)
+                    _publish(derivative)
                 else:
                     _sense(model, used)
                 sides.append(used.sensordata[values])
@@ -82,20 +77,15 @@ def sensor_derivatives(
     return columns[:inner].T.copy(), columns[inner:].T.copy()
 
 
-@contextmanager
-def _solved_tightly(simulator: Simulator) -> Iterator[None]:
-    """Let the simulator's solver leave nothing of its steps that differences would show."""
-    options = simulator.session.world.problem.options
-    kept = {name: getattr(options, name) for name in (*_LEAST, *_MOST)}
-    for name, value in _LEAST.items():
-        setattr(options, name, min(kept[name], value))
-    for name, value in _MOST.items():
-        setattr(options, name, max(kept[name], value))
-    try:
-        yield
-    finally:
-        for name, value in kept.items():
-            setattr(options, name, value)
+def _publish(derivative: StepDerivative) -> None:
+    """Publish what the simulator's data says, with the forces of the step from there."""
+    simulator = derivative.simulator
+    if derivative.convex is None:
+        simulator.advance_to(simulator.time)
+        return
+    simulator.take_over()
+    derivative.deliver(read_state(simulator))
+    publish_session(simulator.session)
 
 
 def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ from asperity.plant.model.names import element
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
-__all__ = ["StepDerivative"]
+__all__ = ["StepDerivative", "read_state"]
 
 _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
 
@@ -168,6 +168,11 @@ class StepDerivative:
         """The step whose forces are published at a state."""
         assert self.convex is not None
         return self.convex.at(state, self.simulator.session.first_steps[1])
+
+    def deliver(self, state: StepState) -> None:
+        """Let the forces that are published at a state be of that step."""
+        assert self.convex is not None
+        self.convex.deliver(state, self.simulator.session.first_steps[1])
 
     def _sizes(self, start: StepState, interval: float) -> list[float]:
         """Sizes of the integrator's steps over an interval from a state."""
