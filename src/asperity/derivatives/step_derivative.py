@@ -59,6 +59,12 @@ class StepDerivative:
                 f"{name} is deformable, and steps of deformable bodies have no derivatives; take "
                 "differences of whole simulations."
             )
+        for actuator in np.flatnonzero(simulator.model.actuator_delay):
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_ACTUATOR, int(actuator))
+            raise ModelError(
+                f"{name} has a delay, and what is on its way is no part of the state that "
+                "derivatives are of; remove the delay."
+            )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
         self.convex: ConvexStep | None = None
