@@ -1,4 +1,4 @@
-"""Twelve models, random states of theirs in contact, and central differences of whole steps."""
+"""Models, random states of theirs in contact, and central differences of whole steps."""
 
 from __future__ import annotations
 
@@ -117,6 +117,13 @@ MODELS = {
       <body pos=".05 .02 .4495"><freejoint/><geom type="box" size=".15 .1 .1" mass="2"/></body>
       <body pos="-.3 .02 .4495"><freejoint/><geom size=".1" mass="1"/></body>
       </worldbody></mujoco>""",
+    "sticky ball with a plugin": """<mujoco><extension><plugin plugin="mujoco.pid"/></extension>
+      <worldbody><geom type="plane" size="5 5 .1" friction=".6" gap=".05"/>
+      <body pos="0 0 .0999"><freejoint/><geom size=".1" mass="1" adhesion="3"/>
+        <body pos="0 0 .2"><joint name="j" axis="0 1 0"/>
+          <geom size=".03" pos=".1 0 0" contype="0" conaffinity="0"/></body></body></worldbody>
+      <actuator><plugin joint="j" plugin="mujoco.pid"><config key="kp" value="5"/>
+        <config key="kd" value=".1"/></plugin></actuator></mujoco>""",
     "quadruped": QUADRUPED,
 }
 

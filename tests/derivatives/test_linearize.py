@@ -182,6 +182,16 @@ def test_other_integrators_say_that_they_are_differenced(integrator: Any) -> Non
     np.testing.assert_allclose(lin.B, exact.B, rtol=0.05, atol=0.02)
 
 
+def test_delayed_controls_are_refused_by_name() -> None:
+    text = """<mujoco><worldbody><body><joint name="x"/><geom size=".1"/></body></worldbody>
+      <actuator><motor name="late" joint="x" delay=".05" nsample="9"/></actuator></mujoco>"""
+    model = mujoco.MjModel.from_xml_string(text)
+    with pytest.raises(asp.ModelError, match=r"'late' has a delay, and what is on its way"):
+        asp.derivatives.linearize(model, mujoco.MjData(model), integrator=asp.Icf())
+    with pytest.raises(asp.ModelError, match=r"'late' has a delay, and what is on its way"):
+        asp.derivatives.Transition(model, integrator=asp.Icf())
+
+
 def test_what_cannot_be_linearised_is_refused() -> None:
     model = models.load("ball")
     data = mujoco.MjData(model)

@@ -156,6 +156,66 @@ def test_an_accelerometer_feels_the_published_step(integrator: asp.Integrator) -
     np.testing.assert_allclose(linear.D, expected[:, 6:], atol=1e-5)
 
 
+def pushed_foot(push: float, dimension: int = 3) -> tuple[mujoco.MjModel, mujoco.MjData]:
+    """A box on a springy foot that creeps or slips, after a second of pushing [N]."""
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody><geom type="plane" size="3 3 1"/><body pos="0 0 .1">
+        <joint name="x" type="slide" axis="1 0 0"/><joint type="slide" axis="0 0 1"/>
+        <geom type="box" size=".05 .05 .05" mass="1"/><site name="box"/><body pos="0 0 -.05">
+        <joint type="slide" axis="1 0 0" stiffness="2000" damping="2"/>
+        <geom size=".05" mass=".5" condim="{dimension}"/><site name="foot" size=".1"/></body></body>
+        </worldbody><actuator><motor joint="x"/></actuator><sensor><touch site="foot"/>
+        <force site="foot"/><accelerometer site="box"/></sensor></mujoco>"""
+    )
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    sim.data.ctrl[:] = push
+    assert sim.advance_to(1.0).success
+    return model, sim.data
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        asp.Icf(time_step=1e-3),
+        asp.Icf(time_step=1e-3, friction_bound="similar"),
+        asp.Cenic(accuracy=1e-3),
+        asp.Sap(time_step=1e-3),
+        asp.Tamsi(time_step=1e-3),
+    ],
+    ids=["icf", "similar", "cenic", "sap", "tamsi"],
+)
+@pytest.mark.parametrize("push", [4.0, 7.0, 14.0])
+def test_forces_have_the_derivatives_of_momentum(integrator: asp.Integrator, push: float) -> None:
+    """Of a box on a springy foot: what its accelerations ask for.
+
+    Those of accelerometers are in closed form, those of forces differences of published steps.
+    """
+    model, data = pushed_foot(push)
+    linear = asp.derivatives.linearize(model, data, integrator=integrator)
+    touch, along, _, up, box_along, _, box_up = np.hstack([linear.C, linear.D])
+    scale = np.abs(along).max()
+    assert scale > 1e3
+    np.testing.assert_allclose(touch, 1.5 * box_up, atol=1e-4 * np.abs(box_up).max())
+    np.testing.assert_allclose(up, -1.0 * box_up, atol=1e-4 * np.abs(box_up).max())
+    box_along[-1] -= 1.0  # by the push itself
+    np.testing.assert_allclose(along, -box_along, atol=1e-4 * scale)
+
+
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=1e-3), asp.Cenic(accuracy=1e-3)])
+def test_differences_of_steps_are_what_is_solved_for(integrator: asp.Integrator) -> None:
+    """Torsion of a ball that does not turn changes nothing but the way to the derivatives."""
+    implicit, differences = (
+        asp.derivatives.linearize(*pushed_foot(4.0, dimension), integrator=integrator)
+        for dimension in (3, 4)
+    )
+    assert (implicit.method, differences.method) == ("implicit", "differences")
+    for name in ("A", "B", "C", "D"):
+        expected, found = getattr(implicit, name), getattr(differences, name)
+        scale = np.abs(np.hstack([implicit.A, implicit.B] if name in "AB" else [implicit.C]))
+        error = np.abs(found - expected) / scale.max(axis=1, keepdims=True).clip(1e-9)
+        assert np.all(error < 2e-3 if name in "CD" else error < 1e-6)
+
+
 def test_what_has_no_closed_form_is_differences() -> None:
     """A camera that tracks, the speed of a string, of a site's actuator: beside others."""
     model, data = moving(

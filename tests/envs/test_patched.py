@@ -29,6 +29,8 @@ gym.register_envs(robotics)
 
 MUJOCO = ("Ant-v5", "Humanoid-v5", "Pusher-v5", "AdroitHandDoor-v1", "AdroitHandPen-v1")
 ROBOTS = ("FetchPush-v4", "HandReach-v3", "HandManipulateBlock-v1")
+# Which step an environment of their own.
+KEEPERS = ("AntMaze_UMaze-v5", "PointMaze_UMaze-v3", "FrankaKitchen-v1")
 
 
 @pytest.fixture(autouse=True)
@@ -51,7 +53,7 @@ def observed(env: Any, steps: int = 5, seed: int = 3) -> np.ndarray:
     return np.array([one["observation"] if isinstance(one, dict) else one for one in found])
 
 
-@pytest.mark.parametrize("name", MUJOCO + ROBOTS)
+@pytest.mark.parametrize("name", MUJOCO + ROBOTS + KEEPERS)
 def test_episodes_and_copies_are_reproducible(name: str) -> None:
     plain = observed(gym.make(name))
     env = gym.make(name)

@@ -241,3 +241,24 @@ def test_a_reset_begins_as_a_new_simulator_without_reading_shapes_again():
     assert sim.session.method.engine is not engine
     other = asp.Simulator(sim.model, integrator=asp.Midas(time_step=0.01))
     np.testing.assert_array_equal(run(other), found)
+
+
+def test_what_an_equality_holds_together_is_a_mechanism():
+    """Two boxes, face to face, with a joint between: taken apart they could not stay so."""
+    box = '<body name="{0}" pos="{1} 0 1"><freejoint/><geom type="box" size=".2 .1 .1" mass="1"/></body>'
+    model = mujoco.MjModel.from_xml_string(
+        f"""<mujoco><worldbody>{box.format("a", 0)}{box.format("b", 0.4)}</worldbody><equality>
+        <connect body1="a" body2="b" anchor=".2 0 0"/></equality></mujoco>"""
+    )
+    sim = asp.Simulator(model, integrator=asp.Midas())
+    assert any("'a' and 'b' (they touch)" in note for note in sim.load_report.notes)
+    np.testing.assert_array_equal(sim.data.qpos[[0, 7]], [0.0, 0.4])
+    sim.data.qvel[[4, 10]] = 1.0, -1.0  # they fold
+    assert sim.advance_to(0.5).success
+    assert sim.stats.iterations < 5 * sim.stats.steps
+    np.testing.assert_allclose(sim.data.qvel[[2, 8]].mean(), -9.81 * 0.5, rtol=1e-9)
+    anchors = [
+        sim.data.body(n).xpos + sim.data.body(n).xmat.reshape(3, 3)[:, 0] * s
+        for n, s in (("a", 0.2), ("b", -0.2))
+    ]
+    np.testing.assert_allclose(anchors[0], anchors[1], atol=1e-4)

@@ -201,7 +201,7 @@ def test_mujoco_reads_the_torques() -> None:
         assert abs(force[kind]) == pytest.approx(bound * GRAVITY, rel=1e-3)
 
 
-@pytest.mark.parametrize("integrator", CONVEX)
+@pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize(
     ("friction", "mass", "columns", "start", "coefficients"),
     [
@@ -220,9 +220,10 @@ def test_derivatives_follow_the_ellipsoid(
 ) -> None:
     """Of a puck that slips, against those of its equation of motion.
 
-    What glides is at a height that the slip decides, which the derivatives follow. Midas would
-    first have to find the height at which its barrier bears the weight.
+    What glides is at a height that the slip decides, which the derivatives follow. Midas first
+    finds the height at which its barrier bears the weight.
     """
+    of_midas = isinstance(integrator, asp.Midas)
     interval = 0.02
     velocity, mu, masses = np.array(start), np.array(coefficients), np.array(mass)
     exact, height = np.zeros((2, 2)), np.zeros((2, 2))
@@ -236,13 +237,17 @@ def test_derivatives_follow_the_ellipsoid(
     turning = columns[1] == 11
     model = ball(friction, 4 if turning else 3, puck(mass[1] if turning else 1e3), GRAVITY / 1e5)
     data = mujoco.MjData(model)
+    if of_midas:
+        sim = asp.Simulator(model, integrator=integrator)
+        assert sim.advance_to(0.3).success
+        data.qpos[:] = sim.data.qpos
     data.qpos[2] += glide * np.linalg.norm(mu * velocity)
     data.qvel[[one - 6 for one in columns]] = velocity
     data.qvel[2] = glide * braked(velocity, interval, mu, masses)[1]
     a = asp.derivatives.linearize(model, data, integrator=integrator, step=interval).A
     found = a[np.ix_(columns, columns)] + glide * a[np.ix_(columns, [2, 8])] @ height
     ratio = found / exact
-    np.testing.assert_allclose(np.diag(ratio), 1.0, atol=5e-4)
+    np.testing.assert_allclose(np.diag(ratio), 1.0, atol=1e-3 if of_midas else 5e-4)
     np.testing.assert_allclose([ratio[0, 1], ratio[1, 0]], 1.0, atol=0.02)
 
 

@@ -7,6 +7,8 @@ the ellipsoid.
 
 from __future__ import annotations
 
+import copy
+
 import mujoco
 import numpy as np
 import pytest
@@ -141,23 +143,26 @@ def test_a_pinched_capsule_creeps_by_its_share_of_the_stiction_tolerance(
     assert height - sim.data.qpos[4] == pytest.approx(creep, rel=0.01)
 
 
+VELOCITY = np.array([-1.0, 10.0])
+
+
 @pytest.mark.parametrize(
-    "integrator", [INTEGRATORS[i] for i in (0, 1, 3)], ids=lambda one: type(one).__name__
+    "integrator", [INTEGRATORS[i] for i in (0, 1, 3, 4)], ids=lambda one: type(one).__name__
 )
 def test_derivatives_of_a_box_that_slips_and_turns(integrator: asp.Integrator) -> None:
     """Against those of the equation of motion, over a time that is short beside their own.
 
-    Under Sap's law the tips would first have to move apart, to where the slip has them glide. Midas
-    has no equilibrium of affine bodies to begin with.
+    Under Sap's law the tips would first have to move apart, to where the slip has them glide. In
+    Midas bodies begin undeformed, so that its tips press less in a first step.
     """
-    interval, velocity = 2e-3, np.array([-1.0, 10.0])
+    interval = 8e-3 if isinstance(integrator, asp.Midas) else 2e-3
     sim, force = gripped(DOES_BOTH, 1.02, integrator)
-    sim.data.qvel[[4, 6]] = velocity
+    sim.data.qvel[[4, 6]] = VELOCITY
     inertia = float(sim.model.body_inertia[-1, 1])
     exact = np.zeros((2, 2))
-    for k, size in enumerate(1e-4 * np.abs(velocity)):
+    for k, size in enumerate(1e-4 * np.abs(VELOCITY)):
         ends = [
-            moved(DOES_BOTH, force, inertia, interval, tuple(velocity + s * size * np.eye(2)[k]))
+            moved(DOES_BOTH, force, inertia, interval, tuple(VELOCITY + s * size * np.eye(2)[k]))
             for s in (1, -1)
         ]
         exact[:, k] = (ends[0] - ends[1])[2:] / (2.0 * size)
@@ -165,3 +170,24 @@ def test_derivatives_of_a_box_that_slips_and_turns(integrator: asp.Integrator) -
     rates = sim.model.nv + np.array([4, 6])
     found = linear.A[np.ix_(rates, rates)]
     np.testing.assert_allclose(found - np.eye(2), exact - np.eye(2), rtol=0.04)
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS[:4], ids=lambda one: type(one).__name__)
+@KINDS
+def test_derivatives_of_a_box_are_differences_of_its_motion(
+    away: float, sliding: float, torsion: float, integrator: asp.Integrator
+) -> None:
+    interval, size = 2e-3, 1e-4
+    sim, _ = gripped((away, sliding, torsion), 1.02, integrator)
+    sim.data.qvel[[4, 6]] = VELOCITY
+    linear = asp.derivatives.linearize(sim.model, sim.data, integrator=integrator, step=interval)
+    for dof in (4, 6):
+        ends = []
+        for change in (size, -size):
+            twin = copy.deepcopy(sim)
+            twin.data.qvel[dof] += change
+            assert twin.advance_to(twin.time + interval).success
+            ends.append(twin.data.qvel.copy())
+        difference = (ends[0] - ends[1]) / (2.0 * size)
+        found = linear.A[sim.model.nv :, sim.model.nv + dof]
+        np.testing.assert_allclose(found, difference, atol=2e-4)

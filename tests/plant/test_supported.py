@@ -88,7 +88,7 @@ def test_adhesion_and_plasticity() -> None:
     )
     ball = "<body name='z' pos='3 0 0'><freejoint/><geom name='z' size='0.1' {}/></body>"
     sticky = model(body=ball.format("adhesion='1'"))
-    refused(sticky, "Geom 'z'", "adhesion", "Cenic, Icf, Sap and Tamsi")
+    refused(sticky, "Geom 'z'", "adhesion", "Cenic, Icf, Sap, Tamsi and Midas")
     assert check_supported(sticky, every_friction=True) == ()
     late = model(body=ball.format(""))
     late.geom_adhesion[-1] = 1.0
@@ -99,10 +99,11 @@ def test_adhesion_and_plasticity() -> None:
     refused(model(body=wire), "Joint 'w'", "springyield")
 
 
-def test_midas_refuses_adhesion_of_geoms() -> None:
-    ball = "<body pos='3 0 0'><freejoint/><geom name='z' size='0.1' adhesion='5'/></body>"
-    with pytest.raises(ModelError, match="Geom 'z' has adhesion"):
-        asp.Simulator(model(body=ball), integrator=asp.Midas())
+def test_midas_refuses_adhesion_that_came_later() -> None:
+    late = model(body="<body pos='3 0 0'><freejoint/><geom name='z' size='0.1'/></body>")
+    late.geom_adhesion[-1] = 5.0
+    with pytest.raises(ModelError, match="Geom 'z' has adhesion, and the model was compiled"):
+        asp.Simulator(late, integrator=asp.Midas())
 
 
 def test_equalities() -> None:

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from types import SimpleNamespace
 
@@ -62,12 +63,12 @@ def turns(view: View, count: int) -> None:
         view.panel.update(now)
 
 
-def press(handle, **values) -> None:
+def press(handle, client=None, **values) -> None:
     """Do to a handle of viser's what a user does: set its value, and have it call back."""
     for name, value in values.items():
         setattr(handle._impl, name, value)
     for callback in handle._impl.update_cb:
-        callback(SimpleNamespace(client_id=0, target=handle))
+        callback(SimpleNamespace(client_id=0, client=client, target=handle))
 
 
 def test_what_is_shown_is_where_the_simulation_is(view):
@@ -185,6 +186,54 @@ def test_bodies_are_pulled_with_the_mouse(view):
     assert not view.picture._rope.visible
     press(view.panel.pulls, value=False)
     assert not mesh._impl.drag_cb
+
+
+def test_a_recording_is_sent_to_whoever_ends_it(view, monkeypatch):
+    written = {}
+
+    def write(path, model, time, qpos, **options):
+        written.update(time=time, qpos=qpos, mocap_pos=options["mocap_pos"])
+        path.write_bytes(b"a page")
+        return path
+
+    monkeypatch.setattr("asperity.viewer.recorder.write_web_playback", write)
+    turns(view, 5)
+    view.session.play()
+    press(view.panel.record)
+    turns(view, 20)
+    assert view.panel.record.label == "End recording"
+    sent = []
+    press(view.panel.record, SimpleNamespace(send_file_download=lambda *file: sent.append(file)))
+    turns(view, 20)
+    assert view.panel.record.label == "Record"
+    for thread in threading.enumerate():
+        if thread.name == "asperity recording":
+            thread.join(60.0)
+    assert sent == [("asperity.html", b"a page")]
+    # From when it began to when it ended, with every picture, and as Newton says.
+    time = written["time"]
+    assert time[0] == 0.0
+    assert 20 <= len(time) <= 22
+    assert np.all(np.diff(time) > 0.0)
+    height = 0.3 - 0.5 * 9.81 * time**2
+    np.testing.assert_allclose(written["qpos"][:10, 2], height[:10], atol=1e-3)
+    assert written["mocap_pos"].shape == (len(time), 1, 3)
+
+
+def test_a_reset_begins_a_recording_anew(view):
+    view.session.play()
+    view.panel.recorder.begin()
+    turns(view, 10)
+    view.session.restart()
+    turns(view, 5)
+    time = [one[0] for one in view.panel.recorder.end()]
+    assert 0 < len(time) <= 6
+    assert b"<html" in view.panel.recorder.page([(0.0, *_pose(view)), (0.1, *_pose(view))], None)
+
+
+def _pose(view):
+    data = view.simulator.data
+    return data.qpos.copy(), data.mocap_pos.copy(), data.mocap_quat.copy()
 
 
 def test_plots_show_steps_and_rate():

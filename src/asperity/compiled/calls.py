@@ -26,6 +26,7 @@ __all__ = [
     "call_ppdp_status",
     "call_ppdpp",
     "call_ppip",
+    "call_ppndpn_address",
     "call_ppp_double",
     "call_ppp_status",
     "call_pppd",
@@ -100,6 +101,7 @@ call_pppn = _call("call_pppn", [_P, _P, _P, _N], None)
 call_ppip = _call("call_ppip", [_P, _P, _N, _P], None)
 call_ppdpp = _call("call_ppdpp", [_P, _P, _D, _P, _P], None)
 call_pppdpn = _call("call_pppdpn", [_P, _P, _P, _D, _P, _N], None)
+call_ppndpn_address = _call("call_ppndpn_address", [_P, _P, _N, _D, _P, _N], _P)
 call_p_status = _call("call_p_status", [_P], (types.int64, _I64))
 call_pp_status = _call("call_pp_status", [_P, _P], (types.int64, _I64))
 call_ppp_status = _call("call_ppp_status", [_P, _P, _P], (types.int64, _I64))

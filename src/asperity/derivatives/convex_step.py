@@ -49,6 +49,7 @@ from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
 from asperity.derivatives.tangent_space import rotation_dofs
 from asperity.derivatives.trajectory_loops import (
     TRAJECTORY_LOOPS,
+    deliver_step,
     follow_trajectory,
     linear_step,
     pull_back_trajectory,
@@ -218,6 +219,21 @@ class ConvexStep(HoldsAddresses):
     def end(self, state: StepState, step: float) -> StepState:
         """Where the step ends, solved to round-off as for the derivatives."""
         return self.along(state, step, np.zeros((2 * self._model.nv + self._model.na, 0)))[0]
+
+    def deliver(self, state: StepState, step: float) -> None:
+        """Let what is published at a state be of the step that is solved to round-off from there.
+
+        Raises
+        ------
+        SimulationError
+            If no solution is found.
+        """
+        self._prepare(state.time, 0, 0, None)
+        while True:
+            self._work.code = deliver_step.call(*self.addresses, step, state.row)
+            if self._work.code == OK:
+                return
+            self._go_on(step, None)
 
     def follow(
         self,

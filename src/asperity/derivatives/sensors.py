@@ -1,7 +1,8 @@
 """Derivatives of sensors at a transition's beginning.
 
 Most sensors of positions and velocities have them in closed form, others differences of kinematics.
-For sensors of forces and accelerations a step begins at every displaced state.
+For sensors of forces a step begins at every displaced state, solved to round-off or as far as the
+integrator's solver gets.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import mujoco
 import numpy as np
 
 from asperity.derivatives.sensor_jacobians import closed_rows
-from asperity.derivatives.step_derivative import StepDerivative
+from asperity.derivatives.step_derivative import StepDerivative, read_state
+from asperity.derivatives.step_differences import solved_tightly
 from asperity.derivatives.tangent import StepState
 from asperity.derivatives.tangent_space import displaced
+from asperity.simulator.exchange import publish_session
 
 __all__ = ["sensor_derivatives"]
 
@@ -54,23 +57,35 @@ def sensor_derivatives(
     steps = model.nhistory > 0 or not _are_kinematic(model, left)
     moving = inner + model.nu if steps else 2 * model.nv
     used = data if steps else derivative.kinematics
-    for index in range(moving):
-        size = _SIZE if index < inner else _CONTROL_SIZE
-        sides = []
-        for sign in (1.0, -1.0):
-            change = np.zeros(inner + model.nu)
-            change[index] = sign * size
-            _displace(model, used, state, change)
-            if steps:
-                simulator.advance_to(simulator.time)
-            else:
-                _sense(model, used)
-            sides.append(used.sensordata[values])
-        columns[index, values] = (sides[0] - sides[1]) / (2.0 * size)
+    with solved_tightly(simulator):
+        for index in range(moving):
+            size = _SIZE if index < inner else _CONTROL_SIZE
+            sides = []
+            for sign in (1.0, -1.0):
+                change = np.zeros(inner + model.nu)
+                change[index] = sign * size
+                _displace(model, used, state, change)
+                if steps:
+                    _publish(derivative)
+                else:
+                    _sense(model, used)
+                sides.append(used.sensordata[values])
+            columns[index, values] = (sides[0] - sides[1]) / (2.0 * size)
     if steps:
         mujoco.mj_setState(model, data, state, _INPUTS)
         simulator.take_over()
     return columns[:inner].T.copy(), columns[inner:].T.copy()
+
+
+def _publish(derivative: StepDerivative) -> None:
+    """Publish what the simulator's data says, with the forces of the step from there."""
+    simulator = derivative.simulator
+    if derivative.convex is None:
+        simulator.advance_to(simulator.time)
+        return
+    simulator.take_over()
+    derivative.deliver(read_state(simulator))
+    publish_session(simulator.session)
 
 
 def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ from asperity.plant.model.names import element
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
-__all__ = ["StepDerivative"]
+__all__ = ["StepDerivative", "read_state"]
 
 _INPUTS = mujoco.mjtState.mjSTATE_INTEGRATION
 
@@ -58,6 +58,12 @@ class StepDerivative:
             raise ModelError(
                 f"{name} is deformable, and steps of deformable bodies have no derivatives; take "
                 "differences of whole simulations."
+            )
+        for actuator in np.flatnonzero(simulator.model.actuator_delay):
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_ACTUATOR, int(actuator))
+            raise ModelError(
+                f"{name} has a delay, and what is on its way is no part of the state that "
+                "derivatives are of; remove the delay."
             )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
@@ -167,7 +173,12 @@ class StepDerivative:
     def published_step(self, state: StepState) -> Tangent:
         """The step whose forces are published at a state."""
         assert self.convex is not None
-        return self.convex.at(state, float(self._world.table.last_step))
+        return self.convex.at(state, self.simulator.session.first_steps[1])
+
+    def deliver(self, state: StepState) -> None:
+        """Let the forces that are published at a state be of that step."""
+        assert self.convex is not None
+        self.convex.deliver(state, self.simulator.session.first_steps[1])
 
     def _sizes(self, start: StepState, interval: float) -> list[float]:
         """Sizes of the integrator's steps over an interval from a state."""
@@ -181,13 +192,12 @@ class StepDerivative:
             getattr(current, name)[:] = getattr(start, name)
         current.valid = 0
         world.forget_solutions()
-        stepping = simulator.integrator.stepping
-        stepping.prepare(world)
+        simulator.session.stepping.prepare(world)
         end = start.time + interval
         found = []
         before = start.time
         while current.time < end:
-            code = stepping.advance(world, simulator.session.method, end, 1)
+            code = simulator.session.take_steps(end, 1)
             if code not in (OK, BUDGET_USED) and not world.grow(code):
                 raise SimulationError(
                     f"the step from t = {before:.6g} s cannot be taken, so it has no derivative: "

@@ -1,10 +1,13 @@
 """Central differences of whole steps, for methods without an implicit derivative.
 
-Every displaced step has the size of the step itself. The solvers work to their own tolerance, which
-bounds what the differences are worth.
+Every displaced step has the size of the step itself. Convex solvers work as far as round-off lets
+them; the tolerance of others bounds what the differences are worth.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import numpy as np
 
@@ -17,17 +20,40 @@ from asperity.integrators.world_layout import OK
 from asperity.simulator import Simulator
 from asperity.simulator.compiled_call import STATUSES
 
-__all__ = ["StepDifferences", "reason_of"]
+__all__ = ["StepDifferences", "reason_of", "solved_tightly"]
 
 # Displacement of states [m, rad, m/s, rad/s] and of inputs.
 _SIZE = 1e-6
 _INPUT_SIZE = 1e-4
+# Options of convex solvers in displaced steps, unless their own are tighter.
+_LEAST = {"tolerance": 1e-15, "settle_tolerance": 1e-9}
+_MOST = {"most_changes": 100, "max_iterations": 500}
 
 
 def reason_of(code: int) -> str:
     """A sentence on why a step has failed, from the code of a stepping."""
     status = dict(STATUSES).get(code)
     return f"its code is {code}." if status is None else Status(status).message
+
+
+@contextmanager
+def solved_tightly(simulator: Simulator) -> Iterator[None]:
+    """Let a convex solver leave nothing of its steps that differences would show."""
+    session = simulator.session
+    if not session.base.evaluates_plant:
+        yield
+        return
+    options = session.world.problem.options
+    kept = {name: getattr(options, name) for name in (*_LEAST, *_MOST)}
+    for name, value in _LEAST.items():
+        setattr(options, name, min(kept[name], value))
+    for name, value in _MOST.items():
+        setattr(options, name, max(kept[name], value))
+    try:
+        yield
+    finally:
+        for name, value in kept.items():
+            setattr(options, name, value)
 
 
 class StepDifferences:
@@ -60,10 +86,11 @@ class StepDifferences:
             size = _SIZE if index < inner else _INPUT_SIZE
             change = np.zeros(inner + model.nu)
             change[index] = size
-            sides = [
-                self.end(displaced(model, state, one[:inner]), step, ctrl + one[inner:])
-                for one in (change, -change)
-            ]
+            with solved_tightly(self._simulator):
+                sides = [
+                    self.end(displaced(model, state, one[:inner]), step, ctrl + one[inner:])
+                    for one in (change, -change)
+                ]
             columns[index] = difference(model, sides[1], sides[0]) / (2.0 * size)
         self._write_controls(ctrl)
         by_parameter = np.zeros((inner, 0))

@@ -10,13 +10,22 @@ from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.arrays import copy_numbers
+from asperity.compiled.calls import call_p_status
+from asperity.contact.delivered import SOLVED
 from asperity.derivatives.balance.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.stages import call_stage, differentiate
 from asperity.integrators.methods.motion import move_positions
+from asperity.integrators.results import keep_results
 from asperity.integrators.world_layout import OK, WORLD
 
-__all__ = ["TRAJECTORY_LOOPS", "follow_trajectory", "linear_step", "pull_back_trajectory"]
+__all__ = [
+    "TRAJECTORY_LOOPS",
+    "deliver_step",
+    "follow_trajectory",
+    "linear_step",
+    "pull_back_trajectory",
+]
 
 
 @compiled
@@ -65,12 +74,19 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
 
 
 @compiled
+def _close(world: Table, work: Table) -> None:
+    """Leave the world as it was for whoever solves in it."""
+    world.solve_problem = work.root.solver
+    world.factors_valid = 0
+    world.graph_state = 0
+
+
+@compiled
 def _take_step(world: Table, work: Table, step: float, number: int, end: np.ndarray) -> int:
     """Solve a step from a state that `_begin` has written, and fill its end and ``result``.
 
     ``number`` is as of `differentiate`; with 0 there are no derivatives.
     """
-    root = work.root
     code = call_stage(work.find_root, world, work, step, 0)
     if code == OK:
         _end(world, work, step, end)
@@ -78,10 +94,7 @@ def _take_step(world: Table, work: Table, step: float, number: int, end: np.ndar
             code = differentiate(world, work, step, number, True)
     if code == OK and number != 0 and work.kinks > 0 and (number < 0 or work.ahead == 1):
         code = call_stage(work.follow_one_side, world, work, step, number)
-    # The world is left as it was for whoever solves in it.
-    world.solve_problem = root.solver
-    world.factors_valid = 0
-    world.graph_state = 0
+    _close(world, work)
     return int(code)
 
 
@@ -155,6 +168,24 @@ def linear_step(
     return int(_take_step(world, work, step, count, end))
 
 
+@compiled_loop(_I(_I, _I, _F, _F1))
+def deliver_step(world_address: int, work_address: int, step: float, row: np.ndarray) -> int:
+    """Solve a step from a state with the inputs that there are, and deliver its results."""
+    world = WORLD.at(world_address)
+    work = DERIVATIVE.at(work_address)
+    state = world.current
+    _open(world, work)
+    _begin(world, work, row, state.mj_ctrl)
+    code = call_stage(work.find_root, world, work, step, 0)
+    if code == OK:
+        # The law has been evaluated at the root last.
+        keep_results(world, state, state.qvel, work.velocity, step)
+        code = call_p_status(world.deliver, world)
+        world.delivered.origin = SOLVED
+    _close(world, work)
+    return int(code)
+
+
 @compiled_loop(_I(_I, _I, _F, _I, _F2, _F2, _F2, _F1, _F2, _F1))
 def pull_back_trajectory(
     world_address: int,
@@ -195,4 +226,4 @@ def pull_back_trajectory(
     return 0
 
 
-TRAJECTORY_LOOPS = (follow_trajectory, linear_step, pull_back_trajectory)
+TRAJECTORY_LOOPS = (deliver_step, follow_trajectory, linear_step, pull_back_trajectory)

@@ -40,8 +40,9 @@ def with_asperity(
     ----------
     env : gymnasium.Env or gymnasium.vector.SyncVectorEnv
         On `gymnasium.envs.mujoco.MujocoEnv` (such as Ant, Humanoid, the Adroit hands) or
-        ``gymnasium_robotics``' ``MujocoRobotEnv`` (Fetch, the Shadow hands), wrapped or not. Of a
-        ``SyncVectorEnv``, all are changed. Elsewhere it serves as a wrapper:
+        ``gymnasium_robotics``' ``MujocoRobotEnv`` (Fetch, the Shadow hands), or one that steps one
+        of these (the mazes, the kitchen), wrapped or not. Of a ``SyncVectorEnv``, all are changed.
+        Elsewhere it serves as a wrapper:
         ``gymnasium.make_vec("Ant-v5", 8, "async", wrappers=[with_asperity])``.
     integrator : Integrator, optional
         ``Cenic()`` by default. A step of the environment takes ``frame_skip`` times the model's
@@ -67,13 +68,16 @@ def with_asperity(
     with Asperity, too. A step that fails raises `asperity.SimulationError`.
     """
     worlds = _worlds(env)
-    for world in worlds:
-        require_original(world)
-    for world in worlds:
+    stepped = [_stepped(world) for world in worlds]
+    for one in stepped:
+        require_original(one)
+    for one in stepped:
         # Whatever cannot be simulated is refused here, and nothing moves.
-        step(world.model, world.data, 0, integrator=integrator, contact=contact)
-    for world in worlds:
-        _patch(world, integrator, contact)
+        step(one.model, one.data, 0, integrator=integrator, contact=contact)
+    for world, one in zip(worlds, stepped, strict=True):
+        _patch(one, integrator, contact)
+        if world is not one:
+            _replace_class(world, {}, integrator, contact)
     return env
 
 
@@ -90,6 +94,14 @@ def _worlds(env: Any) -> list[Any]:
     if not isinstance(env, gymnasium.Env):
         raise ArgumentError(f"env must be an environment of gymnasium, got {type(env).__name__}.")
     return [env.unwrapped]
+
+
+def _stepped(world: Any) -> Any:
+    """The environment with the model: a maze and a kitchen keep one, which they step."""
+    if isinstance(world, MujocoEnv):
+        return world
+    kept = [one.unwrapped for one in vars(world).values() if isinstance(one, gymnasium.Env)]
+    return kept[0] if len(kept) == 1 and isinstance(kept[0], MujocoEnv) else world
 
 
 def _robot_class() -> type | None:
@@ -127,16 +139,10 @@ def require_original(world: Any) -> None:
 
 
 def _patch(world: Any, integrator: Integrator | None, contact: ContactParameters | None) -> None:
-    original = type(world)
-
     def advance(model: mujoco.MjModel, data: mujoco.MjData, nstep: int = 1) -> None:
         step(model, data, nstep, integrator=integrator, contact=contact)
 
-    def reduce(self: Any, protocol: Any) -> tuple[Any, ...]:
-        return _again, (original, _as_before(self, original, protocol), integrator, contact)
-
-    # A class of its own, since what is written into an environment is lost in its copies.
-    members: dict[str, Any] = {"__reduce_ex__": reduce, "__module__": original.__module__}
+    members: dict[str, Any] = {}
     if isinstance(world, MujocoEnv):
 
         def step_mujoco_simulation(self: Any, ctrl: ArrayLike, n_frames: int) -> None:
@@ -148,8 +154,24 @@ def _patch(world: Any, integrator: Integrator | None, contact: ContactParameters
     else:
         # Some of these call mj_step when they are reset, too.
         world._mujoco = _Mujoco(advance)
+    _replace_class(world, members, integrator, contact)
+
+
+def _replace_class(
+    world: Any,
+    members: dict[str, Any],
+    integrator: Integrator | None,
+    contact: ContactParameters | None,
+) -> None:
+    """Give an environment a class of its own, since what is written into it is lost in copies."""
+    original = type(world)
+
+    def reduce(self: Any, protocol: Any) -> tuple[Any, ...]:
+        return _again, (original, _as_before(self, original, protocol), integrator, contact)
+
     vars(world)[_OPTIONS] = (integrator, contact)
-    world.__class__ = type(original.__name__, (original,), members)
+    own = {"__reduce_ex__": reduce, "__module__": original.__module__}
+    world.__class__ = type(original.__name__, (original,), members | own)
 
 
 class _Mujoco:

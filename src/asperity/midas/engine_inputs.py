@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table
 from asperity.midas.energy.fluid import Fluid
+from asperity.midas.energy.sticky_geoms import StickyGeoms
 from asperity.midas.engine_layout import FREE, HINGE, POINT, SLIDE
 from asperity.midas.model.engine_support import check_equalities
 from asperity.midas.model.equalities import mocap_points, read_equalities
@@ -43,6 +44,7 @@ class EngineInputs:
     ) -> None:
         self.model, self.links, self._time_step = model, links, time_step
         self.fluid = Fluid(model, own_options, links)
+        self.sticky = StickyGeoms(model, own_options, links)
         self.linearized = LinearizedCoordinates(model, links, own_options)
         self.equalities = read_equalities(model, links, self.linearized)
         self._gap_source = self.equalities.source
@@ -90,6 +92,8 @@ class EngineInputs:
                 table, state, np.array(data.ctrl), activation, self._time_step
             )
         self._read_applied_forces(table, data)
+        if self.sticky.any:
+            self.sticky.pull(table, data)
 
     def _read_equalities(self, table: Table, data: mujoco.MjData) -> None:
         """Switch constraints on and off; one that is off forgets its force."""

@@ -124,6 +124,7 @@ class MidasMethod(Method):
             self.verify
             or self._engine.inputs.fluid.is_there
             or self._engine.inputs.looks_at_state
+            or self._engine.inputs.sticky.any
             or bool(adhering(model))
         )
         self.most_steps = 1 if alone else Method.most_steps

@@ -25,11 +25,10 @@ def muscle_parameters(model: mujoco.MjModel) -> np.ndarray:
     """Parameters of activations, shape (na, 5); rows of zeros are of no muscle.
 
     Time constants of activation and deactivation [s], the width over which one turns into the
-    other, least and largest excitation. Muscles with a delayed control are none.
+    other, least and largest excitation.
     """
     parameters = np.zeros((model.na, 5))
-    muscles = (model.actuator_dyntype == mujoco.mjtDyn.mjDYN_MUSCLE) & (model.actuator_delay == 0)
-    for i in np.flatnonzero(muscles):
+    for i in np.flatnonzero(model.actuator_dyntype == mujoco.mjtDyn.mjDYN_MUSCLE):
         control = model.actuator_ctrladr[i]
         low, high = 0.0, 1.0
         clamps = not model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_CLAMPCTRL

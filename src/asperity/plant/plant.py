@@ -58,6 +58,7 @@ _FUNCTIONS = {
     "make_constraint": "mj_makeConstraint",
     "add_contact": "mj_addContact",
     "multiply_transposed": "mj_mulJacTVec",
+    "read_control": "mj_readCtrl",
     "integrate_positions": "mj_integratePos",
     "integrate_some_positions": "mj_integratePosInd",
     "differentiate_positions": "mj_differentiatePos",

@@ -25,6 +25,7 @@ TOPICS = {
         make_constraint="i8",
         add_contact="i8",
         multiply_transposed="i8",
+        read_control="i8",
         integrate_positions="i8",
         integrate_some_positions="i8",  # those of a list of bodies
         differentiate_positions="i8",
@@ -139,7 +140,9 @@ TOPICS = {
         # 0 Euler, 1 exact exponential, 2 by its slope, 3 a set-point that slews, 4 a muscle's
         act_kind="i8[:]",
         act_number="i8[:]",  # among those of an actuator that MuJoCo is asked for, or −1
-        act_ctrl="i8[:]",  # that a set-point slews to, or that excites a muscle
+        # The control that a set-point slews to or that excites a muscle, its actuator if it is
+        # delayed (or −1), and how MuJoCo interpolates it then.
+        act_input="i8[:,:]",
         act_time_constant="f8[:]",  # of a set-point how fast it may slew
         act_muscle="f8[:,:]",  # `asperity.plant.muscles.muscle_parameters`
         act_range="f8[:,:]",

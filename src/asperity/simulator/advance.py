@@ -15,7 +15,7 @@ from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL
 from asperity.plant.model.sleep import wake
 from asperity.simulator.compiled_call import PUBLISHED, STATUSES, UNUSUAL, run_call
 from asperity.simulator.counters import as_statistics
-from asperity.simulator.delays import note_samples
+from asperity.simulator.delays import next_arrival, note_samples
 from asperity.simulator.exchange import (
     call_control,
     catch_up,
@@ -185,17 +185,19 @@ def _run(session: Session, end: float, progress: _Progress, code: int | None) ->
 def _run_to(session: Session, stop: float, progress: _Progress) -> Status | None:
     """Run compiled loops to a time; None if it was reached."""
     delayed = session.model.nhistory > 0
+    goal = stop
     while True:
         started = clock.perf_counter()
         if delayed:
             note_samples(session)
-        code = session.take_steps(stop, 1 if delayed else session.pace)
+            goal = stop if session.integrator.time_step else min(stop, next_arrival(session))
+        code = session.take_steps(goal, 1 if delayed else session.pace)
         elapsed = clock.perf_counter() - started
         session.wall_time += elapsed
         if code == BUDGET_USED and not delayed:
             session.pace = next_pace(session.pace, elapsed)
         status = _heed(session, code, progress)
-        if code == codes.OK or status is not None:
+        if status is not None or (code == codes.OK and goal == stop):
             return status
 
 

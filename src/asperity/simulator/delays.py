@@ -2,7 +2,11 @@
 
 As ``mj_step`` does, a step at time t first notes the controls and sensor values of t; forces and
 published sensors then are by those of t minus their delay. MuJoCo's buffers hold as many samples as
-the model says, for steps of its own time step: shorter ones note no more often.
+the model says, for steps of its own time step: shorter ones note no more often. Where steps are
+longer, a control is noted twice when it changes, as it was one time step before and as it is.
+
+Steps under error control end where a control that has changed begins to act. No estimate sees what
+comes after the middle of a step.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from asperity.plant.model.own_options import OwnOptions
 from asperity.simulator.exchange import publish_session
 from asperity.simulator.session import Session
 
-__all__ = ["note_samples"]
+__all__ = ["next_arrival", "note_samples"]
 
 # Part of the time step by which a sample may come early.
 _EARLY = 1e-6
@@ -30,8 +34,10 @@ def note_samples(session: Session) -> None:
     """Note what is to act or to be read later, of the session's present state."""
     model, data = session.model, session.data
     for i in np.flatnonzero(model.actuator_history[:, 0]):
-        value = data.ctrl[model.actuator_ctrladr[i]]
-        _note(model, data, int(model.actuator_historyadr[i]), model.actuator_history[i, 0], value)
+        first = model.actuator_ctrladr[i]
+        values = data.ctrl[first : first + model.actuator_ctrlnum[i]]
+        at = int(model.actuator_historyadr[i])
+        _note(model, data, at, model.actuator_history[i, 0], values, held=True)
     sensors = np.flatnonzero(model.sensor_history[:, 0])
     if len(sensors):
         present = _present_values(session)
@@ -51,17 +57,55 @@ def note_samples(session: Session) -> None:
     session.inputs.remember()
 
 
+def next_arrival(session: Session) -> float:
+    """When a control that has changed begins to act next [s]; infinity if none is on its way."""
+    model, data = session.model, session.data
+    soonest = np.inf
+    for i in np.flatnonzero(model.actuator_delay):
+        samples, interpolation = model.actuator_history[i]
+        first, delay = model.actuator_historyadr[i] + 2, model.actuator_delay[i]
+        times = data.history[first : first + samples]
+        order = np.argsort(times)
+        values = data.history[first + samples :][: samples * model.actuator_ctrlnum[i]]
+        rows = values.reshape(samples, -1)[order]
+        changed = np.any(rows[1:] != rows[:-1], axis=1)
+        kinks = times[order][1:][changed]
+        if interpolation:
+            kinks = np.append(kinks, times[order][:-1][changed])
+        coming = kinks[kinks > data.time - delay]
+        if len(coming):
+            soonest = min(soonest, float(coming.min() + delay) + _EARLY * model.opt.timestep)
+    return soonest
+
+
 def _note(
-    model: mujoco.MjModel, data: mujoco.MjData, at: int, samples: int, values: np.ndarray
+    model: mujoco.MjModel,
+    data: mujoco.MjData,
+    at: int,
+    samples: int,
+    values: np.ndarray,
+    held: bool = False,
 ) -> None:
-    """Put values into the buffer that begins at ``at``, unless the last ones are too recent."""
+    """Put values into the buffer that begins at ``at``, unless the last ones are too recent.
+
+    Those that were ``held`` since then, and change now, are put there once more.
+    """
     buffer = data.history[at:]
-    newest = float(buffer[2 + int(buffer[1])])
-    if 0.0 < data.time - newest < (1.0 - _EARLY) * model.opt.timestep:
+    last, step = int(buffer[1]), model.opt.timestep
+    age = data.time - float(buffer[2 + last])
+    if 0.0 < age < (1.0 - _EARLY) * step:
         return
     size = int(np.size(values))
+    before = buffer[2 + samples + last * size :][:size].copy()
+    if held and age > (2.0 - _EARLY) * step and np.any(before != values):
+        _insert(buffer, samples, data.time - step, before)
+    _insert(buffer, samples, data.time, values)
+
+
+def _insert(buffer: np.ndarray, samples: int, time: float, values: np.ndarray) -> None:
+    size = int(np.size(values))
     insert = _INSERT(native.function_address("mju_historyInsert"))
-    place = insert(buffer.ctypes.data, int(samples), size, data.time)
+    place = insert(buffer.ctypes.data, int(samples), size, time)
     (ctypes.c_double * size).from_address(place)[:] = np.atleast_1d(values).tolist()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import mujoco
@@ -9,6 +10,7 @@ import numpy as np
 
 from asperity.viewer.picture import Picture
 from asperity.viewer.plots import RunningPlots
+from asperity.viewer.recorder import Recorder
 from asperity.viewer.session import Session
 
 __all__ = ["Panel"]
@@ -22,6 +24,7 @@ _PERIOD = 0.2
 _UNLIMITED = 1.0
 _START = "as it was first shown"
 _INITIAL = "initial state of the model"
+_RECORD, _END = "Record", "End recording"
 
 
 class Panel:
@@ -40,6 +43,7 @@ class Panel:
         self._session = session
         self._picture = picture
         self._updated = -np.inf
+        self.recorder = Recorder(session.simulator)
         gui = server.gui
         self.status = gui.add_markdown("")
         self._add_run(gui)
@@ -53,11 +57,13 @@ class Panel:
         """Show what has become of the session, at a wall time [s]."""
         session = self._session
         self.plots.update(session, now)
+        self.recorder.sample()
         if now - self._updated < _PERIOD:
             return
         self._updated = now
         self._set(self.play, "disabled", session.playing)
         self._set(self.pause, "disabled", not session.playing)
+        self._set(self.record, "label", _END if self.recorder.running else _RECORD)
         self._set(self.status, "content", _status(session))
         for slider, value in zip(self.sliders, session.simulator.data.ctrl, strict=True):
             shown = float(np.clip(value, slider.min, slider.max))
@@ -83,9 +89,11 @@ class Panel:
             self.reset = gui.add_button("Reset", color="gray")
             values, present = _choices(_SPEEDS, session.speed)
             self.speed = gui.add_dropdown("Speed", values, initial_value=present)
+            self.record = gui.add_button(_RECORD, color="gray")
         self.play.on_click(lambda _: session.tell(session.play))
         self.pause.on_click(lambda _: session.tell(session.pause))
         self.step.on_click(lambda _: session.tell(session.step))
+        self.record.on_click(lambda event: session.tell(self._record, event.client))
 
         def reset(_: Any) -> None:
             if self.state.value == _START:
@@ -97,6 +105,20 @@ class Panel:
         self.reset.on_click(reset)
         self.state.on_update(lambda event: reset(event) if _by_user(event) else None)
         self.speed.on_update(lambda _: session.tell(session.set_speed, float(self.speed.value)))
+
+    def _record(self, client: Any) -> None:
+        """Begin to record, or send the recording to whoever ends it."""
+        if not self.recorder.running:
+            self.recorder.begin()
+            return
+        simulator, samples = self._session.simulator, self.recorder.end()
+        contact = simulator.contact if self._picture.has_patches else None
+
+        def send() -> None:
+            client.send_file_download("asperity.html", self.recorder.page(samples, contact))
+
+        # It takes longer than a picture.
+        threading.Thread(target=send, name="asperity recording", daemon=True).start()
 
     def _add_integrator(self, gui: Any) -> None:
         session = self._session

@@ -44,8 +44,8 @@ def moves_rigidly(model: mujoco.MjModel, explicit: np.ndarray) -> bool:
 
     And scalar constraints are those of hinges and slides. Then all that depends on positions and
     velocities is known in closed form (`asperity.derivatives.balance.rigid_terms`). Springs of ball
-    and free joints, tendons, fluids, equalities, moving surfaces and actuators with a changing
-    moment are not of this kind.
+    and free joints, tendons, fluids, equalities, moving surfaces, adhesion, plugins and actuators
+    with a changing moment are not of this kind.
 
     Parameters
     ----------
@@ -61,6 +61,10 @@ def moves_rigidly(model: mujoco.MjModel, explicit: np.ndarray) -> bool:
         or model.opt.viscosity > 0.0
         or np.any(model.body_gravcomp)
         or np.any(model.geom_surfacevel)
+        or np.any(model.geom_adhesion)
+        or np.any(model.pair_adhesion)
+        or np.any(model.body_plugin >= 0)
+        or np.any(model.actuator_plugin >= 0)
         or np.any((model.jnt_stiffness != 0.0) & rotating)
         or np.any(model.jnt_stiffnesspoly)
         or np.any(model.dof_dampingpoly)

@@ -6,7 +6,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.arrays import copy_numbers
-from asperity.compiled.calls import call_pp_status, call_ppdpp, call_pppd, call_pppdpn
+from asperity.compiled.calls import (
+    call_pp_status,
+    call_ppdpp,
+    call_ppndpn_address,
+    call_pppd,
+    call_pppdpn,
+    load_double,
+)
 from asperity.compiled.team import over_ranges
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE
 from asperity.plant.muscles import activation_after
@@ -122,11 +129,27 @@ def move_by_solution(world: Table, source: Table, target: Table, step: float) ->
 
 
 @compiled
+def _followed(plant: Table, source: Table, i: int, room: int) -> float:
+    """The control that an activation follows now: of a delayed one, what was given before.
+
+    MuJoCo writes to ``room`` what it interpolates, and otherwise says where the number is.
+    """
+    which = plant.actuators.act_input[i]
+    if which[1] < 0:
+        return source.mj_ctrl[which[0]]
+    read = plant.mujoco.read_control
+    found = call_ppndpn_address(
+        read, plant.model, source.data, which[1], source.time, room, which[2]
+    )
+    return load_double(found if found != 0 else room)
+
+
+@compiled
 def _slewed(plant: Table, source: Table, i: int, step: float) -> float:
     """A set-point that moves to its control, and not beyond; it stays where it may not move."""
     if plant.actuators.act_time_constant[i] == 0.0:
         return source.act[i]
-    control = source.mj_ctrl[plant.actuators.act_ctrl[i]]
+    control = source.mj_ctrl[plant.actuators.act_input[i, 0]]
     goal = min(max(control, plant.actuators.act_range[i, 0]), plant.actuators.act_range[i, 1])
     most = step * plant.actuators.act_time_constant[i]
     return source.act[i] + min(max(goal - source.act[i], -most), most)
@@ -146,8 +169,9 @@ def advance_activations(plant: Table, source: Table, target: Table, step: float)
             target.act[i] = _slewed(plant, source, i, step)
             continue
         if actuators.act_kind[i] == 4:
-            control = source.mj_ctrl[actuators.act_ctrl[i]]
-            value = activation_after(actuators.act_muscle[i], source.act[i], control, step)
+            before = source.act[i]
+            control = _followed(plant, source, i, target.act.ctypes.data + 8 * i)
+            value = activation_after(actuators.act_muscle[i], before, control, step)
         elif actuators.act_kind[i] == 2 and step * source.act_slope[i] < -1e-8:
             slope = source.act_slope[i]
             value = source.act[i] + source.act_dot[i] * np.expm1(step * slope) / slope

@@ -66,8 +66,10 @@ def check_supported(model: mujoco.MjModel) -> None:
     ModelError
         Naming the element and what to do.
     """
-    for check in (_equalities, _tendons, _joints, _slides, _actuators, refuse_adhesion):
+    for check in (_equalities, _tendons, _joints, _slides, _actuators):
         check(model)
+    if not model.flg_adhesion:
+        refuse_adhesion(model)
 
 
 def _refuse(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int, what: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import mujoco
+import numpy as np
 
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import FREE
@@ -12,7 +13,10 @@ from asperity.midas.model.pairs import LinkPair
 from asperity.midas.pose.touching import merely_touch
 from asperity.plant.model.names import element, listed
 
-__all__ = ["near_note", "of_one_mechanism", "overlap_note", "overlapping_links"]
+__all__ = ["are_tied", "near_note", "of_one_mechanism", "overlap_note", "overlapping_links"]
+
+_SITE = int(mujoco.mjtObj.mjOBJ_SITE)
+_TIES = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
 
 # As many pairs as a note names.
 _NAMED = 20
@@ -30,7 +34,7 @@ def overlapping_links(engine: Engine, flagged: Mapping[int, float]) -> dict[Link
 
 
 def of_one_mechanism(engine: Engine, pair: int, *, half_spaces: bool = False) -> bool:
-    """Whether joints connect the two sides of a pair.
+    """Whether joints connect the two sides of a pair, or an equality ties them to each other.
 
     They are of one tree of bodies, or both of trees whose root is hinged to the world itself, as
     those of a robot whose base was merged into it are, or one is and the other is the world's. What
@@ -39,7 +43,19 @@ def of_one_mechanism(engine: Engine, pair: int, *, half_spaces: bool = False) ->
     roots = [_root(engine, geom) for geom in engine.pair_geoms(pair)]
     if engine.table.pairs.shape[pair, 1] < 0:
         return half_spaces and roots[0] >= 0
-    return roots[0] == roots[1]
+    return roots[0] == roots[1] or are_tied(engine, pair)
+
+
+def are_tied(engine: Engine, pair: int) -> bool:
+    """Whether an equality ties the two links of a pair to each other, neither being the world."""
+    model, body_link = engine.model, engine.links.body_link
+    links = {int(body_link[model.geom_bodyid[geom]]) for geom in engine.pair_geoms(pair)}
+    for i in np.flatnonzero(np.isin(model.eq_type, _TIES) & (model.eq_active0 != 0)):
+        ends = np.array([model.eq_obj1id[i], model.eq_obj2id[i]])
+        bodies = model.site_bodyid[ends] if model.eq_objtype[i] == _SITE else ends
+        if min(links) >= 0 and links == set(body_link[bodies].tolist()):
+            return True
+    return False
 
 
 def _root(engine: Engine, geom: int) -> int:

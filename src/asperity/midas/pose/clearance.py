@@ -10,7 +10,7 @@ from asperity.errors import ModelError
 from asperity.midas.engine import Engine
 from asperity.midas.model.activation_distances import adapt_activation_distances
 from asperity.midas.model.joint_ranges import enter_limits
-from asperity.midas.model.overlaps import of_one_mechanism, overlapping_links
+from asperity.midas.model.overlaps import are_tied, of_one_mechanism, overlapping_links
 from asperity.midas.model.pairs import LinkPair
 from asperity.midas.pose.separation import separate_free_bodies, take_apart
 from asperity.midas.pose.touching import find_touching, merely_touch
@@ -68,7 +68,12 @@ def check_clearance(
     if flagged and lenient:
         # Deep ones first: what merely touches shall not be moved for their sake.
         if first:
-            deep = {p: d for p, d in flagged.items() if not merely_touch(engine, p, d)}
+            # What is tied could not be moved at all.
+            deep = {
+                p: d
+                for p, d in flagged.items()
+                if are_tied(engine, p) or not merely_touch(engine, p, d)
+            }
             _exclude(engine, deep, outcome)
         flagged = _part(engine, outcome, whole)
     if flagged and overlaps == "separate":

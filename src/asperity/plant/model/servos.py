@@ -125,7 +125,7 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of activation dynamics."""
     kind = np.zeros(model.na, np.int64)
     number = np.full(model.na, -1, np.int64)
-    control = np.zeros(model.na, np.int64)
+    inputs = np.zeros((model.na, 3), np.int64)
     constant = np.ones(model.na)
     limits = np.full((model.na, 2), [-_NO_LIMIT, _NO_LIMIT])
     muscles = muscle_parameters(model)
@@ -146,9 +146,10 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
             _set_inner_states(model, i, kind, constant, limits)
         if is_switched_off(model, i):
             kind[address], constant[address] = _SLEWS, 0.0
-        control[address] = model.actuator_ctrladr[i]
+        late = i if model.actuator_delay[i] > 0.0 else -1
+        inputs[address] = model.actuator_ctrladr[i], late, model.actuator_history[i, 1]
     table.actuators.act_number = number
-    table.actuators.act_ctrl = control
+    table.actuators.act_input = inputs
     table.actuators.act_kind = kind
     table.actuators.act_time_constant = constant
     table.actuators.act_muscle = muscles

@@ -179,7 +179,7 @@ def _inner_states(model: mujoco.MjModel) -> None:
 def refuse_adhesion(model: mujoco.MjModel) -> None:
     """Refuse geoms and pairs that hold fast, naming the first of them."""
     why = (
-        "which only Cenic, Icf, Sap and Tamsi know; use one of them, or set it to zero."
+        "which only Cenic, Icf, Sap, Tamsi and Midas know; use one of them, or set it to zero."
         if model.flg_adhesion
         else "and the model was compiled when nothing had any; compile it with adhesion."
     )
