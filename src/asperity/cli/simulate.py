@@ -17,7 +17,7 @@ __all__ = ["exit_code", "simulate"]
 
 _OUTPUT = "Output"
 
-MOST_BYTES = 1 << 27
+MOST_BYTES = 1 << 24
 """Memory that steps may take [bytes] before they are saved as a part, or forgotten."""
 
 
@@ -44,7 +44,7 @@ def simulate(
         typer.Option(
             metavar="FILE.npz",
             help="Times, states and controls of every accepted step, and the model; in parts, "
-            "FILE.0001.npz and so on, where they take more than 128 MB of memory.",
+            "FILE.0001.npz and so on, where they take more than 16 MB of memory.",
             show_default=False,
             rich_help_panel=_OUTPUT,
         ),
