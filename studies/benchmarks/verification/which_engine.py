@@ -19,6 +19,7 @@ WHY = {
     "thin-wall": "Nothing passes through walls: how many of five balls do",
     "dominoes": "Many contacts in a row: speed of a wave of dominoes [m/s]",
     "chain-mode": "Vibration lasts: displacement after ten periods, over the first",
+    "spinning-patch": "Friction of a patch that spins: speed of a body on six feet [rad/s]",
     "gyroscope-precession": "Fast spin turns forces around: angle of a gyroscope [°]",
     "coin-lean": "Rolling on an edge: lean of a coin after 6 s [°]",
 }
