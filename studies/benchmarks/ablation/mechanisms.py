@@ -53,7 +53,7 @@ class Mechanism:
 MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism(
         "extrapolation",
-        "Two half steps and a whole one are combined to a solution of second order.",
+        "Two half steps and a whole one make a solution of second order.",
         "The two half steps, of first order (the paper's scheme).",
         ("cenic",),
         (Value(_CENIC, "Cenic.error_estimate", '"step-doubling"'),),
@@ -81,7 +81,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "warm-starts",
-        "Half steps and repeated attempts have warm starts from earlier solves.",
+        "Half steps and repeated attempts have warm starts.",
         "The paper's: the mean for the first half, the whole step's end for the second.",
         ("cenic",),
         (
@@ -100,7 +100,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "swings",
-        "An oscillator ends a step on its exact sine, which keeps its energy and phase.",
+        "An oscillator ends a step on its exact sine.",
         "Extrapolation alone, which damps oscillators.",
         ("cenic",),
         (
@@ -136,7 +136,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "half-step-gaps",
-        "The second half step takes the gaps that the first has aimed at, as of constraints.",
+        "The second half step takes the gaps that the first has aimed at.",
         "The gaps of the geoms, which chords of curved motion leave.",
         ("cenic",),
         (Body(f"{_METHODS}.half_step_gaps", "keep_expected_gaps", "return"),),
@@ -163,21 +163,21 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "spring-share",
-        "Springs that a step resolves are explicit, for energy in steps that are not extrapolated.",
+        "Springs that a step resolves are explicit.",
         "All springs are implicit.",
         ("cenic",),
         (Body(f"{_METHODS}.springs", "fill_spring_shares", "implicit[:] = 1.0"),),
     ),
     Mechanism(
         "step-energy",
-        "What nothing touches ends an extrapolated step with the energy that it should have.",
+        "What nothing touches ends an extrapolated step with the right energy.",
         "Energy drifts by the error of extrapolation.",
         ("cenic",),
         (Body(f"{_METHODS}.energy_balance", "_find_islands", "return False"),),
     ),
     Mechanism(
         "energy-balance",
-        "Velocities of robots that turn far are scaled to the energy that the step should leave.",
+        "Velocities of robots that turn far are scaled to the right energy.",
         "Velocities remain as solved.",
         ("cenic", "icf"),
         (
@@ -194,7 +194,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "missed-contacts",
-        "A step that has passed through a contact, or gone deep into a new one, is refused.",
+        "A step that has passed through a contact is refused.",
         "Error control alone.",
         ("cenic",),
         (

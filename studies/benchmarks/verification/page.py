@@ -94,9 +94,6 @@ control, two coefficients of friction, or an element that an engine lacks.
   faces.
 - **`motrixsim` and `rapier`** load the models themselves, in single precision. What their loaders
   drop silently counts against them. Rapier is told where an impact is elastic.
-
-In fixed steps a body that slides to rest from v stops vδt/2 short, because positions move with the
-velocity at the end of a step.
 """
 
 ALL_INTRODUCTION = """\
