@@ -41,7 +41,8 @@ def test_costs_fall_to_that_of_the_step(falling) -> None:
     qpos, qvel = falling.data.qpos.copy(), falling.data.qvel.copy()
     costs = cost_history(falling)
     assert len(costs) > 5
-    assert np.all(np.diff(costs) <= 0.0)
+    # But for round-off: what spins follows the iterates until its forces agree with the end.
+    assert np.all(np.diff(costs) <= 2.0 * np.spacing(abs(costs[-1])))
     iterations, relative = convergence(falling)
     assert iterations == len(costs) - 1
     assert relative[0] == 1.0
