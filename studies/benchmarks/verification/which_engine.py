@@ -1,4 +1,4 @@
-"""The table of docs/which-engine.md: ten cases, why they matter, and what every engine finds."""
+"""The table of docs/which-engine.md: eleven cases, why they matter, and what every engine finds."""
 
 from __future__ import annotations
 
