@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.viewer.picture import Picture
 from asperity.viewer.plots import RunningPlots
-from asperity.viewer.recorder import Recorder
+from asperity.viewer.recorder import ViewRecorder
 from asperity.viewer.session import Session
 
 __all__ = ["Panel"]
@@ -43,7 +43,7 @@ class Panel:
         self._session = session
         self._picture = picture
         self._updated = -np.inf
-        self.recorder = Recorder(session.simulator)
+        self.recorder = ViewRecorder(session.simulator)
         gui = server.gui
         self.status = gui.add_markdown("")
         self._add_run(gui)

@@ -12,7 +12,7 @@ from asperity.media.web import write_web_playback
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.simulator import Simulator
 
-__all__ = ["Recorder"]
+__all__ = ["ViewRecorder"]
 
 # Ten minutes of pictures; of longer recordings it is the last ones.
 _MOST = 18_000
@@ -20,7 +20,7 @@ _MOST = 18_000
 Sample = tuple[float, np.ndarray, np.ndarray, np.ndarray]
 
 
-class Recorder:
+class ViewRecorder:
     """Samples of a simulation while it is shown.
 
     Parameters
