@@ -215,6 +215,16 @@ def _activation_after(
     return activation
 
 
+def _following(muscle: str) -> mujoco.MjModel:
+    """A slide so heavy that it stays, with a muscle of these attributes, and a filter."""
+    return compile_mjcf(
+        "<body><joint name='x' type='slide' axis='1 0 0'/>"
+        "<geom size='.1' mass='1e6' contype='0' conaffinity='0'/></body>",
+        option="gravity='0 0 0'",
+        sections=FOLLOWING.format(muscle=muscle),
+    )
+
+
 @pytest.mark.parametrize(
     "setting",
     [*LONG_STEPS, asp.Midas(time_step=0.03)],
@@ -225,12 +235,7 @@ def test_muscles_and_filters_follow_their_controls_in_long_steps(
     setting: asp.Integrator, muscle: str
 ) -> None:
     """Steps of Euler's of three time constants leave the range from 0 to 1, and grow."""
-    model = compile_mjcf(
-        "<body><joint name='x' type='slide' axis='1 0 0'/>"
-        "<geom size='.1' mass='1e6' contype='0' conaffinity='0'/></body>",
-        option="gravity='0 0 0'",
-        sections=FOLLOWING.format(muscle=muscle),
-    )
+    model = _following(muscle)
     sim = asp.Simulator(model, integrator=setting)
     expected, filtered = 0.0, 0.0
     parameters = model.actuator_dynprm[0, :3].copy()
@@ -248,13 +253,7 @@ def test_muscles_and_filters_follow_their_controls_in_long_steps(
 def test_a_delayed_muscle_follows_what_it_was_told(setting: asp.Integrator) -> None:
     # Where nothing is heard within steps, MuJoCo's interpolation is a millionth of the way.
     interpolation = "linear" if setting.time_step else "zoh"
-    delayed = f"delay='.029999999' nsample='40' interp='{interpolation}'"
-    model = compile_mjcf(
-        "<body><joint name='x' type='slide' axis='1 0 0'/>"
-        "<geom size='.1' mass='1e6' contype='0' conaffinity='0'/></body>",
-        option="gravity='0 0 0'",
-        sections=FOLLOWING.format(muscle=delayed),
-    )
+    model = _following(f"delay='.029999999' nsample='40' interp='{interpolation}'")
     sim = asp.Simulator(model, integrator=setting)
     expected, heard = 0.0, 0.0
     parameters = model.actuator_dynprm[0, :3].copy()

@@ -120,7 +120,7 @@ def test_a_symmetric_body_keeps_its_nutation_at_a_coarse_accuracy() -> None:
     spin = np.array([2.0, 0.0, 10.0])
     run = states(model, 5.0, asp.Cenic(accuracy=1e-2), qvel=[0, 0, 0, *spin])
     ends = [math.atan2(math.hypot(*(inertia * w)[:2]), (inertia * w)[2]) for w in run.qvel[:, 3:]]
-    np.testing.assert_allclose(np.degrees(ends), np.degrees(ends[0]), atol=0.02)
+    np.testing.assert_allclose(np.degrees(ends), np.degrees(ends[0]), atol=0.01)
 
 
 PENDULUM = (
