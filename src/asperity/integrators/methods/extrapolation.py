@@ -11,7 +11,7 @@ is that of an L-stable method, so stiff contact is damped as by implicit Euler. 
 follow:
 
 - oscillations keep their energy and phase (`asperity.integrators.methods.swings`);
-- the second half step takes gyroscopic and Coriolis forces at a velocity of higher order
+- the second half step of robots takes Coriolis forces at a velocity of higher order
   (`asperity.integrators.methods.middle_forces`);
 - the step ends with the energy that it should have
   (`asperity.integrators.methods.energy_balance`).

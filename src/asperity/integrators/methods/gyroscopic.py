@@ -10,18 +10,18 @@ and turning about ω itself leaves the energy as it is. The mean depends on the 
 point, which contracts by the angle that bodies turn in half a step, and by the ratio of inertias if
 a light link carries a heavy one.
 
-Steps of error control do so for free bodies alone, and correct afterwards what robots' forces of
-the beginning do (`.middle_forces`, `.step_balance`).
+Steps under error control take the middle's forces for free bodies alone. Robots have those of the
+beginning there, and are corrected after the step (`.middle_forces`, `.step_balance`).
 
-Forces of free bodies that turn less than a radian follow the iterates of Newton's method,
-which therefore ends where they are those of the solution: they cost hardly an iteration. For all
-others the step's problem is solved again with the forces at the last solution until these change
-little. Where that does not contract, a tree's forces go only part of the way: less of it where that
-has led farther away, and as far as Aitken's rule says where it leads slowly closer. What turns so
-far that this finds no end either keeps its
-last forces if they are nearly those of its mean velocity, and otherwise has none. Such steps are
-counted. Robots' velocities are then given the energy that they should have, with forces or without,
-since their masses change within a step (`.tree_balance`).
+Forces of free bodies that turn less than a radian follow the iterates of Newton's method, which
+therefore ends where they are those of the solution. That takes more iterations, but no second
+solve. For all others the step's problem is solved again with the forces at the last solution until
+these change little. Where that does not contract, a tree's forces go only part of the way: less of
+it where that has led farther away, and as far as Aitken's rule says where it leads slowly closer.
+What turns so far that this finds no end keeps its last forces if they are nearly those of its mean
+velocity, and otherwise has none. Such steps are counted. Robots' velocities are then given the
+energy that they should have, with forces or without, since their masses change within a step
+(`.tree_balance`).
 
 What does not turn far is left as it is: steps of free bodies in which none does, and, where there
 are robots, each kinematic tree by itself, so that a robot moves in the same way whatever another
