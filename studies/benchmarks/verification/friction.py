@@ -386,7 +386,7 @@ CASES = (
         "The same body has three more feet, half as far from the axis.",
         "spin after 0.5 s [rad/s]",
         30 - 0.5 * 0.2 * GRAVITY * 0.75 * REACH / TRIPOD_INERTIA,
-        "The same with the mean r: equal feet carry equal loads.",
+        "The same with the mean r: equal springs carry equal loads. Rigid feet need not.",
         0.3,
         _patch,
     ),
