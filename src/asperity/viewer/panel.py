@@ -25,6 +25,7 @@ _UNLIMITED = 1.0
 _START = "as it was first shown"
 _INITIAL = "initial state of the model"
 _RECORD, _END = "Record", "End recording"
+_RECORDING = "A playback as one HTML file, of ten minutes at most (the last ones)."
 
 
 class Panel:
@@ -89,7 +90,7 @@ class Panel:
             self.reset = gui.add_button("Reset", color="gray")
             values, present = _choices(_SPEEDS, session.speed)
             self.speed = gui.add_dropdown("Speed", values, initial_value=present)
-            self.record = gui.add_button(_RECORD, color="gray")
+            self.record = gui.add_button(_RECORD, color="gray", hint=_RECORDING)
         self.play.on_click(lambda _: session.tell(session.play))
         self.pause.on_click(lambda _: session.tell(session.pause))
         self.step.on_click(lambda _: session.tell(session.step))
