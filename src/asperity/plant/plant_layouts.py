@@ -147,6 +147,8 @@ WORK = Layout(
 GLIDING = Layout(
     "detection of contacts at a distance",
     glides="i8",  # 1: of what glides
+    before="i8",  # address of a state: of what it has pressed together (`pressed_contacts`), or 0,
+    interval="f8",  # in this time [s]
     looks_ahead="i8",  # 1: of what would pass through something in the coming step,
     fast="i8[geoms]",  # 1: a geom that would,
     ahead="f8[geoms, 3]",  # where geoms would be [m],
@@ -166,6 +168,7 @@ GLIDING = Layout(
     own_option_margin="f8",
     overridden="i8",
     pair_geom="i8[:,:]",
+    geom_body="i8[:]",
     added="f8[geoms]",  # to the margins of geoms
     radius="f8[:]",  # of a ball around each geom's centre [m]
     surface_speed="f8[:]",  # of moving surfaces [m/s]

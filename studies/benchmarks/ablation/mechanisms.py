@@ -60,7 +60,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "velocity-errors",
-        "Errors of velocity count, not of positions alone.",
+        "Errors of velocity of what moves smoothly count, not of positions alone.",
         "The paper's norm, of positions alone.",
         ("cenic",),
         (Value(_CENIC, "Cenic.velocity_weight", "0.0"),),
@@ -140,6 +140,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "The gaps of the geoms, which chords of curved motion leave.",
         ("cenic",),
         (Body(f"{_METHODS}.half_step_gaps", "keep_expected_gaps", "return"),),
+    ),
+    Mechanism(
+        "pressed-contacts",
+        "The second half step knows contacts that the first has pressed, though gaps have opened.",
+        "Contacts of what overlaps in the middle of the step.",
+        ("cenic",),
+        (Body(f"{_METHODS}.half_step_gaps", "_loses_contact", "return False"),),
     ),
     Mechanism(
         "held-limits",

@@ -107,6 +107,7 @@ class FarSightedMethod(Method):
         *,
         glides: bool = False,
         looks_ahead: bool = False,
+        keeps_pressed: bool = False,
         relaxes: bool = False,
         default_relaxation: float | None = None,
     ) -> None:
@@ -116,6 +117,7 @@ class FarSightedMethod(Method):
                 world.plant,
                 glides=glides,
                 looks_ahead=looks_ahead,
+                keeps_pressed=keeps_pressed,
                 relaxes=relaxes,
                 default_relaxation=default_relaxation,
             )

@@ -33,7 +33,7 @@ from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.convex.response import velocity_response
-from asperity.integrators.methods.convex_step import velocities_at
+from asperity.integrators.methods.convex_step import FarSightedMethod, velocities_at
 from asperity.integrators.methods.energy_balance import add_work, balance_energy, begin_work
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.guesses import (
@@ -41,7 +41,7 @@ from asperity.integrators.methods.guesses import (
     guess_second_half,
     guess_whole,
 )
-from asperity.integrators.methods.half_step_gaps import keep_expected_gaps
+from asperity.integrators.methods.half_step_gaps import evaluate_middle
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
 from asperity.integrators.methods.modes import tree_modes, tree_modes_before
@@ -187,10 +187,9 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     _note_modes(world, source, 0.5 * step, _FIRST)
     add_work(world.plant, source, half.qvel, memory.work_of_halves)
     guess_second_half(world, source, half, full, memory.stiff)
-    code = ensure_evaluated(world, half)
+    code = evaluate_middle(world, source, half, 0.5 * step)
     if code != OK:
         return code
-    keep_expected_gaps(source.contacts, half.contacts, 0.5 * step, world.accuracy)
     code = call_method(world.base_method, world, half, target, 0.5 * step)
     if code != OK:
         return code
@@ -202,6 +201,8 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     copy_numbers(target.qvel, world.guess)
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
+    for i in range(target.qvel.size):
+        world.result.smooth[i] = memory.smooth[world.plant.dofs.tree[i]]
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)
     balance_doubled_step(
@@ -322,6 +323,8 @@ class Extrapolation(StepDoubling):
 
     def prepare(self, world: World) -> None:
         super().prepare(world)
+        if isinstance(self.base, FarSightedMethod):
+            self.base.look_farther(world, keeps_pressed=True)
         if self._table is None:
             plant = world.plant
             largest = int(np.max(plant.table.trees.size, initial=0))

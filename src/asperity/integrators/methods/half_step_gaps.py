@@ -1,4 +1,4 @@
-"""Gaps of contacts in the middle of a doubled step: those that the first half step has aimed at.
+"""Contacts in the middle of a doubled step, with the gaps that the first half step has aimed at.
 
 The end of a half step lies on a chord. Above a curved surface the chord ends h²κ/8 too high, where
 κ is the relative curvature times the square of the speed. That is the half step's error of
@@ -7,7 +7,9 @@ Extrapolation would then end with a gap of −h²κ/4 instead of one of third or
 would hop.
 
 So contacts that have carried a force in the first half have the signed distance φ + v_n h/2 in the
-second half, as near-rigid constraints have (`.convex_step.drift_speed`).
+second half, as near-rigid constraints have (`.convex_step.drift_speed`). If such geoms have no
+contact any more because the gap has opened, the middle is evaluated once more with it
+(`asperity.plant.detection.pressed_contacts`).
 
 None of this is part of the CENIC paper.
 """
@@ -17,8 +19,11 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.integrators.methods.motion import ensure_evaluated
+from asperity.integrators.world_layout import OK
+from asperity.plant.plant_layouts import GLIDING
 
-__all__ = ["keep_expected_gaps"]
+__all__ = ["evaluate_middle", "keep_expected_gaps"]
 
 # How much farther than the contact itself the next one of the same geoms must be, as a square.
 _APART = 4.0
@@ -81,6 +86,34 @@ def _nearest_before(before: Table, after: Table, c: int, first: int) -> int:
                 return -1
             other += step
     return best
+
+
+@compiled
+def _loses_contact(before: Table, after: Table) -> bool:
+    """Whether geoms that were pressed together have no contact any more."""
+    last = 0
+    for k in range(before.count):
+        if before.impulse[k, 2] > 0.0:
+            last = _contacts_before(after, before, k, max(last, 0))
+            if last < 0:
+                return True
+    return False
+
+
+@compiled
+def evaluate_middle(world: Table, source: Table, half: Table, interval: float) -> int:
+    """Evaluate the end of the first half step, with its contacts; returns a code."""
+    code = ensure_evaluated(world, half)
+    if code == OK and half.gliding != 0 and _loses_contact(source.contacts, half.contacts):
+        gliding = GLIDING.at(half.gliding)
+        gliding.before = source.address
+        gliding.interval = interval
+        half.valid = 0
+        code = ensure_evaluated(world, half)
+        gliding.before = 0
+    if code == OK:
+        keep_expected_gaps(source.contacts, half.contacts, interval, world.accuracy)
+    return code
 
 
 @compiled

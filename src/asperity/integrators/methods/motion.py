@@ -17,7 +17,7 @@ from asperity.compiled.calls import (
 from asperity.compiled.team import over_ranges
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE
 from asperity.plant.muscles import activation_after
-from asperity.plant.plant_layouts import STATE, VALID
+from asperity.plant.plant_layouts import GLIDING, STATE, VALID
 from asperity.plant.trees import velocity_of_trees
 
 __all__ = [
@@ -51,8 +51,10 @@ def ensure_evaluated(world: Table, state: Table) -> int:
 def evaluate_for(world: Table, state: Table, step: float) -> int:
     """Evaluate the state from which a step of this size begins, unless its snapshot is valid."""
     if state.gliding != 0 and step > _LONGER * state.step:
-        # Contacts were looked for no farther than a shorter step leads.
-        state.valid = 0
+        gliding = GLIDING.at(state.gliding)
+        if gliding.glides == 1 or gliding.looks_ahead == 1:
+            # Contacts were looked for no farther than a shorter step leads.
+            state.valid = 0
     state.step = step
     return ensure_evaluated(world, state)
 

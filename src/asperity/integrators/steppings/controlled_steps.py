@@ -59,8 +59,10 @@ _ARTIFICIAL = 0.95
 def error_norm(world: Table, step: float) -> float:
     """Largest scaled position error, max |S (q ⊖ q̂)|, of the last attempted step.
 
-    With a velocity weight w and a velocity time T, errors of velocity count as (w·δt + T)·|v − v̂|
-    as well, and errors of the states of external systems by weights of their own.
+    With a velocity weight w, errors of velocity count as w·δt·|v − v̂| as well, of what moves
+    smoothly: an event within the step has them depend on when it happens, which is an error of
+    position. With a velocity time T all count as T·|v − v̂|, and errors of the states of external
+    systems by weights of their own.
     """
     plant = world.plant
     norm = 0.0
@@ -69,11 +71,12 @@ def error_norm(world: Table, step: float) -> float:
         # Written so that NaN is not lost.
         if not value <= norm:
             norm = value
-    share = world.velocity_weight * step + world.velocity_time
-    if share > 0.0:
+    weight = world.velocity_weight * step
+    if weight + world.velocity_time > 0.0:
         a = world.following.qvel
         b = world.full.qvel
         for i in range(a.size):
+            share = weight * world.result.smooth[i] + world.velocity_time
             value = share * abs(a[i] - b[i]) * plant.error_weight[i]
             if not value <= norm:
                 norm = value

@@ -24,6 +24,9 @@ Fixed steps look ahead, too: what would pass through something, by the test of
 `asperity.plant.detection.sweep` for straight ways ahead, gets margins as wide as its way, and its
 contact with that counts at a distance. Laws are implicit in the distance, so that such a contact
 pushes only if the step would close it.
+
+In the middle of a doubled step, what the first half has pressed together counts at a distance, too
+(`asperity.plant.detection.pressed_contacts`).
 """
 
 from __future__ import annotations
@@ -53,6 +56,8 @@ class GlidingDetection(HoldsAddresses):
         Whether sliding bodies glide.
     looks_ahead : bool
         Whether to look ahead for what would pass through something.
+    keeps_pressed : bool
+        Whether a method may ask for what another state has pressed together.
     relaxes : bool
         Whether the law has relaxation times.
     default_relaxation : float or None
@@ -70,11 +75,13 @@ class GlidingDetection(HoldsAddresses):
         *,
         glides: bool,
         looks_ahead: bool,
+        keeps_pressed: bool,
         relaxes: bool,
         default_relaxation: float | None,
     ) -> None:
         model = plant.model
         self._plant, self._glides, self._looks_ahead = plant, glides, looks_ahead
+        self._keeps_pressed = keeps_pressed
         # MuJoCo's struct: sizes, options and addresses of arrays, all but ours the user's.
         self._struct = np.zeros(native.struct_size("mjModel") // _WORD, np.int64)
         option = native.offset("mjModel", "opt") + native.offset("mjOption", "o_margin")
@@ -88,6 +95,7 @@ class GlidingDetection(HoldsAddresses):
             dofs=model.nv,
             option_margin=self._struct[option // _WORD :][:1].view(np.float64),
             pair_geom=np.stack([model.pair_geom1, model.pair_geom2], axis=1).astype(np.int64),
+            geom_body=model.geom_bodyid.astype(np.int64),
             relaxes=int(relaxes),
             default_relaxation=UNSET if default_relaxation is None else default_relaxation,
         )
@@ -101,6 +109,7 @@ class GlidingDetection(HoldsAddresses):
             plant,
             glides=self._glides,
             looks_ahead=self._looks_ahead,
+            keeps_pressed=self._keeps_pressed,
             relaxes=bool(self.table.relaxes),
             default_relaxation=None if relaxation == UNSET else relaxation,
         )
@@ -108,7 +117,7 @@ class GlidingDetection(HoldsAddresses):
     @property
     def needed(self) -> bool:
         """Whether there is anything to look for at a distance."""
-        return bool(self.table.glides or self.table.looks_ahead)
+        return bool(self.table.glides or self.table.looks_ahead or self._may_keep)
 
     def read_model(self) -> None:
         """Take the model's numbers, at first and when it has changed."""
@@ -150,6 +159,7 @@ class GlidingDetection(HoldsAddresses):
         table.glides = int(self._glides and own and acts)
         # Of deformable bodies all contacts count that are found.
         table.looks_ahead = int(self._looks_ahead and own and model.nflex == 0)
+        self._may_keep = self._keeps_pressed and own and model.nflex == 0
         # Relaxation times of two sides add up.
         times = [2.0, 1.0, 1.0] * np.array(
             [np.max(m[:, RELAXATION_TIME], initial=UNSET) for m in given]

@@ -6,6 +6,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double
+from asperity.plant.detection.pressed_contacts import widen_for_pressed, within_reach_of_force
 from asperity.plant.detection.sweep import goes_through
 from asperity.plant.plant_layouts import GLIDING
 
@@ -170,14 +171,42 @@ def _look_ahead(
 
 
 @compiled
+def _model_with_margins(gliding: Table) -> int:
+    """Address of the mjModel whose margins are those of the user's and what geoms add to them."""
+    body_margin = gliding.body_margin
+    for body in range(body_margin.size):
+        body_margin[body] = 0.0
+    largest = 0.0
+    for g in range(gliding.added.size):
+        largest = max(largest, gliding.added[g])
+        margin = gliding.own_geom_margin[g] + gliding.added[g]
+        gliding.geom_margin[g] = margin
+        body = gliding.geom_body[g]
+        body_margin[body] = max(body_margin[body], margin)
+    for p in range(gliding.pair_margin.size):
+        gliding.pair_margin[p] = (
+            gliding.own_pair_margin[p]
+            + gliding.added[gliding.pair_geom[p, 0]]
+            + gliding.added[gliding.pair_geom[p, 1]]
+        )
+    gliding.option_margin[0] = gliding.own_option_margin + 2.0 * largest
+    return gliding.model
+
+
+@compiled
 def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
-    """Address of an mjModel with margins for what glides, or is too fast for its step.
+    """Address of an mjModel with margins for what glides, is too fast for its step, or was pressed.
 
     They are as wide as that may come near; 0 if there is no such thing. The state's kinematics are
     valid. Without ``looks_ahead`` nothing is too fast.
     """
     gliding = GLIDING.at(state.gliding)
-    if gliding.glides == 0 and _free_bodies_are_slow(plant, state, gliding):
+    if gliding.before != 0:
+        widen_for_pressed(gliding)
+        return _model_with_margins(gliding)
+    if gliding.glides == 0 and (
+        gliding.looks_ahead == 0 or _free_bodies_are_slow(plant, state, gliding)
+    ):
         return 0
     _dof_velocities(plant, state, gliding.dof_velocity)
     # Two geoms move relative to each other no faster than both together relative to anything: to
@@ -194,10 +223,7 @@ def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
     time = max(_time(gliding, state.step, -1.0), _time(gliding, state.step, gliding.relaxation))
     share = _ABOVE * time * gliding.friction
     turning_share = _ABOVE * time * gliding.turning_friction
-    for body in range(plant.nbody):
-        gliding.body_margin[body] = 0.0
     velocity = gliding.geom_velocity
-    largest = 0.0
     for g in range(gliding.added.size):
         x = velocity[g, 0] - mx
         y = velocity[g, 1] - my
@@ -212,20 +238,8 @@ def gliding_model(plant: Table, state: Table, looks_ahead: bool) -> int:
             x, y, z = velocity[g, 0], velocity[g, 1], velocity[g, 2]
             turning = velocity[g, 3] * gliding.radius[g]
             added = max(added, state.step * (np.sqrt(x * x + y * y + z * z) + turning))
-        largest = max(largest, added)
-        margin = gliding.own_geom_margin[g] + added
         gliding.added[g] = added
-        gliding.geom_margin[g] = margin
-        body = plant.geoms.body[g]
-        gliding.body_margin[body] = max(gliding.body_margin[body], margin)
-    for p in range(gliding.pair_margin.size):
-        gliding.pair_margin[p] = (
-            gliding.own_pair_margin[p]
-            + gliding.added[gliding.pair_geom[p, 0]]
-            + gliding.added[gliding.pair_geom[p, 1]]
-        )
-    gliding.option_margin[0] = gliding.own_option_margin + 2.0 * largest
-    return gliding.model
+    return _model_with_margins(gliding)
 
 
 @compiled
@@ -274,6 +288,8 @@ def counts_at_distance(plant: Table, state: Table, c: int, address: int) -> bool
         )
     if distance <= max(own, 0.0):
         return True
+    if gliding.before != 0:
+        return within_reach_of_force(state, c)
     if gliding.glides == 0:
         return False
     x, roll_x = _component(gliding, plant, state, c, 0)
