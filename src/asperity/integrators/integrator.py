@@ -186,7 +186,7 @@ class SteppedIntegrator(Integrator):
         What the accuracy bounds: positions, as in CENIC, or velocities as well, in m/s and rad/s,
         as is usual with general-purpose integrators.
     velocity_weight : float
-        With w > 0, errors of velocity of what moves smoothly count as w·δt times their size.
+        With w > 0, errors of velocity count as w·δt times their size, or a quarter of that.
     """
 
     time_step: float | None = None

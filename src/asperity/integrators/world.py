@@ -146,7 +146,7 @@ class World(HoldsAddresses):
         self.contact_capacity = _CONTACTS
         self.row_capacity = len(self.current.rows.kind)
         self.result = Table(RESULT, nv=model.nv)
-        self.result.smooth[:] = 1
+        self.result.velocity_share[:] = 1.0
         # Published: what a step has delivered stays, whatever later attempts leave elsewhere.
         self.delivered = new_delivered(
             model.nv, model.njnt, self.contact_capacity, self.row_capacity

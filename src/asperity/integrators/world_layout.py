@@ -71,7 +71,7 @@ RESULT = Layout(
     "step result",
     error_order="i8",  # of ``error`` in the step size; 0 if the step has no estimate
     error="f8[nv]",  # difference of two solutions' positions, in the tangent space
-    smooth="i8[nv]",  # 1: of what moves smoothly in the step, so that velocities converge
+    velocity_share="f8[nv]",  # of the velocity weight: less of what does not move smoothly
     # Address of the last state in which the method has looked for contacts, with geoms where the
     # state's MjData has them; 0 if contacts that it may have missed are not to be looked for.
     sample="i8",

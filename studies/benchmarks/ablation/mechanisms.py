@@ -60,7 +60,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "velocity-errors",
-        "Errors of velocity of what moves smoothly count, not of positions alone.",
+        "Errors of velocity count, not of positions alone.",
         "The paper's norm, of positions alone.",
         ("cenic",),
         (Value(_CENIC, "Cenic.velocity_weight", "0.0"),),

@@ -62,6 +62,9 @@ __all__ = ["Extrapolation", "Swings", "extrapolation_method"]
 # Closing speed, times dissipation, up to which extrapolation stands an impact.
 _CLOSING = 0.3
 
+# Of the velocity weight, where motion is not smooth: forces of contact soon change such velocities.
+_ROUGH_SHARE = 0.25
+
 _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
 
 
@@ -202,7 +205,8 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
     for i in range(target.qvel.size):
-        world.result.smooth[i] = memory.smooth[world.plant.dofs.tree[i]]
+        smooth = memory.smooth[world.plant.dofs.tree[i]] == 1
+        world.result.velocity_share[i] = 1.0 if smooth else _ROUGH_SHARE
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)
     balance_doubled_step(

@@ -264,7 +264,7 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
         else:
             target.qvel[i] = memory.qvel[i]
             world.result.error[i] = memory.error[i]
-            world.result.smooth[i] = 1
+            world.result.velocity_share[i] = 1.0
     move_positions(plant, target.qpos, world.scratch, 1.0)
     return OK
 
@@ -276,8 +276,8 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     problem = world.problem
     graph, iterate = problem.graph, problem.iterate
     full = world.full
-    for i in range(world.result.smooth.size):
-        world.result.smooth[i] = 1
+    for i in range(world.result.velocity_share.size):
+        world.result.velocity_share[i] = 1.0
     world.guess_kind = 0
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:

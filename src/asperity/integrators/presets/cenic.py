@@ -67,11 +67,10 @@ class Cenic(Integrator):
         What the accuracy bounds: positions, as in the paper, or velocities as well, in m/s and
         rad/s, for comparisons with general-purpose integrators.
     velocity_weight : float
-        Errors of velocity of what moves smoothly count as w·δt times their size: as the error of
-        position that they lead to within w more steps. With 0, the paper's norm, only positions
-        count, and a step may lose any velocity that moves nothing by more than the accuracy. Where
-        contacts open, close, break loose or come to rest within a step, its two solutions differ
-        by when they do so, which is an error of position.
+        Errors of velocity count as w·δt times their size: as the error of position that they lead
+        to within w more steps, or w/4 where the active set of contacts and constraints changes.
+        With 0, the paper's norm, only positions count, and a step may lose any velocity that moves
+        nothing by more than the accuracy.
     tolerance_ratio : float
         κ of equation 34: the convex solver's tolerance relative to the accuracy.
     max_iterations : int

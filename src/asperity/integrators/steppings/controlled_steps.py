@@ -59,9 +59,8 @@ _ARTIFICIAL = 0.95
 def error_norm(world: Table, step: float) -> float:
     """Largest scaled position error, max |S (q ⊖ q̂)|, of the last attempted step.
 
-    With a velocity weight w, errors of velocity count as w·δt·|v − v̂| as well, of what moves
-    smoothly: an event within the step has them depend on when it happens, which is an error of
-    position. With a velocity time T all count as T·|v − v̂|, and errors of the states of external
+    With a velocity weight w and a velocity time T, errors of velocity count as (s·w·δt + T)·|v − v̂|
+    as well, with a share s of what does not move smoothly, and errors of the states of external
     systems by weights of their own.
     """
     plant = world.plant
@@ -76,7 +75,7 @@ def error_norm(world: Table, step: float) -> float:
         a = world.following.qvel
         b = world.full.qvel
         for i in range(a.size):
-            share = weight * world.result.smooth[i] + world.velocity_time
+            share = weight * world.result.velocity_share[i] + world.velocity_time
             value = share * abs(a[i] - b[i]) * plant.error_weight[i]
             if not value <= norm:
                 norm = value
