@@ -74,6 +74,47 @@ def test_a_rope_holds_or_slides() -> None:
     assert found.ratio == pytest.approx(2.566, rel=1e-2)
 
 
+def test_two_arms_route_a_cable() -> None:
+    module = example("route_cable")
+    found = module.run()
+    assert np.all(found.aside < module.SLACK + 5e-4)
+    assert np.all(found.under > 5e-3)
+
+
+def test_a_knot_is_pulled_tight() -> None:
+    """A straight line is as long as the rope."""
+    module = example("tighten_knot")
+    found = module.run()
+    assert found.tight - found.open > 0.3
+    assert found.tight < 0.93
+    assert found.clearance > 0.0
+    assert module.run(touches=False).tight > 0.99
+
+
+@pytest.mark.slow
+def test_a_tshirt_hangs_over_a_rail() -> None:
+    module = example("tshirt_over_rail")
+    found = module.run()
+    assert min(found.lengths) > 0.15
+    assert sum(found.lengths) < module.ROWS * module.CELL
+    assert found.creep < 5e-3
+    assert found.clearance > 0.0
+
+
+@pytest.mark.parametrize("wind", [0.8, 1.2, 1.5])
+def test_a_flag_balances_in_the_wind(wind: float) -> None:
+    found = example("flag_in_wind").run(wind)
+    assert found.angle == pytest.approx(found.expected, abs=np.radians(0.5))
+
+
+def test_a_ropes_stiffness_is_found() -> None:
+    module = example("identify_rope")
+    found = module.run()
+    assert np.all(np.abs(found.values - module.TRUTH) < 3.0 * found.errors)
+    assert np.all(found.errors < 1e-2 * found.values)
+    assert found.residual == pytest.approx(module.NOISE, rel=0.1)
+
+
 def test_a_soft_cantilever_bends_as_a_beam() -> None:
     module = example("soft_cantilever")
     # F L³/3EI and F L/(5/6 G A) [m]

@@ -139,3 +139,35 @@ def test_a_new_stiffness_is_noticed() -> None:
     model.flex_stiffness[:] *= 2.0
     sim.advance_to(1000.0)
     assert sim.data.qpos[dofs[tip] + 2] == pytest.approx(0.5 * before, rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [asp.Icf(time_step=2e-3), asp.Cenic(accuracy=1e-3), asp.Midas(time_step=5e-3)],
+    ids=("icf", "cenic", "midas"),
+)
+def test_edges_hold_a_volume(integrator: asp.Integrator) -> None:
+    """It turns as a rigid cube in the air, and lies on the floor with its weight."""
+    model = compile_soft(
+        "<geom type='plane' size='1 1 0.1'/>"
+        "<flexcomp name='cube' type='grid' dim='3' count='3 3 3' spacing='.03 .03 .03' mass='0.1'"
+        " radius='1e-3' pos='0 0 0.06'><edge equality='true'/><contact selfcollide='none'/>"
+        "</flexcomp>"
+    )
+    sim = asp.Simulator(model, integrator=integrator)
+    mass, x, _ = _motion(model, sim.data)
+    dofs = vertex_dofs(model)[:, None] + np.arange(3)
+    spin = np.array([0.0, 2.0, 1.0])
+    sim.data.qvel[dofs] = np.cross(spin, x - mass @ x / mass.sum())
+    before = mass @ np.cross(x - mass @ x / mass.sum(), sim.data.qvel[dofs])
+    sim.advance_to(0.05)
+    _, x, v = _motion(model, sim.data)
+    centre = mass @ x / mass.sum()
+    after = mass @ np.cross(x - centre, v - mass @ v / mass.sum())
+    assert np.linalg.norm(after - before) < 2e-2 * np.linalg.norm(before)
+    sim.advance_to(1.0)
+    ends = sim.data.flexvert_xpos[model.flex_edge]
+    stretch = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1) / model.flexedge_length0
+    assert np.abs(stretch - 1.0).max() < 2e-3
+    assert np.abs(sim.data.qvel).max() < 2e-3
+    assert sim.contacts.normal_force.sum() == pytest.approx(0.981, rel=1e-2)

@@ -34,7 +34,6 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
     ("flex", "message"),
     [
         (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'>{YOUNG}</flexcomp>", "interpolated"),
-        (f"<flexcomp name='f' {GRID} dim='3'><edge equality='true'/></flexcomp>", "equality"),
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),
         (

@@ -31,26 +31,32 @@ def _energy(sim: asp.Simulator) -> float:
     return float(kinetic + elastic - sim.model.opt.gravity[2] * (mass @ height))
 
 
+@pytest.mark.parametrize(
+    "integrator", [asp.Icf(time_step=0.5), asp.Midas(time_step=2.0), asp.Cenic(accuracy=1e-4)]
+)
 @pytest.mark.parametrize(("share", "grows"), [(0.98, False), (1.02, True)])
 @pytest.mark.parametrize(("tip", "critical"), [(True, 0.25 * np.pi**2), (False, 7.8373)])
-def test_columns_buckle(tip: bool, critical: float, share: float, grows: bool) -> None:
+def test_columns_buckle(
+    tip: bool, critical: float, share: float, grows: bool, integrator: asp.Integrator
+) -> None:
     """Clamped at one end, under a force at the other one (Euler), or their weight (Greenhill)."""
     model = rod(10)
-    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2.0))
+    sim = asp.Simulator(model, integrator=integrator)
     weight = np.full(10, 0.0 if tip else 0.1)
     weight[-1] = 1.0 if tip else 0.05
     sim.data.qfrc_applied[0:30:3] = -share * critical * BENDING * weight
     sim.data.qpos[2:30:3] = 1e-4 * np.linspace(0.1, 1.0, 10) ** 2
-    sim.advance_to(200.0)
-    before = sim.data.qpos[29]
-    sim.advance_to(400.0)
-    assert (sim.data.qpos[29] > 1.5 * before) == grows
-    assert (sim.data.qpos[29] < before / 1.5) != grows
+    farthest = 0.0
+    for time in np.arange(1, 21) * 20.0:
+        sim.advance_to(float(time))
+        farthest = max(farthest, abs(sim.data.qpos[29]))
+    assert farthest > 1e-2 if grows else farthest < 1e-4
 
 
-def test_a_moment_bends_a_rod_into_a_circle() -> None:
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=5.0), asp.Midas(time_step=5.0)])
+def test_a_moment_bends_a_rod_into_a_circle(integrator: asp.Integrator) -> None:
     """A couple M = 2π EI/L on the last edge closes it, within 1 % of L with 40 edges."""
-    sim = asp.Simulator(rod(40), integrator=asp.Icf(time_step=5.0))
+    sim = asp.Simulator(rod(40), integrator=integrator)
     for k in range(60):
         x = sim.data.flexvert_xpos
         along = x[-1] - x[-2]
@@ -63,7 +69,7 @@ def test_a_moment_bends_a_rod_into_a_circle() -> None:
     assert np.linalg.norm(sim.data.flexvert_xpos[-1] - sim.data.flexvert_xpos[1]) < 1e-2
 
 
-def _ring(edges: int, share: float) -> asp.Simulator:
+def _ring(edges: int, share: float, integrator: asp.Integrator) -> asp.Simulator:
     """A ring of 1 m of a straight rod, whose last edge lies on its first one, turned against it.
 
     Its ends are heavy, so that equalities hold them stiffly.
@@ -87,7 +93,7 @@ def _ring(edges: int, share: float) -> asp.Simulator:
         model.body_inertia[model.body(name).id] *= 1e4
     mujoco.mj_setConst(model, mujoco.MjData(model))
     model.eq_data[:4, 3:6] = ring[list(held)]
-    sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.05))
+    sim = asp.Simulator(model, integrator=integrator)
     bent = ring - straight
     bent[:, 2] = 1e-4 * np.cos(2.0 * angle) * (1.0 - np.cos(angle))
     sim.data.qpos[: bent.size] = bent.ravel()
@@ -102,10 +108,11 @@ def _warp(sim: asp.Simulator) -> float:
     return float(np.ptp(x[:, 2] - plane @ np.linalg.lstsq(plane, x[:, 2], rcond=None)[0]))
 
 
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=0.05), asp.Cenic(accuracy=1e-4)])
 @pytest.mark.parametrize(("share", "grows"), [(0.98, False), (1.02, True)])
-def test_a_twisted_ring_buckles(share: float, grows: bool) -> None:
+def test_a_twisted_ring_buckles(share: float, grows: bool, integrator: asp.Integrator) -> None:
     """At 2π √3 EI/GJ (J. H. Michell, 1889). The error falls as 3.4/n² with n edges."""
-    sim = _ring(60, share)
+    sim = _ring(60, share, integrator)
     sim.advance_to(10.0)
     before = _warp(sim)
     sim.advance_to(20.0)

@@ -279,8 +279,25 @@ def test_capstan(step: float) -> None:
         assert np.all(speed > 0.05) if slides else np.all(speed < 1e-3)
 
 
-def test_capstan_slides_by_its_ratio() -> None:
-    found = sliding_ratio(0.3, asp.Icf(time_step=5e-4))
+@pytest.mark.parametrize("share", [0.98, 1.02])
+def test_capstan_with_error_control(share: float) -> None:
+    """Up to e^(μπ) T_1 the masses creep by 2 mm/s at most, beyond it they slide."""
+    sim = asp.Simulator(
+        capstan(share * np.exp(0.3 * np.pi), 0.3), integrator=asp.Cenic(accuracy=1e-4)
+    )
+    sim.advance_to(1.25)
+    before = sim.data.qpos[-2:].copy()
+    sim.advance_to(1.75)
+    rise, fall = (sim.data.qpos[-2:] - before) / 0.5
+    slide = 0.5 * (rise - fall)
+    assert slide > 0.1 if share > 1.0 else 0.0 <= slide < 2e-3
+
+
+@pytest.mark.parametrize(
+    "integrator", [asp.Icf(time_step=5e-4), asp.Cenic(accuracy=1e-3), asp.Cenic(accuracy=1e-4)]
+)
+def test_capstan_slides_by_its_ratio(integrator: asp.Integrator) -> None:
+    found = sliding_ratio(0.3, integrator)
     assert found == pytest.approx(np.exp(0.3 * np.pi), rel=2e-2)
 
 

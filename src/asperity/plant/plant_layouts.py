@@ -194,7 +194,7 @@ SOFT = Layout(
     torque="f8[twists]",  # of bends that are twisted [N m]
     steady="f8[particles, 3]",  # w [m/s]
     conjugate="f8[5, particles, 3]",
-    work="f8[4, 24]",
+    work="f8[4, 36]",  # elements have up to 12 vertices
     work_points="f8[11, 6]",
     vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known
 )

@@ -4,7 +4,7 @@ Cells bend by incompatible modes (`asperity.soft.elements`), along axes that tur
 step to step. What their stiffness is more than that of their mean strain vanishes for linear
 deformations, so that frozen axes resist no rotation. Triangles of cloth that bends are cells as
 well, with those beside them: their stiffness vanishes for rotations of the shape at rest
-(`asperity.soft.membranes`).
+(`asperity.soft.bending`).
 """
 
 from __future__ import annotations

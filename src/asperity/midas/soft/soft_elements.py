@@ -9,6 +9,7 @@ import numpy as np
 
 from asperity.plant.model.cloth import cloth_rigidity
 from asperity.plant.model.flexes import flex_elements, flex_vertices, plane_poisson
+from asperity.soft.bending import bending
 from asperity.soft.elements import (
     elasticity,
     group_tetrahedra,
@@ -16,13 +17,15 @@ from asperity.soft.elements import (
     tetrahedron_stiffness,
     volumes,
 )
-from asperity.soft.membranes import Bends, bending, plane_gradients
+from asperity.soft.membranes import plane_gradients
 
 __all__ = ["SoftElements", "soft_elements"]
 
 # Share of a cell's energy that is that of its tetrahedra, whose barrier keeps its corners from
 # turning inside out. A beam of one layer of cells is half a percent stiffer for it.
 _CORNER_SHARE = 1e-3
+# Vertices that a triangle's bending may have.
+_WIDEST = 12
 
 
 class SoftElements(NamedTuple):
@@ -39,14 +42,14 @@ class SoftElements(NamedTuple):
     cell: np.ndarray
     """Elements that are cells, or triangles of cloth that bends."""
     cell_vertex: np.ndarray
-    """Shape (., 8)."""
+    """Shape (., w)."""
     cell_corners: np.ndarray
-    """8, or 6 of cloth."""
+    """8, or up to 12 of cloth."""
     cell_rest: np.ndarray
-    """Of cloth, from the first corner [m], shape (., 8, 3)."""
+    """Of cloth, from the first corner [m], shape (., w, 3)."""
     cell_matrix: np.ndarray
     matrix: np.ndarray
-    """What cells resist beyond their mean strain, shape (., 24, 24) [N/m]."""
+    """What cells resist beyond their mean strain, shape (., 3 w, 3 w) [N/m]."""
 
 
 def soft_elements(
@@ -65,7 +68,7 @@ def soft_elements(
     vertex, gradient = [np.zeros((0, 8), np.int64)], [np.zeros((0, 8, 3))]
     size, share = [np.zeros(0)], [np.zeros(0)]
     cells: list[int] = []
-    cell_vertex, cell_rest = [np.zeros((0, 8), np.int64)], [np.zeros((0, 8, 3))]
+    cell_vertex, cell_rest = [np.zeros((0, _WIDEST), np.int64)], [np.zeros((0, _WIDEST, 3))]
     cell_corners: list[int] = []
     cell_matrix: list[int] = []
     matrices: dict[bytes, int] = {}
@@ -84,13 +87,12 @@ def soft_elements(
         element: int, corners: np.ndarray, places: np.ndarray, stiffness: np.ndarray
     ) -> None:
         cells.append(element)
-        # Corners that are not there have no stiffness.
         cell_corners.append(len(corners))
-        cell_vertex.append(np.full((1, 8), corners[0]))
-        cell_vertex[-1][0, : len(corners)] = np.where(corners >= 0, corners, corners[0])
-        cell_rest.append(np.zeros((1, 8, 3)))
+        cell_vertex.append(np.full((1, _WIDEST), corners[0]))
+        cell_vertex[-1][0, : len(corners)] = corners
+        cell_rest.append(np.zeros((1, _WIDEST, 3)))
         cell_rest[-1][0, : len(corners)] = places
-        whole = np.zeros((24, 24))
+        whole = np.zeros((3 * _WIDEST, 3 * _WIDEST))
         whole[: len(stiffness), : len(stiffness)] = stiffness
         scale = np.abs(whole).max()
         key = np.round(whole / scale, 9).tobytes() + np.float64(f"{scale:.9e}").tobytes()
@@ -99,22 +101,16 @@ def soft_elements(
             matrix.append(whole)
         cell_matrix.append(matrices[key])
 
-    def add_bends(bends: Bends, first_vertex: int, first_element: int) -> None:
-        for number, own in enumerate(bends.vertices):
-            rest, stiffness = bends.rest[number], bends.stiffness[number]
-            if np.any(stiffness):
-                corners = np.where(own >= 0, own + first_vertex, -1)
-                places = (own >= 0)[:, None] * (rest - rest[0])
-                add_cell(first_element + number, corners, places, stiffness)
-
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
         x, own = at_rest[vertices], flex_elements(model, flex)
         if model.flex_dim[flex] == 2:
             rigidity = cloth_rigidity(model, flex, x)
             if rigidity > 0.0:
-                bends = bending(x, own, rigidity, plane_poisson(constants[flex]))
-                add_bends(bends, vertices.start, sum(map(len, size)))
+                first = sum(map(len, size))
+                for bend in bending(x, own, rigidity, plane_poisson(constants[flex])):
+                    corners, places = bend.vertices + vertices.start, bend.rest - bend.rest[0]
+                    add_cell(first + bend.triangle, corners, places, bend.stiffness)
             # Where edges hold it, triangles only say how what bends has turned.
             if constants[flex, 1] > 0.0 or rigidity > 0.0:
                 area, g = plane_gradients(x, own)
@@ -143,15 +139,17 @@ def soft_elements(
                 np.array([volume]),
                 np.array([1.0 - _CORNER_SHARE]),
             )
+    width = max(cell_corners, default=0)
+    side = 3 * width
     return SoftElements(
         np.concatenate(vertex),
         np.concatenate(gradient),
         np.concatenate(size),
         np.concatenate(share),
         np.array(cells, np.int64),
-        np.concatenate(cell_vertex),
+        np.concatenate(cell_vertex)[:, :width].copy(),
         np.array(cell_corners, np.int64),
-        np.concatenate(cell_rest),
+        np.concatenate(cell_rest)[:, :width].copy(),
         np.array(cell_matrix, np.int64),
-        np.array(matrix, dtype=np.float64).reshape(-1, 24, 24),
+        np.array([one[:side, :side] for one in matrix]).reshape(len(matrix), side, side),
     )

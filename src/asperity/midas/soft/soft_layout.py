@@ -43,12 +43,12 @@ SOFT = Layout(
     # is. So do triangles of cloth, with those beside them.
     cell_element="i8[:]",  # whose rotation it has
     cell_vertex="i8[:,:]",  # its own, or those of a triangle and beside it
-    cell_corners="i8[:]",  # 8, or 6 with others' K of 0
-    cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, 8, 3)
-    cell_place="f8[cells, 24]",  # R X
+    cell_corners="i8[:]",
+    cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width/3, 3)
+    cell_place="f8[cells, width]",  # R X
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
-    matrix="f8[:,:,:]",  # [N/m], shape (., 24, 24)
-    cell_turned="f8[cells, 24, 24]",
+    matrix="f8[:,:,:]",  # [N/m], shape (., width, width)
+    cell_turned="f8[cells, width, width]",
     # Strands (`asperity.midas.soft.edges`): edges that are springs or keep their length, and bends
     # of two edges, which have a third vertex.
     strand_particle="i8[:,:]",  # −1 for the third of an edge
@@ -122,8 +122,8 @@ SOFT = Layout(
     pinned_block="f8[3, 3]",
     corner="f8[8, 3]",
     along="f8[3, 8]",
-    slope_work="f8[8, 3]",
-    offset="f8[2, 24]",
+    slope_work="f8[12, 3]",
+    offset="f8[2, width]",
     upper="f8[6]",
 )
 """Deformable bodies."""

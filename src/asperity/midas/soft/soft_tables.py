@@ -133,6 +133,7 @@ def soft_table(
         element_size=bodies.size,
         element_lame=constants[element_owner] * bodies.share[:, None],
         cells=len(bodies.cell),
+        width=bodies.matrix.shape[1],
         cell_element=bodies.cell,
         cell_vertex=bodies.cell_vertex,
         cell_corners=bodies.cell_corners,

@@ -2,7 +2,7 @@
 
 Triangles have the constant strain of their planes, in frames of their own that turn, and so has
 bending where cloth is curved at rest. Where it is flat bending is quadratic in the positions
-(`asperity.soft.membranes`), so that its elements do not turn: they have no gradient, and the frame
+(`asperity.soft.bending`), so that its elements do not turn: they have no gradient, and the frame
 of an element without one is that of the flex.
 """
 
@@ -18,8 +18,9 @@ from asperity.plant.model.flexes import (
     plane_poisson,
     rest_positions,
 )
+from asperity.soft.bending import bending
 from asperity.soft.elements import Element, elasticity
-from asperity.soft.membranes import bending, in_plane, triangle_stiffness, triangles
+from asperity.soft.membranes import in_plane, triangle_stiffness, triangles
 
 __all__ = ["check_cloth", "cloth_elements", "cloth_modulus", "cloth_rigidity"]
 
@@ -100,13 +101,8 @@ def cloth_elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> l
     rigidity = cloth_rigidity(model, flex, positions)
     if rigidity == 0.0:
         return elements
-    bends = bending(positions, faces, rigidity, plane_poisson(constants))
-    for own, rest, gradient, matrix, flat in zip(*bends, strict=True):
-        there = np.flatnonzero(own >= 0)
-        if len(there) > 3:
-            turns = 0.0 if flat else 1.0
-            dofs = (3 * there[:, None] + np.arange(3)).ravel()
-            stiffness = matrix[np.ix_(dofs, dofs)]
-            shape = turns * rest[there], turns * gradient[there]
-            elements.append(Element(tuple(own[there].tolist()), *shape, stiffness))
+    for bend in bending(positions, faces, rigidity, plane_poisson(constants)):
+        turns = 0.0 if bend.flat else 1.0
+        shape = turns * bend.rest, turns * bend.gradient
+        elements.append(Element(tuple(bend.vertices.tolist()), *shape, bend.stiffness))
     return elements

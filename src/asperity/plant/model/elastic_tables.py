@@ -194,6 +194,9 @@ def _elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> list[E
         return []
     if model.flex_dim[flex] == 2:
         return cloth_elements(model, flex, constants)
+    if not constants[1] > 0.0:
+        # Its edges hold it.
+        return []
     return volume_elements(model, flex, constants)[0]
 
 
@@ -378,7 +381,7 @@ def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
         elif model.flex_dim[flex] == 2:
             young = cloth_modulus(model, flex, constants[flex])
         else:
-            young = shear * (3.0 * first + 2.0 * shear) / (first + shear)
+            young = shear * (3.0 * first + 2.0 * shear) / max(first + shear, 1e-300)
         if young > 0.0:
             out[flex] = _STIFFER * young * mean_edge(model, flex)
     return out

@@ -78,11 +78,7 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
     if dim == 1:
         check_rope(model, flex, name)
         return
-    by_edges = dim == 2 and model.flex_edgeequality[flex] == 1
-    if model.flex_edgeequality[flex] != 0 and not by_edges:
-        raise ModelError(
-            f"{name} is held together by equality constraints of its edges; use elasticity/young."
-        )
+    by_edges = model.flex_edgeequality[flex] != 0
     first = int(model.flex_stiffnessadr[flex])
     if not by_edges and (first < 0 or not np.any(model.flex_stiffness[first : first + 1])):
         raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
@@ -182,7 +178,7 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
         if model.flex_dim[flex] != 3:
             continue
         elements, tetrahedra = volume_elements(model, flex, np.ones(2))
-        if tetrahedra:
+        if tetrahedra and not model.flex_edgeequality[flex]:
             yield (
                 f"{name}: {tetrahedra} of {len(elements)} elements are tetrahedra, which bend and "
                 "shear too stiffly, a layer of one about four times; grids of boxes do not."
