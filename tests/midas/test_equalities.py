@@ -337,3 +337,31 @@ def test_a_follower_that_its_own_range_contradicts_obeys_its_leader():
     # Opposite ranges do not contradict each other.
     other = xml.replace('"follow" axis="0 1 0" range="0 1"', '"follow" axis="0 1 0" range="-1 0"')
     assert not any("contradicts" in note for note in midas(other).load_report.notes)
+
+
+@pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
+def test_a_weld_yields_to_a_floor_and_closes_again(scheme):
+    """A box on a mocap body that goes through the floor and comes back."""
+    sim = midas(
+        """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+        <body name="hand" mocap="true" pos="0 0 .3"/>
+        <body name="box" pos="0 0 .3"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/></body>
+        </worldbody><equality><weld body1="hand" body2="box"/></equality></mujoco>""",
+        time_step=0.01,
+        time_scheme=scheme,
+    )
+    lowest = np.inf
+    for i in range(1, 151):
+        sim.data.mocap_pos[0, 2] = 0.3 - 0.25 * np.sin(np.pi * min(i, 100) / 100)
+        assert sim.step().success
+        lowest = min(lowest, sim.data.qpos[2])
+        assert sim.data.qpos[2] > 0.1
+        if i == 50:
+            # The floor bears the weight and what each of the weld's four ties pulls with, which is
+            # no more than ten times what would close its gap in time.
+            pull = 4.0 * 2.0 * (100.0 + 10.0 * 0.05 / (0.01 * 0.03))
+            borne = sim.contacts.normal_force.sum()
+            assert 2 * G < borne < 1.1 * pull
+    assert lowest < 0.1015
+    assert gaps(sim).max() < 1e-9
+    assert sim.data.qpos[2] == pytest.approx(0.3, abs=1e-6)
