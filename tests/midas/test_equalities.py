@@ -358,10 +358,27 @@ def test_a_weld_yields_to_a_floor_and_closes_again(scheme):
         assert sim.data.qpos[2] > 0.1
         if i == 50:
             # The floor bears the weight and what each of the weld's four ties pulls with, which is
-            # no more than ten times what would close its gap in time.
-            pull = 4.0 * 2.0 * (100.0 + 10.0 * 0.05 / (0.01 * 0.03))
+            # four times what would bring its end to where it belongs in the time constant.
+            pull = 4.0 * 2.0 * (100.0 + 4.0 * 0.051 / 0.02**2)
             borne = sim.contacts.normal_force.sum()
-            assert 2 * G < borne < 1.1 * pull
+            assert borne == pytest.approx(pull + 2 * G, rel=0.01)
     assert lowest < 0.1015
     assert gaps(sim).max() < 1e-9
     assert sim.data.qpos[2] == pytest.approx(0.3, abs=1e-6)
+
+
+def test_a_coupling_yields_where_a_floor_stops_its_follower():
+    """A servo holds the leader, whose follower belongs 0.15 m below the floor."""
+    sim = midas(
+        """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+        <body pos="0 0 .5"><joint name="lead" type="slide" axis="0 0 1"/><geom size=".02" mass=".1"/></body>
+        <body pos=".5 0 .2"><joint name="follow" type="slide" axis="0 0 1"/><geom size=".05" mass=".3"/></body>
+        </worldbody><actuator><position joint="lead" kp="1e4" kv="100"/></actuator>
+        <equality><joint joint1="follow" joint2="lead" polycoef="-.3 0 0 0 0"/></equality></mujoco>""",
+        time_step=0.01,
+    )
+    assert sim.advance_to(1.0).success
+    assert -0.15 < sim.data.qpos[1] < -0.149
+    pull = 0.3 * (100.0 + 4.0 * (sim.data.qpos[1] + 0.3) / 0.02**2)
+    assert sim.contacts.normal_force.sum() == pytest.approx(pull + 0.3 * G, rel=0.01)
+    assert sim.data.qpos[0] == pytest.approx(-0.1 * G / 1e4, rel=1e-3)

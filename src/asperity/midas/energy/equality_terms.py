@@ -13,9 +13,9 @@ against it; then penalties grow.
 
 What holds against it may never give way, as a floor that a welded body is pulled through. Such
 constraints *yield*: their multipliers are bounded, |λ + ρ φ| ≤ F, beyond which the energy is linear
-in |φ|, and what of a gap is left at the bound is left for later steps. F is what would close the
-gap in time if nothing held against it, several times over, or the force of the last step if that
-is more.
+in |φ|, and what of a gap is left at the bound is left for later steps. F is four times what gives
+links the acceleration φ/τ², with the time constant τ that gaps close with, or the force of the last
+step if that is more, which decays with τ while it is at its bound.
 
 Springs and dampers that act on the origin of a free body are ties
 to the world, too, with a penalty that is theirs and no multipliers.
@@ -51,9 +51,11 @@ _GROWTH = 10.0
 _LARGEST_GROWTH = 1e6
 # A gap that is no more than round-off needs no time to be closed.
 _CLOSED = 1e-9
-# Of a constraint that yields, its force over what would close its gap in time, and the least that
-# it may do to its links [m/s² or rad/s²].
-_STRENGTH = 10.0
+# Of a constraint that yields, the acceleration that it may give its links, in gaps over their
+# squared time constant, and the least of it [m/s² or rad/s²].
+_STRENGTH = 4.0
+# Relative, of a force that is at its bound.
+_ROUNDING = 1e-9
 _LEAST = 100.0
 
 
@@ -117,7 +119,7 @@ def _share(engine: Table, first: int, q: np.ndarray, angle: np.ndarray) -> float
 
 @compiled
 def _bound(engine: Table, first: int, h: float) -> float:
-    """Largest force of a constraint in a step of h [s] [N or N m]."""
+    """Largest force of a constraint in a step of h [s] [N or N m], of that in the step before."""
     gaps = engine.gaps
     # What is told where to be at the end of the step, as mocap bodies are, yields to nothing.
     if gaps.yields == 0 or not _is_closed(gaps, first) or gaps.recovery[first] == 0.0:
@@ -128,8 +130,11 @@ def _bound(engine: Table, first: int, h: float) -> float:
         one = _gap(engine, i, engine.poses.q, engine.joints.value) + gaps.rest[i]
         gap += one * one
         force += gaps.force_start[i] * gaps.force_start[i]
-    rate = _LEAST + _STRENGTH * math.sqrt(gap) / (h * (gaps.recovery[first] + h))
-    return max(math.sqrt(force), rate * gaps.inertia[first])
+    force = math.sqrt(force)
+    if force >= (1.0 - _ROUNDING) * gaps.bound[first]:
+        force *= gaps.recovery[first] / (gaps.recovery[first] + h)
+    rate = _LEAST + _STRENGTH * math.sqrt(gap) / gaps.recovery[first] ** 2
+    return max(force, rate * gaps.inertia[first])
 
 
 @compiled
