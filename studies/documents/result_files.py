@@ -8,7 +8,16 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["RESULTS", "Number", "Record", "Where", "find", "find_one", "records"]
+__all__ = [
+    "RESULTS",
+    "Number",
+    "Record",
+    "Where",
+    "find",
+    "find_one",
+    "records",
+    "rows_of_markdown",
+]
 
 STUDIES = Path(__file__).resolve().parents[1]
 RESULTS = STUDIES / "benchmarks" / "results"
@@ -51,7 +60,7 @@ def _rows_of_csv(path: Path) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _rows_of_markdown(path: Path) -> list[dict[str, str]]:
+def rows_of_markdown(path: Path) -> list[dict[str, str]]:
     """Rows of all tables, with the ``table``'s number, from 1.
 
     The second column of a name is ``NAME 2``, and so on.
@@ -77,7 +86,7 @@ def _rows_of_markdown(path: Path) -> list[dict[str, str]]:
 @cache
 def _raw(file: str) -> tuple[dict[str, str], ...]:
     path = RESULTS / file
-    return tuple(_rows_of_markdown(path) if path.suffix == ".md" else _rows_of_csv(path))
+    return tuple(rows_of_markdown(path) if path.suffix == ".md" else _rows_of_csv(path))
 
 
 def _matches(row: Mapping[str, str], where: Where) -> bool:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from engines import engine_of, hessian, move_to, potential
 
+from asperity.midas.energy.equality_terms import reach_bound
 from asperity.midas.energy.friction_stencils import forget_friction
 from asperity.midas.energy.friction_terms import turn_friction
 from asperity.midas.time.step_start import prepare_step
@@ -77,7 +78,7 @@ HAND = """
 </equality></mujoco>"""
 
 
-def disturbed(xml: str, seed: int, size: float):
+def disturbed(xml: str, seed: int, size: float, *, yields: bool = False):
     """An engine within a step, some way from its beginning, and the variables it is at."""
     engine = engine_of(xml)
     rng = np.random.default_rng(seed)
@@ -87,6 +88,7 @@ def disturbed(xml: str, seed: int, size: float):
     data.xfrc_applied[1:] = rng.normal(size=(engine.model.nbody - 1, 6))
     engine.read_inputs()
     table.gaps.force_start[:] = rng.normal(size=table.gaps.force.shape)
+    table.gaps.yields = int(yields)
     engine.table.poses.v[:-1] = 0.1 * rng.normal(size=engine.table.poses.v[:-1].shape)
     assert prepare_step(table, 0.01, False) == 0
     return engine, table.poses.z + size * rng.normal(size=table.poses.z.shape), rng
@@ -124,6 +126,46 @@ def test_gradient_is_the_slope_of_the_potential(xml, size):
         expected = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
         assert slope @ direction == pytest.approx(
             expected, rel=1e-5, abs=1e-6 * np.linalg.norm(slope)
+        )
+
+
+@pytest.mark.parametrize("xml", [LOOP, TENDONS, HAND])
+def test_constraints_at_their_bounds_have_slopes_of_their_potential(xml):
+    engine, z, rng = disturbed(xml, 1, 1e-3, yields=True)
+    slope = gradient(engine, z)
+    assert reach_bound(engine.table) > 0
+    for _ in range(30):
+        direction = rng.normal(size=z.shape)
+        step = 1e-7
+        ends = [potential(engine, z + s * direction) for s in (-2 * step, -step, step, 2 * step)]
+        expected = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
+        assert slope @ direction == pytest.approx(
+            expected, rel=1e-5, abs=1e-6 * np.linalg.norm(slope)
+        )
+
+
+def test_hessian_of_a_tie_at_its_bound_is_exact():
+    """Of free bodies that do not turn, whose ties are all that is not quadratic."""
+    xml = """<mujoco><worldbody>
+    <body name="a" pos="0 0 1"><freejoint/><geom size=".02" mass=".3"/></body>
+    <body name="b" pos=".1 0 1"><freejoint/><geom size=".02" mass=".2"/></body></worldbody>
+    <equality><connect body1="a" body2="b" anchor=".05 0 0"/></equality></mujoco>"""
+    engine, z, rng = disturbed(xml, 1, 0.0, yields=True)
+    places = np.r_[0:3, 12:15]
+    z[places] += 1e-2 * rng.normal(size=6)
+    gradient(engine, z)
+    assert reach_bound(engine.table) == 1
+    matrix = hessian(engine)
+    for _ in range(10):
+        direction = np.zeros_like(z)
+        direction[places] = rng.normal(size=6)
+        step = 1e-6
+        change = gradient(engine, z + step * direction) - gradient(engine, z - step * direction)
+        np.testing.assert_allclose(
+            (matrix @ direction)[places],
+            change[places] / (2 * step),
+            rtol=1e-6,
+            atol=1e-6 * np.abs(matrix[np.ix_(places, places)]).max(),
         )
 
 

@@ -337,3 +337,48 @@ def test_a_follower_that_its_own_range_contradicts_obeys_its_leader():
     # Opposite ranges do not contradict each other.
     other = xml.replace('"follow" axis="0 1 0" range="0 1"', '"follow" axis="0 1 0" range="-1 0"')
     assert not any("contradicts" in note for note in midas(other).load_report.notes)
+
+
+@pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])
+def test_a_weld_yields_to_a_floor_and_closes_again(scheme):
+    """A box on a mocap body that goes through the floor and comes back."""
+    sim = midas(
+        """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+        <body name="hand" mocap="true" pos="0 0 .3"/>
+        <body name="box" pos="0 0 .3"><freejoint/><geom type="box" size=".1 .1 .1" mass="2"/></body>
+        </worldbody><equality><weld body1="hand" body2="box"/></equality></mujoco>""",
+        time_step=0.01,
+        time_scheme=scheme,
+    )
+    lowest = np.inf
+    for i in range(1, 151):
+        sim.data.mocap_pos[0, 2] = 0.3 - 0.25 * np.sin(np.pi * min(i, 100) / 100)
+        assert sim.step().success
+        lowest = min(lowest, sim.data.qpos[2])
+        assert sim.data.qpos[2] > 0.1
+        if i == 50:
+            # The floor bears the weight and what each of the weld's four ties pulls with, which is
+            # four times what would bring its end to where it belongs in the time constant.
+            pull = 4.0 * 2.0 * (100.0 + 4.0 * 0.051 / 0.02**2)
+            borne = sim.contacts.normal_force.sum()
+            assert borne == pytest.approx(pull + 2 * G, rel=0.01)
+    assert lowest < 0.1015
+    assert gaps(sim).max() < 1e-9
+    assert sim.data.qpos[2] == pytest.approx(0.3, abs=1e-6)
+
+
+def test_a_coupling_yields_where_a_floor_stops_its_follower():
+    """A servo holds the leader, whose follower belongs 0.15 m below the floor."""
+    sim = midas(
+        """<mujoco><worldbody><geom type="plane" size="1 1 .1"/>
+        <body pos="0 0 .5"><joint name="lead" type="slide" axis="0 0 1"/><geom size=".02" mass=".1"/></body>
+        <body pos=".5 0 .2"><joint name="follow" type="slide" axis="0 0 1"/><geom size=".05" mass=".3"/></body>
+        </worldbody><actuator><position joint="lead" kp="1e4" kv="100"/></actuator>
+        <equality><joint joint1="follow" joint2="lead" polycoef="-.3 0 0 0 0"/></equality></mujoco>""",
+        time_step=0.01,
+    )
+    assert sim.advance_to(1.0).success
+    assert -0.15 < sim.data.qpos[1] < -0.149
+    pull = 0.3 * (100.0 + 4.0 * (sim.data.qpos[1] + 0.3) / 0.02**2)
+    assert sim.contacts.normal_force.sum() == pytest.approx(pull + 0.3 * G, rel=0.01)
+    assert sim.data.qpos[0] == pytest.approx(-0.1 * G / 1e4, rel=1e-3)

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from studies.benchmarks.public_models.packages import find_models
-from studies.benchmarks.public_models.page import page
+from studies.benchmarks.public_models.page import page, read_page, summary
 from studies.benchmarks.public_models.trial import parts
+from studies.benchmarks.saved import RESULTS
+from studies.documents.result_files import rows_of_markdown
 
 pytest.importorskip("ipctk", reason="needs ipctk, of the [midas] extra")
 
@@ -59,23 +61,37 @@ def test_what_diverges_in_mujoco_too_is_marked(tmp_path: Path) -> None:
     assert found["class"] in ("exception", "not converged", "not finite")
 
 
-def test_the_page_counts() -> None:
-    def one(kind: str, **more: object) -> dict[str, object]:
-        return {"class": kind, "dofs": 1, "flexes": 0, "notes": [], **more}
+def test_the_page_counts_and_keeps_what_was_not_run_again(tmp_path: Path) -> None:
+    def one(kind: str, day: str = "2026-01-02 (abc)", **more: object) -> dict[str, object]:
+        return {"class": kind, "dofs": 1, "flexes": 0, "notes": [], "run on": day, **more}
 
-    results = {
-        "Icf": {
-            "a/one.xml": one("runs", notes=["Something is ignored: x."]),
-            "a/two.xml": one("refused: element", flexes=1, message="A flex."),
-            "b/part.xml": {"class": "does not load", "message": "no"},
-            "b/three.xml": one("exception", message="It stopped.", diverges=True),
-        },
-        "Sap": {"a/two.xml": one("refused: element", flexes=1, message="A flex.")},
+    icf = {
+        "a/one.xml": one("runs", notes=["Something is ignored: x."]),
+        "a/two.xml": one("refused: element", flexes=1, message="A flex."),
+        "b/part.xml": {"class": "does not load", "message": "no"},
+        "b/three.xml": one("exception", message="It stopped.", diverges=True),
     }
-    lines = page(results)
-    assert "| Icf | 3 | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 50.0 |" in lines
+    sap = {"a/two.xml": one("refused: element", flexes=1, message="A flex.")}
+    lines = page({"Sap": summary(sap), "Icf": summary(icf)})
+    assert "| Icf | 2026-01-02 (abc) | 3 | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 50.0 |" in lines
     assert "| all | 1 | 0 |" in lines
     assert "| a | 1 of 2 | 0 of 1 |" in lines
     assert "| b | 0 of 1 | 0 of 0 |" in lines
     assert "| a/two.xml | Icf, Sap | refused: element | A flex. |" in lines
     assert "| b/three.xml | Icf | exception | It stopped. MuJoCo's own steps diverge. |" in lines
+
+    file = tmp_path / "page.md"
+    file.write_text("\n".join(lines) + "\n")
+    kept = read_page(rows_of_markdown(file))
+    assert page(kept) == lines
+    kept["Sap"] = summary({"a/two.xml": one("runs", "2026-02-03 (def)")})
+    again = page(kept)
+    assert "| Icf | 2026-01-02 (abc) | 3 | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 50.0 |" in again
+    assert "| Sap | 2026-02-03 (def) | 1 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 100.0 |" in again
+    assert "| a/two.xml | Icf | refused: element | A flex. |" in again
+
+
+def test_the_kept_page_says_the_same_when_it_is_read_and_written() -> None:
+    file = RESULTS / "public_models.md"
+    lines = file.read_text().splitlines()
+    assert page(read_page(rows_of_markdown(file))) == lines[4:]

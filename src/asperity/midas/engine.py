@@ -205,6 +205,7 @@ class Engine(HoldsAddresses):
         table.time.last_step = self.options.time_step
         table.time.patience = SHORTEST_WAIT
         table.gaps.force_start[:] = 0.0
+        table.gaps.yields = 0
         table.joints.limit_factor[:] = table.turns.factor[:] = np.inf
         table.pairs.form[:] = 0
         self.checked = False

@@ -11,28 +11,32 @@ that MuJoCo itself does not load is left out.
 Models run one after the other, in an order of chance, each with a limit of CPU time, so that other
 work on the machine does not decide, in a process that is replaced when a model takes too long or
 ends it. What was done is kept in the folder, and a second call goes on from there; ``--again
-CLASS`` does those of a class again. ``--save`` writes the page, and ``--rates`` measures instead
-how fast those that run under Midas do, in steps of 5 ms and without ``ipctk``.
+CLASS`` does those of a class again. ``--save`` writes the page, which keeps what it says of methods
+that were not run. ``--rates`` measures instead how fast those that run under Midas do, in steps of
+5 ms and without ``ipctk``.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import math
 import random
+import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from studies.benchmarks.public_models.packages import find_models, install
-from studies.benchmarks.public_models.page import page
+from studies.benchmarks.public_models.page import page, read_page, summary
 from studies.benchmarks.public_models.rates import NOTE as RATES_NOTE
 from studies.benchmarks.public_models.rates import rates_summary
 from studies.benchmarks.public_models.trial import INTEGRATORS
 from studies.benchmarks.public_models.worker import Worker
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import RESULTS, save_table
+from studies.documents.result_files import rows_of_markdown
 
 _NOTE = (
     "Every URDF and MJCF file of packages on PyPI and of the folder `model` of MuJoCo's "
@@ -41,7 +45,7 @@ _NOTE = (
     "runs if every step converges, nothing is NaN and, under `Midas`, `ipctk` finds no "
     "intersection. It is slow if loading and the first part take 40 s of CPU time or the second "
     "80 s. Files that MuJoCo does not load, most of them parts of models, are left out. Rows with "
-    "fewer files were not run to the end."
+    "fewer files were not run to the end. Every method has the days and the commits of its run."
 )
 
 
@@ -64,6 +68,14 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(argv)
 
 
+def _run_on() -> str:
+    """The day and the commit, which is marked if files were changed since."""
+    commit = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], capture_output=True, text=True, check=True
+    )
+    return f"{datetime.date.today().isoformat()} ({commit.stdout.strip()})"
+
+
 def _sweep(
     models: Sequence[tuple[str, Path]], method: str, file: Path, options: argparse.Namespace
 ) -> dict[str, dict[str, Any]]:
@@ -72,6 +84,7 @@ def _sweep(
     if file.is_file():
         results = json.loads(file.read_text())
     worker: Worker | None = None
+    run_on = _run_on()
     for name, path in models:
         done = name in results and not any(one in results[name]["class"] for one in options.again)
         if done or options.only not in name:
@@ -80,7 +93,7 @@ def _sweep(
             break
         worker = worker or Worker(method)
         found, usable = worker.run(str(path), options.rates)
-        results[name] = found
+        results[name] = found | {"run on": run_on}
         if not usable:
             worker.end()
             worker = None
@@ -106,11 +119,13 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.save:
             save_table("midas_robots", "Rates of Midas on public models", RATES_NOTE, lines)
         return
-    results = {
-        method: _sweep(models, method, options.packages / f"{method}.json", options)
-        for method in options.methods.split(",")
-    }
-    lines = page({method: found for method, found in results.items() if found})
+    file = RESULTS / "public_models.md"
+    summaries = read_page(rows_of_markdown(file))
+    for method in options.methods.split(","):
+        found = _sweep(models, method, options.packages / f"{method}.json", options)
+        if found:
+            summaries[method] = summary(found)
+    lines = page(summaries)
     print("\n".join(lines))
     if options.save:
         save_table("public_models", "Integrators on public models", _NOTE, lines)

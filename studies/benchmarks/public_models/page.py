@@ -1,13 +1,19 @@
-"""The page on public models: how they end under every integrator, and why."""
+"""The page on public models: how they end under every integrator, and why.
+
+The page is its own record: of methods that were not run again it keeps what it says.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["CLASSES", "page"]
+from studies.benchmarks.public_models.trial import INTEGRATORS
+
+__all__ = ["CLASSES", "Summary", "page", "read_page", "summary"]
 
 CLASSES = (
     "runs",
@@ -19,107 +25,148 @@ CLASSES = (
     "intersecting",
 )
 """How a model may end; refusals say what was met."""
+_COLUMNS = ("run on", "files", *CLASSES, "run, of those without flex [%]")
+_IGNORED = "ignored, of models that begin to run"
+_ALL = "all"
 
-Results = Mapping[str, Mapping[str, dict[str, Any]]]
-"""What is known of every model, by integrator and by name."""
+
+@dataclass(frozen=True)
+class Summary:
+    """What the page says of one method."""
+
+    cells: tuple[str, ...]
+    """Of its row in the first table."""
+    ignored: dict[str, int] = field(default_factory=dict)
+    """How many models have a note, by what is ignored."""
+    packages: dict[str, str] = field(default_factory=dict)
+    """How many of a package's models run."""
+    reasons: list[tuple[str, str, str]] = field(default_factory=list)
+    """Models that do not run, their class, and why."""
 
 
 def _kind(found: Mapping[str, Any]) -> str:
     return str(found["class"]).partition(":")[0]
 
 
-def _models(results: Results) -> Results:
-    """Without files that are no models."""
-    return {
-        method: {name: one for name, one in found.items() if one["class"] != "does not load"}
-        for method, found in results.items()
-    }
+def _why(found: Mapping[str, Any]) -> str:
+    # What is to be done about it follows.
+    message = found.get("message", "").partition(";")[0].rstrip(".") + "."
+    message = message.replace("\n", " ").replace("|", "/")
+    # Folders are those of whoever has installed the packages.
+    message = re.sub(r"(^|\s)/\S*/", r"\1", message)
+    return message + (" MuJoCo's own steps diverge." if found.get("diverges") else "")
 
 
-def _methods(results: Results) -> list[str]:
-    lines = [
-        "| method | files | " + " | ".join(CLASSES) + " | run, of those without flex [%] |",
-        "|---" * (len(CLASSES) + 3) + "|",
-    ]
-    for method, found in results.items():
-        counts = Counter(_kind(one) for one in found.values())
-        rigid = [_kind(one) for one in found.values() if not one.get("flexes")]
-        share = 100.0 * rigid.count("runs") / max(len(rigid), 1)
-        cells = " | ".join(str(counts[kind]) for kind in CLASSES)
-        lines.append(f"| {method} | {len(found)} | {cells} | {share:.1f} |")
-    return lines
-
-
-def _packages(results: Results) -> list[str]:
-    names = sorted({name.split("/")[0] for found in results.values() for name in found})
-    lines = [
-        "| package | " + " | ".join(results) + " |",
-        "|---" * (len(results) + 1) + "|",
-    ]
-    for package in names:
-        cells = []
-        for found in results.values():
-            own = [_kind(one) for name, one in found.items() if name.split("/")[0] == package]
-            cells.append(f"{own.count('runs')} of {len(own)}")
-        lines.append(f"| {package} | {' | '.join(cells)} |")
-    return lines
-
-
-def _notes(results: Results) -> list[str]:
-    """How many models have a note, by its first clause, those on what is ignored first."""
-    counts = {
-        method: Counter(
-            kind
-            for one in found.values()
-            for kind in {note.partition(":")[0].strip(".") for note in one.get("notes", ())}
-            if "ignore" in kind
-        )
-        for method, found in results.items()
-    }
-    kinds = Counter[str]()
-    for found in counts.values():
-        kinds += found
-    lines = [
-        "| ignored, of models that begin to run | " + " | ".join(results) + " |",
-        "|---" * (len(results) + 1) + "|",
-    ]
-    for kind, _ in kinds.most_common():
-        cells = " | ".join(str(found[kind]) for found in counts.values())
-        lines.append(f"| {kind} | {cells} |")
-    totals = " | ".join(str(found.total()) for found in counts.values())
-    return [*lines, f"| all | {totals} |"]
-
-
-def _reasons(results: Results) -> list[str]:
-    """Models that do not run, and why; methods that say the same together."""
-    reasons: dict[tuple[str, str, str], list[str]] = {}
-    for method, found in results.items():
-        for name, one in found.items():
-            if one["class"] != "runs":
-                # What is to be done about it follows.
-                message = one.get("message", "").partition(";")[0].rstrip(".") + "."
-                message = message.replace("\n", " ").replace("|", "/")
-                # Folders are those of whoever has installed the packages.
-                message = re.sub(r"(^|\s)/\S*/", r"\1", message)
-                if one.get("diverges"):
-                    message += " MuJoCo's own steps diverge."
-                reasons.setdefault((name, one["class"], message), []).append(method)
-    lines = ["| model | methods | | why |", "|---|---|---|---|"]
-    for (name, kind, message), methods in sorted(reasons.items()):
-        lines.append(f"| {name} | {', '.join(methods)} | {kind} | {message} |")
-    return lines
-
-
-def page(results: Results) -> list[str]:
-    """The tables of the page, in Markdown.
+def summary(results: Mapping[str, dict[str, Any]]) -> Summary:
+    """What the page says of a method.
 
     Parameters
     ----------
     results : dict of str to dict
-        What is known of every model, by integrator and by name.
+        What is known of every model, by name. Files that are no models are left out.
     """
-    models = _models(results)
-    lines: list[str] = []
-    for table in (_methods, _notes, _packages, _reasons):
-        lines += [*table(models), ""]
+    models = {name: one for name, one in results.items() if one["class"] != "does not load"}
+    counts = Counter(_kind(one) for one in models.values())
+    rigid = [_kind(one) for one in models.values() if not one.get("flexes")]
+    share = 100.0 * rigid.count("runs") / max(len(rigid), 1)
+    days = sorted({str(one["run on"]) for one in models.values()})
+    packages: dict[str, list[str]] = {}
+    for name, one in models.items():
+        packages.setdefault(name.split("/")[0], []).append(_kind(one))
+    return Summary(
+        cells=(
+            ", ".join(days),
+            str(len(models)),
+            *(str(counts[kind]) for kind in CLASSES),
+            f"{share:.1f}",
+        ),
+        ignored=Counter(
+            kind
+            for one in models.values()
+            # A note's first clause.
+            for kind in {note.partition(":")[0].strip(".") for note in one.get("notes", ())}
+            if "ignore" in kind
+        ),
+        packages={
+            package: f"{kinds.count('runs')} of {len(kinds)}" for package, kinds in packages.items()
+        },
+        reasons=[
+            (name, one["class"], _why(one))
+            for name, one in models.items()
+            if one["class"] != "runs"
+        ],
+    )
+
+
+def read_page(rows: Sequence[Mapping[str, str]]) -> dict[str, Summary]:
+    """What a page says of every method, from the rows of its tables."""
+    tables = {n: [row for row in rows if row["table"] == n] for n in "1234"}
+    return {
+        row["method"]: Summary(
+            cells=tuple(row[column] for column in _COLUMNS),
+            ignored={
+                one[_IGNORED]: int(one[row["method"]])
+                for one in tables["2"]
+                if one[_IGNORED] != _ALL and one[row["method"]] != "0"
+            },
+            packages={
+                one["package"]: one[row["method"]]
+                for one in tables["3"]
+                if one[row["method"]] != "0 of 0"
+            },
+            reasons=[
+                (one["model"], one["class"], one["why"])
+                for one in tables["4"]
+                if row["method"] in one["methods"].split(", ")
+            ],
+        )
+        for row in tables["1"]
+    }
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    lines = [f"| {' | '.join(cells)} |" for cells in (head, *rows)]
+    return [lines[0], "|---" * len(head) + "|", *lines[1:], ""]
+
+
+def page(summaries: Mapping[str, Summary]) -> list[str]:
+    """The tables of the page, in Markdown.
+
+    Parameters
+    ----------
+    summaries : dict of str to Summary
+        By method.
+    """
+    methods = {name: summaries[name] for name in INTEGRATORS if name in summaries}
+    kinds = Counter[str]()
+    reasons: dict[tuple[str, str, str], list[str]] = {}
+    for method, one in methods.items():
+        kinds.update(one.ignored)
+        # Methods that say the same stand together.
+        for reason in one.reasons:
+            reasons.setdefault(reason, []).append(method)
+    packages = sorted({package for one in methods.values() for package in one.packages})
+    ignored = [
+        (kind, *(str(one.ignored.get(kind, 0)) for one in methods.values()))
+        for kind, _ in kinds.most_common()
+    ]
+    totals = (_ALL, *(str(sum(one.ignored.values())) for one in methods.values()))
+    lines = [
+        *_table(("method", *_COLUMNS), [(name, *one.cells) for name, one in methods.items()]),
+        *_table((_IGNORED, *methods), [*ignored, totals]),
+        *_table(
+            ("package", *methods),
+            [
+                (package, *(one.packages.get(package, "0 of 0") for one in methods.values()))
+                for package in packages
+            ],
+        ),
+        *_table(
+            ("model", "methods", "class", "why"),
+            [
+                (name, ", ".join(same), kind, why)
+                for (name, kind, why), same in sorted(reasons.items())
+            ],
+        ),
+    ]
     return lines[:-1]

@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 # constant [s].
 _RECOVERY = 0.02
 _OF_GAPS = ("inertia", "stiffness", "damping", "recovery")
-_OF_STEPS = ("penalty", "rest", "force", "force_start")
+_OF_STEPS = ("penalty", "rest", "force", "force_start", "bound")
 # Sources of what is no equality, −1 − i of mocap body i but for this one.
 _JOINT = -(1 << 30)
 

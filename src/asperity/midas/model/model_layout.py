@@ -164,6 +164,9 @@ GAPS = Layout(
     rest="f8[:]",  # what the step leaves of it [m or rad]
     force="f8[:]",  # multipliers λ, minus the force on the first link [N or N m]
     force_start="f8[:]",
+    yields="i8",  # whether forces are bounded, since a step could not close all gaps
+    stuck="i8",  # whether the last solution has ended with a gap that it could not close
+    bound="f8[:]",  # largest |force| of a constraint, of its first gap [N or N m]
 )
 """Scalar gaps of ties and couplings."""
 

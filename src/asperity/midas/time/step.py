@@ -7,8 +7,8 @@ import math
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.methods.substeps import step_in_parts
-from asperity.integrators.world_layout import NOT_CONVERGED, OK, compiled_method
-from asperity.midas.energy.equality_terms import raise_multipliers
+from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
+from asperity.midas.energy.equality_terms import raise_multipliers, reach_bound
 from asperity.midas.energy.friction_stencils import collect_friction, forget_friction
 from asperity.midas.energy.friction_terms import friction_scale
 from asperity.midas.energy.joint_terms import meets_limit
@@ -53,20 +53,24 @@ _ROUNDS = 40
 def _close_gaps(engine: Table) -> int:
     """After a minimization, close what gaps equality constraints have; returns a code."""
     gap = math.inf
+    code = OK
     for _ in range(_ROUNDS):
         gap = raise_multipliers(engine, engine.poses.q_now, engine.joints.now, gap)
         if gap <= _GAP:
             return OK
         code = call_pp_status(engine.entries.minimize, engine, 0)
         if code != OK:
-            return code
-    return NOT_CONVERGED
+            break
+    if code in (OK, NOT_CONVERGED, NON_FINITE):
+        engine.gaps.stuck = 1
+    return NOT_CONVERGED if code == OK else code
 
 
 @compiled
 def _solve(engine: Table, limit: int) -> int:
     """Minimize from the iterate in at most ``limit`` iterations; returns a code."""
     engine.counts.solves += 1
+    engine.gaps.stuck = 0
     engine.newton.iterations_left = limit
     code = call_pp_status(engine.entries.minimize, engine, 0)
     if code == OK:
@@ -117,7 +121,7 @@ def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
             break
         is_short = engine.time.draft == CUT_SHORT
         frictionless = False
-        if failed and before > 0.0:
+        if failed and before > 0.0 and engine.gaps.stuck == 0:
             code = prepare_step(engine, h, second)
             if code == OK:
                 forget_friction(engine.friction, engine.schedule)
@@ -178,7 +182,7 @@ def _solve_first(engine: Table, h: float) -> int:
 
 
 @compiled
-def solve_step(engine: Table, h: float) -> int:
+def _take_step(engine: Table, h: float) -> int:
     """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
     if engine.options.second_order == 1 and engine.time.has_history == 0:
         code = _solve_first(engine, h)
@@ -198,6 +202,21 @@ def solve_step(engine: Table, h: float) -> int:
         code = _solve_with_friction(engine, h, second)
     if code == OK:
         finish_step(engine, h, second)
+    return code
+
+
+@compiled
+def solve_step(engine: Table, h: float) -> int:
+    """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing.
+
+    Equality constraints that something holds against yield, until it does so no more.
+    """
+    code = _take_step(engine, h)
+    if code != OK and engine.gaps.stuck == 1 and engine.gaps.yields == 0:
+        engine.gaps.yields = 1
+        code = _take_step(engine, h)
+    if code == OK and engine.gaps.yields == 1 and reach_bound(engine) == 0:
+        engine.gaps.yields = 0
     return code
 
 
