@@ -184,12 +184,14 @@ def test_two_arms_carry_a_box_as_coulomb_says(share: float, monkeypatch) -> None
 
 
 def test_the_runner_keeps_its_speed_and_gets_over_a_push() -> None:
+    """In the median of three runs: what it does after the push depends on every digit."""
     module = example("predictive_control")
-    found = module.run()
+    runs = [module.run(seed) for seed in range(3)]
+    found = module.Outcome(*np.median(runs, axis=0))
     assert found.before == pytest.approx(module.SPEED, rel=0.15)
     assert 0.7 * module.SPEED < found.after < 1.1 * module.SPEED  # it loses 1 m/s at once
-    assert found.pitch < 0.6
-    assert found.height > 0.7
+    assert max(run.pitch for run in runs) < 0.6
+    assert min(run.height for run in runs) > 0.7
 
 
 def test_methods_are_compared_and_tighter_ones_are_better() -> None:
