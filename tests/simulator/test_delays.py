@@ -171,3 +171,24 @@ def test_worlds_of_a_batch_have_their_own() -> None:
                 expected = np.hstack([sim.data.qvel, sim.data.sensordata])
                 np.testing.assert_array_equal(rows[world], expected)
         assert np.ptp(batch.qvel, axis=0).min() > 0.0
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can")
+@pytest.mark.parametrize("pause", [0.0, 0.021, 0.0295])
+@pytest.mark.parametrize("samples", [3, 20])
+def test_a_control_counts_that_changes_soon_after_a_sample(pause: float, samples: int) -> None:
+    """A call ends less than a time step before: the buffer has then a sample of the old control."""
+    sim = asp.Simulator(
+        f"""<mujoco><option timestep="0.01" gravity="0 0 0"/><worldbody><body>
+        <joint name="x" type="slide" axis="1 0 0"/><geom size=".1" mass="2"/></body></worldbody>
+        <actuator><motor joint="x" delay="0.02" nsample="{samples}"/></actuator></mujoco>""",
+        integrator=asp.Cenic(),
+    )
+    if pause > 0.0:
+        sim.advance_to(pause)
+    sim.advance_to(0.03)
+    sim.data.ctrl[0] = 2.0
+    sim.advance_to(0.1)
+    # As late as it should be, or by less than a time step earlier where there is no room.
+    late = sim.data.qvel[0] - 0.05
+    assert late == pytest.approx(0.0, abs=1e-6) if samples > 3 else -1e-6 < late < 0.01

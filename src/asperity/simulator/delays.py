@@ -2,8 +2,9 @@
 
 As ``mj_step`` does, a step at time t first notes the controls and sensor values of t; forces and
 published sensors then are by those of t minus their delay. MuJoCo's buffers hold as many samples as
-the model says, for steps of its own time step: shorter ones note no more often. Where steps are
-longer, a control is noted twice when it changes, as it was one time step before and as it is.
+the model says, for steps of its own time step: shorter ones note no more often, but for a control
+that changes. Where steps are longer, such a control is noted twice, as it was one time step before
+and as it is.
 
 Steps under error control end where a control that has changed begins to act. No estimate sees what
 comes after the middle of a step.
@@ -37,7 +38,8 @@ def note_samples(session: Session) -> None:
         first = model.actuator_ctrladr[i]
         values = data.ctrl[first : first + model.actuator_ctrlnum[i]]
         at = int(model.actuator_historyadr[i])
-        _note(model, data, at, model.actuator_history[i, 0], values, held=True)
+        delay = float(model.actuator_delay[i])
+        _note(model, data, at, model.actuator_history[i, 0], values, delay)
     sensors = np.flatnonzero(model.sensor_history[:, 0])
     if len(sensors):
         present = _present_values(session)
@@ -84,22 +86,29 @@ def _note(
     at: int,
     samples: int,
     values: np.ndarray,
-    held: bool = False,
+    delay: float | None = None,
 ) -> None:
     """Put values into the buffer that begins at ``at``, unless the last ones are too recent.
 
-    Those that were ``held`` since then, and change now, are put there once more.
+    Those with a ``delay`` [s] are held until they change. Then the last ones are put there once
+    more, and recent ones make way where the buffer would no longer reach back as far.
     """
     buffer = data.history[at:]
     last, step = int(buffer[1]), model.opt.timestep
-    age = data.time - float(buffer[2 + last])
-    if 0.0 < age < (1.0 - _EARLY) * step:
-        return
+    noted = float(buffer[2 + last])
+    age, time = data.time - noted, data.time
     size = int(np.size(values))
     before = buffer[2 + samples + last * size :][:size].copy()
-    if held and age > (2.0 - _EARLY) * step and np.any(before != values):
-        _insert(buffer, samples, data.time - step, before)
-    _insert(buffer, samples, data.time, values)
+    changes = delay is not None and bool(np.any(before != values))
+    if 0.0 < age < (1.0 - _EARLY) * step:
+        if not changes:
+            return
+        reaches = np.partition(buffer[2 : 2 + samples], 1)[1] if samples > 1 else np.inf
+        if delay is not None and reaches > time - delay:
+            time = noted
+    elif changes and age > (2.0 - _EARLY) * step:
+        _insert(buffer, samples, time - step, before)
+    _insert(buffer, samples, time, values)
 
 
 def _insert(buffer: np.ndarray, samples: int, time: float, values: np.ndarray) -> None:
