@@ -100,6 +100,18 @@ def gradient(engine, z, *, curved=False):
     return engine.table.newton.gradient.copy()
 
 
+def check_slope(engine, z, rng, slope):
+    """Compare a gradient with differences of the potential in random directions."""
+    for _ in range(30):
+        direction = rng.normal(size=z.shape)
+        step = 1e-7
+        ends = [potential(engine, z + s * direction) for s in (-2 * step, -step, step, 2 * step)]
+        expected = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
+        assert slope @ direction == pytest.approx(
+            expected, rel=1e-5, abs=1e-6 * np.linalg.norm(slope)
+        )
+
+
 @pytest.mark.parametrize(
     ("xml", "size"),
     [
@@ -119,14 +131,7 @@ def test_gradient_is_the_slope_of_the_potential(xml, size):
         assert engine.table.friction.count > 0
         square = engine.table.candidates.square[: engine.table.candidates.count]
         assert {0, 1, 2} <= set(engine.table.candidates.kind[: len(square)][square < 1e-6])
-    for _ in range(30):
-        direction = rng.normal(size=z.shape)
-        step = 1e-7
-        ends = [potential(engine, z + s * direction) for s in (-2 * step, -step, step, 2 * step)]
-        expected = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
-        assert slope @ direction == pytest.approx(
-            expected, rel=1e-5, abs=1e-6 * np.linalg.norm(slope)
-        )
+    check_slope(engine, z, rng, slope)
 
 
 @pytest.mark.parametrize("xml", [LOOP, TENDONS, HAND])
@@ -134,14 +139,7 @@ def test_constraints_at_their_bounds_have_slopes_of_their_potential(xml):
     engine, z, rng = disturbed(xml, 1, 1e-3, yields=True)
     slope = gradient(engine, z)
     assert reach_bound(engine.table) > 0
-    for _ in range(30):
-        direction = rng.normal(size=z.shape)
-        step = 1e-7
-        ends = [potential(engine, z + s * direction) for s in (-2 * step, -step, step, 2 * step)]
-        expected = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * step)
-        assert slope @ direction == pytest.approx(
-            expected, rel=1e-5, abs=1e-6 * np.linalg.norm(slope)
-        )
+    check_slope(engine, z, rng, slope)
 
 
 def test_hessian_of_a_tie_at_its_bound_is_exact():
