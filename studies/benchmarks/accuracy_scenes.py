@@ -10,8 +10,8 @@ import mujoco
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from studies.benchmarks.engines.mujoco_engine import build_mjcf
 from studies.benchmarks.scene import GRAVITY, cenic_clutter
+from studies.benchmarks.scene_model import build_mjcf
 from studies.benchmarks.trotting_robot import GAITS, SAMPLES, robot, trot
 
 __all__ = ["SCENES", "Drive", "Outcome", "Scene"]

@@ -20,9 +20,10 @@ from typing import Any
 
 import numpy as np
 
-from studies.benchmarks.engines import load
-from studies.benchmarks.engines.base import BodyStates, Counters, Run, Setting
+from studies.benchmarks.engines import Setting, prepare
 from studies.benchmarks.scene import Scene, scene_from_name
+from studies.benchmarks.scene_model import BodyStates, body_states, build_mjcf
+from studies.peers.engine import Counters, Engine
 
 SINGLE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -105,7 +106,7 @@ def penetration(scene: Scene, states: BodyStates) -> float:
     """Deepest overlap of these poses [m], the same measure for every engine."""
     import mujoco
 
-    from studies.benchmarks.engines.mujoco_engine import build_mjcf, deepest
+    from studies.peers.mujoco import deepest
 
     model = mujoco.MjModel.from_xml_string(build_mjcf(scene))
     data = mujoco.MjData(model)
@@ -114,13 +115,13 @@ def penetration(scene: Scene, states: BodyStates) -> float:
     return deepest(data)
 
 
-def _advance_all(runs: list[Run], end: float) -> None:
+def _advance_all(runs: list[Engine], end: float) -> None:
     if len(runs) == 1:
         runs[0].advance(end)
         return
     failures: list[BaseException] = []
 
-    def work(run: Run) -> None:
+    def work(run: Engine) -> None:
         try:
             run.advance(end)
         except BaseException as failure:
@@ -138,8 +139,7 @@ def _advance_all(runs: list[Run], end: float) -> None:
 def measure(job: Job) -> Measurement:
     """Carry out a job in this process."""
     scene = scene_from_name(job.scene, job.seed)
-    prepare = load(job.engine)
-    runs = [prepare(scene, job.setting) for _ in range(job.worlds)]
+    runs = [prepare(job.engine, scene, job.setting) for _ in range(job.worlds)]
     warm_up = job.setting.time_step or 1e-4
     for run in runs:
         # First-call costs (allocations, lazily evaluated caches) are nobody's speed.
@@ -148,7 +148,7 @@ def measure(job: Job) -> Measurement:
     cpu, wall = time.process_time(), time.perf_counter()
     _advance_all(runs, warm_up + job.duration)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    states = runs[0].states()
+    states = body_states(*runs[0].state())
     finite = bool(np.isfinite(states.position).all() and np.isfinite(states.linear_velocity).all())
     return Measurement(
         status="ok" if finite else "non-finite state",
@@ -156,7 +156,7 @@ def measure(job: Job) -> Measurement:
         cpu_time=cpu,
         counters=runs[0].counters().since(before),
         penetration=penetration(scene, states) if finite else float("nan"),
-        own_penetration=runs[0].own_penetration() if finite else None,
+        own_penetration=runs[0].overlap() if finite else None,
         mean_height=float(states.position[:, 2].mean()),
         lowest_centre=float(states.position[:, 2].min()),
         kinetic_energy=kinetic_energy(scene, states),

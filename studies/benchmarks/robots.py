@@ -121,7 +121,7 @@ def compare(pair: Pair, steps: int, blocks: int) -> tuple[float, float, float]:
 
 def compare_drake(pair: Pair, entry: RobotModel, steps: int, blocks: int) -> tuple[float, ...]:
     """Times of a step of Drake's plant and of ours [s], and the median ratio."""
-    from studies.benchmarks.engines.drake_robot import DrakeRobot
+    from studies.peers.drake_robot import DrakeRobot
 
     drake = DrakeRobot(entry.source(), pair.model, entry.prefixes)
     block = max(steps, _LARGE_BLOCK if pair.model.nv >= _LARGE else _BLOCK)

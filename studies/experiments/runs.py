@@ -1,19 +1,23 @@
-"""Simulations that must succeed, and shares of progress."""
+"""Simulations that must succeed, what is seen of them, and shares of progress."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+import time as clock
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 
 from asperity.errors import SimulationError, Status
 from asperity.simulator import Simulator, Trajectory
-from studies.experiments.registry import Progress
 
-__all__ = ["advance", "part", "require", "sampled", "tracked"]
+__all__ = ["Look", "Progress", "Samples", "advance", "part", "require", "tracked", "watch"]
 
 T = TypeVar("T")
+
+Progress = Callable[[float], None]
+"""Called with the share of the work that is done, in [0, 1]; it may raise KeyboardInterrupt."""
 
 
 def part(progress: Progress, begin: float, end: float) -> Progress:
@@ -46,20 +50,78 @@ def advance(simulator: Simulator, time: float, progress: Progress) -> None:
     simulator.advance_to(time, progress=report)
 
 
-def sampled(
-    simulator: Simulator, times: Sequence[float] | np.ndarray, progress: Progress
-) -> Iterator[float]:
-    """Advance from one time to the next [s], and yield each of them when it is reached.
+Look = Callable[[Simulator], Any]
+"""What is noted of a simulator."""
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What was seen of a simulation.
+
+    Parameters
+    ----------
+    simulator : Simulator
+        At the end.
+    time : ndarray, shape (n,)
+        [s].
+    cpu : ndarray, shape (n,)
+        CPU time spent in the simulator until then [s].
+    seen : mapping of str to ndarray, shape (n, ...)
+        By the names of the looks, as ``samples["name"]`` has it, too.
+    failure : str
+        When and why the simulation ended early, if so.
+    """
+
+    simulator: Simulator
+    time: np.ndarray
+    cpu: np.ndarray
+    seen: Mapping[str, np.ndarray]
+    failure: str = ""
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self.seen[name]
+
+
+def watch(
+    simulator: Simulator,
+    times: Sequence[float] | np.ndarray,
+    looks: Mapping[str, Look],
+    progress: Progress = lambda share: None,
+    *,
+    may_fail: bool = False,
+) -> Samples:
+    """Advance from one time to the next, and look at the simulator there.
+
+    Parameters
+    ----------
+    simulator : Simulator
+    times : sequence of float
+        [s]; the present one gives the state as it is.
+    looks : mapping of str to callable
+        What is noted of the simulator, by name.
+    progress : callable, optional
+    may_fail : bool
+        Whether a simulation that fails ends the samples.
 
     Raises
     ------
     SimulationError
-        If the simulation ends earlier.
+        If it fails and may not.
     """
+    rows: list[tuple[Any, ...]] = []
+    spent, failure = 0.0, ""
     for i, time in enumerate(map(float, times)):
-        advance(simulator, time, lambda share: None)
-        yield time
+        started = clock.process_time()
+        report = simulator.advance_to(time, on_failure="return" if may_fail else "raise")
+        spent += clock.process_time() - started
+        if not report.success:
+            failure = f"{report.status.name} at {report.time:.2f} s"
+            break
+        rows.append((time, spent, *(look(simulator) for look in looks.values())))
         progress((i + 1) / len(times))
+    columns = zip(*rows, strict=True) if rows else [()] * (2 + len(looks))
+    moments, cpu, *seen = map(np.array, columns)
+    return Samples(simulator, moments, cpu, dict(zip(looks, seen, strict=True)), failure)
 
 
 def require(trajectory: Trajectory) -> Trajectory:

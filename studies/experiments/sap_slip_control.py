@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from asperity.simulator import Simulator
-from studies.experiments.outcome import Curve, Film, Finding, Outcome, Panel
+from studies.experiments.form import Measured, Paper, Runs, about, at_most, finding, product
+from studies.experiments.outcome import Curve, Film, Finding, Panel
 from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import part
 from studies.experiments.sap_solvers import Case, available_solvers, compare_along
 from studies.scenes.bubble_gripper import (
     DUTY,
@@ -146,64 +147,71 @@ def _phases(found: SlipControl) -> tuple[np.ndarray, np.ndarray]:
     return secure, phase > DUTY * PERIOD + 0.2
 
 
-def _figure_17(full: bool, progress: Progress) -> Outcome:
+def _turns(found: SlipControl, steps: np.ndarray) -> list[float]:
+    """By how much the pitch changes in these steps of every period [degrees]."""
+    periods = range(int(DURATION / PERIOD))
+    return [float(np.ptp(found.pitch[steps & (found.time // PERIOD == k)])) for k in periods]
+
+
+def _control(inertia: str, every: int, progress: Progress) -> SlipControl:
+    """The experiment, or one period with the inertia of a thin spatula."""
+    if inertia == "thin":
+        return slip_control(PERIOD, inertia=THIN_INERTIA, progress=progress)
     solvers = tuple(name for name, case in _CASES.items() if case.solver in available_solvers())
-    found = slip_control(
-        every=1 if full else 5, solvers=solvers, progress=part(progress, 0.0, 0.95)
-    )
-    thin = slip_control(PERIOD, inertia=THIN_INERTIA, progress=part(progress, 0.95, 1.0))
+    return slip_control(every=every, solvers=solvers, progress=progress)
+
+
+def _measure(runs: Runs) -> Measured:
+    found, thin = runs.results
     secure, loose = _phases(found)
-    turns = [
-        float(np.ptp(found.pitch[loose & (found.time // PERIOD == k)]))
-        for k in range(int(DURATION / PERIOD))
-    ]
-    creep = [
-        float(np.ptp(found.pitch[secure & (found.time // PERIOD == k)]))
-        for k in range(int(DURATION / PERIOD))
-    ]
-    findings = [
-        Finding(
-            "contacts while it slips, while it sticks (medians)",
-            f"{np.median(found.contacts[loose]):.0f}, {np.median(found.contacts[secure]):.0f}",
-            "about 60, about 160",
-        ),
-        Finding(
-            "pitch in each loose phase, in each secure one",
-            f"{min(turns):.1f}°–{max(turns):.1f}°, at most {max(creep):.2f}°",
-            "turns; sticks (figure 17)",
-        ),
-        Finding(
-            "largest slip speed while it sticks (median over steps)",
-            f"{1e6 * np.median(found.slip[secure]):.0f} µm/s",
-            f"below μσgδt = {1e6 * 1e-3 * 9.81 * TIME_STEP:.0f} µm/s for a weight alone",
-        ),
-        Finding(
-            "with the inertia of a thin spatula, pitch at the end of the first loose phase",
-            f"{thin.pitch[-1]:.0f}°",
-            "–",
-        ),
-        *_solver_findings(found),
-    ]
-    time = found.time
-    curves = [
-        Curve(name, found.compared["time"], found.compared["iterations"][:, i], ".")
-        for i, name in enumerate(found.solvers)
-    ]
-    panels = (
-        Panel("time [s]", "grasp force [N]", (Curve("command", time, found.force),)),
-        Panel("time [s]", "pitch [degrees]", (Curve("SAP, δt = 5 ms", time, found.pitch),)),
-        Panel("time [s]", "contacts", (Curve("contacts", time, found.contacts),)),
-        Panel("time [s]", "iterations per step", tuple(curves)),
+    turns, creep = _turns(found, loose), _turns(found, secure)
+    yield finding(
+        "contacts while it slips, while it sticks (medians)",
+        (np.median(found.contacts[loose]), np.median(found.contacts[secure])),
+        "{:.0f}, {:.0f}",
+        Paper("about 60, about 160", (40.0, 120.0), (80.0, 200.0)),
     )
-    every = 4
-    film = Film(found.model, time[::every], found.qpos[::every], "grasp")
-    return Outcome(tuple(findings), panels, film=film)
+    yield finding(
+        "pitch in each loose phase, in each secure one",
+        (min(turns), max(turns), max(creep)),
+        "{:.1f}°–{:.1f}°, at most {:.2f}°",
+        "turns; sticks (figure 17)",
+    )
+    yield finding(
+        "largest slip speed while it sticks (median over steps)",
+        1e6 * np.median(found.slip[secure]),
+        "{:.0f} µm/s",
+        f"below μσgδt = {1e6 * 1e-3 * 9.81 * TIME_STEP:.0f} µm/s for a weight alone",
+    )
+    yield finding(
+        "with the inertia of a thin spatula, pitch at the end of the first loose phase",
+        thin.pitch[-1],
+        "{:.0f}°",
+    )
+    yield from _solver_findings(found)
+    compared = found.compared
+    for y, label, values in (
+        ("grasp force [N]", "command", found.force),
+        ("pitch [degrees]", "SAP, δt = 5 ms", found.pitch),
+        ("contacts", "contacts", found.contacts),
+    ):
+        yield Panel("time [s]", y, [Curve(label, found.time, values)])
+    iterations = zip(found.solvers, compared["iterations"].T, strict=True)
+    curves = [Curve(name, compared["time"], column, ".") for name, column in iterations]
+    yield Panel("time [s]", "iterations per step", curves)
+    yield Film(found.model, found.time[::4], found.qpos[::4], "grasp")
 
 
-_ITERATIONS = {"SAP": "0.62", "geodesic": "5.6", "Gurobi": "10.1", "Clarabel": "(Gurobi: 10.1)"}
 _LOOSE_SAP = "SAP, ε_r = 1e-4"
-_MOMENTUM = {
-    "SAP": "bounded by its tolerance",
+_ITERATIONS: dict[str, str | Paper] = {
+    "SAP": about("0.62", 0.62, 0.3),
+    "geodesic": about("5.6", 5.6, 2.8),
+    "Gurobi": about("10.1", 10.1, 5.0),
+    "Clarabel": "(Gurobi: 10.1)",
+}
+_MOMENTUM: dict[str, str | Paper] = {
+    "SAP": at_most("bounded by its tolerance", TOLERANCE),
+    _LOOSE_SAP: at_most("bounded by its tolerance", LOOSE_TOLERANCE),
     "geodesic": "far below Gurobi's",
     "Gurobi": "above SAP's",
     "Clarabel": "(Gurobi: above SAP's)",
@@ -211,8 +219,7 @@ _MOMENTUM = {
 _SPEED_UPS = {"geodesic": "20", "Gurobi": "92", "Clarabel": "(over Gurobi: 92)"}
 
 
-def _solver_findings(found: SlipControl) -> list[Finding]:
-    findings = []
+def _solver_findings(found: SlipControl) -> Iterator[Finding]:
     compared = found.compared
     for i, name in enumerate(found.solvers):
         done = np.isfinite(compared["iterations"][:, i])
@@ -221,33 +228,18 @@ def _solver_findings(found: SlipControl) -> list[Finding]:
         solved = compared["converged"][done, i]
         note = "" if np.all(solved) else f", unsolved {100 * (1 - np.mean(solved)):.1f} %"
         share = "" if np.all(done) else f", in {np.mean(done):.0%} of the steps"
-        findings += [
-            Finding(
-                f"{name}: mean iterations per step",
-                f"{np.mean(compared['iterations'][done, i]):.2f}{note}{share}",
-                _ITERATIONS.get(name, "the tolerance is lost"),
-            ),
-            Finding(
-                f"{name}: largest momentum error (32)",
-                f"{np.max(compared['momentum_error'][done, i]):.1e}",
-                _MOMENTUM.get(name, "bounded by its tolerance"),
-            ),
-        ]
+        mean = float(np.mean(compared["iterations"][done, i]))
+        said = _ITERATIONS.get(name, "the tolerance is lost")
+        yield finding(f"{name}: mean iterations per step", (mean, note, share), "{:.2f}{}{}", said)
+        largest = np.max(compared["momentum_error"][done, i])
+        yield finding(f"{name}: largest momentum error (32)", largest, "{:.1e}", _MOMENTUM[name])
         if name in _SPEED_UPS:
             # Only steps that both have solved.
             total = np.sum(compared["cpu_time"][done], axis=0)
-            ratios = [
-                f"{total[i] / total[found.solvers.index(sap)]:.0f}" for sap in ("SAP", _LOOSE_SAP)
-            ]
-            findings.append(
-                Finding(
-                    f"SAP over {name}: total time of solving, at {TOLERANCE:g} and at "
-                    f"{LOOSE_TOLERANCE:g}",
-                    ", ".join(ratios),
-                    _SPEED_UPS[name],
-                )
-            )
-    return findings
+            ratios = [total[i] / total[found.solvers.index(s)] for s in ("SAP", _LOOSE_SAP)]
+            at = f"at {TOLERANCE:g} and at {LOOSE_TOLERANCE:g}"
+            quantity = f"SAP over {name}: total time of solving, {at}"
+            yield finding(quantity, ratios, "{:.0f}", _SPEED_UPS[name], join=", ")
 
 
 EXPERIMENTS = (
@@ -255,6 +247,8 @@ EXPERIMENTS = (
         "sap-figure-17",
         "SAP, figures 16 and 17",
         "a spatula in a gripper with bubbles",
-        _figure_17,
+        _control,
+        lambda full: product(inertia=("file", "thin"), every=[1 if full else 5]),
+        _measure,
     ),
 )

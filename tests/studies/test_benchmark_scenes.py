@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from studies.benchmarks.engines.base import Setting
-from studies.benchmarks.engines.mujoco_engine import MujocoRun, build_mjcf, contact_texts
+from studies.benchmarks.engines import Setting, prepare
 from studies.benchmarks.measure import Job, Measurement, kinetic_energy, penetration
 from studies.benchmarks.report import Row, ratio, write
 from studies.benchmarks.scene import (
@@ -24,6 +23,7 @@ from studies.benchmarks.scene import (
     sap_clutter,
     scene_from_name,
 )
+from studies.benchmarks.scene_model import body_states, build_mjcf, contact_texts
 from studies.experiments.paper import paper_sap
 from studies.scenes.sap_clutter import sap_clutter as packaged_clutter
 
@@ -133,10 +133,11 @@ def test_contact_texts_give_the_pairs_stiffness(scene: Scene) -> None:
 @pytest.mark.parametrize("name", [scene.name for scene in SCENES])
 def test_nothing_overlaps_at_the_start(name: str, seed: int) -> None:
     scene = scene_from_name(name, seed)
-    run = MujocoRun(scene, Setting("newton", time_step=1e-3))
-    assert run.own_penetration() == 0.0
-    assert penetration(scene, run.states()) == 0.0
-    assert kinetic_energy(scene, run.states()) == 0.0
+    run = prepare("mujoco", scene, Setting("newton", time_step=1e-3))
+    states = body_states(*run.state())
+    assert run.overlap() == 0.0
+    assert penetration(scene, states) == 0.0
+    assert kinetic_energy(scene, states) == 0.0
 
 
 def test_corner_points_touch_the_faces_from_inside() -> None:
@@ -149,11 +150,13 @@ def test_corner_points_touch_the_faces_from_inside() -> None:
 
 def test_kinetic_energy_agrees_with_mujoco() -> None:
     scene = cenic_clutter("hard")
-    run = MujocoRun(scene, Setting("newton", time_step=1e-3))
+    run = prepare("mujoco", scene, Setting("newton", time_step=1e-3))
     run.data.qvel[:] = np.random.default_rng(1).normal(size=run.model.nv)
     mujoco.mj_forward(run.model, run.data)
     mujoco.mj_energyVel(run.model, run.data)
-    assert kinetic_energy(scene, run.states()) == pytest.approx(run.data.energy[1], rel=1e-10)
+    assert kinetic_energy(scene, body_states(*run.state())) == pytest.approx(
+        run.data.energy[1], rel=1e-10
+    )
 
 
 def test_table_shows_failures_and_ratios(tmp_path: Path) -> None:
@@ -178,13 +181,12 @@ def test_table_shows_failures_and_ratios(tmp_path: Path) -> None:
 @scenes
 def test_drake_matches_description(scene: Scene) -> None:
     pytest.importorskip("pydrake")
-    from studies.benchmarks.engines.drake_engine import prepare
     from studies.peers.drake_model import CORNER_RADIUS
 
-    run = prepare(scene, Setting("sap", time_step=0.01))
+    run = prepare("drake", scene, Setting("sap", time_step=0.01))
     plant, bodies = run.made.plant, run.made.bodies[1:]
     np.testing.assert_allclose(plant.gravity_field().gravity_vector(), [0.0, 0.0, -scene.gravity])
-    states = run.states()
+    states = body_states(*run.state())
     for i, body in enumerate(scene.bodies):
         inertia = bodies[i].default_spatial_inertia()
         moments = inertia.CalcRotationalInertia().get_moments()
@@ -228,13 +230,13 @@ def test_drake_matches_description(scene: Scene) -> None:
 def test_drake_and_mujoco_overlap_agree_on_a_resting_ball() -> None:
     """mg/k below the surface in Drake, found alike by both collision detections."""
     pytest.importorskip("pydrake")
-    from studies.benchmarks.engines.drake_engine import prepare
     from studies.benchmarks.scene import Contact, FreeBody, Wall
 
     ball = FreeBody(Sphere(0.05), 1000.0, (0.0, 0.0, 0.05))
     scene = Scene("ball", (ball,), (Wall(HalfSpace()),), Contact(object_stiffness=1e4))
-    run = prepare(scene, Setting("cenic", accuracy=1e-4))
+    run = prepare("drake", scene, Setting("cenic", accuracy=1e-4))
     run.advance(2.0)
     expected = ball.mass * scene.gravity / 1e4
-    assert run.own_penetration() == pytest.approx(expected, rel=1e-3)
-    assert penetration(scene, run.states()) == pytest.approx(run.own_penetration(), abs=1e-9)
+    assert run.overlap() == pytest.approx(expected, rel=1e-3)
+    states = body_states(*run.state())
+    assert penetration(scene, states) == pytest.approx(run.overlap(), abs=1e-9)

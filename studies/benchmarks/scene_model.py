@@ -1,22 +1,13 @@
-"""MuJoCo: the model (which Asperity loads too) and the stepping.
-
-Methods: ``"newton"`` (MuJoCo chooses dense or sparse algebra), ``"newton-dense"``,
-``"newton-sparse"``, ``"cg"``; all with elliptic friction cones and the Euler integrator.
-
-MuJoCo's contacts keep MuJoCo's default ``solref`` and ``solimp``: its soft constraints have no
-parameter that equals a stiffness in N/m, because their compliance scales with the apparent inertia
-of each contact. Times are therefore not those of the same physics; read them next to the
-penetration.
-"""
+"""A scene as a MuJoCo model, which all engines read, and the states of its bodies."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
 
-from studies.benchmarks.engines.base import BodyStates, Counters, Setting
 from studies.benchmarks.scene import GREY, Box, Capsule, HalfSpace, Scene, Sphere
 
 
@@ -102,63 +93,25 @@ def build_mjcf(
     return "\n".join(lines)
 
 
-def states_from(model: mujoco.MjModel, data: mujoco.MjData) -> BodyStates:
-    """Free bodies' states from the generalized coordinates of a model made here."""
-    qpos = data.qpos.reshape(model.njnt, 7)
-    qvel = data.qvel.reshape(model.njnt, 6)
-    angular = np.empty((model.njnt, 3))
-    for i in range(model.njnt):
+@dataclass(frozen=True)
+class BodyStates:
+    """State of the free bodies in the order of the description, in world axes.
+
+    ``position`` [m], (n, 3); ``quaternion`` (w, x, y, z), (n, 4); ``linear_velocity`` of the
+    centres [m/s], (n, 3); ``angular_velocity`` [rad/s], (n, 3).
+    """
+
+    position: np.ndarray
+    quaternion: np.ndarray
+    linear_velocity: np.ndarray
+    angular_velocity: np.ndarray
+
+
+def body_states(qpos: np.ndarray, qvel: np.ndarray) -> BodyStates:
+    """Free bodies' states from the coordinates of a model made here."""
+    qpos, qvel = qpos.reshape(-1, 7), qvel.reshape(-1, 6)
+    angular = np.empty((len(qpos), 3))
+    for i in range(len(qpos)):
         # A free joint's angular velocity is expressed in the body's own axes.
         mujoco.mju_rotVecQuat(angular[i], qvel[i, 3:], qpos[i, 3:])
     return BodyStates(qpos[:, :3].copy(), qpos[:, 3:].copy(), qvel[:, :3].copy(), angular)
-
-
-def deepest(data: mujoco.MjData) -> float:
-    """Deepest overlap among the contacts in ``data`` [m]."""
-    return max(0.0, float(-data.contact.dist.min())) if data.ncon else 0.0
-
-
-class MujocoRun:
-    """MuJoCo's own time stepping."""
-
-    def __init__(self, scene: Scene, setting: Setting) -> None:
-        name, _, jacobian = setting.method.partition("-")
-        solvers = {"newton": "Newton", "cg": "CG"}
-        if name not in solvers or jacobian not in ("", "dense", "sparse"):
-            raise ValueError(f"MuJoCo has no method {setting.method!r} here")
-        xml = build_mjcf(scene, setting.fixed(), jacobian or "auto", solvers[name])
-        self.model = mujoco.MjModel.from_xml_string(xml)
-        self.data = mujoco.MjData(self.model)
-        self._steps = 0
-
-    def advance(self, time: float) -> None:
-        """Step up to ``time`` [s] in one call, so that Python adds nothing to each step."""
-        count = round((time - self.data.time) / self.model.opt.timestep)
-        if count > 0:
-            mujoco.mj_step(self.model, self.data, nstep=count)
-        self._steps += max(count, 0)
-        warnings = self.data.warning.number
-        bad = [mujoco.mjtWarning.mjWARN_BADQPOS, mujoco.mjtWarning.mjWARN_BADQVEL]
-        if any(warnings[w] for w in [*bad, mujoco.mjtWarning.mjWARN_BADQACC]):
-            # MuJoCo resets the simulation in this case and goes on; the time means nothing then.
-            raise RuntimeError("MuJoCo became unstable and reset the simulation")
-
-    def counters(self) -> Counters:
-        """Steps; MuJoCo keeps the iterations of the last step only."""
-        return Counters(steps=self._steps)
-
-    def states(self) -> BodyStates:
-        """Where the bodies are now."""
-        return states_from(self.model, self.data)
-
-    def own_penetration(self) -> float:
-        """Deepest overlap at the end [m]."""
-        mujoco.mj_forward(self.model, self.data)
-        return deepest(self.data)
-
-
-def prepare(scene: Scene, setting: Setting) -> MujocoRun:
-    """A MuJoCo simulation at rest at time zero."""
-    run = MujocoRun(scene, setting)
-    mujoco.mj_forward(run.model, run.data)
-    return run
