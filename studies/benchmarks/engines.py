@@ -19,8 +19,7 @@ from dataclasses import dataclass
 
 import mujoco
 
-from studies.benchmarks.scene import Scene
-from studies.benchmarks.scene_model import build_mjcf
+from studies.benchmarks.scene import Scene, build_mjcf
 from studies.peers.engine import Engine
 
 __all__ = ["ENGINES", "Setting", "prepare"]
