@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Callable
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import mujoco
 import numpy as np
 
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
+from studies.benchmarks.verification.case import Contact
 from studies.experiments.form import FIGURE_ONLY, Measured, Runs, finding, product
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_icf
@@ -37,13 +38,8 @@ _SAID = {
 }
 
 
-class _Contact(NamedTuple):
-    """Asperity's defaults, which Drake gets too: the paper compares engines with defaults."""
-
-    stiffness: float = 1e5  # [N/m]
-    dissipation: float = 10.0  # [s/m]
-    stiction_tolerance: float = 1e-4  # [m/s]
-    dynamic_friction: float | None = None
+_CONTACT = Contact(stiction_tolerance=1e-4)
+"""Asperity's defaults, which Drake gets too: the paper compares engines with defaults."""
 
 
 def run_asperity(
@@ -55,7 +51,11 @@ def run_asperity(
     """Simulate from the initial pose, with default contact parameters."""
     from studies.peers.asperity import AsperityEngine
 
-    contact = ContactParameters(**{k: v for k, v in _Contact()._asdict().items() if v is not None})
+    contact = ContactParameters(
+        stiffness=_CONTACT.stiffness,
+        dissipation=_CONTACT.dissipation,
+        stiction_tolerance=_CONTACT.stiction_tolerance,
+    )
     return effort(
         lambda: AsperityEngine(model, integrator, contact=contact), duration, SAMPLE, progress
     )
@@ -85,7 +85,7 @@ def run_drake(
     from studies.peers.drake import DrakeEngine
 
     settings: dict[str, Any] = {"accuracy": accuracy, "time_step": time_step, "corners": False}
-    return effort(lambda: DrakeEngine(model, _Contact(), **settings), duration, SAMPLE, progress)
+    return effort(lambda: DrakeEngine(model, _CONTACT, **settings), duration, SAMPLE, progress)
 
 
 _HAS_DRAKE = importlib.util.find_spec("pydrake") is not None

@@ -12,7 +12,7 @@ import numpy as np
 from asperity.errors import SimulationError, Status
 from asperity.simulator import Simulator, Trajectory
 
-__all__ = ["Look", "Progress", "Samples", "advance", "part", "require", "tracked", "watch"]
+__all__ = ["Look", "Notes", "Progress", "Samples", "advance", "part", "require", "tracked", "watch"]
 
 T = TypeVar("T")
 
@@ -82,6 +82,24 @@ class Samples:
         return self.seen[name]
 
 
+class Notes:
+    """Notes what looks see, whenever it is called with a simulator."""
+
+    def __init__(self, looks: Mapping[str, Look]) -> None:
+        self._looks = looks
+        self._rows: list[tuple[Any, ...]] = []
+
+    def __call__(self, simulator: Simulator, cpu: float = 0.0) -> None:
+        seen = (look(simulator) for look in self._looks.values())
+        self._rows.append((simulator.time, cpu, *seen))
+
+    def samples(self, simulator: Simulator, failure: str = "") -> Samples:
+        """All of it."""
+        columns = zip(*self._rows, strict=True) if self._rows else [()] * (2 + len(self._looks))
+        time, cpu, *seen = map(np.array, columns)
+        return Samples(simulator, time, cpu, dict(zip(self._looks, seen, strict=True)), failure)
+
+
 def watch(
     simulator: Simulator,
     times: Sequence[float] | np.ndarray,
@@ -108,7 +126,7 @@ def watch(
     SimulationError
         If it fails and may not.
     """
-    rows: list[tuple[Any, ...]] = []
+    notes = Notes(looks)
     spent, failure = 0.0, ""
     for i, time in enumerate(map(float, times)):
         started = clock.process_time()
@@ -117,11 +135,9 @@ def watch(
         if not report.success:
             failure = f"{report.status.name} at {report.time:.2f} s"
             break
-        rows.append((time, spent, *(look(simulator) for look in looks.values())))
+        notes(simulator, spent)
         progress((i + 1) / len(times))
-    columns = zip(*rows, strict=True) if rows else [()] * (2 + len(looks))
-    moments, cpu, *seen = map(np.array, columns)
-    return Samples(simulator, moments, cpu, dict(zip(looks, seen, strict=True)), failure)
+    return notes.samples(simulator, failure)
 
 
 def require(trajectory: Trajectory) -> Trajectory:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 
 from asperity.simulator import Simulator
@@ -13,6 +12,7 @@ from studies.experiments.form import Measured, Paper, Runs, about, at_most, find
 from studies.experiments.outcome import Curve, Film, Finding, Panel
 from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
+from studies.experiments.runs import Look, Notes, Samples
 from studies.experiments.sap_solvers import Case, available_solvers, compare_along
 from studies.scenes.bubble_gripper import (
     DUTY,
@@ -42,26 +42,31 @@ _CASES = {
 
 
 class SlipControl(NamedTuple):
-    """What happened, step by step, and what the solvers did."""
+    """What happened, and what the solvers did."""
 
-    model: mujoco.MjModel
-    """Of gripper and spatula."""
-    time: np.ndarray
-    """End of every step [s], shape (n,)."""
-    qpos: np.ndarray
-    """Configurations, shape (n, 9)."""
-    force: np.ndarray
-    """Commanded in the step [N], shape (n,)."""
-    pitch: np.ndarray
-    """Angle of the handle below the horizon [degrees], shape (n,)."""
-    contacts: np.ndarray
-    """Contacts of the step, shape (n,)."""
-    slip: np.ndarray
-    """Largest slip speed of contacts with a force [m/s], shape (n,)."""
+    seen: Samples
+    """At the end of every step: see `_LOOKS`."""
     solvers: tuple[str, ...]
     """Names, in the order of ``compared``."""
     compared: dict[str, np.ndarray]
     """See `compare_along`."""
+
+
+def _slip(simulator: Simulator) -> float:
+    contacts = simulator.contacts
+    return float(np.max(contacts.slip_speed[contacts.normal_force > 0.0], initial=0.0))
+
+
+_LOOKS: dict[str, Look] = {
+    "qpos": lambda simulator: simulator.data.qpos.copy(),
+    # Commanded in the step [N].
+    "force": lambda simulator: simulator.data.ctrl[0],
+    # Of the handle below the horizon [degrees].
+    "pitch": lambda simulator: np.degrees(pitch(simulator.data.qpos[5:9])),
+    "contacts": lambda simulator: len(simulator.contacts.normal_force),
+    # The largest speed of contacts with a force [m/s].
+    "slip": _slip,
+}
 
 
 def slip_control(
@@ -95,62 +100,37 @@ def slip_control(
         bubble_gripper(inertia), integrator=paper_sap(TIME_STEP, tolerance=TOLERANCE)
     )
     simulator.reset("start")
-    rows: list[tuple[float, ...]] = []
-    path: list[np.ndarray] = []
 
     def drive(current: Simulator) -> None:
         # In the middle of the step, where rounding does not matter.
         force = grasp_force(current.time + 0.5 * TIME_STEP)
         current.data.ctrl[:] = force, -force
 
-    def observe(current: Simulator) -> None:
-        contacts = current.contacts
-        slip = contacts.slip_speed[contacts.normal_force > 0.0]
-        rows.append(
-            (
-                current.time,
-                current.data.ctrl[0],
-                np.degrees(pitch(current.data.qpos[5:9])),
-                len(contacts.normal_force),
-                np.max(slip, initial=0.0),
-            )
-        )
-        path.append(current.data.qpos.copy())
-
+    notes = Notes(_LOOKS)
     compared = compare_along(
         simulator,
         duration,
         {name: _CASES[name] for name in solvers},
         every,
         drive=drive,
-        observe=observe,
+        observe=notes,
         progress=progress,
     )
-    time, force, angle, contacts, slip = np.array(rows).T
-    return SlipControl(
-        simulator.model,
-        time,
-        np.array(path),
-        force,
-        angle,
-        contacts,
-        slip,
-        tuple(solvers),
-        compared,
-    )
+    return SlipControl(notes.samples(simulator), tuple(solvers), compared)
 
 
 def _phases(found: SlipControl) -> tuple[np.ndarray, np.ndarray]:
     """Steps of the secure and of the loose grasp, each without the first fifth of a second."""
-    phase = (found.time - 0.5 * TIME_STEP) % PERIOD
+    phase = (found.seen.time - 0.5 * TIME_STEP) % PERIOD
     secure = (phase > 0.2) & (phase < DUTY * PERIOD)
     return secure, phase > DUTY * PERIOD + 0.2
 
 
 def _turns(found: SlipControl, steps: np.ndarray) -> list[float]:
     """By how much the pitch changes in these steps of every period [degrees]."""
+    number = found.seen.time // PERIOD
     periods = range(int(DURATION / PERIOD))
-    return [float(np.ptp(found.pitch[steps & (found.time // PERIOD == k)])) for k in periods]
+    return [float(np.ptp(found.seen["pitch"][steps & (number == k)])) for k in periods]
 
 
 def _control(inertia: str, every: int, progress: Progress) -> SlipControl:
@@ -163,11 +143,12 @@ def _control(inertia: str, every: int, progress: Progress) -> SlipControl:
 
 def _measure(runs: Runs) -> Measured:
     found, thin = runs.results
+    seen = found.seen
     secure, loose = _phases(found)
     turns, creep = _turns(found, loose), _turns(found, secure)
     yield finding(
         "contacts while it slips, while it sticks (medians)",
-        (np.median(found.contacts[loose]), np.median(found.contacts[secure])),
+        tuple(np.median(seen["contacts"][steps]) for steps in (loose, secure)),
         "{:.0f}, {:.0f}",
         Paper("about 60, about 160", (40.0, 120.0), (80.0, 200.0)),
     )
@@ -179,27 +160,27 @@ def _measure(runs: Runs) -> Measured:
     )
     yield finding(
         "largest slip speed while it sticks (median over steps)",
-        1e6 * np.median(found.slip[secure]),
+        1e6 * np.median(seen["slip"][secure]),
         "{:.0f} µm/s",
         f"below μσgδt = {1e6 * 1e-3 * 9.81 * TIME_STEP:.0f} µm/s for a weight alone",
     )
     yield finding(
         "with the inertia of a thin spatula, pitch at the end of the first loose phase",
-        thin.pitch[-1],
+        thin.seen["pitch"][-1],
         "{:.0f}°",
     )
     yield from _solver_findings(found)
     compared = found.compared
-    for y, label, values in (
-        ("grasp force [N]", "command", found.force),
-        ("pitch [degrees]", "SAP, δt = 5 ms", found.pitch),
-        ("contacts", "contacts", found.contacts),
+    for y, label, look in (
+        ("grasp force [N]", "command", "force"),
+        ("pitch [degrees]", "SAP, δt = 5 ms", "pitch"),
+        ("contacts", "contacts", "contacts"),
     ):
-        yield Panel("time [s]", y, [Curve(label, found.time, values)])
+        yield Panel("time [s]", y, [Curve(label, seen.time, seen[look])])
     iterations = zip(found.solvers, compared["iterations"].T, strict=True)
     curves = [Curve(name, compared["time"], column, ".") for name, column in iterations]
     yield Panel("time [s]", "iterations per step", curves)
-    yield Film(found.model, found.time[::4], found.qpos[::4], "grasp")
+    yield Film(seen.simulator.model, seen.time[::4], seen["qpos"][::4], "grasp")
 
 
 _LOOSE_SAP = "SAP, ε_r = 1e-4"
