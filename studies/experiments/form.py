@@ -30,6 +30,7 @@ __all__ = [
     "finding",
     "product",
     "slope",
+    "twofold",
 ]
 
 Key = dict[str, Any]
@@ -124,6 +125,11 @@ class Paper:
 def about(text: str, value: float, tolerance: float) -> Paper:
     """A value of the paper with the error that counts as agreement."""
     return Paper(text, value - tolerance, value + tolerance)
+
+
+def twofold(text: str, value: float) -> Paper:
+    """A count or time of the paper: a factor of two is no difference."""
+    return Paper(text, 0.5 * value, 2.0 * value)
 
 
 def at_most(text: str, value: float) -> Paper:

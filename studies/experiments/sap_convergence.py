@@ -8,7 +8,7 @@ import numpy as np
 
 from asperity.simulator import Simulator
 from studies.experiments.clutter_runs import TIME_STEP, clutter_simulator, cost_history
-from studies.experiments.form import Measured, Paper, Runs, about, finding
+from studies.experiments.form import Measured, Paper, Runs, finding, twofold
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 
@@ -87,7 +87,7 @@ def _measure(runs: Runs) -> Measured:
     counts, steps, shown = runs.one
     said = ("", ", hardest of the fall", "", f", hardest of the last {SETTLED}")
     names = [f"step {step}{words}" for step, words in zip(steps, said, strict=True)]
-    papers: tuple[str | Paper, ...] = (about("21", 21, 6), "–", about("5", 5, 2), "–")
+    papers: tuple[str | Paper, ...] = (twofold("21", 21.0), "–", twofold("5", 5.0), "–")
     for name, (iterations, _), paper in zip(names, shown, papers, strict=True):
         yield finding(f"{name}, iterations", iterations, paper=paper)
     # Digits that the last iterations add: doubling means quadratic convergence.

@@ -8,7 +8,15 @@ from typing import NamedTuple
 import numpy as np
 
 from asperity.simulator import Simulator
-from studies.experiments.form import Measured, Paper, Runs, about, at_most, finding, product
+from studies.experiments.form import (
+    Measured,
+    Paper,
+    Runs,
+    at_most,
+    finding,
+    product,
+    twofold,
+)
 from studies.experiments.outcome import Curve, Film, Finding, Panel
 from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
@@ -185,9 +193,9 @@ def _measure(runs: Runs) -> Measured:
 
 _LOOSE_SAP = "SAP, ε_r = 1e-4"
 _ITERATIONS: dict[str, str | Paper] = {
-    "SAP": about("0.62", 0.62, 0.3),
-    "geodesic": about("5.6", 5.6, 2.8),
-    "Gurobi": about("10.1", 10.1, 5.0),
+    "SAP": twofold("0.62", 0.62),
+    "geodesic": twofold("5.6", 5.6),
+    "Gurobi": twofold("10.1", 10.1),
     "Clarabel": "(Gurobi: 10.1)",
 }
 _MOMENTUM: dict[str, str | Paper] = {
@@ -197,7 +205,11 @@ _MOMENTUM: dict[str, str | Paper] = {
     "Gurobi": "above SAP's",
     "Clarabel": "(Gurobi: above SAP's)",
 }
-_SPEED_UPS = {"geodesic": "20", "Gurobi": "92", "Clarabel": "(over Gurobi: 92)"}
+_SPEED_UPS: dict[str, str | Paper] = {
+    "geodesic": twofold("20", 20.0),
+    "Gurobi": twofold("92", 92.0),
+    "Clarabel": "(over Gurobi: 92)",
+}
 
 
 def _solver_findings(found: SlipControl) -> Iterator[Finding]:

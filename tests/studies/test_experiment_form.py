@@ -18,6 +18,7 @@ from studies.experiments.form import (
     finding,
     product,
     slope,
+    twofold,
 )
 
 
@@ -79,6 +80,8 @@ def test_a_sweep_is_simulated_and_measured() -> None:
         (at_most("few", 5.0), ("never",), False),
         (at_most("few", 5.0), (np.int64(4),), True),
         (at_least("many", 5.0), (4,), False),
+        (twofold("4", 4.0), (7.9, 2.1), True),
+        (twofold("4", 4.0), (8.1,), False),
     ],
 )
 def test_agreement_with_the_paper(paper: Paper, values: tuple, agrees: bool | None) -> None:
