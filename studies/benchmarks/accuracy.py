@@ -9,10 +9,9 @@ beside the work.
 from __future__ import annotations
 
 import argparse
-import csv
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import cycle, pairwise
 from pathlib import Path
@@ -24,7 +23,7 @@ import asperity as asp
 from asperity.integrators.methods.extrapolation import Extrapolation
 from asperity.simulator import Recorder
 from studies.benchmarks.accuracy_scenes import SCENES, Outcome, Scene
-from studies.benchmarks.report import RESULTS, machine
+from studies.benchmarks.saved import RESULTS, machine, save_rows
 from studies.experiments.paper import paper_cenic
 
 METHODS: dict[str, Callable[..., asp.Cenic]] = {
@@ -272,11 +271,7 @@ def plot(rows: Sequence[Row], path: Path) -> None:
 
 def write(rows: Sequence[Row], results: Path) -> None:
     """Keep the rows as ``accuracy.csv`` and show them in ``accuracy.md``."""
-    results.mkdir(parents=True, exist_ok=True)
-    with (results / "accuracy.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, [f.name for f in fields(Row)], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(asdict(row) for row in rows)
+    save_rows(results / "accuracy.csv", map(asdict, rows))
     head = (
         "# What an accuracy buys\n\nEvery heading names an error. A cell has its median and its "
         f"largest value over {len(FACTORS)} runs with accuracies around the one in the column; "

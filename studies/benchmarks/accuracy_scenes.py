@@ -10,8 +10,7 @@ import mujoco
 import numpy as np
 from scipy.interpolate import CubicHermiteSpline
 
-from studies.benchmarks.engines.mujoco_engine import build_mjcf
-from studies.benchmarks.scene import GRAVITY, cenic_clutter
+from studies.benchmarks.scene import GRAVITY, build_mjcf, cenic_clutter
 from studies.benchmarks.trotting_robot import GAITS, SAMPLES, robot, trot
 
 __all__ = ["SCENES", "Drive", "Outcome", "Scene"]

@@ -21,7 +21,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 __all__ = ["Asperity"]
 
@@ -267,25 +267,23 @@ def main() -> None:
     registry = importlib.import_module("cosseratbench.registry")
     experiment = importlib.import_module("cosseratbench.experiment")
     others = sorted({path.name for path in options.results.glob("*/default/*/")})
-    head = ["experiment", "score", "Asperity", *others, "CPU s"]
-    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    table = Table("experiment", "score", "Asperity", *others, "CPU s")
     for name in options.experiments:
         begin = time.process_time()
         result = experiment.run(registry.load_experiment(name), Asperity())
         taken = time.process_time() - begin
         if result.outcome != "completed":
-            lines.append(f"| {name} | {result.failure or result.missing} | – | {taken:.2g} |")
+            table.add(name, result.failure or result.missing, "–", f"{taken:.2g}")
         for metric, value in result.metrics.items():
             scores = [f"{value:.2g}"]
             for other in others:
                 path = options.results / name / "default" / other / "result.json"
                 found = json.loads(path.read_text())["metrics"] if path.exists() else {}
                 scores.append(f"{found[metric]:.2g}" if metric in found else "–")
-            lines.append(f"| {name} | {metric} | {' | '.join(scores)} | {taken:.2g} |")
-    print("\n".join(lines))
+            table.add(name, metric, *scores, f"{taken:.2g}")
     if options.save:
         note = "Errors are relative, or over a rod's length. Others: see `cosseratbench run`."
-        save_table("cosserat", "Rods by cosseratbench", "cosserat", note, lines)
+        table.save("cosserat", "Rods by cosseratbench", note)
 
 
 if __name__ == "__main__":

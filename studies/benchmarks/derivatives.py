@@ -27,7 +27,7 @@ from asperity.derivatives.convex_step import ConvexStep
 from asperity.derivatives.step_differences import StepDifferences
 from asperity.derivatives.tangent import StepState
 from asperity.integrators.methods.icf import IcfMethod
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 _STEP = 1e-3
 # The best of them counts: truncation limits large ones, round-off small ones.
@@ -167,7 +167,7 @@ class _BatchOfSteps:
             self._batch.step()
 
 
-def measure(name: str, rounds: int, count: int) -> str:
+def measure(name: str, rounds: int, count: int) -> list[str]:
     """One row of the table."""
     model = mujoco.MjModel.from_xml_string(MODELS[name]())
     model.opt.timestep = _STEP
@@ -208,11 +208,10 @@ def measure(name: str, rounds: int, count: int) -> str:
     ratios = np.median(table[:, :1] / table[:, 1:], axis=0)
     error = max(_error(model, integrator, data) for data in states)
     contacts = np.mean([data.ncon for data in states])
-    return (
-        f"| {name} | {model.nv} | {contacts:.0f} | {medians[0]:.2f} | {medians[1]:.2f} | "
-        f"{medians[2]:.2f} | {medians[3]:.2f} | {medians[4]:.2f} | {ratios[0]:.3f} | "
-        f"{ratios[1]:.3f} | {ratios[2]:.2f} | {ratios[3]:.2f} | {error:.0e} |"
-    )
+    times = (f"{value:.2f}" for value in medians)
+    own, batch, *theirs = ratios
+    over = f"{own:.3f}", f"{batch:.3f}", *(f"{value:.2f}" for value in theirs)
+    return [name, str(model.nv), f"{contacts:.0f}", *times, *over, f"{error:.0e}"]
 
 
 _THROWN = f"""<mujoco><worldbody>{_FLOOR.replace(".6", ".01")}
@@ -222,7 +221,7 @@ _THROWN = f"""<mujoco><worldbody>{_FLOOR.replace(".6", ".01")}
 _LENGTH = 400
 
 
-def measure_parameters(count: int, rounds: int) -> str:
+def measure_parameters(count: int, rounds: int) -> list[str]:
     """One row of the table of parameters."""
     model = mujoco.MjModel.from_xml_string(_THROWN)
     data = mujoco.MjData(model)
@@ -266,7 +265,7 @@ def measure_parameters(count: int, rounds: int) -> str:
     table = np.array(times)
     medians = 1e3 * np.median(table, axis=0)
     ratio = np.median(table[:, 0] / table[:, 1])
-    return f"| {count} | {medians[0]:.2f} | {medians[1]:.2f} | {ratio:.2f} |"
+    return [str(count), *(f"{value:.2f}" for value in (*medians, ratio))]
 
 
 def main() -> None:
@@ -276,31 +275,23 @@ def main() -> None:
     parser.add_argument("--models", nargs="*", default=list(MODELS), choices=list(MODELS))
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     arguments = parser.parse_args()
-    lines = [
-        "| model | nv | contacts | linearize | differences of its steps | in a Batch | "
-        "transitionFD, centred | forward | ratio to own differences | to those in a Batch | "
-        "to centred | to forward | largest error |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    print("\n".join(lines))
+    table = Table(
+        *("model", "nv", "contacts", "linearize", "differences of its steps", "in a Batch"),
+        *("transitionFD, centred", "forward", "ratio to own differences", "to those in a Batch"),
+        *("to centred", "to forward", "largest error"),
+    )
     for name in arguments.models:
-        lines.append(measure(name, arguments.rounds, arguments.states))
-        print(lines[-1], flush=True)
-    lines += [
-        "",
+        table.add(*measure(name, arguments.rounds, arguments.states))
+    text = (
         f"A box thrown over the floor, {_LENGTH} steps of 2 ms, by friction, mass, inertias and "
-        "dissipation:",
-        "",
-        "| parameters | forward sensitivities | differences | ratio |",
-        "|---|---|---|---|",
-    ]
-    print("\n".join(lines[-5:]))
+        "dissipation:"
+    )
+    table.begin("parameters", "forward sensitivities", "differences", "ratio", text=text)
     for count in (2, 6):
-        lines.append(measure_parameters(count, arguments.rounds))
-        print(lines[-1], flush=True)
+        table.add(*measure_parameters(count, arguments.rounds))
     if arguments.save:
         note = f"Steps of 1 ms, `Icf`, times in ms, medians of {arguments.rounds} rounds."
-        save_table("derivatives", "Derivatives", note, lines)
+        table.save("derivatives", "Derivatives", note)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ from mujoco import rollout as mujoco_rollout
 
 import asperity as asp
 from asperity.envs import RobotVectorEnv
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 __all__ = ["Contest", "main"]
 
@@ -143,17 +143,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     args = parser.parse_args(argv)
     warnings.simplefilter("ignore")
-    columns = ["environment", "worlds", *METHODS, *(f"{a} / {b}" for a, b in PAIRS)]
-    lines = [f"| {' | '.join(columns)} |", "|---" * len(columns) + "|"]
-    print("\n".join(lines), flush=True)
+    table = Table("environment", "worlds", *METHODS, *(f"{a} / {b}" for a, b in PAIRS))
     for name in args.names.split(","):
         for count in map(int, args.counts.split(",")):
             # In larger vectors a step is longer, and less of it is what a call costs.
             found = measure(name, count, max(4, args.steps // count))
             rates = [f"{found[method]:.0f}" for method in METHODS]
             ratios = [f"{found[f'{a} / {b}']:.2f}" for a, b in PAIRS]
-            lines.append(f"| {' | '.join([name, str(count), *rates, *ratios])} |")
-            print(lines[-1], flush=True)
+            table.add(name, count, *rates, *ratios)
     if args.save:
         note = (
             "Steps of environments per second of CPU time, on one thread, with random actions: "
@@ -162,7 +159,7 @@ def main(argv: Sequence[str] | None = None) -> None:
             "Gymnasium is its `SyncVectorEnv`; `mujoco.rollout` observes and rewards nothing. "
             "All models but HalfCheetah ask MuJoCo for RK4."
         )
-        save_table("environments", "Gymnasium's robots", note, lines)
+        table.save("environments", "Gymnasium's robots", note)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from types import ModuleType
 
 import numpy as np
 
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 _EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 _PRINTED = {
@@ -90,7 +90,7 @@ def _example(name: str) -> ModuleType:
 
 def _printing(save: bool) -> None:
     """What programs print."""
-    lines = ["| program | prints |", "|---|---|"]
+    table = Table("program", "prints")
     for name, (pattern, told) in _PRINTED.items():
         said = subprocess.run(
             [sys.executable, f"{name}.py"],
@@ -103,32 +103,29 @@ def _printing(save: bool) -> None:
         if found is None:
             raise SystemExit(f"{name}.py prints nothing like {pattern}:\n{said}")
         prints = told.format(*(re.sub(r"^-(?=\d)", "−", number) for number in found.groups()))
-        lines.append(f"| {name} | {prints} |")
-        print(lines[-1], flush=True)
+        table.add(name, prints)
     if save:
-        save_table("examples", "What examples print", "", lines)
+        table.save("examples", "What examples print", "")
 
 
 def _bending(save: bool) -> None:
     """Deflection of cantilevers over Timoshenko's."""
-    lines = ["| cells | Poisson's ratio | Asperity | MuJoCo |", "|---|---|---|---|"]
+    table = Table("cells", "Poisson's ratio", "Asperity", "MuJoCo")
     for cells, poisson, ours, theirs in _example("soft_cantilever").rows():
-        lines.append(f"| {cells} | {poisson} | {ours:.3f} | {theirs:.3f} |")
-    print("\n".join(lines), flush=True)
+        table.add(cells, poisson, f"{ours:.3f}", f"{theirs:.3f}")
     if save:
         note = "Deflection of the tip over Timoshenko's."
-        save_table("cantilever", "Soft cantilevers", note, lines)
+        table.save("cantilever", "Soft cantilevers", note)
 
 
 def _pushing(save: bool) -> None:
     """By how much a pushed box misses its goal with smoothed contact, and without."""
     example = _example("derivatives/push_box")
     _, misses = example.main()
-    lines = [
-        "| stiction tolerance | stiffness | distance with | heading with | distance without "
-        "| heading without |",
-        "|---" * 6 + "|",
-    ]
+    table = Table(
+        *("stiction tolerance", "stiffness", "distance with", "heading with"),
+        *("distance without", "heading without"),
+    )
     for smoothing, ends in zip(example.SMOOTHINGS, misses, strict=True):
         cells = [
             "–" if value is None else f"{value:g}"
@@ -136,13 +133,12 @@ def _pushing(save: bool) -> None:
         ]
         for miss in ends:
             cells += [f"{1e3 * np.hypot(*miss[:2]):.2f}", f"{abs(np.degrees(miss[2])):.3f}"]
-        lines.append(f"| {' | '.join(cells)} |")
-    print("\n".join(lines), flush=True)
+        table.add(*cells)
     if save:
         note = (
             "Errors at the goal [mm, degrees] with smoothed contact, and the same forces without."
         )
-        save_table("push_box", "A box pushed to a goal", note, lines)
+        table.save("push_box", "A box pushed to a goal", note)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import asperity as asp
 from studies.benchmarks.public_models.motors import HOLD, random_motors
 from studies.benchmarks.public_models.packages import find_models
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 MODEL = "g1_29dof_with_hand_rev_1_0.urdf"
 STEP = 5e-3
@@ -79,19 +79,14 @@ def main() -> None:
     if path is None:
         raise SystemExit(f"No file {options.model}; pip install example-robot-data.")
     threads = [int(count) for count in options.threads.split(",")]
-    lines = [
-        "| scene | seed | " + " | ".join(f"threads: {count}" for count in threads) + " |",
-        "|---|---|" + "---|" * len(threads),
-    ]
-    print("\n".join(lines))
+    table = Table("scene", "seed", *(f"threads: {count}" for count in threads))
     for scene in options.scenes.split(","):
         for seed in SCENES[scene]:
-            shares = [f"{share(path, scene, seed, count):.2f}" for count in threads]
-            lines.append(f"| {scene} | {seed} | " + " | ".join(shares) + " |")
-            print(lines[-1], flush=True)
+            shares = (f"{share(path, scene, seed, count):.2f}" for count in threads)
+            table.add(scene, seed, *shares)
     if options.save:
         note = "Simulated over wall time, on a machine that should do nothing else."
-        save_table("hands", "A humanoid with hands under Midas", note, lines)
+        table.save("hands", "A humanoid with hands under Midas", note)
 
 
 if __name__ == "__main__":

@@ -14,15 +14,15 @@ ours, with today's defaults and with the paper's scheme.
 from __future__ import annotations
 
 import argparse
-import csv
+import importlib.util
 import math
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from statistics import median
+from typing import Any
 
 import mujoco
-import numpy as np
 
 import asperity as asp
 from asperity.compiled import Table
@@ -30,14 +30,14 @@ from asperity.contact.hydroelastic.field_layout import FIELD_WORK
 from asperity.integrators import Integrator
 from asperity.plant.detection.patch_polygons import find_patch
 from asperity.plant.plant import Plant
-from studies.benchmarks.report import RESULTS, machine
+from studies.benchmarks.saved import RESULTS, machine, save_rows
+from studies.benchmarks.verification.case import Contact
 from studies.experiments.paper import paper_cenic
+from studies.peers.asperity import AsperityEngine
+from studies.peers.engine import Engine
 from studies.scenes.cenic_cases import falling_cylinder, static_gripper
 
-try:
-    from pydrake import all as drake
-except ImportError:
-    drake = None
+HAS_DRAKE = importlib.util.find_spec("pydrake") is not None
 
 MODULUS, DISSIPATION, FRICTION, EDGE = 1e7, 50.0, 0.5, 0.02
 
@@ -84,8 +84,14 @@ class Query:
     second: str
     height: float
     resolution: float
-    shapes: tuple[Callable[[], object], Callable[[], object]]
-    plane: bool = False
+
+    @property
+    def model(self) -> mujoco.MjModel:
+        """The first geom in the world, the second on a free body."""
+        return mujoco.MjModel.from_xml_string(
+            f"<mujoco><worldbody><geom {self.first}/><body pos='0 0 {self.height}'><freejoint/>"
+            f"<geom {self.second}/></body></worldbody></mujoco>"
+        )
 
 
 QUERIES = (
@@ -96,7 +102,6 @@ QUERIES = (
             'type="sphere" size=".05"',
             0.098,
             h,
-            (lambda: drake.Sphere(0.05), lambda: drake.Sphere(0.05)),
         )
         for h in (0.01, 0.005, 0.0025)
     ),
@@ -106,8 +111,6 @@ QUERIES = (
         'type="box" size=".05 .05 .05"',
         0.0499,
         EDGE,
-        (lambda: drake.HalfSpace(), lambda: drake.Box(0.1, 0.1, 0.1)),
-        plane=True,
     ),
     Query(
         "cylinder r 100 mm, standing on a table, 0.1 mm",
@@ -115,7 +118,6 @@ QUERIES = (
         'type="cylinder" size=".1 .1"',
         0.0999,
         EDGE,
-        (lambda: drake.Box(1.1, 2.2, 0.1), lambda: drake.Cylinder(0.1, 0.2)),
     ),
 )
 
@@ -125,11 +127,7 @@ DRAKES = {"quadrature": "centroid", "angle_rule": "cut"}
 
 def our_query(query: Query, repeat: int, **rules: object) -> tuple[float, int]:
     """Median time of a query [s], and its points."""
-    xml = (
-        f"<mujoco><worldbody><geom {query.first}/><body pos='0 0 {query.height}'><freejoint/>"
-        f"<geom {query.second}/></body></worldbody></mujoco>"
-    )
-    model = mujoco.MjModel.from_xml_string(xml)
+    model = query.model
     data = mujoco.MjData(model)
     mujoco.mj_kinematics(model, data)
     fields = Plant(model, contact(query.resolution, **rules), evaluated=False).fields
@@ -146,49 +144,35 @@ def our_query(query: Query, repeat: int, **rules: object) -> tuple[float, int]:
 
 def their_query(query: Query, repeat: int) -> tuple[float, int]:
     """Time of Drake's query of a contact surface [s], and its number of polygons."""
-    builder = drake.DiagramBuilder()
-    plant, graph = drake.AddMultibodyPlantSceneGraph(builder, 0.0)
-    for k, shape in enumerate(query.shapes):
-        if query.plane and k == 0:
-            properties = drake.ProximityProperties()
-            drake.AddRigidHydroelasticProperties(properties)
-            drake.AddContactMaterial(
-                DISSIPATION, 1e6, drake.CoulombFriction(FRICTION, FRICTION), properties
-            )
-        else:
-            properties = _properties(query.resolution)
-        if k == 0:
-            offset = 0.0 if query.plane else -0.05 if "pos" in query.first else 0.0
-            plant.RegisterCollisionGeometry(
-                plant.world_body(),
-                drake.RigidTransform([0.0, 0.0, offset]),
-                shape(),
-                "a",
-                properties,
-            )
-            continue
-        body = plant.AddRigidBody("b", drake.SpatialInertia.SolidSphereWithDensity(1000.0, 0.05))
-        plant.RegisterCollisionGeometry(body, drake.RigidTransform(), shape(), "b", properties)
-    plant.Finalize()
-    diagram = builder.Build()
-    context = diagram.CreateDefaultContext()
-    own = plant.GetMyMutableContextFromRoot(context)
+    from pydrake.geometry import HydroelasticContactRepresentation
+
+    engine = drake_engine(query.model, fields=(MODULUS, query.resolution))
+    root = engine.simulator.get_mutable_context()
+    graph, plant = engine.made.scene_graph, engine.made.plant
     times, faces = [], 0
     for _ in range(repeat):
-        plant.SetFreeBodyPose(own, body, drake.RigidTransform([0.0, 0.0, query.height]))
-        view = graph.get_query_output_port().Eval(graph.GetMyContextFromRoot(context))
+        plant.SetPositions(engine.context, plant.GetPositions(engine.context))
+        view = graph.get_query_output_port().Eval(graph.GetMyContextFromRoot(root))
         start = time.perf_counter()
-        found = view.ComputeContactSurfaces(drake.HydroelasticContactRepresentation.kPolygon)
+        found = view.ComputeContactSurfaces(HydroelasticContactRepresentation.kPolygon)
         times.append(time.perf_counter() - start)
         faces = sum(surface.num_faces() for surface in found)
     return median(times), faces
+
+
+def drake_engine(model: mujoco.MjModel, **options: Any) -> Any:
+    """A model in Drake, with the paper's numbers."""
+    from studies.peers.drake import DrakeEngine
+
+    said = Contact(1e6, DISSIPATION, FRICTION)
+    return DrakeEngine(model, said, corners=False, **{"fields": (MODULUS, EDGE), **options})
 
 
 def queries(repeat: int) -> list[Row]:
     """Table of single queries."""
     rows = []
     for query in QUERIES:
-        theirs, faces = their_query(query, repeat) if drake else (math.nan, 0)
+        theirs, faces = their_query(query, repeat) if HAS_DRAKE else (math.nan, 0)
         for name, rules in (("Drake's rules", DRAKES), ("ours", {})):
             ours, count = our_query(query, repeat, **rules)
             rows.append(Row("query", f"{query.name}; {name}", ours, theirs, count, faces))
@@ -198,74 +182,9 @@ def queries(repeat: int) -> list[Row]:
 # -- whole runs ----------------------------------------------------------------------------------
 
 
-def _properties(resolution: float = EDGE) -> object:
-    properties = drake.ProximityProperties()
-    drake.AddCompliantHydroelasticProperties(resolution, MODULUS, properties)
-    drake.AddContactMaterial(
-        DISSIPATION, 1e6, drake.CoulombFriction(FRICTION, FRICTION), properties
-    )
-    return properties
-
-
-def _drake_cylinder(builder: object, step: float) -> tuple[object, object, Callable[..., None]]:
-    plant, _ = drake.AddMultibodyPlantSceneGraph(builder, step)
-    plant.RegisterCollisionGeometry(
-        plant.world_body(),
-        drake.RigidTransform(),
-        drake.Box(1.1, 2.2, 0.1),
-        "table",
-        _properties(),
-    )
-    inertia = drake.SpatialInertia.SolidCylinderWithDensity(1000, 0.1, 0.2, [0, 0, 1])
-    body = plant.AddRigidBody("cylinder", inertia)
-    plant.RegisterCollisionGeometry(
-        body, drake.RigidTransform(), drake.Cylinder(0.1, 0.2), "cylinder", _properties()
-    )
-
-    def start(context: object) -> None:
-        turn = drake.RotationMatrix.MakeXRotation(np.deg2rad(80))
-        plant.SetFreeBodyPose(context, body, drake.RigidTransform(turn, [0, 0, 0.5]))
-        velocity = drake.SpatialVelocity([0, 0, 0], [0, 1.0, 0])
-        plant.SetFreeBodySpatialVelocity(body, velocity, context)
-
-    return plant, body, start
-
-
-def _drake_gripper(builder: object, step: float) -> tuple[object, object, Callable[..., None]]:
-    plant, _ = drake.AddMultibodyPlantSceneGraph(builder, step)
-    plant.RegisterCollisionGeometry(
-        plant.world_body(), drake.RigidTransform(), drake.Box(1, 1, 0.04), "table", _properties()
-    )
-    unit = drake.UnitInertia.SolidBox(0.04, 0.04, 0.2).ShiftFromCenterOfMass([0, 0, 0.3])
-    gripper = plant.AddRigidBody("gripper", drake.SpatialInertia(0.336, [0, 0, 0.3], unit))
-    for name, half, place in (
-        ("post", [0.02, 0.02, 0.1], [0, 0, 0.3]),
-        ("left", [0.005, 0.04, 0.005], [-0.01, 0.025, 0.39]),
-        ("right", [0.005, 0.04, 0.005], [0.01, 0.025, 0.39]),
-    ):
-        box = drake.Box(*(2 * np.array(half)))
-        plant.RegisterCollisionGeometry(
-            gripper, drake.RigidTransform(place), box, name, _properties()
-        )
-    plant.AddJoint(
-        drake.PrismaticJoint("fall", plant.world_frame(), gripper.body_frame(), [0, 0, 1])
-    )
-    half = 2 * np.array([0.00501, 0.005, 0.04])
-    peg = plant.AddRigidBody("peg", drake.SpatialInertia.SolidBoxWithDensity(1000, *half))
-    plant.RegisterCollisionGeometry(
-        peg, drake.RigidTransform(), drake.Box(*half), "peg", _properties()
-    )
-
-    def start(context: object) -> None:
-        turn = drake.RotationMatrix.MakeXRotation(np.deg2rad(10))
-        plant.SetFreeBodyPose(context, peg, drake.RigidTransform(turn, [0, 0.05, 0.36]))
-
-    return plant, peg, start
-
-
 RUNS = (
-    ("falling cylinder, 3 s", falling_cylinder, _drake_cylinder, 3.0),
-    ("static gripper, 2 s", static_gripper, _drake_gripper, 2.0),
+    ("falling cylinder, 3 s", falling_cylinder, 3.0),
+    ("static gripper, 2 s", static_gripper, 2.0),
 )
 SETTINGS = (
     *((kind, accuracy) for accuracy in (1e-1, 1e-3, 1e-5) for kind in ("cenic", "paper")),
@@ -275,91 +194,51 @@ SETTINGS = (
 _SAID = {"cenic": "accuracy", "paper": "the paper's scheme, accuracy", "fixed": "step"}
 
 
-class TheirRun:
-    """A scene in Drake, built once."""
-
-    def __init__(self, make: Callable[..., object], kind: str, value: float, span: float) -> None:
-        step = value if kind == "fixed" else 0.0
-        builder = drake.DiagramBuilder()
-        self.plant, self.body, self.start = make(builder, step)  # type: ignore[misc]
-        if step:
-            self.plant.set_discrete_contact_approximation(
-                drake.DiscreteContactApproximation.kLagged
-            )
-        self.plant.set_contact_surface_representation(
-            drake.HydroelasticContactRepresentation.kPolygon
-        )
-        self.plant.Finalize()
-        self.diagram = builder.Build()
-        self.kind, self.value, self.span = kind, value, span
-
-    def __call__(self) -> tuple[float, int]:
-        simulator = drake.Simulator(self.diagram)
-        if self.kind != "fixed":
-            config = drake.SimulatorConfig(
-                integration_scheme="cenic",
-                accuracy=self.value,
-                max_step_size=0.1,
-                use_error_control=True,
-            )
-            drake.ApplySimulatorConfig(config, simulator)
-        context = simulator.get_mutable_context()
-        self.start(self.plant.GetMyMutableContextFromRoot(context))
-        simulator.Initialize()
-        start = time.process_time()
-        simulator.AdvanceTo(self.span)
-        wall = time.process_time() - start
-        if self.kind != "fixed":
-            return wall, int(simulator.get_integrator().get_num_steps_taken())
-        return wall, round(self.span / self.value)
+def _ours(scene: Callable[[], str], kind: str, value: float) -> AsperityEngine:
+    """A scene in Asperity, at its start."""
+    integrators: dict[str, Callable[[], Integrator]] = {
+        "cenic": lambda: asp.Cenic(accuracy=value, max_step=0.1),
+        "paper": lambda: paper_cenic(accuracy=value, max_step=0.1),
+        "fixed": lambda: asp.Icf(time_step=value),
+    }
+    engine = AsperityEngine(scene(), integrators[kind](), contact=contact())
+    engine.simulator.reset(0)
+    engine.simulator.warm_up()
+    return engine
 
 
-class OurRun:
-    """A run of Asperity, with the scene, accuracy or time step of Drake's."""
-
-    def __init__(self, scene: Callable[[], object], kind: str, value: float, span: float) -> None:
-        integrators: dict[str, Callable[[], Integrator]] = {
-            "cenic": lambda: asp.Cenic(accuracy=value, max_step=0.1),
-            "paper": lambda: paper_cenic(accuracy=value, max_step=0.1),
-            "fixed": lambda: asp.Icf(time_step=value),
-        }
-        integrator = integrators[kind]()
-        self.simulator = asp.Simulator(scene(), integrator=integrator, contact=contact())  # type: ignore[arg-type]
-        self.simulator.reset(0)
-        self.simulator.warm_up()
-        self.span = span
-
-    def __call__(self) -> tuple[float, int]:
-        self.simulator.reset(0)
-        start = time.process_time()
-        self.simulator.advance_to(self.span)
-        return time.process_time() - start, self.simulator.stats.steps
+def _theirs(scene: Callable[[], str], kind: str, value: float) -> Engine:
+    """The same in Drake."""
+    model = mujoco.MjModel.from_xml_string(scene())
+    start = {"qpos": model.key_qpos[0], "qvel": model.key_qvel[0]}
+    if kind == "fixed":
+        return drake_engine(model, time_step=value, approximation="lagged", **start)
+    return drake_engine(model, accuracy=value, **start)
 
 
 def runs(rounds: int) -> list[Row]:
     """Table of whole runs."""
     rows = []
-    for name, ours, theirs, span in RUNS:
-        every = []
-        for kind, value in SETTINGS:
-            pair = [OurRun(ours, kind, value, span)]
-            every.append([*pair, *([TheirRun(theirs, kind, value, span)] if drake else [])])
-        walls: dict[tuple[int, int], list[float]] = {}
+    makes = (_ours, _theirs) if HAS_DRAKE else (_ours,)
+    for name, scene, span in RUNS:
+        times: dict[tuple[int, int], list[float]] = {}
         steps: dict[tuple[int, int], int] = {}
         for _ in range(rounds):
-            for i, engines in enumerate(every):
-                for j, run in enumerate(engines):
-                    wall, count = run()  # type: ignore[operator]
-                    walls.setdefault((i, j), []).append(wall / span)
-                    steps[i, j] = count
+            for i, (kind, value) in enumerate(SETTINGS):
+                for j, make in enumerate(makes):
+                    engine = make(scene, kind, value)
+                    start = time.process_time()
+                    engine.advance(span)
+                    times.setdefault((i, j), []).append((time.process_time() - start) / span)
+                    steps[i, j] = engine.counters().steps or 0
         for i, (kind, value) in enumerate(SETTINGS):
             case = f"{name}: {_SAID[kind]} {value:g}"
             rows.append(
                 Row(
                     "run",
                     case,
-                    median(walls[i, 0]),
-                    median(walls[i, 1]) if drake else math.nan,
+                    median(times[i, 0]),
+                    median(times[i, 1]) if HAS_DRAKE else math.nan,
                     steps[i, 0],
                     steps.get((i, 1), 0),
                 )
@@ -401,11 +280,7 @@ def main() -> None:
     if options.no_output:
         return
     (RESULTS / "hydroelastic.md").write_text(text, encoding="utf-8")
-    with (RESULTS / "hydroelastic.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, fieldnames=[*asdict(rows[0]), "ratio"])
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({**asdict(row), "ratio": row.ratio})
+    save_rows(RESULTS / "hydroelastic.csv", ({**asdict(r), "ratio": r.ratio} for r in rows))
 
 
 if __name__ == "__main__":

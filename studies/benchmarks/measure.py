@@ -18,11 +18,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import mujoco
 import numpy as np
 
-from studies.benchmarks.engines import load
-from studies.benchmarks.engines.base import BodyStates, Counters, Run, Setting
-from studies.benchmarks.scene import Scene, scene_from_name
+from studies.benchmarks.engines import Setting, prepare
+from studies.benchmarks.scene import Scene, build_mjcf, scene_from_name
+from studies.peers.engine import Counters, Engine
+from studies.peers.mujoco import deepest
 
 SINGLE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
@@ -85,42 +87,23 @@ class Measurement:
         return self.status == "ok"
 
 
-def kinetic_energy(scene: Scene, states: BodyStates) -> float:
-    """Of all free bodies [J]."""
-    import mujoco
-
-    total = 0.0
-    for i, body in enumerate(scene.bodies):
-        inverse = np.empty(4)
-        local = np.empty(3)
-        mujoco.mju_negQuat(inverse, states.quaternion[i])
-        mujoco.mju_rotVecQuat(local, states.angular_velocity[i], inverse)
-        moments = body.shape.principal_inertia(body.mass)
-        total += 0.5 * body.mass * float(states.linear_velocity[i] @ states.linear_velocity[i])
-        total += 0.5 * float(moments @ np.square(local))
-    return total
-
-
-def penetration(scene: Scene, states: BodyStates) -> float:
-    """Deepest overlap of these poses [m], the same measure for every engine."""
-    import mujoco
-
-    from studies.benchmarks.engines.mujoco_engine import build_mjcf, deepest
-
+def evaluated(scene: Scene, engine: Engine) -> mujoco.MjData:
+    """Where the bodies are, with MuJoCo's contacts and energies: the same for every engine."""
     model = mujoco.MjModel.from_xml_string(build_mjcf(scene))
     data = mujoco.MjData(model)
-    data.qpos[:] = np.hstack([states.position, states.quaternion]).ravel()
+    data.qpos[:], data.qvel[:] = engine.state()
     mujoco.mj_forward(model, data)
-    return deepest(data)
+    mujoco.mj_energyVel(model, data)
+    return data
 
 
-def _advance_all(runs: list[Run], end: float) -> None:
+def _advance_all(runs: list[Engine], end: float) -> None:
     if len(runs) == 1:
         runs[0].advance(end)
         return
     failures: list[BaseException] = []
 
-    def work(run: Run) -> None:
+    def work(run: Engine) -> None:
         try:
             run.advance(end)
         except BaseException as failure:
@@ -138,8 +121,7 @@ def _advance_all(runs: list[Run], end: float) -> None:
 def measure(job: Job) -> Measurement:
     """Carry out a job in this process."""
     scene = scene_from_name(job.scene, job.seed)
-    prepare = load(job.engine)
-    runs = [prepare(scene, job.setting) for _ in range(job.worlds)]
+    runs = [prepare(job.engine, scene, job.setting) for _ in range(job.worlds)]
     warm_up = job.setting.time_step or 1e-4
     for run in runs:
         # First-call costs (allocations, lazily evaluated caches) are nobody's speed.
@@ -148,18 +130,20 @@ def measure(job: Job) -> Measurement:
     cpu, wall = time.process_time(), time.perf_counter()
     _advance_all(runs, warm_up + job.duration)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    states = runs[0].states()
-    finite = bool(np.isfinite(states.position).all() and np.isfinite(states.linear_velocity).all())
+    data = evaluated(scene, runs[0])
+    if not (np.isfinite(data.qpos).all() and np.isfinite(data.qvel).all()):
+        return Measurement("non-finite state", wall, cpu, runs[0].counters().since(before))
+    heights = data.qpos.reshape(-1, 7)[:, 2]
     return Measurement(
-        status="ok" if finite else "non-finite state",
-        wall_time=wall,
-        cpu_time=cpu,
-        counters=runs[0].counters().since(before),
-        penetration=penetration(scene, states) if finite else float("nan"),
-        own_penetration=runs[0].own_penetration() if finite else None,
-        mean_height=float(states.position[:, 2].mean()),
-        lowest_centre=float(states.position[:, 2].min()),
-        kinetic_energy=kinetic_energy(scene, states),
+        "ok",
+        wall,
+        cpu,
+        runs[0].counters().since(before),
+        penetration=deepest(data),
+        own_penetration=runs[0].overlap(),
+        mean_height=float(heights.mean()),
+        lowest_centre=float(heights.min()),
+        kinetic_energy=float(data.energy[1]),
     )
 
 

@@ -8,7 +8,6 @@ table: the deepest overlap of two shapes, measured from poses every 40 ms in the
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,7 +20,7 @@ import numpy as np
 import asperity as asp
 from asperity.scenes.gripper_tasks import Task, beam_assembly, usb_insertion
 from asperity.scenes.usb import Fit
-from studies.benchmarks.report import RESULTS, machine
+from studies.benchmarks.saved import RESULTS, machine, save_rows
 from studies.experiments.engines import Run, has_bullet, run_bullet, run_mujoco
 from studies.experiments.overlap import OverlapMeter
 
@@ -208,12 +207,7 @@ def measure(case: Case, rounds: int) -> list[Result]:
 
 def write(results: list[Result], folder: Path, rounds: int) -> None:
     """Write ``midas.csv`` and ``midas.md``."""
-    folder.mkdir(parents=True, exist_ok=True)
-    rows = [asdict(result) for result in results]
-    with open(folder / "midas.csv", "w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
+    save_rows(folder / "midas.csv", map(asdict, results))
     ours = [r for r in results if r.status]
     names = list(dict.fromkeys(r.engine for r in results))
     lines = [

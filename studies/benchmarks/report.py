@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from studies.benchmarks.measure import Job, Measurement
-from studies.benchmarks.saved import RESULTS, machine
+from studies.benchmarks.saved import RESULTS, machine, save_rows
 
 
 @dataclass(frozen=True)
@@ -159,9 +158,5 @@ def write(
         body.append(extra)
     path = folder / f"{name}.md"
     path.write_text("\n\n".join([*body, table(rows)]) + "\n")
-    records = [_cells(row, rows) for row in rows]
-    with (folder / f"{name}.csv").open("w", newline="") as file:
-        writer = csv.DictWriter(file, fieldnames=list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(records)
+    save_rows(folder / f"{name}.csv", (_cells(row, rows) for row in rows))
     return path

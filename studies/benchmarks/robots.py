@@ -24,7 +24,7 @@ import numpy as np
 
 import asperity as asp
 from studies.benchmarks.robot_models import ROBOTS, RobotModel, robot
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 from studies.experiments.entry_times import EntryTimes
 
 CALLS = (200, 10, 1)
@@ -121,7 +121,7 @@ def compare(pair: Pair, steps: int, blocks: int) -> tuple[float, float, float]:
 
 def compare_drake(pair: Pair, entry: RobotModel, steps: int, blocks: int) -> tuple[float, ...]:
     """Times of a step of Drake's plant and of ours [s], and the median ratio."""
-    from studies.benchmarks.engines.drake_robot import DrakeRobot
+    from studies.peers.drake_robot import DrakeRobot
 
     drake = DrakeRobot(entry.source(), pair.model, entry.prefixes)
     block = max(steps, _LARGE_BLOCK if pair.model.nv >= _LARGE else _BLOCK)
@@ -259,16 +259,14 @@ def main() -> None:
                 theirs, mine, ratio = compare_drake(pair, entry, steps, options.blocks)
             else:
                 theirs, mine, ratio = compare(pair, steps, options.blocks)
-            cells.append(f"{1e6 * theirs:.0f} | {1e6 * mine:.0f} | {ratio:.2f}")
-        lines.append("| " + " | ".join(cells) + " |")
-        print(lines[-1], flush=True)
+            cells += [f"{1e6 * theirs:.0f}", f"{1e6 * mine:.0f}", f"{ratio:.2f}"]
+        table.add(*cells)
 
     def at_rest(entry: RobotModel, model: mujoco.MjModel) -> None:
         cells = [entry.name]
         for depth, slip in rest(model, integrator(model)):
             cells += [f"{1e3 * depth:.2g}", f"{1e3 * slip:.2g}" if slip == slip else "–"]
-        lines.append("| " + " | ".join(cells) + " |")
-        print(lines[-1], flush=True)
+        table.add(*cells)
 
     def parts(entry: RobotModel, model: mujoco.MjModel) -> None:
         pair = Pair(model, integrator(model), options.publish, options.search)
@@ -290,10 +288,7 @@ def main() -> None:
     if options.rest:
         name, title = "robots_rest", "Robots at rest"
         note = "Deepest overlap and slip of contacts, weighted by force, after 4 s."
-        lines = [
-            "| model | mj_step, overlap [mm] | slip [mm/s] | asperity, overlap | slip |",
-            "|---|---|---|---|---|",
-        ]
+        head = ["model", "mj_step, overlap [mm]", "slip [mm/s]", "asperity, overlap", "slip"]
     else:
         other = "Drake" if options.drake else "mj_step"
         name = "robots_drake" if options.drake else "robots"
@@ -302,14 +297,13 @@ def main() -> None:
             "CPU times of a step [µs] by steps in a call: medians of "
             f"{options.blocks} blocks, and of the ratios of paired blocks."
         )
-        lines = [
-            "| model | nv |" + "".join(f" {other}, {n} a call | asperity | ratio |" for n in calls),
-            "|---|---|" + "---|---|---|" * len(calls),
-        ]
-    print("\n".join(lines))
+        head = ["model", "nv"]
+        for n in calls:
+            head += [f"{other}, {n} a call", "asperity", "ratio"]
+    table = Table(*head)
     _each(names, at_rest if options.rest else times)
     if options.save:
-        save_table(name, title, note, lines)
+        table.save(name, title, note)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 import asperity as asp
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 _END = 4.0  # [s]
 _EDGES = (10, 20, 40, 80, 160)
@@ -137,7 +137,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--save", action="store_true")
     options = parser.parse_args()
-    lines = ["| scene | engine | edges | step | error | CPU ms | times Icf |", "|" + "---|" * 7]
+    table = Table("scene", "engine", "edges", "step", "error", "CPU ms", "times Icf")
     for name, make, error, engines in (
         ("rod", _rod, _rod_error, _ENGINES),
         ("rope", _rope, _rope_error, _ENGINES),
@@ -147,22 +147,13 @@ def main() -> None:
             tries = list(_tries(make, error, engine))
             good = [one for one in tries if one.error < _ERROR]
             best = min(good, key=lambda one: one.seconds, default=None)
-            if best is None:
-                least = min(tries, key=lambda one: one.error)
-                lines.append(
-                    f"| {name} | {engine} | {least.edges} | {least.step} | {least.error:.1%} "
-                    f"| {1e3 * least.seconds:.3g} | – |"
-                )
-                continue
-            ours = best.seconds if engine == "Icf" else ours
-            lines.append(
-                f"| {name} | {engine} | {best.edges} | {best.step} | {best.error:.1%} "
-                f"| {1e3 * best.seconds:.3g} | {best.seconds / ours:.2g} |"
-            )
-            print(lines[-1], flush=True)
-    print("\n".join(lines))
+            ours = best.seconds if best is not None and engine == "Icf" else ours
+            shown = best or min(tries, key=lambda one: one.error)
+            over = "–" if best is None else f"{best.seconds / ours:.2g}"
+            cells = shown.edges, shown.step, f"{shown.error:.1%}", f"{1e3 * shown.seconds:.3g}"
+            table.add(name, engine, *cells, over)
     if options.save:
-        save_table("rods", "Rods and ropes at equal errors", "rods", "", lines)
+        table.save("rods", "Rods and ropes at equal errors", "CPU times of 4 s.")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import mujoco
 
-from studies.benchmarks.engines.base import Setting
+from studies.benchmarks.engines import Setting
 from studies.benchmarks.measure import Job, Measurement, measure_in_subprocess
 from studies.benchmarks.report import RESULTS, Row, write
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import csv
 import datetime
 import os
 import platform
 import shlex
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
-__all__ = ["RESULTS", "machine", "save_table"]
+__all__ = ["RESULTS", "Table", "machine", "save_rows", "save_table"]
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("asperity", "mujoco", "mujoco-core", "drake", "pybullet", "numba", "numpy")
@@ -46,6 +48,16 @@ def machine() -> str:
     )
 
 
+def save_rows(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Write rows with the same keys as a CSV file, whose folder is made if need be."""
+    listed = list(rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(listed[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(listed)
+
+
 def save_table(name: str, title: str, note: str, lines: Sequence[str]) -> Path:
     """Write a table with the command that made it, date and versions; returns the file.
 
@@ -62,3 +74,35 @@ def save_table(name: str, title: str, note: str, lines: Sequence[str]) -> Path:
     text = "\n".join([f"# {title}", "", f"{machine()} {note}", "", *lines])
     path.write_text(f"{text}\n", encoding="utf-8")
     return path
+
+
+class Table:
+    """A table in Markdown, whose rows are printed as they are found.
+
+    Parameters
+    ----------
+    *head : str
+        Of its columns.
+    """
+
+    def __init__(self, *head: str) -> None:
+        self.lines: list[str] = []
+        self.begin(*head)
+
+    def begin(self, *head: str, text: str = "") -> None:
+        """Begin another table below, after a paragraph."""
+        if text:
+            self._print("", text, "")
+        self._print(f"| {' | '.join(head)} |", "|---" * len(head) + "|")
+
+    def add(self, *cells: object) -> None:
+        """Add a row."""
+        self._print(f"| {' | '.join(map(str, cells))} |")
+
+    def _print(self, *lines: str) -> None:
+        self.lines += lines
+        print("\n".join(lines), flush=True)
+
+    def save(self, name: str, title: str, note: str) -> Path:
+        """See `save_table`."""
+        return save_table(name, title, note, self.lines)

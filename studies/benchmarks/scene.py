@@ -6,7 +6,8 @@ points up and gravity is 9.81 m/s² along −z.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -23,75 +24,18 @@ GREY = (0.75, 0.75, 0.75, 0.25)
 
 
 @dataclass(frozen=True)
-class Sphere:
-    """A solid ball of the given radius [m]."""
+class Shape:
+    """A solid geom, by MuJoCo's name of its type and its sizes [m]."""
 
-    radius: float
+    kind: Literal["sphere", "box", "capsule", "plane"]
+    size: tuple[float, ...]
 
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        return 4.0 / 3.0 * np.pi * self.radius**3
-
-    def principal_inertia(self, mass: float) -> np.ndarray:
-        """Moments of inertia about the centre [kg m²], shape (3,)."""
-        return np.full(3, 0.4 * mass * self.radius**2)
+    def __str__(self) -> str:
+        return f'type="{self.kind}" size="{_numbers(self.size)}"'
 
 
-@dataclass(frozen=True)
-class Box:
-    """A solid box with the given half extents [m]."""
-
-    half_extents: Vector
-
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        return float(8.0 * np.prod(self.half_extents))
-
-    def principal_inertia(self, mass: float) -> np.ndarray:
-        """Moments of inertia about the centre [kg m²], shape (3,)."""
-        squares = np.square(self.half_extents)
-        return mass / 3.0 * (squares.sum() - squares)
-
-    def corner_points(self, inset: float = 0.0) -> np.ndarray:
-        """The eight corners, moved inwards by ``inset`` [m] along each axis, shape (8, 3).
-
-        An engine that finds only one contact point between two boxes is given small spheres of
-        radius ``inset`` here. They touch the faces from inside and so add points without making
-        the box any larger.
-        """
-        signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], float)
-        return signs * (np.asarray(self.half_extents) - inset)
-
-
-@dataclass(frozen=True)
-class Capsule:
-    """A solid capsule along its own z axis: a cylinder between two half balls.
-
-    ``radius`` and ``half_length``, that of the cylinder, in metres.
-    """
-
-    radius: float
-    half_length: float
-
-    @property
-    def volume(self) -> float:
-        """Volume [m³]."""
-        return np.pi * self.radius**2 * (2.0 * self.half_length + 4.0 / 3.0 * self.radius)
-
-    def principal_inertia(self, mass: float) -> np.ndarray:
-        """Moments of inertia about the centre [kg m²], shape (3,)."""
-        r, h = self.radius, self.half_length
-        cylinder = mass * 2.0 * h / (2.0 * h + 4.0 / 3.0 * r)
-        ball = mass - cylinder
-        across = cylinder * (r**2 / 4.0 + h**2 / 3.0) + ball * (0.4 * r**2 + h**2 + 0.75 * h * r)
-        return np.array([across, across, 0.5 * cylinder * r**2 + 0.4 * ball * r**2])
-
-
-@dataclass(frozen=True)
-class HalfSpace:
-    """Everything below the plane z = 0 of its own frame."""
+CUBE = Shape("box", (0.05, 0.05, 0.05))
+BALL = Shape("sphere", (0.05,))
 
 
 @dataclass(frozen=True)
@@ -101,34 +45,29 @@ class FreeBody:
     Attributes
     ----------
     shape
-        Solid shape, also used for collisions.
-    density
-        [kg/m³].
+        Also used for collisions.
     position
         Initial position of the centre [m].
     quaternion
         Initial orientation (w, x, y, z).
     colour
         Red, green, blue, opacity in [0, 1].
+    density
+        [kg/m³].
     """
 
-    shape: Sphere | Box | Capsule
-    density: float
+    shape: Shape
     position: Vector
     quaternion: Quaternion = (1.0, 0.0, 0.0, 0.0)
     colour: tuple[float, float, float, float] = BLUE
-
-    @property
-    def mass(self) -> float:
-        """Mass [kg]."""
-        return self.density * self.shape.volume
+    density: float = 1000.0
 
 
 @dataclass(frozen=True)
 class Wall:
     """A fixed obstacle: a box, or the ground."""
 
-    shape: Box | HalfSpace
+    shape: Shape
     position: Vector = (0.0, 0.0, 0.0)
 
 
@@ -185,14 +124,85 @@ class Scene:
     bodies: tuple[FreeBody, ...]
     walls: tuple[Wall, ...]
     contact: Contact
-    gravity: float = field(default=GRAVITY)
+
+
+def _numbers(values: float | Sequence[float]) -> str:
+    return " ".join(f"{v:.17g}" for v in np.ravel(values))
+
+
+def contact_texts(scene: Scene) -> dict[str, str]:
+    """Asperity's contact parameters as the ``<custom><text>`` entries of a model.
+
+    The entry ``asperity`` holds the values of pairs. Stiffness depends on who meets whom, so the
+    objects get one of their own, which combines in series with another geom's own value and
+    stands alone against a geom without one. Rigid walls have none: object–object pairs get k/2
+    and object–wall pairs k, exactly as in the description.
+    """
+    contact = scene.contact
+    pair = {
+        "stiffness": contact.object_object_stiffness,
+        "dissipation": contact.dissipation,
+        "stiction_tolerance": contact.stiction_tolerance,
+    }
+    texts = {
+        "asperity": " ".join(f"{key}={value:.17g}" for key, value in pair.items()),
+        "asperity:geom:object_*": f"stiffness={contact.object_stiffness:.17g}",
+    }
+    if contact.wall_stiffness is not None:
+        texts["asperity:geom:wall_*"] = f"stiffness={contact.wall_stiffness:.17g}"
+    return texts
+
+
+def build_mjcf(
+    scene: Scene, time_step: float = 2e-3, jacobian: str = "auto", solver: str = "Newton"
+) -> str:
+    """The scene as MJCF.
+
+    Bodies and their geoms are called ``object_0``, ``object_1``…, walls ``wall_0``….
+
+    Parameters
+    ----------
+    scene
+        The description.
+    time_step
+        Of MuJoCo's own stepping [s]; error-controlled integrators ignore it.
+    jacobian
+        ``"dense"``, ``"sparse"`` or ``"auto"``.
+    solver
+        ``"Newton"`` or ``"CG"``, of MuJoCo's own stepping.
+    """
+    friction = f'friction="{_numbers(scene.contact.friction)} 0 0" condim="3"'
+    lines = [
+        f'<mujoco model="{scene.name}">',
+        f'<option timestep="{_numbers(time_step)}" gravity="0 0 {_numbers(-GRAVITY)}"'
+        f' cone="elliptic" solver="{solver}" jacobian="{jacobian}"/>',
+        "<custom>",
+        *(f'<text name="{name}" data="{text}"/>' for name, text in contact_texts(scene).items()),
+        "</custom>",
+        "<worldbody>",
+        '<light directional="true" pos="0 0 3" dir="0.3 0.3 -1"/>',
+    ]
+    for i, wall in enumerate(scene.walls):
+        lines.append(
+            f'<geom name="wall_{i}" pos="{_numbers(wall.position)}" {wall.shape}'
+            f' rgba="{_numbers(GREY)}" {friction}/>'
+        )
+    for i, body in enumerate(scene.bodies):
+        lines.append(
+            f'<body name="object_{i}" pos="{_numbers(body.position)}"'
+            f' quat="{_numbers(body.quaternion)}"><freejoint name="object_{i}"/>'
+            f'<geom name="object_{i}" {body.shape} density="{_numbers(body.density)}"'
+            f' rgba="{_numbers(body.colour)}" {friction}/></body>'
+        )
+    lines += ["</worldbody>", "</mujoco>"]
+    return "\n".join(lines)
 
 
 def container(inner: float, height: float, thickness: float) -> tuple[Wall, ...]:
     """Four upright walls around a square of side ``inner`` [m] centred at the origin."""
     half, t = inner / 2.0, thickness / 2.0
-    across = Box((t, half + thickness, height / 2.0))
-    along = Box((half, t, height / 2.0))
+    across = Shape("box", (t, half + thickness, height / 2.0))
+    along = Shape("box", (half, t, height / 2.0))
     z = height / 2.0
     return (
         Wall(across, (half + t, 0.0, z)),
@@ -206,20 +216,12 @@ def _columns(count: int, seed: int, boxes: bool) -> tuple[FreeBody, ...]:
     """The objects of `studies.scenes.sap_clutter`, or balls in all their places."""
     bodies = []
     for item in clutter_objects(count, seed):
-        is_box = item.is_box and boxes
-        bodies.append(
-            FreeBody(
-                Box((0.05, 0.05, 0.05)) if is_box else Sphere(0.05),
-                density=1000.0,
-                position=item.position,
-                quaternion=item.quaternion,
-                colour=ORANGE if is_box else BLUE,
-            )
-        )
+        shape, colour = (CUBE, ORANGE) if item.is_box and boxes else (BALL, BLUE)
+        bodies.append(FreeBody(shape, item.position, item.quaternion, colour))
     return tuple(bodies)
 
 
-GROUND = Wall(HalfSpace())
+GROUND = Wall(Shape("plane", (2, 2, 0.1)))
 
 
 def cenic_clutter(kind: Literal["soft", "hard"], seed: int = 41) -> Scene:
@@ -265,25 +267,18 @@ def pile(bodies: int, seed: int = 41) -> Scene:
     means one cube on the ground without walls: the cost of the smallest possible step.
     """
     contact = Contact(object_stiffness=2e5, wall_stiffness=2e5, friction=1.0)
-    cube = Box((0.05, 0.05, 0.05))
     if bodies == 1:
-        body = FreeBody(cube, 1000.0, (0.0, 0.0, 0.1), colour=ORANGE)
+        body = FreeBody(CUBE, (0.0, 0.0, 0.1), colour=ORANGE)
         return Scene("pile-1", (body,), (GROUND,), contact)
     rng = np.random.default_rng(seed)
     corners = [(-0.1, -0.1), (0.1, -0.1), (-0.1, 0.1), (0.1, 0.1)]
     items = []
     for i in range(bodies):
         dx, dy = rng.uniform(-0.01, 0.01, size=2)
-        is_box = bool(rng.integers(2))
+        shape, colour = (CUBE, ORANGE) if rng.integers(2) else (BALL, BLUE)
         x, y = corners[i % 4]
-        items.append(
-            FreeBody(
-                cube if is_box else Sphere(0.05),
-                density=1000.0,
-                position=(x + dx, y + dy, 0.1 + 0.12 * (i // 4)),
-                colour=ORANGE if is_box else BLUE,
-            )
-        )
+        place = x + dx, y + dy, 0.1 + 0.12 * (i // 4)
+        items.append(FreeBody(shape, place, colour=colour))
     return Scene(f"pile-{bodies}", tuple(items), (GROUND, *container(0.8, 1.0, 0.1)), contact)
 
 
@@ -304,21 +299,14 @@ def bin_of_mixed_bodies(bodies: int, seed: int = 41) -> Scene:
         turn = rng.normal(size=4)
         w, x, y, z = (float(part) for part in turn / np.linalg.norm(turn))
         dx, dy = (float(shift) for shift in rng.uniform(-0.003, 0.003, 2))
-        shape = (Box((a, b, c)), Sphere(a), Capsule(0.6 * a, 0.6 * b))[i % 3]
-        place = (i % across, i // across % across, i // across**2)
-        items.append(
-            FreeBody(
-                shape,
-                density=1000.0,
-                position=(
-                    spacing * (place[0] - 0.5 * (across - 1)) + dx,
-                    spacing * (place[1] - 0.5 * (across - 1)) + dy,
-                    0.12 + spacing * place[2],
-                ),
-                quaternion=(w, x, y, z),
-                colour=(ORANGE, BLUE, GREY)[i % 3],
-            )
+        capsule = Shape("capsule", (0.6 * a, 0.6 * b))
+        shape = (Shape("box", (a, b, c)), Shape("sphere", (a,)), capsule)[i % 3]
+        place = (
+            spacing * (i % across - 0.5 * (across - 1)) + dx,
+            spacing * (i // across % across - 0.5 * (across - 1)) + dy,
+            0.12 + spacing * (i // across**2),
         )
+        items.append(FreeBody(shape, place, (w, x, y, z), (ORANGE, BLUE, GREY)[i % 3]))
     return Scene(f"bin-{bodies}", tuple(items), (GROUND, *container(0.8, 3.0, 0.1)), contact)
 
 

@@ -17,7 +17,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 _STEP = 5e-3
 _STEPS = 100  # of a block
@@ -135,8 +135,7 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     options = parser.parse_args()
     names = options.methods.split(",")
-    lines = ["| scene | method | µs a step | over awake | asleep |", "|---|---|---|---|---|"]
-    print("\n".join(lines))
+    table = Table("scene", "method", "µs a step", "over awake", "asleep")
     for scene in options.scenes.split(";"):
         times, asleep = compare(SCENES[scene], names, options.start, options.blocks)
         for which, name in enumerate(names):
@@ -145,11 +144,10 @@ def main() -> None:
             if awake != name and awake in names:
                 ratio = f"{np.median(times[:, which] / times[:, names.index(awake)]):.3f}"
             middle = 1e6 * np.median(times[:, which])
-            lines.append(f"| {scene} | {name} | {middle:.1f} | {ratio} | {asleep[which]} |")
-            print(lines[-1], flush=True)
+            table.add(scene, name, f"{middle:.1f}", ratio, asleep[which])
     if options.save:
         note = f"Medians of {options.blocks} blocks of {_STEPS} steps after {options.start:g} s."
-        save_table("sleep", "Bodies at rest", note, lines)
+        table.save("sleep", "Bodies at rest", note)
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ import numpy as np
 
 import asperity as asp
 from examples import cloth_over_ball
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 
 __all__ = ["Run", "grasp", "pads", "rest"]
 
@@ -243,24 +243,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for _ in range(options.repeat):
         for (_, run), runs in zip(jobs, found, strict=True):
             runs.append(run())
-    lines = [
-        "| scene | engine | ms per step | CPU s per simulated s | slip [mm] |",
-        "|---" * 5 + "|",
-    ]
+    table = Table("scene", "engine", "ms per step", "CPU s per simulated s", "slip [mm]")
     for (name, _), runs in zip(jobs, found, strict=True):
         per_step, per_second, slip = np.median(np.array(runs), axis=0)
         moved = "falls" if slip > _OUT else f"{1e3 * slip:.4f}"
         moved = moved if name.startswith(("grasp", "pads")) else "–"
-        lines.append(f"| {name} | {1e3 * per_step:.2f} | {per_second:.3f} | {moved} |")
-    print("\n".join(lines))
+        table.add(name, f"{1e3 * per_step:.2f}", f"{per_second:.3f}", moved)
     if options.save:
         note = f"Medians of {options.repeat} runs, CPU times."
+        name, title = "soft", "Soft bodies"
         if options.midas:
-            save_table("soft_midas", "Soft bodies in Midas", note, lines)
+            name, title = "soft_midas", "Soft bodies in Midas"
         elif options.pads:
-            save_table("soft_pads", "Soft pads", note, lines)
-        else:
-            save_table("soft", "Soft bodies", note, lines)
+            name, title = "soft_pads", "Soft pads"
+        table.save(name, title, note)
 
 
 if __name__ == "__main__":

@@ -9,39 +9,25 @@ advances are compared, after one step that is not.
 from __future__ import annotations
 
 import argparse
-import csv
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-import numpy as np
-from pydrake.geometry import (
-    AddContactMaterial,
-    CollisionFilterDeclaration,
-    Cylinder,
-    GeometrySet,
-    ProximityProperties,
-)
-from pydrake.geometry import Sphere as DrakeSphere
-from pydrake.math import RigidTransform
-from pydrake.multibody.math import SpatialVelocity
-from pydrake.multibody.plant import AddMultibodyPlant, CoulombFriction, MultibodyPlantConfig
-from pydrake.multibody.tree import (
-    PrismaticJoint,
-    PrismaticSpring,
-    SpatialInertia,
-    UnitInertia,
-)
-from pydrake.systems.analysis import Simulator as DrakeSimulator
-from pydrake.systems.framework import DiagramBuilder
+import mujoco
 
 import asperity as asp
 from asperity.integrators import Integrator
 from asperity.scenes.shaken_mug import GRIP, STICTION_TOLERANCE, shaken_mug
-from studies.benchmarks.report import RESULTS, machine
+from studies.benchmarks.saved import RESULTS, machine, save_rows
+from studies.benchmarks.verification.case import Contact
+from studies.peers.asperity import AsperityEngine
+from studies.peers.drake import DrakeEngine
+from studies.peers.drake_model import DrakeModel
+from studies.peers.engine import Engine
 
 DURATION = 5.0
 TIME_STEPS = (3e-3, 1e-3)
@@ -55,99 +41,40 @@ EULER: dict[str, dict[str, Any]] = {
 """Options of implicit Euler with full Newton, the baselines of the TAMSI paper."""
 
 
-def asperity_simulator(integrator: Integrator) -> asp.Simulator:
+def asperity_engine(integrator: Integrator) -> AsperityEngine:
     """The scene in Asperity, at its start."""
-    simulator = asp.Simulator(shaken_mug(sprung=True), integrator=integrator)
-    simulator.reset("start")
-    return simulator
+    engine = AsperityEngine(shaken_mug(sprung=True), integrator)
+    engine.simulator.reset("start")
+    return engine
 
 
-def _inertia(mass: float, moments: np.ndarray) -> SpatialInertia:
-    centre: Any = np.zeros(3)  # the stubs' array types fit no array
-    return SpatialInertia(mass, centre, UnitInertia(*(moments / mass)))
+def drake_engine(time_step: float) -> DrakeEngine:
+    """The scene in Drake, with its TAMSI."""
+    origin = asperity_engine(asp.Tamsi(time_step=time_step)).simulator
+    contacts = origin.session.world.current.contacts
 
+    def grip(made: DrakeModel, context: Any) -> None:
+        made.plant.get_actuation_input_port().FixValue(context, [0.0, -GRIP])
 
-class DrakeMug:
-    """The scene in Drake, read from the model that Asperity simulates."""
-
-    def __init__(self, time_step: float) -> None:
-        origin = asperity_simulator(asp.Tamsi(time_step=time_step))
-        model = origin.model
-        builder = DiagramBuilder()
-        config = MultibodyPlantConfig(
-            time_step=time_step,
-            contact_model="point",
+    return DrakeEngine(
+        mujoco.MjModel.from_xml_string(shaken_mug(sprung=True)),
+        Contact(
+            float(contacts.stiffness[0]),
+            float(contacts.dissipation[0]),
             stiction_tolerance=STICTION_TOLERANCE,
-            discrete_contact_approximation="tamsi",
-            use_sampled_output_ports=False,
-        )
-        self.plant, scene_graph = AddMultibodyPlant(config, builder)
-        self.plant.mutable_gravity_field().set_gravity_vector([0.0, 0.0, 0.0])
-        bodies = {
-            name: self.plant.AddRigidBody(
-                name, _inertia(model.body(name).mass[0], model.body(name).inertia)
-            )
-            for name in ("gripper", "finger", "mug")
-        }
-        parents = {"gripper": self.plant.world_body(), "finger": bodies["gripper"]}
-        self.joints = {}
-        for body, joint in (("gripper", "lift"), ("finger", "close")):
-            axis: Any = model.joint(joint).axis.copy()
-            self.joints[joint] = self.plant.AddJoint(
-                PrismaticJoint(joint, parents[body].body_frame(), bodies[body].body_frame(), axis)
-            )
-        self.plant.AddJointActuator("close", self.joints["close"])
-        self.plant.AddForceElement(
-            PrismaticSpring(self.joints["lift"], 0.0, float(model.joint("lift").stiffness[0]))
-        )
-        properties = self._properties(origin)
-        pads = []
-        for geom in range(model.ngeom):
-            name = model.body(model.geom_bodyid[geom]).name
-            position: Any = model.geom_pos[geom].copy()
-            size = model.geom_size[geom]
-            shape = Cylinder(size[0], 2.0 * size[1]) if name == "mug" else DrakeSphere(size[0])
-            registered = self.plant.RegisterCollisionGeometry(
-                bodies[name], RigidTransform(position), shape, f"geom_{geom}", properties
-            )
-            if name != "mug":
-                pads.append(registered)
-        scene_graph.collision_filter_manager().Apply(
-            CollisionFilterDeclaration().ExcludeWithin(GeometrySet(pads))
-        )
-        self.plant.Finalize()
-        self.diagram = builder.Build()
-        self.simulator = DrakeSimulator(self.diagram)
-        context = self.simulator.get_mutable_context()
-        self.context = self.plant.GetMyMutableContextFromRoot(context)
-        self.plant.get_actuation_input_port().FixValue(self.context, [-GRIP])
-        speed = float(origin.data.qvel[0])
-        self.joints["lift"].set_translation_rate(self.context, speed)
-        self.mug = bodies["mug"]
-        velocity: Any = np.array([0.0, 0.0, 0.0, 0.0, 0.0, speed])
-        self.plant.SetFreeBodySpatialVelocity(
-            context=self.context, body=self.mug, V_JpJc=SpatialVelocity(velocity)
-        )
-        self.simulator.Initialize()
+        ),
+        time_step=time_step,
+        approximation="tamsi",
+        qpos=origin.data.qpos,
+        qvel=origin.data.qvel,
+        prepare=grip,
+    )
 
-    @staticmethod
-    def _properties(origin: asp.Simulator) -> ProximityProperties:
-        """Two surfaces in series have the stiffness of Asperity's pairs; the rest is a mean."""
-        contacts = origin.session.world.current.contacts
-        properties = ProximityProperties()
-        friction = float(contacts.dynamic_friction[0])
-        AddContactMaterial(
-            dissipation=float(contacts.dissipation[0]),
-            point_stiffness=2.0 * float(contacts.stiffness[0]),
-            friction=CoulombFriction(friction, friction),
-            properties=properties,
-        )
-        return properties
 
-    def slip(self) -> float:
-        """How far the mug is below its place in the gripper [m], negative downwards."""
-        mug = self.plant.EvalBodyPoseInWorld(self.context, self.mug).translation()[2]
-        return float(mug - self.joints["lift"].get_translation(self.context))
+def slip(engine: Engine) -> float:
+    """How far the mug is from its place in the gripper [m], negative downwards."""
+    qpos, _ = engine.state()
+    return float(qpos[4] - qpos[0])
 
 
 @dataclass(frozen=True)
@@ -162,47 +89,28 @@ class Result:
     slip_um: float
 
 
-Methods = dict[str, Callable[[], tuple[Callable[[float], None], Callable[[], float]]]]
-
-
-def _asperity(integrator: Integrator) -> tuple[Callable[[float], None], Callable[[], float]]:
-    simulator = asperity_simulator(integrator)
-
-    def advance(end: float) -> None:
-        simulator.advance_to(end)
-
-    return advance, lambda: float(simulator.data.qpos[4] - simulator.data.qpos[0])
-
-
-def _drake(time_step: float) -> tuple[Callable[[float], None], Callable[[], float]]:
-    mug = DrakeMug(time_step)
-    return mug.simulator.AdvanceTo, mug.slip
-
-
 def measure(time_step: float, rounds: int, duration: float) -> list[Result]:
     """Let the methods take turns, a new simulation in every round."""
-    methods: Methods = {
-        "drake tamsi": lambda: _drake(time_step),
-        "asperity tamsi": lambda: _asperity(asp.Tamsi(time_step=time_step)),
-        "asperity tamsi, parabolic": lambda: _asperity(
-            asp.Tamsi(time_step=time_step, friction_law="parabolic")
-        ),
+    integrators: dict[str, Integrator] = {
+        "asperity tamsi": asp.Tamsi(time_step=time_step),
+        "asperity tamsi, parabolic": asp.Tamsi(time_step=time_step, friction_law="parabolic"),
     }
     for name, options in EULER.items():
-        integrator = asp.ImplicitEuler(
+        integrators[f"asperity implicit Euler{name}"] = asp.ImplicitEuler(
             time_step=time_step, newton="full", friction_law="linear", **options
         )
-        methods[f"asperity implicit Euler{name}"] = lambda i=integrator: _asperity(i)  # type: ignore[misc]
+    methods: dict[str, Callable[[], Engine]] = {"drake tamsi": partial(drake_engine, time_step)}
+    methods |= {name: partial(asperity_engine, one) for name, one in integrators.items()}
     times: dict[str, list[float]] = {name: [] for name in methods}
     slips = {}
     for _ in range(rounds):
         for name, make in methods.items():
-            advance, slip = make()
-            advance(time_step)
+            engine = make()
+            engine.advance(time_step)
             started = time.process_time()
-            advance(duration)
+            engine.advance(duration)
             times[name].append((time.process_time() - started) / duration)
-            slips[name] = slip()
+            slips[name] = slip(engine)
     reference = times["drake tamsi"]
     return [
         Result(
@@ -239,10 +147,7 @@ def write(results: list[Result], folder: Path, rounds: int, duration: float) -> 
     ]
     path = folder / "tamsi.md"
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    with (folder / "tamsi.csv").open("w", newline="", encoding="utf-8") as file:
-        table = csv.DictWriter(file, list(asdict(results[0])))
-        table.writeheader()
-        table.writerows(asdict(result) for result in results)
+    save_rows(folder / "tamsi.csv", map(asdict, results))
     return path
 
 

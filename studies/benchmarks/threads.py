@@ -24,7 +24,7 @@ import asperity as asp
 from studies.benchmarks import midas
 from studies.benchmarks.public_models.packages import find_models
 from studies.benchmarks.robot_models import robot
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 from studies.benchmarks.settling import bin_model, write_shapes
 
 _STEPS = 10  # of a block
@@ -172,19 +172,17 @@ def main() -> None:
     parser.add_argument("--save", action="store_true", help="write studies/benchmarks/results")
     options = parser.parse_args()
     threads = [int(text) for text in options.threads.split(",")]
-    lines = ["| scene | threads | wall time of a step [ms] | rate |", "|---|---|---|---|"]
-    print("\n".join(lines))
+    table = Table("scene", "threads", "wall time of a step [ms]", "rate")
     for scene in MIDAS_SCENES if options.midas else options.scenes.split(";"):
         times = compare(scene, threads, options.blocks)
         for which, number in enumerate(threads):
             ratio = np.median(times[:, 0] / times[:, which])
             milliseconds = 1e3 * np.median(times[:, which])
-            lines.append(f"| {scene} | {number} | {milliseconds:.2f} | {ratio:.2f} |")
-            print(lines[-1], flush=True)
+            table.add(scene, number, f"{milliseconds:.2f}", f"{ratio:.2f}")
     if options.save:
         name = "threads_midas" if options.midas else "threads_world"
         note = "Medians, on a machine that should do nothing else; the rate is that of one thread."
-        save_table(name, "Threads of one world", note, lines)
+        table.save(name, "Threads of one world", note)
 
 
 if __name__ == "__main__":

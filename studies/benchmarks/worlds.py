@@ -32,7 +32,7 @@ from mujoco import rollout as mujoco_rollout
 import asperity as asp
 from asperity.loading import load_spec
 from studies.benchmarks.robot_models import robot
-from studies.benchmarks.saved import save_table
+from studies.benchmarks.saved import Table
 from studies.scenes.robot_files import example_robot
 
 _WORLDS = 256
@@ -294,27 +294,24 @@ def main() -> None:
     if options.make:
         print(json.dumps(make(options.make, options.worlds)))
         return
-    lines = [
-        "| model | MuJoCo's integrator | step [ms] | mujoco.rollout | mujoco.batch | Batch(Icf) | "
-        "rollout / Batch | batch / Batch | Batch(Cenic 1e-2) | rollout / Cenic | "
-        "open loop: mujoco.rollout | asp.rollout(Icf) | ratio | 1024 worlds: made in [ms each] | "
-        "memory [MB] |",
-        "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|",
-    ]
-    print("\n".join(lines))
+    table = Table(
+        *("model", "MuJoCo's integrator", "step [ms]", "mujoco.rollout", "mujoco.batch"),
+        *("Batch(Icf)", "rollout / Batch", "batch / Batch", "Batch(Cenic 1e-2)", "rollout / Cenic"),
+        *("open loop: mujoco.rollout", "asp.rollout(Icf)", "ratio"),
+        *("1024 worlds: made in [ms each]", "memory [MB]"),
+    )
     for name in options.models.split(";"):
         made = _in_own_process(name, 1024)
         for integrator in INTEGRATORS:
             found = compare(name, options.worlds, options.threads, options.blocks, integrator)
-            lines.append(f"| {name} | {integrator} | " + " | ".join(_cells(found, made)) + " |")
-            print(lines[-1], flush=True)
+            table.add(name, integrator, *_cells(found, made))
     if options.save:
         note = (
             f"{options.worlds} worlds on {options.threads} threads, `Icf` at the model's own time "
             "step. CPU times of a world's step, of all threads [µs]: medians of "
             f"{options.blocks} blocks, and of the blocks' ratios, MuJoCo's over ours."
         )
-        save_table("worlds", "Many worlds against MuJoCo", note, lines)
+        table.save("worlds", "Many worlds against MuJoCo", note)
 
 
 if __name__ == "__main__":

@@ -71,6 +71,7 @@ class Findings:
             for one in _shown(found[name]):
                 new = f"{one.date}, {one.version}" + (f", {one.cpu_s} s" if one.cpu_s else "")
                 ours, paper = _plain(one.ours), _plain(one.paper)
+                ours = f"**{ours}**" if one.agrees == "no" else ours
                 first = "" if made else f"`{name}`: {described[name]}"
                 rows.append([first, one.measured, ours, paper, "" if new == made else new])
                 made = new

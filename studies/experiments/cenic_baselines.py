@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import time as clock
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from asperity.errors import Status
-from asperity.integrators import (
-    ImplicitEuler,
-    Integrator,
-    Rosenbrock2,
-    RungeKutta3,
-    Sdirk2,
-)
+from asperity.integrators import ImplicitEuler, Integrator, Rosenbrock2, RungeKutta3, Sdirk2
 from asperity.simulator import Simulator
 from studies.experiments.cenic_cases import CASES
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import FIGURE_ONLY, Key, Measured, Paper, Runs, finding, product
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
 
 __all__ = ["EXPERIMENTS", "METHODS", "Cost", "cost_of"]
 
@@ -35,7 +29,7 @@ ACCURACIES = (1e-1, 1e-2)
 FULL_ACCURACIES = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 SCHEME_ACCURACIES = (1e-1, 1e-2, 1e-3)
 
-_NORMS = {"state": "full state", "position": "positions"}
+_NORMS = {"full state": "state", "positions": "position"}
 
 # The first is what the others are compared with.
 METHODS: dict[str, Callable[..., Integrator]] = {
@@ -101,120 +95,96 @@ def cost_of(case: str, integrator: Integrator, *, duration: float, budget: float
     return Cost(end, simulator.time, rate, simulator.stats.steps)
 
 
-def _curve(label: str, accuracies: Sequence[float], costs: Sequence[Cost]) -> Curve:
-    """Costs of the runs that finished."""
-    done = np.array([cost.end == "finished" for cost in costs])
-    x, y = np.array(accuracies), np.array([cost.cpu for cost in costs])
-    return Curve(label, x[done], y[done], "o-")
-
-
 def _ending(cost: Cost) -> str:
     if cost.end == "finished":
         return ""
     return f" ({cost.end} at {cost.time:.2g} s)" if cost.end == "timeout" else f" ({cost.end})"
 
 
-def _ratios(accuracies: Sequence[float], costs: Sequence[Cost], ours: Sequence[Cost]) -> str:
-    found = []
-    for accuracy, cost, own in zip(accuracies, costs, ours, strict=True):
-        more = "> " if cost.end == "timeout" else ""
-        found.append(f"{accuracy:g}: {more}{cost.cpu / own.cpu:.2g}{_ending(cost)}")
-    return "; ".join(found)
+def _classical_cost(
+    case: str, accuracy: float, norm: str, method: str, progress: Progress, **limits: float
+) -> Cost:
+    return cost_of(case, METHODS[method](accuracy=accuracy, error_norm=_NORMS[norm]), **limits)
 
 
-def _over(costs: Sequence[Cost], ours: Sequence[Cost]) -> str:
+def _panel(runs: Runs, title: str = "") -> Panel:
+    """Costs of the runs that finished."""
+    curves = []
+    for method, own in runs.by("method").items():
+        done = own.values(lambda cost: cost.end == "finished")
+        cpu = own.values(lambda cost: cost.cpu)
+        curves.append(Curve(method, own.axis("accuracy")[done], cpu[done], "o-"))
+    axes = "accuracy", "CPU time per simulated second [s]"
+    return Panel(*axes, curves, title, log_x=True, log_y=True)
+
+
+def _more(cost: Cost) -> str:
+    return ">" if cost.end == "timeout" else ""
+
+
+def _over(costs: Runs, ours: Runs) -> str:
     """Ratios of times, such as “17, >100, failed”."""
-    found = []
-    for cost, own in zip(costs, ours, strict=True):
-        more = ">" if cost.end == "timeout" else ""
-        ratio = f"{more}{cost.cpu / own.cpu:.2g}"
-        found.append(ratio if cost.end in ("finished", "timeout") else cost.end)
-    return ", ".join(found)
-
-
-def _endings(accuracies: Sequence[float], costs: Sequence[Cost]) -> str:
-    return "; ".join(
-        f"{accuracy:g}: {cost.cpu:.2g} s{_ending(cost)}"
-        for accuracy, cost in zip(accuracies, costs, strict=True)
+    return ", ".join(
+        f"{_more(cost)}{cost.cpu / own.cpu:.2g}"
+        if cost.end in ("finished", "timeout")
+        else cost.end
+        for cost, own in zip(costs.results, ours.results, strict=True)
     )
 
 
-def _figure_9(full: bool, progress: Progress) -> Outcome:
+def _figure_9_sweep(full: bool) -> list[Key]:
     accuracies = FULL_ACCURACIES if full else SCHEME_ACCURACIES
     duration = CASES["hard clutter"].duration if full else CASES["hard clutter"].short
-    runs = [(scheme, accuracy) for accuracy in accuracies for scheme in _SCHEMES]
-    costs: dict[str, list[Cost]] = {scheme: [] for scheme in _SCHEMES}
-    for (scheme, accuracy), _ in tracked(runs, progress):
-        integrator = _SCHEMES[scheme](accuracy=accuracy)
-        cost = cost_of("hard clutter", integrator, duration=duration, budget=FULL_BUDGET)
-        costs[scheme].append(cost)
-    ours, other = costs["step doubling"], costs["trapezoid"]
-    findings = [
-        Finding(
-            "time of the trapezoid over step doubling", _ratios(accuracies, other, ours), "5–20"
-        )
-    ]
-    findings += [
-        Finding(
-            f"steps in {duration:g} s, {scheme}",
-            "; ".join(f"{a:g}: {c.steps}" for a, c in zip(accuracies, costs[scheme], strict=True)),
-            "more with the trapezoid" if scheme == "trapezoid" else "in the figure only",
-        )
-        for scheme in _SCHEMES
-    ]
-    curves = tuple(_curve(scheme, accuracies, costs[scheme]) for scheme in _SCHEMES)
-    axes = "accuracy", "CPU time per simulated second [s]"
-    return Outcome(tuple(findings), (Panel(*axes, curves, log_x=True, log_y=True),))
+    return product(accuracy=accuracies, method=_SCHEMES, duration=[duration])
 
 
-def _figure_10(case: str, full: bool, progress: Progress) -> Outcome:
-    accuracies = FULL_ACCURACIES if full else ACCURACIES
-    duration = CASES[case].duration if full else CASES[case].short
-    budget = FULL_BUDGET if full else BUDGET
-    runs = [
-        (norm, method, accuracy) for accuracy in accuracies for norm in _NORMS for method in METHODS
+def _figure_9(runs: Runs) -> Measured:
+    ours, other = runs.by("method").values()
+    ratios = [
+        (f"{accuracy:g}", _more(b) and "> ", b.cpu / a.cpu, _ending(b))
+        for accuracy, a, b in zip(ours.axis("accuracy"), ours.results, other.results, strict=True)
     ]
-    costs: dict[tuple[str, str], list[Cost]] = {
-        (norm, method): [] for norm in _NORMS for method in METHODS
-    }
-    for (norm, method, accuracy), _ in tracked(runs, progress):
-        integrator = METHODS[method](accuracy=accuracy, error_norm=norm)
-        costs[norm, method].append(cost_of(case, integrator, duration=duration, budget=budget))
-    findings, panels = [], []
-    paper = CASES[case].paper
-    for norm, label in _NORMS.items():
-        ours = costs[norm, "CENIC"]
-        ratios = (
-            f"{method} {_over(costs[norm, method], ours)}"
-            for method in METHODS
-            if method != "CENIC"
-        )
-        at = " and ".join(f"{accuracy:g}" for accuracy in accuracies)
-        findings += [
-            Finding(f"time over CENIC's at {at}, error of {label}", "; ".join(ratios), paper),
-            Finding(
-                f"error of {label}: CENIC, CPU time per simulated second",
-                _endings(accuracies, ours),
-                "in the figure only",
-            ),
-        ]
-        curves = tuple(_curve(m, accuracies, costs[norm, m]) for m in METHODS)
-        axes = "accuracy", "CPU time per simulated second [s]"
-        panels.append(Panel(*axes, curves, f"error of {label}", log_x=True, log_y=True))
-    gains = [
-        f"{accuracy:g}: {a.cpu / b.cpu:.2g}"
-        for accuracy, a, b in zip(
-            accuracies, costs["state", "CENIC"], costs["position", "CENIC"], strict=True
-        )
-    ]
-    findings.append(
-        Finding(
-            "CENIC: time with the full state over that with positions",
-            "; ".join(gains),
-            "an order of magnitude",
-        )
+    quantity = "time of the trapezoid over step doubling"
+    yield finding(quantity, ratios, "{}: {}{:.2g}{}", Paper("5–20", 5.0, 20.0), join="; ")
+    for scheme, own in runs.by("method").items():
+        steps = [(f"{key['accuracy']:g}", cost.steps) for key, cost in own]
+        paper = "more with the trapezoid" if scheme == "trapezoid" else FIGURE_ONLY
+        quantity = f"steps in {own.axis('duration')[0]:g} s, {scheme}"
+        yield finding(quantity, steps, "{}: {}", paper, join="; ")
+    yield _panel(runs)
+
+
+def _figure_10_sweep(case: str, full: bool) -> list[Key]:
+    return product(
+        accuracy=FULL_ACCURACIES if full else ACCURACIES,
+        norm=_NORMS,
+        method=METHODS,
+        duration=[CASES[case].duration if full else CASES[case].short],
+        budget=[FULL_BUDGET if full else BUDGET],
     )
-    return Outcome(tuple(findings), tuple(panels))
+
+
+def _figure_10(case: str, runs: Runs) -> Measured:
+    for norm, own in runs.by("norm").items():
+        costs = own.by("method")
+        ours = costs.pop("CENIC")
+        at = " and ".join(f"{accuracy:g}" for accuracy in ours.axis("accuracy"))
+        quantity = f"time over CENIC's at {at}, error of {norm}"
+        ratios = [(method, _over(others, ours)) for method, others in costs.items()]
+        yield finding(quantity, ratios, "{} {}", CASES[case].paper, join="; ")
+        quantity = f"error of {norm}: CENIC, CPU time per simulated second"
+        found = [(f"{key['accuracy']:g}", cost.cpu, _ending(cost)) for key, cost in ours]
+        yield finding(quantity, found, "{}: {:.2g} s{}", FIGURE_ONLY, join="; ")
+    states, positions = (own.where(method="CENIC") for own in runs.by("norm").values())
+    gains = [
+        (f"{key['accuracy']:g}", cost.cpu / other.cpu)
+        for (key, cost), other in zip(states, positions.results, strict=True)
+    ]
+    quantity = "CENIC: time with the full state over that with positions"
+    magnitude = Paper("an order of magnitude", 5.0, 50.0)
+    yield finding(quantity, gains, "{}: {:.2g}", magnitude, join="; ")
+    for norm, own in runs.by("norm").items():
+        yield _panel(own, f"error of {norm}")
 
 
 EXPERIMENTS = (
@@ -222,6 +192,13 @@ EXPERIMENTS = (
         "cenic-figure-9",
         "CENIC, figure 9",
         "trapezoid and step doubling in hard clutter",
+        lambda method, accuracy, duration, progress: cost_of(
+            "hard clutter",
+            _SCHEMES[method](accuracy=accuracy),
+            duration=duration,
+            budget=FULL_BUDGET,
+        ),
+        _figure_9_sweep,
         _figure_9,
     ),
     *(
@@ -229,6 +206,8 @@ EXPERIMENTS = (
             f"cenic-figure-10-{case.replace(' ', '-')}",
             "CENIC, figure 10",
             f"classical integrators: {case}",
+            partial(_classical_cost, case),
+            partial(_figure_10_sweep, case),
             partial(_figure_10, case),
         )
         for case in CASES

@@ -7,10 +7,11 @@ import numpy as np
 
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import Key, Measured, Runs, finding
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import advance
 from studies.scenes.franka_box import JOINTS, NOMINAL, START, franka, franka_and_box
 
 __all__ = ["EXPERIMENTS", "simulate_gain"]
@@ -45,12 +46,7 @@ def simulate_gain(
     """
     model = franka_and_box(contact, effort_limits=effort_limits)
     control = InverseDynamicsController(
-        JOINTS,
-        kp=gain,
-        kd=gain,
-        target=NOMINAL,
-        model=franka(),
-        implicit=treatment != EXPLICIT,
+        JOINTS, kp=gain, kd=gain, target=NOMINAL, model=franka(), implicit=treatment != EXPLICIT
     )
     control.coupled = treatment == IMPLICIT
 
@@ -70,50 +66,47 @@ def simulate_gain(
     return simulator
 
 
-def _figure_12(full: bool, progress: Progress) -> Outcome:
-    curves = []
-    findings = []
-    runs = ((IMPLICIT, GAINS), (DIAGONAL, SHORT_GAINS), (EXPLICIT, SHORT_GAINS))
-    for (treatment, short), outer in tracked(runs, progress):
-        gains = GAINS if full else short
-        simulators = [
-            simulate_gain(gain, treatment, inner) for gain, inner in tracked(gains, outer)
-        ]
-        steps = np.array([simulator.stats.steps for simulator in simulators])
-        curves.append(Curve(treatment, np.array(gains), steps, "o-"))
-        paper = {
-            IMPLICIT: "–",
-            DIAGONAL: "does not grow",
-            EXPLICIT: "grows with the gain",
-        }
-        findings.append(
-            Finding(f"steps at gains {_span(gains)}, {treatment}", _span(steps), paper[treatment])
-        )
-        if treatment == IMPLICIT:
-            lifted = [g for g, s in zip(gains, simulators, strict=True) if _height(s) > 0.5]
-            least = f"{lifted[0]:.0e} and more" if lifted else "none"
-            findings.append(Finding("gains at which the box is lifted", least, "–"))
-    limited = [
-        simulate_gain(gain, IMPLICIT, lambda share: None, effort_limits=True) for gain in GAINS
-    ]
-    steps = np.array([simulator.stats.steps for simulator in limited])
-    curves.append(Curve("implicit, with effort limits", np.array(GAINS), steps, "s--"))
-    findings.append(
-        Finding(f"steps at gains {_span(GAINS)}, with effort limits", _span(steps), "–")
+LIMITED, POINTS = "implicit, with effort limits", "implicit, contact in points"
+_STYLES = {IMPLICIT: "o-", DIAGONAL: "o-", EXPLICIT: "o-", LIMITED: "s--", POINTS: "^:"}
+
+
+def _simulate(curve: str, gain: float, progress: Progress) -> tuple[int, float]:
+    """Steps, and how high the box is at the end [m]."""
+    simulator = simulate_gain(
+        gain,
+        curve if curve in (DIAGONAL, EXPLICIT) else IMPLICIT,
+        progress,
+        contact="points" if curve == POINTS else "fields",
+        effort_limits=curve == LIMITED,
     )
-    points = [simulate_gain(gain, IMPLICIT, lambda share: None, contact="points") for gain in GAINS]
-    steps = np.array([simulator.stats.steps for simulator in points])
-    curves.append(Curve("implicit, contact in points", np.array(GAINS), steps, "^:"))
-    findings.append(Finding(f"steps at gains {_span(GAINS)}, contact in points", _span(steps), "–"))
-    panel = Panel("K_p [1/s²] = K_d [1/s]", "steps in 10 s", tuple(curves), log_x=True, log_y=True)
-    return Outcome(tuple(findings), (panel,))
+    return simulator.stats.steps, float(simulator.data.body("box").xpos[2])
 
 
-def _height(simulator: Simulator) -> float:
-    return float(simulator.data.body("box").xpos[2])
+def _sweep(full: bool) -> list[Key]:
+    return [
+        {"curve": curve, "gain": gain}
+        for curve in _STYLES
+        for gain in (SHORT_GAINS if curve in (DIAGONAL, EXPLICIT) and not full else GAINS)
+    ]
 
 
-def _span(values: np.ndarray | tuple[float, ...]) -> str:
+def _measure(runs: Runs) -> Measured:
+    papers = {DIAGONAL: "does not grow", EXPLICIT: "grows with the gain"}
+    curves = []
+    for curve, own in runs.by("curve").items():
+        gains, steps = own.axis("gain"), own.values(lambda run: run[0])
+        curves.append(Curve(curve, gains, steps, _STYLES[curve]))
+        said = curve.removeprefix("implicit, ") if curve in (LIMITED, POINTS) else curve
+        quantity = f"steps at gains {_span(gains)}, {said}"
+        yield finding(quantity, _span(steps), paper=papers.get(curve, "–"))
+        if curve == IMPLICIT:
+            lifted = gains[own.values(lambda run: run[1]) > 0.5]
+            least = f"{lifted[0]:.0e} and more" if len(lifted) else "none"
+            yield finding("gains at which the box is lifted", least)
+    yield Panel("K_p [1/s²] = K_d [1/s]", "steps in 10 s", curves, log_x=True, log_y=True)
+
+
+def _span(values: np.ndarray) -> str:
     if len(values) > 1 and np.all(np.diff(np.log(values)) > 1):
         return " to ".join(f"{value:.4g}" for value in (values[0], values[-1]))
     return f"{min(values):.4g} to {max(values):.4g}"
@@ -124,6 +117,8 @@ EXPERIMENTS = (
         "cenic-figure-12",
         "CENIC, figure 12",
         "steps over a controller's gain",
-        _figure_12,
+        _simulate,
+        _sweep,
+        _measure,
     ),
 )

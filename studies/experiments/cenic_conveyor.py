@@ -8,10 +8,10 @@ import numpy as np
 
 from asperity.integrators import Integrator
 from studies.benchmarks.verification.case import GRAVITY, Contact, World
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import FIGURE_ONLY, Measured, Runs, about, finding, product
+from studies.experiments.outcome import Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
 from studies.peers.asperity import AsperitySimulate
 
 __all__ = ["EXPERIMENTS", "Ride", "ride"]
@@ -74,36 +74,26 @@ def ride(
     return Ride(time[1:], velocity[1:], friction)
 
 
-def _figure_14(_full: bool, progress: Progress) -> Outcome:
+def _measure(runs: Runs) -> Measured:
     weight = MASS * GRAVITY
-    velocities, frictions, findings = [], [], []
-    for accuracy, own in tracked(ACCURACIES, progress):
-        found = ride(paper_cenic(accuracy=accuracy), progress=own)
-        label = f"accuracy {accuracy:g}"
-        velocities.append(Curve(label, found.time, found.velocity))
-        frictions.append(Curve(label, found.time, found.friction))
+    for key, found in runs:
+        label = f"accuracy {key['accuracy']:g}"
         slides = np.abs(found.velocity) > 100.0 * STICTION_TOLERANCE
         loose = float(found.time[np.argmax(slides)])
-        before = found.time < loose
-        findings += [
-            Finding(f"{label}: breaks loose at", f"{loose:.3f} s", "in the figure only"),
-            Finding(
-                f"{label}: largest friction before, over the weight",
-                f"{np.abs(found.friction[before]).max() / weight:.3f}",
-                f"{STATIC_FRICTION:g}",
-            ),
-            Finding(
-                f"{label}: median friction while it slides, over the weight",
-                f"{np.median(np.abs(found.friction[slides])) / weight:.3f}",
-                f"{DYNAMIC_FRICTION:g}",
-            ),
-            Finding(f"{label}: largest speed", f"{np.abs(found.velocity).max():.3f} m/s", "–"),
-        ]
-    panels = (
-        Panel("time [s]", "velocity on the belt [m/s]", tuple(velocities)),
-        Panel("time [s]", "friction [N]", tuple(frictions)),
-    )
-    return Outcome(tuple(findings), panels)
+        peak = np.abs(found.friction[found.time < loose]).max() / weight
+        sliding = np.median(np.abs(found.friction[slides])) / weight
+        static = about(f"{STATIC_FRICTION:g}", STATIC_FRICTION, 0.03)
+        dynamic = about(f"{DYNAMIC_FRICTION:g}", DYNAMIC_FRICTION, 0.01)
+        yield finding(f"{label}: breaks loose at", loose, "{:.3f} s", FIGURE_ONLY)
+        quantity = f"{label}: largest friction before, over the weight"
+        yield finding(quantity, peak, "{:.3f}", static)
+        quantity = f"{label}: median friction while it slides, over the weight"
+        yield finding(quantity, sliding, "{:.3f}", dynamic)
+        yield finding(f"{label}: largest speed", np.abs(found.velocity).max(), "{:.3f} m/s")
+    curves = runs.curves("accuracy {accuracy:g}", lambda found: (found.time, found.velocity))
+    yield Panel("time [s]", "velocity on the belt [m/s]", curves)
+    curves = runs.curves("accuracy {accuracy:g}", lambda found: (found.time, found.friction))
+    yield Panel("time [s]", "friction [N]", curves)
 
 
 EXPERIMENTS = (
@@ -111,6 +101,8 @@ EXPERIMENTS = (
         "cenic-figure-14",
         "CENIC, figure 14",
         "a box on an oscillating belt",
-        _figure_14,
+        lambda accuracy, progress: ride(paper_cenic(accuracy=accuracy), progress=progress),
+        lambda full: product(accuracy=ACCURACIES),
+        _measure,
     ),
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.integrators import Cenic, Integrator
-from studies.experiments.dish_rack_runs import Artefacts, Run, fields, points, watch
-from studies.experiments.outcome import Curve, Film, Finding, Outcome, Panel
+from studies.experiments.dish_rack_runs import Run, fields, points, watch
+from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.outcome import Curve, Film, Panel
 from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
 from studies.scenes.dish_rack import DishRack, dish_rack
 
 __all__ = ["EXPERIMENTS"]
@@ -37,13 +37,11 @@ WINDOW = 0.5
 """Over which real-time rate and step size are averaged [s]."""
 
 
-def _describe(run: Run, deepest: float) -> str:
-    found: Artefacts = run.artefacts
-    words = ", ".join(found.names) or "none"
-    return (
-        f"{100 * run.rate:.0f} %; {words}; {run.steps} steps; wires and walls "
-        f"{1e3 * found.depth:.2f} mm deep ({found.depth / deepest:.1f} times the reference)"
-    )
+def _watch(name: str, progress: Progress) -> Run:
+    model = dish_rack()
+    integrator, patches, _ = _RUNS[name]
+    contact = fields() if patches else points()
+    return watch(model, DishRack(model), integrator, contact, progress)
 
 
 def _rates(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -55,30 +53,28 @@ def _rates(run: Run) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return 0.5 * (edges[1:] + edges[:-1]), WINDOW / spent, WINDOW / np.maximum(steps, 1)
 
 
-def _table_1(_full: bool, progress: Progress) -> Outcome:
-    model = dish_rack()
-    task = DishRack(model)
-    runs = {
-        name: watch(model, task, integrator, fields() if patches else points(), own)
-        for (name, (integrator, patches, _)), own in tracked(_RUNS.items(), progress)
-    }
-    deepest = runs[REFERENCE].artefacts.depth
-    findings = tuple(
-        Finding(name, _describe(run, deepest), _RUNS[name][2]) for name, run in runs.items()
-    )
-    shown = runs[_SHOWN]
+def _measure(runs: Runs) -> Measured:
+    by_name = {key["name"]: run for key, run in runs}
+    deepest = by_name[REFERENCE].artefacts.depth
+    for name, run in by_name.items():
+        depth = run.artefacts.depth
+        words = ", ".join(run.artefacts.names) or "none"
+        yield finding(
+            name,
+            (100 * run.rate, words, run.steps, 1e3 * depth, depth / deepest),
+            "{:.0f} %; {}; {} steps; wires and walls {:.2f} mm deep ({:.1f} times the reference)",
+            _RUNS[name][2],
+        )
+    shown = by_name[_SHOWN]
     time, rate, step = _rates(shown)
+    yield Panel("time [s]", "real-time rate", [Curve(_SHOWN, time, rate)], log_y=True)
+    yield Panel("time [s]", "step size [s]", [Curve(_SHOWN, time, step)], log_y=True)
     carried = [
-        Curve(name, runs[name].time, 1e3 * runs[name].qpos[:, 11], "-")
+        Curve(name, by_name[name].time, 1e3 * by_name[name].qpos[:, 11])
         for name in ("accuracy 1e-1", "20 ms", _SHOWN, REFERENCE)
     ]
-    panels = (
-        Panel("time [s]", "real-time rate", (Curve(_SHOWN, time, rate),), log_y=True),
-        Panel("time [s]", "step size [s]", (Curve(_SHOWN, time, step),), log_y=True),
-        Panel("time [s]", "height of the plate [mm]", tuple(carried)),
-    )
-    film = Film(model, shown.time, shown.qpos, camera="front", contact=fields())
-    return Outcome(findings, panels, film=film)
+    yield Panel("time [s]", "height of the plate [mm]", carried)
+    yield Film(shown.model, shown.time, shown.qpos, camera="front", contact=fields())
 
 
 EXPERIMENTS = (
@@ -86,6 +82,8 @@ EXPERIMENTS = (
         "cenic-dish-rack",
         "CENIC, table I and figures 1, 15–17",
         "a robot clears a dish rack: real-time rates and artefacts",
-        _table_1,
+        _watch,
+        lambda full: product(name=_RUNS),
+        _measure,
     ),
 )

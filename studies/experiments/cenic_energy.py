@@ -6,10 +6,10 @@ import numpy as np
 
 from asperity.integrators import Integrator
 from studies.benchmarks.verification.case import GRAVITY, Contact, World
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import FIGURE_ONLY, Measured, Runs, about, finding, product, slope
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
 from studies.peers.asperity import AsperitySimulate
 
 __all__ = ["EXPERIMENTS", "energy_error", "fixed_steps"]
@@ -71,29 +71,25 @@ def energy_error(
     return float(abs(start - energy.max()) / start)
 
 
-def _figure_8(full: bool, progress: Progress) -> Outcome:
-    steps = (*STEPS, *SMALLEST_STEPS) if full else STEPS
-    errors: dict[str, list[float]] = {scheme: [] for scheme in SCHEMES}
-    runs = [(scheme, step) for scheme in SCHEMES for step in steps]
-    for (scheme, step), own in tracked(runs, progress):
-        errors[scheme].append(100.0 * energy_error(fixed_steps(scheme, step), progress=own))
-    papers = {"trapezoid": "2", "step-doubling": "1", "icf": "–"}
-    findings = []
+def _error(scheme: str, step: float, progress: Progress) -> float:
+    return 100.0 * energy_error(fixed_steps(scheme, step), progress=progress)
+
+
+def _measure(runs: Runs) -> Measured:
+    papers = {"trapezoid": about("2", 2.0, 0.2), "step-doubling": about("1", 1.0, 0.1)}
     curves = []
-    for scheme in SCHEMES:
-        found = np.array(errors[scheme])
-        curves.append(Curve(scheme, np.array(steps), found, "o-"))
+    for scheme, own in runs.by("scheme").items():
+        steps, errors = own.axis("step"), own.values()
+        curves.append(Curve(scheme, steps, errors, "o-"))
         # A ball that has lost much of its energy says nothing of the order.
-        fitted = found < 40.0
-        logarithms = np.log(np.array(steps)[fitted]), np.log(found[fitted])
-        slope = f"{np.polyfit(*logarithms, 1)[0]:.2f}"
-        findings.append(Finding(f"{scheme}, order in the step size", slope, papers[scheme]))
+        fitted = errors < 40.0
+        order = slope(steps[fitted], errors[fitted])
+        yield finding(f"{scheme}, order in the step size", order, "{:.2f}", papers.get(scheme, "–"))
     for step in (1e-2, 1e-3, 1e-4):
-        at = steps.index(step)
-        ours = ", ".join(f"{errors[scheme][at]:.2g} %" for scheme in SCHEMES)
-        findings.append(Finding(f"{', '.join(SCHEMES)} at {step:g} s", ours, "in the figure only"))
-    panel = Panel("step size [s]", "energy error [%]", tuple(curves), log_x=True, log_y=True)
-    return Outcome(tuple(findings), (panel,))
+        found = tuple(runs.where(step=step).results)
+        form = ", ".join(["{:.2g} %"] * len(SCHEMES))
+        yield finding(f"{', '.join(SCHEMES)} at {step:g} s", found, form, FIGURE_ONLY)
+    yield Panel("step size [s]", "energy error [%]", curves, log_x=True, log_y=True)
 
 
 EXPERIMENTS = (
@@ -101,6 +97,8 @@ EXPERIMENTS = (
         "cenic-figure-8",
         "CENIC, figure 8",
         "energy error of a bouncing ball after 10 s",
-        _figure_8,
+        _error,
+        lambda full: product(scheme=SCHEMES, step=(*STEPS, *SMALLEST_STEPS) if full else STEPS),
+        _measure,
     ),
 )

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
 from asperity.integrators import Integrator, RungeKutta3
 from asperity.simulator import Simulator
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.outcome import Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, part, sampled, tracked
+from studies.experiments.runs import Look, advance, part, watch
 from studies.scenes.cenic_cases import static_gripper
 
 __all__ = ["EXPERIMENTS", "Grip", "grip"]
@@ -83,15 +84,15 @@ def grip(
     """
     simulator, forces = _start(integrator, contact, variant or {})
     time = SAMPLE * np.arange(1, round(duration / SAMPLE) + 1)
-    force = np.array([forces() for _ in sampled(simulator, time, part(progress, 0.0, 0.5))])
+    seen = watch(simulator, time, {"force": forces}, part(progress, 0.0, 0.5))
     # Samples cut steps, and with the authors' numbers that decides whether the peg falls.
     simulator, forces = _start(integrator, contact, variant or {})
     start = _peg_in_gripper(simulator)
     advance(simulator, duration, part(progress, 0.5, 1.0))
     return Grip(
         time=time,
-        force=force,
-        held=bool(forces().min() > 0.0),
+        force=seen["force"],
+        held=bool(forces(simulator).min() > 0.0),
         slip=float(np.linalg.norm(_peg_in_gripper(simulator) - start)),
         steps=simulator.stats.steps,
     )
@@ -104,7 +105,7 @@ def _peg_in_gripper(simulator: Simulator) -> np.ndarray:
 
 def _start(
     integrator: Integrator, contact: str, variant: Mapping[str, float]
-) -> tuple[Simulator, Callable[[], np.ndarray]]:
+) -> tuple[Simulator, Look]:
     """A simulator, and what gives the magnitudes of the fingers' forces."""
     simulator = Simulator(static_gripper(contact, **variant), integrator=integrator)
     simulator.reset("start")
@@ -112,8 +113,8 @@ def _start(
     peg = model.geom("peg").id
     pairs = [sorted((model.geom(name).id, peg)) for name in ("left", "right")]
 
-    def forces() -> np.ndarray:
-        found = simulator.contacts
+    def forces(current: Simulator) -> np.ndarray:
+        found = current.contacts
         geoms = np.sort(found.geom, axis=1)
         mine = [np.all(geoms == pair, axis=1) for pair in pairs]
         return np.array([np.linalg.norm(found.force[one].sum(axis=0)) for one in mine])
@@ -121,28 +122,20 @@ def _start(
     return simulator, forces
 
 
-def _figure_7(_full: bool, progress: Progress) -> Outcome:
-    findings, panels = [], []
-    runs = [(variant, method) for variant in _VARIANTS for method in _METHODS]
-    curves: dict[str, list[Curve]] = {variant: [] for variant in _VARIANTS}
-    for (variant, method), own in tracked(runs, progress):
-        found = grip(_METHODS[method], "fields", _VARIANTS[variant], progress=own)
+def _measure(runs: Runs) -> Measured:
+    for key, found in runs:
+        variant, method = key["variant"], key["method"]
         held = "held" if found.held else "dropped"
-        published = variant == "as published"
-        findings.append(
-            Finding(
-                f"{variant}, {method}: peg (slip), force and its change in 5 ms, steps",
-                f"{held} ({1e3 * found.slip:.1f} mm); {found.force[10].mean():.2f} N; "
-                f"{100 * found.noise:.2g} %; {found.steps}",
-                _PAPER[method] if published else "–",
-            )
+        grasp = 1e3 * found.slip, found.force[10].mean(), 100 * found.noise, found.steps
+        yield finding(
+            f"{variant}, {method}: peg (slip), force and its change in 5 ms, steps",
+            (held, *grasp),
+            "{} ({:.1f} mm); {:.2f} N; {:.2g} %; {}",
+            _PAPER[method] if variant == "as published" else "–",
         )
-        curves[variant].append(Curve(method, found.time, found.force[:, 0]))
-    panels = [
-        Panel("time [s]", "force of the left finger [N]", tuple(own), variant)
-        for variant, own in curves.items()
-    ]
-    return Outcome(tuple(findings), tuple(panels))
+    for variant, own in runs.by("variant").items():
+        curves = own.curves("{method}", lambda found: (found.time, found.force[:, 0]))
+        yield Panel("time [s]", "force of the left finger [N]", curves, variant)
 
 
 EXPERIMENTS = (
@@ -150,6 +143,10 @@ EXPERIMENTS = (
         "cenic-figure-7",
         "CENIC, figure 7",
         "forces on a peg between two falling fingers",
-        _figure_7,
+        lambda variant, method, progress: grip(
+            _METHODS[method], "fields", _VARIANTS[variant], progress=progress
+        ),
+        lambda full: product(variant=_VARIANTS, method=_METHODS),
+        _measure,
     ),
 )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 import mujoco
@@ -14,10 +13,11 @@ from asperity.simulator import Simulator
 from studies.experiments.cenic_cases import CASES
 from studies.experiments.dish_rack_runs import fields
 from studies.experiments.entry_times import EntryTimes
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import advance
 from studies.scenes.dish_rack import CONTROL_PERIOD, KEYFRAME, DishRack, dish_rack
 
 __all__ = ["EXPERIMENTS", "Profile", "profile"]
@@ -27,7 +27,8 @@ _WARM_UP = 0.01  # [s]
 _ENOUGH = 0.3  # CPU time [s]
 _RUNS = 30
 _SHORT = ("cylinder", "gripper")  # they begin at a keyframe of this name: "start"
-_CASES = ("cylinder", "gripper", "panda", "soft clutter", "hard clutter")
+_RACK = "dish rack"
+_CASES = ("cylinder", "gripper", "panda", "soft clutter", "hard clutter", _RACK)
 # The paper's parts, of what entry points are called.
 _PARTS = {
     "geometry": ("MuJoCo, collision", "Jacobians"),
@@ -99,43 +100,38 @@ def profile(
     )
 
 
-def _figure_18(full: bool, progress: Progress) -> Outcome:
+def _profile(case: str, full: bool, progress: Progress) -> tuple[Profile, float]:
+    """What a case took, and its duration [s]."""
     integrator = paper_cenic(accuracy=ACCURACY)
-    makes: dict[str, tuple[Callable[[], Simulator], float]] = {
-        case: (
-            lambda case=case: CASES[case].make(integrator),  # type: ignore[misc]
-            CASES[case].duration if full else CASES[case].short,
-        )
-        for case in _CASES
-    }
-    rack = dish_rack()
-    makes["dish rack"] = (lambda: _dish_rack(rack, integrator), DishRack(rack).duration)
-    findings, heights = [], []
-    for (case, (make, duration)), own in tracked(makes.items(), progress):
-        keyframe = "start" if case in _SHORT else None
-        spent, cpu = profile(make(), duration, own, keyframe=keyframe)
-        total = sum(spent.values())
-        percent = {part: 100.0 * value / total for part, value in spent.items()}
-        heights.append(percent)
-        findings.append(
-            Finding(
-                f"{case}: {1e3 * cpu / duration:.2g} ms per s",
-                ", ".join(f"{part} {value:.0f} %" for part, value in percent.items()),
-                _paper(case),
-            )
-        )
-    number = np.arange(len(makes), dtype=float)
-    curves = tuple(
-        Curve(part, number, np.array([height[part] for height in heights]), "o-") for part in _ALL
-    )
-    axis = ", ".join(f"{i}: {case}" for i, case in enumerate(makes))
-    return Outcome(tuple(findings), (Panel(axis, "share of the time [%]", curves),))
+    if case == _RACK:
+        rack = dish_rack()
+        simulator, duration = _dish_rack(rack, integrator), DishRack(rack).duration
+    else:
+        simulator = CASES[case].make(integrator)
+        duration = CASES[case].duration if full else CASES[case].short
+    keyframe = "start" if case in _SHORT else None
+    return profile(simulator, duration, progress, keyframe=keyframe), duration
 
 
-def _paper(case: str) -> str:
-    if case in ("cylinder", "gripper", "panda", "dish rack"):
-        return "geometry often a major part (pressure fields)"
-    return "no single part dominates"
+def _measure(runs: Runs) -> Measured:
+    heights = []
+    for key, (spent, duration) in runs:
+        total = sum(spent.parts.values())
+        heights.append({part: 100.0 * value / total for part, value in spent.parts.items()})
+        points = "clutter" in key["case"]
+        yield finding(
+            f"{key['case']}: {1e3 * spent.cpu / duration:.2g} ms per s",
+            list(heights[-1].items()),
+            "{} {:.0f} %",
+            "no single part dominates"
+            if points
+            else "geometry often a major part (pressure fields)",
+            join=", ",
+        )
+    number = np.arange(len(heights), dtype=float)
+    axis = ", ".join(f"{i}: {key['case']}" for i, (key, _) in enumerate(runs))
+    curves = [Curve(p, number, np.array([height[p] for height in heights]), "o-") for p in _ALL]
+    yield Panel(axis, "share of the time [%]", curves)
 
 
 EXPERIMENTS = (
@@ -143,6 +139,8 @@ EXPERIMENTS = (
         "cenic-figure-18",
         "CENIC, figure 18",
         "what time is spent on",
-        _figure_18,
+        _profile,
+        lambda full: product(case=_CASES, full=[full]),
+        _measure,
     ),
 )

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import mujoco
 import numpy as np
 
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import FIGURE_ONLY, Measured, Runs, about, finding
+from studies.experiments.outcome import Panel
 from studies.experiments.paper import paper_cenic, paper_icf, paper_sap
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import sampled, tracked
+from studies.experiments.runs import Samples, watch
 from studies.scenes.cenic_cases import CONTACTS
 from studies.scenes.suction_gripper import BASE_BOTTOM, BOX_HALF_SIZES, suction, suction_gripper
 
-__all__ = ["EXPERIMENTS", "Catch", "catch"]
+__all__ = ["EXPERIMENTS", "catch"]
 
 DURATION = 1.0  # [s]
 LOOK = 0.5
@@ -28,23 +27,8 @@ BELLOWS_HEIGHT = 0.015
 _METHODS: dict[str, tuple[Integrator, bool]] = {
     "CENIC, accuracy 1e-3": (paper_cenic(accuracy=1e-3), True),
     "ICF, 10 ms, suction explicit": (paper_icf(TIME_STEP), False),
-    "SAP, 10 ms, suction explicit": (
-        paper_sap(TIME_STEP, theta_scheme="implicit-euler"),
-        False,
-    ),
+    "SAP, 10 ms, suction explicit": (paper_sap(TIME_STEP, theta_scheme="implicit-euler"), False),
 }
-
-
-class Catch(NamedTuple):
-    """What happened, sampled."""
-
-    time: np.ndarray
-    """[s], shape (n,)."""
-    gap: np.ndarray
-    """Of the box's top to what the bellows are pressed against [m], shape (n,)."""
-    overlap: np.ndarray
-    """The deepest of two geoms [m], shape (n,)."""
-    steps: int
 
 
 def catch(
@@ -53,18 +37,22 @@ def catch(
     *,
     implicit: bool = True,
     progress: Progress = lambda share: None,
-) -> Catch:
-    """Simulate the gripper and the box, with pressure fields or in ``"points"``."""
+) -> Samples:
+    """Simulate the gripper and the box, with pressure fields or in ``"points"``.
+
+    Looks are the ``gap`` of the box's top to what the bellows are pressed against, and the deepest
+    ``overlap`` of two geoms [m].
+    """
     pull = suction()
     pull.implicit = implicit
     simulator = Simulator(suction_gripper(contact), integrator=integrator, systems=[pull])
     time = SAMPLE * np.arange(1, round(DURATION / SAMPLE) + 1)
-    gap, overlap = [], []
-    for _ in sampled(simulator, time, progress):
-        top = simulator.data.body("box").xpos[2] + BOX_HALF_SIZES[2]
-        gap.append(BASE_BOTTOM - top)
-        overlap.append(_overlap(simulator))
-    return Catch(time, np.array(gap), np.array(overlap), simulator.stats.steps)
+    return watch(simulator, time, {"gap": _gap, "overlap": _overlap}, progress)
+
+
+def _gap(simulator: Simulator) -> float:
+    top = simulator.data.body("box").xpos[2] + BOX_HALF_SIZES[2]
+    return float(BASE_BOTTOM - top)
 
 
 def _overlap(simulator: Simulator) -> float:
@@ -75,37 +63,22 @@ def _overlap(simulator: Simulator) -> float:
     return float(max(-scratch.contact.dist, default=0.0))
 
 
-def _figure_13(_full: bool, progress: Progress) -> Outcome:
-    findings, gaps, overlaps = [], [], []
-    look = round(LOOK / SAMPLE) - 1
-    runs = [
-        (method if contact == "fields" else f"{method}, in points", contact, *how)
-        for contact in CONTACTS
-        for method, how in _METHODS.items()
-    ]
-    for (name, contact, integrator, implicit), own in tracked(runs, progress):
-        found = catch(integrator, contact, implicit=implicit, progress=own)
-        controlled = integrator.time_step is None
-        findings += [
-            Finding(
-                f"{name}: gap between box and gripper after {LOOK:g} s",
-                f"{1e3 * found.gap[look]:.1f} mm",
-                "the height of the bellows, 15 mm" if controlled else "massive passthrough",
-            ),
-            Finding(
-                f"{name}: deepest overlap",
-                f"{1e3 * found.overlap.max():.2g} mm",
-                "in the figure only",
-            ),
-            Finding(f"{name}: steps", str(found.steps), "–"),
-        ]
-        gaps.append(Curve(name, found.time, 1e3 * found.gap))
-        overlaps.append(Curve(name, found.time, np.maximum(1e3 * found.overlap, 1e-4)))
-    panels = (
-        Panel("time [s]", "gap between box and gripper [mm]", tuple(gaps)),
-        Panel("time [s]", "deepest overlap [mm]", tuple(overlaps), log_y=True),
-    )
-    return Outcome(tuple(findings), panels)
+def _measure(runs: Runs) -> Measured:
+    for key, seen in runs:
+        name = key["name"]
+        held = about("the height of the bellows, 15 mm", 1e3 * BELLOWS_HEIGHT, 0.5)
+        gap = 1e3 * seen["gap"][round(LOOK / SAMPLE) - 1]
+        quantity = f"{name}: gap between box and gripper after {LOOK:g} s"
+        yield finding(
+            quantity, gap, "{:.1f} mm", held if key["implicit"] else "massive passthrough"
+        )
+        overlap = 1e3 * seen["overlap"].max()
+        yield finding(f"{name}: deepest overlap", overlap, "{:.2g} mm", FIGURE_ONLY)
+        yield finding(f"{name}: steps", seen.simulator.stats.steps)
+    gaps = runs.curves("{name}", lambda seen: (seen.time, 1e3 * seen["gap"]))
+    yield Panel("time [s]", "gap between box and gripper [mm]", gaps)
+    depths = runs.curves("{name}", lambda s: (s.time, np.maximum(1e3 * s["overlap"], 1e-4)))
+    yield Panel("time [s]", "deepest overlap [mm]", depths, log_y=True)
 
 
 EXPERIMENTS = (
@@ -113,6 +86,17 @@ EXPERIMENTS = (
         "cenic-figure-13",
         "CENIC, figure 13",
         "a vacuum gripper catches a box",
-        _figure_13,
+        lambda name, **how: catch(**how),
+        lambda full: [
+            {
+                "name": method if contact == "fields" else f"{method}, in points",
+                "integrator": integrator,
+                "contact": contact,
+                "implicit": implicit,
+            }
+            for contact in CONTACTS
+            for method, (integrator, implicit) in _METHODS.items()
+        ],
+        _measure,
     ),
 )

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import importlib.util
-import time
+import time as clock
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.errors import SimulationError
 from asperity.midas.preset import Midas
 from asperity.scenes.gripper_tasks import Task
-from asperity.simulator import Simulator
-from studies.experiments.registry import Progress
+from studies.experiments.runs import Progress
+from studies.peers.asperity import AsperityEngine
 from studies.peers.bullet import BulletWorld
+from studies.peers.limits import Stopped
+from studies.peers.mujoco import MujocoEngine, MujocoSetting
 
 __all__ = [
+    "BULLET",
+    "BULLETS",
     "MIDAS",
+    "MUJOCO",
+    "RANDOMIZED",
     "Make",
     "Run",
     "has_bullet",
@@ -56,24 +63,34 @@ class Run(NamedTuple):
         return np.asarray(self.position[:, model.body(body).id])
 
 
-class _Recorder:
-    def __init__(self) -> None:
-        self.time: list[float] = []
-        self.position: list[Floats] = []
-        self.rotation: list[Floats] = []
+class Posed(Protocol):
+    """An engine that tells the poses of all bodies."""
 
-    def add(self, now: float, position: Floats, rotation: Floats) -> None:
-        self.time.append(now)
-        self.position.append(position.copy())
-        self.rotation.append(rotation.reshape(-1, 3, 3).copy())
+    def advance(self, time: float) -> None:
+        """Simulate up to a time [s]."""
 
-    def run(self, cpu_time: float, failure: str = "") -> Run:
-        position, rotation = np.array(self.position), np.array(self.rotation)
-        return Run(np.array(self.time), position, rotation, cpu_time, failure)
+    def poses(self) -> tuple[Floats, Floats]:
+        """Origins and rotations, shapes (nbody, 3) and (nbody, 3, 3) or (nbody, 9)."""
 
 
-def _samples(task: Task) -> Floats:
-    return np.asarray(SAMPLE * np.arange(1, round(task.duration / SAMPLE) + 1), np.float64)
+def run(engine: Posed, duration: float, progress: Progress = lambda share: None) -> Run:
+    """Advance an engine, and note poses every 20 ms."""
+    time, cpu, failure = [0.0], 0.0, ""
+    poses = [tuple(map(np.copy, engine.poses()))]
+    for mark in map(float, SAMPLE * np.arange(1, round(duration / SAMPLE) + 1)):
+        before = clock.process_time()
+        try:
+            engine.advance(mark)
+        except (SimulationError, Stopped) as error:
+            failure = str(error)
+        cpu += clock.process_time() - before
+        if failure:
+            break
+        time.append(mark)
+        poses.append(tuple(map(np.copy, engine.poses())))
+        progress(min(mark / duration, 1.0))
+    position, rotation = map(np.array, zip(*poses, strict=True))
+    return Run(np.array(time), position, rotation.reshape(*position.shape, 3), cpu, failure)
 
 
 def run_midas(
@@ -85,24 +102,10 @@ def run_midas(
         data.ctrl[:] = task.control(data.time + 0.01)
 
     integrator = Midas(
-        time_scheme="implicit-euler",
-        activation_distance=activation_distance,
-        verify=has_ipctk(),
+        time_scheme="implicit-euler", activation_distance=activation_distance, verify=has_ipctk()
     )
-    simulator = Simulator(
-        task.surfaces, integrator=integrator, control=control, control_period=0.01
-    )
-    recorder, cpu = _Recorder(), 0.0
-    recorder.add(0.0, simulator.data.xpos, simulator.data.xmat)
-    for mark in _samples(task):
-        before = time.process_time()
-        report = simulator.advance_to(float(mark), on_failure="return")
-        cpu += time.process_time() - before
-        if not report.success:
-            return recorder.run(cpu, report.message)
-        recorder.add(float(mark), simulator.data.xpos, simulator.data.xmat)
-        progress(float(mark) / task.duration)
-    return recorder.run(cpu)
+    engine = AsperityEngine(task.surfaces, integrator, control=control, control_period=0.01)
+    return run(engine, task.duration, progress)
 
 
 def peer_model(task: Task) -> mujoco.MjModel:
@@ -115,39 +118,18 @@ def peer_model(task: Task) -> mujoco.MjModel:
     return model
 
 
-def run_mujoco(task: Task, *, stiff: bool = False, progress: Progress = lambda share: None) -> Run:
-    """MuJoCo's Newton solver with elliptic cones.
+# Newton's solver with elliptic cones, with contacts as they come and with stiff ones.
+_USUAL = MujocoSetting(2e-3, "implicitfast", elliptic=True)
+_STIFF = MujocoSetting(2e-4, "implicitfast", elliptic=True, time_constant=1e-3)
 
-    Parameters
-    ----------
-    task : Task
-    stiff : bool
-        Whether contacts are stiff: steps of 0.2 ms instead of 2 ms, a time constant of 1 ms instead
-        of 20 ms, and impedances from 0.99 to 0.999.
-    progress : callable, optional
-    """
+
+def run_mujoco(task: Task, *, stiff: bool = False, progress: Progress = lambda share: None) -> Run:
+    """MuJoCo with steps of 2 ms, or of 0.2 ms if contacts are stiff (time constant 1 ms)."""
     model = peer_model(task)
-    model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-    model.opt.timestep = 2e-4 if stiff else 2e-3
-    if stiff:
-        model.geom_solref[:] = 1e-3, 1.0
-        model.geom_solimp[:, :3] = 0.99, 0.999, 1e-3
-    data = mujoco.MjData(model)
-    mujoco.mj_forward(model, data)
-    recorder, cpu = _Recorder(), 0.0
-    recorder.add(0.0, data.xpos, data.xmat)
-    for mark in _samples(task):
-        before = time.process_time()
-        while data.time < mark - 0.5 * model.opt.timestep:
-            data.ctrl[:] = task.control(data.time)
-            mujoco.mj_step(model, data)
-        cpu += time.process_time() - before
-        # Poses in data are those of the step's beginning.
-        mujoco.mj_kinematics(model, data)
-        recorder.add(float(mark), data.xpos, data.xmat)
-        progress(float(mark) / task.duration)
-    return recorder.run(cpu)
+    (_STIFF if stiff else _USUAL).apply(model)
+    engine = MujocoEngine(model, task.control)
+    mujoco.mj_forward(model, engine.data)
+    return run(engine, task.duration, progress)
 
 
 def has_ipctk() -> bool:
@@ -161,32 +143,32 @@ def has_bullet() -> bool:
 
 
 def run_bullet(
-    task: Task,
-    *,
-    hulls: bool,
-    fine: bool = False,
-    progress: Progress = lambda share: None,
+    task: Task, *, hulls: bool, fine: bool = False, progress: Progress = lambda share: None
 ) -> Run:
     """PyBullet with its defaults, or with steps of 1 ms and 500 solver iterations if ``fine``.
 
     For ``hulls`` see `BulletWorld`.
     """
-    model = peer_model(task)
-    recorder, cpu = _Recorder(), 0.0
     step, sweeps = (1e-3, 500) if fine else (1.0 / 240.0, 50)
-    with BulletWorld(model, hulls=hulls, time_step=step, solver_iterations=sweeps) as world:
-        recorder.add(0.0, *world.poses())
-        for mark in _samples(task):
-            before = time.process_time()
-            while world.time < mark - 0.5 * world.time_step:
-                world.step(task.control(world.time))
-            cpu += time.process_time() - before
-            recorder.add(float(mark), *world.poses())
-            progress(float(mark) / task.duration)
-    return recorder.run(cpu)
+    with BulletWorld(
+        peer_model(task),
+        hulls=hulls,
+        time_step=step,
+        solver_iterations=sweeps,
+        control=task.control,
+    ) as world:
+        return run(world, task.duration, progress)
 
 
 MIDAS = "Midas"
+RANDOMIZED = "Midas, randomised"
+"""Midas with pegs that differ between episodes."""
+BULLET = "Bullet, triangle mesh"
+"""Bullet as it comes, with the peg's container loaded as a mesh."""
+BULLETS = ("Bullet, convex pieces", "Bullet, triangle mesh, 1 ms", "Bullet, best settings")
+"""Other settings; the last is as precise as it was found to become."""
+MUJOCO = "MuJoCo, 0.5 ms"
+"""Engines of the peg's task."""
 MARGIN = 2e-3
 """Distance at which two convex meshes meet in Bullet [m]."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 import mujoco
@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from asperity.errors import SimulationError
 from studies.experiments.engines import MIDAS, Make, Run, has_bullet, has_ipctk, peers, run_midas
+from studies.experiments.form import Runs, finding
 from studies.experiments.outcome import Curve, Finding
 from studies.experiments.overlap import OverlapMeter
-from studies.experiments.registry import Progress
-from studies.experiments.runs import part
+from studies.experiments.runs import Progress, part
 
-__all__ = ["Trial", "notes", "overlap_curve", "trials"]
+__all__ = ["Trial", "checked", "engines", "no_bullet", "overlaps", "summaries", "trial"]
 
 Floats = NDArray[np.float64]
 
@@ -34,6 +34,8 @@ class Trial(NamedTuple):
     """When overlaps were measured [s]."""
     overlap: Floats
     """Deepest overlap then [m]."""
+    end: str = ""
+    """How the task ended."""
 
     @property
     def deepest(self) -> float:
@@ -41,22 +43,28 @@ class Trial(NamedTuple):
         return float(self.overlap.max())
 
 
-def trials(
+def trial(
+    engine: str,
     make: Make,
     activation_distance: float,
+    end: Callable[[Trial], str],
     *,
     spacing: float = 2.5e-3,
     every: int = 5,
     progress: Progress = lambda share: None,
-) -> list[Trial]:
-    """Do a task with Midas and the others, and measure all of them in the same way.
+) -> Trial:
+    """Do a task with an engine; all are measured in the same way.
 
     Parameters
     ----------
+    engine : str
+        Midas, or a name of `studies.experiments.engines.peers`.
     make : callable
         See `studies.experiments.engines.Make`.
     activation_distance : float
         Of Midas [m].
+    end : callable
+        Says how the task ended.
     spacing : float
         Of the points at which overlap is measured [m].
     every : int
@@ -69,65 +77,61 @@ def trials(
         If Midas fails; others may.
     """
     task = make(0.0)
-    others = peers()
-    run = run_midas(task, activation_distance, part(progress, 0.0, 0.3))
-    if run.failure:
-        raise SimulationError(run.failure)
-    runs = {MIDAS: run}
-    for i, (name, do) in enumerate(others.items()):
-        runs[name] = do(make)
-        progress(0.3 + 0.3 * (i + 1) / len(others))
+    if engine == MIDAS:
+        run = run_midas(task, activation_distance, part(progress, 0.0, 0.6))
+        if run.failure:
+            raise SimulationError(run.failure)
+    else:
+        run = peers()[engine](make)
+    progress(0.6)
     model = mujoco.MjModel.from_xml_string(task.surfaces)
     meter = OverlapMeter(model, spacing)
-    found = []
-    for i, (name, run) in enumerate(runs.items()):
-        marks = sorted({*range(0, len(run.time), every), len(run.time) - 1})
-        depths = [meter.measure(run.position[k], run.rotation[k]).depth for k in marks]
-        upright = float(run.rotation[-1, model.body(task.object).id, 2, 2])
-        path = run.path(model, task.object)
-        found.append(Trial(name, run, path, upright, run.time[marks], np.array(depths)))
-        progress(0.6 + 0.4 * (i + 1) / len(runs))
-    return found
+    marks = sorted({*range(0, len(run.time), every), len(run.time) - 1})
+    depths = [meter.measure(run.position[k], run.rotation[k]).depth for k in marks]
+    upright = float(run.rotation[-1, model.body(task.object).id, 2, 2])
+    path = run.path(model, task.object)
+    found = Trial(engine, run, path, upright, run.time[marks], np.array(depths))
+    return found._replace(end=end(found))
 
 
-def overlap_curve(trial: Trial) -> Curve:
-    """Deepest overlap over time [mm]."""
-    return Curve(trial.engine, trial.overlap_time, 1e3 * trial.overlap)
+def engines() -> list[str]:
+    """Midas, and the others that are installed."""
+    return [MIDAS, *peers()]
 
 
-def summaries(
-    cases: Sequence[str], done: Sequence[Sequence[tuple[Trial, str]]], paper: Mapping[str, str]
-) -> list[Finding]:
-    """A finding for every engine: how each case ended, the deepest overlap, and the CPU time.
+def overlaps(runs: Runs) -> tuple[Curve, ...]:
+    """Deepest overlaps over time [mm]."""
+    return runs.curves("{engine}", lambda one: (one.overlap_time, 1e3 * one.overlap))
+
+
+def summaries(runs: Runs, paper: Mapping[str, str]) -> Iterator[Finding]:
+    """How each case ended with each engine, the deepest overlap, and the CPU time.
 
     Parameters
     ----------
-    cases : sequence of str
-        Names of the cases.
-    done : sequence of sequences
-        For every case, the trial of each engine and how it ended.
+    runs : Runs
+        Trials, of a ``case`` with an ``engine``.
     paper : mapping
         What the paper says, by engine.
     """
-    found = []
-    for own in zip(*done, strict=True):
-        runs = [trial for trial, _ in own]
-        deepest, cpu = max(one.deepest for one in runs), sum(one.run.cpu_time for one in runs)
-        ends = ", ".join(end for _, end in own)
-        found.append(
-            Finding(
-                f"{runs[0].engine}: {', '.join(cases)}",
-                f"{ends}; overlap {1e3 * deepest:.2g} mm, CPU {cpu:.2g} s",
-                paper.get(runs[0].engine, "–"),
-            )
-        )
-    return found
+    for engine, own in runs.by("engine").items():
+        ends = ", ".join(one.end for one in own.results)
+        deepest = max(one.deepest for one in own.results)
+        cpu = sum(one.run.cpu_time for one in own.results)
+        quantity = f"{engine}: {', '.join(own.axis('case'))}"
+        values, form = (ends, 1e3 * deepest, cpu), "{}; overlap {:.2g} mm, CPU {:.2g} s"
+        yield finding(quantity, values, form, paper.get(engine, "–"))
+    yield checked("Midas: every step checked by ipctk")
+    yield from no_bullet()
 
 
-def notes() -> tuple[Finding, ...]:
-    """Lines that say who checked Midas, and whether Bullet is missing."""
-    checked = "no intersection" if has_ipctk() else "not checked, not installed (extra 'midas')"
-    found = [Finding("Midas: every step checked by ipctk", checked, "no intersection")]
+def checked(quantity: str) -> Finding:
+    """A line that says who checked Midas."""
+    said = "no intersection" if has_ipctk() else "not checked, not installed (extra 'midas')"
+    return finding(quantity, said, paper="no intersection")
+
+
+def no_bullet() -> Iterator[Finding]:
+    """A line if Bullet is not installed."""
     if not has_bullet():
-        found.append(Finding("Bullet", "not installed (extra 'peers')", "–"))
-    return tuple(found)
+        yield finding("Bullet", "not installed (extra 'peers')")

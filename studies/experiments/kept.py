@@ -31,6 +31,8 @@ class Kept:
         Of Asperity.
     cpu_s : str
         CPU time of the whole experiment [s], to two digits.
+    agrees : str
+        ``yes`` or ``no``, as `Finding.verdict`.
     """
 
     experiment: str
@@ -40,6 +42,7 @@ class Kept:
     date: str
     version: str
     cpu_s: str = ""
+    agrees: str = ""
 
 
 def load(path: Path = RESULTS) -> list[Kept]:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from asperity.scenes.gripper_tasks import BEAM_DROP, beam_assembly, usb_insertion, usb_stroke
 from asperity.scenes.usb import Fit
 from studies.experiments.engines import MIDAS
-from studies.experiments.gripper_runs import Trial, notes, overlap_curve, summaries, trials
-from studies.experiments.outcome import Curve, Outcome, Panel
+from studies.experiments.form import Measured, Runs, product
+from studies.experiments.gripper_runs import Trial, engines, overlaps, summaries, trial
+from studies.experiments.outcome import Panel
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
 
 __all__ = ["CLEARANCES", "EXPERIMENTS", "FITS", "beam_activation", "is_in"]
 
@@ -20,10 +21,7 @@ CLEARANCES = (5e-3, 5e-4, 1e-4)  # [m]
 FITS = {"standard": Fit(), "0.05 mm": Fit.close(5e-5)}
 USB_ACTIVATION = 1e-5  # [m]
 
-_PAPER_BEAM = {
-    MIDAS: "in",
-    "Bullet, convex meshes": "in with the widest, not with the others",
-}
+_PAPER_BEAM = {MIDAS: "in", "Bullet, convex meshes": "in with the widest, not with the others"}
 _PAPER_USB = {MIDAS: "in", "Bullet, convex meshes": "not in"}
 
 
@@ -57,54 +55,44 @@ def _end(trial: Trial, travel: float) -> str:
     return f"not in ({1e3 * down:.1f} of {1e3 * travel:.1f} mm)"
 
 
-def _panels(done: list[tuple[str, list[Trial]]]) -> tuple[Panel, ...]:
-    """Way down and overlap of the last case, the tightest."""
-    case, found = done[-1]
-    down = tuple(
-        Curve(t.engine, t.run.time, np.clip(1e3 * (t.path[:, 2] - t.path[0, 2]), -80.0, 20.0))
-        for t in found
+def _beam(case: str, engine: str, every: int, progress: Progress) -> Trial:
+    clearance = _BEAMS[case]
+    return trial(
+        engine,
+        lambda standoff: beam_assembly(clearance, standoff=standoff),
+        beam_activation(clearance),
+        partial(_end, travel=BEAM_DROP),
+        every=every,
+        progress=progress,
     )
-    return (
-        Panel("time [s]", "height of the object [mm]", down, title=case),
-        Panel("time [s]", "deepest overlap [mm]", tuple(map(overlap_curve, found)), title=case),
+
+
+def _usb(case: str, engine: str, spacing: float, progress: Progress) -> Trial:
+    fit = _STICKS[case]
+    return trial(
+        engine,
+        lambda standoff: usb_insertion(fit, standoff=standoff),
+        USB_ACTIVATION,
+        partial(_end, travel=usb_stroke(fit)),
+        spacing=spacing,
+        progress=progress,
     )
 
 
-def _outcome(
-    done: list[tuple[str, list[Trial]]], travels: Sequence[float], paper: Mapping[str, str]
-) -> Outcome:
-    ends = [
-        [(trial, _end(trial, travel)) for trial in found]
-        for (_, found), travel in zip(done, travels, strict=True)
-    ]
-    findings = summaries([case for case, _ in done], ends, paper)
-    return Outcome((*findings, *notes()), _panels(done))
+_BEAMS = {f"{1e3 * clearance:g} mm wider": clearance for clearance in CLEARANCES}
+_STICKS = {f"{n} fit, gap {1e3 * min(fit.tightest):.3g} mm": fit for n, fit in FITS.items()}
 
 
-def _figure_2(full: bool, progress: Progress) -> Outcome:
-    done = []
-    for clearance, own in tracked(CLEARANCES, progress):
-        found = trials(
-            lambda standoff, c=clearance: beam_assembly(c, standoff=standoff),  # type: ignore[misc]
-            beam_activation(clearance),
-            every=1 if full else 5,
-            progress=own,
-        )
-        done.append((f"{1e3 * clearance:g} mm wider", found))
-    return _outcome(done, [BEAM_DROP] * len(done), _PAPER_BEAM)
+def _measure(paper: Mapping[str, str], runs: Runs) -> Measured:
+    yield from summaries(runs, paper)
+    # The last case is the tightest.
+    case, own = runs.by("case").popitem()
 
+    def height(one: Trial) -> tuple[np.ndarray, np.ndarray]:
+        return one.run.time, np.clip(1e3 * (one.path[:, 2] - one.path[0, 2]), -80.0, 20.0)
 
-def _figure_5(full: bool, progress: Progress) -> Outcome:
-    done = []
-    for (name, fit), own in tracked(FITS.items(), progress):
-        found = trials(
-            lambda standoff, f=fit: usb_insertion(f, standoff=standoff),  # type: ignore[misc]
-            USB_ACTIVATION,
-            spacing=5e-4 if full else 1e-3,
-            progress=own,
-        )
-        done.append((f"{name} fit, gap {1e3 * min(fit.tightest):.3g} mm", found))
-    return _outcome(done, [usb_stroke(fit) for fit in FITS.values()], _PAPER_USB)
+    yield Panel("time [s]", "height of the object [mm]", own.curves("{engine}", height), case)
+    yield Panel("time [s]", "deepest overlap [mm]", overlaps(own), case)
 
 
 EXPERIMENTS = (
@@ -112,12 +100,16 @@ EXPERIMENTS = (
         "midas-figure-2",
         "Midas, figure 2",
         "a gripper lowers a beam into a notch",
-        _figure_2,
+        _beam,
+        lambda full: product(case=_BEAMS, engine=engines(), every=[1 if full else 5]),
+        partial(_measure, _PAPER_BEAM),
     ),
     Experiment(
         "midas-figure-5",
         "Midas, figure 5",
         "a gripper pushes a USB stick into its port",
-        _figure_5,
+        _usb,
+        lambda full: product(case=_STICKS, engine=engines(), spacing=[5e-4 if full else 1e-3]),
+        partial(_measure, _PAPER_USB),
     ),
 )

@@ -27,10 +27,18 @@ from studies.experiments.engines import (
     run_midas,
     run_mujoco,
 )
-from studies.experiments.gripper_runs import Trial, notes, overlap_curve, summaries, trials
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import Key, Measured, Runs, about, finding, product
+from studies.experiments.gripper_runs import (
+    Trial,
+    checked,
+    engines,
+    no_bullet,
+    overlaps,
+    summaries,
+    trial,
+)
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
 
 __all__ = ["EXPERIMENTS", "expected_force", "is_placed", "least_force"]
 
@@ -64,20 +72,18 @@ def _end(trial: Trial) -> str:
     return f"not placed (off by {1e3 * away:.0f} mm)" if away < 1.0 else "thrown away"
 
 
-def _figure_3(full: bool, progress: Progress) -> Outcome:
-    done, panels = [], []
-    cases = [f"{force:g} N" for force in FORCES]
-    for (force, case), own in tracked(zip(FORCES, cases, strict=True), progress):
-        found = trials(
-            lambda standoff, f=force: cup_placing(f, standoff=standoff),  # type: ignore[misc]
-            CUP_ACTIVATION,
-            every=1 if full else 5,
-            progress=own,
-        )
-        done.append([(trial, _end(trial)) for trial in found])
-        curves = tuple(map(overlap_curve, found))
-        panels.append(Panel("time [s]", "deepest overlap [mm]", curves, title=case))
-    return Outcome((*summaries(cases, done, _PAPER_CUP), *notes()), tuple(panels))
+def _place(case: str, engine: str, every: int, progress: Progress) -> Trial:
+    return trial(
+        engine,
+        lambda standoff: cup_placing(_CUPS[case], standoff=standoff),
+        CUP_ACTIVATION,
+        _end,
+        every=every,
+        progress=progress,
+    )
+
+
+_CUPS = {f"{force:g} N": force for force in FORCES}
 
 
 def expected_force(friction: float, density: float) -> float:
@@ -145,36 +151,56 @@ def _engines(full: bool) -> dict[str, Callable[[Make], Run]]:
     return found
 
 
-def _figure_4(full: bool, progress: Progress) -> Outcome:
-    by_density = [(FRICTION, density) for density in DENSITIES]
-    by_friction = [(friction, DENSITY) for friction in FRICTIONS]
-    findings = []
-    exact = [np.array([expected_force(*c) for c in cases]) for cases in (by_density, by_friction)]
-    axes = np.array(DENSITIES), 1.0 / np.array(FRICTIONS)
-    curves: list[list[Curve]] = [
-        [Curve("m (g + a) / 2μ", x, y, "k:")] for x, y in zip(axes, exact, strict=True)
+def _least_force(
+    engine: str, over: str, friction: float, density: float, full: bool, progress: Progress
+) -> float:
+    return least_force(_engines(full)[engine], friction, density)
+
+
+def _loads(full: bool) -> list[Key]:
+    densities = product(over=["density"], friction=[FRICTION], density=DENSITIES)
+    frictions = product(over=["1/μ"], friction=FRICTIONS, density=[DENSITY])
+    return [
+        {"engine": engine, **key, "full": full}
+        for engine in _engines(full)
+        for key in densities + frictions
     ]
-    for (name, do), own in tracked(_engines(full).items(), progress):
-        forces = []
-        for (friction, density), mine in tracked(by_density + by_friction, own):
-            forces.append(least_force(do, friction, density))
-            mine(1.0)
-        parts = np.split(np.array(forces), 2)
-        for k, over in enumerate(("density", "1/μ")):
-            ratio = parts[k] / exact[k]
-            curves[k].append(Curve(name, axes[k], parts[k], "o-"))
-            ours = f"{np.nanmin(ratio):.3f} to {np.nanmax(ratio):.3f}"
-            if np.any(np.isnan(ratio)):
-                ours += f", {np.isnan(ratio).sum()} of {len(ratio)} not lifted at all"
-            paper = "proportional" if name == MIDAS else "–"
-            findings.append(
-                Finding(f"{name}: least force (to 1 %) over m(g + a)/2μ, by {over}", ours, paper)
+
+
+def _figure_3(runs: Runs) -> Measured:
+    yield from summaries(runs, _PAPER_CUP)
+    for case, own in runs.by("case").items():
+        yield Panel("time [s]", "deepest overlap [mm]", overlaps(own), case)
+
+
+def _figure_4(runs: Runs) -> Measured:
+    cases = runs.where(engine=MIDAS)
+    exact = {
+        over: np.array([expected_force(key["friction"], key["density"]) for key, _ in own])
+        for over, own in cases.by("over").items()
+    }
+    axes = np.array(DENSITIES), 1.0 / np.array(FRICTIONS)
+    curves = {
+        over: [Curve("m (g + a) / 2μ", x, exact[over], "k:")]
+        for over, x in zip(exact, axes, strict=True)
+    }
+    for engine, own in runs.by("engine").items():
+        for (over, found), x in zip(own.by("over").items(), axes, strict=True):
+            forces = found.values()
+            ratio = forces / exact[over]
+            curves[over].append(Curve(engine, x, forces, "o-"))
+            missed = np.isnan(ratio).sum()
+            note = f", {missed} of {len(ratio)} not lifted at all" if missed else ""
+            yield finding(
+                f"{engine}: least force (to 1 %) over m(g + a)/2μ, by {over}",
+                (np.nanmin(ratio), np.nanmax(ratio), note),
+                "{:.3f} to {:.3f}{}",
+                about("proportional", 1.0, 0.01) if engine == MIDAS else "–",
             )
-    panels = (
-        Panel("density [kg/m³]", "least force of a finger [N]", tuple(curves[0])),
-        Panel("1/μ", "least force of a finger [N]", tuple(curves[1])),
-    )
-    return Outcome((*findings, *notes()), panels)
+    yield checked("Midas: every step checked by ipctk")
+    yield from no_bullet()
+    for label, over in (("density [kg/m³]", "density"), ("1/μ", "1/μ")):
+        yield Panel(label, "least force of a finger [N]", curves[over])
 
 
 EXPERIMENTS = (
@@ -182,12 +208,16 @@ EXPERIMENTS = (
         "midas-figure-3",
         "Midas, figure 3",
         "a gripper places a thin cup",
+        _place,
+        lambda full: product(case=_CUPS, engine=engines(), every=[1 if full else 5]),
         _figure_3,
     ),
     Experiment(
         "midas-figure-4",
         "Midas, figure 4",
         "least force that lifts a cube",
+        _least_force,
+        _loads,
         _figure_4,
     ),
 )

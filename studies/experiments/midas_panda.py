@@ -2,46 +2,47 @@
 
 from __future__ import annotations
 
-import time
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from asperity.midas import Midas
 from asperity.scenes.gripper_tasks import BEAM_DROP
 from asperity.simulator import Simulator
 from studies.experiments.engines import SAMPLE, has_ipctk
+from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.gripper_runs import checked
 from studies.experiments.midas_assembly import CLEARANCES, beam_activation
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.outcome import Panel
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
+from studies.experiments.runs import Samples, watch
 from studies.scenes.panda_beam import PandaBeam, panda_beam
 
 __all__ = ["EXPERIMENTS", "Assembly", "assemble"]
 
 _STEP = 0.01
+_CLEARANCES = {f"{1e3 * clearance:g} mm": clearance for clearance in CLEARANCES}
 
 
 class Assembly(NamedTuple):
     """What became of one beam."""
 
-    time: NDArray[np.float64]
-    """[s], shape (n,)."""
-    path: NDArray[np.float64]
-    """Of the beam [m], shape (n, 3)."""
+    seen: Samples
+    """With the ``path`` of the beam [m]."""
     upright: float
     """z component of the beam's z axis at the end."""
     clearance: float
     """Smallest distance of surfaces at the end of any step [m]."""
-    cpu_time: float
-    """[s]."""
+
+    @property
+    def down(self) -> float:
+        """How far the beam went down [m]."""
+        return float(self.seen["path"][0, 2] - self.seen["path"][-1, 2])
 
     @property
     def is_in(self) -> bool:
         """Whether the beam is down, to 0.2 mm, and upright."""
-        down = float(self.path[0, 2] - self.path[-1, 2])
-        return abs(down - BEAM_DROP) < 2e-4 and self.upright > 0.99999
+        return abs(self.down - BEAM_DROP) < 2e-4 and self.upright > 0.99999
 
 
 def assemble(clearance: float, progress: Progress = lambda share: None) -> Assembly:
@@ -67,36 +68,30 @@ def assemble(clearance: float, progress: Progress = lambda share: None) -> Assem
     simulator = Simulator(
         model, keyframe="start", integrator=integrator, control=control, control_period=_STEP
     )
-    beam = model.body("beam").id
-    times, path, cpu = [0.0], [simulator.data.xpos[beam].copy()], 0.0
-    for mark in SAMPLE * np.arange(1, round(control.duration / SAMPLE) + 1):
-        before = time.process_time()
-        simulator.advance_to(float(mark))
-        cpu += time.process_time() - before
-        times.append(float(mark))
-        path.append(simulator.data.xpos[beam].copy())
-        progress(float(mark) / control.duration)
-    upright = float(simulator.data.xmat[beam].reshape(3, 3)[2, 2])
-    return Assembly(np.array(times), np.array(path), upright, simulator.clearance or 0.0, cpu)
+    times = SAMPLE * np.arange(round(control.duration / SAMPLE) + 1)
+    looks = {"path": lambda current: current.data.body("beam").xpos.copy()}
+    seen = watch(simulator, times, looks, progress)
+    upright = float(simulator.data.body("beam").xmat.reshape(3, 3)[2, 2])
+    return Assembly(seen, upright, simulator.clearance or 0.0)
 
 
-def _panda_beam(full: bool, progress: Progress) -> Outcome:
-    checked = "no intersection" if has_ipctk() else "not checked, not installed (extra 'midas')"
-    curves, ends, cpu = [], [], 0.0
-    for clearance, own in tracked(CLEARANCES, progress):
-        found = assemble(clearance, own)
-        down = 1e3 * (found.path[0, 2] - found.path[-1, 2])
-        ends.append("in" if found.is_in else f"not in ({down:.2f} of {1e3 * BEAM_DROP:g} mm)")
-        cpu += found.cpu_time
-        height = 1e3 * (found.path[:, 2] - found.path[0, 2])
-        curves.append(Curve(f"{1e3 * clearance:g} mm", found.time, height))
-    cases = ", ".join(f"{1e3 * clearance:g}" for clearance in CLEARANCES)
-    findings = (
-        Finding(f"clearances of {cases} mm", f"{', '.join(ends)}; CPU {cpu:.2g} s", "always in"),
-        Finding("every step checked by ipctk", checked, "no intersection"),
+def _measure(runs: Runs) -> Measured:
+    found = runs.results
+    ends = ", ".join(
+        "in" if one.is_in else f"not in ({1e3 * one.down:.2f} of {1e3 * BEAM_DROP:g} mm)"
+        for one in found
     )
-    panel = Panel("time [s]", "height of the beam [mm]", tuple(curves), title="Panda and beam")
-    return Outcome(findings, (panel,))
+    cases = ", ".join(f"{1e3 * clearance:g}" for clearance in CLEARANCES)
+    values = ends, sum(one.seen.cpu[-1] for one in found)
+    yield finding(f"clearances of {cases} mm", values, "{}; CPU {:.2g} s", "always in")
+    yield checked("every step checked by ipctk")
+
+    def height(one: Assembly) -> tuple[np.ndarray, np.ndarray]:
+        path = one.seen["path"]
+        return one.seen.time, 1e3 * (path[:, 2] - path[0, 2])
+
+    curves = runs.curves("{name}", height)
+    yield Panel("time [s]", "height of the beam [mm]", curves, "Panda and beam")
 
 
 EXPERIMENTS = (
@@ -104,6 +99,8 @@ EXPERIMENTS = (
         "midas-figure-2-panda",
         "Midas, figure 2",
         "a whole Panda lowers the beam",
-        _panda_beam,
+        lambda name, progress: assemble(_CLEARANCES[name], progress),
+        lambda full: product(name=_CLEARANCES),
+        _measure,
     ),
 )

@@ -6,6 +6,7 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -24,11 +25,22 @@ class Finding:
     ----------
     quantity, ours, paper : str
         What was measured, the value found, and what the paper says.
+    values : tuple
+        The numbers, and words among them, that ``ours`` shows.
+    agrees : bool, optional
+        Whether they are within the tolerance of the paper's value, if it is a number.
     """
 
     quantity: str
     ours: str
     paper: str
+    values: tuple[Any, ...] = ()
+    agrees: bool | None = None
+
+    @property
+    def verdict(self) -> str:
+        """``yes`` or ``no``, or nothing where the paper has no number."""
+        return {None: "", True: "yes", False: "no"}[self.agrees]
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from asperity.envs.peg_in_hole import CLOSING, NO_NUMBERS, PegEnv
 from asperity.envs.peg_task import PegTask
 from studies.peers.bullet import BulletWorld
+from studies.peers.mujoco import MujocoSetting
 
 __all__ = [
     "BULLET_BEST",
@@ -105,9 +106,8 @@ class BulletPegEnv(PegEnv):
         self._gripped = self.world.positions()
 
     def _run(self, duration: float, control: Floats) -> None:
-        end = self.world.time + duration
-        while self.world.time < end - 0.5 * self.world.time_step:
-            self.world.step(control)
+        self.world.control = lambda time: control
+        self.world.advance(self.world.time + duration)
 
     def _set_contacts(self) -> None:
         asked = self._settings
@@ -143,11 +143,10 @@ class MujocoPegEnv(PegEnv):
     def __init__(self, time_step: float = 5e-4, **options: Any) -> None:
         super().__init__(PegTask(**options))
         model = self.task.scene.model(pieces=True, cylinder=True)
-        model.opt.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
-        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
-        model.opt.timestep = time_step
-        model.geom_solref[:] = 2.0 * time_step, 1.0
-        model.geom_solimp[:, :3] = 0.99, 0.999, 1e-3
+        stiff = MujocoSetting(
+            time_step, "implicitfast", elliptic=True, time_constant=2.0 * time_step
+        )
+        stiff.apply(model)
         self.model, self.data = model, mujoco.MjData(model)
         self._peg, _ = self.task.addresses(model)
         self.data.ctrl[:] = self.task.scene.grip()

@@ -14,13 +14,12 @@ import numpy as np
 
 from asperity.envs import PegTask
 from asperity.errors import ArgumentError, MissingExtra
-from studies.experiments.engines import MIDAS
-from studies.experiments.peg_runs import BULLET, SOURCES, usable, worlds
+from studies.experiments.engines import BULLET, MIDAS
+from studies.experiments.peg_runs import SOURCES, usable, worlds
 from studies.experiments.peg_training import SETTINGS, Training, train
-from studies.experiments.registry import Progress
-from studies.experiments.runs import tracked
+from studies.experiments.runs import Progress
 
-__all__ = ["Plan", "make_plan", "trained", "trainings"]
+__all__ = ["Plan", "make_plan", "trained"]
 
 _SEEDS = 5
 _ITERATIONS, _FULL_ITERATIONS = 10, 20
@@ -93,17 +92,6 @@ def _found(pattern: str) -> list[str]:
     if not usable(found):
         raise MissingExtra(f"{found[0]} needs PyBullet; pip install 'asperity[peers]'.")
     return usable(found)
-
-
-def trainings(plan: Plan, margin: float, progress: Progress) -> dict[str, list[Training]]:
-    """The trainings of a plan, by engine."""
-    return {
-        engine: [
-            trained(engine, margin, seed, plan, mine)
-            for seed, mine in tracked(range(plan.seeds), own)
-        ]
-        for engine, own in tracked(plan.engines, progress)
-    }
 
 
 _TRAINED: dict[tuple[str, float, int, int], Training] = {}

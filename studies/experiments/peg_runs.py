@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from asperity.envs import PegInHoleEnv, PegInHoleVectorEnv, PegVariation
 from asperity.envs.peg_in_hole import PegEnv
-from studies.experiments.engines import MIDAS, has_bullet
-from studies.experiments.outcome import Finding
+from studies.experiments.engines import BULLET, BULLETS, MIDAS, MUJOCO, RANDOMIZED, has_bullet
 from studies.experiments.peg_check import PegCheck
 from studies.experiments.peg_engines import (
     BULLET_BEST,
@@ -25,45 +24,22 @@ from studies.experiments.peg_engines import (
     MujocoPegEnv,
 )
 from studies.experiments.peg_training import Episodes, MakeEnv, run_episodes, vector_of
-from studies.experiments.registry import Progress
+from studies.experiments.runs import Progress
 
-__all__ = [
-    "BULLET",
-    "BULLET_AT_ITS_BEST",
-    "ENGINES",
-    "MARGIN",
-    "MUJOCO",
-    "RANDOMIZED",
-    "SOURCES",
-    "TIGHT",
-    "Ending",
-    "endings",
-    "missing",
-    "test_policy",
-    "tried_in",
-    "usable",
-    "worlds",
-]
+__all__ = ["ENGINES", "SOURCES", "Ending", "endings", "test_policy", "tried_in", "usable", "worlds"]
 
 Floats = NDArray[np.float64]
 
-MARGIN, TIGHT = 5e-4, 1e-4  # [m]
 _AT_ONCE = 20  # episodes of a test
 _FIRST_SEED = 5000  # of the tests after training
-
-BULLET = "Bullet, triangle mesh"
-"""Bullet as it comes, with the container loaded as a mesh."""
-BULLET_AT_ITS_BEST = "Bullet, best settings"
-"""Bullet as precise as it was found to become."""
-MUJOCO = "MuJoCo, 0.5 ms"
-RANDOMIZED = "Midas, randomised"
 
 ENGINES: dict[str, Callable[..., PegEnv]] = {
     MIDAS: PegInHoleEnv,
     BULLET: functools.partial(BulletPegEnv, BULLET_MESH),
-    "Bullet, convex pieces": functools.partial(BulletPegEnv, BULLET_PIECES),
-    "Bullet, triangle mesh, 1 ms": functools.partial(BulletPegEnv, BULLET_FINE),
-    BULLET_AT_ITS_BEST: functools.partial(BulletPegEnv, BULLET_BEST),
+    **{
+        name: functools.partial(BulletPegEnv, settings)
+        for name, settings in zip(BULLETS, (BULLET_PIECES, BULLET_FINE, BULLET_BEST), strict=True)
+    },
     MUJOCO: MujocoPegEnv,
 }
 """Single environments; options are those of the task."""
@@ -155,8 +131,3 @@ def endings(
         progress((k + 1) / count)
     env.close()
     return found
-
-
-def missing() -> list[Finding]:
-    """A line if Bullet is not installed."""
-    return [] if has_bullet() else [Finding("Bullet", "not installed (extra 'peers')", "–")]

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from asperity.envs.peg_in_hole import PegEnv
 from asperity.errors import ArgumentError, MissingExtra
-from studies.experiments.registry import Progress
+from studies.experiments.runs import Progress
 
 __all__ = ["Episodes", "MakeEnv", "Training", "load", "run_episodes", "train", "vector_of"]
 

@@ -14,13 +14,12 @@ from typing import Any
 
 import asperity
 from asperity.errors import ArgumentError, MissingExtra
+from studies.experiments.form import Key, Measured, Runs
 from studies.experiments.kept import RESULTS, Kept, save
-from studies.experiments.outcome import Outcome, draw, write_csv
+from studies.experiments.outcome import Film, Finding, Outcome, Panel, draw, write_csv
+from studies.experiments.runs import Progress, tracked
 
 __all__ = ["Experiment", "Progress", "experiments", "select"]
-
-Progress = Callable[[float], None]
-"""Called with the share of the work that is done, in [0, 1]; it may raise KeyboardInterrupt."""
 
 # Modules with a tuple ``EXPERIMENTS``.
 _MODULES = (
@@ -35,8 +34,9 @@ _MODULES = (
     "cenic_suction",
     "midas_assembly",
     "midas_grasping",
-    "midas_learning",
     "midas_panda",
+    "peg_figures",
+    "peg_transfer",
     "sap_spring_cylinder",
     "sap_solver_figures",
     "sap_convergence",
@@ -52,9 +52,13 @@ _MODULES = (
 )
 
 
+# Results of the experiments that share runs, in this process.
+_SHARED: dict[tuple[Any, ...], Any] = {}
+
+
 @dataclass(frozen=True)
 class Experiment:
-    """One figure or table of a paper.
+    """One figure or table of a paper: see `studies.experiments.form`.
 
     Parameters
     ----------
@@ -64,17 +68,48 @@ class Experiment:
         Paper and figure.
     description : str
         One line.
-    compute : callable
-        ``compute(full, progress)`` does the work; ``full`` asks for the whole of what takes long.
+    simulate : callable
+        ``simulate(progress=..., **key)`` does a run of the sweep and returns its result.
+    sweep : callable
+        ``sweep(full)`` lists the keys; ``full`` asks for the whole of what takes long.
+    measure : callable
+        ``measure(runs)`` yields the findings and panels, and a film and further files, by their
+        names' ends, if there are any.
+    shared : bool
+        Whether a process does runs once for all experiments with this ``simulate``.
     settings : tuple of str
-        What ``compute`` takes besides, by keyword: the names of options of ``asperity reproduce``.
+        What ``sweep`` takes besides, by keyword: the names of options of ``asperity reproduce``.
     """
 
     name: str
     source: str
     description: str
-    compute: Callable[..., Outcome]
+    simulate: Callable[..., Any]
+    sweep: Callable[..., Sequence[Key]]
+    measure: Callable[[Runs], Measured]
+    shared: bool = False
     settings: tuple[str, ...] = ()
+
+    def compute(
+        self, full: bool = False, progress: Progress = lambda share: None, **settings: Any
+    ) -> Outcome:
+        """Simulate the sweep, and measure."""
+        pairs = []
+        for key, own in tracked(self.sweep(full, **settings), progress):
+            mark = (self.simulate, *key.items())
+            if not self.shared:
+                pairs.append((key, self.simulate(progress=own, **key)))
+                continue
+            if mark not in _SHARED:
+                _SHARED[mark] = self.simulate(progress=own, **key)
+            pairs.append((key, _SHARED[mark]))
+        made = list(self.measure(Runs(pairs)))
+        return Outcome(
+            tuple(one for one in made if isinstance(one, Finding)),
+            tuple(one for one in made if isinstance(one, Panel)),
+            film=next((one for one in made if isinstance(one, Film)), None),
+            attachments=next((one for one in made if isinstance(one, Mapping)), {}),
+        )
 
     @property
     def group(self) -> str:
@@ -154,7 +189,10 @@ class Experiment:
             f"{outcome.cpu_time:.2g}" if outcome.cpu_time < 100.0 else f"{outcome.cpu_time:.0f}",
         )
         save(
-            [Kept(self.name, one.quantity, one.ours, one.paper, *made) for one in outcome.findings],
+            [
+                Kept(self.name, one.quantity, one.ours, one.paper, *made, one.verdict)
+                for one in outcome.findings
+            ],
             path,
         )
 

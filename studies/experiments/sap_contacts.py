@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from studies.experiments.clutter_runs import DURATION, clutter_simulator
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import FIGURE_ONLY, Measured, Runs, finding, product
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import advance
 
 __all__ = ["EXPERIMENTS", "count_contacts"]
 
@@ -24,25 +25,19 @@ def count_contacts(
     return len(simulator.contacts.geom)
 
 
-def _figure_11(full: bool, progress: Progress) -> Outcome:
-    sizes = FULL if full else SHORT
-    curves = []
-    findings = []
-    for (walls, label), outer in tracked([(True, "walls"), (False, "no walls")], progress):
-        counts = [count_contacts(size, walls, inner) for size, inner in tracked(sizes, outer)]
-        bodies = 4 * np.array(sizes)
-        curves.append(Curve(label, bodies, np.array(counts), "o-"))
-        findings.append(
-            Finding(
-                f"contacts of {bodies[-1]} bodies, {label}", str(counts[-1]), "in the figure only"
-            )
-        )
-    more = curves[1].y > curves[0].y
-    findings.append(
-        Finding("sizes with more contacts without walls", f"{sum(more)} of {len(more)}", "all")
-    )
-    panel = Panel("bodies", "contacts at the end", tuple(curves))
-    return Outcome(tuple(findings), (panel,))
+def _count(where: str, size: int, progress: Progress) -> int:
+    return count_contacts(size, where == "walls", progress)
+
+
+def _measure(runs: Runs) -> Measured:
+    counts = {where: own.values() for where, own in runs.by("where").items()}
+    bodies = 4 * runs.where(where="walls").axis("size")
+    for where, found in counts.items():
+        yield finding(f"contacts of {bodies[-1]} bodies, {where}", found[-1], paper=FIGURE_ONLY)
+    more = int(np.sum(counts["no walls"] > counts["walls"]))
+    yield finding("sizes with more contacts without walls", (more, len(bodies)), "{} of {}", "all")
+    curves = [Curve(where, bodies, found, "o-") for where, found in counts.items()]
+    yield Panel("bodies", "contacts at the end", curves)
 
 
 EXPERIMENTS = (
@@ -50,6 +45,8 @@ EXPERIMENTS = (
         "sap-figure-11",
         "SAP, figure 11",
         "contacts of settled clutter",
-        _figure_11,
+        _count,
+        lambda full: product(where=("walls", "no walls"), size=FULL if full else SHORT),
+        _measure,
     ),
 )

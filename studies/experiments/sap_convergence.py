@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from asperity.simulator import Simulator
 from studies.experiments.clutter_runs import TIME_STEP, clutter_simulator, cost_history
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import Measured, Paper, Runs, finding, twofold
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance
 
 __all__ = ["EXPERIMENTS", "convergence"]
 
@@ -49,51 +51,57 @@ def convergence(simulator: Simulator) -> tuple[int, np.ndarray]:
     return iterations, excess[:last] / excess[0] if excess[0] > 0.0 else excess[:0]
 
 
-def _figure_10(full: bool, progress: Progress) -> Outcome:
+class Falling(NamedTuple):
+    """What became of the clutter's problems."""
+
+    counts: list[int]
+    """Iterations of every step."""
+    steps: tuple[int, int, int, int]
+    """Those that are shown."""
+    shown: list[tuple[int, np.ndarray]]
+    """Their iterations and relative excess of the cost."""
+
+
+def _fall(progress: Progress) -> Falling:
     simulator = clutter_simulator()
-    starts = []
-    counts = []
+    starts, counts = [], []
     for step in range(LATE):
         starts.append((simulator.data.qpos.copy(), simulator.data.qvel.copy()))
         before = simulator.stats.longest_iterations
-        advance(simulator, (step + 1) * TIME_STEP, lambda share: None)
+        simulator.advance_to((step + 1) * TIME_STEP)
         counts.append(simulator.stats.longest_iterations - before)
         progress(0.9 * step / LATE)
     hardest = int(np.argmax(counts[:TRANSIENT])) + 1
     late = int(np.argmax(counts[LATE - SETTLED :])) + LATE - SETTLED + 1
-    findings = []
-    curves = []
-    shown = (
-        (EARLY, f"step {EARLY}", "21"),
-        (hardest, f"step {hardest}, hardest of the fall", "–"),
-        (LATE, f"step {LATE}", "5"),
-        (late, f"step {late}, hardest of the last {SETTLED}", "–"),
-    )
-    for step, name, paper in shown:
+    steps = EARLY, hardest, LATE, late
+    shown = []
+    for step in steps:
         simulator.data.qpos[:], simulator.data.qvel[:] = starts[step - 1]
         # A call without a way to go takes over the state.
-        advance(simulator, simulator.time, progress)
-        iterations, relative = convergence(simulator)
-        findings.append(Finding(f"{name}, iterations", str(iterations), paper))
-        curves.append(Curve(name, np.arange(len(relative)), relative, "o-"))
+        simulator.advance_to(simulator.time)
+        shown.append(convergence(simulator))
+    return Falling(counts, steps, shown)
+
+
+def _measure(runs: Runs) -> Measured:
+    counts, steps, shown = runs.one
+    said = ("", ", hardest of the fall", "", f", hardest of the last {SETTLED}")
+    names = [f"step {step}{words}" for step, words in zip(steps, said, strict=True)]
+    papers: tuple[str | Paper, ...] = (twofold("21", 21.0), "–", twofold("5", 5.0), "–")
+    for name, (iterations, _), paper in zip(names, shown, papers, strict=True):
+        yield finding(f"{name}, iterations", iterations, paper=paper)
     # Digits that the last iterations add: doubling means quadratic convergence.
-    digits = -np.diff(np.log10(curves[1].y[-4:]))
-    findings.append(
-        Finding(
-            f"step {hardest}, digits gained by the last iterations",
-            ", ".join(f"{gain:.1f}" for gain in digits),
-            "quadratic after a linear transient",
-        )
-    )
-    findings.append(
-        Finding(
-            f"mean iterations, steps 1–{TRANSIENT} and {TRANSIENT + 1}–{LATE}",
-            f"{np.mean(counts[:TRANSIENT]):.1f} and {np.mean(counts[TRANSIENT:]):.1f}",
-            "larger and a few (numbers lost)",
-        )
-    )
-    panel = Panel("iteration", "(ℓ − ℓ*)/(ℓ₀ − ℓ*)", tuple(curves), log_y=True)
-    return Outcome(tuple(findings), (panel,))
+    digits = list(-np.diff(np.log10(shown[1][1][-4:])))
+    quantity = f"step {steps[1]}, digits gained by the last iterations"
+    yield finding(quantity, digits, "{:.1f}", "quadratic after a linear transient", join=", ")
+    quantity = f"mean iterations, steps 1–{TRANSIENT} and {TRANSIENT + 1}–{LATE}"
+    means = np.mean(counts[:TRANSIENT]), np.mean(counts[TRANSIENT:])
+    yield finding(quantity, means, "{:.1f} and {:.1f}", "larger and a few (numbers lost)")
+    curves = [
+        Curve(name, np.arange(len(relative)), relative, "o-")
+        for name, (_, relative) in zip(names, shown, strict=True)
+    ]
+    yield Panel("iteration", "(ℓ − ℓ*)/(ℓ₀ − ℓ*)", curves, log_y=True)
 
 
 EXPERIMENTS = (
@@ -101,6 +109,8 @@ EXPERIMENTS = (
         "sap-figure-10",
         "SAP, figure 10",
         "convergence in early and late steps",
-        _figure_10,
+        _fall,
+        lambda full: [{}],
+        _measure,
     ),
 )

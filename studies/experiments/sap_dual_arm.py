@@ -6,14 +6,15 @@ tolerances. Clarabel takes the place of Gurobi; times are CPU times of solving.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 
-from studies.experiments.dual_arm_runs import TIME_STEP, DualArm, open_and_pour
-from studies.experiments.outcome import Curve, Film, Finding, Outcome, Panel
+from studies.experiments.dual_arm_runs import TIME_STEP, TOLERANCE, DualArm, open_and_pour
+from studies.experiments.form import Key, Measured, Paper, Runs, about, at_most, finding, twofold
+from studies.experiments.outcome import Curve, Film, Panel
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import part, tracked
 from studies.experiments.sap_solvers import Case, available_solvers
 
 __all__ = ["EXPERIMENTS"]
@@ -55,76 +56,56 @@ def _label(solver: str, tolerance: float) -> str:
     return f"{solver} {tolerance:.0e}"
 
 
-# Figures 19 to 21 show the same simulation.
-_RUNS: dict[bool, DualArm] = {}
+def _task(tolerance: float, progress: Progress) -> DualArm:
+    return open_and_pour(tolerance, progress=progress)
 
 
-def _comparison(full: bool, progress: Progress) -> DualArm:
-    if full not in _RUNS:
-        _RUNS[full] = open_and_pour(cases=_cases(), every=2 if full else 10, progress=progress)
-    return _RUNS[full]
-
-
-def _figure_18(full: bool, progress: Progress) -> Outcome:
-    found = open_and_pour(progress=part(progress, 0.0, 0.2))
-    last = found.states[-1]
-    findings = [
-        Finding("degrees of freedom", f"{found.model.nv}", "160"),
-        Finding(
-            "the task",
-            "succeeds" if found.succeeded else "fails: " + _failures(found),
-            "succeeds",
-        ),
-        Finding("marbles in the bowl, in the jar at the end", f"{last.poured}, {last.left}", "–"),
-        Finding(
-            "lid at the end, above its seat; its tilt",
-            f"{1e3 * last.lid_gap:.2f} mm; {last.lid_tilt:.2f}°",
-            "closed",
-        ),
-        Finding(
-            "largest motion of the jar in the hand",
-            f"{1e3 * found.slip:.1f} mm",
-            "held",
-        ),
-        Finding(
-            "contacts: largest, median",
-            f"{found.contacts.max():.0f}, {np.median(found.contacts):.0f}",
-            "hundreds",
-        ),
-        Finding(
-            "CPU time per second of the task, with control and planning",
-            f"{found.cpu / found.step_time[-1]:.2f} s",
-            "–",
-        ),
-    ]
+def _tolerances(full: bool) -> list[Key]:
+    """The task as it is, and with other tolerances."""
     looser = _TASK_TOLERANCES if full else _TASK_TOLERANCES[:3]
-    for tolerance, own in tracked(looser, part(progress, 0.2, 1.0)):
-        one = open_and_pour(tolerance, progress=own)
-        findings.append(
-            Finding(
-                f"with ε_r = {tolerance:g}: task; iterations per step",
-                f"{'succeeds' if one.succeeded else 'fails: ' + _failures(one)}; "
-                f"{one.iterations:.1f}",
-                "fails above an error that is lost",
-            )
-        )
-    panel = Panel("time [s]", "contacts", _stages(found), title=f"δt = {1e3 * TIME_STEP:g} ms")
-    film = Film(found.model, found.time, found.qpos, "front")
-    return Outcome(tuple(findings), (panel,), film=film)
+    return [{"tolerance": tolerance} for tolerance in (TOLERANCE, *looser)]
 
 
-def _failures(found: DualArm) -> str:
-    return found.ending or "not " + ", not ".join(n for n, good in found.checks.items() if not good)
+def _comparison(every: int, progress: Progress) -> DualArm:
+    return open_and_pour(cases=_cases(), every=every, progress=progress)
 
 
-def _stages(found: DualArm) -> tuple[Curve, ...]:
+def _end(found: DualArm) -> str:
+    if found.succeeded:
+        return "succeeds"
+    failed = ", not ".join(name for name, good in found.checks.items() if not good)
+    return "fails: " + (found.ending or f"not {failed}")
+
+
+def _stages(found: DualArm) -> Iterator[Curve]:
     begins = [(begin, _STAGES[name]) for begin, name in found.events if name in _STAGES]
     ends = [begin for begin, _ in begins[1:]] + [np.inf]
-    curves = []
     for (begin, label), end in zip(begins, ends, strict=True):
         own = (found.step_time > begin) & (found.step_time <= end)
-        curves.append(Curve(label, found.step_time[own], found.contacts[own]))
-    return tuple(curves)
+        yield Curve(label, found.step_time[own], found.contacts[own])
+
+
+def _figure_18(runs: Runs) -> Measured:
+    found, *others = runs.results
+    last = found.states[-1]
+    yield finding("degrees of freedom", found.model.nv, paper=about("160", 160, 0))
+    yield finding("the task", _end(found), paper="succeeds")
+    marbles = last.poured, last.left
+    yield finding("marbles in the bowl, in the jar at the end", marbles, "{}, {}")
+    lid = 1e3 * last.lid_gap, last.lid_tilt
+    quantity = "lid at the end, above its seat; its tilt"
+    yield finding(quantity, lid, "{:.2f} mm; {:.2f}°", "closed")
+    yield finding("largest motion of the jar in the hand", 1e3 * found.slip, "{:.1f} mm", "held")
+    contacts = found.contacts.max(), np.median(found.contacts)
+    yield finding("contacts: largest, median", contacts, "{:.0f}, {:.0f}", "hundreds")
+    quantity = "CPU time per second of the task, with control and planning"
+    yield finding(quantity, found.cpu / found.step_time[-1], "{:.2f} s")
+    for tolerance, one in zip(runs.axis("tolerance")[1:], others, strict=True):
+        quantity = f"with ε_r = {tolerance:g}: task; iterations per step"
+        said = "fails above an error that is lost"
+        yield finding(quantity, (_end(one), one.iterations), "{}; {:.1f}", said)
+    yield Panel("time [s]", "contacts", tuple(_stages(found)), f"δt = {1e3 * TIME_STEP:g} ms")
+    yield Film(found.model, found.time, found.qpos, "front")
 
 
 def _values(found: DualArm, key: str, solver: str, tolerance: float) -> np.ndarray:
@@ -134,113 +115,108 @@ def _values(found: DualArm, key: str, solver: str, tolerance: float) -> np.ndarr
     return np.asarray(values[np.isfinite(values)])
 
 
-def _errors(key: str, label: str, papers: dict[str, str]) -> Callable[[bool, Progress], Outcome]:
-    """An experiment that draws errors against tolerances."""
-
-    def compute(full: bool, progress: Progress) -> Outcome:
-        found = _comparison(full, progress)
-        findings, curves = [], []
-        for solver in available_solvers():
-            tolerances = _TOLERANCES[solver]
-            rows = []
-            for tolerance in tolerances:
-                values = _values(found, key, solver, tolerance)
-                # Zero cannot be drawn on a logarithmic axis.
-                values = np.maximum(values, 1e-25) if len(values) else np.array([np.nan])
-                rows.append((values.mean(), np.median(values), values.min(), values.max()))
-            x = np.array(tolerances)
-            for name, style, column in zip(
-                ("mean", "median", "least", "largest"),
-                ("o-", "--", ":", ":"),
-                np.array(rows).T,
-                strict=True,
-            ):
-                curves.append(Curve(f"{solver}, {name}", x, column, style))
-            findings.append(
-                Finding(
-                    f"{solver}: {label}, mean and largest, at "
-                    + ", ".join(f"{t:.0e}" for t in tolerances[::3]),
-                    "; ".join(f"{r[0]:.0e}, {r[3]:.0e}" for r in rows[::3]),
-                    papers.get(solver, "–"),
-                )
-            )
-        panel = Panel("tolerance of the solver", label, tuple(curves), log_x=True, log_y=True)
-        return Outcome(tuple(findings), (panel,))
-
-    return compute
+_DRAWN = {"mean": "o-", "median": "--", "least": ":", "largest": ":"}
 
 
-def _figure_21(full: bool, progress: Progress) -> Outcome:
-    found = _comparison(full, progress)
-    findings, curves = [], []
+def _errors(quantity: str, label: str, papers: Mapping[str, str | Paper], runs: Runs) -> Measured:
+    """Errors against tolerances."""
+    curves = []
+    for solver in available_solvers():
+        tolerances = _TOLERANCES[solver]
+        rows = []
+        for tolerance in tolerances:
+            values = _values(runs.one, quantity, solver, tolerance)
+            # Zero cannot be drawn on a logarithmic axis.
+            values = np.maximum(values, 1e-25) if len(values) else np.array([np.nan])
+            rows.append((values.mean(), np.median(values), values.min(), values.max()))
+        for (name, style), column in zip(_DRAWN.items(), np.array(rows).T, strict=True):
+            curves.append(Curve(f"{solver}, {name}", np.array(tolerances), column, style))
+        at = ", ".join(f"{tolerance:.0e}" for tolerance in tolerances[::3])
+        yield finding(
+            f"{solver}: {label}, mean and largest, at {at}",
+            [(row[0], row[3]) for row in rows[::3]],
+            "{:.0e}, {:.0e}",
+            papers.get(solver, "–"),
+            join="; ",
+        )
+    yield Panel("tolerance of the solver", label, curves, log_x=True, log_y=True)
+
+
+_ITERATIONS: dict[str, str] = {
+    "SAP": "4",
+    "geodesic": "8.3",
+    "Gurobi": "10.1",
+    "Clarabel": "(Gurobi: 10.1)",
+}
+_SPEED_UPS: dict[str, str | Paper] = {
+    "geodesic": twofold("2.2", 2.2),
+    "Gurobi": twofold("7.4", 7.4),
+    "Clarabel": "(over Gurobi: 7.4)",
+}
+
+
+def _figure_21(runs: Runs) -> Measured:
+    found = runs.one
+    curves = []
     chosen: dict[str, float] = {}
     for solver in available_solvers():
         tolerances = np.array(_TOLERANCES[solver])
         means = np.array([_values(found, "iterations", solver, t).mean() for t in tolerances])
         curves.append(Curve(solver, tolerances, means, "o-"))
-        unsolved = [1.0 - _values(found, "converged", solver, t).mean() for t in tolerances]
         # The loosest that is accurate enough.
-        good = [
-            float(t)
-            for t in tolerances
-            if np.median(_values(found, "distance", solver, t)) <= _ALIKE
-        ]
-        chosen[solver] = max(good, default=float(tolerances[0]))
+        good = [t for t in tolerances if np.median(_values(found, "distance", solver, t)) <= _ALIKE]
+        chosen[solver] = float(max(good, default=tolerances[0]))
+        unsolved = 1.0 - _values(found, "converged", solver, chosen[solver]).mean()
         own = int(np.flatnonzero(tolerances == chosen[solver])[0])
-        findings.append(
-            Finding(
-                f"{solver}: mean iterations at {chosen[solver]:.0e}, unsolved there; "
-                f"range over tolerances",
-                f"{means[own]:.1f}, {unsolved[own]:.1%}; "
-                f"{np.nanmin(means):.1f}–{np.nanmax(means):.1f}",
-                _ITERATIONS[solver],
-            )
+        yield finding(
+            f"{solver}: mean iterations at {chosen[solver]:.0e}, unsolved there; "
+            f"range over tolerances",
+            (means[own], unsolved, np.nanmin(means), np.nanmax(means)),
+            "{:.1f}, {:.1%}; {:.1f}–{:.1f}",
+            _ITERATIONS[solver],
         )
-    base = _values(found, "cpu_time", "SAP", chosen["SAP"]).sum()
-    for solver, tolerance in chosen.items():
+    total = {name: _values(found, "cpu_time", name, at).sum() for name, at in chosen.items()}
+    for solver, spent in total.items():
         if solver != "SAP":
-            ratio = _values(found, "cpu_time", solver, tolerance).sum() / base
-            findings.append(
-                Finding(
-                    f"SAP over {solver}: total time of solving, both as accurate in the median",
-                    f"{ratio:.1f}",
-                    _SPEED_UPS[solver],
-                )
-            )
-    panel = Panel("tolerance of the solver", "mean iterations per step", tuple(curves), log_x=True)
-    return Outcome(tuple(findings), (panel,))
+            quantity = f"SAP over {solver}: total time of solving, both as accurate in the median"
+            yield finding(quantity, spent / total["SAP"], "{:.1f}", _SPEED_UPS[solver])
+    yield Panel("tolerance of the solver", "mean iterations per step", curves, log_x=True)
 
 
-_ITERATIONS = {"SAP": "4", "geodesic": "8.3", "Gurobi": "10.1", "Clarabel": "(Gurobi: 10.1)"}
-_SPEED_UPS = {"geodesic": "2.2", "Gurobi": "7.4", "Clarabel": "(over Gurobi: 7.4)"}
+def _compared(number: int, description: str, measure: Callable[[Runs], Measured]) -> Experiment:
+    """A figure of the same simulation."""
+    return Experiment(
+        f"sap-figure-{number}",
+        f"SAP, figure {number}",
+        description,
+        _comparison,
+        lambda full: [{"every": 2 if full else 10}],
+        measure,
+        shared=True,
+    )
+
+
+_MOMENTUM = {"SAP": "below its tolerance", "geodesic": "does not follow its tolerance"}
+_EXACT = {"SAP": at_most("exact", 1e-12)}
 
 EXPERIMENTS = (
     Experiment(
         "sap-figure-18",
         "SAP, figures 1 and 18",
         "two arms open a jar, pour out marbles and close it",
+        _task,
+        _tolerances,
         _figure_18,
     ),
-    Experiment(
-        "sap-figure-19",
-        "SAP, figure 19",
+    _compared(
+        19,
         "errors of momentum in that task",
-        _errors(
-            "momentum_error",
-            "momentum error (32)",
-            {"SAP": "below its tolerance", "geodesic": "does not follow its tolerance"},
-        ),
+        partial(_errors, "momentum_error", "momentum error (32)", _MOMENTUM),
     ),
-    Experiment(
-        "sap-figure-20",
-        "SAP, figure 20",
+    _compared(
+        20,
         "errors of complementarity in that task",
-        _errors("complementarity_error", "complementarity error (33)", {"SAP": "exact"}),
+        partial(_errors, "complementarity_error", "complementarity error (33)", _EXACT),
     ),
-    Experiment(
-        "sap-figure-21",
-        "SAP, figure 21",
-        "iterations and speed-ups in that task",
-        _figure_21,
-    ),
+    _compared(21, "iterations and speed-ups in that task", _figure_21),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -14,9 +14,21 @@ from studies.experiments.clutter_runs import (
     clutter_simulator,
     hessian,
 )
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import (
+    FIGURE_ONLY,
+    Key,
+    Measured,
+    Paper,
+    Runs,
+    about,
+    at_most,
+    finding,
+    product,
+    slope,
+)
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import advance, tracked
+from studies.experiments.runs import advance
 from studies.scenes.sap_clutter import FRICTION
 
 __all__ = ["EXPERIMENTS", "SettledClutter", "settle", "slip_bound", "slope"]
@@ -53,11 +65,6 @@ def slip_bound(sigma: float) -> float:
     return FRICTION * sigma * 9.81 * TIME_STEP
 
 
-def slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Exponent of the power law through some points."""
-    return float(np.polyfit(np.log(x), np.log(y), 1)[0])
-
-
 def settle(
     sigma: float,
     walls: bool,
@@ -86,105 +93,81 @@ def settle(
     )
 
 
-def _study(
-    full: bool, tolerance: float, progress: Progress
-) -> dict[bool, list[list[SettledClutter]]]:
-    """Settled clutter with and without walls, for every σ and seed."""
+def _settle(
+    where: str, sigma: float, seed: int, tolerance: float, progress: Progress
+) -> SettledClutter:
+    return settle(sigma, where == "walls", seed, progress, tolerance=tolerance)
+
+
+def _sweep(tolerance: float, full: bool) -> list[Key]:
     seeds = FULL_SEEDS if full else SEEDS
-    cases = [(walls, sigma, seed) for walls in (True, False) for sigma in SIGMAS for seed in seeds]
-    found: dict[bool, list[list[SettledClutter]]] = {True: [], False: []}
-    for (walls, sigma, seed), track in tracked(cases, progress):
-        if seed == seeds[0]:
-            found[walls].append([])
-        found[walls][-1].append(settle(sigma, walls, seed, track, tolerance=tolerance))
-    return found
+    where = ("walls", "no walls")
+    return product(where=where, sigma=SIGMAS, seed=seeds, tolerance=[tolerance])
 
 
-_LABELS = {True: "walls", False: "no walls"}
+def _rows(quantity: str, runs: Runs) -> np.ndarray:
+    """One of the numbers for every σ and seed, shape (σ, seeds)."""
+    numbers = [getattr(run, quantity) for run in runs.results]
+    return np.array(numbers).reshape(len(SIGMAS), -1)
 
 
-def _figure_14(full: bool, progress: Progress) -> Outcome:
-    found = _study(full, SLIP_TOLERANCE, progress)
+_DEFAULT = SIGMAS.index(DEFAULT_SIGMA)
+
+
+def _figure_14(runs: Runs) -> Measured:
+    sigmas = np.array(SIGMAS)
     bounds = np.array([slip_bound(sigma) for sigma in SIGMAS])
-    sigmas = np.array(SIGMAS)
     curves = []
-    findings = []
-    for walls, label in _LABELS.items():
-        slips = np.array([[run.slip for run in runs] for runs in found[walls]])
+    for where, own in runs.by("where").items():
+        slips = _rows("slip", own)
         median = np.median(slips, axis=1)
-        curves.append(Curve(f"{label}, median of {slips.shape[1]} runs", sigmas, median, "o-"))
-        runs = np.repeat(sigmas, slips.shape[1])
-        curves.append(Curve(f"{label}, single runs", runs, slips.ravel(), "."))
-        default = SIGMAS.index(DEFAULT_SIGMA)
-        findings += [
-            Finding(
-                f"{label}, σ = {DEFAULT_SIGMA:g}: mean slip over bound",
-                f"{median[default] / bounds[default]:.2g}",
-                "below 1",
-            ),
-            Finding(
-                f"{label}, runs below the bound",
-                ", ".join(
-                    f"{np.sum(slip < bound)} of {len(slip)} at {sigma:.0e}"
-                    for sigma, slip, bound in zip(SIGMAS, slips, bounds, strict=True)
-                    if np.any(slip >= bound)
-                )
-                or "all",
-                "all (one run each)",
-            ),
+        curves.append(Curve(f"{where}, median of {slips.shape[1]} runs", sigmas, median, "o-"))
+        repeated = np.repeat(sigmas, slips.shape[1])
+        curves.append(Curve(f"{where}, single runs", repeated, slips.ravel(), "."))
+        quantity = f"{where}, σ = {DEFAULT_SIGMA:g}: mean slip over bound"
+        ratio = median[_DEFAULT] / bounds[_DEFAULT]
+        yield finding(quantity, ratio, "{:.2g}", at_most("below 1", 1.0))
+        below = [
+            f"{np.sum(slip < bound)} of {len(slip)} at {sigma:.0e}"
+            for sigma, slip, bound in zip(SIGMAS, slips, bounds, strict=True)
+            if np.any(slip >= bound)
         ]
-    with_walls = [np.median([run.slip for run in runs]) for runs in found[True]]
-    findings.append(
-        Finding(
-            "walls, slope of slip over σ, up to 0.1",
-            f"{slope(SIGMAS[:-1], with_walls[:-1]):.2f}",
-            "follows that of the bound, 1",
-        )
-    )
+        quantity = f"{where}, runs below the bound"
+        yield finding(quantity, ", ".join(below) or "all", paper="all (one run each)")
+    walls = np.median(_rows("slip", runs.where(where="walls")), axis=1)
+    quantity = "walls, slope of slip over σ, up to 0.1"
+    follows = about("follows that of the bound, 1", 1.0, 0.2)
+    yield finding(quantity, slope(sigmas[:-1], walls[:-1]), "{:.2f}", follows)
     curves.append(Curve("bound μσgδt", sigmas, bounds, "k--"))
-    panel = Panel("σ", "mean slip [m/s]", tuple(curves), log_x=True, log_y=True)
-    return Outcome(tuple(findings), (panel,))
+    yield Panel("σ", "mean slip [m/s]", curves, log_x=True, log_y=True)
 
 
-def _figure_15(full: bool, progress: Progress) -> Outcome:
-    found = _study(full, 1e-5, progress)
+_STUDIED = (
+    ("condition", "condition number", "{:.1e}", about("exponent lost; −1 by R_t ∝ σ", -1.0, 0.1)),
+    (
+        "iterations",
+        "mean Newton iterations",
+        "{:.1f}",
+        Paper("exponent lost; weakly falling with σ", -0.5, 0.0),
+    ),
+)
+
+
+def _figure_15(runs: Runs) -> Measured:
     sigmas = np.array(SIGMAS)
-    conditions, iterations, findings = [], [], []
-    for walls, label in _LABELS.items():
-        condition = np.median([[run.condition for run in runs] for runs in found[walls]], axis=1)
-        count = np.median([[run.iterations for run in runs] for runs in found[walls]], axis=1)
-        conditions.append(Curve(label, sigmas, condition, "o-"))
-        iterations.append(Curve(label, sigmas, count, "o-"))
-        small = [i for i, sigma in enumerate(SIGMAS) if sigma <= DEFAULT_SIGMA]
-        chosen = [SIGMAS[i] for i in small]
-        default = SIGMAS.index(DEFAULT_SIGMA)
-        findings += [
-            Finding(
-                f"{label}, slope of the condition number, σ ≤ {DEFAULT_SIGMA:g}",
-                f"{slope(chosen, [condition[i] for i in small]):.2f}",
-                "exponent lost; −1 by R_t ∝ σ",
-            ),
-            Finding(
-                f"{label}, condition number at σ = {DEFAULT_SIGMA:g}",
-                f"{condition[default]:.1e}",
-                "in the figure only",
-            ),
-            Finding(
-                f"{label}, slope of the mean Newton iterations, σ ≤ {DEFAULT_SIGMA:g}",
-                f"{slope(chosen, [count[i] for i in small]):.2f}",
-                "exponent lost; weakly falling with σ",
-            ),
-            Finding(
-                f"{label}, mean Newton iterations at σ = {DEFAULT_SIGMA:g}",
-                f"{count[default]:.1f}",
-                "in the figure only",
-            ),
-        ]
-    panels = (
-        Panel("σ", "condition number", tuple(conditions), log_x=True, log_y=True),
-        Panel("σ", "Newton iterations per step", tuple(iterations), log_x=True, log_y=True),
-    )
-    return Outcome(tuple(findings), panels)
+    small = sigmas <= DEFAULT_SIGMA
+    curves: dict[str, list[Curve]] = {"condition": [], "iterations": []}
+    for where, own in runs.by("where").items():
+        for quantity, name, form, said in _STUDIED:
+            median = np.median(_rows(quantity, own), axis=1)
+            curves[quantity].append(Curve(where, sigmas, median, "o-"))
+            exponent = slope(sigmas[small], median[small])
+            of = f"{where}, slope of the {name}, σ ≤ {DEFAULT_SIGMA:g}"
+            yield finding(of, exponent, "{:.2f}", said)
+            of = f"{where}, {name} at σ = {DEFAULT_SIGMA:g}"
+            yield finding(of, median[_DEFAULT], form, FIGURE_ONLY)
+    yield Panel("σ", "condition number", curves["condition"], log_x=True, log_y=True)
+    yield Panel("σ", "Newton iterations per step", curves["iterations"], log_x=True, log_y=True)
 
 
 EXPERIMENTS = (
@@ -192,12 +175,16 @@ EXPERIMENTS = (
         "sap-figure-14",
         "SAP, figure 14",
         "slip over the slip parameter",
+        _settle,
+        partial(_sweep, SLIP_TOLERANCE),
         _figure_14,
     ),
     Experiment(
         "sap-figure-15",
         "SAP, figure 15",
         "condition of the Hessian over the slip parameter",
+        _settle,
+        partial(_sweep, 1e-5),
         _figure_15,
     ),
 )

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
-import mujoco
 import numpy as np
 
 from asperity.simulator import Simulator
-from studies.experiments.outcome import Curve, Film, Finding, Outcome, Panel
+from studies.experiments.form import (
+    Measured,
+    Paper,
+    Runs,
+    at_most,
+    finding,
+    product,
+    twofold,
+)
+from studies.experiments.outcome import Curve, Film, Finding, Panel
 from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import part
+from studies.experiments.runs import Look, Notes, Samples
 from studies.experiments.sap_solvers import Case, available_solvers, compare_along
 from studies.scenes.bubble_gripper import (
     DUTY,
@@ -41,26 +50,31 @@ _CASES = {
 
 
 class SlipControl(NamedTuple):
-    """What happened, step by step, and what the solvers did."""
+    """What happened, and what the solvers did."""
 
-    model: mujoco.MjModel
-    """Of gripper and spatula."""
-    time: np.ndarray
-    """End of every step [s], shape (n,)."""
-    qpos: np.ndarray
-    """Configurations, shape (n, 9)."""
-    force: np.ndarray
-    """Commanded in the step [N], shape (n,)."""
-    pitch: np.ndarray
-    """Angle of the handle below the horizon [degrees], shape (n,)."""
-    contacts: np.ndarray
-    """Contacts of the step, shape (n,)."""
-    slip: np.ndarray
-    """Largest slip speed of contacts with a force [m/s], shape (n,)."""
+    seen: Samples
+    """At the end of every step: see `_LOOKS`."""
     solvers: tuple[str, ...]
     """Names, in the order of ``compared``."""
     compared: dict[str, np.ndarray]
     """See `compare_along`."""
+
+
+def _slip(simulator: Simulator) -> float:
+    contacts = simulator.contacts
+    return float(np.max(contacts.slip_speed[contacts.normal_force > 0.0], initial=0.0))
+
+
+_LOOKS: dict[str, Look] = {
+    "qpos": lambda simulator: simulator.data.qpos.copy(),
+    # Commanded in the step [N].
+    "force": lambda simulator: simulator.data.ctrl[0],
+    # Of the handle below the horizon [degrees].
+    "pitch": lambda simulator: np.degrees(pitch(simulator.data.qpos[5:9])),
+    "contacts": lambda simulator: len(simulator.contacts.normal_force),
+    # The largest speed of contacts with a force [m/s].
+    "slip": _slip,
+}
 
 
 def slip_control(
@@ -94,125 +108,111 @@ def slip_control(
         bubble_gripper(inertia), integrator=paper_sap(TIME_STEP, tolerance=TOLERANCE)
     )
     simulator.reset("start")
-    rows: list[tuple[float, ...]] = []
-    path: list[np.ndarray] = []
 
     def drive(current: Simulator) -> None:
         # In the middle of the step, where rounding does not matter.
         force = grasp_force(current.time + 0.5 * TIME_STEP)
         current.data.ctrl[:] = force, -force
 
-    def observe(current: Simulator) -> None:
-        contacts = current.contacts
-        slip = contacts.slip_speed[contacts.normal_force > 0.0]
-        rows.append(
-            (
-                current.time,
-                current.data.ctrl[0],
-                np.degrees(pitch(current.data.qpos[5:9])),
-                len(contacts.normal_force),
-                np.max(slip, initial=0.0),
-            )
-        )
-        path.append(current.data.qpos.copy())
-
+    notes = Notes(_LOOKS)
     compared = compare_along(
         simulator,
         duration,
         {name: _CASES[name] for name in solvers},
         every,
         drive=drive,
-        observe=observe,
+        observe=notes,
         progress=progress,
     )
-    time, force, angle, contacts, slip = np.array(rows).T
-    return SlipControl(
-        simulator.model,
-        time,
-        np.array(path),
-        force,
-        angle,
-        contacts,
-        slip,
-        tuple(solvers),
-        compared,
-    )
+    return SlipControl(notes.samples(simulator), tuple(solvers), compared)
 
 
 def _phases(found: SlipControl) -> tuple[np.ndarray, np.ndarray]:
     """Steps of the secure and of the loose grasp, each without the first fifth of a second."""
-    phase = (found.time - 0.5 * TIME_STEP) % PERIOD
+    phase = (found.seen.time - 0.5 * TIME_STEP) % PERIOD
     secure = (phase > 0.2) & (phase < DUTY * PERIOD)
     return secure, phase > DUTY * PERIOD + 0.2
 
 
-def _figure_17(full: bool, progress: Progress) -> Outcome:
+def _turns(found: SlipControl, steps: np.ndarray) -> list[float]:
+    """By how much the pitch changes in these steps of every period [degrees]."""
+    number = found.seen.time // PERIOD
+    periods = range(int(DURATION / PERIOD))
+    return [float(np.ptp(found.seen["pitch"][steps & (number == k)])) for k in periods]
+
+
+def _control(inertia: str, every: int, progress: Progress) -> SlipControl:
+    """The experiment, or one period with the inertia of a thin spatula."""
+    if inertia == "thin":
+        return slip_control(PERIOD, inertia=THIN_INERTIA, progress=progress)
     solvers = tuple(name for name, case in _CASES.items() if case.solver in available_solvers())
-    found = slip_control(
-        every=1 if full else 5, solvers=solvers, progress=part(progress, 0.0, 0.95)
-    )
-    thin = slip_control(PERIOD, inertia=THIN_INERTIA, progress=part(progress, 0.95, 1.0))
+    return slip_control(every=every, solvers=solvers, progress=progress)
+
+
+def _measure(runs: Runs) -> Measured:
+    found, thin = runs.results
+    seen = found.seen
     secure, loose = _phases(found)
-    turns = [
-        float(np.ptp(found.pitch[loose & (found.time // PERIOD == k)]))
-        for k in range(int(DURATION / PERIOD))
-    ]
-    creep = [
-        float(np.ptp(found.pitch[secure & (found.time // PERIOD == k)]))
-        for k in range(int(DURATION / PERIOD))
-    ]
-    findings = [
-        Finding(
-            "contacts while it slips, while it sticks (medians)",
-            f"{np.median(found.contacts[loose]):.0f}, {np.median(found.contacts[secure]):.0f}",
-            "about 60, about 160",
-        ),
-        Finding(
-            "pitch in each loose phase, in each secure one",
-            f"{min(turns):.1f}°–{max(turns):.1f}°, at most {max(creep):.2f}°",
-            "turns; sticks (figure 17)",
-        ),
-        Finding(
-            "largest slip speed while it sticks (median over steps)",
-            f"{1e6 * np.median(found.slip[secure]):.0f} µm/s",
-            f"below μσgδt = {1e6 * 1e-3 * 9.81 * TIME_STEP:.0f} µm/s for a weight alone",
-        ),
-        Finding(
-            "with the inertia of a thin spatula, pitch at the end of the first loose phase",
-            f"{thin.pitch[-1]:.0f}°",
-            "–",
-        ),
-        *_solver_findings(found),
-    ]
-    time = found.time
-    curves = [
-        Curve(name, found.compared["time"], found.compared["iterations"][:, i], ".")
-        for i, name in enumerate(found.solvers)
-    ]
-    panels = (
-        Panel("time [s]", "grasp force [N]", (Curve("command", time, found.force),)),
-        Panel("time [s]", "pitch [degrees]", (Curve("SAP, δt = 5 ms", time, found.pitch),)),
-        Panel("time [s]", "contacts", (Curve("contacts", time, found.contacts),)),
-        Panel("time [s]", "iterations per step", tuple(curves)),
+    turns, creep = _turns(found, loose), _turns(found, secure)
+    yield finding(
+        "contacts while it slips, while it sticks (medians)",
+        tuple(np.median(seen["contacts"][steps]) for steps in (loose, secure)),
+        "{:.0f}, {:.0f}",
+        Paper("about 60, about 160", (40.0, 120.0), (80.0, 200.0)),
     )
-    every = 4
-    film = Film(found.model, time[::every], found.qpos[::every], "grasp")
-    return Outcome(tuple(findings), panels, film=film)
+    yield finding(
+        "pitch in each loose phase, in each secure one",
+        (min(turns), max(turns), max(creep)),
+        "{:.1f}°–{:.1f}°, at most {:.2f}°",
+        "turns; sticks (figure 17)",
+    )
+    yield finding(
+        "largest slip speed while it sticks (median over steps)",
+        1e6 * np.median(seen["slip"][secure]),
+        "{:.0f} µm/s",
+        f"below μσgδt = {1e6 * 1e-3 * 9.81 * TIME_STEP:.0f} µm/s for a weight alone",
+    )
+    yield finding(
+        "with the inertia of a thin spatula, pitch at the end of the first loose phase",
+        thin.seen["pitch"][-1],
+        "{:.0f}°",
+    )
+    yield from _solver_findings(found)
+    compared = found.compared
+    for y, label, look in (
+        ("grasp force [N]", "command", "force"),
+        ("pitch [degrees]", "SAP, δt = 5 ms", "pitch"),
+        ("contacts", "contacts", "contacts"),
+    ):
+        yield Panel("time [s]", y, [Curve(label, seen.time, seen[look])])
+    iterations = zip(found.solvers, compared["iterations"].T, strict=True)
+    curves = [Curve(name, compared["time"], column, ".") for name, column in iterations]
+    yield Panel("time [s]", "iterations per step", curves)
+    yield Film(seen.simulator.model, seen.time[::4], seen["qpos"][::4], "grasp")
 
 
-_ITERATIONS = {"SAP": "0.62", "geodesic": "5.6", "Gurobi": "10.1", "Clarabel": "(Gurobi: 10.1)"}
 _LOOSE_SAP = "SAP, ε_r = 1e-4"
-_MOMENTUM = {
-    "SAP": "bounded by its tolerance",
+_ITERATIONS: dict[str, str | Paper] = {
+    "SAP": twofold("0.62", 0.62),
+    "geodesic": twofold("5.6", 5.6),
+    "Gurobi": twofold("10.1", 10.1),
+    "Clarabel": "(Gurobi: 10.1)",
+}
+_MOMENTUM: dict[str, str | Paper] = {
+    "SAP": at_most("bounded by its tolerance", TOLERANCE),
+    _LOOSE_SAP: at_most("bounded by its tolerance", LOOSE_TOLERANCE),
     "geodesic": "far below Gurobi's",
     "Gurobi": "above SAP's",
     "Clarabel": "(Gurobi: above SAP's)",
 }
-_SPEED_UPS = {"geodesic": "20", "Gurobi": "92", "Clarabel": "(over Gurobi: 92)"}
+_SPEED_UPS: dict[str, str | Paper] = {
+    "geodesic": twofold("20", 20.0),
+    "Gurobi": twofold("92", 92.0),
+    "Clarabel": "(over Gurobi: 92)",
+}
 
 
-def _solver_findings(found: SlipControl) -> list[Finding]:
-    findings = []
+def _solver_findings(found: SlipControl) -> Iterator[Finding]:
     compared = found.compared
     for i, name in enumerate(found.solvers):
         done = np.isfinite(compared["iterations"][:, i])
@@ -221,33 +221,18 @@ def _solver_findings(found: SlipControl) -> list[Finding]:
         solved = compared["converged"][done, i]
         note = "" if np.all(solved) else f", unsolved {100 * (1 - np.mean(solved)):.1f} %"
         share = "" if np.all(done) else f", in {np.mean(done):.0%} of the steps"
-        findings += [
-            Finding(
-                f"{name}: mean iterations per step",
-                f"{np.mean(compared['iterations'][done, i]):.2f}{note}{share}",
-                _ITERATIONS.get(name, "the tolerance is lost"),
-            ),
-            Finding(
-                f"{name}: largest momentum error (32)",
-                f"{np.max(compared['momentum_error'][done, i]):.1e}",
-                _MOMENTUM.get(name, "bounded by its tolerance"),
-            ),
-        ]
+        mean = float(np.mean(compared["iterations"][done, i]))
+        said = _ITERATIONS.get(name, "the tolerance is lost")
+        yield finding(f"{name}: mean iterations per step", (mean, note, share), "{:.2f}{}{}", said)
+        largest = np.max(compared["momentum_error"][done, i])
+        yield finding(f"{name}: largest momentum error (32)", largest, "{:.1e}", _MOMENTUM[name])
         if name in _SPEED_UPS:
             # Only steps that both have solved.
             total = np.sum(compared["cpu_time"][done], axis=0)
-            ratios = [
-                f"{total[i] / total[found.solvers.index(sap)]:.0f}" for sap in ("SAP", _LOOSE_SAP)
-            ]
-            findings.append(
-                Finding(
-                    f"SAP over {name}: total time of solving, at {TOLERANCE:g} and at "
-                    f"{LOOSE_TOLERANCE:g}",
-                    ", ".join(ratios),
-                    _SPEED_UPS[name],
-                )
-            )
-    return findings
+            ratios = [total[i] / total[found.solvers.index(s)] for s in ("SAP", _LOOSE_SAP)]
+            at = f"at {TOLERANCE:g} and at {LOOSE_TOLERANCE:g}"
+            quantity = f"SAP over {name}: total time of solving, {at}"
+            yield finding(quantity, ratios, "{:.0f}", _SPEED_UPS[name], join=", ")
 
 
 EXPERIMENTS = (
@@ -255,6 +240,8 @@ EXPERIMENTS = (
         "sap-figure-17",
         "SAP, figures 16 and 17",
         "a spatula in a gripper with bubbles",
-        _figure_17,
+        _control,
+        lambda full: product(inertia=("file", "thin"), every=[1 if full else 5]),
+        _measure,
     ),
 )

@@ -14,10 +14,10 @@ import numpy as np
 
 from asperity.errors import MissingExtra
 from studies.experiments.clutter_runs import BODIES_PER_COLUMN, DURATION, TIME_STEP, TOLERANCE
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import Key, Measured, Paper, Runs, at_most, finding, product
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
 from studies.experiments.sap_solvers import available_solvers, compare_solvers
 from studies.scenes.sap_clutter import sap_clutter
 
@@ -37,37 +37,17 @@ _OPTIONS = {
     "Clarabel": {"tolerance": CONE_TOLERANCE},
     "Gurobi": {"tolerance": CONE_TOLERANCE},
 }
+_CONES = ("Clarabel", "Gurobi")
 _SIZES = (1, 2, 3, 5, 10)  # bodies per column
 _MORE_SIZES = (15, 20, 25, 30, 40, 55)
 
 
-# Figures 12 and 13 show the same simulations.
-_RUNS: dict[tuple[int, bool, int], dict[str, np.ndarray]] = {}
+Found = dict[str, np.ndarray]
 
 
-def _run(bodies_per_column: int, walls: bool, full: bool) -> dict[str, np.ndarray]:
-    return _RUNS[bodies_per_column, walls, _every(bodies_per_column, full)]
-
-
-def _every(bodies_per_column: int, full: bool) -> int:
-    """At how manieth step to compare: in large clutter Clarabel takes a second for one."""
-    if bodies_per_column > BODIES_PER_COLUMN:
-        return 20
-    return 1 if full else 5
-
-
-def _run_all(sizes: tuple[int, ...], full: bool, progress: Progress) -> None:
-    work = [(size, walls, _every(size, full)) for walls in (True, False) for size in sizes]
-    for key, part in tracked(work, progress):
-        if key not in _RUNS:
-            _RUNS[key] = _compare(*key, part)
-
-
-def _compare(
-    bodies_per_column: int, walls: bool, every: int, progress: Progress
-) -> dict[str, np.ndarray]:
+def _compare(size: int, where: str, every: int, progress: Progress) -> Found:
     return compare_solvers(
-        sap_clutter(bodies_per_column, walls, face_spheres=True),
+        sap_clutter(size, where == "with walls", face_spheres=True),
         paper_sap(TIME_STEP, tolerance=TOLERANCE, max_iterations=2000),
         DURATION,
         available_solvers(),
@@ -77,6 +57,27 @@ def _compare(
     )
 
 
+def _sweep(full: bool) -> list[Key]:
+    """Sizes with and without walls, compared at every so many-th step.
+
+    In large clutter Clarabel takes a second for one.
+    """
+    return [
+        {"size": size, "where": where, "every": every}
+        for where in ("with walls", "without walls")
+        for size in _SIZES + (_MORE_SIZES if full else ())
+        for every in [20 if size > BODIES_PER_COLUMN else 1 if full else 5]
+    ]
+
+
+def _sweep_of_speeds(full: bool) -> list[Key]:
+    if not set(_CONES) & set(available_solvers()):
+        raise MissingExtra(
+            "figure 12 compares with Clarabel; install it with: pip install 'asperity[reference]'"
+        )
+    return _sweep(full)
+
+
 def _mean(values: np.ndarray) -> float:
     """Mean of the numbers there are; NaN if there are none."""
     with warnings.catch_warnings():
@@ -84,32 +85,10 @@ def _mean(values: np.ndarray) -> float:
         return float(np.nanmean(values))
 
 
-def _figure_9(full: bool, progress: Progress) -> Outcome:
-    found = _compare(BODIES_PER_COLUMN, True, 1, progress)
-    solvers = available_solvers()
-    findings = []
-    late = found["time"] >= 0.5 * DURATION
-    panels = []
-    for key, label, scale in (
-        ("iterations", "iterations per step", 1.0),
-        ("cpu_time", "CPU time per step [ms]", 1e3),
-    ):
-        curves = []
-        for i, name in enumerate(solvers):
-            values = scale * found[key][:, i]
-            if np.all(np.isnan(values)):
-                continue
-            curves.append(Curve(name, found["time"], values))
-            first, last = _mean(values[~late]), _mean(values[late])
-            findings.append(
-                Finding(
-                    f"{name}: {label}, first and second half",
-                    f"{first:.2f}, {last:.2f}",
-                    _FIGURE_9.get((name, key), "–"),
-                )
-            )
-        panels.append(Panel("time [s]", label, tuple(curves), log_y=key == "cpu_time"))
-    return Outcome(tuple(findings), tuple(panels))
+def _columns(found: Found, quantity: str) -> dict[str, np.ndarray]:
+    """Of the solvers that could solve something."""
+    columns = dict(zip(available_solvers(), found[quantity].T, strict=True))
+    return {name: column for name, column in columns.items() if not np.all(np.isnan(column))}
 
 
 _FIGURE_9 = {
@@ -121,15 +100,27 @@ _FIGURE_9 = {
 }
 
 
-def _sizes(full: bool) -> tuple[int, ...]:
-    return _SIZES + (_MORE_SIZES if full else ())
+def _figure_9(runs: Runs) -> Measured:
+    found = runs.one
+    late = found["time"] >= 0.5 * DURATION
+    for key, label, scale in (
+        ("iterations", "iterations per step", 1.0),
+        ("cpu_time", "CPU time per step [ms]", 1e3),
+    ):
+        curves = []
+        for name, column in _columns(found, key).items():
+            values = scale * column
+            curves.append(Curve(name, found["time"], values))
+            yield finding(
+                f"{name}: {label}, first and second half",
+                (_mean(values[~late]), _mean(values[late])),
+                "{:.2f}, {:.2f}",
+                _FIGURE_9.get((name, key), "–"),
+            )
+        yield Panel("time [s]", label, curves, log_y=key == "cpu_time")
 
 
-def _span(values: np.ndarray, bodies: np.ndarray) -> str:
-    return f"{values.min():.2g} to {values.max():.2g}, {bodies[0]:.0f} to {bodies[-1]:.0f} bodies"
-
-
-def _speedups(found: dict[str, np.ndarray], over: str) -> dict[str, float]:
+def _speedups(found: Found, over: str) -> dict[str, float]:
     """Total time of one solver by that of each, over steps with contacts that all could solve."""
     solvers = available_solvers()
     base = solvers.index(over)
@@ -142,93 +133,62 @@ def _speedups(found: dict[str, np.ndarray], over: str) -> dict[str, float]:
     return {name: float(total[base] / total[i]) for i, name in enumerate(solvers)}
 
 
-def _figure_12(full: bool, progress: Progress) -> Outcome:
-    sizes = _sizes(full)
-    others = [name for name in ("Clarabel", "Gurobi") if name in available_solvers()]
-    if not others:
-        raise MissingExtra(
-            "figure 12 compares with Clarabel; install it with: pip install 'asperity[reference]'"
-        )
-    findings: list[Finding] = []
-    panels = []
-    _run_all(sizes, full, progress)
-    for walls in (True, False):
-        where = "with walls" if walls else "without walls"
-        bodies = 4.0 * np.array(sizes)
+def _figure_12(runs: Runs) -> Measured:
+    cones = [name for name in _CONES if name in available_solvers()]
+    pairs = [(name, over) for over in cones for name in ("SAP", "geodesic")]
+    for where, own in runs.by("where").items():
+        most = "up to 25" if where == "with walls" else "up to 50"
         curves = []
-        for over in others:
-            speedups = [_speedups(_run(size, walls, full), over) for size in sizes]
-            for name in ("SAP", "geodesic"):
-                values = np.array([one[name] for one in speedups])
-                known = np.isfinite(values)
-                if not np.any(known):
-                    continue
-                curves.append(Curve(f"{name} over {over}", bodies[known], values[known], "o-"))
-                paper = "up to 25" if walls else "up to 50"
-                findings.append(
-                    Finding(
-                        f"{where}: {name} over {over}",
-                        _span(values[known], bodies[known]),
-                        f"over Gurobi {paper}, below 40 bodies" if name == "SAP" else "–",
-                    )
-                )
-        ratios = []
-        for size in sizes:
-            one = _speedups(_run(size, walls, full), "geodesic")
-            ratios.append(one["SAP"])
-        curves.append(Curve("SAP over geodesic", bodies, np.array(ratios), "s--"))
-        findings.append(
-            Finding(
-                f"{where}: SAP over geodesic",
-                _span(np.array(ratios), bodies),
-                "about 2; 5 with 8 bodies or less",
-            )
-        )
-        panels.append(
-            Panel("bodies", "speed-up", tuple(curves), title=where, log_x=True, log_y=True)
-        )
-    return Outcome(tuple(findings), tuple(panels))
+        for name, over in (*pairs, ("SAP", "geodesic")):
+            values = own.values(lambda found, n=name, o=over: _speedups(found, o)[n])  # type: ignore[misc]
+            known = np.isfinite(values)
+            bodies, values = 4.0 * own.axis("size")[known], values[known]
+            if not len(values):
+                continue
+            said = "–" if name == "geodesic" else f"over Gurobi {most}, below 40 bodies"
+            if over == "geodesic":
+                said = "about 2; 5 with 8 bodies or less"
+            style = "s--" if over == "geodesic" else "o-"
+            curves.append(Curve(f"{name} over {over}", bodies, values, style))
+            span = values.min(), values.max(), bodies[0], bodies[-1]
+            form = "{:.2g} to {:.2g}, {:.0f} to {:.0f} bodies"
+            yield finding(f"{where}: {name} over {over}", span, form, said)
+        yield Panel("bodies", "speed-up", curves, where, log_x=True, log_y=True)
 
 
-def _figure_13(full: bool, progress: Progress) -> Outcome:
-    sizes = _sizes(full)
-    solvers = available_solvers()
-    findings = []
-    panels = []
-    _run_all(sizes, full, progress)
-    bodies = 4.0 * np.array(sizes)
-    for key, label, paper in (
-        ("momentum_error", "mean momentum error (32)", {"SAP": "below its tolerance of 1e-5"}),
-        (
-            "complementarity_error",
-            "mean complementarity error (33)",
-            {"SAP": "round-off", "geodesic": "below its tolerance of 1e-5 (here 1e-5 J)"},
-        ),
+_FIGURE_13: dict[tuple[str, str], str | Paper] = {
+    ("SAP", "momentum_error"): at_most("below its tolerance of 1e-5", 1e-5),
+    ("SAP", "complementarity_error"): at_most("round-off", 1e-12),
+    ("geodesic", "complementarity_error"): "below its tolerance of 1e-5 (here 1e-5 J)",
+}
+
+
+def _figure_13(runs: Runs) -> Measured:
+    for key, label in (
+        ("momentum_error", "mean momentum error (32)"),
+        ("complementarity_error", "mean complementarity error (33)"),
     ):
         curves = []
-        for walls in (True, False):
-            where = "with walls" if walls else "without walls"
-            for i, name in enumerate(solvers):
-                values = np.array([_mean(_run(size, walls, full)[key][:, i]) for size in sizes])
+        for where, own in runs.by("where").items():
+            for i, name in enumerate(available_solvers()):
+                columns = [found[key][:, i] for found in own.results]
+                values = np.array([_mean(column) for column in columns])
                 known = np.isfinite(values)
                 if not np.any(known):
                     continue
-                style = "o-" if walls else "s--"
                 # What a licence allows are the easy steps, before most bodies have landed.
-                share = np.mean(
-                    [np.mean(np.isfinite(_run(n, walls, full)[key][:, i])) for n in sizes]
-                )
+                share = np.mean([np.mean(np.isfinite(column)) for column in columns])
                 note = "" if share == 1.0 else f", in {share:.0%} of the steps"
-                curves.append(Curve(f"{name}, {where}{note}", bodies[known], values[known], style))
-                findings.append(
-                    Finding(
-                        f"{name}, {where}: {label}",
-                        f"{np.min(values[known]):.1e} to {np.max(values[known]):.1e}{note}",
-                        paper.get(name, "–"),
-                    )
+                bodies, values = 4.0 * own.axis("size")[known], values[known]
+                style = "o-" if where == "with walls" else "s--"
+                curves.append(Curve(f"{name}, {where}{note}", bodies, values, style))
+                yield finding(
+                    f"{name}, {where}: {label}",
+                    (values.min(), values.max(), note),
+                    "{:.1e} to {:.1e}{}",
+                    _FIGURE_13.get((name, key), "–"),
                 )
-        panels.append(Panel("bodies", label, tuple(curves), log_x=True, log_y=True))
-    return Outcome(tuple(findings), tuple(panels))
+        yield Panel("bodies", label, curves, log_x=True, log_y=True)
 
 
 EXPERIMENTS = (
@@ -236,18 +196,26 @@ EXPERIMENTS = (
         "sap-figure-9",
         "SAP, figure 9",
         "three solvers in clutter of 40 bodies",
+        _compare,
+        lambda full: product(size=[BODIES_PER_COLUMN], where=["with walls"], every=[1]),
         _figure_9,
     ),
     Experiment(
         "sap-figure-12",
         "SAP, figure 12",
         "speed-ups over the number of bodies",
+        _compare,
+        _sweep_of_speeds,
         _figure_12,
+        shared=True,
     ),
     Experiment(
         "sap-figure-13",
         "SAP, figure 13",
         "errors of the solvers",
+        _compare,
+        _sweep,
         _figure_13,
+        shared=True,
     ),
 )

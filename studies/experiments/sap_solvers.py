@@ -29,27 +29,11 @@ __all__ = ["SOLVERS", "Case", "available_solvers", "compare_along", "compare_sol
 Options = Mapping[str, Mapping[str, Any]]
 
 
-def _newton(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
-    return solve_newton(problem, tables, **options)
-
-
-def _geodesic(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
-    return solve_geodesic(problem, tables, **options)
-
-
-def _clarabel(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
-    return solve_clarabel(problem, **options)
-
-
-def _gurobi(problem: ReferenceProblem, tables: Tables, **options: Any) -> Solution:
-    return solve_gurobi(problem, **options)
-
-
 SOLVERS: dict[str, Callable[..., Solution]] = {
-    "SAP": _newton,
-    "geodesic": _geodesic,
-    "Clarabel": _clarabel,
-    "Gurobi": _gurobi,
+    "SAP": solve_newton,
+    "geodesic": solve_geodesic,
+    "Clarabel": lambda problem, _tables, **options: solve_clarabel(problem, **options),
+    "Gurobi": lambda problem, _tables, **options: solve_gurobi(problem, **options),
 }
 """Solvers by name."""
 

@@ -5,12 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from studies.benchmarks.verification.case import Record
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import (
+    FIGURE_ONLY,
+    Key,
+    Measured,
+    Paper,
+    Runs,
+    about,
+    finding,
+    product,
+    slope,
+)
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_sap
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import part, tracked
 from studies.peers.asperity import AsperitySimulate
 from studies.scenes import spring_cylinder as scene
 
@@ -99,123 +110,101 @@ def position_error(record: Record, friction: float) -> float:
     return float(np.sqrt(square / (time[-1] - time[0])))
 
 
-def order(steps: Sequence[float], errors: Sequence[float]) -> tuple[float, float]:
+def order(steps: Sequence[float], errors: ArrayLike) -> tuple[float, float]:
     """Slope of the errors over the steps, in logarithms, and the largest step it was fitted to.
 
     Errors above `LARGEST_FITTED` are left out.
     """
     fitted = np.asarray(errors) < LARGEST_FITTED
-    x, y = np.log(np.asarray(steps)[fitted]), np.log(np.asarray(errors)[fitted])
-    return float(np.polyfit(x, y, 1)[0]), float(np.exp(x.max()))
-
-
-def _energy_curves(
-    friction: float, progress: Progress
-) -> tuple[tuple[Curve, ...], dict[str, np.ndarray]]:
-    values = {}
-    curves = []
-    for scheme, track in tracked(SCHEMES, progress):
-        run = oscillate(scheme, friction, progress=track)
-        values[scheme] = energies(run)
-        curves.append(Curve(scheme, run.time, values[scheme] / values[scheme][0]))
-    return tuple(curves), values
+    x, y = np.asarray(steps)[fitted], np.asarray(errors)[fitted]
+    return slope(x, y), float(x.max())
 
 
 def _band(energy: np.ndarray) -> float:
+    """Peak to peak over the mean."""
     return float(np.ptp(energy) / np.mean(energy))
 
 
-def _periods_to_lose(energy: np.ndarray, friction: float, share: float) -> float:
-    period = 2.0 * np.pi / scene.angular_frequency(friction)
-    return float(np.argmax(energy < (1.0 - share) * energy[0])) * scene.TIME_STEP / period
+def _period(friction: float) -> float:
+    return float(2.0 * np.pi / scene.angular_frequency(friction))
 
 
-def _figure_5(full: bool, progress: Progress) -> Outcome:
-    curves, values = _energy_curves(0.0, progress)
-    left = _periods_to_lose(values["implicit-euler"], 0.0, 0.9)
-    period = 2.0 * np.pi / scene.angular_frequency(0.0)
-    findings = (
-        Finding("steps per period", f"{period / scene.TIME_STEP:.1f}", "–"),
-        Finding(
-            "symplectic Euler, peak to peak over mean",
-            f"{_band(values['symplectic-euler']):.1%}",
-            "28 %",
-        ),
-        Finding("midpoint, peak to peak", f"{_band(values['midpoint']):.1e}", "0 (exact)"),
-        Finding(
-            "implicit Euler, periods until 90 % are lost",
-            f"{left:.1f}",
-            '"dissipates the initial energy in just a few periods"',
-        ),
-    )
-    panel = Panel("time [s]", "energy over initial energy", curves, "without friction")
-    return Outcome(findings, (panel,))
+def _curves(runs: Runs, every: int = 1) -> tuple[Curve, ...]:
+    """Energies over those of the beginning."""
+
+    def points(record: Record) -> tuple[np.ndarray, np.ndarray]:
+        energy = energies(record)
+        return record.time[::every], energy[::every] / energy[0]
+
+    return runs.curves("{scheme}", points)
 
 
-def _figure_6(full: bool, progress: Progress) -> Outcome:
-    curves, values = _energy_curves(1.0, part(progress, 0.0, 0.2))
-    midpoint = values["midpoint"]
-    period = 2.0 * np.pi / scene.angular_frequency(1.0)
-    findings = [
-        Finding("steps per period", f"{period / scene.TIME_STEP:.1f}", "about 27"),
-        Finding(
-            f"midpoint, peak to peak in {DURATION:g} s",
-            f"{np.ptp(midpoint) / midpoint[0]:.2%}",
-            "0.16 % (time not stated)",
-        ),
-        Finding(
-            "symplectic Euler, peak to peak over mean",
-            f"{_band(values['symplectic-euler']):.1%}",
-            "as without friction",
-        ),
-    ]
-    long = []
-    duration = 2.0 * LONG if full else LONG
-    for scheme, track in tracked(("symplectic-euler", "midpoint"), part(progress, 0.2, 1.0)):
-        run = oscillate(scheme, 1.0, duration=duration, progress=track)
+_AXES = "time [s]", "energy over initial energy"
+
+
+def _figure_5(runs: Runs) -> Measured:
+    energy = {key["scheme"]: energies(run) for key, run in runs}
+    implicit = energy["implicit-euler"]
+    lost = float(np.argmax(implicit < (1.0 - 0.9) * implicit[0])) * scene.TIME_STEP / _period(0.0)
+    few = Paper('"dissipates the initial energy in just a few periods"', 1.0, 10.0)
+    yield finding("steps per period", _period(0.0) / scene.TIME_STEP, "{:.1f}")
+    band = _band(energy["symplectic-euler"])
+    said = about("28 %", 0.28, 0.01)
+    yield finding("symplectic Euler, peak to peak over mean", band, "{:.1%}", said)
+    band = _band(energy["midpoint"])
+    yield finding("midpoint, peak to peak", band, "{:.1e}", about("0 (exact)", 0.0, 1e-12))
+    yield finding("implicit Euler, periods until 90 % are lost", lost, "{:.1f}", few)
+    yield Panel(*_AXES, _curves(runs), "without friction")
+
+
+def _figure_6(runs: Runs) -> Measured:
+    short, long = runs.by("duration").values()
+    energy = {key["scheme"]: energies(run) for key, run in short}
+    steps = _period(1.0) / scene.TIME_STEP
+    yield finding("steps per period", steps, "{:.1f}", about("about 27", 27.0, 0.5))
+    band = np.ptp(energy["midpoint"]) / energy["midpoint"][0]
+    said = about("0.16 % (time not stated)", 1.6e-3, 2e-4)
+    yield finding(f"midpoint, peak to peak in {DURATION:g} s", band, "{:.2%}", said)
+    band, said_again = _band(energy["symplectic-euler"]), "as without friction"
+    yield finding("symplectic Euler, peak to peak over mean", band, "{:.1%}", said_again)
+    for key, run in long:
         time = time_to_lose(run, LOST)
-        findings.append(
-            Finding(
-                f"{scheme}, until 10 % are lost",
-                f"{time / 60.0:.1f} min, {time / period:.0f} oscillations",
-                "minutes, many oscillations (numbers lost)",
-            )
+        yield finding(
+            f"{key['scheme']}, until 10 % are lost",
+            (time / 60.0, time / _period(1.0)),
+            "{:.1f} min, {:.0f} oscillations",
+            "minutes, many oscillations (numbers lost)",
         )
-        long.append(Curve(scheme, run.time[::10], energies(run)[::10] / energies(run)[0]))
-    panels = (
-        Panel("time [s]", "energy over initial energy", curves, "with friction"),
-        Panel("time [s]", "energy over initial energy", tuple(long), "long run"),
-    )
-    return Outcome(tuple(findings), panels)
+    yield Panel(*_AXES, _curves(short), "with friction")
+    yield Panel(*_AXES, _curves(long, 10), "long run")
 
 
-def _figure_7(full: bool, progress: Progress) -> Outcome:
+def _rolling(full: bool) -> list[Key]:
+    """Short runs, and long ones of what loses little."""
+    long = [2.0 * LONG if full else LONG]
+    return [
+        *product(scheme=SCHEMES, friction=[1.0], duration=[DURATION]),
+        *product(scheme=SCHEMES[:2], friction=[1.0], duration=long),
+    ]
+
+
+def _error(scheme: str, time_step: float, progress: Progress) -> float:
+    run = oscillate(scheme, 1.0, time_step=time_step, progress=progress)
+    return position_error(run, 1.0)
+
+
+def _figure_7(runs: Runs) -> Measured:
     curves = []
-    findings = []
-    for scheme, track in tracked(SCHEMES, progress):
-        errors = []
-        for step, inner in tracked(STEPS, track):
-            errors.append(
-                position_error(oscillate(scheme, 1.0, time_step=step, progress=inner), 1.0)
-            )
-        slope, largest = order(STEPS, errors)
-        findings.append(
-            Finding(
-                f"{scheme}, slope below {1e3 * largest:g} ms",
-                f"{slope:.2f}",
-                "2" if scheme == "midpoint" else "1",
-            )
-        )
-        findings.append(
-            Finding(
-                f"{scheme}, error at {1e3 * STEPS[2]:g} ms",
-                f"{errors[2]:.2g} m",
-                "in the figure only",
-            )
-        )
-        curves.append(Curve(scheme, np.array(STEPS), np.array(errors), "o-"))
-    panel = Panel("time step [s]", "position error e_q [m]", tuple(curves), log_x=True, log_y=True)
-    return Outcome(tuple(findings), (panel,))
+    for scheme, own in runs.by("scheme").items():
+        errors = own.values()
+        exponent, largest = order(STEPS, errors)
+        said = about("2", 2.0, 0.1) if scheme == "midpoint" else about("1", 1.0, 0.1)
+        quantity = f"{scheme}, slope below {1e3 * largest:g} ms"
+        yield finding(quantity, exponent, "{:.2f}", said)
+        quantity = f"{scheme}, error at {1e3 * STEPS[2]:g} ms"
+        yield finding(quantity, errors[2], "{:.2g} m", FIGURE_ONLY)
+        curves.append(Curve(scheme, np.array(STEPS), errors, "o-"))
+    yield Panel("time step [s]", "position error e_q [m]", curves, log_x=True, log_y=True)
 
 
 EXPERIMENTS = (
@@ -223,18 +212,24 @@ EXPERIMENTS = (
         "sap-figure-5",
         "SAP, figure 5",
         "energy of a spring–cylinder without friction",
+        oscillate,
+        lambda full: product(scheme=SCHEMES, friction=[0.0]),
         _figure_5,
     ),
     Experiment(
         "sap-figure-6",
         "SAP, figure 6",
         "energy of a rolling spring–cylinder",
+        oscillate,
+        _rolling,
         _figure_6,
     ),
     Experiment(
         "sap-figure-7",
         "SAP, figure 7",
         "order of accuracy of a rolling spring–cylinder",
+        _error,
+        lambda full: product(scheme=SCHEMES, time_step=STEPS),
         _figure_7,
     ),
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.integrators.methods.tamsi.transition import transition_step
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import Measured, Runs, about, finding, product
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 
 __all__ = ["EXPERIMENTS", "box_residual", "newton_history", "simulate_box"]
@@ -87,35 +88,35 @@ def simulate_box(step: float = TIME_STEP) -> tuple[np.ndarray, np.ndarray]:
     return time, velocity
 
 
-def _figure_4(_full: bool, progress: Progress) -> Outcome:
+def _solve(aware: bool, progress: Progress) -> tuple[float, list[np.ndarray], int]:
+    """Where the first step from sliding to sticking begins [s], residuals of all, its number."""
     time, velocity = simulate_box()
     sticks = np.abs(velocity) <= STICTION_TOLERANCE
     first = int(np.flatnonzero(~sticks[:-1] & sticks[1:])[0])
-    histories = {}
-    failures = {}
-    for aware in (False, True):
-        solved = [
-            newton_history(v, _force(t + TIME_STEP), TIME_STEP, transition_aware=aware)[1]
-            for t, v in zip(time[:-1], velocity[:-1], strict=True)
-        ]
-        histories[aware] = solved[first]
-        failures[aware] = sum(residuals[-1] >= _TOLERANCE for residuals in solved)
-        progress(0.5 * (1 + aware))
-    plain, cut = histories[False], histories[True]
-    findings = (
-        Finding("first step from sliding to sticking begins at", f"{time[first]:.3f} s", "0.160 s"),
-        Finding("residual without TALS", f"{plain[-1]:.2g} after {len(plain) - 1}", "cycles"),
-        Finding("iterations with TALS", f"{len(cut) - 1}", "a few, the last quadratic"),
-        Finding("steps of 100 that fail without TALS", f"{failures[False]}", "–"),
-        Finding("steps of 100 that fail with TALS", f"{failures[True]}", "–"),
-    )
+    solved = [
+        newton_history(v, _force(t + TIME_STEP), TIME_STEP, transition_aware=aware)[1]
+        for t, v in zip(time[:-1], velocity[:-1], strict=True)
+    ]
+    return time[first], solved, first
+
+
+def _measure(runs: Runs) -> Measured:
+    (begin, solved, first), (_, with_tals, _) = runs.results
+    plain, cut = solved[first], with_tals[first]
+    failures = [sum(one[-1] >= _TOLERANCE for one in every) for every in (solved, with_tals)]
+    quantity = "first step from sliding to sticking begins at"
+    yield finding(quantity, begin, "{:.3f} s", about("0.160 s", 0.16, 5e-4))
+    left = plain[-1], len(plain) - 1
+    yield finding("residual without TALS", left, "{:.2g} after {}", "cycles")
+    yield finding("iterations with TALS", len(cut) - 1, paper="a few, the last quadratic")
+    yield finding("steps of 100 that fail without TALS", failures[0])
+    yield finding("steps of 100 that fail with TALS", failures[1])
     curves = (
         Curve("Newton", np.arange(float(len(plain))), plain, "o-"),
         # A residual of zero has no place on a logarithmic axis.
         Curve("Newton with TALS", np.arange(float(len(cut))), np.maximum(cut, 1e-17), "s-"),
     )
-    panel = Panel("iteration", "residual over friction impulse", curves, log_y=True)
-    return Outcome(findings, (panel,))
+    yield Panel("iteration", "residual over friction impulse", curves, log_y=True)
 
 
 EXPERIMENTS = (
@@ -123,6 +124,8 @@ EXPERIMENTS = (
         "tamsi-figure-4",
         "TAMSI, figure 4",
         "a transition from slip to stick",
-        _figure_4,
+        _solve,
+        lambda full: product(aware=(False, True)),
+        _measure,
     ),
 )

@@ -8,19 +8,24 @@ import mujoco
 import numpy as np
 
 from asperity.integrators import ImplicitEuler, Integrator
-from asperity.scenes.shaken_mug import (
-    AMPLITUDE,
-    ANGULAR_FREQUENCY,
-    GRIP,
-    MASS,
-    PERIOD,
-    shaken_mug,
-)
+from asperity.scenes.shaken_mug import AMPLITUDE, ANGULAR_FREQUENCY, GRIP, MASS, PERIOD, shaken_mug
 from asperity.simulator import Simulator
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import (
+    FIGURE_ONLY,
+    Key,
+    Measured,
+    Runs,
+    about,
+    at_least,
+    finding,
+    product,
+    slope,
+    twofold,
+)
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import sampled, tracked
+from studies.experiments.runs import Samples, tracked, watch
 
 __all__ = ["EXPERIMENTS", "sampled_velocities", "shake", "velocity_errors"]
 
@@ -34,8 +39,9 @@ LONGEST = 0.25 * PERIOD
 SAMPLES = 25
 OFFSET = 0.002  # [m]
 
+_TAMSI = "TAMSI"
 _METHODS: dict[str, Integrator] = {
-    "TAMSI": paper_tamsi(TIME_STEP),
+    _TAMSI: paper_tamsi(TIME_STEP),
     "implicit Euler, full Newton, TALS": ImplicitEuler(
         time_step=TIME_STEP, newton="full", transition_aware=True, friction_law="linear"
     ),
@@ -70,46 +76,55 @@ def shake(integrator: Integrator) -> Simulator:
     return simulator
 
 
+_SLOWER = {
+    "implicit Euler, full Newton, TALS": twofold("25", 25.0),
+    "implicit Euler, full Newton": twofold("55", 55.0),
+}
 _REPEATS = 5
 """The fastest of so many runs counts: others were disturbed."""
 
 
-def _figure_7(full: bool, progress: Progress) -> Outcome:
-    duration = DURATION if full else 1.0
-    curves, wall, slips, evaluations = [], {}, {}, {}
-    for (name, integrator), own in tracked(_METHODS.items(), progress):
-        marks = np.linspace(0.0, duration, 51)
-        runs = []
-        for _, part in tracked(range(_REPEATS), own):
-            simulator = shake(integrator)
-            times = [simulator.stats.wall_time for _ in sampled(simulator, marks[1:], part)]
-            runs.append([0.0, *times])
-        spent = min(runs, key=lambda run: run[-1])
-        curves.append(Curve(name, np.array(spent), marks))
-        wall[name] = spent[-1] / duration
-        evaluations[name] = simulator.stats.evaluations / simulator.stats.steps
-        slips[name] = simulator.data.qpos[4] - simulator.data.qpos[0]
-    first, *others = _METHODS
-    papers = {others[0]: "25", others[1]: "55"}
-    findings = [Finding(f"{first}, times faster than real time", f"{1 / wall[first]:.0f}", "40")]
-    findings += [
-        Finding(
-            f"{name}, times slower than {first}",
-            f"{wall[name] / wall[first]:.2g}",
-            papers.get(name, "finite differences"),
-        )
-        for name in others
+def _race(name: str, duration: float, progress: Progress) -> Samples:
+    """The fastest run."""
+    marks = np.linspace(0.0, duration, 51)[1:]
+    runs = [
+        watch(shake(_METHODS[name]), marks, {"wall": _wall_time}, own)
+        for _, own in tracked(range(_REPEATS), progress)
     ]
-    findings += [
-        Finding(f"{name}, evaluations of the model per step", f"{count:.1f}", "–")
-        for name, count in evaluations.items()
+    return min(runs, key=lambda seen: seen["wall"][-1])
+
+
+def _wall_time(simulator: Simulator) -> float:
+    return simulator.stats.wall_time
+
+
+def _velocities(simulator: Simulator) -> np.ndarray:
+    return simulator.data.qvel.copy()
+
+
+def _figure_7(runs: Runs) -> Measured:
+    found = {key["name"]: seen for key, seen in runs}
+    rate = {name: seen["wall"][-1] / seen.time[-1] for name, seen in found.items()}
+    first, *others = found
+    quantity = f"{first}, times faster than real time"
+    yield finding(quantity, 1 / rate[first], "{:.0f}", at_least("40", 40.0))
+    for name in others:
+        said = _SLOWER.get(name, "finite differences")
+        quantity = f"{name}, times slower than {first}"
+        yield finding(quantity, rate[name] / rate[first], "{:.2g}", said)
+    for name, seen in found.items():
+        stats = seen.simulator.stats
+        quantity = f"{name}, evaluations of the model per step"
+        yield finding(quantity, stats.evaluations / stats.steps, "{:.1f}")
+    for name, seen in found.items():
+        qpos = seen.simulator.data.qpos
+        quantity = f"{name}, slip of the mug after {seen.time[-1]:g} s"
+        yield finding(quantity, (qpos[4] - qpos[0]) * 1e6, "{:.1f} µm", "holds")
+    curves = [
+        Curve(name, np.append(0.0, seen["wall"]), np.append(0.0, seen.time))
+        for name, seen in found.items()
     ]
-    findings += [
-        Finding(f"{name}, slip of the mug after {duration:g} s", f"{slip * 1e6:.1f} µm", "holds")
-        for name, slip in slips.items()
-    ]
-    panel = Panel("wall time inside the stepping loops [s]", "simulated time [s]", tuple(curves))
-    return Outcome(tuple(findings), (panel,))
+    yield Panel("wall time inside the stepping loops [s]", "simulated time [s]", curves)
 
 
 def sampled_velocities(
@@ -118,7 +133,7 @@ def sampled_velocities(
     """Velocities of gripper, finger and mug on the spring at some times, shape (n, 8)."""
     simulator = Simulator(shaken_mug(sprung=True, offset=OFFSET), integrator=paper_tamsi(time_step))
     simulator.reset("start")
-    return np.array([simulator.data.qvel.copy() for _ in sampled(simulator, times, progress)])
+    return watch(simulator, times, {"qvel": _velocities}, progress)["qvel"]
 
 
 def velocity_errors(found: np.ndarray, exact: np.ndarray) -> tuple[float, float]:
@@ -132,28 +147,29 @@ def velocity_errors(found: np.ndarray, exact: np.ndarray) -> tuple[float, float]
     return float(translation), float(rotation)
 
 
-def _figure_8(full: bool, progress: Progress) -> Outcome:
-    times = np.linspace(0.0, LONGEST, SAMPLES + 1)[1:]
+def _orders(full: bool) -> list[Key]:
+    """Finest first, which is the reference."""
     steps = (*STEPS, 1e-5) if full else STEPS
-    reference = REFERENCE_STEP if full else 0.1 * STEPS[-1]
-    exact = sampled_velocities(reference, times, lambda share: progress(0.5 * share))
-    errors = []
-    for step, own in tracked(steps, lambda share: progress(0.5 + 0.5 * share)):
-        errors.append(velocity_errors(sampled_velocities(step, times, own), exact))
-    translation, rotation = np.array(errors).T
-    slopes = [np.polyfit(np.log(steps), np.log(e), 1)[0] for e in (translation, rotation)]
-    findings = (
-        Finding("order of translational velocities", f"{slopes[0]:.2f}", "1"),
-        Finding("order of rotational velocities", f"{slopes[1]:.2f}", "1"),
-        Finding("translational error at 3 ms", f"{translation[0]:.2g}", "in the figure only"),
-    )
-    x = np.array(steps)
+    return product(step=(REFERENCE_STEP if full else 0.1 * STEPS[-1], *steps))
+
+
+def _shaken(step: float, progress: Progress) -> np.ndarray:
+    return sampled_velocities(step, np.linspace(0.0, LONGEST, SAMPLES + 1)[1:], progress)
+
+
+def _figure_8(runs: Runs) -> Measured:
+    exact, *found = runs.results
+    steps = runs.axis("step")[1:]
+    translation, rotation = np.array([velocity_errors(one, exact) for one in found]).T
+    for kind, errors in (("translational", translation), ("rotational", rotation)):
+        order, said = slope(steps, errors), about("1", 1.0, 0.1)
+        yield finding(f"order of {kind} velocities", order, "{:.2f}", said)
+    yield finding("translational error at 3 ms", translation[0], "{:.2g}", FIGURE_ONLY)
     curves = (
-        Curve("translation", x, translation, "o-"),
-        Curve("rotation", x, rotation, "s-"),
+        Curve("translation", steps, translation, "o-"),
+        Curve("rotation", steps, rotation, "s-"),
     )
-    panel = Panel("time step [s]", "velocity error, no units", curves, log_x=True, log_y=True)
-    return Outcome(findings, (panel,))
+    yield Panel("time step [s]", "velocity error, no units", curves, log_x=True, log_y=True)
 
 
 EXPERIMENTS = (
@@ -161,12 +177,16 @@ EXPERIMENTS = (
         "tamsi-figure-7",
         "TAMSI, figure 7",
         "times of a shaken grasp",
+        _race,
+        lambda full: product(name=_METHODS, duration=[DURATION if full else 1.0]),
         _figure_7,
     ),
     Experiment(
         "tamsi-figure-8",
         "TAMSI, figure 8",
         "order of TAMSI in a shaken grasp",
+        _shaken,
+        _orders,
         _figure_8,
     ),
 )

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-import time as clock
 from dataclasses import replace
-from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
 from asperity.integrators import Cenic, ImplicitEuler, Integrator
 from asperity.simulator import Simulator
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import (
+    FIGURE_ONLY,
+    Measured,
+    Runs,
+    at_least,
+    at_most,
+    finding,
+    product,
+)
+from studies.experiments.outcome import Panel
 from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
-from studies.experiments.runs import tracked
+from studies.experiments.runs import Samples, watch
 from studies.scenes.allegro_mug import HOLD, MUG, allegro_mug, posture
 
-__all__ = ["EXPERIMENTS", "Handling", "hand", "handle"]
+__all__ = ["EXPERIMENTS", "hand", "handle"]
 
 TIME_STEP = 7e-4  # [s]
 DURATION = 7.0  # [s]
@@ -66,100 +73,58 @@ def _turn(simulator: Simulator) -> float:
     return float(np.degrees(np.arctan2(handle[2], handle[0])))
 
 
-class Handling(NamedTuple):
-    """What happened to the mug, sampled at ``SAMPLES`` per second."""
-
-    time: np.ndarray
-    """[s], shape (n,)."""
-    turn: np.ndarray
-    """See `_turn`, shape (n,)."""
-    tilt: np.ndarray
-    """See `_tilt`, shape (n,)."""
-    cpu: np.ndarray
-    """CPU time so far [s], shape (n,)."""
-    ending: str
-    """Nothing, or when and why the simulation failed."""
-
-
 def handle(
     integrator: Integrator,
     duration: float,
     progress: Progress = lambda share: None,
     contact: str = "points",
-) -> Handling:
-    """Simulate the hand, as far as the integrator can."""
-    simulator = hand(integrator, contact)
-    found = []
-    spent = 0.0
-    ending = ""
-    count = round(duration * SAMPLES)
-    for i in range(count):
-        started = clock.process_time()
-        report = simulator.advance_to((i + 1) / SAMPLES, on_failure="return")
-        spent += clock.process_time() - started
-        if not report.success:
-            ending = f"{report.status.name} at {report.time:.2f} s"
-            break
-        found.append((simulator.time, _turn(simulator), _tilt(simulator), spent))
-        progress((i + 1) / count)
-    time, turn, tilt, cpu = np.array(found).T
-    return Handling(time, turn, tilt, cpu, ending)
+) -> Samples:
+    """Simulate the hand, as far as the integrator can; looks are `_turn` and `_tilt`."""
+    times = np.arange(1, round(duration * SAMPLES) + 1) / SAMPLES
+    looks = {"turn": _turn, "tilt": _tilt}
+    return watch(hand(integrator, contact), times, looks, progress, may_fail=True)
 
 
-def _figure_9(full: bool, progress: Progress) -> Outcome:
-    duration = FULL_DURATION if full else DURATION
-    found = {
-        name: handle(integrator, duration, own, contact)
-        for (name, (integrator, contact)), own in tracked(_METHODS.items(), progress)
-    }
-    ours = found[_TAMSI]
+def _handle(name: str, duration: float, progress: Progress) -> Samples:
+    integrator, contact = _METHODS[name]
+    return handle(integrator, duration, progress, contact)
+
+
+_SAID = {
+    _BASELINE: "7.8 (in points)",
+    f"{_BASELINE}, TALS": "TALS does not improve it",
+    _BASELINE + _FIELDS: "7.8 (in points)",
+}
+
+
+def _measure(runs: Runs) -> Measured:
+    found = {key["name"]: seen for key, seen in runs}
+    duration = runs.axis("duration")[0]
+    ours = found.pop(_TAMSI)
     settled = ours.time > SETTLED
-    findings = [
-        Finding("TAMSI, times faster than real time", f"{duration / ours.cpu[-1]:.1f}", "2.14"),
-        Finding(
-            "turning to and fro of the mug",
-            f"{np.ptp(ours.turn[settled]):.0f}°",
-            "in the figure only",
-        ),
-        Finding(
-            "largest tilt of its axis", f"{ours.tilt[settled].max():.0f}°", "stays in the hand"
-        ),
-    ]
-    papers = {
-        _BASELINE: "7.8 (in points)",
-        f"{_BASELINE}, TALS": "TALS does not improve it",
-        _BASELINE + _FIELDS: "7.8 (in points)",
-    }
+    rate = duration / ours.cpu[-1]
+    yield finding("TAMSI, times faster than real time", rate, "{:.1f}", at_least("2.14", 2.14))
+    turn = np.ptp(ours["turn"][settled])
+    yield finding("turning to and fro of the mug", turn, "{:.0f}°", FIGURE_ONLY)
+    tilt = ours["tilt"][settled].max()
+    yield finding("largest tilt of its axis", tilt, "{:.0f}°", at_most("stays in the hand", 60.0))
     for name, other in found.items():
-        if name == _TAMSI:
-            continue
         if name == _TAMSI + _FIELDS:
             # What follows is compared with it.
             ours = other
-            rate = f"{duration / ours.cpu[-1]:.1f}"
-            findings.append(Finding(f"{name}, times faster than real time", rate, "–"))
+            rate = duration / ours.cpu[-1]
+            yield finding(f"{name}, times faster than real time", rate, "{:.1f}")
             continue
         n = len(other.time)
-        ratio = f"{other.cpu[-1] / ours.cpu[n - 1]:.2g}"
-        ending = f" (fails: {other.ending})" if other.ending else ""
-        findings.append(
-            Finding(f"{name}, CPU time over TAMSI's", ratio + ending, papers.get(name, "–"))
-        )
-        apart = np.abs(other.turn - ours.turn[:n]).max()
-        findings.append(Finding(f"{name}, turn compared with TAMSI's", f"{apart:.1f}°", "–"))
-    panels = (
-        Panel(
-            "time [s]",
-            "turn of the handle about the palm's axis [°]",
-            tuple(Curve(name, other.time, other.turn) for name, other in found.items()),
-        ),
-        Panel(
-            "time [s]",
-            "tilt of the mug's axis [°]",
-            tuple(Curve(name, other.time, other.tilt) for name, other in found.items()),
-        ),
-    )
-    return Outcome(tuple(findings), panels)
+        ending = f" (fails: {other.failure})" if other.failure else ""
+        cost = other.cpu[-1] / ours.cpu[n - 1], ending
+        yield finding(f"{name}, CPU time over TAMSI's", cost, "{:.2g}{}", _SAID.get(name, "–"))
+        apart = np.abs(other["turn"] - ours["turn"][:n]).max()
+        yield finding(f"{name}, turn compared with TAMSI's", apart, "{:.1f}°")
+    turns = runs.curves("{name}", lambda seen: (seen.time, seen["turn"]))
+    yield Panel("time [s]", "turn of the handle about the palm's axis [°]", turns)
+    tilts = runs.curves("{name}", lambda seen: (seen.time, seen["tilt"]))
+    yield Panel("time [s]", "tilt of the mug's axis [°]", tilts)
 
 
 EXPERIMENTS = (
@@ -167,6 +132,8 @@ EXPERIMENTS = (
         "tamsi-figure-9",
         "TAMSI, figure 9",
         "a hand turns a mug in its fingers",
-        _figure_9,
+        _handle,
+        lambda full: product(name=_METHODS, duration=[FULL_DURATION if full else DURATION]),
+        _measure,
     ),
 )

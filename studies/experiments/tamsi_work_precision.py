@@ -19,16 +19,19 @@ from asperity.integrators import ImplicitEuler
 from asperity.simulator.recorder import Recorder
 from asperity.study.local_error import windows_of
 from asperity.systems import FunctionSystem
-from studies.experiments.outcome import Curve, Finding, Outcome, Panel
+from studies.experiments.form import (
+    FIGURE_ONLY,
+    Measured,
+    Runs,
+    about,
+    at_most,
+    finding,
+    slope,
+)
+from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import part, tracked
-from studies.experiments.tamsi_box import (
-    AMPLITUDE,
-    FREQUENCY,
-    MASS,
-    STICTION_TOLERANCE,
-    WEIGHT,
-)
+from studies.experiments.tamsi_box import AMPLITUDE, FREQUENCY, MASS, STICTION_TOLERANCE, WEIGHT
 
 __all__ = [
     "EXPERIMENTS",
@@ -184,12 +187,19 @@ def first_order_range(errors: np.ndarray, evaluations: np.ndarray) -> float:
     return float(np.exp(np.interp(np.log(2.0 * constant), y, x)))
 
 
-def _figure_5(full: bool, progress: Progress) -> Outcome:
-    kinds = list(itertools.product(NEWTON, (False, True), (False, True)))
-    found: dict[tuple[str, bool, bool], list[int]] = {kind: [] for kind in kinds}
+Kind = tuple[str, bool, bool]
+_KINDS: list[Kind] = list(itertools.product(NEWTON, (False, True), (False, True)))
+"""Newton's method, error control, TALS."""
+
+
+def _work_and_precision(
+    full: bool, progress: Progress
+) -> tuple[dict[Kind, tuple[np.ndarray, np.ndarray]], int]:
+    """Errors and evaluations of all simulations, by one reference, and how many fail."""
+    counts: dict[Kind, list[float]] = {kind: [] for kind in _KINDS}
     runs: list[Windows] = []
     failures = 0
-    for kind, own in tracked(kinds, part(progress, 0.0, 0.7)):
+    for kind, own in tracked(_KINDS, part(progress, 0.0, 0.7)):
         for integrator, _ in tracked(_integrators(*kind, full), own):
             outcome = simulate(integrator)
             if outcome is None:
@@ -197,45 +207,41 @@ def _figure_5(full: bool, progress: Progress) -> Outcome:
                 continue
             time, velocity, evaluations = outcome
             runs.append(windows(time, velocity))
-            found[kind].append(evaluations)
+            counts[kind].append(evaluations)
     step = FULL_REFERENCE_STEP if full else REFERENCE_STEP
     errors = iter(errors_of(runs, step, part(progress, 0.7, 1.0)))
-    curves: dict[str, list[Curve]] = {newton: [] for newton in NEWTON}
-    points = {}
-    for kind in kinds:
-        newton, controlled, aware = kind
-        y = np.array(found[kind], dtype=float)
-        x = np.array([next(errors) for _ in y])
-        points[kind] = x, y
-        label = ("error control" if controlled else "fixed steps") + (", TALS" if aware else "")
-        style = ("s" if controlled else "o") + ("-" if aware else "--")
-        curves[newton].append(Curve(label, x, y, style))
-    findings = [Finding("simulations that fail", str(failures), "none")]
+    return {
+        kind: (np.array([next(errors) for _ in own]), np.array(own, dtype=float))
+        for kind, own in counts.items()
+    }, failures
+
+
+def _measure(runs: Runs) -> Measured:
+    points, failures = runs.one
+    yield finding("simulations that fail", failures, paper=at_most("none", 0))
     for newton, controlled in itertools.product(NEWTON, (False, True)):
         plain, cut = points[newton, controlled, False], points[newton, controlled, True]
         name = NEWTON[newton] + (", error control" if controlled else ", fixed steps")
         small = cut[0] <= 10.0 * STICTION_TOLERANCE
-        slope = np.polyfit(np.log(cut[0][small]), np.log(cut[1][small]), 1)[0]
+        exponent = slope(cut[0][small], cut[1][small])
+        quantity = f"{name}, TALS: slope of evaluations over error"
+        yield finding(quantity, exponent, "{:.2f}", about("-1", -1.0, 0.15))
         reach = first_order_range(*cut) / first_order_range(*plain)
-        findings += [
-            Finding(f"{name}, TALS: slope of evaluations over error", f"{slope:.2f}", "-1"),
-            Finding(
-                f"{name}: range of first order, with TALS over without",
-                f"{reach:.1f}",
-                "up to 10" if newton == "full" else "up to 3",
-            ),
-            Finding(
-                f"{name}: evaluations at the loosest setting, without TALS over with",
-                f"{plain[1][0] / cut[1][0]:.1f} at {cut[0][0]:.2g} m/s",
-                "in the figure only",
-            ),
-        ]
+        most = at_most("up to 10", 10.0) if newton == "full" else at_most("up to 3", 3.0)
+        quantity = f"{name}: range of first order, with TALS over without"
+        yield finding(quantity, reach, "{:.1f}", most)
+        quantity = f"{name}: evaluations at the loosest setting, without TALS over with"
+        loosest = plain[1][0] / cut[1][0], cut[0][0]
+        yield finding(quantity, loosest, "{:.1f} at {:.2g} m/s", FIGURE_ONLY)
     axes = "localised error of velocity [m/s]", "evaluations of the dynamics"
-    panels = tuple(
-        Panel(*axes, tuple(curves[newton]), title, log_x=True, log_y=True)
-        for newton, title in NEWTON.items()
-    )
-    return Outcome(tuple(findings), panels)
+    for newton, title in NEWTON.items():
+        curves = []
+        for controlled, aware in itertools.product((False, True), repeat=2):
+            x, y = points[newton, controlled, aware]
+            label = ("error control" if controlled else "fixed steps") + (", TALS" if aware else "")
+            style = ("s" if controlled else "o") + ("-" if aware else "--")
+            curves.append(Curve(label, x, y, style))
+        yield Panel(*axes, curves, title, log_x=True, log_y=True)
 
 
 EXPERIMENTS = (
@@ -243,6 +249,8 @@ EXPERIMENTS = (
         "tamsi-figure-5",
         "TAMSI, figure 5",
         "implicit Euler on a box that sticks and slips",
-        _figure_5,
+        _work_and_precision,
+        lambda full: [{"full": full}],
+        _measure,
     ),
 )

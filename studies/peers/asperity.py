@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -14,9 +15,10 @@ import asperity as asp
 from asperity.integrators import Integrator
 from asperity.simulator import Recorder
 from studies.benchmarks.verification.case import Drive, NotApplicable, Record, World
+from studies.peers.engine import Counters, Floats
 from studies.peers.limits import Deadline, Stopped
 
-__all__ = ["AsperitySimulate"]
+__all__ = ["AsperityEngine", "AsperitySimulate"]
 
 ONE_FRICTION = (asp.Sap, asp.Tamsi, asp.Midas)
 
@@ -46,6 +48,49 @@ def _touching(model: mujoco.MjModel, qpos: ArrayLike) -> np.ndarray:
         apart = np.linalg.lstsq(rows, [-c.dist for c in overlapping], rcond=1e-9)[0]
         mujoco.mj_integratePos(model, data.qpos, apart, 1.0)
     return np.array(data.qpos)
+
+
+class AsperityEngine:
+    """A simulator; see `studies.peers.engine.Engine`.
+
+    Parameters
+    ----------
+    model
+        Anything that `asperity.Simulator` takes.
+    integrator : Integrator
+    **options
+        Of `asperity.Simulator`.
+    """
+
+    def __init__(self, model: Any, integrator: Integrator, **options: Any) -> None:
+        self.simulator = asp.Simulator(model, integrator=integrator, **options)
+
+    def advance(self, time: float) -> None:
+        """See `Engine`; a run that stops early is an error, not a fast run."""
+        self.simulator.advance_to(time)
+
+    def counters(self) -> Counters:
+        """See `Engine`."""
+        stats = self.simulator.stats
+        return Counters(
+            stats.steps,
+            stats.rejections,
+            stats.iterations,
+            stats.factorizations,
+            stats.line_search_evaluations,
+        )
+
+    def state(self) -> tuple[Floats, Floats]:
+        """See `Engine`."""
+        return self.simulator.data.qpos.copy(), self.simulator.data.qvel.copy()
+
+    def overlap(self) -> float:
+        """See `Engine`."""
+        return float(np.max(-self.simulator.contacts.signed_distance, initial=0.0))
+
+    def poses(self) -> tuple[Floats, Floats]:
+        """Origins and rotations of all bodies."""
+        return self.simulator.data.xpos, self.simulator.data.xmat
 
 
 class AsperitySimulate:

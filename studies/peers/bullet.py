@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from asperity.errors import MissingExtra, ModelError
 from studies.peers.bullet_shapes import BulletShapes, bullet_quaternion, collision_geoms
+from studies.peers.engine import Control
 
 __all__ = ["BulletWorld"]
 
@@ -61,6 +62,8 @@ class BulletWorld:
         [s].
     solver_iterations : int
         Sweeps of Bullet's solver per step.
+    control : callable, optional
+        See `Control`.
     concave : bool
         Whether meshes of what cannot move are given as they are, and not by their convex hulls.
 
@@ -78,6 +81,7 @@ class BulletWorld:
         time_step: float = 1.0 / 240.0,
         solver_iterations: int = 50,
         concave: bool = False,
+        control: Control = lambda time: np.zeros(0),
     ) -> None:
         try:
             import pybullet
@@ -88,6 +92,7 @@ class BulletWorld:
                 "pip install 'asperity[peers]'."
             ) from None
         self.model, self.time_step, self.time = model, time_step, 0.0
+        self.control = control
         self._folder = tempfile.TemporaryDirectory()
         with _silent():
             self._client: Any = BulletClient(connection_mode=pybullet.DIRECT)
@@ -208,6 +213,11 @@ class BulletWorld:
 
     # -- motion ------------------------------------------------------------------------------
 
+    def advance(self, time: float) -> None:
+        """Simulate up to a time [s], to half a step."""
+        while self.time < time - 0.5 * self.time_step:
+            self.step(self.control(self.time))
+
     def step(self, control: Floats) -> None:
         """Advance by one step with these controls."""
         client, model = self._client, self.model
@@ -230,11 +240,7 @@ class BulletWorld:
                 )
                 continue
             client.setJointMotorControl2(
-                unique,
-                link,
-                client.POSITION_CONTROL,
-                targetPosition=float(control[i]),
-                force=limit,
+                unique, link, client.POSITION_CONTROL, targetPosition=float(control[i]), force=limit
             )
         for body, (unique, link) in self._place.items():
             if model.body_gravcomp[body]:

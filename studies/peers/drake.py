@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import mujoco
@@ -17,49 +17,113 @@ from pydrake.systems.framework import EventStatus
 
 from asperity.errors import ModelError
 from studies.benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
-from studies.peers.drake_model import DrakeModel
+from studies.peers.drake_model import Contact, DrakeModel
+from studies.peers.engine import Counters
 from studies.peers.limits import Deadline, OutOfTime, Stopped
 
-__all__ = ["Coordinates", "DrakeSimulate", "counts", "integrate_by_cenic", "overlap"]
+__all__ = ["Coordinates", "DrakeEngine", "DrakeSimulate"]
 
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 
 
-def integrate_by_cenic(simulator: Simulator, accuracy: float | None, max_step: float = 0.1) -> None:
-    """Let a simulator advance by ``cenic``, without error control if there is no accuracy."""
-    config = SimulatorConfig(
-        integration_scheme="cenic",
-        max_step_size=max_step,
-        use_error_control=accuracy is not None,
-        target_realtime_rate=0.0,
-    )
-    if accuracy is not None:
-        config.accuracy = accuracy
-    ApplySimulatorConfig(config, simulator)
+class DrakeEngine:
+    """A model's plant and its simulator; see `studies.peers.engine.Engine`.
 
+    Parameters
+    ----------
+    model : mujoco.MjModel
+    contact : Contact
+        Of all pairs, see `DrakeModel`.
+    accuracy : float, optional
+        Of ``cenic``.
+    time_step : float, optional
+        Of a discrete plant [s] instead.
+    approximation : str
+        Of the discrete plant.
+    max_step : float
+        Largest step of ``cenic`` [s], which is that of every step if there is no accuracy.
+    qpos, qvel : ndarray, optional
+        The state at the start, that of the model by default.
+    prepare : callable, optional
+        Takes the `DrakeModel` and its context before the start, to fix inputs.
+    **options
+        Of `DrakeModel`.
+    """
 
-def counts(simulator: Simulator) -> dict[str, int | None]:
-    """What ``cenic`` has done so far: steps, refused ones, and the solver's work if it is told."""
-    integrator = simulator.get_integrator()
-    summary = {name: int(value) for name, value in integrator.GetStatisticsSummary()}
-    return {
-        "steps": int(integrator.get_num_steps_taken()),
-        "rejections": integrator.get_num_step_shrinkages_from_error_control()
-        + integrator.get_num_step_shrinkages_from_substep_failures(),
-        "iterations": summary.get("cenic_total_solver_iterations"),
-        "factorizations": summary.get("cenic_total_hessian_factorizations"),
-        "line_search_evaluations": summary.get("cenic_total_ls_iterations"),
-    }
+    def __init__(
+        self,
+        model: mujoco.MjModel,
+        contact: Contact,
+        *,
+        accuracy: float | None = None,
+        time_step: float | None = None,
+        approximation: str = "sap",
+        max_step: float = 0.1,
+        qpos: ArrayLike | None = None,
+        qvel: ArrayLike | None = None,
+        prepare: Callable[[DrakeModel, Any], None] = lambda made, context: None,
+        **options: Any,
+    ) -> None:
+        self.discrete = time_step is not None
+        self.made = DrakeModel(
+            model,
+            contact,
+            time_step=time_step or 0.0,
+            approximation=approximation if self.discrete else "",
+            **options,
+        )
+        self.simulator = Simulator(self.made.diagram)
+        if not self.discrete:
+            config = SimulatorConfig(
+                integration_scheme="cenic",
+                max_step_size=max_step,
+                use_error_control=accuracy is not None,
+                target_realtime_rate=0.0,
+            )
+            if accuracy is not None:
+                config.accuracy = accuracy
+            ApplySimulatorConfig(config, self.simulator)
+        root = self.simulator.get_mutable_context()
+        self.context = self.made.plant.GetMyMutableContextFromRoot(root)
+        self.coordinates = Coordinates(self.made, self.context)
+        self.coordinates.write(
+            model.qpos0 if qpos is None else np.asarray(qpos, float),
+            np.zeros(model.nv) if qvel is None else np.asarray(qvel, float),
+        )
+        prepare(self.made, self.context)
+        self.simulator.Initialize()
 
+    def advance(self, time: float) -> None:
+        """See `Engine`."""
+        self.simulator.AdvanceTo(time)
 
-def overlap(made: DrakeModel, context: Any) -> float:
-    """The deepest overlap among Drake's own contacts [m]."""
-    results = made.plant.get_contact_results_output_port().Eval(context)
-    depths = [
-        results.point_pair_contact_info(i).point_pair().depth
-        for i in range(results.num_point_pair_contacts())
-    ]
-    return float(max(depths, default=0.0))
+    def counters(self) -> Counters:
+        """Work done; discrete plants only count their steps."""
+        if self.discrete:
+            return Counters(self.simulator.get_num_discrete_updates())
+        integrator = self.simulator.get_integrator()
+        summary = {name: int(value) for name, value in integrator.GetStatisticsSummary()}
+        return Counters(
+            int(integrator.get_num_steps_taken()),
+            integrator.get_num_step_shrinkages_from_error_control()
+            + integrator.get_num_step_shrinkages_from_substep_failures(),
+            summary.get("cenic_total_solver_iterations"),
+            summary.get("cenic_total_hessian_factorizations"),
+            summary.get("cenic_total_ls_iterations"),
+        )
+
+    def state(self) -> tuple[Array, Array]:
+        """See `Engine`."""
+        return self.coordinates.read()
+
+    def overlap(self) -> float:
+        """See `Engine`."""
+        results = self.made.plant.get_contact_results_output_port().Eval(self.context)
+        depths = [
+            results.point_pair_contact_info(i).point_pair().depth
+            for i in range(results.num_point_pair_contacts())
+        ]
+        return float(max(depths, default=0.0))
 
 
 class DrakeSimulate:
@@ -94,46 +158,44 @@ class DrakeSimulate:
         if world.every_friction:
             raise NotApplicable("no friction but that of sliding")
         model = world.model()
+
+        def fix_inputs(made: DrakeModel, context: Any) -> None:
+            _apply(made, context, forces or {})
+            if model.nu:
+                made.plant.get_actuation_input_port().FixValue(context, np.zeros(model.nu))
+
         try:
-            made = DrakeModel(
+            engine = DrakeEngine(
                 model,
                 world.contact,
-                time_step=self.time_step or 0.0,
-                approximation="" if self.time_step is None else self.approximation,
+                accuracy=self.accuracy,
+                time_step=self.time_step,
+                approximation=self.approximation,
+                qpos=qpos,
+                qvel=qvel,
+                prepare=fix_inputs,
             )
         except ModelError as refusal:
             raise NotApplicable(str(refusal)) from refusal
-        simulator = Simulator(made.diagram)
-        if self.time_step is None:
-            integrate_by_cenic(simulator, self.accuracy)
-        root = simulator.get_mutable_context()
-        context = made.plant.GetMyMutableContextFromRoot(root)
-        state = Coordinates(made, context)
-        state.write(
-            model.qpos0 if qpos is None else np.asarray(qpos, float),
-            np.zeros(model.nv) if qvel is None else np.asarray(qvel, float),
-        )
-        _apply(made, context, forces or {})
-        rows: list[tuple[float, Array, Array]] = []
+        except RuntimeError as failure:
+            raise Stopped(str(failure).splitlines()[0][:80]) from failure
+        simulator, made = engine.simulator, engine.made
+        port = made.plant.get_actuation_input_port()
+        rows: list[tuple[float, Array, Array]] = [(0.0, *engine.state())]
 
         def watch(_: Any) -> EventStatus:
             self.deadline.check()
-            rows.append((simulator.get_context().get_time(), *state.read()))
+            rows.append((simulator.get_context().get_time(), *engine.state()))
             return EventStatus.DidNothing()
 
-        port = made.plant.get_actuation_input_port()
-        if model.nu:
-            port.FixValue(context, np.zeros(model.nu))
+        simulator.set_monitor(watch)
         try:
-            simulator.Initialize()
-            rows.append((0.0, *state.read()))
-            simulator.set_monitor(watch)
             # The last stop is the end, once: Drake dies of an interval of no length.
             inner = () if drive is None else np.arange(period, duration * (1 - 1e-9), period)
             for stop in (*inner, duration):
                 if drive is not None:
                     now = simulator.get_context().get_time()
-                    port.FixValue(context, np.multiply(made.actuated, drive(now + 1e-9)))
+                    port.FixValue(engine.context, np.multiply(made.actuated, drive(now + 1e-9)))
                 simulator.AdvanceTo(float(stop))
         except OutOfTime:
             raise

@@ -15,7 +15,9 @@ from typing import Any, Protocol
 import mujoco
 import numpy as np
 from pydrake.geometry import (
+    AddCompliantHydroelasticProperties,
     AddContactMaterial,
+    AddRigidHydroelasticProperties,
     CollisionFilterDeclaration,
     GeometrySet,
     HalfSpace,
@@ -112,6 +114,9 @@ class DrakeModel:
         By default all have twice the pair's.
     relaxation_time : float, optional
         Of a pair, for SAP [s]; by default the time step, 0 where dissipation is.
+    fields : tuple of float, optional
+        Hydroelastic modulus [Pa] and edge length [m] of pressure fields, which all geoms but planes
+        then have; planes are rigid.
 
     Raises
     ------
@@ -129,14 +134,17 @@ class DrakeModel:
         corners: bool = True,
         surface: Callable[[int], float] | None = None,
         relaxation_time: float | None = None,
+        fields: tuple[float, float] | None = None,
     ) -> None:
         _refuse_what_is_not_translated(model)
         self.model = model
         self.contact = contact
         self.corners = corners
+        self.fields = fields
         config = MultibodyPlantConfig(
             time_step=time_step,
-            contact_model="point",
+            contact_model="hydroelastic_with_fallback" if fields else "point",
+            contact_surface_representation="polygon",
             stiction_tolerance=contact.stiction_tolerance or 1e-4,
             use_sampled_output_ports=False,
         )
@@ -250,6 +258,12 @@ class DrakeModel:
             properties=properties,
         )
         properties.AddProperty("material", "relaxation_time", 0.5 * self.relaxation_time)
+        if self.fields is not None:
+            modulus, edge = self.fields
+            if self.model.geom_type[geom] == mujoco.mjtGeom.mjGEOM_PLANE:
+                AddRigidHydroelasticProperties(properties)
+            else:
+                AddCompliantHydroelasticProperties(edge, modulus, properties)
         return properties
 
     def _shape(self, geom: int) -> Any:

@@ -21,8 +21,9 @@ from studies.documents.marks import ROOT, filled, marked_documents
 from studies.documents.quoted_results import QUOTES
 from studies.documents.result_files import Number, find_one
 from studies.documents.tables import Cell, Line, Made, Span, Table
-from studies.experiments import Experiment, Finding, Outcome, experiments
+from studies.experiments import Experiment, experiments
 from studies.experiments import kept as kept_findings
+from studies.experiments.form import Measured, Runs, about, finding
 from studies.experiments.kept import Kept, save
 
 DOCUMENTS = marked_documents()
@@ -190,12 +191,20 @@ def test_every_experiment_has_findings() -> None:
 
 
 def test_an_experiment_keeps_its_findings_with_the_date_and_version(tmp_path: Path) -> None:
-    outcome = Outcome((Finding("force", "1 N", "1.1 N"),), ())
-    experiment = Experiment("toy-figure-1", "Toy, figure 1", "a toy", lambda full, show: outcome)
-    experiment.keep(outcome, tmp_path / "results.csv")
+    def measure(runs: Runs) -> Measured:
+        yield finding("force", runs.one, "{:g} N", about("1.1 N", 1.1, 0.2))
+        yield finding("twice", 2.0 * runs.one, "{:g} N", about("1.1 N", 1.1, 0.2))
+        yield finding("torque", runs.one, "{:g} Nm")
+
+    toy = "toy-figure-1", "Toy, figure 1", "a toy"
+    experiment = Experiment(*toy, lambda progress: 1.0, lambda full: [{}], measure)
+    experiment.keep(experiment.compute(), tmp_path / "results.csv")
     today = datetime.date.today().isoformat()
+    made = today, asperity.__version__, "0"
     assert kept_findings.load(tmp_path / "results.csv") == [
-        Kept("toy-figure-1", "force", "1 N", "1.1 N", today, asperity.__version__, "0")
+        Kept("toy-figure-1", "force", "1 N", "1.1 N", *made, "yes"),
+        Kept("toy-figure-1", "twice", "2 N", "1.1 N", *made, "no"),
+        Kept("toy-figure-1", "torque", "1 Nm", "–", *made, ""),
     ]
 
 

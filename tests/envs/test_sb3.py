@@ -122,8 +122,8 @@ def test_an_agent_learns_what_it_learns_in_worlds_of_stable_baselines() -> None:
 @pytest.mark.slow
 def test_trpo_learns_the_task_as_figure_7_shows() -> None:
     pytest.importorskip("sb3_contrib")
-    from studies.experiments.peg_figures import outside
-    from studies.experiments.peg_runs import MARGIN, test_policy, worlds
+    from studies.experiments.peg_figures import MARGIN, outside
+    from studies.experiments.peg_runs import test_policy, worlds
     from studies.experiments.peg_training import load, train
 
     found = train(worlds("Midas", MARGIN), seed=0, iterations=6)

@@ -9,22 +9,26 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from studies.benchmarks.engines.base import Setting
-from studies.benchmarks.engines.mujoco_engine import MujocoRun, build_mjcf, contact_texts
-from studies.benchmarks.measure import Job, Measurement, kinetic_energy, penetration
+from studies.benchmarks.engines import Setting, prepare
+from studies.benchmarks.measure import Job, Measurement, evaluated
 from studies.benchmarks.report import Row, ratio, write
 from studies.benchmarks.scene import (
-    Box,
-    HalfSpace,
+    BALL,
+    GRAVITY,
+    GROUND,
+    Contact,
+    FreeBody,
     Scene,
-    Sphere,
     bin_of_mixed_bodies,
+    build_mjcf,
     cenic_clutter,
+    contact_texts,
     pile,
     sap_clutter,
     scene_from_name,
 )
 from studies.experiments.paper import paper_sap
+from studies.peers.mujoco import deepest
 from studies.scenes.sap_clutter import sap_clutter as packaged_clutter
 
 SCENES = [
@@ -56,15 +60,27 @@ def test_unknown_scene_is_named() -> None:
 def test_papers_numbers() -> None:
     hard = cenic_clutter("hard")
     assert len(hard.bodies) == 20
-    assert {type(body.shape) for body in hard.bodies} == {Sphere, Box}
-    assert {type(body.shape) for body in cenic_clutter("soft").bodies} == {Sphere}
-    masses = {round(body.mass, 3) for body in hard.bodies}
-    assert masses == {0.524, 1.0}
+    assert {body.shape.kind for body in hard.bodies} == {"sphere", "box"}
+    assert {body.shape.kind for body in cenic_clutter("soft").bodies} == {"sphere"}
+    model = mujoco.MjModel.from_xml_string(build_mjcf(hard))
+    assert set(np.round(model.body_mass[1:], 3)) == {0.524, 1.0}
     assert hard.contact.object_wall_stiffness == 1e5
     assert hard.contact.object_object_stiffness == 0.5e5
     assert pile(20).contact.object_wall_stiffness == pytest.approx(1e5)
     assert pile(20).contact.object_object_stiffness == pytest.approx(1e5)
     assert sap_clutter(8).contact.object_object_stiffness == pytest.approx(5e7)
+
+
+def _mass(body: FreeBody) -> float:
+    """By the volumes of solids [kg]."""
+    size = body.shape.size
+    ball = 4.0 / 3.0 * np.pi * size[0] ** 3
+    volumes = {
+        "sphere": ball,
+        "box": 8.0 * np.prod(size),
+        "capsule": ball + np.pi * size[0] ** 2 * 2.0 * size[-1],
+    }
+    return body.density * float(volumes[body.shape.kind])
 
 
 @scenes
@@ -74,14 +90,12 @@ def test_mjcf_matches_description(scene: Scene) -> None:
     assert (model.nbody, model.nv) == (count + 1, 6 * count)
     assert model.ngeom == count + len(scene.walls)
     assert model.opt.timestep == 3e-3
-    np.testing.assert_allclose(model.opt.gravity, [0, 0, -scene.gravity])
+    np.testing.assert_allclose(model.opt.gravity, [0, 0, -GRAVITY])
     assert (model.geom_friction[:, 0] == scene.contact.friction).all()
     qpos = model.qpos0.reshape(count, 7)
     for i, body in enumerate(scene.bodies):
         index = model.body(f"object_{i}").id
-        moments = body.shape.principal_inertia(body.mass)
-        assert model.body_mass[index] == pytest.approx(body.mass, rel=1e-12)
-        np.testing.assert_allclose(np.sort(model.body_inertia[index]), np.sort(moments))
+        assert model.body_mass[index] == pytest.approx(_mass(body), rel=1e-12)
         np.testing.assert_allclose(model.body_ipos[index], 0.0, atol=1e-15)
         np.testing.assert_allclose(qpos[i, :3], body.position)
         np.testing.assert_allclose(qpos[i, 3:], body.quaternion, atol=1e-12)
@@ -133,27 +147,23 @@ def test_contact_texts_give_the_pairs_stiffness(scene: Scene) -> None:
 @pytest.mark.parametrize("name", [scene.name for scene in SCENES])
 def test_nothing_overlaps_at_the_start(name: str, seed: int) -> None:
     scene = scene_from_name(name, seed)
-    run = MujocoRun(scene, Setting("newton", time_step=1e-3))
-    assert run.own_penetration() == 0.0
-    assert penetration(scene, run.states()) == 0.0
-    assert kinetic_energy(scene, run.states()) == 0.0
+    run = prepare("mujoco", scene, Setting("newton", time_step=1e-3))
+    data = evaluated(scene, run)
+    assert run.overlap() == deepest(data) == 0.0
+    assert data.energy[1] == 0.0
 
 
-def test_corner_points_touch_the_faces_from_inside() -> None:
-    box = Box((0.1, 0.2, 0.3))
-    points = box.corner_points(inset=0.01)
-    assert points.shape == (8, 3)
-    np.testing.assert_allclose(points.max(axis=0) + 0.01, box.half_extents)
-    assert len(np.unique(points, axis=0)) == 8
-
-
-def test_kinetic_energy_agrees_with_mujoco() -> None:
+def test_kinetic_energy_is_that_of_the_description() -> None:
+    """Of a ball and a cube of known inertia, whatever their orientation."""
     scene = cenic_clutter("hard")
-    run = MujocoRun(scene, Setting("newton", time_step=1e-3))
+    run = prepare("mujoco", scene, Setting("newton", time_step=1e-3))
     run.data.qvel[:] = np.random.default_rng(1).normal(size=run.model.nv)
-    mujoco.mj_forward(run.model, run.data)
-    mujoco.mj_energyVel(run.model, run.data)
-    assert kinetic_energy(scene, run.states()) == pytest.approx(run.data.energy[1], rel=1e-10)
+    expected = 0.0
+    for body, motion in zip(scene.bodies, run.data.qvel.reshape(-1, 6), strict=True):
+        inertia = 0.4 * 0.05**2 if body.shape == BALL else 2.0 / 3.0 * 0.05**2
+        square = motion[:3] @ motion[:3] + inertia * motion[3:] @ motion[3:]
+        expected += 0.5 * _mass(body) * square
+    assert evaluated(scene, run).energy[1] == pytest.approx(expected, rel=1e-10)
 
 
 def test_table_shows_failures_and_ratios(tmp_path: Path) -> None:
@@ -178,20 +188,20 @@ def test_table_shows_failures_and_ratios(tmp_path: Path) -> None:
 @scenes
 def test_drake_matches_description(scene: Scene) -> None:
     pytest.importorskip("pydrake")
-    from studies.benchmarks.engines.drake_engine import prepare
     from studies.peers.drake_model import CORNER_RADIUS
 
-    run = prepare(scene, Setting("sap", time_step=0.01))
+    run = prepare("drake", scene, Setting("sap", time_step=0.01))
     plant, bodies = run.made.plant, run.made.bodies[1:]
-    np.testing.assert_allclose(plant.gravity_field().gravity_vector(), [0.0, 0.0, -scene.gravity])
-    states = run.states()
+    np.testing.assert_allclose(plant.gravity_field().gravity_vector(), [0.0, 0.0, -GRAVITY])
+    model = run.made.model
+    qpos = run.state()[0].reshape(-1, 7)
     for i, body in enumerate(scene.bodies):
         inertia = bodies[i].default_spatial_inertia()
         moments = inertia.CalcRotationalInertia().get_moments()
-        assert bodies[i].default_mass() == pytest.approx(body.mass, rel=1e-12)
-        np.testing.assert_allclose(moments, body.shape.principal_inertia(body.mass))
-        np.testing.assert_allclose(states.position[i], body.position, atol=1e-12)
-        alignment = abs(states.quaternion[i] @ np.array(body.quaternion))
+        assert bodies[i].default_mass() == pytest.approx(_mass(body), rel=1e-12)
+        np.testing.assert_allclose(np.sort(moments), np.sort(model.body_inertia[i + 1]))
+        np.testing.assert_allclose(qpos[i, :3], body.position, atol=1e-12)
+        alignment = abs(qpos[i, 3:] @ np.array(body.quaternion))
         assert alignment == pytest.approx(1.0, abs=1e-12)
 
     inspector = run.made.scene_graph.model_inspector()
@@ -208,7 +218,7 @@ def test_drake_matches_description(scene: Scene) -> None:
     objects = []
     for description, body in zip(scene.bodies, bodies, strict=True):
         geometries = plant.GetCollisionGeometriesForBody(body)
-        is_box = isinstance(description.shape, Box)
+        is_box = description.shape.kind == "box"
         assert len(geometries) == (9 if is_box else 1)
         for corner in geometries[1:]:
             assert inspector.GetShape(corner).radius() == CORNER_RADIUS
@@ -228,13 +238,10 @@ def test_drake_matches_description(scene: Scene) -> None:
 def test_drake_and_mujoco_overlap_agree_on_a_resting_ball() -> None:
     """mg/k below the surface in Drake, found alike by both collision detections."""
     pytest.importorskip("pydrake")
-    from studies.benchmarks.engines.drake_engine import prepare
-    from studies.benchmarks.scene import Contact, FreeBody, Wall
-
-    ball = FreeBody(Sphere(0.05), 1000.0, (0.0, 0.0, 0.05))
-    scene = Scene("ball", (ball,), (Wall(HalfSpace()),), Contact(object_stiffness=1e4))
-    run = prepare(scene, Setting("cenic", accuracy=1e-4))
+    ball = FreeBody(BALL, (0.0, 0.0, 0.05))
+    scene = Scene("ball", (ball,), (GROUND,), Contact(object_stiffness=1e4))
+    run = prepare("drake", scene, Setting("cenic", accuracy=1e-4))
     run.advance(2.0)
-    expected = ball.mass * scene.gravity / 1e4
-    assert run.own_penetration() == pytest.approx(expected, rel=1e-3)
-    assert penetration(scene, run.states()) == pytest.approx(run.own_penetration(), abs=1e-9)
+    expected = _mass(ball) * GRAVITY / 1e4
+    assert run.overlap() == pytest.approx(expected, rel=1e-3)
+    assert deepest(evaluated(scene, run)) == pytest.approx(run.overlap(), abs=1e-9)

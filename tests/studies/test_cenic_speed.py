@@ -54,5 +54,5 @@ def test_a_quadruped_without_motors_collapses_onto_the_ground() -> None:
 
 def test_drake_simulates_the_same_bunnies() -> None:
     pytest.importorskip("pydrake", reason="Drake is of the extra 'peers'")
-    found = cenic_speed._run_drake(1e-1, None, 1.0, bunnies(), lambda share: None)
+    found = cenic_speed.run_drake(1e-1, None, 1.0, bunnies())
     assert 0.0 < found.overlap < 0.3

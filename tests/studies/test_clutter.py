@@ -8,9 +8,10 @@ import pytest
 from convex_problems import Case
 
 from studies.experiments.clutter_runs import clutter_simulator, cost_history, hessian
+from studies.experiments.form import slope
 from studies.experiments.sap_contacts import count_contacts
 from studies.experiments.sap_convergence import convergence
-from studies.experiments.sap_slip import settle, slip_bound, slope
+from studies.experiments.sap_slip import settle, slip_bound
 from studies.scenes.sap_clutter import sap_clutter
 
 

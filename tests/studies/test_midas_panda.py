@@ -46,4 +46,4 @@ def test_the_beam_goes_in(clearance):
     assert found.is_in
     assert found.clearance > 0.0
     # It never rises by more than it is let go in the beginning.
-    assert np.all(np.diff(found.path[:, 2]) < 1e-5)
+    assert np.all(np.diff(found.seen["path"][:, 2]) < 1e-5)

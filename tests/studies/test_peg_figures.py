@@ -18,10 +18,10 @@ pytest.importorskip("gymnasium", reason="needs gymnasium, of the [rl] or [assets
 
 from asperity.scenes.peg_in_hole import PegScene
 from studies.experiments import peg_policies, peg_runs
-from studies.experiments.peg_figures import outside, spread
+from studies.experiments.peg_figures import MARGIN, outside, spread
 from studies.experiments.peg_pictures import contact_sheet
-from studies.experiments.peg_policies import make_plan, trainings
-from studies.experiments.peg_runs import MARGIN, endings, test_policy
+from studies.experiments.peg_policies import Plan, make_plan, trained
+from studies.experiments.peg_runs import endings, test_policy
 from studies.experiments.peg_runs import worlds as worlds_of
 from studies.experiments.peg_training import Training, run_episodes
 
@@ -42,6 +42,10 @@ class Rule:
 
 
 def nothing(share: float) -> None: ...
+
+
+def trainings(plan: Plan, margin: float) -> list[Training]:
+    return [trained("Midas", margin, seed, plan, nothing) for seed in range(plan.seeds)]
 
 
 def test_episodes_of_a_rule() -> None:
@@ -105,14 +109,14 @@ def test_trainings_are_kept(monkeypatch: Any, tmp_path: Any) -> None:
     for _ in range(2):
         monkeypatch.setattr(peg_policies, "_TRAINED", {})
         plan = make_plan(False, seeds=2, iterations=4, policies=tmp_path / "kept")
-        found = trainings(plan, MARGIN, nothing)
-        assert list(found) == ["Midas"]
-        assert [training.policy for training in found["Midas"]] == [b"policy"] * 2
-        np.testing.assert_array_equal(found["Midas"][1].success, [0.0, 0.25, 0.5, 0.75])
+        found = trainings(plan, MARGIN)
+        assert plan.engines == ("Midas",)
+        assert [training.policy for training in found] == [b"policy"] * 2
+        np.testing.assert_array_equal(found[1].success, [0.0, 0.25, 0.5, 0.75])
         assert done == [(0, 4), (1, 4)]
     # Another task, or other iterations, are another training.
-    trainings(plan, 1e-4, nothing)
-    trainings(make_plan(False, seeds=1, iterations=3, policies=tmp_path / "kept"), MARGIN, nothing)
+    trainings(plan, 1e-4)
+    trainings(make_plan(False, seeds=1, iterations=3, policies=tmp_path / "kept"), MARGIN)
     assert done[2:] == [(0, 4), (1, 4), (0, 3)]
     files = sorted((tmp_path / "kept").iterdir())
     assert len(files) == 5
@@ -121,7 +125,7 @@ def test_trainings_are_kept(monkeypatch: Any, tmp_path: Any) -> None:
     for path in files:
         path.write_text("nothing of the kind")
     with pytest.raises(ArgumentError, match=r"holds no training .*; remove it"):
-        trainings(plan, MARGIN, nothing)
+        trainings(plan, MARGIN)
     assert make_plan(False).seeds == 5
 
 

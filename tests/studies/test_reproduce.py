@@ -23,13 +23,12 @@ from studies.experiments import (
     Curve,
     Experiment,
     Film,
-    Finding,
-    Outcome,
     Panel,
     experiments,
     kept,
     select,
 )
+from studies.experiments.form import Measured, Runs, finding
 
 _DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "experiments.md"
 
@@ -95,15 +94,21 @@ def test_without_matplotlib_the_data_are_written(tmp_path, monkeypatch, capsys) 
     assert [path.name for path in tmp_path.iterdir()] == ["sap-figure-5.csv"]
 
 
-def made(name: str, error: BaseException | None = None) -> Experiment:
-    def compute(full: bool, progress) -> Outcome:
+def made(name: str, error: BaseException | None = None, film: Film | None = None) -> Experiment:
+    def simulate(full: bool, progress) -> bool:
         progress(0.5)
         if error is not None:
             raise error
-        curve = Curve("line", np.arange(3.0), np.arange(3.0))
-        return Outcome((Finding("[m] of fullness", str(full), "[1]"),), (Panel("x", "y", [curve]),))
+        return full
 
-    return Experiment(name, "no paper", "made for this test", compute)
+    def measure(runs: Runs) -> Measured:
+        yield finding("[m] of fullness", str(runs.one), paper="[1]")
+        yield Panel("x", "y", [Curve("line", np.arange(3.0), np.arange(3.0))])
+        if film is not None:
+            yield film
+
+    sweep = "made for this test", simulate, lambda full: [{"full": full}]
+    return Experiment(name, "no paper", *sweep, measure)
 
 
 @pytest.fixture
@@ -131,15 +136,7 @@ def test_video_of_what_has_one(fake, tmp_path, monkeypatch, capsys) -> None:
         '<mujoco><worldbody><body><freejoint/><geom size=".1"/></body></worldbody></mujoco>'
     )
     film = Film(model, np.arange(3.0), np.tile(model.qpos0, (3, 1)), "side")
-    still = made("still")
-    moving = dataclasses.replace(
-        still,
-        name="moving",
-        compute=lambda full, progress: dataclasses.replace(
-            still.compute(full, progress), film=film
-        ),
-    )
-    fake.update(still=still, moving=moving)
+    fake.update(still=made("still"), moving=made("moving", film=film))
     written = []
 
     def write(path, *arguments, **options):
@@ -167,11 +164,12 @@ def test_video_of_what_has_one(fake, tmp_path, monkeypatch, capsys) -> None:
 def test_settings_of_those_that_have_them(fake, tmp_path, capsys) -> None:
     given = []
 
-    def compute(full: bool, progress, **settings) -> Outcome:
+    def sweep(full: bool, **settings):
         given.append(settings)
-        return made("a").compute(full, progress)
+        return [{"full": full}]
 
-    fake.update(a=Experiment("a", "", "", compute, ("seeds", "policies")), b=made("b"))
+    a = dataclasses.replace(made("a"), sweep=sweep, settings=("seeds", "policies"))
+    fake.update(a=a, b=made("b"))
     out = ["--out", str(tmp_path)]
     assert main(["reproduce", "a", "b", *out]) == 0
     assert main(["reproduce", "a", "--seeds", "2", "--policies", str(tmp_path), *out]) == 0
@@ -248,12 +246,7 @@ def test_video_of_an_experiment_with_a_film(tmp_path, monkeypatch) -> None:
         return path
 
     monkeypatch.setattr("asperity.media.write_video", write)
-    with_film = dataclasses.replace(
-        made("shown"),
-        compute=lambda full, progress: dataclasses.replace(
-            made("shown").compute(full, progress), film=film
-        ),
-    )
+    with_film = made("shown", film=film)
     assert with_film.run(tmp_path, video=True).files[-1] == tmp_path / "shown.mp4"
     assert written == [(film.model, film.contact)]
     # Nobody asked, or there is nothing to see.

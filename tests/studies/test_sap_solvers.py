@@ -169,12 +169,13 @@ def test_gurobi_is_left_out_where_its_licence_ends() -> None:
 
 def test_figures_of_the_paper(tmp_path, monkeypatch) -> None:
     pytest.importorskip("clarabel")
+    from studies.experiments import registry
     from studies.experiments import sap_solver_figures as figures
 
     monkeypatch.setattr(figures, "DURATION", 0.3)
     monkeypatch.setattr(figures, "BODIES_PER_COLUMN", 2)
     monkeypatch.setattr(figures, "_SIZES", (1, 2))
-    monkeypatch.setattr(figures, "_RUNS", {})
+    monkeypatch.setattr(registry, "_SHARED", {})
     names = []
     for experiment in figures.EXPERIMENTS:
         shares: list[float] = []

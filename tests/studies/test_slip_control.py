@@ -68,18 +68,18 @@ def test_grasp_force_is_a_square_wave() -> None:
 def test_spatula_sticks_then_turns_and_solvers_agree() -> None:
     solvers = ("SAP", "geodesic")
     found = slip_control(6.3, every=40, solvers=solvers)
-    time = found.time
+    seen, time = found.seen, found.seen.time
     secure = (time > 1.0) & (time <= 4.5)
     loose = (time > 4.8) & (time < 6.0)
     held = (time > 6.25) & (time < 6.3)
-    assert np.ptp(found.pitch[secure]) < 0.05
-    assert 4.0 < np.ptp(found.pitch[loose]) < 10.0
-    assert np.ptp(found.pitch[held]) < 0.3
+    assert np.ptp(seen["pitch"][secure]) < 0.05
+    assert 4.0 < np.ptp(seen["pitch"][loose]) < 10.0
+    assert np.ptp(seen["pitch"][held]) < 0.3
     # A patch is larger the harder it is pressed.
-    assert 40 <= np.median(found.contacts[loose]) <= 80
-    assert 140 <= np.median(found.contacts[secure]) <= 200
+    assert 40 <= np.median(seen["contacts"][loose]) <= 80
+    assert 140 <= np.median(seen["contacts"][secure]) <= 200
     # Both fingers push alike, so the handle stays in the middle.
-    assert np.abs(found.qpos[:, 0] + found.qpos[:, 1]).max() < 1e-3
+    assert np.abs(seen["qpos"][:, 0] + seen["qpos"][:, 1]).max() < 1e-3
     compared = found.compared
     assert np.all(compared["converged"] == 1.0)
     assert np.all(compared["momentum_error"][:, 0] <= TOLERANCE)

@@ -14,8 +14,6 @@ from studies.scenes.iiwa_bottle import (
     ASIDE,
     GRASP_FORCE,
     PLACE,
-    SHAKEN,
-    SHAKING,
     iiwa_and_bottle,
 )
 
@@ -51,24 +49,25 @@ def test_hand_turns_the_mug_and_methods_agree() -> None:
     # In longer steps the turn of Tamsi at the end scatters: by 8 degrees from .35 to 1 ms.
     runs = [handle(i, 5.0) for i in (asp.Tamsi(time_step=2e-4), asp.Cenic(accuracy=1e-4))]
     for run in runs:
-        assert run.ending == ""
-        grasped = run.turn[run.time > SETTLED]
+        assert run.failure == ""
+        grasped = run["turn"][run.time > SETTLED]
         assert np.ptp(grasped) > 15.0
-        assert run.tilt.max() < 60.0
-    np.testing.assert_allclose(runs[0].turn, runs[1].turn, atol=5.0)
+        assert run["tilt"].max() < 60.0
+    np.testing.assert_allclose(runs[0]["turn"], runs[1]["turn"], atol=5.0)
 
 
 def test_bottle_is_shaken_and_stands() -> None:
     found = shake_and_place(asp.Tamsi(time_step=2e-3))
-    shaking = (found.time > SHAKING) & (found.time < SHAKEN)
+    seen = found.seen
     # Up and down by as much as was planned.
-    assert np.ptp(found.bottle[shaking, 2]) == pytest.approx(0.2, abs=0.02)
-    moved = np.linalg.norm(found.held[shaking] - found.held[shaking][0], axis=1)
+    assert np.ptp(found.while_shaken("bottle")[:, 2]) == pytest.approx(0.2, abs=0.02)
+    held = found.while_shaken("held")
+    moved = np.linalg.norm(held - held[0], axis=1)
     assert moved.max() < 5e-3
     # Regulated: the joint's damping does not take from it.
-    np.testing.assert_allclose(found.force[shaking], GRASP_FORCE, atol=0.5)
+    np.testing.assert_allclose(found.while_shaken("force"), GRASP_FORCE, atol=0.5)
     assert found.placed is not None
-    np.testing.assert_allclose(found.bottle[-1, :2], PLACE + ASIDE, atol=8e-3)
-    assert found.bottle[-1, 2] == pytest.approx(0.1, abs=1e-3)
-    assert found.tilt[-1] < 0.5
-    assert found.force[-1] == 0.0
+    np.testing.assert_allclose(seen["bottle"][-1, :2], PLACE + ASIDE, atol=8e-3)
+    assert seen["bottle"][-1, 2] == pytest.approx(0.1, abs=1e-3)
+    assert seen["tilt"][-1] < 0.5
+    assert seen["force"][-1] == 0.0

@@ -206,10 +206,11 @@ def _print_outcome(
 
     title = f"{experiment.source}: {experiment.description}"
     table = Table(box=box.SIMPLE, pad_edge=False, title=Text(title), title_justify="left")
-    for heading in ("", "Asperity", "paper"):
+    for heading in ("", "Asperity", "paper", "agrees"):
         table.add_column(heading)
     for finding in outcome.findings:
-        table.add_row(Text(finding.quantity), Text(finding.ours), Text(finding.paper))
+        row = finding.quantity, finding.ours, finding.paper, finding.verdict
+        table.add_row(*map(Text, row))
     console.print(table)
     for path in outcome.files:
         console.print(f"Wrote {path}", markup=False, soft_wrap=True)

@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import asperity as asp
-from studies.benchmarks.engines.mujoco_engine import build_mjcf
-from studies.benchmarks.scene import scene_from_name
+from studies.benchmarks.scene import build_mjcf, scene_from_name
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.methods import Method, evaluate, resolve, warm_up
 from studies.benchmarks.verification.page import grade
