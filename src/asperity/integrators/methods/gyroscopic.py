@@ -13,7 +13,7 @@ a light link carries a heavy one.
 Steps under error control take the middle's forces for free bodies alone. Robots have those of the
 beginning there, and are corrected after the step (`.middle_forces`, `.step_balance`).
 
-Forces of free bodies that turn less than a radian follow the iterates of Newton's method, which
+Forces of free bodies that turn less than two radians follow the iterates of Newton's method, which
 therefore ends where they are those of the solution. That takes more iterations, but no second
 solve. For all others the step's problem is solved again with the forces at the last solution until
 these change little. Where that does not contract, a tree's forces go only part of the way: less of
@@ -66,10 +66,9 @@ __all__ = [
 _LARGE_ANGLE = 0.01
 _LARGE_ANGLE_UNDER_CONTROL = 1e-6
 _LARGE_ANGLE_OF_JOINTS = 0.1
-# Angles [rad] up to which the fixed point contracts so fast that forces of a free body follow the
-# iterates, at the step's beginning and in its middle; how often they may; and their mark.
-_FOLLOWED_ANGLE = 1.0
-_LOST_ANGLE = 2.0
+# Angle [rad] up to which the fixed point contracts, so that forces of a free body follow the
+# iterates; how often they may; and their mark.
+_FOLLOWED_ANGLE = 2.0
 _MOST_FOLLOWED = 100
 _FOLLOWS = 2
 # Change of velocity that matters to forces that follow, relative to that of turning, and per angle
@@ -158,7 +157,7 @@ def follow_spins(world: Table, problem: Table) -> int:
             0.5 * (state.velocity[s + 2] + iterate.velocity[s + 2]),
         )
         angle = step * np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
-        if problem.newton.followed > _MOST_FOLLOWED or not angle <= _LOST_ANGLE:
+        if problem.newton.followed > _MOST_FOLLOWED or not angle <= _FOLLOWED_ANGLE:
             work.turning[tree] = 1
             continue
         force = gyroscopic_force(plant, state, tree, spin)
