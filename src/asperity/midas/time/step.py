@@ -215,8 +215,11 @@ def solve_step(engine: Table, h: float) -> int:
     if code != OK and engine.gaps.stuck == 1 and engine.gaps.yields == 0:
         engine.gaps.yields = 1
         code = _take_step(engine, h)
-    if code == OK and engine.gaps.yields == 1 and reach_bound(engine) == 0:
-        engine.gaps.yields = 0
+    if code == OK and engine.gaps.yields == 1:
+        if reach_bound(engine) > 0:
+            engine.counts.yielding += 1
+        else:
+            engine.gaps.yields = 0
     return code
 
 
