@@ -130,6 +130,20 @@ def test_a_planar_robot_slides_on_its_floor():
         simulator(xml.replace("0 0 .05", "0 0 .049"))
 
 
+@pytest.mark.parametrize("depth", [0.0, 0.015])
+def test_what_is_mounted_slides_in_the_table_that_it_was_drawn_in(depth):
+    """A table is the world, too, if it is a body that carries nothing."""
+    sim = simulator(
+        f"""<mujoco><worldbody><body name="table"><geom type="box" size="1 1 .1"/></body>
+        <body name="channel" pos="0 0 {0.15 - depth}"><body><joint type="slide" axis="1 0 0"/>
+        <geom type="cylinder" size=".05 .05" mass="1"/></body></body></worldbody></mujoco>"""
+    )
+    assert any("and the world" in note for note in sim.load_report.notes)
+    sim.data.qvel[:] = 1.0
+    assert sim.advance_to(0.1).success
+    np.testing.assert_allclose(sim.data.qpos, 0.1, rtol=1e-6)
+
+
 def test_exclusions_outlive_resets_and_copies():
     sim = simulator(FINGERS.format(tip=-0.014, low=0), verify=True)
     sim.reset()

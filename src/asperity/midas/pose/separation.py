@@ -24,6 +24,8 @@ _FAR_APART, _APART = 1.02, 0.5
 # Of that distance, what is enough for free bodies, and what joints are brought to.
 _ENOUGH, _MORE = 0.985, 1.1
 _ROUNDS = 200
+# Pushes along the last normal of a pair that MuJoCo no longer sees.
+_BLIND = 8
 _FEW_ROUNDS = 20
 # How far anything may move, in activation distances and layers, where surfaces only touch.
 _FARTHEST = 2.0
@@ -227,6 +229,8 @@ def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -
 def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], float]) -> bool:
     """Push free bodies apart by gaps [m]; returns whether they are."""
     qvel = engine.table.poses.qvel.copy()
+    left = dict.fromkeys(gaps, _BLIND)
+    normals: dict[tuple[int, int], Floats] = {}
     close = {_sorted_geoms(engine, pair) for pair in pairs}
     found: Iterable[int] = pairs
     for _ in range(_ROUNDS):
@@ -240,6 +244,13 @@ def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], floa
             if geoms in close and one.distance < _ENOUGH * gaps[geoms]:
                 move = (gaps[geoms] - one.distance) * one.normal
                 pushed |= _push(engine, data.qpos, geoms, move)
+        normals |= {geoms: one.normal for geoms, one in deepest.items()}
+        if not pushed:
+            # MuJoCo misses contacts of signed distance fields whose surfaces cross.
+            for geoms in {_sorted_geoms(engine, pair) for pair in found}:
+                if left[geoms] > 0 and geoms in normals:
+                    left[geoms] -= 1
+                    pushed |= _push(engine, data.qpos, geoms, gaps[geoms] * normals[geoms])
         if not pushed:
             break
         engine.set_state(data.qpos, qvel)
