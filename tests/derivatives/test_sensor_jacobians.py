@@ -1,4 +1,4 @@
-"""Derivatives of kinematic sensors in closed form, against MuJoCo's differences."""
+"""Derivatives of sensors in closed form, against differences."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
+import asperity.derivatives.sensors as sensors_module
 from asperity.derivatives.sensor_jacobians import closed_rows
 
 MODEL = """<mujoco><option magnetic=".2 -.3 .5"/><worldbody>
@@ -188,7 +189,7 @@ def pushed_foot(push: float, dimension: int = 3) -> tuple[mujoco.MjModel, mujoco
 def test_forces_have_the_derivatives_of_momentum(integrator: asp.Integrator, push: float) -> None:
     """Of a box on a springy foot: what its accelerations ask for.
 
-    Those of accelerometers are in closed form, those of forces differences of published steps.
+    Those of forces come from contacts, but for SAP, which takes differences of published steps.
     """
     model, data = pushed_foot(push)
     linear = asp.derivatives.linearize(model, data, integrator=integrator)
@@ -199,6 +200,67 @@ def test_forces_have_the_derivatives_of_momentum(integrator: asp.Integrator, pus
     np.testing.assert_allclose(up, -1.0 * box_up, atol=1e-4 * np.abs(box_up).max())
     box_along[-1] -= 1.0  # by the push itself
     np.testing.assert_allclose(along, -box_along, atol=1e-4 * scale)
+
+
+HAND_ON_CUBE = """<mujoco><worldbody><geom type="plane" size="3 3 1"/>
+<body name="base" pos="0 0 .31"><freejoint/><geom type="box" size=".1 .08 .05" mass="2"/>
+ <site name="base" size=".4"/><body pos=".1 0 0"><joint name="a" axis="0 1 0"/>
+ <geom type="capsule" size=".02" fromto="0 0 0 .2 0 -.1" mass=".5"/>
+ <site name="shoulder" pos=".01 .02 .03" quat=".9 .1 .3 .2"/><body pos=".2 0 -.1">
+ <joint name="b" axis="1 0 .3" damping=".1"/><geom pos=".1 .02 -.2" size=".03" mass=".3"/>
+ <site name="elbow" quat=".8 .3 -.2 .1"/><site name="tip" pos=".1 .02 -.2" size=".05"/>
+ </body></body></body><body pos=".3 .02 .05"><freejoint/>
+ <geom type="box" size=".06 .06 .05" mass="1"/><site name="cube" type="box" size=".1 .1 .1"/></body>
+</worldbody><actuator><motor joint="a"/><position joint="b" kp="40" kv="1"/></actuator>
+<sensor><force site="shoulder"/><torque site="shoulder"/><force site="elbow"/>
+ <torque site="elbow"/><touch site="tip"/><touch site="cube"/><touch site="base"/>
+ <torque site="cube"/><force site="base"/></sensor></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "integrator",
+    [asp.Icf(time_step=1e-3), asp.Tamsi(time_step=1e-3), asp.Cenic(accuracy=1e-3)],
+    ids=["icf", "tamsi", "cenic"],
+)
+@pytest.mark.parametrize("time", [0.1, 0.4])
+def test_forces_have_the_derivatives_of_differences(
+    integrator: asp.Integrator, time: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a robot whose hand slips from a cube, and lies on the floor; no step is taken for them.
+
+    What holds a free body is nothing, and so are its derivatives.
+    """
+    model = mujoco.MjModel.from_xml_string(HAND_ON_CUBE)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    sim.data.ctrl[:] = 0.5, 0.1
+    assert sim.advance_to(time).success
+    publish = sensors_module._publish
+    monkeypatch.setattr(sensors_module, "_publish", None)
+    found = asp.derivatives.linearize(model, sim.data, integrator=integrator)
+    monkeypatch.setattr(sensors_module, "_publish", publish)
+    monkeypatch.setattr(sensors_module, "force_rows", lambda *_: {})
+    expected = asp.derivatives.linearize(model, sim.data, integrator=integrator)
+    rows, wanted = (np.hstack([one.C, one.D]) for one in (found, expected))
+    scale = np.abs(wanted).max(axis=1, keepdims=True)
+    assert np.all(scale[[0, 3, 6, 9, 13]] > 1.0)
+    assert np.all(np.abs(rows - wanted)[:15] <= 1e-4 * scale[:15])
+    assert np.abs(rows[15:]).max() < 1e-8 * scale.max()
+
+
+def test_a_sensor_feels_what_pushes_a_body_besides_contacts() -> None:
+    """Of a ball on a hinge through its centre: R' (m g − P), which turns with the hinge."""
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><worldbody><body><joint axis="0 1 0"/><geom size=".1" mass="2"/>
+        <site name="s"/></body></worldbody><sensor><force site="s"/></sensor></mujoco>"""
+    )
+    data = mujoco.MjData(model)
+    data.qpos[:], data.xfrc_applied[1, :3] = 0.3, (1.0, 2.0, 3.0)
+    found = asp.derivatives.linearize(model, data, integrator=asp.Icf(time_step=1e-3)).C
+    force = np.array([-1.0, -2.0, 2.0 * 9.81 - 3.0])
+    sine, cosine = np.sin(0.3), np.cos(0.3)
+    turned = np.array([[-sine, 0.0, -cosine], [0.0, 0.0, 0.0], [cosine, 0.0, -sine]])
+    np.testing.assert_allclose(found[:, 0], turned @ force, atol=1e-6)
+    np.testing.assert_allclose(found[:, 1], 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("integrator", [asp.Icf(time_step=1e-3), asp.Cenic(accuracy=1e-3)])

@@ -146,6 +146,44 @@ def test_contact_parameters(integrator: asp.Icf | asp.Tamsi | asp.Sap) -> None:
     assert found.by_parameter[-1][2, 1] == pytest.approx(-depth, rel=1e-2)
 
 
+GRIP = """<mujoco><worldbody>
+<body pos="-.0999 0 0"><joint name="left" type="slide" axis="1 0 0"/>
+ <geom type="box" size=".05 .05 .05" mass=".2" contype="2" friction=".5"/></body>
+<body pos=".0999 0 0"><joint name="right" type="slide" axis="-1 0 0"/>
+ <geom type="box" size=".05 .05 .05" mass=".2" contype="2" friction=".5"/></body>
+<body><joint type="slide" axis="0 0 1"/><joint type="slide" axis="1 0 0"/>
+ <geom type="box" size=".05 .02 .02" mass="1" conaffinity="2" friction=".5"/></body>
+</worldbody><actuator><motor joint="left"/><motor joint="right"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("relaxation", [None, 0.0, 2e-3])
+def test_a_grip_holds_by_its_friction_and_sap_s_opens_as_it_slips(relaxation: float | None) -> None:
+    """The speed of what slips out of a grip: dv/du = 2 μ T/m, and less with SAP.
+
+    SAP's sliding contacts move apart, so that each finger of mass m_f moves outwards at
+    μ v_t (h + τ)/T, whose momentum the grip gives, not the friction (docs/integrators/sap.md).
+    """
+    step, count, friction, finger = 2e-3, 40, 0.5, 0.2
+    model = mujoco.MjModel.from_xml_string(GRIP)
+    if relaxation is None:
+        integrator, late = asp.Icf(time_step=step, resolve_impacts=False), 0.0
+        contact = asp.ContactParameters()
+    else:
+        integrator, late = asp.Sap(time_step=step, resolve_impacts=False), step + relaxation
+        contact = asp.ContactParameters(relaxation_time=relaxation)
+    transition = Transition(model, integrator=integrator, contact=contact)
+    forces = np.full((count, 2), 9.0)
+    start = transition.trajectory(transition.state_of(mujoco.MjData(model)), forces)[-1]
+    by_states = np.zeros((count + 1, transition.tangent_size))
+    by_states[-1, model.nv + 2] = 1.0
+    found = transition.gradient(start, forces, by_states).by_control.sum()
+    per_force = 2.0 * friction  # over the mass of 1 kg
+    wanted = per_force * (count * step - 2.0 * friction**2 * finger * late * per_force)
+    assert found == pytest.approx(wanted, rel=1e-4)
+    ends = [transition.trajectory(start, forces + sign)[-1] for sign in (-1e-4, 1e-4)]
+    assert found == pytest.approx((ends[1] - ends[0])[model.nq + 2] / 2e-4, rel=1e-6)
+
+
 def test_error_controlled_trajectories() -> None:
     model = models.load("capsule on a ramp")
     data = next(models.states(model, 1, seed=3))

@@ -15,6 +15,7 @@ from loading_texts import (
     urdf,
 )
 
+from asperity import Icf, Simulator, load_spec
 from asperity.errors import AsperityWarning
 from asperity.loading import load_model
 
@@ -184,6 +185,65 @@ def test_ignored_elements_are_counted() -> None:
         link("a"), link("b"), joint("j", "a", "b"), "<transmission/><gazebo/><transmission/>"
     )
     assert has(load_model(text)[1], "2 <transmission>", "1 <gazebo>")
+
+
+SLIDER = """<robot name="box"><link name="base">
+  <inertial><mass value="2"/>
+    <inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial>
+  <collision><geometry><box size=".4 .4 .1"/></geometry></collision>{contact}</link>{more}</robot>"""
+
+
+@pytest.mark.parametrize(
+    ("contact", "more"),
+    [
+        ("<contact><lateral_friction value='.3'/></contact>", ""),
+        ("", "<gazebo reference='base'><mu1>.3</mu1><mu2>.3</mu2></gazebo>"),
+        ("", "<gazebo reference='base'><mu1 value='.3'/></gazebo>"),
+        (
+            "",
+            "<gazebo reference='base'><collision><surface><friction><ode><mu>.3</mu></ode>"
+            "</friction></surface></collision></gazebo>",
+        ),
+    ],
+)
+def test_friction_of_bullet_and_gazebo_slows_a_box(contact: str, more: str) -> None:
+    """By μ g, although MuJoCo takes the larger coefficient of two, and the floor's is 1."""
+    spec, _ = load_spec(SLIDER.format(contact=contact, more=more), floating_base=True)
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, -0.05])
+    sim = Simulator(spec, integrator=Icf(time_step=1e-3))
+    sim.advance_to(0.2)
+    sim.data.qvel[0] = 2.0
+    sim.advance_to(0.4)
+    assert sim.data.qvel[0] == pytest.approx(2.0 - 0.3 * 9.81 * 0.2, rel=1e-3)
+    assert not has(sim.load_report, "Ignored of")
+
+
+def test_spinning_and_rolling_friction_are_lengths_in_bullet() -> None:
+    contact = (
+        "<contact><lateral_friction value='.7'/><spinning_friction value='.02'/>"
+        "<rolling_friction value='.01'/><stiffness value='1e4'/><inertia_scaling value='1'/>"
+        "</contact>"
+    )
+    model, report = load_model(SLIDER.format(contact=contact, more=""), floating_base=True)
+    np.testing.assert_array_equal(model.geom_friction, [[0.7, 0.02, 0.01]])
+    assert model.geom_condim[0] == 6
+    assert has(report, "Ignored of", "stiffness")
+    assert not has(report, "inertia_scaling")
+
+
+def test_a_link_without_weight_floats() -> None:
+    more = "<gazebo reference='base'><turnGravityOff>true</turnGravityOff></gazebo>"
+    spec, _ = load_spec(SLIDER.format(contact="", more=more), floating_base=True)
+    sim = Simulator(spec, integrator=Icf(time_step=1e-3))
+    sim.advance_to(0.5)
+    assert abs(sim.data.qpos[2]) < 1e-12
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "much"])
+def test_bad_friction_is_named_with_its_line(value: str) -> None:
+    contact = f"<contact><lateral_friction value='{value}'/></contact>"
+    text = SLIDER.format(contact=contact, more="")
+    refused(text, "lateral_friction", "line 4", f"'{value}'")
 
 
 # --- URDF: inertia ---------------------------------------------------------------------------

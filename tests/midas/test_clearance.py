@@ -53,6 +53,26 @@ def test_what_touches_is_taken_apart(kind):
     assert np.abs(sim.data.qpos - sim.model.qpos0).max() < 2e-3
 
 
+def test_piles_are_taken_apart_layer_by_layer():
+    """Three towers that touch nothing but themselves: each box rises by one gap per layer."""
+    boxes = "".join(
+        f'<body pos="{x} 0 {0.05 + 0.1 * layer}"><freejoint/>'
+        f'<geom type="box" size=".05 .05 .05" mass="{1 + layer}"/></body>'
+        for x, layers in ((0.0, 1), (0.4, 4), (0.8, 12))
+        for layer in range(layers)
+    )
+    sim = simulator(
+        f'<mujoco><worldbody><geom type="plane" size="1 1 1"/>{boxes}</worldbody></mujoco>'
+    )
+    moved = (sim.data.qpos - sim.model.qpos0).reshape(-1, 7)
+    gap = moved[0, 2]
+    assert 0.0 < gap < 1e-3
+    layers = np.concatenate([np.arange(1.0, count + 1.0) for count in (1, 4, 12)])
+    np.testing.assert_allclose(moved[:, 2], gap * layers, rtol=1e-9)
+    assert np.abs(moved[:, :2]).max() < 1e-12
+    assert sim.advance_to(0.1).success
+
+
 FINGERS = """<mujoco><worldbody><geom name="floor" type="plane" size="1 1 1"/>
 <body name="hand" pos="0 0 .5"><joint name="lift" type="slide" axis="0 0 1" damping="5"/>
  <geom name="palm" type="box" size=".06 .02 .02" mass="1"/>
@@ -108,6 +128,20 @@ def test_a_planar_robot_slides_on_its_floor():
     np.testing.assert_allclose(sim.data.qpos, 0.1, rtol=1e-6)
     with pytest.raises(asp.ModelError, match=r"'puck'.*'floor' intersect by 1 mm"):
         simulator(xml.replace("0 0 .05", "0 0 .049"))
+
+
+@pytest.mark.parametrize("depth", [0.0, 0.015])
+def test_what_is_mounted_slides_in_the_table_that_it_was_drawn_in(depth):
+    """A table is the world, too, if it is a body that carries nothing."""
+    sim = simulator(
+        f"""<mujoco><worldbody><body name="table"><geom type="box" size="1 1 .1"/></body>
+        <body name="channel" pos="0 0 {0.15 - depth}"><body><joint type="slide" axis="1 0 0"/>
+        <geom type="cylinder" size=".05 .05" mass="1"/></body></body></worldbody></mujoco>"""
+    )
+    assert any("and the world" in note for note in sim.load_report.notes)
+    sim.data.qvel[:] = 1.0
+    assert sim.advance_to(0.1).success
+    np.testing.assert_allclose(sim.data.qpos, 0.1, rtol=1e-6)
 
 
 def test_exclusions_outlive_resets_and_copies():

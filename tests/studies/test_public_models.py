@@ -66,7 +66,7 @@ def test_the_page_counts_and_keeps_what_was_not_run_again(tmp_path: Path) -> Non
         return {"class": kind, "dofs": 1, "flexes": 0, "notes": [], "run on": day, **more}
 
     icf = {
-        "a/one.xml": one("runs", notes=["Something is ignored: x."]),
+        "a/one.xml": one("runs", notes=["Ignored, as a test: x.", "It is not enforced.", "All."]),
         "a/two.xml": one("refused: element", flexes=1, message="A flex."),
         "b/part.xml": {"class": "does not load", "message": "no"},
         "b/three.xml": one("exception", message="It stopped.", diverges=True),
@@ -74,7 +74,9 @@ def test_the_page_counts_and_keeps_what_was_not_run_again(tmp_path: Path) -> Non
     sap = {"a/two.xml": one("refused: element", flexes=1, message="A flex.")}
     lines = page({"Sap": summary(sap), "Icf": summary(icf)})
     assert "| Icf | 2026-01-02 (abc) | 3 | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 50.0 |" in lines
-    assert "| all | 1 | 0 |" in lines
+    assert "| Ignored, as a test | 1 | 0 |" in lines
+    assert "| It is not enforced | 1 | 0 |" in lines
+    assert "| all | 2 | 0 |" in lines
     assert "| a | 1 of 2 | 0 of 1 |" in lines
     assert "| b | 0 of 1 | 0 of 0 |" in lines
     assert "| a/two.xml | Icf, Sap | refused: element | A flex. |" in lines

@@ -29,6 +29,7 @@ from asperity.derivatives.balance.root_search import (
     SETS_FULL,
     find_root,
 )
+from asperity.derivatives.contact_changes import ContactChanges, contact_changes
 from asperity.derivatives.layout import (
     DELIVERED_BOUND,
     DERIVATIVE,
@@ -311,6 +312,29 @@ class ConvexStep(HoldsAddresses):
             )  # fmt: skip
             if left > 0:
                 self._go_on(step, parameters)
+
+    def contact_changes(self, data: mujoco.MjData, step: Tangent) -> ContactChanges | None:
+        """Forces of contacts with their derivatives in a step that `at` has taken last.
+
+        Parameters
+        ----------
+        data : mujoco.MjData
+            With kinematics and velocities of bodies at its beginning.
+        step : Tangent
+
+        Returns
+        -------
+        ContactChanges or None
+            None where they are not in closed form.
+        """
+        work, contacts = self._work, self._world.current.table.contacts
+        count = int(work.sets.contacts)
+        if work.sets.patches or work.kinks > 0 or work.has_stages or work.laws.uses_mass:
+            return None
+        if np.any(contacts.surface_velocity[:count]):
+            return None
+        order = np.array(self._world.problem.graph.contact[:count])
+        return contact_changes(self._model, data, work, order, step)
 
     def share_springs(self, step: float, shares: np.ndarray) -> None:
         """Let springs be as implicit as in all solves of an extrapolated step of that size [s]."""

@@ -26,6 +26,7 @@ __all__ = [
     "Velocity",
     "acceleration_of",
     "cross",
+    "cross_all",
     "frame_of",
     "velocity_of",
 ]
@@ -76,6 +77,13 @@ class Acceleration:
 def cross(columns: np.ndarray, vector: np.ndarray) -> np.ndarray:
     """Each column times a vector, shape (3, n) or (3,)."""
     return -skew(vector) @ columns
+
+
+def cross_all(columns: np.ndarray, vectors: np.ndarray) -> np.ndarray:
+    """Each column of matrices times a vector of each, shapes (n, 3, m) and (n, 3)."""
+    x, y, z = vectors.T[:, :, None]
+    a, b, c = columns[:, 0], columns[:, 1], columns[:, 2]
+    return np.stack([b * z - c * y, c * x - a * z, a * y - b * x], axis=1)
 
 
 def _row_products(first: np.ndarray, second: np.ndarray) -> np.ndarray:

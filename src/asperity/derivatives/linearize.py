@@ -134,7 +134,7 @@ def linearize(
         control the model's ``timestep``. Of several steps the derivatives are multiplied.
     sensors : bool
         Whether C and D are wanted, of models with sensors. Without them they have no rows. Sensors
-        of forces and accelerations take a step for every displacement of the state.
+        that have no closed form take kinematics or a step for every displacement of the state.
 
     Returns
     -------

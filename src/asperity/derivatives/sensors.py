@@ -1,8 +1,10 @@
 """Derivatives of sensors at a transition's beginning.
 
-Most sensors of positions and velocities have them in closed form, others differences of kinematics.
-For sensors of forces a step begins at every displaced state, solved to round-off or as far as the
-integrator's solver gets.
+Most sensors have them in closed form, other sensors of positions and velocities are differences of
+kinematics. For what else there is a step begins at every displaced state, solved to round-off or as
+far as the integrator's solver gets: for sensors of forces with pressure fields, surfaces that move
+by themselves, laws that ask for inverse masses, where pieces of laws meet, and if bodies feel more
+than contacts.
 """
 
 from __future__ import annotations
@@ -10,10 +12,11 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
+from asperity.derivatives.force_sensors import FORCE_SENSORS, force_rows
 from asperity.derivatives.sensor_jacobians import closed_rows
 from asperity.derivatives.step_derivative import StepDerivative, read_state
 from asperity.derivatives.step_differences import solved_tightly
-from asperity.derivatives.tangent import StepState
+from asperity.derivatives.tangent import StepState, Tangent
 from asperity.derivatives.tangent_space import displaced
 from asperity.simulator.exchange import publish_session
 
@@ -111,10 +114,32 @@ def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, 
     rows, known = closed_rows(model, data, accelerations=late)
     columns[: 2 * nv] = rows[:, : 2 * nv].T
     if late:
-        columns[:inner] += (rows[:, 2 * nv :] @ by_state).T
         by_control = step.by_control[nv : 2 * nv] / step.steps[0]
-        columns[inner:] += (rows[:, 2 * nv :] @ by_control).T
+        by_all = np.hstack([by_state, by_control])
+        columns += (rows[:, 2 * nv :] @ by_all).T
+        _add_forces(derivative, data, step, by_all, columns, known)
     return columns, ~known
+
+
+def _add_forces(
+    derivative: StepDerivative,
+    data: mujoco.MjData,
+    step: Tangent,
+    acceleration: np.ndarray,
+    columns: np.ndarray,
+    known: np.ndarray,
+) -> None:
+    """Fill the columns of sensors of forces, and mark them as known, if contacts allow it."""
+    assert derivative.convex is not None
+    model = derivative.simulator.model
+    asked = np.flatnonzero(np.isin(model.sensor_type, FORCE_SENSORS))
+    contacts = derivative.convex.contact_changes(data, step) if len(asked) else None
+    if contacts is None:
+        return
+    for sensor, rows in force_rows(model, data, asked, contacts, acceleration).items():
+        first = int(model.sensor_adr[sensor])
+        columns[:, first : first + len(rows)] = rows.T
+        known[sensor] = True
 
 
 def _displace(

@@ -13,6 +13,7 @@ from asperity.loading.mesh_files import MeshFinder
 from asperity.loading.urdf_base import choose_base, exclude_base, free_floating
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.loading.urdf_shapes import drop_visuals, resolve_meshes
+from asperity.loading.urdf_surfaces import read_surfaces
 from asperity.loading.xml_reader import number, read_xml
 from asperity.plant.model.names import quoted
 
@@ -74,6 +75,7 @@ def prepare_urdf(
         else:
             compiler.attrib.setdefault(name, "true")
 
+    read_surfaces(robot, prepared)
     _drop_unused(robot, prepared)
     choose_base(robot, prepared, floating_base)
     free_floating(robot, prepared)

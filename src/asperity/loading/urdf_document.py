@@ -54,6 +54,10 @@ class PreparedUrdf:
         Links that do not move, to be kept apart from the world body.
     excludes : list of (str, str)
         Pairs of links that must not collide: those of a fixed base and what moves on it.
+    friction : dict of str to (float, float, float)
+        Coefficients of sliding, spinning [m] and rolling [m] of links that have their own.
+    weightless : list of str
+        Links that gravity does not pull.
     notes : list of str
         Sentences for the report.
     losses : list of str
@@ -64,5 +68,7 @@ class PreparedUrdf:
     free_bodies: list[str] = field(default_factory=list)
     base_bodies: list[str] = field(default_factory=list)
     excludes: list[tuple[str, str]] = field(default_factory=list)
+    friction: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    weightless: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)

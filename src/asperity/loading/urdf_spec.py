@@ -12,6 +12,7 @@ from asperity.loading.initial_overlaps import initial_overlaps
 from asperity.loading.obj_objects import split_objects
 from asperity.loading.text_stl import convert_text_stl
 from asperity.loading.urdf_document import PreparedUrdf
+from asperity.loading.urdf_surfaces import give_surfaces
 from asperity.plant.model.names import listed, quoted
 
 __all__ = ["compile_urdf"]
@@ -60,6 +61,7 @@ def compile_urdf(
         for first, second in prepared.excludes:
             spec.add_exclude(bodyname1=first, bodyname2=second)
         notes += [*convert_text_stl(spec), *split_objects(spec)]
+        give_surfaces(spec, prepared)
         model, hollow = _compiled(spec)
         overlaps = initial_overlaps(model)
         if overlaps and exclude_overlaps:

@@ -47,7 +47,7 @@ class EngineInputs:
         self.sticky = StickyGeoms(model, own_options, links)
         self.linearized = LinearizedCoordinates(model, links, own_options)
         self.equalities = read_equalities(model, links, self.linearized)
-        self._gap_source = self.equalities.source
+        self.gap_source = self.equalities.source
         self.coordinates = motor_coordinates(model, links.links, self.linearized)
         self.gears = motor_gears(model, self.linearized, self.coordinates)
         self.evaluated_motors = EvaluatedMotors(model, own_options, self.gears)
@@ -98,11 +98,11 @@ class EngineInputs:
     def _read_equalities(self, table: Table, data: mujoco.MjData) -> None:
         """Switch constraints on and off; one that is off forgets its force."""
         off = is_disabled(self.model, _FLAG.mjDSBL_EQUALITY | _FLAG.mjDSBL_CONSTRAINT)
-        if not len(self._gap_source):
+        if not len(self.gap_source):
             return
         active = np.append(data.eq_active.astype(bool) & (not off), True)
         # What is no equality is always on.
-        on = active[np.maximum(self._gap_source, -1)]
+        on = active[np.maximum(self.gap_source, -1)]
         table.gaps.active[:] = on
         table.gaps.force_start[~on] = 0.0
 

@@ -92,6 +92,7 @@ STATISTICS = (
     "solves",
     "fallbacks",  # steps that took friction by other normal forces than asked
     "frictionless",  # steps that took none
+    "yielding",  # steps in which an equality constraint pulled as hard as it may
 )
 """Counters of the engine."""
 

@@ -9,11 +9,13 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Kernel
+from asperity.errors import warn_user
 from asperity.integrators.methods.method import Method
 from asperity.integrators.world import World
 from asperity.midas.energy.adhesion import adhering, press
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import read_contacts
+from asperity.midas.engine_layout import STATISTICS
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_tables import ENGINE_KERNELS, STATE_KERNELS, EngineOptions
 from asperity.midas.model.engine_support import check_supported
@@ -30,16 +32,6 @@ from asperity.midas.verification import verify_no_intersections
 from asperity.plant.model.names import element, listed
 
 __all__ = ["MidasMethod"]
-
-_COUNTERS = (
-    "solves",
-    "iterations",
-    "factorizations",
-    "line_searches",
-    "fallbacks",
-    "frictionless",
-    "clearance",
-)
 
 
 class MidasMethod(Method):
@@ -75,6 +67,8 @@ class MidasMethod(Method):
         # What the engine was made of beside its world, and its memory then.
         self._made_of: tuple[object, ...] = ()
         self._first_memory: dict[str, Any] = {}
+        # Equality constraints that the user knows to have yielded.
+        self._yielded: set[int] = set()
         # Links that overlap by design may pass through each other, in all states to come.
         self._excluded: frozenset[LinkPair] = frozenset()
 
@@ -131,7 +125,9 @@ class MidasMethod(Method):
 
     def _prepare_again(self, world: World) -> None:
         """Let the engine begin anew, but for its counts."""
-        counts = {name: getattr(self.engine.table.counts, name) for name in _COUNTERS}
+        counts = {
+            name: getattr(self.engine.table.counts, name) for name in ("clearance", *STATISTICS)
+        }
         self.prepare(world)
         for name, count in counts.items():
             setattr(self.engine.table.counts, name, count)
@@ -210,6 +206,20 @@ class MidasMethod(Method):
         self._synchronised(world)
         if self.verify:
             verify_no_intersections(self.engine)
+        self._tell_what_yields(world.plant.model)
+
+    def _tell_what_yields(self, model: mujoco.MjModel) -> None:
+        """Warn of every equality constraint that something holds open, once."""
+        found = np.flatnonzero(self.engine.table.gaps.yielded)
+        new = set(self.engine.inputs.gap_source[found].tolist()) - self._yielded
+        if new:
+            self._yielded |= new
+            names = [element(model, mujoco.mjtObj.mjOBJ_EQUALITY, index) for index in sorted(new)]
+            warn_user(
+                f"Something, such as a contact, keeps equality constraints open: {listed(names)}. "
+                "They pull with bounded forces until they can close; Statistics.yielding counts "
+                "such steps."
+            )
 
     def statistics(self, world: World) -> Mapping[str, int]:
         table = self.engine.table
@@ -223,10 +233,8 @@ class MidasMethod(Method):
         }
 
     def clear_statistics(self, world: World) -> None:
-        table = self.engine.table
-        table.counts.solves = table.counts.iterations = table.counts.factorizations = (
-            table.counts.line_searches
-        ) = 0
+        for name in STATISTICS:
+            setattr(self.engine.table.counts, name, 0)
 
     def worst_residual(self, world: World) -> float:
         return 0.0
@@ -252,8 +260,9 @@ class MidasMethod(Method):
     def own_results(self, world: World) -> EngineResults:
         return EngineResults(self._synchronised(world))
 
-    def fallbacks(self, world: World) -> tuple[int, int]:
-        return self.engine.table.counts.fallbacks, self.engine.table.counts.frictionless
+    def fallbacks(self, world: World) -> tuple[int, int, int]:
+        counts = self.engine.table.counts
+        return counts.fallbacks, counts.frictionless, counts.yielding
 
     def clearance(self, world: World) -> float:
         """Smallest distance of surfaces over all steps [m], or 1.5 activation distances."""

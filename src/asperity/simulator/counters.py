@@ -26,7 +26,7 @@ COUNTERS = Layout(
     work="i8[:]",  # what has come to them in a call
 )
 
-_COUNTS = 13
+_COUNTS = 14
 
 ITERATIONS = 3
 """Where Newton iterations are among counts."""
@@ -53,8 +53,9 @@ def count_work(counters: Table) -> None:
     counts[8] = world.substeps
     counts[9] = problem.counts.unsettled
     counts[10] = 0
-    counts[11] = world.impact_rejections
-    counts[12] = world.rebounds
+    counts[11] = 0
+    counts[12] = world.impact_rejections
+    counts[13] = world.rebounds
 
 
 @compiled_loop(types.void(types.int64))

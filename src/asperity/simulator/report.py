@@ -46,6 +46,9 @@ class Statistics:
         steps in which a body spins too fast for the gyroscopic forces in the middle of the step.
     frictionless : int
         Steps that leave it out (`Midas`).
+    yielding : int
+        Steps in which something, such as a contact, holds an equality constraint open, which then
+        pulls with a bounded force (`Midas`).
     impact_rejections : int
         Refused attempts that were too long for an impact (`Cenic`, ``resolve_impacts``); they are
         among the ``rejections``.
@@ -67,6 +70,7 @@ class Statistics:
     substeps: int = 0
     fallbacks: int = 0
     frictionless: int = 0
+    yielding: int = 0
     impact_rejections: int = 0
     rebounds: int = 0
     wall_time: float = 0.0

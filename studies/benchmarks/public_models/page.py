@@ -27,6 +27,8 @@ CLASSES = (
 """How a model may end; refusals say what was met."""
 _COLUMNS = ("run on", "files", *CLASSES, "run, of those without flex [%]")
 _IGNORED = "ignored, of models that begin to run"
+# What notes say of what a model asks for and does not get.
+_UNHEARD = re.compile(r"ignore|not enforced|does nothing|dropped|without limits|sleep", re.I)
 _ALL = "all"
 
 
@@ -84,8 +86,8 @@ def summary(results: Mapping[str, dict[str, Any]]) -> Summary:
             kind
             for one in models.values()
             # A note's first clause.
-            for kind in {note.partition(":")[0].strip(".") for note in one.get("notes", ())}
-            if "ignore" in kind
+            for kind in {re.split("[:;]", note)[0].strip(".") for note in one.get("notes", ())}
+            if _UNHEARD.search(kind)
         ),
         packages={
             package: f"{kinds.count('runs')} of {len(kinds)}" for package, kinds in packages.items()

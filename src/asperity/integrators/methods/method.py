@@ -178,9 +178,9 @@ class Method(HoldsAddresses, abc.ABC):
         """Results of the last step, if the method does not keep them in the world."""
         return None
 
-    def fallbacks(self, world: World) -> tuple[int, int]:
-        """Steps that took other friction than asked, and those among them that took none."""
-        return int(world.problem.counts.unsettled), 0
+    def fallbacks(self, world: World) -> tuple[int, int, int]:
+        """Steps that took other friction than asked, or none, or left an equality open."""
+        return int(world.problem.counts.unsettled), 0, 0
 
     def clearance(self, world: World) -> float | None:
         """Smallest distance of surfaces over all steps [m], if the method keeps them apart."""

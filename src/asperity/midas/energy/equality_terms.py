@@ -202,12 +202,14 @@ def _largest_gap(engine: Table, q: np.ndarray, angle: np.ndarray) -> float:
 
 @compiled
 def reach_bound(engine: Table) -> int:
-    """Number of constraints whose force is as large as it may be where the iterate is."""
+    """Mark, and count, constraints whose force is as large as it may be where the iterate is."""
     count = 0
     for i in range(engine.gaps.active.size):
-        if _first(engine, i) == i and _is_closed(engine.gaps, i):
-            share = _share(engine, i, engine.poses.q_now, engine.joints.now)
-            count += 1 if share < 1.0 else 0
+        if _first(engine, i) != i or not _is_closed(engine.gaps, i):
+            continue
+        if _share(engine, i, engine.poses.q_now, engine.joints.now) < 1.0:
+            engine.gaps.yielded[i] = 1
+            count += 1
     return count
 
 

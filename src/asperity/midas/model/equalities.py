@@ -95,6 +95,7 @@ class Equalities:
             "gaps": {
                 **{name: of_gaps(name) for name in _OF_GAPS},
                 "active": np.ones(len(gaps), np.int64),
+                "yielded": np.zeros(len(gaps), np.int64),
                 **{name: np.zeros(len(gaps)) for name in _OF_STEPS},
             },
         }

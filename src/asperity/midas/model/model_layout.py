@@ -167,6 +167,7 @@ GAPS = Layout(
     yields="i8",  # whether forces are bounded, since a step could not close all gaps
     stuck="i8",  # whether the last solution has ended with a gap that it could not close
     bound="f8[:]",  # largest |force| of a constraint, of its first gap [N or N m]
+    yielded="i8[:]",  # whether it ever was that large, of the first gap
 )
 """Scalar gaps of ties and couplings."""
 

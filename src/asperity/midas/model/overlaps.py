@@ -37,13 +37,15 @@ def of_one_mechanism(engine: Engine, pair: int, *, half_spaces: bool = False) ->
     """Whether joints connect the two sides of a pair, or an equality ties them to each other.
 
     They are of one tree of bodies, or both of trees whose root is hinged to the world itself, as
-    those of a robot whose base was merged into it are, or one is and the other is the world's. What
-    floats is connected to nothing else. Half-spaces are the world's if they count at all.
+    those of a robot whose base was merged into it are, or one is fixed to the world and the other
+    is the world's. What floats is connected to nothing else. Half-spaces are the world's if they
+    count at all.
     """
     roots = [_root(engine, geom) for geom in engine.pair_geoms(pair)]
     if engine.table.pairs.shape[pair, 1] < 0:
         return half_spaces and roots[0] >= 0
-    return roots[0] == roots[1] or are_tied(engine, pair)
+    fixed = 0 in roots and min(roots) >= 0
+    return roots[0] == roots[1] or fixed or are_tied(engine, pair)
 
 
 def are_tied(engine: Engine, pair: int) -> bool:
@@ -68,7 +70,9 @@ def _root(engine: Engine, geom: int) -> int:
         link = links[link].parent
     if link >= 0 and (links[link].kind == FREE or links[link].is_mocap):
         return -1 - link
-    return 0 if link >= 0 and model.body_jntnum[root] else root
+    # What carries nothing that moves is a part of the world, as a table is.
+    carries = np.any(model.body_treeid[model.body_rootid == root] >= 0)
+    return root if (carries if link < 0 else model.body_jntnum[root] == 0) else 0
 
 
 def overlap_note(engine: Engine, found: Mapping[LinkPair, float]) -> str:

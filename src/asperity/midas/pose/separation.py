@@ -24,8 +24,10 @@ _FAR_APART, _APART = 1.02, 0.5
 # Of that distance, what is enough for free bodies, and what joints are brought to.
 _ENOUGH, _MORE = 0.985, 1.1
 _ROUNDS = 200
+# Pushes along the last normal of a pair that MuJoCo no longer sees.
+_BLIND = 8
 _FEW_ROUNDS = 20
-# How far anything may move, in activation distances, where surfaces only touch.
+# How far anything may move, in activation distances and layers, where surfaces only touch.
 _FARTHEST = 2.0
 
 
@@ -57,8 +59,8 @@ def _gaps(engine: Engine, share: float) -> dict[tuple[int, int], float]:
 def take_apart(engine: Engine, pairs: Iterable[int], *, whole: bool) -> bool:
     """Part surfaces that touch by the smallest motion of all joints, measured by inertia.
 
-    Nothing moves by more than two activation distances. If that is not enough for one of the
-    pairs, nothing moves at all.
+    Nothing moves by more than two activation distances, and in a pile as much more as it has
+    layers. If that is not enough for one of the pairs, nothing moves at all.
 
     Parameters
     ----------
@@ -80,6 +82,7 @@ def _take_apart(engine: Engine, pairs: list[int], share: float) -> bool:
     """Part them by a share of their activation distances, or move nothing."""
     gaps = _gaps(engine, share)
     farthest = _FARTHEST * float(np.asarray(engine.table.pairs.activation)[pairs].max())
+    farthest *= _layers(engine, pairs)
     before, start = engine.table.poses.qpos.copy(), engine.positions
     allowed = set(find_touching(engine)) - set(pairs)
     wanted = {_sorted_geoms(engine, pair) for pair in pairs}
@@ -112,6 +115,23 @@ def _sorted_geoms(engine: Engine, pair: int) -> tuple[int, int]:
     return one, other
 
 
+def _layers(engine: Engine, pairs: list[int]) -> int:
+    """How many mechanisms lie on top of each other where pairs touch, beginning at the world."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components, dijkstra
+
+    model = engine.model
+    bodies = model.geom_bodyid[np.array([engine.pair_geoms(pair) for pair in pairs])]
+    one, other = (model.body_treeid[bodies] + 1).T
+    count = model.ntree + 1
+    graph = csr_array((np.ones(len(pairs)), (one, other)), (count, count))
+    # The world is first, and else the first of those that touch.
+    _, group = connected_components(graph, directed=False)
+    _, first = np.unique(group, return_index=True)
+    layers = dijkstra(graph, directed=False, indices=first, unweighted=True, min_only=True)
+    return max(int(layers.max()), 1)
+
+
 def _least_motion(
     engine: Engine, data: mujoco.MjData, near: list[_Close], gained: list[float]
 ) -> Floats | None:
@@ -121,8 +141,8 @@ def _least_motion(
     shortest is found by non-negative least squares on [Gᵀ; hᵀ]. Lengths are those of the inertia.
     """
     # Slow to import, and most need it not.
-    from scipy.linalg import LinAlgError, cholesky, solve_triangular
-    from scipy.optimize import nnls
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
 
     model = engine.model
     if not near:
@@ -137,27 +157,46 @@ def _least_motion(
             row += sign * one.normal @ jacobian
         rows.append(row)
     _append_ranges(engine, rows, least)
-    inertia = np.zeros((model.nv, model.nv))
     mujoco.mj_makeM(model, data)
-    mujoco.mj_fullM(model, data, inertia)
-    try:
-        factor = cholesky(inertia, lower=True)
-    except LinAlgError:
+    mujoco.mj_factorM(model, data)
+    if not np.all((data.qLDiagInv > 0.0) & np.isfinite(data.qLDiagInv)):
         return None
-    matrix = solve_triangular(factor, np.array(rows).T, lower=True)
+    given = np.array(rows)
+    scaled = np.zeros_like(given)
+    mujoco.mj_solveM2(model, data, scaled, given, np.sqrt(data.qLDiagInv))
     # Of the order of one, as the method wants them.
-    scale = np.maximum(np.linalg.norm(matrix, axis=0), 1e-12)
-    length = max(float(np.abs(np.array(least) / scale).max()), 1e-12)
-    stacked = np.vstack([matrix / scale, np.array(least) / scale / length])
-    wanted = np.append(np.zeros(model.nv), 1.0)
+    scale = np.maximum(np.linalg.norm(scaled, axis=1), 1e-12)
+    matrix, gain = csr_array(scaled / scale[:, None]), np.array(least) / scale
+    pushes = np.zeros(len(gain))
+    # What nothing couples is a problem of its own, and much smaller.
+    count, island = connected_components(abs(matrix) @ abs(matrix.T), directed=False)
+    for number in range(count):
+        members = np.flatnonzero(island == number)
+        if np.any(gain[members] > 0.0):
+            found = _least_pushes(matrix[members].toarray(), gain[members])
+            if found is None:
+                return None
+            pushes[members] = found
+    move = np.zeros((1, model.nv))
+    mujoco.mj_solveM(model, data, move, ((pushes / scale) @ given)[None])
+    return move[0]
+
+
+def _least_pushes(matrix: Floats, gain: Floats) -> Floats | None:
+    """The u ≥ 0 of the shortest x = Gᵀu with Gx ≥ h, of G and h, or None if there is no such x."""
+    from scipy.optimize import nnls
+
+    length = float(np.abs(gain).max())
+    columns = np.any(matrix != 0.0, axis=0)
+    stacked = np.vstack([matrix[:, columns].T, gain / length])
+    wanted = np.zeros(len(stacked))
+    wanted[-1] = 1.0
     try:
         weights, _ = nnls(stacked, wanted)
     except RuntimeError:
         return None
-    rest = stacked @ weights - wanted
-    if not rest[-1] < -1e-9:
-        return None
-    return np.asarray(solve_triangular(factor, -length * rest[:-1] / rest[-1], lower=True, trans=1))
+    rest = float(stacked[-1] @ weights) - 1.0
+    return -length / rest * weights if rest < -1e-9 else None
 
 
 def _append_ranges(engine: Engine, rows: list[Floats], least: list[float]) -> None:
@@ -190,6 +229,8 @@ def separate_free_bodies(engine: Engine, pairs: Iterable[int], *, whole: bool) -
 def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], float]) -> bool:
     """Push free bodies apart by gaps [m]; returns whether they are."""
     qvel = engine.table.poses.qvel.copy()
+    left = dict.fromkeys(gaps, _BLIND)
+    normals: dict[tuple[int, int], Floats] = {}
     close = {_sorted_geoms(engine, pair) for pair in pairs}
     found: Iterable[int] = pairs
     for _ in range(_ROUNDS):
@@ -203,6 +244,13 @@ def _separate(engine: Engine, pairs: list[int], gaps: dict[tuple[int, int], floa
             if geoms in close and one.distance < _ENOUGH * gaps[geoms]:
                 move = (gaps[geoms] - one.distance) * one.normal
                 pushed |= _push(engine, data.qpos, geoms, move)
+        normals |= {geoms: one.normal for geoms, one in deepest.items()}
+        if not pushed:
+            # MuJoCo misses contacts of signed distance fields whose surfaces cross.
+            for geoms in {_sorted_geoms(engine, pair) for pair in found}:
+                if left[geoms] > 0 and geoms in normals:
+                    left[geoms] -= 1
+                    pushed |= _push(engine, data.qpos, geoms, gaps[geoms] * normals[geoms])
         if not pushed:
             break
         engine.set_state(data.qpos, qvel)
