@@ -21,6 +21,7 @@ __all__ = [
     "combine_8",
     "copy",
     "dot",
+    "dot_four_4",
     "eliminate_8",
     "scale",
     "subtract_four_8",
@@ -127,6 +128,24 @@ def _make_copy(width: int) -> Any:
     return intrinsic(typed)
 
 
+def _sum(builder: Any, value: Any, width: int) -> Any:
+    """Add the halves of a vector until one number is left."""
+    while width > 1:
+        width //= 2
+        undefined = ir.Constant(value.type, ir.Undefined)
+        halves = [
+            builder.shuffle_vector(
+                value,
+                undefined,
+                ir.Constant(ir.VectorType(_INDEX, width), list(range(first, first + width))),
+            )
+            for first in (0, width)
+        ]
+        value = builder.fadd(*halves)
+    vector = isinstance(value.type, ir.VectorType)
+    return builder.extract_element(value, ir.Constant(_INDEX, 0)) if vector else value
+
+
 def _make_dot(width: int) -> Any:
     def typed(_context: Any, left: Any, right: Any, n: Any) -> Any:
         def codegen(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -142,27 +161,40 @@ def _make_dot(width: int) -> Any:
                     flags=_CONTRACT,
                 )
                 builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
-            value = builder.load(total)
-            part = width
-            while part > 1:
-                part //= 2
-                undefined = ir.Constant(value.type, ir.Undefined)
-                halves = [
-                    builder.shuffle_vector(
-                        value,
-                        undefined,
-                        ir.Constant(ir.VectorType(_INDEX, part), list(range(first, first + part))),
-                    )
-                    for first in (0, part)
-                ]
-                value = builder.fadd(*halves)
-            if width > 1:
-                value = builder.extract_element(value, ir.Constant(_INDEX, 0))
-            return value
+            return _sum(builder, builder.load(total), width)
 
         return types.float64(_ADDRESS, _ADDRESS, types.int64), codegen
 
     return intrinsic(typed)
+
+
+@intrinsic
+def dot_four_4(
+    _context: Any, out: Any, first: Any, second: Any, third: Any, fourth: Any, right: Any, n: Any
+) -> Any:
+    """``out[r] = left[r] · right`` of n pieces, for four rows.
+
+    Each of four sums waits for itself alone, and the row on the right is read once for all.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        out, *rows, right, n = args
+        zero = ir.Constant(_kind(4), [0.0] * 4)
+        totals = [cgutils.alloca_once_value(builder, zero) for _ in rows]
+        with cgutils.for_range(builder, n) as loop:
+            at = builder.mul(loop.index, n.type(32))
+            piece = _load(builder, builder.add(right, at), 4)
+            for row, total in zip(rows, totals, strict=True):
+                product = builder.fmul(
+                    _load(builder, builder.add(row, at), 4), piece, flags=_CONTRACT
+                )
+                builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
+        for r, total in enumerate(totals):
+            value = _sum(builder, builder.load(total), 4)
+            _store(builder, value, builder.add(out, out.type(8 * r)), 1)
+        return context.get_dummy_value()
+
+    return types.void(*[_ADDRESS] * 7), codegen
 
 
 @intrinsic

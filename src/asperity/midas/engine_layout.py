@@ -154,6 +154,7 @@ WORK = Layout(
     slips="f8[2, 5]",
     kind_sides="f8[2, 3, 4]",
     normal="f8[3]",
+    dots="f8[4]",
     upper="f8[6]",  # upper triangle of a symmetric matrix
     corner="f8[7, 3]",
     directions="f8[3, 3]",

@@ -19,7 +19,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.convex.row_kernels import add_row, dot_rows
+from asperity.convex.row_kernels import add_row, dot_four_rows, dot_rows
 from asperity.midas.engine_layout import FACTOR_FULL
 from asperity.midas.model.islands import divide_into_islands
 from asperity.midas.parts import PART, do_parts
@@ -161,33 +161,101 @@ def _begin(used: int, first: int) -> int:
     return first + (used - first) // _LANES * _LANES
 
 
+@compiled
+def _divide_row(factor: Table, i: int, begin: int, end: int, used: int) -> None:
+    """Fill the columns from ``begin`` up to ``end`` of a row of the factor, before its diagonal."""
+    values = factor.values
+    base = values.ctypes.data
+    fi = factor.row_first[i]
+    bi = factor.row_start[i] - fi
+    row = base + 8 * bi
+    for j in range(begin, end):
+        fj = factor.row_first[j]
+        bj = factor.row_start[j] - fj
+        low = _begin(max(used, factor.row_used[j]), max(fi, fj))
+        total = 0.0
+        if low < j:
+            total = dot_rows(row + 8 * low, base + 8 * (bj + low), j - low)
+        values[bi + j] = (values[bi + j] - total) / values[bj + j]
+
+
+@compiled
+def _divide_rows(factor: Table, i: int, count: int, used: int, dots: np.ndarray) -> None:
+    """Fill the columns before row ``i`` of that row and the next ones, which begin where it does.
+
+    A row before them is read once for all. Of less than four rows the last one counts again.
+    """
+    values = factor.values
+    start = factor.row_start
+    base = values.ctypes.data
+    fi = factor.row_first[i]
+    last = i + count - 1
+    b0 = start[i] - fi
+    b1 = start[min(i + 1, last)] - fi
+    b2 = start[min(i + 2, last)] - fi
+    b3 = start[last] - fi
+    for j in range(used, i):
+        fj = factor.row_first[j]
+        bj = start[j] - fj
+        low = _begin(max(used, factor.row_used[j]), max(fi, fj))
+        pivot = values[bj + j]
+        dots[:] = 0.0
+        if low < j:
+            at = base + 8 * low
+            dot_four_rows(
+                dots, at + 8 * b0, at + 8 * b1, at + 8 * b2, at + 8 * b3, at + 8 * bj, j - low
+            )
+        values[b0 + j] = (values[b0 + j] - dots[0]) / pivot
+        if count > 1:
+            values[b1 + j] = (values[b1 + j] - dots[1]) / pivot
+        if count > 2:
+            values[b2 + j] = (values[b2 + j] - dots[2]) / pivot
+        if count > 3:
+            values[b3 + j] = (values[b3 + j] - dots[3]) / pivot
+
+
+@compiled
+def _first_used(factor: Table, i: int) -> int:
+    """The first column of a row that is not zero, or its diagonal."""
+    used = factor.row_first[i]
+    at = factor.row_start[i] - used
+    while used < i and factor.values[at + used] == 0.0:
+        used += 1
+    return used
+
+
 @entry_point(PART)
 def factorize_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     """Replace an island's lower triangle by its Cholesky factor; 1 if a pivot is not positive."""
     factor = engine.factor
     values = factor.values
     base = values.ctypes.data
-    for i in range(factor.island_row[island], factor.island_row[island + 1]):
+    end = factor.island_row[island + 1]
+    i = factor.island_row[island]
+    while i < end:
         fi = factor.row_first[i]
-        bi = factor.row_start[i] - fi
-        row = base + 8 * bi
-        used = fi
-        while used < i and values[bi + used] == 0.0:
-            used += 1
-        factor.row_used[i] = used
-        for j in range(used, i):
-            fj = factor.row_first[j]
-            bj = factor.row_start[j] - fj
-            low = _begin(max(used, factor.row_used[j]), max(fi, fj))
-            total = 0.0
-            if low < j:
-                total = dot_rows(row + 8 * low, base + 8 * (bj + low), j - low)
-            values[bi + j] = (values[bi + j] - total) / values[bj + j]
-        low = _begin(used, fi)
-        pivot = values[bi + i] - dot_rows(row + 8 * low, row + 8 * low, i - low)
-        if not pivot > 0.0:
-            return 1
-        values[bi + i] = math.sqrt(pivot)
+        count = 1
+        while count < 4 and i + count < end and factor.row_first[i + count] == fi:
+            count += 1
+        used = i
+        for r in range(count):
+            factor.row_used[i + r] = _first_used(factor, i + r)
+            used = min(used, factor.row_used[i + r])
+        if count == 1:
+            _divide_row(factor, i, used, i, used)
+        else:
+            _divide_rows(factor, i, count, used, engine.work.dots)
+        for r in range(i, i + count):
+            used = factor.row_used[r]
+            _divide_row(factor, r, max(used, i), r, used)
+            bi = factor.row_start[r] - fi
+            low = _begin(used, fi)
+            row = base + 8 * (bi + low)
+            pivot = values[bi + r] - dot_rows(row, row, r - low)
+            if not pivot > 0.0:
+                return 1
+            values[bi + r] = math.sqrt(pivot)
+        i += count
     return 0
 
 
