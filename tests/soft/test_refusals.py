@@ -33,7 +33,12 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
 @pytest.mark.parametrize(
     ("flex", "message"),
     [
-        (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'>{YOUNG}</flexcomp>", "interpolated"),
+        (
+            f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'><elasticity young='1e5'"
+            " poisson='0.3' thickness='0.001' elastic2d='both'/></flexcomp>",
+            "is a shell of cells",
+        ),
+        (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),
         (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
-from asperity.plant.model.flexes import moving_vertices
+from asperity.plant.model.flexes import moving_particles
 
 __all__ = [
     "Link",
@@ -130,7 +130,7 @@ def read_links(model: mujoco.MjModel) -> Links:
         np.tile(np.eye(3), (model.nbody, 1, 1)),
     )
     trees = 0
-    moving = [moving_vertices(model, flex) for flex in range(model.nflex)]
+    moving = [moving_particles(model, flex) for flex in range(model.nflex)]
     chosen = np.concatenate([np.zeros(0, bool), *moving])
     vertices = set(model.flex_vertbodyid[chosen].tolist())
     held: list[tuple[int, Floats, Floats, int]] = []

@@ -18,7 +18,7 @@ from asperity.plant.model.flexes import (
     elastic_constants,
     flex_triangles,
     flex_vertices,
-    moving_vertices,
+    moving_particles,
     rest_positions,
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
@@ -84,7 +84,7 @@ def soft_table(
         edge_areas.append(side_areas)
         faces.append(vertices.start + surface.faces)
     rest[fixed, 1:] = at_rest[fixed]
-    moving = np.concatenate([moving_vertices(model, flex) for flex in range(model.nflex)])
+    moving = np.concatenate([moving_particles(model, flex) for flex in range(model.nflex)])
     pinned = np.flatnonzero(~moving & ~fixed)
     for vertex in pinned:
         body, own = int(model.flex_vertbodyid[vertex]), links.links[link[vertex]]
