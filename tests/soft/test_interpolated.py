@@ -1,4 +1,4 @@
-"""Flexes whose vertices are interpolated between nodes, in Icf and Cenic."""
+"""Flexes whose vertices are interpolated between nodes."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ YOUNG, POISSON = 1e5, 0.3
 LAME = (YOUNG * POISSON / (1.3 * 0.4), YOUNG / 2.6)
 
 
-def _cube(dof: str, *, cells: int = 1, height: float = 0.06) -> mujoco.MjModel:
+def _cube(
+    dof: str, *, cells: int = 1, height: float = 0.06, poisson: float = POISSON
+) -> mujoco.MjModel:
     return compile_soft(
         "<geom type='plane' size='1 1 1'/>"
         f"<flexcomp name='f' type='grid' dim='3' count='5 5 5' spacing='.015 .015 .015' mass='0.5'"
         f" pos='0 0 {height}' radius='.001' dof='{dof}' cellcount='{cells} {cells} {cells}'>"
-        f"<elasticity young='{YOUNG}' poisson='{POISSON}' damping='0.01'/>"
+        f"<elasticity young='{YOUNG}' poisson='{poisson}' damping='0.01'/>"
         "<contact selfcollide='none'/></flexcomp>"
     )
 
@@ -43,12 +45,19 @@ def _beam(dof: str, cells: int) -> mujoco.MjModel:
 
 
 @pytest.mark.parametrize(
-    ("dof", "cells", "expected"), [("trilinear", 10, 0.985), ("quadratic", 5, 0.985)]
+    "integrator",
+    [asp.Icf(time_step=100.0), asp.Midas(time_step=100.0)],
+    ids=lambda one: type(one).__name__,
 )
-def test_cantilever_bends_as_a_beam(dof: str, cells: int, expected: float) -> None:
+@pytest.mark.parametrize(
+    ("dof", "cells", "expected"), [("trilinear", 10, 0.983), ("quadratic", 5, 0.975)]
+)
+def test_cantilever_bends_as_a_beam(
+    integrator: asp.Integrator, dof: str, cells: int, expected: float
+) -> None:
     """Tip deflection F L³/3EI + F L/(5/6 G A); cells with linear shapes alone have 0.68 of it."""
     model = _beam(dof, cells)
-    sim = asp.Simulator(model, integrator=asp.Icf(time_step=100.0))
+    sim = asp.Simulator(model, integrator=integrator)
     rest = positions(model, mujoco.MjData(model))
     tip = np.flatnonzero(rest[:, 0] > 1.0 - 1e-6)
     nodes, weights = interpolation(model, 0)
@@ -63,7 +72,7 @@ def test_cantilever_bends_as_a_beam(dof: str, cells: int, expected: float) -> No
     sim.advance_to(500.0)
     found = (positions(model, sim.data) - rest)[tip, 2].mean()
     theory = 1e-4 * (4.0 / (YOUNG * 1e-4) + 2.0 * (1.0 + POISSON) / (5.0 / 6.0 * YOUNG * 0.01))
-    assert found / theory == pytest.approx(expected, rel=1e-2)
+    assert found / theory == pytest.approx(expected, rel=5e-3)
 
 
 @pytest.mark.parametrize(("dof", "cells"), [("trilinear", 1), ("trilinear", 3), ("quadratic", 2)])
@@ -80,18 +89,25 @@ def test_vertices_are_where_mujoco_has_them(dof: str, cells: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "integrator", [asp.Icf(time_step=0.002), asp.Cenic()], ids=["Icf", "Cenic"]
+    "integrator",
+    [asp.Icf(time_step=0.002), asp.Cenic(), asp.Midas(verify=True)],
+    ids=lambda one: type(one).__name__,
 )
 @pytest.mark.parametrize(("dof", "cells"), [("trilinear", 1), ("trilinear", 3), ("quadratic", 1)])
 def test_the_floor_bears_the_weight(integrator: asp.Integrator, dof: str, cells: int) -> None:
-    model = _cube(dof, cells=cells)
+    """A bar becomes m g L/(2 E A) shorter under its own weight, which masses of nodes keep exact.
+
+    But for the depth of its 25 contacts, which are ten times as stiff as an edge's square.
+    """
+    model = _cube(dof, cells=cells, poisson=0.0)
     sim = asp.Simulator(model, integrator=integrator)
     sim.advance_to(1.5)
     assert np.abs(sim.data.qvel).max() < 1e-4
-    assert sum(one.force[2] for one in sim.contacts) == pytest.approx(0.5 * 9.81, rel=1e-4)
-    # A bar under its own weight is shorter by m g L/(2 E A); the centre sinks by half of a third.
-    mean = positions(model, sim.data)[:, 2].mean()
-    assert 0.0 < 0.031 - mean < 2.0 * 0.5 * 9.81 * 0.06 / (2.0 * YOUNG * 0.06**2)
+    borne = abs(sum(one.force[2] for one in sim.contacts))
+    assert borne == pytest.approx(0.5 * 9.81, rel=1e-4)
+    shorter = 0.06 - np.ptp(positions(model, sim.data)[:, 2])
+    depth = 0.5 * 9.81 / (25.0 * 10.0 * YOUNG * 0.015)
+    assert shorter == pytest.approx(0.5 * 9.81 * 0.06 / (2.0 * YOUNG * 0.06**2), abs=depth)
 
 
 @pytest.mark.parametrize("dof", ["trilinear", "quadratic"])
@@ -171,7 +187,10 @@ def test_constants_and_gradients_of_cells_that_are_filled_in_part(dof: str) -> N
     assert values.min() > -1e-9 * values.max()
 
 
-def test_pads_on_fingers_hold_a_box() -> None:
+@pytest.mark.parametrize(
+    "integrator", [asp.Cenic(), asp.Midas(verify=True)], ids=lambda one: type(one).__name__
+)
+def test_pads_on_fingers_hold_a_box(integrator: asp.Integrator) -> None:
     """Nodes that fingers carry: what a pad presses with is the fingers' force."""
     pad = (
         "<body name='{0}' pos='{1} 0 0.1'><joint name='{0}' type='slide' axis='1 0 0'/>"
@@ -188,7 +207,7 @@ def test_pads_on_fingers_hold_a_box() -> None:
         " mass='0.1'/></body>",
         sections="<actuator><motor joint='left'/><motor joint='right'/></actuator>",
     )
-    sim = asp.Simulator(model, integrator=asp.Cenic())
+    sim = asp.Simulator(model, integrator=integrator)
     sim.data.ctrl[:] = [4.0, -4.0]
     sim.advance_to(1.0)
     start = sim.data.body("box").xpos.copy()

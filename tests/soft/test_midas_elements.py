@@ -35,6 +35,15 @@ ROD = (
 )
 
 
+def _cells(dof: str, cells: int = 1, *, height: float = 0.0161) -> str:
+    """A cube of 30 mm between the nodes of cells."""
+    return (
+        "<flexcomp name='cells' type='grid' dim='3' count='4 4 4' spacing='.01 .01 .01' mass='.03'"
+        f" pos='0 0 {height}' radius='5e-4' dof='{dof}' cellcount='{cells} {cells} {cells}'>"
+        "<elasticity young='1e4' poisson='0.3' damping='2e-3'/><contact friction='0.5'/></flexcomp>"
+    )
+
+
 def _stepped(body: str, *, steps: int, gravity: float = 9.81, h: float = 0.004) -> Engine:
     engine = engine_of(compile_soft(body, gravity=gravity))
     for _ in range(steps):
@@ -60,8 +69,13 @@ def _differences(engine: Engine, z: Array, size: float) -> Array:
         FLOOR + cloth(0.06, count=4, height=0.0022) + BOX.replace("0.0224", "0.0145"),
         FLOOR + cloth(0.06, count=4, height=0.0022) + ARM,
         FLOOR + ROD + BOX.replace("0.0224", "0.0145"),
+        FLOOR + _cells("trilinear", 2) + BOX.replace("0.0224", "0.0428"),
+        FLOOR + _cells("quadratic") + ARM.replace("0.0325", "0.0605"),
     ],
-    ids=("volume", "cloth under a box", "cloth under an arm", "rod under a box"),
+    ids=(
+        *("volume", "cloth under a box", "cloth under an arm", "rod under a box"),
+        *("cells under a box", "a cell under an arm"),
+    ),
 )
 def test_gradient_is_that_of_the_potential(body: str) -> None:
     """With contact, friction and damping, at a state that is not in equilibrium."""
@@ -85,8 +99,10 @@ def test_gradient_is_that_of_the_potential(body: str) -> None:
     [
         cube(count=3, height=1.0, damping=0.0),
         cloth(0.06, count=4, height=1.0, damping=0.0),
+        _cells("trilinear", height=1.0).replace("damping='2e-3'", ""),
+        _cells("quadratic", height=1.0).replace("damping='2e-3'", ""),
     ],
-    ids=("volume", "cloth"),
+    ids=("volume", "cloth", "trilinear", "quadratic"),
 )
 def test_hessian_of_what_is_stretched_is_exact(body: str) -> None:
     """Where no eigenvalue is negative nothing is left out."""
@@ -108,7 +124,9 @@ def test_hessian_of_what_is_stretched_is_exact(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [cube(count=3, height=1.0), cloth(0.06, count=4, height=1.0)], ids=("volume", "cloth")
+    "body",
+    [cube(count=3, height=1.0), cloth(0.06, count=4, height=1.0), _cells("quadratic", height=1.0)],
+    ids=("volume", "cloth", "quadratic"),
 )
 def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     engine = _stepped(body, steps=1, gravity=0.0, h=0.1)

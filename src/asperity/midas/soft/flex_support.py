@@ -6,7 +6,12 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import flex_vertices, frame_body, moving_particles
+from asperity.plant.model.flexes import (
+    flex_particles,
+    frame_body,
+    moving_particles,
+    particle_bodies,
+)
 from asperity.plant.model.names import element, listed
 from asperity.plant.model.ropes import rope_twists
 
@@ -39,11 +44,6 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         return
     for flex in range(model.nflex):
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
-        if model.flex_interp[flex] != 0:
-            raise ModelError(
-                f"{name} is interpolated, which Midas does not simulate; use Icf or Cenic, or "
-                'dof="full".'
-            )
         if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
             raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
         _check_joints(model, flex, name)
@@ -96,7 +96,7 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{name} is turned by an actuator or equality of its joints of twist, and it does not "
             "resist twisting in Midas; use Icf or Cenic."
         )
-    bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
+    bodies = particle_bodies(model)[flex_particles(model, flex)]
     moving = bodies[moving_particles(model, flex)]
     children = np.isin(model.body_parentid, moving)
     if np.any(children):

@@ -26,7 +26,7 @@ _MOST_PAIRS = 8
 # Memory that MuJoCo takes for a pair of a geom and an element of a flex, and how much of its arena
 # all pairs of two bodies may take. Beyond that it ends the process.
 _PAIR_BYTES = 4040
-_ARENA_SHARE = 0.9
+_ARENA_SHARE = 0.5
 
 
 def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:

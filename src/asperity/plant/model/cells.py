@@ -11,7 +11,7 @@ import numpy as np
 
 from asperity.soft.cells import polynomials
 
-__all__ = ["cell_edges", "cell_matrices", "filled_cells", "interpolation"]
+__all__ = ["between_nodes", "cell_edges", "cell_matrices", "filled_cells", "interpolation"]
 
 
 def _nodes(model: mujoco.MjModel, flex: int, cells: np.ndarray) -> np.ndarray:
@@ -58,3 +58,21 @@ def interpolation(model: mujoco.MjModel, flex: int) -> tuple[np.ndarray, np.ndar
     values, _ = polynomials(int(model.flex_interp[flex]), place * cells - at)
     weights = np.einsum("ni,nj,nk->nijk", values[:, 0], values[:, 1], values[:, 2])
     return _nodes(model, flex, at), weights.reshape(len(place), -1)
+
+
+def between_nodes(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where nodes of every vertex begin in a list of particles, that list, and their weights.
+
+    Vertices of flexes that are not interpolated have none.
+    """
+    counts = np.zeros(model.nflexvert, np.int64)
+    nodes, weights = [np.zeros(0, np.int64)], [np.zeros(0)]
+    for flex in range(model.nflex):
+        if model.flex_interp[flex] != 0:
+            own, shares = interpolation(model, flex)
+            first = int(model.flex_vertadr[flex])
+            counts[first : first + len(own)] = own.shape[1]
+            nodes.append(own.ravel() + model.nflexvert + int(model.flex_nodeadr[flex]))
+            weights.append(shares.ravel())
+    starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return starts, np.concatenate(nodes), np.concatenate(weights)

@@ -11,7 +11,7 @@ from asperity.compiled import Table
 from asperity.contact.combination import UNSET
 from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
-from asperity.plant.model.cells import cell_edges, filled_cells, interpolation
+from asperity.plant.model.cells import between_nodes, cell_edges, filled_cells
 from asperity.plant.model.cloth import cloth_elements, cloth_modulus
 from asperity.plant.model.flexes import (
     elastic_constants,
@@ -188,7 +188,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.corner = integers(model.flex_elem)
     table.flex_radius = np.array(model.flex_radius, dtype=np.float64)
     table.particle_surface = _on_surface(model, len(bodies))
-    table.vertex_first, table.vertex_particle, table.vertex_weight = _between_nodes(model)
+    table.vertex_first, table.vertex_particle, table.vertex_weight = between_nodes(model)
     known = np.isin(model.geom_type, SHAPES)
     table.geom_shape = np.where(known, model.geom_type, -1).astype(np.int64)
     table.geom_size = np.array(model.geom_size, dtype=np.float64)
@@ -242,20 +242,6 @@ def _cells(model: mujoco.MjModel, flex: int) -> list[Element]:
         cell(tuple(nodes), places[nodes], cell_edges(places[nodes]), order, stiffness)
         for nodes, stiffness in zip(*filled_cells(model, flex), strict=True)
     ]
-
-
-def _between_nodes(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where the nodes of every vertex begin in a list, that list, and weights; none of others."""
-    counts = np.zeros(model.nflexvert, np.int64)
-    nodes, weights = [np.zeros(0, np.int64)], [np.zeros(0)]
-    for flex in range(model.nflex):
-        if model.flex_interp[flex] != 0:
-            own, shares = interpolation(model, flex)
-            counts[flex_vertices(model, flex)] = own.shape[1]
-            nodes.append(own.ravel() + flex_particles(model, flex).start)
-            weights.append(shares.ravel())
-    first = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
-    return first, np.concatenate(nodes), np.concatenate(weights)
 
 
 def _no_strands() -> Strands:
