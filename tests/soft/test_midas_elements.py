@@ -13,6 +13,7 @@ from scipy.sparse.linalg import spsolve
 from soft_models import Array, compile_soft, cube
 
 from asperity.midas.engine import Engine
+from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.time.step import solve_step
 from asperity.soft.bending import Bend, bending
 
@@ -135,6 +136,20 @@ def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     z += np.random.default_rng(2).normal(scale=1e-3, size=z.shape)
     assert np.isfinite(potential(engine, z.ravel()))
     assert np.linalg.eigvalsh(hessian(engine, z.ravel()))[0] > 0.0
+
+
+def test_half_spaces_are_those_of_the_model() -> None:
+    """The engine has others below faces of a box that a cylinder may touch."""
+    can = "<body pos='0 0 .3'><freejoint/><geom type='cylinder' size='.01 .01'/></body>"
+    other = cube(count=3, height=0.2, name="other")
+    box = BOX.replace("0.0224", "0.0625")
+    engine = _stepped(FLOOR + cube(count=3, height=0.0261) + other + box + can, steps=1)
+    assert engine.soft is not None
+    assert len(engine.table.shapes.plane) > len(engine.shapes.plane_geom) == 1
+    table = engine.soft.table
+    planes = table.kind[: int(table.count)] == VERTEX_PLANE
+    assert np.any(planes)
+    assert not np.any(table.vertex[: int(table.count)][planes, 3])
 
 
 def test_patch_of_a_distorted_mesh() -> None:
