@@ -229,3 +229,34 @@ def test_surfaces_around_cells_are_no_cloth() -> None:
     sim = asp.Simulator(model, integrator=asp.Cenic())
     sim.advance_to(1.0)
     assert sum(one.force[2] for one in sim.contacts) == pytest.approx(0.1 * 9.81, rel=1e-3)
+
+
+def _slabs(gap: float) -> str:
+    """Two of 1014 tetrahedra, one over the other."""
+    return "".join(
+        f"<flexcomp name='{name}' type='grid' dim='3' count='14 14 2' spacing='.01 .01 .01'"
+        f" pos='0 0 {height}' radius='.001' mass='.5' dof='trilinear'>"
+        "<elasticity young='1e5' damping='.01'/><contact selfcollide='none'/></flexcomp>"
+        for name, height in (("low", 0.0065), ("high", 0.0185 + gap))
+    )
+
+
+def test_midas_parts_bodies_beside_flexes_of_many_elements() -> None:
+    """MuJoCo looks for their contacts, and not at flexes, for which it has not enough memory."""
+    model = compile_soft(
+        "<geom type='box' size='1 1 .05' pos='0 0 -.05'/><body pos='.3 0 .04999'><freejoint/>"
+        f"<geom type='box' size='.05 .05 .05'/></body>{_slabs(5e-4)}",
+        sections="<size memory='2M'/>",
+    )
+    sim = asp.Simulator(model, integrator=asp.Midas())
+    sim.advance_to(0.02)
+    assert sim.clearance is not None
+    assert sim.clearance > 0.0
+
+
+def test_flexes_of_many_elements_touch_each_other() -> None:
+    """All pairs of their elements would take all of MuJoCo's memory."""
+    model = compile_soft(f"<geom type='plane' size='1 1 .1'/>{_slabs(-1e-4)}")
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.002))
+    sim.advance_to(0.02)
+    assert np.any(np.all(sim.contacts.flex >= 0, axis=1))

@@ -38,6 +38,15 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
             " poisson='0.3' thickness='0.001' elastic2d='both'/></flexcomp>",
             "is a shell of cells",
         ),
+        (
+            f"<flexcomp name='f' {GRID} dim='3' dof='2d'><edge equality='true'/></flexcomp>",
+            "does not move along three axes of its own",
+        ),
+        (
+            "<body name='b'><freejoint/><geom size='.1'/><flexcomp name='f' type='box' dim='3'"
+            f" count='4 4 4' spacing='.1 .1 .1' dof='radial'>{YOUNG}</flexcomp></body>",
+            "does not move along three axes of its own",
+        ),
         (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),

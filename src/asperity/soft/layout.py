@@ -17,6 +17,10 @@ ELASTIC = Layout(
     # Where that is the world each particle is a tree; else all are in the tree of that body.
     flex_frame="i8[:]",  # body
     particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
+    # What contacts move, the same and those with fewer slides, and how many slides: vertices with
+    # one or two are in the tree of a body, no element's or strand's, and held by MuJoCo's rows.
+    contact_dof="i8[:]",
+    contact_dofs="i8[:]",
     particle_tree="i8[:]",  # −1 of what is fixed
     particle_qpos="i8[:]",
     particle_base="f8[:,:]",  # position where qpos is zero [m]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
-from asperity.plant.model.flexes import flex_particles, moving_particles, particle_bodies
+from asperity.plant.model.flexes import flex_particles, free_particles, particle_bodies
 
 __all__ = [
     "Link",
@@ -134,7 +134,7 @@ def read_links(model: mujoco.MjModel) -> Links:
     vertices: set[int] = set()
     for flex in range(model.nflex):
         own = bodies[flex_particles(model, flex)]
-        vertices.update(own[moving_particles(model, flex)].tolist())
+        vertices.update(own[free_particles(model, flex)].tolist())
     held: list[tuple[int, Floats, Floats, int]] = []
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])

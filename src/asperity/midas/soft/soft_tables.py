@@ -20,7 +20,7 @@ from asperity.plant.model.flexes import (
     flex_particles,
     flex_triangles,
     flex_vertices,
-    moving_particles,
+    free_particles,
     particle_bodies,
     particle_offsets,
     particle_positions,
@@ -87,7 +87,7 @@ def soft_table(
     moving = np.zeros(particles, bool)
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
-        moving[flex_particles(model, flex)] = moving_particles(model, flex)
+        moving[flex_particles(model, flex)] = free_particles(model, flex)
         surface = Surface(at_rest[vertices], flex_triangles(model, flex).astype(np.int64))
         radius[vertices] = model.flex_radius[flex]
         sides, side_areas, area[vertices] = _edges(surface)

@@ -156,12 +156,13 @@ def _fill_weights(work: np.ndarray, corners: int) -> None:
 @compiled
 def _add_particle(plant: Table, state: Table, p: int, weight: float, place: int, last: int) -> int:
     """Add a particle's slides to a link's chain, the last one first or last; returns its end."""
-    dof = plant.elastic.particle_dof[p]
+    dof = plant.elastic.contact_dof[p]
     if dof < 0 or weight == 0.0:
         return place
     contacts = state.contacts
-    for i in range(3):
-        k = 2 - i if last else i
+    slides = plant.elastic.contact_dofs[p]
+    for i in range(slides):
+        k = slides - 1 - i if last else i
         contacts.chain_dof[place] = dof + k
         for n in range(3):
             contacts.chain_column[place, n] = 0.0
@@ -211,12 +212,12 @@ def _add_particles(plant: Table, state: Table, count: int, place: int, inner: bo
     for _ in range(count):
         latest = -1
         for a in range(count):
-            dof = elastic.particle_dof[particle[a]]
-            if dof < before and (latest < 0 or dof > elastic.particle_dof[particle[latest]]):
+            dof = elastic.contact_dof[particle[a]]
+            if dof < before and (latest < 0 or dof > elastic.contact_dof[particle[latest]]):
                 latest = a
         if latest < 0:
             break
-        before = elastic.particle_dof[particle[latest]]
+        before = elastic.contact_dof[particle[latest]]
         place = _add_particle(plant, state, particle[latest], weight[latest], place, 1)
     return place
 

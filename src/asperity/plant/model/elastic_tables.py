@@ -21,6 +21,7 @@ from asperity.plant.model.flexes import (
     flex_triangles,
     flex_vertices,
     frame_body,
+    free_particles,
     in_frame,
     is_cloth,
     mean_edge,
@@ -95,7 +96,9 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     equality_strand, softness = np.full(model.neq, -1, np.int64), np.ones(model.neq)
     for flex in range(model.nflex):
         vertices = flex_particles(model, flex)
-        if acts_along_edges(model, flex):
+        free = free_particles(model, flex)
+        # Edges of vertices with one axis or two are held by MuJoCo's rows alone.
+        if acts_along_edges(model, flex) and np.array_equal(free, moving_particles(model, flex)):
             of_flex = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
             equality_strand[of_flex] = sum(len(rope.particle) for rope in ropes)
             # Stretch adds up along a chain of n edges, whose slowest mode has (π/n)² of a row's.
@@ -121,6 +124,11 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     for flex in range(model.nflex):
         owner[flex_vertices(model, flex)] = owner[flex_particles(model, flex)] = flex
         moving[flex_particles(model, flex)] = moving_particles(model, flex)
+    contact_dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
+    slides = np.where(moving, model.body_dofnum[bodies], 0).astype(np.int64)
+    tree = np.where(moving, dof_tree[contact_dof], -1)
+    for flex in range(model.nflex):
+        moving[flex_particles(model, flex)] = free_particles(model, flex)
     dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     joint = np.where(moving, model.body_jntadr[bodies], 0)
     qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
@@ -128,12 +136,11 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     base = np.zeros((len(bodies), 3))
     for flex in range(model.nflex):
         vertices = flex_particles(model, flex)
-        parent = int(model.body_parentid[bodies[vertices][moving[vertices]][0]])
+        parent = int(model.body_parentid[bodies[vertices][slides[vertices] > 0][0]])
         base[vertices] = (places[vertices] - data.xpos[parent]) @ data.xmat[parent].reshape(3, 3)
     start = model.qpos0[np.where(moving, qpos, 0)[:, None] + np.arange(3)]
     rest = base
     base = rest - np.where(moving[:, None], start, 0.0)
-    tree = np.where(moving, dof_tree[dof], -1)
     size = np.bincount(dof_tree)
     frames = np.array([frame_body(model, flex) for flex in range(model.nflex)])
     tied = owner[(frames[owner] == 0) & moving & (size[tree] > 3)]
@@ -178,6 +185,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.tree_rank[nodes[moves]] = ranks
     table.flex_frame = integers(frames)
     table.particle_dof = dof
+    table.contact_dof, table.contact_dofs = contact_dof, slides
     table.particle_qpos = qpos
     table.particle_base = base
     table.particle_offset = particle_offsets(model)
@@ -325,6 +333,8 @@ def _table(
         flex_frame=none,
         particle_tree=tree[:count].astype(np.int64),
         particle_dof=none,
+        contact_dof=none,
+        contact_dofs=none,
         particle_qpos=none,
         particle_base=np.zeros((0, 3)),
         particle_offset=np.zeros((0, 3)),

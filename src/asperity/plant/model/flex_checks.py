@@ -121,11 +121,12 @@ def _check_cells(model: mujoco.MjModel, flex: int, name: str) -> None:
 
 
 def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
-    """Refuse vertices that neither are fixed in the flex's frame nor move along its three axes."""
+    """Refuse vertices that neither are fixed in the flex's frame nor slide in it."""
     particles = flex_particles(model, flex)
     bodies, offsets = particle_bodies(model)[particles], particle_offsets(model)[particles]
     body_of_frame = frame_body(model, flex)
     moving = moving_particles(model, flex)
+    by_edges = model.flex_edgeequality[flex] == 1 and body_of_frame != 0
     frame: np.ndarray | None = None
     for body, offset, moves in zip(bodies.tolist(), offsets, moving, strict=True):
         label = element(model, mujoco.mjtObj.mjOBJ_BODY, body)
@@ -144,18 +145,21 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
                 "constraints."
             )
         parent = int(model.body_parentid[body])
-        joints = slice(int(model.body_jntadr[body]), int(model.body_jntadr[body]) + 3)
+        first = int(model.body_jntadr[body])
+        joints = slice(first, first + int(model.body_jntnum[body]))
         slides = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_SLIDE
+        free = model.body_jntnum[body] == 3
         if (
-            model.body_jntnum[body] != 3
+            not (free or (by_edges and 1 <= model.body_jntnum[body] <= 2))
             or not slides.all()
             or np.abs(offset).max() > _TOLERANCE
-            or np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE
+            or (free and np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE)
             or np.abs(model.body_quat[body] - [1.0, 0.0, 0.0, 0.0]).max() > _TOLERANCE
         ):
             raise ModelError(
                 f"{name}: its vertex on {label} does not move along three axes of its own; use "
-                'dof="full", and pin it to the body that it is in.'
+                'dof="full", and pin it to the body that it is in, or let edge/equality hold it '
+                "there, if that body moves."
             )
         turned = orientation(model, parent)
         if frame is not None and np.abs(turned - frame).max() > _TOLERANCE:

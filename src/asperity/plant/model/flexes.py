@@ -29,6 +29,7 @@ __all__ = [
     "flex_triangles",
     "flex_vertices",
     "frame_body",
+    "free_particles",
     "in_frame",
     "is_cloth",
     "mean_edge",
@@ -93,6 +94,15 @@ def moving_particles(model: mujoco.MjModel, flex: int) -> np.ndarray:
     frame = frame_body(model, flex)
     hang = model.body_weldid[model.body_parentid[bodies]] == frame
     return np.asarray(hang & ~np.isin(model.body_weldid[bodies], (0, frame)))
+
+
+def free_particles(model: mujoco.MjModel, flex: int) -> np.ndarray:
+    """Which particles move along three axes of the flex's frame.
+
+    Others that move have one axis or two (``dof="radial"`` or ``"2d"``).
+    """
+    bodies = particle_bodies(model)[flex_particles(model, flex)]
+    return np.asarray(moving_particles(model, flex) & (model.body_jntnum[bodies] == 3))
 
 
 def is_cloth(model: mujoco.MjModel, flex: int) -> bool:
