@@ -132,12 +132,12 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     joint = np.where(moving, model.body_jntadr[bodies], 0)
     qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
-    places = particle_positions(model, data)
+    positions = particle_positions(model, data)
     base = np.zeros((len(bodies), 3))
     for flex in range(model.nflex):
         vertices = flex_particles(model, flex)
         parent = int(model.body_parentid[bodies[vertices][slides[vertices] > 0][0]])
-        base[vertices] = (places[vertices] - data.xpos[parent]) @ data.xmat[parent].reshape(3, 3)
+        base[vertices] = (positions[vertices] - data.xpos[parent]) @ data.xmat[parent].reshape(3, 3)
     start = model.qpos0[np.where(moving, qpos, 0)[:, None] + np.arange(3)]
     rest = base
     base = rest - np.where(moving[:, None], start, 0.0)

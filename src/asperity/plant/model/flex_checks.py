@@ -21,6 +21,7 @@ from asperity.plant.model.flexes import (
     flex_particles,
     flex_vertices,
     frame_body,
+    free_particles,
     in_frame,
     moving_particles,
     orientation,
@@ -126,7 +127,11 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
     bodies, offsets = particle_bodies(model)[particles], particle_offsets(model)[particles]
     body_of_frame = frame_body(model, flex)
     moving = moving_particles(model, flex)
-    by_edges = model.flex_edgeequality[flex] == 1 and body_of_frame != 0
+    by_edges = (
+        model.flex_edgeequality[flex] == 1
+        and model.flex_bendingadr[flex] < 0
+        and body_of_frame != 0
+    )
     frame: np.ndarray | None = None
     for body, offset, moves in zip(bodies.tolist(), offsets, moving, strict=True):
         label = element(model, mujoco.mjtObj.mjOBJ_BODY, body)
@@ -194,6 +199,10 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
         if model.flex_passive[flex]:
             yield f"{name}: passive contact is ignored; all contact is implicit."
         count, frame = int(moving_particles(model, flex).sum()), frame_body(model, flex)
+        if count > free_particles(model, flex).sum() and (
+            model.flex_edgestiffness[flex] != 0.0 or model.flex_edgedamping[flex] != 0.0
+        ):
+            yield f"{name}: Icf and Cenic ignore springs and dampers of its edges, which are held."
         if frame != 0 and count > _MANY:
             yield (
                 f"{name}: {count} vertices move in "
