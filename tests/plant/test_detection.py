@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
+from asperity.plant import native
 from asperity.plant.detection.detection_model import detection_struct
 
 WALLS = "".join(
@@ -58,8 +59,6 @@ def test_only_bodies_of_few_geoms_do_without(count: int) -> None:
 
 def _words(model: mujoco.MjModel) -> np.ndarray:
     """The struct of a model, word by word."""
-    from asperity.plant import native
-
     return native.memory(model._address, native.struct_size("mjModel") // 8)
 
 
@@ -72,3 +71,23 @@ def test_flags_of_the_user_are_heard() -> None:
     sim.advance_to(0.6)
     assert sim.data.ncon == 0
     assert sim.data.qpos.reshape(-1, 7)[:, 2].min() < -0.05
+
+
+@pytest.mark.parametrize(("memory", "without"), [("10M", False), ("100M", True)])
+def test_pairs_of_a_flex_do_not_take_all_memory(memory: str, without: bool) -> None:
+    """Without its mid-phase MuJoCo has room for all elements, and ends the process without it."""
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><size memory='{memory}'/><option integrator='discrete'/><worldbody>"
+        "<geom type='plane' size='1 1 1'/><flexcomp name='f' type='grid' dim='3' count='10 10 10'"
+        " spacing='.01 .01 .01' pos='0 0 .05' radius='.001' mass='1' dof='trilinear'>"
+        "<elasticity young='1e5' poisson='.3'/><contact selfcollide='none'/></flexcomp>"
+        "</worldbody></mujoco>"
+    )
+    struct = detection_struct(model._address, model)
+    assert struct is not None
+    flags = native.offset("mjModel", "opt") + native.offset("mjOption", "disableflags")
+    midphase = int(mujoco.mjtDisableBit.mjDSBL_MIDPHASE)
+    assert bool(struct.view(np.int32)[flags // 4] & midphase) == without
+    sim = asp.Simulator(model, integrator=asp.Icf())
+    sim.advance_to(0.1)
+    assert np.isfinite(sim.data.qpos).all()

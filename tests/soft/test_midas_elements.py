@@ -13,6 +13,7 @@ from scipy.sparse.linalg import spsolve
 from soft_models import Array, compile_soft, cube
 
 from asperity.midas.engine import Engine
+from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.time.step import solve_step
 from asperity.soft.bending import Bend, bending
 
@@ -33,6 +34,15 @@ ROD = (
     " radius='0.001' pos='0 0 0.0022'><elasticity young='1e6' poisson='0.3' damping='1e-3'/>"
     "<edge equality='true'/><contact friction='0.5'/></flexcomp>"
 )
+
+
+def _cells(dof: str, cells: int = 1, *, height: float = 0.0161) -> str:
+    """A cube of 30 mm between the nodes of cells."""
+    return (
+        "<flexcomp name='cells' type='grid' dim='3' count='4 4 4' spacing='.01 .01 .01' mass='.03'"
+        f" pos='0 0 {height}' radius='5e-4' dof='{dof}' cellcount='{cells} {cells} {cells}'>"
+        "<elasticity young='1e4' poisson='0.3' damping='2e-3'/><contact friction='0.5'/></flexcomp>"
+    )
 
 
 def _stepped(body: str, *, steps: int, gravity: float = 9.81, h: float = 0.004) -> Engine:
@@ -60,8 +70,13 @@ def _differences(engine: Engine, z: Array, size: float) -> Array:
         FLOOR + cloth(0.06, count=4, height=0.0022) + BOX.replace("0.0224", "0.0145"),
         FLOOR + cloth(0.06, count=4, height=0.0022) + ARM,
         FLOOR + ROD + BOX.replace("0.0224", "0.0145"),
+        FLOOR + _cells("trilinear", 2) + BOX.replace("0.0224", "0.0428"),
+        FLOOR + _cells("quadratic") + ARM.replace("0.0325", "0.0605"),
     ],
-    ids=("volume", "cloth under a box", "cloth under an arm", "rod under a box"),
+    ids=(
+        *("volume", "cloth under a box", "cloth under an arm", "rod under a box"),
+        *("cells under a box", "a cell under an arm"),
+    ),
 )
 def test_gradient_is_that_of_the_potential(body: str) -> None:
     """With contact, friction and damping, at a state that is not in equilibrium."""
@@ -85,8 +100,10 @@ def test_gradient_is_that_of_the_potential(body: str) -> None:
     [
         cube(count=3, height=1.0, damping=0.0),
         cloth(0.06, count=4, height=1.0, damping=0.0),
+        _cells("trilinear", height=1.0).replace("damping='2e-3'", ""),
+        _cells("quadratic", height=1.0).replace("damping='2e-3'", ""),
     ],
-    ids=("volume", "cloth"),
+    ids=("volume", "cloth", "trilinear", "quadratic"),
 )
 def test_hessian_of_what_is_stretched_is_exact(body: str) -> None:
     """Where no eigenvalue is negative nothing is left out."""
@@ -108,7 +125,9 @@ def test_hessian_of_what_is_stretched_is_exact(body: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "body", [cube(count=3, height=1.0), cloth(0.06, count=4, height=1.0)], ids=("volume", "cloth")
+    "body",
+    [cube(count=3, height=1.0), cloth(0.06, count=4, height=1.0), _cells("quadratic", height=1.0)],
+    ids=("volume", "cloth", "quadratic"),
 )
 def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     engine = _stepped(body, steps=1, gravity=0.0, h=0.1)
@@ -117,6 +136,20 @@ def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     z += np.random.default_rng(2).normal(scale=1e-3, size=z.shape)
     assert np.isfinite(potential(engine, z.ravel()))
     assert np.linalg.eigvalsh(hessian(engine, z.ravel()))[0] > 0.0
+
+
+def test_half_spaces_are_those_of_the_model() -> None:
+    """The engine has others below faces of a box that a cylinder may touch."""
+    can = "<body pos='0 0 .3'><freejoint/><geom type='cylinder' size='.01 .01'/></body>"
+    other = cube(count=3, height=0.2, name="other")
+    box = BOX.replace("0.0224", "0.0625")
+    engine = _stepped(FLOOR + cube(count=3, height=0.0261) + other + box + can, steps=1)
+    assert engine.soft is not None
+    assert len(engine.table.shapes.plane) > len(engine.shapes.plane_geom) == 1
+    table = engine.soft.table
+    planes = table.kind[: int(table.count)] == VERTEX_PLANE
+    assert np.any(planes)
+    assert not np.any(table.vertex[: int(table.count)][planes, 3])
 
 
 def test_patch_of_a_distorted_mesh() -> None:

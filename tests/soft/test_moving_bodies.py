@@ -252,3 +252,79 @@ def test_a_pad_hits_a_cube_and_both_keep_momentum(integrator: asp.Integrator) ->
     assert sim.data.qvel[-27 * 3 + 2 :: 3].mean() > 0.1
     change = np.abs(_momenta(model, sim.data) - before)
     assert change.max() < 1e-7
+
+
+_CORE = "<geom size='.02' mass='.1' contype='0' conaffinity='0'/>"
+_HELD = "<edge equality='true'/><contact selfcollide='none' friction='.5'/>"
+
+
+def _radial(height: float) -> str:
+    """A free body in a box of 90 mm, whose vertices slide along rays and are held by edges."""
+    return (
+        f"<body name='b' pos='0 0 {height}'><freejoint/>{_CORE}<flexcomp name='f' type='box' dim='3'"
+        " count='4 4 4' spacing='.03 .03 .03' radius='.002' mass='.2' dof='radial'>"
+        f"{_HELD}</flexcomp></body>"
+    )
+
+
+@pytest.mark.parametrize(
+    ("integrator", "linear", "angular"),
+    [
+        (asp.Icf(time_step=1e-3), 1e-12, 1e-3),
+        (asp.Cenic(accuracy=1e-5), 1e-5, 1e-4),
+        (asp.Midas(time_step=1e-3), 1e-9, 1e-3),
+    ],
+    ids=NAMES,
+)
+def test_vertices_along_rays_and_their_body_keep_momentum(
+    integrator: asp.Integrator, linear: float, angular: float
+) -> None:
+    model = compile_soft(_radial(1.0), gravity=0.0)
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.data.qvel[:6] = [0.2, -0.1, 0.3, 2.0, 3.0, -1.0]
+    before = _momenta(model, sim.data)
+    sim.advance_to(0.3)
+    change = np.abs(_momenta(model, sim.data) - before)
+    assert change[:3].max() < linear * np.abs(before[:3]).max()
+    assert change[3:].max() < angular * np.abs(before[3:]).max()
+
+
+@pytest.mark.parametrize("integrator", ALL, ids=NAMES)
+def test_vertices_along_rays_bear_their_body(integrator: asp.Integrator) -> None:
+    model = compile_soft("<geom type='plane' size='1 1 .1' friction='.5'/>" + _radial(0.06))
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(1.0)
+    assert np.abs(sim.data.qvel).max() < 1e-3
+    on_floor = np.where(sim.contacts.flex[:, 0] == 0, -1.0, 1.0)
+    assert on_floor @ sim.contacts.force[:, 2] == pytest.approx(
+        9.81 * model.body_mass.sum(), rel=1e-4
+    )
+
+
+@pytest.mark.parametrize(
+    ("integrator", "within"),
+    [
+        (asp.Icf(time_step=2e-3), 1e-3),
+        (asp.Cenic(accuracy=1e-5), 2e-2),
+        (asp.Midas(time_step=5e-3), 1e-3),
+    ],
+    ids=NAMES,
+)
+def test_a_fin_in_a_plane_presses_with_the_force_of_its_motor(
+    integrator: asp.Integrator, within: float
+) -> None:
+    """Its vertices have two axes, in the plane of the fin, and its edges are held."""
+    model = compile_soft(
+        "<geom type='box' size='.02 .1 .1' pos='.09 0 0'/>"
+        "<body name='b'><joint name='slide' type='slide' axis='1 0 0' damping='5'/>"
+        "<geom type='box' size='.01 .05 .05' pos='-.04 0 0' mass='.3' contype='0' conaffinity='0'/>"
+        "<flexcomp name='fin' type='grid' dim='2' count='5 3 1' spacing='.02 .02 .02' mass='.05'"
+        f" radius='.004' dof='2d'><pin gridrange='0 0 0 2'/>{_HELD}</flexcomp></body>",
+        gravity=0.0,
+        sections="<actuator><motor joint='slide'/></actuator>",
+    )
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.data.ctrl[:] = 2.0
+    sim.advance_to(1.0)
+    force = np.abs(sim.contacts.force[:, 0].sum())
+    assert force == pytest.approx(2.0, rel=within)

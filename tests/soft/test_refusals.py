@@ -33,7 +33,28 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
 @pytest.mark.parametrize(
     ("flex", "message"),
     [
-        (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'>{YOUNG}</flexcomp>", "interpolated"),
+        (
+            f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'><elasticity young='1e5'"
+            " poisson='0.3' thickness='0.001' elastic2d='both'/></flexcomp>",
+            "is a shell of cells",
+        ),
+        (
+            f"<flexcomp name='f' {GRID} dim='3' dof='2d'><edge equality='true'/></flexcomp>",
+            "does not move along three axes of its own",
+        ),
+        (
+            "<body name='b'><freejoint/><geom size='.1'/><flexcomp name='f' type='grid' dim='2'"
+            " count='4 4 1' spacing='.1 .1 .1' pos='.3 0 0' radius='.01' dof='radial'>"
+            "<elasticity young='1e5' poisson='0.3' thickness='0.01' elastic2d='bend'/>"
+            "<edge equality='true'/></flexcomp></body>",
+            "does not move along three axes of its own",
+        ),
+        (
+            "<body name='b'><freejoint/><geom size='.1'/><flexcomp name='f' type='box' dim='3'"
+            f" count='4 4 4' spacing='.1 .1 .1' dof='radial'>{YOUNG}</flexcomp></body>",
+            "does not move along three axes of its own",
+        ),
+        (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),
         (
@@ -147,3 +168,15 @@ def test_pressure_fields_beside_a_flex() -> None:
 def test_what_midas_does_not_simulate(body: str, sections: str, message: str) -> None:
     with pytest.raises(asp.ModelError, match=message):
         asp.Simulator(compile_soft(body, sections=sections), integrator=asp.Midas())
+
+
+def test_a_note_says_which_edges_have_no_springs() -> None:
+    fin = (
+        "<flexcomp name='fin' type='grid' dim='2' dof='2d' count='4 3 1' spacing='.02 .02 .02'"
+        " radius='.001' mass='.1'><edge equality='true' damping='0.02'/></flexcomp>"
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody><body name='b'><joint/><geom size='0.1'/>{fin}</body></worldbody></mujoco>"
+    )
+    notes = asp.Simulator(model, integrator=asp.Icf()).load_report.notes
+    assert any("ignore springs and dampers" in note for note in notes)

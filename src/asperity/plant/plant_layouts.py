@@ -194,8 +194,10 @@ SOFT = Layout(
     torque="f8[twists]",  # of bends that are twisted [N m]
     steady="f8[particles, 3]",  # w [m/s]
     conjugate="f8[5, particles, 3]",
-    work="f8[4, 36]",  # elements have up to 12 vertices
-    work_points="f8[11, 6]",
+    work="f8[4, width]",  # of three numbers for each vertex of an element
+    work_points="f8[12, 6]",
+    side_particle="i8[side]",  # particles of a contact's side, with weights
+    side_weight="f8[side]",
     vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known
 )
 

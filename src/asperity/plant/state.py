@@ -17,8 +17,10 @@ from asperity.plant.tree_motion import INERTIA, MOTION_SIZE
 
 __all__ = ["State", "link_room"]
 
-# Of the four vertices of a tetrahedron.
-_POINT_DOFS = 12
+# Vertices of an element that may touch.
+_CORNERS = 4
+# Vertices that a triangle's bending may have, which no element of three dimensions exceeds.
+_WIDEST = 12
 
 
 def link_room(model: mujoco.MjModel, contacts: int) -> int:
@@ -125,6 +127,8 @@ class State(HoldsAddresses):
             bonds=int(elastic.bonds),
             tense=int(elastic.strands + elastic.triangles),
             twists=int(elastic.twists),
+            width=3 * max(_WIDEST, int(np.diff(elastic.element_first).max(initial=0))),
+            side=_CORNERS * int(np.diff(elastic.vertex_first).max(initial=1)),
         )
         self.table.near_pairs = new_near_pairs(model)
         self.grow_contacts(contacts)
@@ -143,7 +147,8 @@ class State(HoldsAddresses):
         chain = max(1, self._longest_chains(links))
         if model.nflex > 0:
             links += 2 * contacts
-            chain += 2 * (_POINT_DOFS + self._longest_chains(1)) * contacts
+            points = 3 * len(self.table.soft.side_particle)
+            chain += 2 * (points + self._longest_chains(1)) * contacts
             self.table.work.resize(contacts=contacts)
             self.table.resize(links=link_room(model, contacts))
         self.contacts = Table(CONTACT_SET, contacts=contacts, links=links, chain=chain)

@@ -23,7 +23,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Element", "elasticity", "group_tetrahedra", "hexahedron", "tetrahedron", "volumes"]
+__all__ = [
+    "Element",
+    "elasticity",
+    "group_tetrahedra",
+    "hexahedron",
+    "strain_matrix",
+    "tetrahedron",
+    "tetrahedron_stiffness",
+    "volumes",
+]
 
 # Of edges, by which opposite ones of a parallelepiped may differ.
 _SKEW = 1e-5
@@ -50,7 +59,7 @@ def elasticity(first: float, shear: float) -> np.ndarray:
     return matrix
 
 
-def _strain(gradients: np.ndarray) -> np.ndarray:
+def strain_matrix(gradients: np.ndarray) -> np.ndarray:
     """B of gradients of shape functions, shapes (..., m, 3) and (..., 6, 3 m)."""
     x, y, z = np.moveaxis(gradients, -1, 0)
     zero = np.zeros_like(x)
@@ -73,7 +82,7 @@ def tetrahedron_stiffness(
     gradients: np.ndarray, volume: np.ndarray, matrix: np.ndarray
 ) -> np.ndarray:
     """K_0 of tetrahedra, shape (n, 12, 12)."""
-    strain = _strain(gradients)
+    strain = strain_matrix(gradients)
     return volume[:, None, None] * (np.swapaxes(strain, 1, 2) @ matrix @ strain)
 
 
@@ -98,8 +107,8 @@ def hexahedron(vertices: tuple[int, ...], corners: np.ndarray, matrix: np.ndarra
         local = np.stack(
             [slopes[:, a] * factors[:, a - 2] * factors[:, a - 1] for a in range(3)], axis=1
         )
-        strain = _strain(local @ inverse)
-        modes = _strain(np.diag(4.0 * (1.0 - 2.0 * point)) @ inverse)
+        strain = strain_matrix(local @ inverse)
+        modes = strain_matrix(np.diag(4.0 * (1.0 - 2.0 * point)) @ inverse)
         weight = volume / 8.0
         compatible += weight * strain.T @ matrix @ strain
         mixed += weight * strain.T @ matrix @ modes

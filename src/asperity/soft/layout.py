@@ -8,13 +8,19 @@ __all__ = ["ELASTIC"]
 
 ELASTIC = Layout(
     "elastic bodies",
-    particles="i8",  # vertices of all flexes
+    # Vertices of all flexes, and nodes of those that are interpolated. A vertex between nodes is
+    # itself fixed, and no element's.
+    particles="i8",
     elements="i8",
     bonds="i8",  # pairs of moving particles, or edges that turn, that share an element or bend
     # Particles: positions are those in the frame of the flex, the parent of its vertices' bodies.
     # Where that is the world each particle is a tree; else all are in the tree of that body.
     flex_frame="i8[:]",  # body
     particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
+    # What contacts move, the same and those with fewer slides, and how many slides: vertices with
+    # one or two are in the tree of a body, no element's or strand's, and held by MuJoCo's rows.
+    contact_dof="i8[:]",
+    contact_dofs="i8[:]",
     particle_tree="i8[:]",  # −1 of what is fixed
     particle_qpos="i8[:]",
     particle_base="f8[:,:]",  # position where qpos is zero [m]
@@ -73,6 +79,10 @@ ELASTIC = Layout(
     flex_edge="f8[:]",  # mean length of edges on the surface [m]
     flex_radius="f8[:]",  # [m]
     particle_surface="i8[:]",  # 1 of those on a surface
+    # Nodes of vertices that are interpolated, of vertex p from `vertex_first[p]` on, with weights
+    vertex_first="i8[:]",
+    vertex_particle="i8[:]",
+    vertex_weight="f8[:]",
     geom_shape="i8[:]",  # type of geoms whose distance is known, −1 of others
     geom_size="f8[:,:]",
 )

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
-from asperity.plant.model.flexes import moving_vertices
+from asperity.plant.model.flexes import flex_particles, free_particles, particle_bodies
 
 __all__ = [
     "Link",
@@ -130,9 +130,11 @@ def read_links(model: mujoco.MjModel) -> Links:
         np.tile(np.eye(3), (model.nbody, 1, 1)),
     )
     trees = 0
-    moving = [moving_vertices(model, flex) for flex in range(model.nflex)]
-    chosen = np.concatenate([np.zeros(0, bool), *moving])
-    vertices = set(model.flex_vertbodyid[chosen].tolist())
+    bodies = particle_bodies(model)
+    vertices: set[int] = set()
+    for flex in range(model.nflex):
+        own = bodies[flex_particles(model, flex)]
+        vertices.update(own[free_particles(model, flex)].tolist())
     held: list[tuple[int, Floats, Floats, int]] = []
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])

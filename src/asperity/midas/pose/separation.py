@@ -267,6 +267,10 @@ def _contacts(
     with engine.own_options as lent:
         lent.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_OVERRIDE)
         lent.opt.o_margin = 4.0 * max(gaps.values())
+        # All elements of flexes would be looked at, and take more memory than there may be.
+        nothing = np.zeros(engine.model.nflex, np.int32)
+        engine.own_options.replace("flex_contype", nothing)
+        engine.own_options.replace("flex_conaffinity", nothing)
         mujoco.mj_collision(lent, data)
     found = []
     for contact in data.contact:

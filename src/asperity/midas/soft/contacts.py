@@ -61,6 +61,12 @@ def place(soft: Table, q: np.ndarray, x: np.ndarray) -> None:
                 + soft.vertex_rest[v, 2] * q[link, 2, k]
                 + soft.vertex_rest[v, 3] * q[link, 3, k]
             )
+    for i in range(soft.between.size):
+        v = soft.between[i]
+        for k in range(3):
+            x[v, k] = 0.0
+            for n in range(soft.node_first[v], soft.node_first[v + 1]):
+                x[v, k] += soft.node_weight[n] * x[soft.node[n], k]
 
 
 @compiled
@@ -221,6 +227,18 @@ def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
 
 
 @compiled
+def _add_to_link(engine: Table, soft: Table, v: int, scale: float, slope: np.ndarray) -> None:
+    """Add to the gradient of a vertex's link."""
+    gradient = engine.newton.link_gradient
+    link = soft.vertex_link[v]
+    if link >= gradient.shape[0]:
+        return
+    for j in range(4):
+        for k in range(3):
+            gradient[link, j, k] += scale * slope[k] * soft.vertex_rest[v, j]
+
+
+@compiled
 def _add_mollified(engine: Table, soft: Table, i: int) -> None:
     """Add the part of the gradient that the mollifier's change gives."""
     activation = soft.pair_activation[soft.pair[i]]
@@ -232,16 +250,14 @@ def _add_mollified(engine: Table, soft: Table, i: int) -> None:
     h = engine.time.step
     value = engine.options.barrier_stiffness * h * h * soft.weight[i]
     value *= barrier(soft.square[i], activation)
-    gradient = engine.newton.link_gradient
     for corner in range(4):
         v = soft.vertex[i, corner]
-        link = soft.vertex_link[v]
-        if link >= gradient.shape[0]:
-            continue
         sign = -value if corner % 2 == 0 else value
-        for j in range(4):
-            for k in range(3):
-                gradient[link, j, k] += sign * soft.slope[corner // 2, k] * soft.vertex_rest[v, j]
+        if soft.node_first[v] == soft.node_first[v + 1]:
+            _add_to_link(engine, soft, v, sign, soft.slope[corner // 2])
+        for n in range(soft.node_first[v], soft.node_first[v + 1]):
+            weight = sign * soft.node_weight[n]
+            _add_to_link(engine, soft, soft.node[n], weight, soft.slope[corner // 2])
 
 
 @compiled

@@ -6,7 +6,12 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import flex_vertices, frame_body, moving_vertices
+from asperity.plant.model.flexes import (
+    flex_particles,
+    frame_body,
+    moving_particles,
+    particle_bodies,
+)
 from asperity.plant.model.names import element, listed
 from asperity.plant.model.ropes import rope_twists
 
@@ -91,8 +96,8 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{name} is turned by an actuator or equality of its joints of twist, and it does not "
             "resist twisting in Midas; use Icf or Cenic."
         )
-    bodies = model.flex_vertbodyid[flex_vertices(model, flex)]
-    moving = bodies[moving_vertices(model, flex)]
+    bodies = particle_bodies(model)[flex_particles(model, flex)]
+    moving = bodies[moving_particles(model, flex)]
     children = np.isin(model.body_parentid, moving)
     if np.any(children):
         body = element(model, _OBJ.mjOBJ_BODY, int(np.flatnonzero(children)[0]))

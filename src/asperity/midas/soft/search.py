@@ -230,7 +230,8 @@ def _list_planes(soft: Table, planes: np.ndarray) -> bool:
         v = soft.point[i]
         if v >= soft.particles:
             continue
-        for p in range(planes.shape[0]):
+        # Half-spaces below faces of bodies follow those of the model.
+        for p in range(soft.plane_pair.shape[1]):
             pair = soft.plane_pair[soft.vertex_group[v], p]
             if pair < 0:
                 continue

@@ -1,9 +1,9 @@
 """Sites of a contact: what moves its points, and blocks of the Hessian between them.
 
-A contact of deformable bodies has a vector between its closest points of Σ y Q over at most four
-sites: vertices, which are links of their own with y = [c, 0, 0, 0], and rigid links, with y = Σ c
-[1, x̄] over their vertices. What is fixed in the world is no site. Rigid are links of shapes, and
-those that vertices of flexes are pinned to.
+A contact of deformable bodies has a vector between its closest points of Σ y Q over sites, at most
+four without interpolated flexes: vertices or nodes, which are links of their own with y =
+[c, 0, 0, 0], and rigid links, with y = Σ c [1, x̄] over their vertices. What is fixed in the world
+is no site. Rigid are links of shapes, and those that vertices of flexes are pinned to.
 """
 
 from __future__ import annotations
@@ -161,29 +161,36 @@ def add_vertex_block(engine: Table, soft: Table, one: int, other: int, block: np
 
 
 @compiled
+def _add_site(engine: Table, soft: Table, s: int, count: int, v: int, c: float) -> int:
+    """Add a vertex with a weight to the sites of a row, of which there are ``count``."""
+    if is_fixed(engine, soft, v):
+        return count
+    weight = soft.site_weight[s]
+    same = 0
+    while same < count and soft.site_link[s, same] != soft.vertex_link[v]:
+        same += 1
+    if same < count:
+        for j in range(4):
+            weight[same, j] += c * soft.vertex_rest[v, j]
+        return count
+    soft.site_link[s, count] = soft.vertex_link[v]
+    soft.site_variable[s, count] = soft.vertex_variable[v]
+    for j in range(4):
+        weight[count, j] = c * soft.vertex_rest[v, j]
+    return count + 1
+
+
+@compiled
 def fill_sites(engine: Table, soft: Table, i: int, s: int) -> int:
     """Fill row ``s`` with the sites of a candidate measured at the iterate; returns how many."""
     count = 0
-    weight = soft.site_weight[s]
     for corner in range(1 if soft.kind[i] == VERTEX_PLANE else 4):
         v = soft.vertex[i, corner]
         c = soft.coefficient[i, corner]
-        if is_fixed(engine, soft, v):
-            continue
-        same = -1
-        if soft.vertex_variable[v] < 0:
-            for site in range(count):
-                if soft.site_link[s, site] == soft.vertex_link[v]:
-                    same = site
-        if same >= 0:
-            for j in range(4):
-                weight[same, j] += c * soft.vertex_rest[v, j]
-            continue
-        soft.site_link[s, count] = soft.vertex_link[v]
-        soft.site_variable[s, count] = soft.vertex_variable[v]
-        for j in range(4):
-            weight[count, j] = c * soft.vertex_rest[v, j]
-        count += 1
+        if soft.node_first[v] == soft.node_first[v + 1]:
+            count = _add_site(engine, soft, s, count, v, c)
+        for n in range(soft.node_first[v], soft.node_first[v + 1]):
+            count = _add_site(engine, soft, s, count, soft.node[n], c * soft.node_weight[n])
     soft.sites[s] = count
     return count
 

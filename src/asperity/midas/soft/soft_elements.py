@@ -1,15 +1,29 @@
-"""Elements of deformable bodies: cells of grids, tetrahedra, and triangles of cloth."""
+"""Elements of deformable bodies: cells, tetrahedra, and triangles of cloth.
+
+Cells are those of a grid of tetrahedra, or of an interpolated flex. Of the latter only the part
+that is filled has energy (`asperity.soft.cells`).
+"""
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import mujoco
 import numpy as np
 
+from asperity.plant.model.cells import cell_edges, filled_cells
 from asperity.plant.model.cloth import cloth_rigidity
-from asperity.plant.model.flexes import flex_elements, flex_vertices, plane_poisson
+from asperity.plant.model.flexes import (
+    flex_elements,
+    flex_particles,
+    flex_vertices,
+    in_frame,
+    is_cloth,
+    plane_poisson,
+)
 from asperity.soft.bending import bending
+from asperity.soft.cells import cell, mean_moduli
 from asperity.soft.elements import (
     elasticity,
     group_tetrahedra,
@@ -24,17 +38,22 @@ __all__ = ["SoftElements", "soft_elements"]
 # Share of a cell's energy that is that of its tetrahedra, whose barrier keeps its corners from
 # turning inside out. A beam of one layer of cells is half a percent stiffer for it.
 _CORNER_SHARE = 1e-3
-# Vertices that a triangle's bending may have.
-_WIDEST = 12
+# Vertices that a triangle's bending, and a cell of order 2, may have.
+_WIDEST = 27
+# Corners of six tetrahedra that a box is cut into, in units of its edges.
+_CUT = [
+    np.cumsum([[0, 0, 0], *np.eye(3, dtype=np.int64)[list(axes)]], axis=0)
+    for axes in itertools.permutations(range(3))
+]
 
 
 class SoftElements(NamedTuple):
     """Elements, of which those of cells have further energy."""
 
     vertex: np.ndarray
-    """Shape (n, 8), −1 for corners that are not there."""
+    """Shape (n, m), −1 for corners that are not there."""
     gradient: np.ndarray
-    """Shape (n, 8, 3)."""
+    """Shape (n, m, 3)."""
     size: np.ndarray
     """Volumes [m³] or areas [m²]."""
     share: np.ndarray
@@ -44,12 +63,20 @@ class SoftElements(NamedTuple):
     cell_vertex: np.ndarray
     """Shape (., w)."""
     cell_corners: np.ndarray
-    """8, or up to 12 of cloth."""
+    """8 or 27, or up to 12 of cloth."""
     cell_rest: np.ndarray
     """Of cloth, from the first corner [m], shape (., w, 3)."""
     cell_matrix: np.ndarray
     matrix: np.ndarray
     """What cells resist beyond their mean strain, shape (., 3 w, 3 w) [N/m]."""
+
+
+def _tetrahedra(order: int) -> np.ndarray:
+    """Nodes of a cell that are corners of tetrahedra, six for each box between nodes."""
+    low = np.array(list(itertools.product(range(order), repeat=3)))
+    at = np.concatenate([low[:, None] + path for path in _CUT])
+    along = order + 1
+    return np.asarray((at[..., 0] * along + at[..., 1]) * along + at[..., 2], np.int64)
 
 
 def soft_elements(
@@ -60,12 +87,13 @@ def soft_elements(
     Parameters
     ----------
     model : mujoco.MjModel
-    at_rest : array, shape (nflexvert, 3)
-        Positions [m].
+    at_rest : array, shape (n, 3)
+        Positions of vertices and nodes [m].
     constants : array, shape (nflex, 2)
         Lamé's parameters.
     """
-    vertex, gradient = [np.zeros((0, 8), np.int64)], [np.zeros((0, 8, 3))]
+    most = 27 if np.any(model.flex_interp == 2) else 8
+    vertex, gradient = [np.zeros((0, most), np.int64)], [np.zeros((0, most, 3))]
     size, share = [np.zeros(0)], [np.zeros(0)]
     cells: list[int] = []
     cell_vertex, cell_rest = [np.zeros((0, _WIDEST), np.int64)], [np.zeros((0, _WIDEST, 3))]
@@ -76,9 +104,9 @@ def soft_elements(
 
     def add(corners: np.ndarray, g: np.ndarray, extent: np.ndarray, part: np.ndarray) -> None:
         count, width = corners.shape
-        vertex.append(np.full((count, 8), -1, np.int64))
+        vertex.append(np.full((count, most), -1, np.int64))
         vertex[-1][:, :width] = corners
-        gradient.append(np.zeros((count, 8, 3)))
+        gradient.append(np.zeros((count, most, 3)))
         gradient[-1][:, :width, : g.shape[2]] = g
         size.append(extent)
         share.append(part)
@@ -104,7 +132,7 @@ def soft_elements(
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
         x, own = at_rest[vertices], flex_elements(model, flex)
-        if model.flex_dim[flex] == 2:
+        if is_cloth(model, flex):
             rigidity = cloth_rigidity(model, flex, x)
             if rigidity > 0.0:
                 first = sum(map(len, size))
@@ -118,6 +146,31 @@ def soft_elements(
             continue
         if not constants[flex, 1] > 0.0:
             # Its edges hold it.
+            continue
+        if model.flex_interp[flex] != 0:
+            nodes = flex_particles(model, flex)
+            places = in_frame(model, flex, at_rest[nodes])
+            for one, stiffness in zip(*filled_cells(model, flex), strict=True):
+                order = int(model.flex_interp[flex])
+                edges = cell_edges(places[one])
+                found = cell(tuple(one), places[one], edges, order, stiffness)
+                moduli = mean_moduli(edges, order, found.stiffness)
+                volume = float(moduli[3, 3] / constants[flex, 1])
+                mean = tetrahedron_stiffness(found.gradient[None], np.ones(1), moduli)[0]
+                own = one + nodes.start
+                more = (1.0 - _CORNER_SHARE) * (found.stiffness - mean)
+                add_cell(sum(map(len, size)), own, np.zeros((len(one), 3)), more)
+                add(
+                    own[None],
+                    found.gradient[None],
+                    np.array([volume]),
+                    np.array([1.0 - _CORNER_SHARE]),
+                )
+                corners = _tetrahedra(order)
+                signed, g = volumes(places[one], corners)
+                filled = volume / abs(float(np.linalg.det(edges)))
+                share_of_each = np.full(len(corners), _CORNER_SHARE)
+                add(own[corners], g, filled * np.abs(signed), share_of_each)
             continue
         grid, rest = group_tetrahedra(x, own)
         signed, g = volumes(x, own)

@@ -1,7 +1,8 @@
 """The table of deformable bodies: vertices, elements, and what their surfaces may touch.
 
-Vertices are those of flexes, in MuJoCo's order, and then those of rigid shapes that a flex may
-touch. A *group* is a flex, or a rigid shape; within a group of a flex there is self contact.
+Vertices are those of flexes, in MuJoCo's order, the nodes of interpolated ones, and then those of
+rigid shapes that a flex may touch. A *group* is a flex, or a rigid shape; within a group of a flex
+there is self contact.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ SOFT_FULL = 35
 
 SOFT = Layout(
     "soft bodies of midas",
-    # Vertices: x = [1, x̄] Q of their link.
-    particles="i8",  # those of flexes, which come first
+    # Vertices: x = [1, x̄] Q of their link; those between nodes have no link, and x = Σ w x_node.
+    particles="i8",  # those of flexes, with nodes, which come first
+    between="i8[:]",  # vertices that are between nodes
+    node_first="i8[:]",  # of every vertex in the lists of nodes and their weights
+    node="i8[:]",
+    node_weight="f8[:]",
     vertex_link="i8[:]",  # the world's number for what is fixed
     vertex_rest="f8[:,:]",
     vertex_variable="i8[:]",  # first of the three variables that it is; −1 of others
@@ -32,8 +37,8 @@ SOFT = Layout(
     largest_move="f8",
     # Elements: cells of grids and tetrahedra, and triangles of cloth; −1 for corners beyond.
     element_vertex="i8[:,:]",
-    element_corners="i8[:]",  # 8, 4 or 3
-    element_gradient="f8[:,:,:]",  # mean of F = Σ x_a g_aᵀ [1/m], shape (n, 8, 3)
+    element_corners="i8[:]",  # 27, 8, 4 or 3
+    element_gradient="f8[:,:,:]",  # mean of F = Σ x_a g_aᵀ [1/m], shape (n, corners, 3)
     element_size="f8[:]",  # volume [m³] or area [m²]
     element_lame="f8[:,:]",  # λ and μ [Pa or N/m]
     element_damping="f8[:]",  # β of Rayleigh's damping [s]
@@ -100,9 +105,9 @@ SOFT = Layout(
     laid="i8[soft_room]",  # 1 of those that the factor has room for
     # Sites of friction's stencils, and in the last row those of the candidate at hand.
     sites="i8[soft_room + 1]",
-    site_link="i8[soft_room + 1, 4]",
-    site_variable="i8[soft_room + 1, 4]",
-    site_weight="f8[soft_room + 1, 4, 4]",
+    site_link="i8[soft_room + 1, most_sites]",
+    site_variable="i8[soft_room + 1, most_sites]",
+    site_weight="f8[soft_room + 1, most_sites, 4]",
     # Friction, frozen over a solution: tangents, μλ and the dual.
     stencils="i8",
     rub_frame="f8[soft_room + 1, 2, 3]",
@@ -117,12 +122,12 @@ SOFT = Layout(
     bond="i8[:,:]",
     # Space to work in.
     slope="f8[2, 3]",
-    block="f8[24, 24]",
+    block="f8[span, span]",
     small="f8[8, 3, 3]",
     pinned_block="f8[3, 3]",
-    corner="f8[8, 3]",
-    along="f8[3, 8]",
-    slope_work="f8[12, 3]",
+    corner="f8[corners, 3]",
+    along="f8[3, corners]",
+    slope_work="f8[most_corners, 3]",
     offset="f8[2, width]",
     upper="f8[6]",
 )

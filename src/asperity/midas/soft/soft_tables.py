@@ -14,12 +14,17 @@ from asperity.midas.model.shapes import Shapes
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
+from asperity.plant.model.cells import between_nodes
 from asperity.plant.model.flexes import (
     elastic_constants,
+    flex_particles,
     flex_triangles,
     flex_vertices,
-    moving_vertices,
-    rest_positions,
+    free_particles,
+    particle_bodies,
+    particle_offsets,
+    particle_positions,
+    resting_data,
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.ropes import Strands, acts_along_edges, rope_strands
@@ -27,6 +32,8 @@ from asperity.plant.model.ropes import Strands, acts_along_edges, rope_strands
 __all__ = ["soft_table"]
 
 _ROOM = 1024
+# Of a triangle of cloth that bends, with those beside it.
+_MOST_CORNERS = 12
 # Strain of an edge that an equality holds, under the weight of all that moves.
 _STRAIN = 1e-4
 _GRAVITY = 9.81
@@ -50,9 +57,14 @@ def soft_table(
         The engine's `SHAPES`, with the vertices of ``shapes``.
     materials : ResolvedMaterials
     """
-    particles = model.nflexvert
+    particles = model.nflexvert + model.nflexnode
     world = len(links.links)
-    owner = np.repeat(np.arange(model.nflex), model.flex_vertnum)
+    owner = np.concatenate(
+        [
+            np.repeat(np.arange(model.nflex), many)
+            for many in (model.flex_vertnum, model.flex_nodenum)
+        ]
+    )
     touching = [s for s in range(len(shapes.geom)) if _touched(model, int(shapes.geom[s]))]
     rigid = [np.arange(surfaces.vertex_start[s], surfaces.vertex_start[s + 1]) for s in touching]
     number = np.full(len(surfaces.vertex_link), -1, np.int64)
@@ -61,7 +73,8 @@ def soft_table(
     group = np.repeat(
         np.arange(model.nflex, model.nflex + len(touching)), [len(part) for part in rigid]
     )
-    link = links.body_link[model.flex_vertbodyid].copy()
+    body_of = particle_bodies(model)
+    link = links.body_link[body_of].copy()
     fixed = link < 0
     rest = np.zeros((particles, 4))
     rest[:, 0] = 1.0
@@ -70,10 +83,11 @@ def soft_table(
     edges: list[np.ndarray] = []
     edge_areas: list[np.ndarray] = []
     faces: list[np.ndarray] = []
-    at_rest = np.zeros((particles, 3))
+    at_rest = particle_positions(model, resting_data(model))
+    moving = np.zeros(particles, bool)
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
-        at_rest[vertices] = rest_positions(model, flex)
+        moving[flex_particles(model, flex)] = free_particles(model, flex)
         surface = Surface(at_rest[vertices], flex_triangles(model, flex).astype(np.int64))
         radius[vertices] = model.flex_radius[flex]
         sides, side_areas, area[vertices] = _edges(surface)
@@ -84,11 +98,13 @@ def soft_table(
         edge_areas.append(side_areas)
         faces.append(vertices.start + surface.faces)
     rest[fixed, 1:] = at_rest[fixed]
-    moving = np.concatenate([moving_vertices(model, flex) for flex in range(model.nflex)])
+    node_first, node, node_weight = between_nodes(model)
+    between = np.flatnonzero(np.diff(node_first))
+    offsets = particle_offsets(model)
     pinned = np.flatnonzero(~moving & ~fixed)
     for vertex in pinned:
-        body, own = int(model.flex_vertbodyid[vertex]), links.links[link[vertex]]
-        place = links.body_turn[body] @ model.flex_vert[vertex]
+        body, own = int(body_of[vertex]), links.links[link[vertex]]
+        place = links.body_turn[body] @ offsets[vertex]
         rest[vertex, 1:] = links.body_offset[body] + place - own.centre
     link[fixed] = world
     for s in touching:
@@ -104,6 +120,8 @@ def soft_table(
     point = np.concatenate(points).astype(np.int64)
     constants = elastic_constants(model)
     bodies = soft_elements(model, at_rest, constants)
+    corners = bodies.vertex.shape[1]
+    sites = int(np.diff(node_first).max(initial=1))
     element_owner = owner[bodies.vertex[:, 0]]
     strands = _strands(model)
     variable = np.full(particles + len(chosen), -1, np.int64)
@@ -116,17 +134,27 @@ def soft_table(
         vertices=particles + len(chosen),
         elements=len(bodies.size),
         flexes=model.nflex,
+        corners=corners,
+        span=3 * corners,
+        most_corners=max(_MOST_CORNERS, corners),
+        most_sites=4 * sites,
         items=len(point) + len(face),
         sides=len(edge),
         soft_room=_ROOM,
         particles=particles,
+        between=between,
+        node_first=np.append(
+            node_first, np.full(len(vertex_link) - len(node_first) + 1, len(node))
+        ),
+        node=node,
+        node_weight=node_weight,
         vertex_link=vertex_link.astype(np.int64),
         vertex_rest=np.ascontiguousarray(np.vstack([rest, surfaces.vertex_rest[chosen]])),
         vertex_variable=variable,
         vertex_group=np.concatenate([owner, group]).astype(np.int64),
         vertex_radius=np.concatenate([radius, surfaces.vertex_radius[chosen]]),
         vertex_area=np.concatenate([area, surfaces.vertex_area[chosen]]),
-        flex_first=np.append(model.flex_vertadr, particles).astype(np.int64),
+        flex_first=np.append(model.flex_vertadr, model.nflexvert).astype(np.int64),
         element_vertex=bodies.vertex,
         element_corners=(bodies.vertex >= 0).sum(axis=1),
         element_gradient=bodies.gradient,

@@ -23,6 +23,10 @@ _WORD = 8
 # Pairs of geoms of two bodies up to which the spheres alone are faster: measured with 5 (piles in a
 # box: 0.63 to 0.73 of the time), 6 (a hand: 0.90 to 0.98), 9 and 15 (robots: 1.10, 1.32).
 _MOST_PAIRS = 8
+# Memory that MuJoCo takes for a pair of a geom, or another element, and an element of a flex, and
+# how much of its arena all pairs of two bodies may take. Beyond that it ends the process.
+_PAIR_BYTES = 4040
+_ARENA_SHARE = 0.5
 
 
 def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
@@ -47,7 +51,13 @@ def detection_struct(address: int, model: mujoco.MjModel) -> np.ndarray | None:
     """
     most = np.sort(model.body_geomnum)[-2:].astype(np.int64)
     # A flex that may touch itself would have all pairs of its elements looked at.
-    hierarchies = np.prod(most) > _MOST_PAIRS or np.any(model.flex_selfcollide)
+    sizes = np.sort(np.append(model.flex_elemnum, [0, 0]))[-2:].astype(np.int64)
+    elements = int(sizes[-1]) * max(int(most[-1]), int(sizes[0]))
+    hierarchies = (
+        np.prod(most) > _MOST_PAIRS
+        or np.any(model.flex_selfcollide)
+        or elements * _PAIR_BYTES > _ARENA_SHARE * model.narena
+    )
     speculative = int(mujoco.mjtEnableBit.mjENBL_SPECULATIVE)
     discrete = model.opt.integrator == int(mujoco.mjtIntegrator.mjINT_DISCRETE)
     if hierarchies and not discrete and not model.opt.enableflags & speculative:

@@ -53,17 +53,36 @@ _LEAST_DEPTH = 1e-6
 # Of a contact of an element.
 _LEAST_WEIGHT = 1e-3
 _DEEPER = 1000.0
+# Of the points to work with, that of a node.
+_NODE = 11
 
 
 @compiled
-def _vertex_position(plant: Table, state: Table, p: int, out: np.ndarray, row: int) -> None:
-    """Where a particle is, in world axes."""
+def _particle_position(plant: Table, state: Table, p: int, out: np.ndarray, row: int) -> None:
     body = plant.elastic.particle_body[p]
     rotation = state.mj_xmat[body]
     for i in range(3):
         out[row, i] = state.mj_xpos[body, i]
         for j in range(3):
             out[row, i] += rotation[3 * i + j] * plant.elastic.particle_offset[p, j]
+
+
+@compiled
+def _vertex_position(plant: Table, state: Table, p: int, out: np.ndarray, row: int) -> None:
+    """Where a vertex is, in world axes; overwrites row 11 of ``work_points`` if it has nodes."""
+    elastic = plant.elastic
+    first = elastic.vertex_first[p]
+    last = elastic.vertex_first[p + 1]
+    if first == last:
+        _particle_position(plant, state, p, out, row)
+        return
+    node = state.soft.work_points
+    for i in range(3):
+        out[row, i] = 0.0
+    for k in range(first, last):
+        _particle_position(plant, state, elastic.vertex_particle[k], node, _NODE)
+        for i in range(3):
+            out[row, i] += elastic.vertex_weight[k] * node[_NODE, i]
 
 
 @compiled
@@ -135,14 +154,15 @@ def _fill_weights(work: np.ndarray, corners: int) -> None:
 
 
 @compiled
-def _add_vertex(plant: Table, state: Table, p: int, weight: float, place: int, last: int) -> int:
+def _add_particle(plant: Table, state: Table, p: int, weight: float, place: int, last: int) -> int:
     """Add a particle's slides to a link's chain, the last one first or last; returns its end."""
-    dof = plant.elastic.particle_dof[p]
+    dof = plant.elastic.contact_dof[p]
     if dof < 0 or weight == 0.0:
         return place
     contacts = state.contacts
-    for i in range(3):
-        k = 2 - i if last else i
+    slides = plant.elastic.contact_dofs[p]
+    for i in range(slides):
+        k = slides - 1 - i if last else i
         contacts.chain_dof[place] = dof + k
         for n in range(3):
             contacts.chain_column[place, n] = 0.0
@@ -152,34 +172,53 @@ def _add_vertex(plant: Table, state: Table, p: int, weight: float, place: int, l
 
 
 @compiled
-def _add_corners(
-    plant: Table, state: Table, first: int, corner: int, corners: int, place: int, inner: bool
-) -> int:
-    """Add the slides of an element's vertices, with their weights; from the last dof on if inner.
+def _gather(plant: Table, state: Table, p: int, weight: float, count: int) -> int:
+    """Add what moves a vertex to the particles of a side, of which there are ``count``."""
+    elastic = plant.elastic
+    soft = state.soft
+    first = elastic.vertex_first[p]
+    last = elastic.vertex_first[p + 1]
+    if first == last:
+        soft.side_particle[count] = p
+        soft.side_weight[count] = weight
+        return count + 1
+    for k in range(first, last):
+        node = elastic.vertex_particle[k]
+        at = 0
+        while at < count and soft.side_particle[at] != node:
+            at += 1
+        if at == count:
+            soft.side_particle[at] = node
+            soft.side_weight[at] = 0.0
+            count += 1
+        soft.side_weight[at] += weight * elastic.vertex_weight[k]
+    return count
+
+
+@compiled
+def _add_particles(plant: Table, state: Table, count: int, place: int, inner: bool) -> int:
+    """Add the slides of a side's particles, with their weights; from the last dof on if inner.
 
     Returns where the chain ends then.
     """
     elastic = plant.elastic
-    weight = state.soft.work_points[5]
+    particle = state.soft.side_particle
+    weight = state.soft.side_weight
     if not inner:
-        for a in range(corners):
-            p = first + elastic.corner[corner + a]
-            place = _add_vertex(plant, state, p, weight[a], place, 0)
+        for a in range(count):
+            place = _add_particle(plant, state, particle[a], weight[a], place, 0)
         return place
     before = plant.nv
-    for _ in range(corners):
+    for _ in range(count):
         latest = -1
-        for a in range(corners):
-            dof = elastic.particle_dof[first + elastic.corner[corner + a]]
-            if dof < before and (
-                latest < 0 or dof > elastic.particle_dof[first + elastic.corner[corner + latest]]
-            ):
+        for a in range(count):
+            dof = elastic.contact_dof[particle[a]]
+            if dof < before and (latest < 0 or dof > elastic.contact_dof[particle[latest]]):
                 latest = a
         if latest < 0:
             break
-        p = first + elastic.corner[corner + latest]
-        before = elastic.particle_dof[p]
-        place = _add_vertex(plant, state, p, weight[latest], place, 1)
+        before = elastic.contact_dof[particle[latest]]
+        place = _add_particle(plant, state, particle[latest], weight[latest], place, 1)
     return place
 
 
@@ -194,18 +233,19 @@ def _flex_link(
     start = 0
     if link > 0:
         start = contacts.link_start[link - 1] + contacts.link_size[link - 1]
-    if link >= contacts.link_tree.size or start + 12 > contacts.chain_dof.size:
+    room = start + 3 * state.soft.side_particle.size
+    if link >= contacts.link_tree.size or room > contacts.chain_dof.size:
         return -2
     frame = elastic.flex_frame[flex]
     inner = plant.bodies.tree[frame] >= 0
     work = state.soft.work_points
     first = elastic.flex_first_vertex[flex]
-    end = start
+    count = 0
     if vertex >= 0:
         _vertex_position(plant, state, first + vertex, work, 5)
         for n in range(3):
             point[n] = work[5, n]
-        end = _add_vertex(plant, state, first + vertex, 1.0, end, 1 if inner else 0)
+        count = _gather(plant, state, first + vertex, 1.0, count)
     else:
         corners = elastic.flex_corners[flex]
         corner = elastic.flex_first_corner[flex] + corners * element
@@ -218,7 +258,8 @@ def _flex_link(
         for a in range(corners):
             for n in range(3):
                 point[n] += work[5, a] * work[a, n]
-        end = _add_corners(plant, state, first, corner, corners, end, inner)
+            count = _gather(plant, state, first + elastic.corner[corner + a], work[5, a], count)
+    end = _add_particles(plant, state, count, start, inner)
     contacts.link_own[link] = end - start
     if inner:
         # Whatever the weights, they are one together: the point moves with the body besides.

@@ -11,17 +11,24 @@ from asperity.compiled import Table
 from asperity.contact.combination import UNSET
 from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
+from asperity.plant.model.cells import between_nodes, cell_edges, filled_cells
 from asperity.plant.model.cloth import cloth_elements, cloth_modulus
 from asperity.plant.model.flexes import (
     elastic_constants,
     flex_elements,
     flex_name,
+    flex_particles,
     flex_triangles,
     flex_vertices,
     frame_body,
+    free_particles,
     in_frame,
+    is_cloth,
     mean_edge,
-    moving_vertices,
+    moving_particles,
+    particle_bodies,
+    particle_offsets,
+    particle_positions,
     rest_positions,
     resting_data,
 )
@@ -34,6 +41,7 @@ from asperity.plant.model.ropes import (
     rope_strands,
     rope_twists,
 )
+from asperity.soft.cells import cell
 from asperity.soft.dissection import dissection_ranks
 from asperity.soft.elements import (
     Element,
@@ -52,7 +60,15 @@ __all__ = ["FLEX_ARRAYS", "contact_stiffness", "elastic_table", "error_weights",
 _STIFFER = 10.0
 
 FLEX_ARRAYS = (
-    *("flex_vert", "flex_stiffness", "flex_damping", "flex_radius", "body_pos", "body_quat"),
+    *(
+        "flex_vert",
+        "flex_node",
+        "flex_stiffness",
+        "flex_damping",
+        "flex_radius",
+        "body_pos",
+        "body_quat",
+    ),
     *("flex_bending", "flex_edgestiffness", "flex_edgedamping", "flexedge_length0"),
     *("qpos0", "geom_type", "geom_size"),
 )
@@ -79,8 +95,10 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
     equality_strand, softness = np.full(model.neq, -1, np.int64), np.ones(model.neq)
     for flex in range(model.nflex):
-        vertices = flex_vertices(model, flex)
-        if acts_along_edges(model, flex):
+        vertices = flex_particles(model, flex)
+        free = free_particles(model, flex)
+        # Edges of vertices with one axis or two are held by MuJoCo's rows alone.
+        if acts_along_edges(model, flex) and np.array_equal(free, moving_particles(model, flex)):
             of_flex = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
             equality_strand[of_flex] = sum(len(rope.particle) for rope in ropes)
             # Stretch adds up along a chain of n edges, whose slowest mode has (π/n)² of a row's.
@@ -92,7 +110,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             twists = rope_twists(model, flex)
             twisting.append(twists._replace(particle=twists.particle + vertices.start))
         found = _elements(model, flex, constants[flex])
-        if model.flex_dim[flex] == 2 and constants[flex, 1] > 0.0:
+        if is_cloth(model, flex) and constants[flex, 1] > 0.0:
             faces = flex_elements(model, flex)
             triangle += range(len(elements), len(elements) + len(faces))
             areas.append(triangles(rest_positions(model, flex), faces)[0])
@@ -100,23 +118,29 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
         elements += [
             one._replace(vertices=tuple(v + vertices.start for v in one.vertices)) for one in found
         ]
-    bodies = model.flex_vertbodyid
-    moving = np.concatenate([moving_vertices(model, flex) for flex in range(model.nflex)])
+    bodies = particle_bodies(model)
+    owner = np.zeros(len(bodies), np.int64)
+    moving = np.zeros(len(bodies), bool)
+    for flex in range(model.nflex):
+        owner[flex_vertices(model, flex)] = owner[flex_particles(model, flex)] = flex
+        moving[flex_particles(model, flex)] = moving_particles(model, flex)
+    contact_dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
+    slides = np.where(moving, model.body_dofnum[bodies], 0).astype(np.int64)
+    tree = np.where(moving, dof_tree[contact_dof], -1)
+    for flex in range(model.nflex):
+        moving[flex_particles(model, flex)] = free_particles(model, flex)
     dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     joint = np.where(moving, model.body_jntadr[bodies], 0)
     qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
-    owner = np.repeat(np.arange(model.nflex), model.flex_vertnum)
+    positions = particle_positions(model, data)
     base = np.zeros((len(bodies), 3))
     for flex in range(model.nflex):
-        vertices = flex_vertices(model, flex)
-        parent = int(model.body_parentid[bodies[vertices][moving[vertices]][0]])
-        base[vertices] = (data.flexvert_xpos[vertices] - data.xpos[parent]) @ data.xmat[
-            parent
-        ].reshape(3, 3)
+        vertices = flex_particles(model, flex)
+        parent = int(model.body_parentid[bodies[vertices][slides[vertices] > 0][0]])
+        base[vertices] = (positions[vertices] - data.xpos[parent]) @ data.xmat[parent].reshape(3, 3)
     start = model.qpos0[np.where(moving, qpos, 0)[:, None] + np.arange(3)]
     rest = base
     base = rest - np.where(moving[:, None], start, 0.0)
-    tree = np.where(moving, dof_tree[dof], -1)
     size = np.bincount(dof_tree)
     frames = np.array([frame_body(model, flex) for flex in range(model.nflex)])
     tied = owner[(frames[owner] == 0) & moving & (size[tree] > 3)]
@@ -161,16 +185,18 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.tree_rank[nodes[moves]] = ranks
     table.flex_frame = integers(frames)
     table.particle_dof = dof
+    table.contact_dof, table.contact_dofs = contact_dof, slides
     table.particle_qpos = qpos
     table.particle_base = base
-    table.particle_offset = np.array(model.flex_vert, dtype=np.float64)
+    table.particle_offset = particle_offsets(model)
     table.particle_body = integers(bodies)
     table.flex_first_vertex = integers(model.flex_vertadr)
     table.flex_first_corner = integers(model.flex_elemdataadr)
     table.flex_corners = integers(model.flex_dim) + 1
     table.corner = integers(model.flex_elem)
     table.flex_radius = np.array(model.flex_radius, dtype=np.float64)
-    table.particle_surface = _on_surface(model)
+    table.particle_surface = _on_surface(model, len(bodies))
+    table.vertex_first, table.vertex_particle, table.vertex_weight = between_nodes(model)
     known = np.isin(model.geom_type, SHAPES)
     table.geom_shape = np.where(known, model.geom_type, -1).astype(np.int64)
     table.geom_size = np.array(model.geom_size, dtype=np.float64)
@@ -190,6 +216,8 @@ def _where(address: np.ndarray, joints: np.ndarray) -> np.ndarray:
 
 
 def _elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> list[Element]:
+    if model.flex_interp[flex] != 0:
+        return _cells(model, flex)
     if model.flex_dim[flex] == 1:
         return []
     if model.flex_dim[flex] == 2:
@@ -212,6 +240,16 @@ def volume_elements(
     for corners in tetrahedra[rest].tolist():
         elements.append(tetrahedron(tuple(corners), positions[corners], matrix))
     return elements, len(rest)
+
+
+def _cells(model: mujoco.MjModel, flex: int) -> list[Element]:
+    """Elements of an interpolated flex."""
+    at_rest = particle_positions(model, resting_data(model))[flex_particles(model, flex)]
+    places, order = in_frame(model, flex, at_rest), int(model.flex_interp[flex])
+    return [
+        cell(tuple(nodes), places[nodes], cell_edges(places[nodes]), order, stiffness)
+        for nodes, stiffness in zip(*filled_cells(model, flex), strict=True)
+    ]
 
 
 def _no_strands() -> Strands:
@@ -295,6 +333,8 @@ def _table(
         flex_frame=none,
         particle_tree=tree[:count].astype(np.int64),
         particle_dof=none,
+        contact_dof=none,
+        contact_dofs=none,
         particle_qpos=none,
         particle_base=np.zeros((0, 3)),
         particle_offset=np.zeros((0, 3)),
@@ -343,13 +383,16 @@ def _table(
         flex_edge=np.zeros(0),
         flex_radius=np.zeros(0),
         particle_surface=none,
+        vertex_first=np.zeros(1, np.int64),
+        vertex_particle=none,
+        vertex_weight=np.zeros(0),
         geom_shape=none,
         geom_size=np.zeros((0, 3)),
     )
 
 
-def _on_surface(model: mujoco.MjModel) -> np.ndarray:
-    found = np.zeros(model.nflexvert, np.int64)
+def _on_surface(model: mujoco.MjModel, particles: int) -> np.ndarray:
+    found = np.zeros(particles, np.int64)
     for flex in range(model.nflex):
         found[model.flex_vertadr[flex] + flex_triangles(model, flex).ravel()] = 1
     return found
@@ -378,7 +421,7 @@ def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
         first, shear = constants[flex]
         if model.flex_dim[flex] == 1:
             young = rope_modulus(model, flex)
-        elif model.flex_dim[flex] == 2:
+        elif is_cloth(model, flex):
             young = cloth_modulus(model, flex, constants[flex])
         else:
             young = shear * (3.0 * first + 2.0 * shear) / max(first + shear, 1e-300)

@@ -1,7 +1,7 @@
 """Which deformable bodies cannot be simulated, and what is approximated of others.
 
-A vertex of a flex is fixed to the flex's frame, which is the world or a body, or is a body of its
-own there with three slides.
+A vertex of a flex, or the node of one that is interpolated, is fixed to the flex's frame, which is
+the world or a body, or is a body of its own there with three slides.
 """
 
 from __future__ import annotations
@@ -12,19 +12,28 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
+from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells
 from asperity.plant.model.cloth import check_cloth
 from asperity.plant.model.elastic_tables import volume_elements
 from asperity.plant.model.flexes import (
     flex_elements,
     flex_name,
+    flex_particles,
     flex_vertices,
     frame_body,
-    moving_vertices,
+    free_particles,
+    in_frame,
+    moving_particles,
     orientation,
+    particle_bodies,
+    particle_offsets,
+    particle_positions,
     rest_positions,
+    resting_data,
 )
 from asperity.plant.model.names import element
 from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
+from asperity.soft.cells import cell
 from asperity.soft.elements import volumes
 from asperity.soft.membranes import triangles
 
@@ -66,8 +75,8 @@ def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
 
 def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
     dim = int(model.flex_dim[flex])
-    if model.flex_interp[flex] != 0:
-        raise ModelError(f'{name} is interpolated, which is not simulated; use dof="full".')
+    if model.flex_interp[flex] < 0:
+        raise ModelError(f"{name} is a shell of cells, which is not simulated; remove elastic2d.")
     if model.flex_rigid[flex]:
         raise ModelError(
             f"{name} is rigid, as all its vertices are on one body; use a mesh geom instead."
@@ -77,6 +86,9 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
         raise ModelError(f"{name} is plastic, and only elastic flexes are simulated; remove yield.")
     if dim == 1:
         check_rope(model, flex, name)
+        return
+    if model.flex_interp[flex] != 0:
+        _check_cells(model, flex, name)
         return
     by_edges = model.flex_edgeequality[flex] != 0
     first = int(model.flex_stiffnessadr[flex])
@@ -98,14 +110,30 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
         check_cloth(model, flex, name)
 
 
+def _check_cells(model: mujoco.MjModel, flex: int, name: str) -> None:
+    """Refuse an interpolated flex whose cells do not hold it."""
+    if model.flex_edgeequality[flex] != 0:
+        raise ModelError(
+            f"{name} holds its edges or its strain by constraints, and interpolated flexes are "
+            "held by elasticity; remove edge/equality and give it elasticity/young."
+        )
+    if model.flex_stiffnessadr[flex] < 0 or not np.any(cell_matrices(model, flex)):
+        raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
+
+
 def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
-    """Refuse vertices that neither are fixed in the flex's frame nor move along its three axes."""
-    vertices = flex_vertices(model, flex)
+    """Refuse vertices that neither are fixed in the flex's frame nor slide in it."""
+    particles = flex_particles(model, flex)
+    bodies, offsets = particle_bodies(model)[particles], particle_offsets(model)[particles]
     body_of_frame = frame_body(model, flex)
-    moving = moving_vertices(model, flex)
+    moving = moving_particles(model, flex)
+    by_edges = (
+        model.flex_edgeequality[flex] == 1
+        and model.flex_bendingadr[flex] < 0
+        and body_of_frame != 0
+    )
     frame: np.ndarray | None = None
-    for vertex, moves in zip(range(vertices.start, vertices.stop), moving, strict=True):
-        body = int(model.flex_vertbodyid[vertex])
+    for body, offset, moves in zip(bodies.tolist(), offsets, moving, strict=True):
         label = element(model, mujoco.mjtObj.mjOBJ_BODY, body)
         if model.body_mocapid[model.body_rootid[body]] >= 0:
             raise ModelError(
@@ -122,18 +150,21 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
                 "constraints."
             )
         parent = int(model.body_parentid[body])
-        joints = slice(int(model.body_jntadr[body]), int(model.body_jntadr[body]) + 3)
+        first = int(model.body_jntadr[body])
+        joints = slice(first, first + int(model.body_jntnum[body]))
         slides = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_SLIDE
+        free = model.body_jntnum[body] == 3
         if (
-            model.body_jntnum[body] != 3
+            not (free or (by_edges and 1 <= model.body_jntnum[body] <= 2))
             or not slides.all()
-            or np.abs(model.flex_vert[vertex]).max() > _TOLERANCE
-            or np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE
+            or np.abs(offset).max() > _TOLERANCE
+            or (free and np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE)
             or np.abs(model.body_quat[body] - [1.0, 0.0, 0.0, 0.0]).max() > _TOLERANCE
         ):
             raise ModelError(
                 f"{name}: its vertex on {label} does not move along three axes of its own; use "
-                'dof="full", and pin it to the body that it is in.'
+                'dof="full", and pin it to the body that it is in, or let edge/equality hold it '
+                "there, if that body moves."
             )
         turned = orientation(model, parent)
         if frame is not None and np.abs(turned - frame).max() > _TOLERANCE:
@@ -149,11 +180,12 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{name} is a rod in a body that moves, and its twist would not follow that; keep it "
             "together by edge/equality, or make it a cable of bodies."
         )
-    corners = flex_elements(model, flex)
+    interpolated = model.flex_interp[flex] != 0
+    corners = filled_cells(model, flex)[0] if interpolated else flex_elements(model, flex)
     joined = moving[corners].sum(axis=1) > 1
     alone = moving & ~np.isin(np.arange(len(moving)), corners[joined])
     for index in np.flatnonzero(alone):
-        body = int(model.flex_vertbodyid[vertices.start + index])
+        body = int(bodies[index])
         raise ModelError(
             f"{name}: its vertex on {element(model, mujoco.mjtObj.mjOBJ_BODY, body)} has no "
             "neighbour that moves; remove a pin."
@@ -166,7 +198,11 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
         name = flex_name(model, flex)
         if model.flex_passive[flex]:
             yield f"{name}: passive contact is ignored; all contact is implicit."
-        count, frame = int(moving_vertices(model, flex).sum()), frame_body(model, flex)
+        count, frame = int(moving_particles(model, flex).sum()), frame_body(model, flex)
+        if count > free_particles(model, flex).sum() and (
+            model.flex_edgestiffness[flex] != 0.0 or model.flex_edgedamping[flex] != 0.0
+        ):
+            yield f"{name}: Icf and Cenic ignore springs and dampers of its edges, which are held."
         if frame != 0 and count > _MANY:
             yield (
                 f"{name}: {count} vertices move in "
@@ -175,7 +211,12 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
             )
         if model.flex_dim[flex] == 1:
             yield from rope_notes(model, flex, name)
-        if model.flex_dim[flex] != 3:
+        if model.flex_interp[flex] == 1 and _bends_stiffly(model, flex):
+            yield (
+                f"{name}: cells that it fills in part have MuJoCo's stiffness, and bend too "
+                'stiffly; dof="quadratic" does not.'
+            )
+        if model.flex_dim[flex] != 3 or model.flex_interp[flex] != 0:
             continue
         elements, tetrahedra = volume_elements(model, flex, np.ones(2))
         if tetrahedra and not model.flex_edgeequality[flex]:
@@ -190,6 +231,17 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
             )
 
 
+def _bends_stiffly(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether a cell of order 1 is not full, so that it has no incompatible modes."""
+    at_rest = particle_positions(model, resting_data(model))[flex_particles(model, flex)]
+    places = in_frame(model, flex, at_rest)
+    return any(
+        cell(tuple(nodes), places[nodes], cell_edges(places[nodes]), 1, stiffness).stiffness
+        is stiffness
+        for nodes, stiffness in zip(*filled_cells(model, flex), strict=True)
+    )
+
+
 def _is_heavy(model: mujoco.MjModel, flex: int) -> bool:
     """Whether a vertex has a much larger part of the mass than of the volume."""
     vertices = flex_vertices(model, flex)
@@ -198,7 +250,7 @@ def _is_heavy(model: mujoco.MjModel, flex: int) -> bool:
     share = np.zeros(vertices.stop - vertices.start)
     np.add.at(share, tetrahedra.ravel(), np.repeat(np.abs(signed) / 4.0, 4))
     bodies = model.flex_vertbodyid[vertices]
-    moving = moving_vertices(model, flex)
+    moving = moving_particles(model, flex)
     mass = np.where(moving, model.body_mass[bodies], 0.0)
     density = mass.sum() / share[moving].sum()
     return bool(np.any(mass > _HEAVY * density * share))

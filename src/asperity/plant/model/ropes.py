@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import moving_vertices
+from asperity.plant.model.flexes import moving_particles
 
 __all__ = [
     "Strands",
@@ -76,7 +76,7 @@ def _bends(model: mujoco.MjModel, flex: int) -> np.ndarray:
 
 def _fixed(model: mujoco.MjModel, flex: int) -> np.ndarray:
     """Which vertices do not move in the rope's frame."""
-    return ~moving_vertices(model, flex)
+    return ~moving_particles(model, flex)
 
 
 def check_rope(model: mujoco.MjModel, flex: int, name: str) -> None:
@@ -139,7 +139,7 @@ def _rigidities(model: mujoco.MjModel, flex: int, bends: np.ndarray) -> np.ndarr
 
 def acts_along_edges(model: mujoco.MjModel, flex: int) -> bool:
     """Whether a flex has forces along its edges: it is a rope, or has springs, dampers, rows."""
-    return bool(
+    return model.flex_interp[flex] == 0 and bool(
         model.flex_dim[flex] == 1
         or model.flex_edgeequality[flex]
         or model.flex_edgestiffness[flex] != 0.0
