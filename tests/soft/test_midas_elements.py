@@ -138,6 +138,57 @@ def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     assert np.linalg.eigvalsh(hessian(engine, z.ravel()))[0] > 0.0
 
 
+BALL = "<geom type='sphere' friction='0' size='0.02' pos='0.003 0.002 -0.0211'/>"
+ROLLER = (
+    "<body pos='0.003 0.002 -0.0151'><freejoint/><geom type='capsule' size='0.014' friction='0'"
+    " fromto='-.01 0 0 .012 .003 0' mass='0.05'/></body>"
+)
+LYING = cloth(0.06, count=5, height=0.0002, young=3e3, damping=0.0, friction=0.0)
+FOLDED = LYING.replace("radius='0.001'", "radius='0.0005'") + cloth(
+    *(0.05,),
+    count=4,
+    height=0.0019,
+    young=3e3,
+    damping=0.0,
+    friction=0.0,
+    name="other",
+    euler="0 0 20",
+)
+
+
+@pytest.mark.parametrize(
+    "body", [BALL + LYING, ROLLER + LYING, FOLDED], ids=("ball", "link", "cloth")
+)
+def test_hessian_of_contacts_is_exact_near_the_solution(body: str) -> None:
+    """Of faces and edges that tilt on a ball, on a link, and on other cloth."""
+    engine = _stepped(body, steps=6)
+    assert engine.soft is not None
+    rng = np.random.default_rng(3)
+    z = np.array(engine.table.poses.z_now)
+    z += rng.normal(scale=2e-6, size=len(z))
+    newton = engine.table.newton
+    newton.curved, newton.nearly_rigid = 1, 1
+    exact = hessian(engine, z)
+    pushed = engine.soft.table
+    assert np.sum(pushed.square[: int(pushed.count)] < 1e-6) > 3
+    step = 1e-8
+    expected = np.zeros_like(exact)
+    for i in range(len(z)):
+        move = np.zeros(len(z))
+        move[i] = step
+        ahead = gradient(engine, z + move)
+        expected[i] = (ahead - gradient(engine, z - move)) / (2.0 * step)
+    np.testing.assert_allclose(exact, expected, atol=1e-4 * np.abs(expected).max())
+    newton.curved = 0
+    positive = hessian(engine, z)
+    assert np.linalg.eigvalsh(positive)[0] > 0.0
+    # What is left out was negative; the link's own terms are not looked at.
+    variable = pushed.vertex_variable[pushed.vertex_variable >= 0]
+    own = np.sort(np.concatenate([variable, variable + 1, variable + 2]))
+    left_out = np.linalg.eigvalsh((positive - exact)[np.ix_(own, own)])
+    assert left_out[0] > -1e-9 * left_out[-1]
+
+
 def test_half_spaces_are_those_of_the_model() -> None:
     """The engine has others below faces of a box that a cylinder may touch."""
     can = "<body pos='0 0 .3'><freejoint/><geom type='cylinder' size='.01 .01'/></body>"

@@ -62,6 +62,8 @@ _FORESIGHT = 12
 _LEAST_ARC = 1e-5
 # Halvings after which such a direction is given up.
 _FEW_HALVINGS = 4
+# Size of a step over that of the one whose Hessian was indefinite, below which it may be no longer.
+_SMALLER = 0.1
 # Relative change of normal forces with which they are known well enough, of a solution that is
 # asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
 # nothing holds bodies that push each other aside.
@@ -259,6 +261,7 @@ def minimize(engine: Table, _unused: int) -> int:
     tolerance = engine.options.tolerance * engine.time.step
     foresight = True
     met = False
+    indefinite = math.inf
     energy = _begin(engine)
     if engine.time.has_prediction == 1:
         energy = _take_prediction(engine, energy)
@@ -315,6 +318,12 @@ def minimize(engine: Table, _unused: int) -> int:
             _turn_duals(engine, newton.taken_share)
             _accept(engine)
             forget_anchors(engine)
+            if newton.curved == 0:
+                if indefinite == math.inf:
+                    indefinite = size
+                elif whole and size <= _SMALLER * indefinite:
+                    newton.curved = 1
+                    indefinite = math.inf
             if turns_away(engine.links, engine.joints):
                 return NOT_CONVERGED
             if settled:

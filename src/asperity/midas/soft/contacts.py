@@ -20,6 +20,7 @@ from asperity.midas.soft.sites import (
     add_site_sums,
     fill_sites,
 )
+from asperity.midas.soft.tilting import add_tilting, tilts, turning_slope
 
 __all__ = [
     "add_contact_blocks",
@@ -261,6 +262,18 @@ def _add_mollified(engine: Table, soft: Table, i: int) -> None:
 
 
 @compiled
+def _fill_hessian(
+    engine: Table, soft: Table, i: int, slope: float, curvature: float, h: np.ndarray
+) -> None:
+    """Fill the Hessian in the vector between the closest points, by its upper triangle."""
+    across = turning_slope(engine, soft, i, slope)
+    fill_square((curvature - across) / soft.square[i], soft.arm[i], h)
+    h[0] += across
+    h[3] += across
+    h[5] += across
+
+
+@compiled
 def add_contact_gradients(engine: Table, soft: Table) -> None:
     """Add gradients of links, and blocks of rigid links with themselves."""
     whole = engine.newton.only_slopes == 0
@@ -276,7 +289,7 @@ def add_contact_gradients(engine: Table, soft: Table) -> None:
         arm = soft.arm[i]
         add_site_gradients(engine, soft, spare, scale * arm[0], scale * arm[1], scale * arm[2])
         if whole:
-            fill_square(curvature / soft.square[i], arm, h)
+            _fill_hessian(engine, soft, i, slope, curvature, h)
             add_site_sums(engine, soft, spare, h)
 
 
@@ -286,12 +299,15 @@ def add_contact_blocks(engine: Table, soft: Table) -> None:
     h = soft.upper
     spare = soft.kind.size
     for i in range(soft.count):
-        _, curvature = _tangent(engine, soft, i)
+        slope, curvature = _tangent(engine, soft, i)
         if curvature == 0.0:
             continue
         fill_sites(engine, soft, i, spare)
-        fill_square(curvature / soft.square[i], soft.arm[i], h)
+        _fill_hessian(engine, soft, i, slope, curvature, h)
         add_site_blocks(engine, soft, spare, h)
+        # The tangent of a barrier far from its anchor would pull.
+        if slope < 0.0 and tilts(soft, i):
+            add_tilting(engine, soft, i, -slope)
 
 
 @compiled

@@ -10,7 +10,7 @@ it is linear elasticity (of plane stress, with λ = E t ν/(1 − ν²)). Eigenv
 those of ∂²Ψ/∂σ_i∂σ_j, and μ ± (λ ln J − μ)/(σ_i σ_j) for pairs of singular vectors that twist or
 shear; of cloth besides Ψ_i/σ_i across the plane (B. Smith, F. de Goes, T. Kim, Analytic
 eigensystems for isotropic distortion energies, ACM Trans. Graph. 38, 2019). Negative ones are
-left out.
+left out until the solution is near.
 
 Cells of grids have one F, the mean, and resist what goes beyond it by a quadratic energy
 (`asperity.midas.soft.quadratic`). A thousandth of their energy is that of the tetrahedra which a
@@ -29,7 +29,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.soft.edges import add_strand_terms, begin_strands, strand_energy
 from asperity.midas.soft.quadratic import add_quadratic_terms, quadratic_energy, turn_cells
-from asperity.midas.soft.sites import add_gradient, add_vertex_block
+from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_exact
 from asperity.midas.soft.strains import FLAT, deform, diagonalize, stretch
 
 __all__ = ["add_element_terms", "begin_elements", "element_energy"]
@@ -112,9 +112,16 @@ def _clear(turn: np.ndarray) -> None:
 
 @compiled
 def _add_elastic_block(
-    soft: Table, m: int, corners: int, scale: float, first: float, shear: float, log: float
+    soft: Table,
+    m: int,
+    corners: int,
+    scale: float,
+    first: float,
+    shear: float,
+    log: float,
+    least: float,
 ) -> None:
-    """Add the positive part of the Hessian of Ψ; ``small[4]`` has the singular values."""
+    """Add the part of the Hessian of Ψ above ``least``; ``small[4]`` has the singular values."""
     sigma = soft.small[4][0]
     a = soft.small[5]
     w = soft.small[6]
@@ -128,7 +135,7 @@ def _add_elastic_block(
             a[i, i] += shear - s / (sigma[i] * sigma[i])
     diagonalize(a, w)
     for k in range(3):
-        if a[k, k] > 0.0:
+        if a[k, k] > least:
             _clear(turn)
             for i in range(m):
                 turn[i, i] = w[i, k]
@@ -138,7 +145,7 @@ def _add_elastic_block(
             for side in range(2):
                 sign = 1.0 if side == 0 else -1.0
                 value = shear - sign * s / (sigma[i] * sigma[j])
-                if value > 0.0:
+                if value > least:
                     _clear(turn)
                     turn[i, j] = 1.0
                     turn[j, i] = sign
@@ -146,7 +153,7 @@ def _add_elastic_block(
     if m == 2:
         for i in range(2):
             value = shear + s / (sigma[i] * sigma[i])
-            if value > 0.0:
+            if value > least:
                 _clear(turn)
                 turn[2, i] = 1.0
                 _add_mode(soft, corners, scale * value, turn)
@@ -230,7 +237,8 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
     for i in range(3 * corners):
         for j in range(3 * corners):
             block[i, j] = 0.0
-    _add_elastic_block(soft, m, corners, scale, first, shear, log)
+    least = -math.inf if is_exact(engine.newton) else 0.0
+    _add_elastic_block(soft, m, corners, scale, first, shear, log, least)
     if rate > 0.0:
         _add_damping_block(soft, e, scale * rate)
     for a in range(corners):

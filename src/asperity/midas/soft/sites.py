@@ -23,6 +23,7 @@ __all__ = [
     "add_symmetric",
     "add_vertex_block",
     "fill_sites",
+    "is_exact",
     "is_fixed",
 ]
 
@@ -32,6 +33,12 @@ def _add(factor: Table, row: int, column: int, value: float) -> None:
     i = max(row, column)
     j = min(row, column)
     factor.values[factor.row_start[i] + j - factor.row_first[i]] += value
+
+
+@compiled
+def is_exact(newton: Table) -> bool:
+    """Whether the Hessian has its negative parts: near the solution, unless it was indefinite."""
+    return newton.curved == 1 and newton.nearly_rigid == 1
 
 
 @compiled
