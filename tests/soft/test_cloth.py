@@ -429,3 +429,18 @@ def test_dampers_of_edges_are_those_of_mujoco(dim: int) -> None:
     (ours, theirs), (ours_without, theirs_without) = found
     expected = theirs - theirs_without
     np.testing.assert_allclose(ours - ours_without, expected, atol=1e-4 * np.abs(expected).max())
+
+
+@pytest.mark.filterwarnings("ignore:.*passive contact is ignored")
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=2e-3), asp.Cenic()], ids=("icf", "cenic"))
+def test_cloth_of_passive_contact_lies_on_the_floor(integrator: asp.Integrator) -> None:
+    """MuJoCo's own forces of such contact are not asked for: it would end the process."""
+    inner = "<elasticity young='1e4' poisson='.3' thickness='1e-3' elastic2d='both'/>"
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><option integrator='discrete'/><worldbody>{FLOOR}<flexcomp name='f' type='grid'"
+        " dim='2' count='4 4 1' mass='.1' spacing='.05 .05 .05' pos='0 0 .002' radius='1e-3'>"
+        f"{inner}<contact passive='true'/></flexcomp></worldbody></mujoco>"
+    )
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(0.3)
+    assert sim.data.flexvert_xpos[-1, 2] == pytest.approx(1e-3, abs=5e-5)

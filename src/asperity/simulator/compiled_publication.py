@@ -178,7 +178,9 @@ def _constrain(
         # The evaluation has just run the velocity stage, but for what it does with rows.
         call_pp(publication.reference_constraint, model, data)
     else:
-        call_pp(publication.forward_velocity, model, data)
+        # Forces of flexes are ours, and those of passive contact would end the process.
+        smooth = model if plant.smooth_model == plant.model else plant.smooth_model
+        call_pp(publication.forward_velocity, smooth, data)
 
 
 @compiled
