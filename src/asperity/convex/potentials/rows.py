@@ -38,6 +38,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.constraint_laws import (
+    EQUALITY_RECOVERY,
     LIMIT_RECOVERY,
     NEAR_RIGID_PERIOD,
     STIFFEST_STEP,
@@ -63,15 +64,16 @@ def prepare_rows(
     problem: Table,
     rows: Table,
     step: float,
-    limit_step: float,
+    stiff_step: float,
     drift_speed: float,
     nrow: int,
     backward: bool,
 ) -> None:
     """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
 
-    ``limit_step`` is the step whose part β limits have as their period; equalities have ``step``,
-    in which they are restored up to ``drift_speed`` [m/s or rad/s].
+    ``stiff_step`` is the step whose part β limits and equalities have as their period. The latter
+    are restored in ``step`` up to ``drift_speed`` [m/s or rad/s]. Under a force they give way by as
+    much as in steps of ``stiff_step``: a whole step and its halves are at rest at one place.
 
     That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
@@ -81,13 +83,13 @@ def prepare_rows(
     target = law.row_target
     gain = law.row_gain
     beta = NEAR_RIGID_PERIOD
+    stiffest = max(stiff_step, STIFFEST_STEP)
     for i in range(nrow):
         r = problem.graph.row[i]
         what = rows.kind[r]
         law.row_kind[i] = what
         if what in (EQUALITY, LIMIT):
-            stiff_step = max(limit_step if what == LIMIT else step, STIFFEST_STEP)
-            tau = beta * stiff_step / np.pi
+            tau = beta * stiffest / np.pi
             moved = step * iterate.row_u[i] if backward else 0.0
             start = rows.position[r] - moved
             reach = step + tau
@@ -105,11 +107,15 @@ def prepare_rows(
             compliance = (
                 beta
                 * beta
-                * stiff_step
-                * stiff_step
+                * stiffest
+                * stiffest
                 * rows.inverse_mass[r]
                 / (4.0 * np.pi * np.pi * step * (step + tau))
             )
+            if what == EQUALITY and stiff_step != step:
+                own, whole = stiff_step + tau, step + tau
+                compliance *= whole * max(own, EQUALITY_RECOVERY)
+                compliance /= own * max(whole, EQUALITY_RECOVERY)
             gain[i] = 1.0 / compliance
         elif what == FRICTION:
             target[i] = rows.lower[r] * rows.lower[r]

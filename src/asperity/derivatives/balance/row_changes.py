@@ -53,7 +53,7 @@ def row_piece(
         return piece
     if kind == EQUALITY:
         size = abs(rows.position[r] + shift)
-        reach = step + NEAR_RIGID_PERIOD * max(step, STIFFEST_STEP) / np.pi
+        reach = step + NEAR_RIGID_PERIOD * max(limit_step(world, step), STIFFEST_STEP) / np.pi
         slow = size / EQUALITY_RECOVERY
         at_once = drift_speed(world)
         if size / reach <= max(slow, at_once):

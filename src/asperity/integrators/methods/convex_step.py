@@ -175,7 +175,7 @@ def velocities_at(
 
 @compiled
 def limit_step(world: Table, step: float) -> float:
-    """The step that limits take the period of their near-rigid spring from.
+    """The step that limits and equalities take the period of their near-rigid spring from.
 
     A whole step and its halves have that of a half step in common: if each gave way by its own
     amount, extrapolation would take the difference for motion.
