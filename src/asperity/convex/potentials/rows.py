@@ -64,16 +64,17 @@ def prepare_rows(
     problem: Table,
     rows: Table,
     step: float,
-    stiff_step: float,
+    limit_step: float,
+    equality_step: float,
     drift_speed: float,
     nrow: int,
     backward: bool,
 ) -> None:
     """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
 
-    ``stiff_step`` is the step whose part β limits and equalities have as their period. The latter
-    are restored in ``step`` up to ``drift_speed`` [m/s or rad/s]. Under a force they give way by as
-    much as in steps of ``stiff_step``: a whole step and its halves are at rest at one place.
+    ``limit_step`` and ``equality_step`` are those whose part β limits and equalities have as their
+    period. Equalities are restored in ``step`` up to ``drift_speed`` [m/s or rad/s], and give way
+    to a force by as much as in steps of ``equality_step``.
 
     That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
@@ -83,13 +84,13 @@ def prepare_rows(
     target = law.row_target
     gain = law.row_gain
     beta = NEAR_RIGID_PERIOD
-    stiffest = max(stiff_step, STIFFEST_STEP)
     for i in range(nrow):
         r = problem.graph.row[i]
         what = rows.kind[r]
         law.row_kind[i] = what
         if what in (EQUALITY, LIMIT):
-            tau = beta * stiffest / np.pi
+            stiff_step = max(limit_step if what == LIMIT else equality_step, STIFFEST_STEP)
+            tau = beta * stiff_step / np.pi
             moved = step * iterate.row_u[i] if backward else 0.0
             start = rows.position[r] - moved
             reach = step + tau
@@ -107,15 +108,15 @@ def prepare_rows(
             compliance = (
                 beta
                 * beta
-                * stiffest
-                * stiffest
+                * stiff_step
+                * stiff_step
                 * rows.inverse_mass[r]
                 / (4.0 * np.pi * np.pi * step * (step + tau))
             )
-            if what == EQUALITY and stiff_step != step:
-                own, whole = stiff_step + tau, step + tau
-                compliance *= whole * max(own, EQUALITY_RECOVERY)
-                compliance /= own * max(whole, EQUALITY_RECOVERY)
+            if what == EQUALITY and equality_step != step:
+                own = equality_step + tau
+                compliance *= reach * max(own, EQUALITY_RECOVERY)
+                compliance /= own * max(reach, EQUALITY_RECOVERY)
             gain[i] = 1.0 / compliance
         elif what == FRICTION:
             target[i] = rows.lower[r] * rows.lower[r]
