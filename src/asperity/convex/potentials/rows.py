@@ -38,6 +38,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.constraint_laws import (
+    EQUALITY_RECOVERY,
     LIMIT_RECOVERY,
     NEAR_RIGID_PERIOD,
     STIFFEST_STEP,
@@ -64,14 +65,16 @@ def prepare_rows(
     rows: Table,
     step: float,
     limit_step: float,
+    equality_step: float,
     drift_speed: float,
     nrow: int,
     backward: bool,
 ) -> None:
     """Fill the numbers of every row from ``u``, the row velocities at the rows' own state.
 
-    ``limit_step`` is the step whose part β limits have as their period; equalities have ``step``,
-    in which they are restored up to ``drift_speed`` [m/s or rad/s].
+    ``limit_step`` and ``equality_step`` are those whose part β limits and equalities have as their
+    period. Equalities are restored in ``step`` up to ``drift_speed`` [m/s or rad/s], and give way
+    to a force by as much as in steps of ``equality_step``.
 
     That state is the beginning of the step, or, with ``backward``, an estimate of its end. Then the
     constraints are stepped back, c_0 = ĉ − δt û, as the contacts' elastic forces are, and servos
@@ -86,7 +89,7 @@ def prepare_rows(
         what = rows.kind[r]
         law.row_kind[i] = what
         if what in (EQUALITY, LIMIT):
-            stiff_step = max(limit_step if what == LIMIT else step, STIFFEST_STEP)
+            stiff_step = max(limit_step if what == LIMIT else equality_step, STIFFEST_STEP)
             tau = beta * stiff_step / np.pi
             moved = step * iterate.row_u[i] if backward else 0.0
             start = rows.position[r] - moved
@@ -110,6 +113,10 @@ def prepare_rows(
                 * rows.inverse_mass[r]
                 / (4.0 * np.pi * np.pi * step * (step + tau))
             )
+            if what == EQUALITY and equality_step != step:
+                own = equality_step + tau
+                compliance *= reach * max(own, EQUALITY_RECOVERY)
+                compliance /= own * max(reach, EQUALITY_RECOVERY)
             gain[i] = 1.0 / compliance
         elif what == FRICTION:
             target[i] = rows.lower[r] * rows.lower[r]

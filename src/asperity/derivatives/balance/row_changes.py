@@ -13,7 +13,7 @@ from asperity.contact.constraint_laws import EQUALITY_RECOVERY, NEAR_RIGID_PERIO
 from asperity.contact.constraint_set import ACTUATOR, EQUALITY, LIMIT
 from asperity.convex.contact_velocities import row_velocities
 from asperity.convex.potentials.rows import evaluate_rows, prepare_rows
-from asperity.integrators.methods.convex_step import drift_speed, limit_step
+from asperity.integrators.methods.convex_step import drift_speed, equality_step, limit_step
 
 __all__ = [
     "NARROW",
@@ -53,7 +53,7 @@ def row_piece(
         return piece
     if kind == EQUALITY:
         size = abs(rows.position[r] + shift)
-        reach = step + NEAR_RIGID_PERIOD * max(step, STIFFEST_STEP) / np.pi
+        reach = step + NEAR_RIGID_PERIOD * max(equality_step(world, step), STIFFEST_STEP) / np.pi
         slow = size / EQUALITY_RECOVERY
         at_once = drift_speed(world)
         if size / reach <= max(slow, at_once):
@@ -88,7 +88,8 @@ def find_row_changes(
     rows = state.rows
     count = rows.count
     row_velocities(graph, rows, 0, count, state.velocity, iterate.row_u)
-    prepare_rows(problem, rows, step, limit_step(world, step), drift_speed(world), count, False)
+    limits, equalities = limit_step(world, step), equality_step(world, step)
+    prepare_rows(problem, rows, step, limits, equalities, drift_speed(world), count, False)
     row_velocities(graph, rows, 0, count, iterate.velocity, iterate.row_u)
     evaluate_rows(problem.law, iterate, 0, count)
     for i in range(sets.rows):

@@ -53,6 +53,7 @@ __all__ = [
     "ConvexMethod",
     "FarSightedMethod",
     "drift_speed",
+    "equality_step",
     "graph_of",
     "install_evaluation",
     "limit_step",
@@ -61,6 +62,9 @@ __all__ = [
     "solve_potentials",
     "velocities_at",
 ]
+
+# Longest step whose near-rigid spring equalities have under error control [s].
+_SOFTEST = 2e-3
 
 
 @entry_point(SHARE_SIGNATURE)
@@ -184,6 +188,16 @@ def limit_step(world: Table, step: float) -> float:
 
 
 @compiled
+def equality_step(world: Table, step: float) -> float:
+    """The step that equalities take the period of their near-rigid spring from.
+
+    A doubled step and its halves have one in common, or else what hangs at rest has a velocity. So
+    have all long steps, or else lengths of ropes change with the step.
+    """
+    return min(0.5 * world.doubled_step, _SOFTEST) if world.doubled_step > 0.0 else step
+
+
+@compiled
 def drift_speed(world: Table) -> float:
     """The speed up to which violations of equalities are taken back within a step.
 
@@ -210,7 +224,8 @@ def prepare_potentials(world: Table, state: Table, step: float, interval: float)
     if interval > 0.0:
         expect_impulses(graph, problem.law, state.contacts, step, interval)
     slow = drift_speed(world)
-    prepare_rows(problem, state.rows, step, limit_step(world, step), slow, nrow, False)
+    limits, equalities = limit_step(world, step), equality_step(world, step)
+    prepare_rows(problem, state.rows, step, limits, equalities, slow, nrow, False)
 
 
 @compiled

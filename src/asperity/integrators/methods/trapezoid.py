@@ -183,7 +183,7 @@ def _backward_potentials(world: Table, source: Table, full: Table, step: float) 
     prepare_lagged(graph, problem.law, iterate, full.contacts, step, ncontact, step)
     velocity_to_solver(plant, full.cdof, source.qvel, iterate.product)
     row_velocities(graph, rows, 0, nrow, iterate.product, iterate.row_du)
-    prepare_rows(problem, rows, step, step, DRIFT_SPEED, nrow, True)
+    prepare_rows(problem, rows, step, step, step, DRIFT_SPEED, nrow, True)
 
 
 @compiled
