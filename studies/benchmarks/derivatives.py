@@ -235,7 +235,7 @@ def measure_parameters(count: int, rounds: int) -> list[str]:
     ][:count]
     transition = Transition(
         model,
-        integrator=asp.Icf(time_step=2e-3),
+        integrator=asp.Icf(time_step=2e-3, resolve_impacts=False),
         contact=contact,
         parameters=parameters,
     )
@@ -250,7 +250,7 @@ def measure_parameters(count: int, rounds: int) -> list[str]:
     def differences(turn: int) -> None:
         for index in range(count + 1):
             moved = values * (1.0 + 1e-6 * turn)
-            moved[index - 1] *= 1.0 + 1e-6
+            moved[index : index + 1] *= 1.0 + 1e-6  # of the last trajectory nothing
             transition.set_parameters(moved)
             transition.trajectory(start, push)
 

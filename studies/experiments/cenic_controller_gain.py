@@ -7,7 +7,7 @@ import numpy as np
 
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController
-from studies.experiments.form import Key, Measured, Runs, finding
+from studies.experiments.form import Key, Measured, Runs, at_least, at_most, finding
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
@@ -91,14 +91,18 @@ def _sweep(full: bool) -> list[Key]:
 
 
 def _measure(runs: Runs) -> Measured:
-    papers = {DIAGONAL: "does not grow", EXPLICIT: "grows with the gain"}
+    papers = {
+        DIAGONAL: at_most("does not grow", 2.0),
+        EXPLICIT: at_least("grows with the gain", 2.0),
+    }
     curves = []
     for curve, own in runs.by("curve").items():
         gains, steps = own.axis("gain"), own.values(lambda run: run[0])
         curves.append(Curve(curve, gains, steps, _STYLES[curve]))
         said = curve.removeprefix("implicit, ") if curve in (LIMITED, POINTS) else curve
         quantity = f"steps at gains {_span(gains)}, {said}"
-        yield finding(quantity, _span(steps), paper=papers.get(curve, "–"))
+        said_of = papers.get(curve, "–")
+        yield finding(quantity, _span(steps), paper=said_of, judged=steps[-1] / steps[0])
         if curve == IMPLICIT:
             lifted = gains[own.values(lambda run: run[1]) > 0.5]
             least = f"{lifted[0]:.0e} and more" if len(lifted) else "none"

@@ -149,6 +149,7 @@ def finding(
     paper: str | Paper = "–",
     *,
     join: str | None = None,
+    judged: Any = None,
 ) -> Finding:
     """Numbers beside the paper's.
 
@@ -162,12 +163,15 @@ def finding(
     paper : str or Paper
     join : str, optional
         What stands between several such values, of which ``values`` is then a list.
+    judged : number, bool or tuple of these, optional
+        What is compared with the paper's value; all of ``values`` by default.
     """
     listed = [v if isinstance(v, tuple) else (v,) for v in (values if join else [values])]
     ours = (join or "").join(form.format(*row) for row in listed)
     said = paper if isinstance(paper, Paper) else Paper(paper)
     flat = tuple(itertools.chain(*listed))
-    return Finding(quantity, ours, said.text, flat, said.agrees(flat))
+    compared = flat if judged is None else judged if isinstance(judged, tuple) else (judged,)
+    return Finding(quantity, ours, said.text, flat, said.agrees(compared))
 
 
 def slope(x: ArrayLike, y: ArrayLike) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from studies.experiments.clutter_runs import DURATION, clutter_simulator
-from studies.experiments.form import FIGURE_ONLY, Measured, Runs, finding, product
+from studies.experiments.form import FIGURE_ONLY, Measured, Runs, at_least, finding, product
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import advance
@@ -35,7 +35,9 @@ def _measure(runs: Runs) -> Measured:
     for where, found in counts.items():
         yield finding(f"contacts of {bodies[-1]} bodies, {where}", found[-1], paper=FIGURE_ONLY)
     more = int(np.sum(counts["no walls"] > counts["walls"]))
-    yield finding("sizes with more contacts without walls", (more, len(bodies)), "{} of {}", "all")
+    quantity = "sizes with more contacts without walls"
+    every = at_least("all", len(bodies))
+    yield finding(quantity, (more, len(bodies)), "{} of {}", every, judged=more)
     curves = [Curve(where, bodies, found, "o-") for where, found in counts.items()]
     yield Panel("bodies", "contacts at the end", curves)
 

@@ -163,7 +163,8 @@ def _figure_6(runs: Runs) -> Measured:
     steps = _period(1.0) / scene.TIME_STEP
     yield finding("steps per period", steps, "{:.1f}", about("about 27", 27.0, 0.5))
     band = np.ptp(energy["midpoint"]) / energy["midpoint"][0]
-    said = about("0.16 % (time not stated)", 1.6e-3, 2e-4)
+    # It grows with the time, so that a time that is not stated says nothing of agreement.
+    said = "0.16 % (time not stated)"
     yield finding(f"midpoint, peak to peak in {DURATION:g} s", band, "{:.2%}", said)
     band, said_again = _band(energy["symplectic-euler"]), "as without friction"
     yield finding("symplectic Euler, peak to peak over mean", band, "{:.1%}", said_again)

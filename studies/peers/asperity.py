@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import mujoco
@@ -14,7 +14,14 @@ from numpy.typing import ArrayLike
 import asperity as asp
 from asperity.integrators import Integrator
 from asperity.simulator import Recorder
-from studies.benchmarks.verification.case import Drive, NotApplicable, Record, World
+from studies.benchmarks.verification.case import (
+    Drive,
+    Given,
+    NotApplicable,
+    Record,
+    Simulate,
+    World,
+)
 from studies.peers.engine import Counters, Floats
 from studies.peers.limits import Deadline, Stopped
 
@@ -93,7 +100,7 @@ class AsperityEngine:
         return self.simulator.data.xpos, self.simulator.data.xmat
 
 
-class AsperitySimulate:
+class AsperitySimulate(Simulate):
     """Simulates worlds with one of Asperity's integrators, in points or with pressure fields.
 
     Attributes
@@ -118,32 +125,22 @@ class AsperitySimulate:
         self._made: tuple[tuple[World, float | None], Recorder] | None = None
         self._drive: Drive | None = None
 
-    def __call__(
-        self,
-        world: World,
-        duration: float,
-        *,
-        qpos: ArrayLike | None = None,
-        qvel: ArrayLike | None = None,
-        drive: Drive | None = None,
-        period: float = 0.02,
-        forces: Mapping[str, Sequence[float]] | None = None,
-    ) -> Record:
+    def run(self, world: World, duration: float, given: Given) -> Record:
         if world.contact.dynamic_friction is not None and isinstance(self.integrator, ONE_FRICTION):
             raise NotApplicable("one coefficient of friction")
         if world.every_friction and (self.fields or not self.integrator.takes_every_friction):
             raise NotApplicable("no friction but that of sliding")
 
-        self._drive = drive
-        simulator = self._simulator(world, None if drive is None else period)
+        self._drive = given.drive
+        simulator = self._simulator(world, None if given.drive is None else given.period)
         model, data = simulator.model, simulator.data
-        if qpos is not None:
-            data.qpos[:] = qpos
+        if given.qpos is not None:
+            data.qpos[:] = given.qpos
         if self.fields and world.contact.modulus is None:
             data.qpos[:] = _touching(model, data.qpos)
-        if qvel is not None:
-            data.qvel[:] = qvel
-        for name, force in (forces or {}).items():
+        if given.qvel is not None:
+            data.qvel[:] = given.qvel
+        for name, force in given.forces.items():
             data.body(name).xfrc_applied[:] = force
         simulator.start_record()
 

@@ -16,7 +16,14 @@ from pydrake.systems.analysis import ApplySimulatorConfig, Simulator, SimulatorC
 from pydrake.systems.framework import EventStatus
 
 from asperity.errors import ModelError
-from studies.benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
+from studies.benchmarks.verification.case import (
+    Array,
+    Given,
+    NotApplicable,
+    Record,
+    Simulate,
+    World,
+)
 from studies.peers.drake_model import Contact, DrakeModel
 from studies.peers.engine import Counters
 from studies.peers.limits import Deadline, OutOfTime, Stopped
@@ -126,7 +133,7 @@ class DrakeEngine:
         return float(max(depths, default=0.0))
 
 
-class DrakeSimulate:
+class DrakeSimulate(Simulate):
     """Simulates worlds with Drake."""
 
     def __init__(
@@ -142,17 +149,7 @@ class DrakeSimulate:
         self.approximation = approximation
         self.deadline = deadline or Deadline(float("inf"))
 
-    def __call__(
-        self,
-        world: World,
-        duration: float,
-        *,
-        qpos: ArrayLike | None = None,
-        qvel: ArrayLike | None = None,
-        drive: Drive | None = None,
-        period: float = 0.02,
-        forces: Mapping[str, Sequence[float]] | None = None,
-    ) -> Record:
+    def run(self, world: World, duration: float, given: Given) -> Record:
         if world.contact.dynamic_friction is not None and self.time_step is not None:
             raise NotApplicable("one coefficient of friction")
         if world.every_friction:
@@ -160,7 +157,7 @@ class DrakeSimulate:
         model = world.model()
 
         def fix_inputs(made: DrakeModel, context: Any) -> None:
-            _apply(made, context, forces or {})
+            _apply(made, context, given.forces)
             if model.nu:
                 made.plant.get_actuation_input_port().FixValue(context, np.zeros(model.nu))
 
@@ -171,8 +168,8 @@ class DrakeSimulate:
                 accuracy=self.accuracy,
                 time_step=self.time_step,
                 approximation=self.approximation,
-                qpos=qpos,
-                qvel=qvel,
+                qpos=given.qpos,
+                qvel=given.qvel,
                 prepare=fix_inputs,
             )
         except ModelError as refusal:
@@ -191,6 +188,7 @@ class DrakeSimulate:
         simulator.set_monitor(watch)
         try:
             # The last stop is the end, once: Drake dies of an interval of no length.
+            drive, period = given.drive, given.period
             inner = () if drive is None else np.arange(period, duration * (1 - 1e-9), period)
             for stop in (*inner, duration):
                 if drive is not None:

@@ -2,76 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import motrixsim
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
 
-from studies.benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
-from studies.peers.limits import Deadline, Stopped
+from studies.benchmarks.verification.case import Array, NotApplicable, World
+from studies.peers.fixed_steps import FixedSteps, refusal_of
 
 __all__ = ["MotrixSimulate"]
 
 _FREE, _BALL = int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL)
 
 
-class MotrixSimulate:
-    """Simulates worlds with MotrixSim in steps of a fixed size [s]."""
+class MotrixSimulate(FixedSteps):
+    """Simulates worlds with MotrixSim."""
 
-    def __init__(self, time_step: float, deadline: Deadline | None = None) -> None:
-        self.time_step = time_step
-        self.deadline = deadline or Deadline(float("inf"))
-
-    def __call__(
-        self,
-        world: World,
-        duration: float,
-        *,
-        qpos: ArrayLike | None = None,
-        qvel: ArrayLike | None = None,
-        drive: Drive | None = None,
-        period: float = 0.02,
-        forces: Mapping[str, Sequence[float]] | None = None,
-    ) -> Record:
-        if world.contact.dynamic_friction is not None:
-            raise NotApplicable("one coefficient of friction")
-        model = world.model()
-        if model.ntendon:
-            raise NotApplicable("no tendons")
+    def scene(self, world: World, model: mujoco.MjModel) -> _Scene:
+        """See `FixedSteps`."""
         try:
             scene = motrixsim.load_mjcf_str(_xml(world))
-        except Exception as refusal:  # it has no class of its own for them
-            raise NotApplicable(str(refusal).splitlines()[0][:80]) from refusal
+        except Exception as error:  # it has no class of its own for them
+            raise refusal_of(error) from error
         scene.options.timestep = self.time_step
-        data = motrixsim.SceneData(scene)
-        layout = _Layout(model, scene)
-        layout.write(
-            data,
-            model.qpos0 if qpos is None else np.asarray(qpos, float),
-            np.zeros(model.nv) if qvel is None else np.asarray(qvel, float),
-        )
-        links = {name: scene.get_link(name) for name in forces or {}}
-        count = round(duration / self.time_step)
-        hold = max(round(period / self.time_step), 1)
-        rows = [(0.0, *layout.read(data))]
-        for i in range(count):
-            if drive is not None and model.nu and i % hold == 0:
-                data.actuator_ctrls = np.asarray(drive(i * self.time_step), dtype=np.float32)
-            for name, force in (forces or {}).items():
-                push, twist = np.asarray(force, dtype=np.float32).reshape(2, 3)
-                links[name].add_external_force(data, push, local=False)
-                links[name].add_external_torque(data, twist, local=False)
-            scene.step(data)
-            rows.append(((i + 1) * self.time_step, *layout.read(data)))
-            if i % 100 == 0:
-                self.deadline.check()
-        times, positions, velocities = (np.array(part) for part in zip(*rows, strict=True))
-        if not (np.isfinite(positions).all() and np.isfinite(velocities).all()):
-            raise Stopped("became unstable")
-        return Record(model, times, positions, velocities)
+        return _Scene(model, scene)
 
 
 def _xml(world: World) -> str:
@@ -83,8 +39,8 @@ def _xml(world: World) -> str:
     return world.xml.replace("<default><geom ", f"<default><geom solref='{numbers}' ", 1)
 
 
-class _Layout:
-    """Between MuJoCo's coordinates and MotrixSim's, which has a quaternion's real part last."""
+class _Scene:
+    """A `Scene`. MotrixSim's coordinates have a quaternion's real part last."""
 
     def __init__(self, model: mujoco.MjModel, scene: Any) -> None:
         free, others = iter(scene.floating_bases), iter(scene.joints)
@@ -106,20 +62,36 @@ class _Layout:
                 velocities.append(int(own.dof_vel_index))
         if len(positions) != scene.num_dof_pos or len(velocities) != scene.num_dof_vel:
             raise NotApplicable("it makes other joints")
-        self._scene = scene
+        self._scene, self._data = scene, motrixsim.SceneData(scene)
         self._positions, self._velocities = np.array(positions), np.array(velocities)
 
-    def write(self, data: Any, qpos: Array, qvel: Array) -> None:
-        """Set the scene's state."""
+    def begin(self, qpos: Array, qvel: Array) -> tuple[Array, Array]:
+        """See `Scene`; in single precision."""
         positions, velocities = np.zeros(len(qpos)), np.zeros(len(qvel))
         positions[self._positions], velocities[self._velocities] = qpos, qvel
-        data.set_dof_pos(positions.astype(np.float32), self._scene)
-        data.set_dof_vel(velocities.astype(np.float32))
+        self._data.set_dof_pos(positions.astype(np.float32), self._scene)
+        self._data.set_dof_vel(velocities.astype(np.float32))
+        return self.read()
 
-    def read(self, data: Any) -> tuple[Array, Array]:
-        """The state as MuJoCo writes it."""
-        qpos = np.array(data.dof_pos, dtype=np.float64)[self._positions]
-        return qpos, np.array(data.dof_vel, dtype=np.float64)[self._velocities]
+    def control(self, values: Sequence[float] | Array) -> None:
+        """See `Scene`."""
+        self._data.actuator_ctrls = np.asarray(values, dtype=np.float32)
+
+    def push(self, name: str, force: Sequence[float]) -> None:
+        """See `Scene`."""
+        push, twist = np.asarray(force, dtype=np.float32).reshape(2, 3)
+        link = self._scene.get_link(name)
+        link.add_external_force(self._data, push, local=False)
+        link.add_external_torque(self._data, twist, local=False)
+
+    def step(self) -> None:
+        """See `Scene`."""
+        self._scene.step(self._data)
+
+    def read(self) -> tuple[Array, Array]:
+        """See `Scene`."""
+        qpos = np.array(self._data.dof_pos, dtype=np.float64)[self._positions]
+        return qpos, np.array(self._data.dof_vel, dtype=np.float64)[self._velocities]
 
 
 def _quaternion(first: int) -> list[int]:

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import mujoco
 import numpy as np
-from numpy.typing import ArrayLike
 
-from studies.benchmarks.verification.case import Drive, NotApplicable, Record, World
+from studies.benchmarks.verification.case import Given, NotApplicable, Record, Simulate, World
 from studies.peers.engine import Control, Counters, Floats
 from studies.peers.limits import Deadline, Stopped
 
@@ -158,24 +156,14 @@ class MujocoEngine:
         return self.data.xpos, self.data.xmat
 
 
-class MujocoSimulate:
+class MujocoSimulate(Simulate):
     """Simulates worlds with ``mj_step``."""
 
     def __init__(self, setting: MujocoSetting = DEFAULT, deadline: Deadline | None = None) -> None:
         self.setting = setting
         self.deadline = deadline or Deadline(float("inf"))
 
-    def __call__(
-        self,
-        world: World,
-        duration: float,
-        *,
-        qpos: ArrayLike | None = None,
-        qvel: ArrayLike | None = None,
-        drive: Drive | None = None,
-        period: float = 0.02,
-        forces: Mapping[str, Sequence[float]] | None = None,
-    ) -> Record:
+    def run(self, world: World, duration: float, given: Given) -> Record:
         if world.contact.dynamic_friction is not None:
             raise NotApplicable("one coefficient of friction")
         model = world.model()
@@ -183,11 +171,11 @@ class MujocoSimulate:
         if world.contact.solref is not None:
             model.geom_solref[:] = world.contact.solref
         data = mujoco.MjData(model)
-        if qpos is not None:
-            data.qpos[:] = qpos
-        if qvel is not None:
-            data.qvel[:] = qvel
-        for name, force in (forces or {}).items():
+        if given.qpos is not None:
+            data.qpos[:] = given.qpos
+        if given.qvel is not None:
+            data.qvel[:] = given.qvel
+        for name, force in given.forces.items():
             data.body(name).xfrc_applied[:] = force
         step = model.opt.timestep
         count = round(duration / step)
@@ -195,10 +183,10 @@ class MujocoSimulate:
         positions = np.empty((count + 1, model.nq))
         velocities = np.empty((count + 1, model.nv))
         times[0], positions[0], velocities[0] = 0.0, data.qpos, data.qvel
-        hold = max(round(period / step), 1)
+        hold = max(round(given.period / step), 1)
         for i in range(count):
-            if drive is not None and i % hold == 0:
-                data.ctrl[:] = drive(i * step)
+            if given.drive is not None and i % hold == 0:
+                data.ctrl[:] = given.drive(i * step)
             mujoco.mj_step(model, data)
             times[i + 1], positions[i + 1], velocities[i + 1] = data.time, data.qpos, data.qvel
             if i % 100 == 0:

@@ -6,48 +6,29 @@ bodies where Rapier's are, by Gauss and Newton's iteration from the last ones.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import mujoco
 import numpy as np
 import rapier3d
-from numpy.typing import ArrayLike
 from rapier3d.loaders import mjcf
 
-from studies.benchmarks.verification.case import Array, Drive, NotApplicable, Record, World
-from studies.peers.limits import Deadline, Stopped
+from studies.benchmarks.verification.case import Array, NotApplicable, World
+from studies.peers.fixed_steps import FixedSteps, refusal_of
 
 __all__ = ["RapierSimulate"]
 
 ITERATIONS = 3
 
 
-class RapierSimulate:
-    """Simulates worlds with Rapier in steps of a fixed size [s], its other options as they come."""
+class RapierSimulate(FixedSteps):
+    """Simulates worlds with Rapier, its other options as they come."""
 
-    def __init__(self, time_step: float, deadline: Deadline | None = None) -> None:
-        self.time_step = time_step
-        self.deadline = deadline or Deadline(float("inf"))
-
-    def __call__(
-        self,
-        world: World,
-        duration: float,
-        *,
-        qpos: ArrayLike | None = None,
-        qvel: ArrayLike | None = None,
-        drive: Drive | None = None,
-        period: float = 0.02,
-        forces: Mapping[str, Sequence[float]] | None = None,
-    ) -> Record:
-        if world.contact.dynamic_friction is not None:
-            raise NotApplicable("one coefficient of friction")
+    def scene(self, world: World, model: mujoco.MjModel) -> _Scene:
+        """See `FixedSteps`."""
         if world.every_friction:
             raise NotApplicable("no friction but that of sliding")
-        model = world.model()
-        if model.ntendon:
-            raise NotApplicable("no tendons")
         if np.any(model.eq_type == mujoco.mjtEq.mjEQ_JOINT):
             raise NotApplicable("no coupled joints")
         if np.any(model.body_jntnum[model.body_dofnum > 0] > 1):
@@ -55,8 +36,8 @@ class RapierSimulate:
         options = mjcf.MjcfLoaderOptions(skip_plane_geoms=False)
         try:
             robot, _ = mjcf.MjcfRobot.from_str(world.xml, options)
-        except Exception as refusal:
-            raise NotApplicable(str(refusal).splitlines()[0][:80]) from refusal
+        except Exception as error:
+            raise refusal_of(error) from error
         scene = rapier3d.PhysicsWorld()
         scene.gravity = rapier3d.Vec3(*model.opt.gravity)
         handles = robot.insert_using_impulse_joints(
@@ -64,36 +45,9 @@ class RapierSimulate:
         )
         _set_contact(scene, world)
         scene.integration_parameters.dt = self.time_step
-        bodies = [None if one is None else one.body for one in handles.bodies]
-        if len(bodies) != model.nbody:
+        if len(handles.bodies) != model.nbody:
             raise NotApplicable("it makes other bodies")
-        places = _Places(model, scene.rigid_bodies, bodies)
-        start = (
-            model.qpos0.copy() if qpos is None else np.array(qpos, float),
-            np.zeros(model.nv) if qvel is None else np.array(qvel, float),
-        )
-        places.write(*start)
-        count = round(duration / self.time_step)
-        hold = max(round(period / self.time_step), 1)
-        rows = [(0.0, *start)]  # it derives centres of mass in its first step
-        for i in range(count):
-            if drive is not None and model.nu and i % hold == 0:
-                control = [float(one) for one in drive(i * self.time_step)]
-                handles.apply_controls(scene.rigid_bodies, scene.impulse_joints, control)
-            for name, force in (forces or {}).items():
-                body = scene.rigid_bodies[bodies[model.body(name).id]]
-                body.reset_forces(True)
-                body.reset_torques(True)
-                body.add_force(rapier3d.Vec3(*force[:3]), True)
-                body.add_torque(rapier3d.Vec3(*force[3:]), True)
-            scene.step()
-            rows.append(((i + 1) * self.time_step, *places.read()))
-            if i % 100 == 0:
-                self.deadline.check()
-        times, positions, velocities = (np.array(part) for part in zip(*rows, strict=True))
-        if not (np.isfinite(positions).all() and np.isfinite(velocities).all()):
-            raise Stopped("became unstable")
-        return Record(model, times, positions, velocities)
+        return _Scene(model, scene, handles)
 
 
 def _set_contact(scene: Any, world: World) -> None:
@@ -112,20 +66,21 @@ def _set_contact(scene: Any, world: World) -> None:
         scene.integration_parameters.static_contact_softness = softness
 
 
-class _Places:
-    """Between MuJoCo's coordinates and the poses and velocities of Rapier's bodies."""
+class _Scene:
+    """A `Scene`: between MuJoCo's coordinates and the poses and velocities of Rapier's bodies."""
 
-    def __init__(self, model: mujoco.MjModel, bodies: Any, handles: Sequence[Any]) -> None:
+    def __init__(self, model: mujoco.MjModel, scene: Any, robot: Any) -> None:
         self.model, self.data = model, mujoco.MjData(model)
-        self._bodies, self._handles = bodies, handles
+        self._scene, self._robot, self._bodies = scene, robot, scene.rigid_bodies
+        self._handles = handles = [None if one is None else one.body for one in robot.bodies]
         moving = np.flatnonzero(model.body_weldid != 0).tolist()
         self._moving = [body for body in moving if handles[body] is not None]
         self._jacobian = np.zeros((6 * len(self._moving), model.nv))
         free = model.jnt_type == mujoco.mjtJoint.mjJNT_FREE
         self._free = bool(np.all(free) and not np.any(model.body_ipos[model.jnt_bodyid]))
 
-    def write(self, qpos: Array, qvel: Array) -> None:
-        """Put all bodies where these coordinates have them."""
+    def begin(self, qpos: Array, qvel: Array) -> tuple[Array, Array]:
+        """See `Scene`."""
         data = self.data
         data.qpos[:], data.qvel[:] = qpos, qvel
         for body in self._moving:
@@ -136,6 +91,24 @@ class _Places:
             own.position = rapier3d.Isometry3(rapier3d.Vec3(*data.xpos[body]), turned)
             own.linvel = rapier3d.Vec3(*velocity[:3])  # of the centre of mass
             own.angvel = rapier3d.Vec3(*velocity[3:])
+        return qpos, qvel  # it derives centres of mass in its first step
+
+    def control(self, values: Sequence[float] | Array) -> None:
+        """See `Scene`."""
+        given = [float(one) for one in values]
+        self._robot.apply_controls(self._bodies, self._scene.impulse_joints, given)
+
+    def push(self, name: str, force: Sequence[float]) -> None:
+        """See `Scene`."""
+        body = self._bodies[self._handles[self.model.body(name).id]]
+        body.reset_forces(True)
+        body.reset_torques(True)
+        body.add_force(rapier3d.Vec3(*force[:3]), True)
+        body.add_torque(rapier3d.Vec3(*force[3:]), True)
+
+    def step(self) -> None:
+        """See `Scene`."""
+        self._scene.step()
 
     def _derive(self, body: int, row: int) -> None:
         """How a body's centre of mass moves and how it turns, by MuJoCo's velocities."""

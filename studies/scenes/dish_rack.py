@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface
-from asperity.loading import load_model, load_spec
+from asperity.loading import load_model
 from asperity.scenes.grip_path import Leg, plan
 from asperity.scenes.inverse_kinematics import InverseKinematics
-from studies.scenes.robot_files import example_robot
+from studies.scenes.robot_files import panda
 from studies.scenes.tableware import MUG_HEIGHT, MUG_RADIUS, PLATE_RADIUS, mug, plate, spoon
 
 __all__ = [
@@ -45,7 +45,6 @@ RIGID = ("rack_*", "bin_*", "table")
 PADS = ("pad_left", "pad_right")
 """Geoms between which the gripper holds things."""
 
-_ROBOT = "panda_description/urdf/panda.urdf"
 _JOINTS = tuple(f"panda_joint{i}" for i in range(1, 8))
 _FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 # Stiffness and damping of the servos [N m/rad, N m s/rad; N/m, N s/m]: stiff ones, as the paper
@@ -91,10 +90,7 @@ def dish_rack() -> mujoco.MjModel:
     MissingExtra
         If the extra ``assets`` is not installed.
     """
-    spec, _ = load_spec(example_robot(_ROBOT), floating_base=False, exclude_overlaps=True)
-    # The file couples the second finger to the first; here each has its servo.
-    for equality in list(spec.equalities):
-        spec.delete(equality)
+    spec = panda()
     _add_servos(spec)
     _add_surroundings(spec)
     rest = _RACK[2] + _WIRE

@@ -98,9 +98,7 @@ def dual_arm() -> mujoco.MjModel:
         name="table",
         type=_PLANE,
         size=[0.0, 0.0, 1.0],
-        contype=_OUTSIDE | _INSIDE,
-        conaffinity=_OUTSIDE | _INSIDE,
-        rgba=[0.75, 0.72, 0.68, 1.0],
+        **_touches(_OUTSIDE | _INSIDE, 0.75, 0.72, 0.68, 1.0),
     )
     world.add_light(pos=[0.6, -0.6, 2.5], dir=[0.0, 0.2, -1.0], diffuse=[0.6, 0.6, 0.6])
     spec.visual.headlight.ambient = [0.35, 0.35, 0.35]
@@ -120,9 +118,7 @@ def dual_arm() -> mujoco.MjModel:
             type=_SPHERE,
             size=[_MARBLE_RADIUS, 0.0, 0.0],
             mass=_MARBLE_MASS,
-            contype=_INSIDE,
-            conaffinity=_INSIDE,
-            rgba=[*hue, 1.0],
+            **_touches(_INSIDE, *hue, 1.0),
         )
     for name, data in (
         ("asperity", "stiffness=1e5 friction=1 quadrature=centroid"),
@@ -173,6 +169,11 @@ def _robots() -> mujoco.MjSpec:
     return spec
 
 
+def _touches(groups: int, *rgba: float) -> dict[str, Any]:
+    """What a geom collides with, and its colour."""
+    return {"contype": groups, "conaffinity": groups, "rgba": rgba}
+
+
 def _ring(
     body: mujoco.MjsBody,
     name: str,
@@ -210,16 +211,10 @@ def _add_jar(world: mujoco.MjsBody) -> None:
         type=_CYLINDER,
         size=[_JAR_RADIUS, 0.5 * JAR_HEIGHT, 0.0],
         pos=[0.0, 0.0, 0.5 * JAR_HEIGHT],
-        contype=_OUTSIDE,
-        conaffinity=_OUTSIDE,
         mass=0.0,
-        rgba=[0.6, 0.8, 0.9, 0.25],
+        **_touches(_OUTSIDE, 0.6, 0.8, 0.9, 0.25),
     )
-    inside: dict[str, Any] = {
-        "contype": _INSIDE,
-        "conaffinity": _INSIDE,
-        "rgba": [0.6, 0.8, 0.9, 0.2],
-    }
+    inside = _touches(_INSIDE, 0.6, 0.8, 0.9, 0.2)
     wall = 0.85 * _JAR_MASS / _SIDES_OF_WALL
     _ring(jar, "jar_wall", _WALL, (_BOTTOM[1], JAR_HEIGHT), 0.0, mass=wall, **inside)
     jar.add_geom(
@@ -235,11 +230,7 @@ def _add_jar(world: mujoco.MjsBody) -> None:
 def _add_lid(world: mujoco.MjsBody) -> None:
     lid = world.add_body(name="lid", pos=[*JAR_PLACE, JAR_HEIGHT])
     lid.add_freejoint()
-    inside: dict[str, Any] = {
-        "contype": _INSIDE,
-        "conaffinity": _INSIDE,
-        "rgba": [0.8, 0.5, 0.3, 1.0],
-    }
+    inside = _touches(_INSIDE, 0.8, 0.5, 0.3, 1.0)
     lid.add_geom(
         name="lid_disc",
         type=_CYLINDER,
@@ -262,20 +253,14 @@ def _add_lid(world: mujoco.MjsBody) -> None:
         size=[_JAR_RADIUS, 0.5 * _KNOB_LENGTH, 0.0],
         pos=[0.0, 0.0, _LID_DISC + 0.5 * _KNOB_LENGTH],
         mass=0.4 * _LID_MASS,
-        contype=_OUTSIDE,
-        conaffinity=_OUTSIDE,
-        rgba=[0.8, 0.5, 0.3, 1.0],
+        **_touches(_OUTSIDE, 0.8, 0.5, 0.3, 1.0),
     )
 
 
 def _add_bowl(world: mujoco.MjsBody) -> None:
     bowl = world.add_body(name="bowl", pos=[*BOWL_PLACE, 0.0])
     bowl.add_freejoint()
-    inside: dict[str, Any] = {
-        "contype": _INSIDE,
-        "conaffinity": _INSIDE,
-        "rgba": [0.5, 0.6, 0.4, 1.0],
-    }
+    inside = _touches(_INSIDE, 0.5, 0.6, 0.4, 1.0)
     bowl.add_geom(
         name="bowl_bottom",
         type=_CYLINDER,

@@ -5,13 +5,11 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.loading import load_model, load_spec
+from asperity.loading import load_model
 from studies.scenes.cenic_cases import contact_text
-from studies.scenes.robot_files import example_robot
+from studies.scenes.robot_files import panda
 
 __all__ = ["JOINTS", "NOMINAL", "START", "franka", "franka_and_box"]
-
-_FILE = "panda_description/urdf/panda.urdf"
 
 JOINTS = (*(f"panda_joint{i}" for i in range(1, 8)), "panda_finger_joint1", "panda_finger_joint2")
 """The arm's seven joints and the two fingers."""
@@ -29,7 +27,7 @@ BOX_POSITION = (0.55, 0.0, 0.43)  # [m]
 
 def franka(*, effort_limits: bool = False) -> mujoco.MjModel:
     """The robot alone, which a controller takes for its model."""
-    return _compile(_robot(), effort_limits)
+    return _compile(panda(), effort_limits)
 
 
 def franka_and_box(contact: str = "fields", *, effort_limits: bool = False) -> mujoco.MjModel:
@@ -53,7 +51,7 @@ def franka_and_box(contact: str = "fields", *, effort_limits: bool = False) -> m
     """
     others = {"resolution": 0.01} if contact == "fields" else {}
     text = contact_text(contact, friction=0.5, **others)
-    spec = _robot()
+    spec = panda()
     x, y, z = BOX_POSITION
     top = z - BOX_HALF_SIZES[2]
     world = spec.worldbody
@@ -70,14 +68,6 @@ def franka_and_box(contact: str = "fields", *, effort_limits: bool = False) -> m
     spec.add_text(name="asperity", data=text)
     spec.add_key(name="start", qpos=[*START, *BOX_POSITION, 1.0, 0.0, 0.0, 0.0])
     return _compile(spec, effort_limits)
-
-
-def _robot() -> mujoco.MjSpec:
-    spec, _ = load_spec(example_robot(_FILE), floating_base=False, exclude_overlaps=True)
-    # The file couples the second finger to the first.
-    for equality in list(spec.equalities):
-        spec.delete(equality)
-    return spec
 
 
 def _compile(spec: mujoco.MjSpec, effort_limits: bool) -> mujoco.MjModel:

@@ -11,17 +11,16 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.loading import load_model, load_spec
+from asperity.loading import load_model
 from asperity.scenes.gripper_tasks import BEAM_DROP
 from asperity.scenes.inverse_kinematics import InverseKinematics
 from asperity.scenes.solids import union_of_boxes
-from studies.scenes.robot_files import example_robot
+from studies.scenes.robot_files import panda
 
 __all__ = ["PandaBeam", "panda_beam"]
 
 Floats = NDArray[np.float64]
 
-_ROBOT = "panda_description/urdf/panda.urdf"
 _JOINTS = tuple(f"panda_joint{i}" for i in range(1, 8))
 _FINGERS = ("panda_finger_joint1", "panda_finger_joint2")
 _HOME = (0.0, -0.3, 0.0, -2.2, 0.0, 1.9, 0.25 * np.pi)
@@ -58,10 +57,7 @@ def panda_beam(clearance: float) -> mujoco.MjModel:
     MissingExtra
         If the extra ``assets`` is not installed.
     """
-    spec, _ = load_spec(example_robot(_ROBOT), floating_base=False, exclude_overlaps=True)
-    # The file couples the second finger to the first; here one holds its place and one pushes.
-    for equality in list(spec.equalities):
-        spec.delete(equality)
+    spec = panda()
     for body in spec.bodies:
         body.gravcomp = 1.0
         for geom in body.geoms:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 from pathlib import Path
 
-from asperity.errors import MissingExtra
+import mujoco
 
-__all__ = ["example_robot", "iiwa_file"]
+from asperity.errors import MissingExtra
+from asperity.loading import load_spec
+
+__all__ = ["example_robot", "iiwa_file", "panda"]
 
 _IIWA = "xacro/kuka_description/kuka_lbr_iiwa/urdf/lbr_iiwa_14_r820.urdf"
 
@@ -25,15 +29,24 @@ def example_robot(path: str) -> Path:
     MissingExtra
         If the package is not installed, or has no such file.
     """
-    spec = importlib.util.find_spec("cmeel")
-    if spec is not None and spec.origin is not None:
-        root = Path(spec.origin).parent.parent / "cmeel.prefix/share/example-robot-data/robots"
-        if (root / path).is_file():
-            return root / path
-    raise MissingExtra(
-        f"robot file {path} needs the Python package example-robot-data; install it with "
-        "'pip install \"asperity[assets]\"'."
-    )
+    folder = "cmeel.prefix/share/example-robot-data/robots"
+    return _installed("example-robot-data", "cmeel", f"../{folder}", path)
+
+
+def panda() -> mujoco.MjSpec:
+    """A Franka Emika Panda on its base, with fingers that are independent of each other.
+
+    Raises
+    ------
+    MissingExtra
+        If the extra ``assets`` is not installed.
+    """
+    file = example_robot("panda_description/urdf/panda.urdf")
+    spec, _ = load_spec(file, floating_base=False, exclude_overlaps=True)
+    # The file couples the second finger to the first.
+    for equality in list(spec.equalities):
+        spec.delete(equality)
+    return spec
 
 
 def iiwa_file() -> Path:
@@ -44,12 +57,17 @@ def iiwa_file() -> Path:
     MissingExtra
         If the package is not installed.
     """
-    spec = importlib.util.find_spec("rtbdata")
+    return _installed("rtb-data", "rtbdata", ".", _IIWA)
+
+
+def _installed(package: str, module: str, folder: str, path: str) -> Path:
+    """A file of a package that has a module, in a folder that begins at the module's."""
+    spec = importlib.util.find_spec(module)
     if spec is not None and spec.origin is not None:
-        path = Path(spec.origin).parent / _IIWA
-        if path.is_file():
-            return path
+        file = Path(os.path.normpath(Path(spec.origin).parent / folder / path))
+        if file.is_file():
+            return file
     raise MissingExtra(
-        f"robot file {_IIWA} needs the Python package rtb-data; install it with "
+        f"robot file {path} needs the Python package {package}; install it with "
         "'pip install \"asperity[assets]\"'."
     )

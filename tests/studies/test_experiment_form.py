@@ -88,6 +88,13 @@ def test_agreement_with_the_paper(paper: Paper, values: tuple, agrees: bool | No
     assert paper.agrees(values) is agrees
 
 
+def test_what_is_judged_need_not_be_what_is_shown() -> None:
+    shown, few = (1.0, 9.0), at_most("few", 5.0)
+    assert finding("all", shown, "{} to {}", few).verdict == "no"
+    found = finding("first", shown, "{} to {}", few, judged=1.0)
+    assert (found.ours, found.values, found.verdict) == ("1.0 to 9.0", shown, "yes")
+
+
 def test_runs_that_experiments_share_are_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("studies.experiments.registry._SHARED", {})
     done = []

@@ -8,9 +8,9 @@ known. Cases know no engine.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import mujoco
 import numpy as np
@@ -24,6 +24,7 @@ __all__ = [
     "Case",
     "Contact",
     "Drive",
+    "Given",
     "Measure",
     "NotApplicable",
     "Record",
@@ -174,7 +175,18 @@ class Record:
         return float(self.time[np.argmax(happened)]) if np.any(happened) else math.inf
 
 
-class Simulate(Protocol):
+@dataclass(frozen=True)
+class Given:
+    """What a simulation has besides its world, as `Simulate` takes it."""
+
+    qpos: ArrayLike | None
+    qvel: ArrayLike | None
+    drive: Drive | None
+    period: float
+    forces: Mapping[str, Sequence[float]]
+
+
+class Simulate(ABC):
     """Simulates a world from time zero with one method."""
 
     def __call__(
@@ -201,7 +213,17 @@ class Simulate(Protocol):
         forces
             Constant force and torque [N, Nm] at bodies' centres of mass in world axes, shape (6,)
             each.
+
+        Raises
+        ------
+        NotApplicable
+            If the method cannot take part.
         """
+        return self.run(world, duration, Given(qpos, qvel, drive, period, forces or {}))
+
+    @abstractmethod
+    def run(self, world: World, duration: float, given: Given) -> Record:
+        """Simulate with an engine."""
 
 
 Measure = Callable[[Simulate], float]
