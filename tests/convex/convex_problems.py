@@ -132,7 +132,7 @@ class Case:
         self.build()
         self.set_velocity(velocity)
         prepare_contacts(self.problem, self.contacts, step, self.ncontact)
-        prepare_rows(self.problem, self.rows, step, step, DRIFT_SPEED, self.nrow, False)
+        prepare_rows(self.problem, self.rows, step, step, step, DRIFT_SPEED, self.nrow, False)
 
     def evaluate(self, velocity: np.ndarray) -> float:
         """Fill impulses and curvatures; return the whole cost."""

@@ -53,7 +53,7 @@ class OneRow:
             getattr(self.case.rows, name)[0] = value
         self.case.rows.kind[0] = kind
         self.case.problem.iterate.row_u[0] = before
-        prepare_rows(self.case.problem, self.case.rows, step, step, DRIFT_SPEED, 1, False)
+        prepare_rows(self.case.problem, self.case.rows, step, step, step, DRIFT_SPEED, 1, False)
         self.reference = Row(self.case, 0, before, step)
         return self
 
@@ -365,7 +365,7 @@ def prepare_backward(row: OneRow, at_end: float, before: float) -> None:
     """Prepare from an estimate of the end of the step, where the row moves at ``at_end``."""
     problem = row.case.problem
     problem.iterate.row_u[0], problem.iterate.row_du[0] = at_end, before
-    prepare_rows(problem, row.case.rows, STEP, STEP, DRIFT_SPEED, 1, True)
+    prepare_rows(problem, row.case.rows, STEP, STEP, STEP, DRIFT_SPEED, 1, True)
 
 
 @pytest.mark.parametrize("kind", [EQUALITY, LIMIT])
@@ -396,3 +396,14 @@ def test_backward_actuator_is_feedback_on_the_position_of_the_trapezoid_rule() -
     for u in (-2.0, 0.0, 1.3):
         expected = force(start + 0.5 * STEP * (u + before), u)
         assert row.impulse(u) == pytest.approx(STEP * expected, rel=1e-12)
+
+
+def test_equalities_rest_at_one_violation_in_all_steps() -> None:
+    """The force of a violation at rest does not depend on the step, of one near-rigid spring."""
+    forces = []
+    for step in (0.1, 0.05, 0.03, 0.01, 4e-3):
+        row = ROW.prepare(EQUALITY, position=1e-4)
+        prepare_rows(row.case.problem, row.case.rows, step, step, 2e-3, 0.0, 1, False)
+        forces.append(row.impulse(0.0) / step)
+    assert forces[0] < 0.0
+    np.testing.assert_allclose(forces, forces[0], rtol=1e-12)
