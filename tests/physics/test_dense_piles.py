@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+import pytest
 
 import asperity as asp
 
@@ -91,3 +92,30 @@ def test_a_dense_pile_takes_one_solve_a_step() -> None:
     stats = sim.stats
     assert stats.solves <= 1.1 * stats.steps
     assert stats.longest_iterations <= 16 * stats.steps
+
+
+@pytest.mark.parametrize("spin", [150.0, 250.0, 300.0])
+def test_what_spins_fast_has_nothing_solved_again(spin: float) -> None:
+    # A capsule that turns by 1.5 rad a step once had a whole pile solved thirty times.
+    text = (
+        "<mujoco><worldbody><geom type='plane' size='5 5 1'/><body pos='0 0 .0299'><freejoint/>"
+        "<geom type='box' size='.03 .025 .03' density='1000'/></body>"
+        "<body pos='0 0 {height}' euler='0 90 0'><freejoint/>"
+        "<geom type='capsule' size='.015 .02' density='1000'/></body></worldbody></mujoco>"
+    )
+    integrator = asp.Icf(time_step=STEP, tolerance=1e-12, resolve_impacts=False)
+    for height in (0.0748, 0.5):
+        sim = asp.Simulator(text.format(height=height), integrator=integrator)
+        sim.data.qvel[9:12] = spin * np.array([0.9, 0.3, 0.2])
+        before = sim.data.qvel[9:12].copy()
+        sim.advance_to(STEP)
+        assert sim.stats.solves == sim.stats.steps == 1
+    # Forces of the middle do no work on the capsule that touches nothing, by axes of the beginning.
+    inertia = sim.model.body_inertia[2]
+    begin = mujoco.MjData(sim.model)
+    mujoco.mj_kinematics(sim.model, begin)
+    rotation = begin.ximat[2].reshape(3, 3).T
+    world = [begin.xmat[2].reshape(3, 3) @ before]
+    world.append(sim.data.xmat[2].reshape(3, 3) @ sim.data.qvel[9:12])
+    first, last = (float(inertia @ (rotation @ omega) ** 2) for omega in world)
+    assert last == pytest.approx(first, rel=1e-7)
