@@ -1,8 +1,6 @@
 """Contacts of flexes: with geoms, with each other, and with themselves.
 
-MuJoCo says of a contact which vertex, or which tetrahedron or edge of a rope, is a side of it. The
-side is then a point of the element, the mean of its vertices with the contact point's weights,
-which are cut off at zero; force and lever arms are those of that point.
+A side is a point of an element (`asperity.plant.detection.flex_links`).
 
 Where a face lies on a face, or on an edge, the points that it finds are anywhere on them, and
 others in every step. So the vertices of elements that touch a sphere, capsule, cylinder or box have
@@ -43,6 +41,7 @@ from asperity.plant.detection.collision import (
     make_links,
     side_inverse_mass,
 )
+from asperity.plant.detection.flex_links import flex_link, vertex_position
 from asperity.plant.detection.geom_distance import point_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
@@ -53,233 +52,6 @@ _LEAST_DEPTH = 1e-6
 # Of a contact of an element.
 _LEAST_WEIGHT = 1e-3
 _DEEPER = 1000.0
-# Of the points to work with, that of a node.
-_NODE = 11
-
-
-@compiled
-def _particle_position(plant: Table, state: Table, p: int, out: np.ndarray, row: int) -> None:
-    body = plant.elastic.particle_body[p]
-    rotation = state.mj_xmat[body]
-    for i in range(3):
-        out[row, i] = state.mj_xpos[body, i]
-        for j in range(3):
-            out[row, i] += rotation[3 * i + j] * plant.elastic.particle_offset[p, j]
-
-
-@compiled
-def _vertex_position(plant: Table, state: Table, p: int, out: np.ndarray, row: int) -> None:
-    """Where a vertex is, in world axes; overwrites row 11 of ``work_points`` if it has nodes."""
-    elastic = plant.elastic
-    first = elastic.vertex_first[p]
-    last = elastic.vertex_first[p + 1]
-    if first == last:
-        _particle_position(plant, state, p, out, row)
-        return
-    node = state.soft.work_points
-    for i in range(3):
-        out[row, i] = 0.0
-    for k in range(first, last):
-        _particle_position(plant, state, elastic.vertex_particle[k], node, _NODE)
-        for i in range(3):
-            out[row, i] += elastic.vertex_weight[k] * node[_NODE, i]
-
-
-@compiled
-def _cross(a: np.ndarray, i: int, j: int, k: int, out: np.ndarray) -> float:
-    """out = (x_j − x_i) × (x_k − x_i); returns its square."""
-    for n in range(3):
-        u = (n + 1) % 3
-        v = (n + 2) % 3
-        out[n] = (a[j, u] - a[i, u]) * (a[k, v] - a[i, v]) - (a[j, v] - a[i, v]) * (
-            a[k, u] - a[i, u]
-        )
-    return out[0] * out[0] + out[1] * out[1] + out[2] * out[2]
-
-
-@compiled
-def _add_area(work: np.ndarray, a: int, normal: np.ndarray) -> float:
-    """Write the weight of a triangle's corner: the area of the point and the others along n."""
-    b = (a + 1) % 3
-    c = (a + 2) % 3
-    weight = 0.0
-    for n in range(3):
-        u = (n + 1) % 3
-        v = (n + 2) % 3
-        cross = (work[b, u] - work[4, u]) * (work[c, v] - work[4, v])
-        cross -= (work[b, v] - work[4, v]) * (work[c, u] - work[4, u])
-        weight += cross * normal[n]
-    work[5, a] = max(weight, 0.0)
-    return max(weight, 0.0)
-
-
-@compiled
-def _fill_weights(work: np.ndarray, corners: int) -> None:
-    """Fill weights, row 5, of a point, row 4, with respect to the element of rows 0 and on."""
-    if corners == 2:
-        square = 0.0
-        along = 0.0
-        for n in range(3):
-            square += (work[1, n] - work[0, n]) ** 2
-            along += (work[1, n] - work[0, n]) * (work[4, n] - work[0, n])
-        share = min(max(along, 0.0), square) / square if square > 0.0 else 0.5
-        work[5, 0] = 1.0 - share
-        work[5, 1] = share
-        return
-    total = 0.0
-    if corners == 3:
-        normal = work[6]
-        _cross(work, 0, 1, 2, normal)
-        for a in range(3):
-            total += _add_area(work, a, normal)
-        for a in range(3):
-            work[5, a] = work[5, a] / total if total > 0.0 else 1.0 / 3.0
-        return
-    normal = work[6]
-    for a in range(4):
-        i = 0 if a != 0 else 1
-        j = 1 if a > 1 else 2
-        k = 2 if a == 3 else 3
-        _cross(work, i, j, k, normal)
-        height = 0.0
-        depth = 0.0
-        for n in range(3):
-            height += normal[n] * (work[a, n] - work[i, n])
-            depth += normal[n] * (work[4, n] - work[i, n])
-        weight = depth / height if height != 0.0 else 0.25
-        work[5, a] = max(weight, 0.0) if weight < 1e6 else 1.0
-        total += work[5, a]
-    for a in range(4):
-        work[5, a] /= total
-
-
-@compiled
-def _add_particle(plant: Table, state: Table, p: int, weight: float, place: int, last: int) -> int:
-    """Add a particle's slides to a link's chain, the last one first or last; returns its end."""
-    dof = plant.elastic.contact_dof[p]
-    if dof < 0 or weight == 0.0:
-        return place
-    contacts = state.contacts
-    slides = plant.elastic.contact_dofs[p]
-    for i in range(slides):
-        k = slides - 1 - i if last else i
-        contacts.chain_dof[place] = dof + k
-        for n in range(3):
-            contacts.chain_column[place, n] = 0.0
-            contacts.chain_column[place, 3 + n] = weight * state.cdof[dof + k, 3 + n]
-        place += 1
-    return place
-
-
-@compiled
-def _gather(plant: Table, state: Table, p: int, weight: float, count: int) -> int:
-    """Add what moves a vertex to the particles of a side, of which there are ``count``."""
-    elastic = plant.elastic
-    soft = state.soft
-    first = elastic.vertex_first[p]
-    last = elastic.vertex_first[p + 1]
-    if first == last:
-        soft.side_particle[count] = p
-        soft.side_weight[count] = weight
-        return count + 1
-    for k in range(first, last):
-        node = elastic.vertex_particle[k]
-        at = 0
-        while at < count and soft.side_particle[at] != node:
-            at += 1
-        if at == count:
-            soft.side_particle[at] = node
-            soft.side_weight[at] = 0.0
-            count += 1
-        soft.side_weight[at] += weight * elastic.vertex_weight[k]
-    return count
-
-
-@compiled
-def _add_particles(plant: Table, state: Table, count: int, place: int, inner: bool) -> int:
-    """Add the slides of a side's particles, with their weights; from the last dof on if inner.
-
-    Returns where the chain ends then.
-    """
-    elastic = plant.elastic
-    particle = state.soft.side_particle
-    weight = state.soft.side_weight
-    if not inner:
-        for a in range(count):
-            place = _add_particle(plant, state, particle[a], weight[a], place, 0)
-        return place
-    before = plant.nv
-    for _ in range(count):
-        latest = -1
-        for a in range(count):
-            dof = elastic.contact_dof[particle[a]]
-            if dof < before and (latest < 0 or dof > elastic.contact_dof[particle[latest]]):
-                latest = a
-        if latest < 0:
-            break
-        before = elastic.contact_dof[particle[latest]]
-        place = _add_particle(plant, state, particle[latest], weight[latest], place, 1)
-    return place
-
-
-@compiled
-def _flex_link(
-    plant: Table, state: Table, flex: int, element: int, vertex: int, point: np.ndarray
-) -> int:
-    """Make the link of a flex's side and fill its point; −1 if it is fixed, −2 without room."""
-    elastic = plant.elastic
-    contacts = state.contacts
-    link = contacts.link_count
-    start = 0
-    if link > 0:
-        start = contacts.link_start[link - 1] + contacts.link_size[link - 1]
-    room = start + 3 * state.soft.side_particle.size
-    if link >= contacts.link_tree.size or room > contacts.chain_dof.size:
-        return -2
-    frame = elastic.flex_frame[flex]
-    inner = plant.bodies.tree[frame] >= 0
-    work = state.soft.work_points
-    first = elastic.flex_first_vertex[flex]
-    count = 0
-    if vertex >= 0:
-        _vertex_position(plant, state, first + vertex, work, 5)
-        for n in range(3):
-            point[n] = work[5, n]
-        count = _gather(plant, state, first + vertex, 1.0, count)
-    else:
-        corners = elastic.flex_corners[flex]
-        corner = elastic.flex_first_corner[flex] + corners * element
-        for a in range(corners):
-            _vertex_position(plant, state, first + elastic.corner[corner + a], work, a)
-        for n in range(3):
-            work[4, n] = point[n]
-            point[n] = 0.0
-        _fill_weights(work, corners)
-        for a in range(corners):
-            for n in range(3):
-                point[n] += work[5, a] * work[a, n]
-            count = _gather(plant, state, first + elastic.corner[corner + a], work[5, a], count)
-    end = _add_particles(plant, state, count, start, inner)
-    contacts.link_own[link] = end - start
-    if inner:
-        # Whatever the weights, they are one together: the point moves with the body besides.
-        dof = plant.bodies.last_dof[frame]
-        while dof >= 0:
-            if end >= contacts.chain_dof.size:
-                return -2
-            contacts.chain_dof[end] = dof
-            for n in range(6):
-                contacts.chain_column[end, n] = state.cdof[dof, n]
-            end += 1
-            dof = plant.dofs.parent[dof]
-    if end == start:
-        return -1
-    contacts.link_tree[link] = plant.dofs.tree[contacts.chain_dof[start]]
-    contacts.link_start[link] = start
-    contacts.link_size[link] = end - start
-    contacts.link_soft[link] = 0 if inner else 1
-    contacts.link_count = link + 1
-    return link
 
 
 @compiled
@@ -310,7 +82,7 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
         vertex = contacts.vertex[c, side]
         for n in range(3):
             point[n] = contacts.point[c, n]
-        link = _flex_link(plant, state, flex, element, vertex, point)
+        link = flex_link(plant, state, flex, element, vertex, point)
         if link == -2:
             return False
         contacts.link[c, side] = link
@@ -438,7 +210,7 @@ def _add_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
         p = first + vertex
         if soft.vertex_geom[p] == geom + 1 or elastic.particle_surface[p] == 0:
             continue
-        _vertex_position(plant, state, p, soft.work_points, 8)
+        vertex_position(plant, state, p, soft.work_points, 8)
         distance = point_distance(plant, state, geom, point, soft.work_points[10], normal)
         distance -= elastic.flex_radius[flex]
         soft.vertex_geom[p] = geom + 1
