@@ -435,6 +435,8 @@ def _random_rows(rng: np.random.Generator, case: Case, rowed: Sequence[tuple[int
             r.lower[i], r.upper[i] = 1e-2, rng.uniform(1.0, 50.0)
         elif kind == LIMIT:
             r.upper[i] = 1e-3 * rng.standard_normal()
+            # Half of them have a limit of velocity, too.
+            r.lower[i] = np.inf if i % 8 == 1 else 0.05
         elif kind == ACTUATOR:
             r.force[i] = 20.0 * rng.standard_normal()
             r.proportional[i], r.derivative[i] = rng.uniform(0.0, 500.0), rng.uniform(0.1, 50.0)

@@ -108,6 +108,9 @@ class Row:
                 if t.upper[r] < 0.0:
                     self.highest = t.upper[r] / period
                     self.middle -= pull * t.upper[r]
+                fastest = t.lower[r]
+                self.target = min(max(self.target, -fastest), fastest)
+                self.highest = min(max(self.highest, -fastest), fastest)
             # Period β δt_e and relaxation time τ, spread over δt and δt + τ.
             stiffness = (2.0 * np.pi / (0.1 * stiff)) ** 2 / t.inverse_mass[r]
             self.gain = stiffness * step * (step + tau)

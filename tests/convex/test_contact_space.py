@@ -58,6 +58,7 @@ def one_tree(
         r.position[i] = 1e-2 * rng.standard_normal()
         if r.kind[i] == LIMIT:
             r.upper[i] = rng.uniform(0.0, 2e-2)
+            r.lower[i] = np.inf
         elif r.kind[i] == FRICTION:
             r.lower[i], r.upper[i] = 1e-3, rng.uniform(0.0, 5.0)
         elif r.kind[i] == ACTUATOR:
@@ -140,6 +141,7 @@ def several_trees(seed: int, count: int) -> Case:
         r.dof[i], r.jacobian[i] = dof, 1.0
         r.kind[i] = LIMIT
         r.position[i], r.upper[i] = 1e-2 * rng.standard_normal(), rng.uniform(0.0, 2e-2)
+        r.lower[i] = np.inf
     r.entry_count = r.count
     case.prepare(0.1 * rng.standard_normal(p.graph.nv), STEP)
     choose_island(p.graph, p.at_hand, p.newton, 0)
@@ -180,6 +182,7 @@ def tree_with_bodies(seed: int, rowed: tuple[tuple[int, int], ...]) -> Case:
     case.problem.options.tolerance = 1e-12
     turn_and_roll(case, seed)
     case.rows.kind[: case.nrow] = LIMIT
+    case.rows.lower[: case.nrow] = np.inf
     case.prepare(0.1 * np.random.default_rng(seed).standard_normal(case.problem.graph.nv), STEP)
     choose_island(case.problem.graph, case.problem.at_hand, case.problem.newton, 0)
     return case

@@ -45,7 +45,7 @@ class OneRow:
             "force": 0.0,
             "proportional": 0.0,
             "derivative": 0.0,
-            "lower": -UNLIMITED,
+            "lower": math.inf if kind == LIMIT else -UNLIMITED,
             "upper": NO_LIMIT if kind == LIMIT else UNLIMITED,
             "inverse_mass": 1.0,
         }
@@ -83,6 +83,17 @@ LAWS = {
     "limit violated by much": (LIMIT, {"position": -0.2}, [-1.0, 1.9, 2.1, 30.0]),
     "two limits": (LIMIT, {"position": 2e-3, "upper": 4e-3}, [-1.0, -0.25, 0.0, 0.3, 0.45, 4.0]),
     "violated upper limit": (LIMIT, {"position": 0.5, "upper": -0.2}, [-60.0, -20.0, -1.9, 3.0]),
+    # Its own upper limit is nearer than the limit of velocity, its lower one is not.
+    "limit of velocity": (
+        LIMIT,
+        {"position": 0.5, "upper": 2e-3, "lower": 0.4},
+        [-3.0, -0.6, -0.2, 0.0, 0.1, 0.3, 2.0],
+    ),
+    "limit of velocity alone": (
+        LIMIT,
+        {"position": NO_LIMIT, "upper": NO_LIMIT, "lower": 0.4},
+        [-3.0, -0.6, 0.0, 0.6],
+    ),
     "equality violated by much": (EQUALITY, {"position": 0.3}, [-40.0, -15.0, 0.0, 4.0]),
     "equality violated by a little more": (EQUALITY, {"position": -1.5e-3}, [-1.0, 0.1, 0.2]),
     "friction": (FRICTION, {"lower": 1e-3, "upper": 6.0}, [-2.0, -1e-3, 0.0, 2e-4, 0.5]),

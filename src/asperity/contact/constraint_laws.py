@@ -12,7 +12,8 @@ below `STIFFEST_STEP`. With the row's violation or distance c, its velocity u, w
     actuator       f = clamp(f_servo)
 
 where v̂_l = −c/τ, so that the spring acts that shall stop the joint, or −c/T once the joint is
-beyond its limit, with the pull p = −4 |c|/(T² w) that lets it come back without energy.
+beyond its limit, with the pull p = −4 |c|/(T² w) that lets it come back without energy. Neither v̂
+is larger than a joint's limit of velocity.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def row_force(
     recovery = max(2.0 * tau, LIMIT_RECOVERY)
     pull = 4.0 / (recovery * recovery * inverse_mass)
     pull *= min(position, 0.0) - min(upper, 0.0)
-    low = -position / (recovery if position < 0.0 else tau)
-    high = upper / (recovery if upper < 0.0 else tau)
+    low = min(max(-position / (recovery if position < 0.0 else tau), -lower), lower)
+    high = min(max(upper / (recovery if upper < 0.0 else tau), -lower), lower)
     below = max(damping * (low - u) - pull, 0.0)
     above = max(damping * (u - high) + pull, 0.0)
     return pull + below - above

@@ -9,7 +9,8 @@ Kinds
 -----
 ``EQUALITY``   c = 0; ``position`` is the present violation [m or rad].
 ``LIMIT``      0 ≤ c ≤ range; ``position`` is the present distance c to the lower limit [m or rad],
-               ``upper`` that to the upper limit, `NO_LIMIT` if there is none.
+               ``upper`` that to the upper limit, `NO_LIMIT` if there is none. ``lower`` is the
+               largest speed |ċ| [m/s or rad/s], infinite if there is none.
 ``FRICTION``   dry friction of a joint or tendon; ``upper`` is the largest force [N or Nm],
                ``lower`` the velocity [m/s or rad/s] that regularises it.
 ``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to

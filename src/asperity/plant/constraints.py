@@ -173,6 +173,7 @@ def _add_limits(plant: Table, state: Table) -> int:
         q = state.qpos[joints.limit_qpos[k]]
         rows.position[row] = q - joints.limit_range[k, 0]
         rows.upper[row] = joints.limit_range[k, 1] - q
+        rows.lower[row] = joints.limit_speed[k]
     return EVALUATED
 
 
@@ -215,6 +216,7 @@ def _add_ball_limits(plant: Table, state: Table) -> int:
             return ROWS_FULL
         rows.position[row] = joints.ball_range[k] - angle
         rows.upper[row] = NO_LIMIT
+        rows.lower[row] = np.inf
     return EVALUATED
 
 
@@ -271,6 +273,7 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
             rows.identity[row] = (_MJ_LIMIT_TENDON << 32) + tendon
             rows.position[row] = remaining
             rows.upper[row] = NO_LIMIT
+            rows.lower[row] = np.inf
     return EVALUATED
 
 

@@ -88,6 +88,7 @@ TOPICS = {
         limit_dof="i8[:]",
         limit_qpos="i8[:]",
         limit_range="f8[:,:]",  # within the margins
+        limit_speed="f8[:]",
         limit_source="i8[:]",  # of the constraint set's rows
         ball_dof="i8[:]",
         ball_qpos="i8[:]",

@@ -22,6 +22,7 @@ equality, limit (CENIC IV-D, near-rigid regularisation of SAP V-B; w estimates J
         the way and T with them. That is a spring of 400/w N/m at the most: a joint that rests on a
         limit, some 10⁻⁶ rad beyond it, leaves it freely. c_g, the problem's ``limit_gap``, is a
         part of the accuracy under error control, and 0 in fixed steps.
+    limit of velocity v:  both v̂ are within ±v.
 dry friction  ℓ = δt f (√(u² + v_s²) − v_s), the scalar case of the contacts' friction law
 actuator (CENIC IV-E, equations 19 and 20, written so that the cost is continuous)
     y(u) = b − c u,  c = δt k_p + k_d,  γ = δt clamp(y; e_l, e_u)
@@ -102,8 +103,11 @@ def prepare_rows(
                 recovery = max(2.0 * reach, LIMIT_RECOVERY)
                 pull = 4.0 * step / (recovery * recovery * rows.inverse_mass[r])
                 gap = problem.options.limit_gap
-                target[i] = -start / (recovery if start < gap else reach)
-                law.row_upper[i] = remaining / (recovery if remaining < gap else reach)
+                fastest = rows.lower[r]
+                low = -start / (recovery if start < gap else reach)
+                high = remaining / (recovery if remaining < gap else reach)
+                target[i] = min(max(low, -fastest), fastest)
+                law.row_upper[i] = min(max(high, -fastest), fastest)
                 law.row_lower[i] = pull * (min(start, 0.0) - min(remaining, 0.0))
             compliance = (
                 beta

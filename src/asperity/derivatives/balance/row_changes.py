@@ -50,6 +50,11 @@ def row_piece(
             piece += 2
         if rows.upper[r] - shift < problem.options.limit_gap:
             piece += 4
+        # At the joint's limit of velocity, its own limits play no part.
+        if law.row_target[i] == -rows.lower[r]:
+            piece += 8
+        if law.row_upper[i] == rows.lower[r]:
+            piece += 16
         return piece
     if kind == EQUALITY:
         size = abs(rows.position[r] + shift)

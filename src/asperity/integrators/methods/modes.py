@@ -244,6 +244,9 @@ def _stopped_share(rows: Table, r: int, velocity: float, step: float, gap: float
         return 1.0 if abs(rows.position[r]) > _RESTORED * gap else 0.0
     if rows.kind[r] != LIMIT:
         return 0.0
+    fastest = rows.lower[r]
+    if min(rows.position[r], rows.upper[r]) > fastest * step:
+        return max(abs(velocity) - fastest, 0.0) / (abs(impulse) * rows.inverse_mass[r])
     sign = 1.0 if rows.position[r] <= rows.upper[r] else -1.0
     pushed = sign * impulse * rows.inverse_mass[r]
     if pushed <= 0.0:

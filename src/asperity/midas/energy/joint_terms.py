@@ -1,7 +1,8 @@
 """Every potential that is a function ψ(θ) of one joint coordinate.
 
 The armature's inertia, spring, damper, dry friction, limits, motors and applied force of a hinge, a
-slide or a fixed tendon.
+slide or a fixed tendon. A limit of velocity v resists what a move u over a step h has beyond it, as
+the convex methods' rows do: ψ = ½ (b/h²) (|u| − v h)₊².
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from asperity.midas.energy.potentials import (
 )
 
 __all__ = [
+    "TOO_FAST",
     "begin_limits",
     "joint_energy",
     "joint_slopes",
@@ -33,6 +35,9 @@ __all__ = [
 
 LIMIT_DISSIPATION = 100.0
 """d of limits [s/rad or s/m]."""
+
+TOO_FAST = 1.1
+"""Rate of a joint from which a step brakes it, in limits of velocity."""
 
 
 @compiled
@@ -86,6 +91,12 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         # As of friction in contacts (`asperity.midas.energy.friction_terms`), of one dimension.
         turn = bend / per_slip * joints.dual[joint] * move
         curvature += dry * max(per_slip + turn, 0.0)
+    faster = abs(move) - joints.speed[joint] * h
+    if faster > 0.0:
+        brake = joints.brake[joint] / (h * h)
+        energy += 0.5 * brake * faster * faster
+        slope += math.copysign(brake * faster, move)
+        curvature += brake
     for side in range(2):
         gap = limit_gap(joints, joint, side, angle)
         if gap >= width:
@@ -109,9 +120,12 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
 def meets_limit(joints: Table) -> bool:
     """Whether a step begins faster towards a limit than it could depart, and reaches its barrier.
 
-    BDF2 would go on with the deceleration of the impact, away from the limit.
+    BDF2 would go on with the deceleration of the impact, away from the limit, and so it would with
+    that of a joint which was faster than its limit of velocity.
     """
     for joint in range(joints.now.size):
+        if abs(joints.rate_before[joint]) > TOO_FAST * joints.speed[joint]:
+            return True
         if joints.barrier[joint] == 0.0:
             continue
         for side in range(2):

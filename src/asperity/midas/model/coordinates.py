@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.contact.constraint_laws import NEAR_RIGID_PERIOD
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.linearized import DOF, LIMIT, TENDON, LinearizedCoordinates
@@ -16,6 +17,7 @@ from asperity.midas.model.links import Link, joint_axes
 from asperity.midas.model.motors import motor_actuators
 from asperity.midas.model.tendons import fixed_tendons
 from asperity.plant.model.joints import is_disabled
+from asperity.plant.model.own_texts import velocity_limits
 
 __all__ = ["add_actuators", "coordinate_tables"]
 
@@ -31,6 +33,9 @@ _LEAST_FORCE = 1.0
 # Square of the frequency of a mass on a tendon at its limit [1/s²]: its weight stretches it by a
 # tenth of a micrometre. A barrier could be passed, since the length is linear over a step only.
 _TAUT = 1e8
+# Inertia that resists a rate beyond its limit, in inertias of the joint: with it a step leaves as
+# much as with the convex methods' near-rigid rows (`asperity.convex.potentials.rows`).
+_BRAKE = (2.0 * np.pi / NEAR_RIGID_PERIOD) ** 2 * (1.0 + NEAR_RIGID_PERIOD / np.pi)
 
 
 @dataclass
@@ -41,6 +46,8 @@ class _Coordinate:
     limit: Floats | tuple[float, float] = (-np.inf, np.inf)
     activation: float = 1.0
     barrier: float = 0.0
+    speed: float = np.inf
+    brake: float = 0.0
     spring: Floats | tuple[float, float] = (0.0, 0.0)
     stiffness: float = 0.0
     damping: float = 0.0
@@ -60,6 +67,7 @@ class _Reader:
 
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
+        self.speed = velocity_limits(model)
         self.limits = not is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
         self.springs = not is_disabled(model, _FLAG.mjDSBL_SPRING)
         self.dampers = not is_disabled(model, _FLAG.mjDSBL_DAMPER)
@@ -75,6 +83,9 @@ class _Reader:
         own.friction = self.dry * float(model.dof_frictionloss[dof])
         if model.jnt_limited[joint] and self.limits and joint not in unlimited:
             own.add_limit(model, model.jnt_range[joint], _ACTIVATION[link.kind])
+        if np.isfinite(self.speed[joint]) and self.limits:
+            own.speed = float(self.speed[joint])
+            own.brake = _BRAKE / max(float(model.dof_invweight0[dof]), 1e-9)
         return own
 
     def of_tendon(self, tendon: int, reference: float = 0.0) -> _Coordinate:

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.energy.joint_terms import TOO_FAST
 from asperity.midas.engine_layout import LIMIT
 from asperity.midas.pose.pivots import find_pivot, move_origin
 from asperity.midas.time.free_motion import angular_momentum, free_motion
@@ -65,11 +66,16 @@ def may_look_back(options: Table, time: Table, h: float) -> bool:
 
 @compiled
 def moves_freely(joints: Table, runs: Table) -> bool:
-    """Whether no surfaces push each other, and no joint its limit, at the present iterate."""
+    """Whether no surfaces push each other, and no joint its limit, at the present iterate.
+
+    Nor may a joint that begins faster than its limit of velocity be braked to that.
+    """
     for run in range(runs.count):
         if runs.least[run] < runs.activation[run]:
             return False
     for joint in range(joints.now.size):
+        if abs(joints.rate[joint]) > TOO_FAST * joints.speed[joint]:
+            return False
         width = joints.activation[joint]
         now = joints.now[joint]
         if joints.barrier[joint] > 0.0 and (

@@ -9,6 +9,7 @@ import mujoco
 from asperity.errors import ArgumentError, ModelError
 from asperity.plant.model.contact_parameters import MODEL_OPTIONS, ContactParameters
 from asperity.plant.model.material import COLUMNS, SURFACE_FIELDS, Material
+from asperity.plant.model.own_texts import own_texts
 
 __all__ = ["parameters_of_model"]
 
@@ -45,18 +46,6 @@ def _material(name: str, kind: type[Material], values: dict[str, Any]) -> Any:
         raise ModelError(f"<text name={name!r}>: {said}") from None
 
 
-def _text(model: mujoco.MjModel, index: int) -> str:
-    start = model.text_adr[index]
-    data = bytes(model.text_data[start : start + model.text_size[index]]).split(b"\0")[0]
-    try:
-        return data.decode()
-    except UnicodeDecodeError:
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_TEXT, index)
-        raise ModelError(
-            f"<text name={name!r}>: {data!r} is not UTF-8; save the model's file as UTF-8."
-        ) from None
-
-
 def parameters_of_model(model: mujoco.MjModel) -> ContactParameters:
     """Read the parameters in the model's ``<custom>`` texts.
 
@@ -69,28 +58,26 @@ def parameters_of_model(model: mujoco.MjModel) -> ContactParameters:
     geoms: dict[str, Material] = {}
     bodies: dict[str, Material] = {}
     pairs: dict[tuple[str, str], Material] = {}
-    for i in range(model.ntext):
-        name = mujoco.mj_id2name(model, mujoco.mjtObj.mjOBJ_TEXT, i) or ""
-        if name != "asperity" and not name.startswith("asperity:"):
+    for name, prefix, kind, element, data in own_texts(model):
+        if kind == "joint":
             continue
-        values = _parse(name, _text(model, i))
-        parts = name.split(":", 2)
-        if len(parts) == 1:
+        values = _parse(name, data)
+        if not kind:
             default = values
             _material(name, ContactParameters, values)
             continue
         material = _material(name, Material, values)
-        if len(parts) == 3 and parts[1] == "geom":
-            geoms[parts[2]] = material
-        elif len(parts) == 3 and parts[1] == "body":
-            bodies[parts[2]] = material
-        elif len(parts) == 3 and parts[1] == "pair" and parts[2].count("|") == 1:
-            first, second = parts[2].split("|")
+        if element and kind == "geom":
+            geoms[prefix + element] = material
+        elif element and kind == "body":
+            bodies[prefix + element] = material
+        elif kind == "pair" and element.count("|") == 1:
+            first, second = (prefix + one for one in element.split("|"))
             pairs[first, second] = material
             _material(name, ContactParameters, {"pairs": {(first, second): material}})
         else:
             raise ModelError(
                 f"<text name={name!r}>: the name must be 'asperity', 'asperity:geom:NAME', "
-                "'asperity:body:NAME' or 'asperity:pair:NAME|NAME'."
+                "'asperity:body:NAME', 'asperity:pair:NAME|NAME' or 'asperity:joint:NAME'."
             )
     return ContactParameters(**default, geoms=geoms, bodies=bodies, pairs=pairs)

@@ -6,6 +6,8 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.contact.constraint_set import NO_LIMIT
+from asperity.plant.model.own_texts import velocity_limits
 
 __all__ = ["JOINT_DOFS", "integers", "is_disabled", "set_joints"]
 
@@ -53,15 +55,21 @@ def is_disabled(model: mujoco.MjModel, flags: int) -> bool:
 
 def _set_limits(table: Table, model: mujoco.MjModel) -> None:
     limited = model.jnt_limited.astype(bool)
-    if is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT):
+    off = is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
+    if off:
         limited[:] = False
-    joint = np.flatnonzero(limited & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
-    joint = joint[np.any(np.abs(model.jnt_range[joint]) <= _FARTHEST_LIMIT, axis=1)]
+    limited &= (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)) | np.any(
+        np.abs(model.jnt_range) <= _FARTHEST_LIMIT, axis=1
+    )
+    speed = velocity_limits(model)
+    slow = np.isfinite(speed) & (not off)
+    joint = np.flatnonzero((limited | slow) & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
     table.joints.limit_dof = integers(model.jnt_dofadr[joint])
     table.joints.limit_qpos = integers(model.jnt_qposadr[joint])
-    table.joints.limit_range = model.jnt_range[joint] + np.outer(
-        model.jnt_margin[joint], [1.0, -1.0]
-    )
+    ends = model.jnt_range[joint] + np.outer(model.jnt_margin[joint], [1.0, -1.0])
+    ends[~limited[joint]] = [-NO_LIMIT, NO_LIMIT]
+    table.joints.limit_range = ends
+    table.joints.limit_speed = speed[joint]
     table.joints.limit_source = integers(-1 - joint)
     ball = np.flatnonzero(limited & (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)))
     table.joints.ball_dof = integers(model.jnt_dofadr[ball])
