@@ -6,10 +6,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.errors import ModelError
 from asperity.midas.engine_layout import BALL, DAMPER, FREE, LIMIT, SPRING
 from asperity.midas.model.links import Link, Links, rotation_matrix
-from asperity.plant.model.names import element
 
 __all__ = ["turn_tables"]
 
@@ -39,19 +37,16 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
             turns.append((i, DAMPER, np.eye(3), damping, 0.0, 1.0))
         limit = _limit(model, link)
         if limit < np.pi and not flags & int(bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT):
+            # As of hinges: it may have to carry the weight of everything at a metre's distance.
+            torque = max(9.81 * float(model.body_subtreemass[0]), 1.0)
             if limit <= 0.0:
-                name = element(model, mujoco.mjtObj.mjOBJ_JOINT, joint)
-                raise ModelError(
-                    f"{name} is a ball joint whose range ends at {limit + _STRAIN:g} rad, which "
-                    "leaves no room for the barrier of the Midas integrator; give it a larger "
-                    "range, or weld its body."
-                )
+                # No room for a barrier: it is held as firmly as links are rigid.
+                turns.append((i, SPRING, link.turn.copy(), torque / _STRAIN, 0.0, 1.0))
+                continue
             width = min(_ACTIVATION, _RANGE_SHARE * limit)
             bound = float(np.sin(0.5 * limit) ** 2)
             width = bound - float(np.sin(0.5 * (limit - width)) ** 2)
-            # As of hinges: it may have to carry the weight of everything at a metre's distance.
             # By u, of which the angle is 2/sin α times as much.
-            torque = max(9.81 * float(model.body_subtreemass[0]), 1.0)
             scale = torque * min(_ACTIVATION, _RANGE_SHARE * limit) / width
             turns.append((i, LIMIT, link.turn.copy(), scale, bound, width))
     return {
