@@ -129,7 +129,7 @@ ROBOTS = (
     _urdf(
         "baxter",
         "baxter_description/urdf/baxter.urdf",
-        sizes=(19, 39, 0, 2, 0, 3),
+        sizes=(19, 41, 0, 2, 0, 3),
         overlaps=True,
     ),
     _urdf(

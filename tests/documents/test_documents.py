@@ -271,7 +271,7 @@ def test_xml_blocks_are_read(page: Path, folder: Path) -> None:
     for block in blocks(page):
         if block.language != "xml":
             continue
-        # Of geoms with the names that the block has.
+        # Of geoms and joints with the names that the block has.
         names = re.findall(r"asperity:(?:geom|pair):([\w*|]+)", block.text)
         wanted = {part.replace("*", "1") for name in names for part in name.split("|")}
         bodies = "".join(
@@ -279,6 +279,8 @@ def test_xml_blocks_are_read(page: Path, folder: Path) -> None:
             f"<geom name='{name}' size='0.1'/></body>"
             for i, name in enumerate(sorted(wanted - {"floor"}))
         )
+        for name in re.findall(r"asperity:joint:(\w+)", block.text):
+            bodies += f"<body pos='0 9 9'><joint name='{name}'/><geom size='0.1'/></body>"
         text = BOX.format(floor=FLOOR + bodies, geom="box", custom=block.text)
         (folder / "custom.xml").write_text(text)
         asp.Simulator(folder / "custom.xml")

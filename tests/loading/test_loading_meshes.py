@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from loading_texts import (
     BOX,
@@ -17,7 +18,9 @@ from loading_texts import (
 )
 
 from asperity.errors import AsperityWarning
+from asperity.geometry.surfaces import volume_integrals
 from asperity.loading import load_model
+from asperity.loading.collada import read_collada
 
 
 @pytest.mark.parametrize(
@@ -139,3 +142,52 @@ def test_a_visual_sheet_is_no_obstacle(tmp_path: Path) -> None:
     assert model.nmesh == 1
     assert has(report, "'sheet'")
     assert model.body("b").mass[0] == 1.0
+
+
+DAE = """<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1">
+  <asset><unit name="millimeter" meter="0.001"/><up_axis>Y_UP</up_axis></asset>
+  <library_geometries><geometry id="tent"><mesh>
+    <source id="points"><float_array id="numbers" count="15">
+      0 0 0  200 0 0  200 100 0  0 100 0  100 50 300</float_array>
+      <technique_common><accessor source="#numbers" count="5" stride="3"/></technique_common>
+    </source>
+    <vertices id="corners"><input semantic="POSITION" source="#points"/></vertices>
+    <polylist count="1"><input semantic="VERTEX" source="#corners" offset="0"/>
+      <input semantic="NORMAL" source="#none" offset="1"/>
+      <vcount>4</vcount><p>0 7 3 7 2 7 1 7</p></polylist>
+    <triangles count="4"><input semantic="VERTEX" source="#corners" offset="0"/>
+      <p>0 1 4 1 2 4 2 3 4 3 0 4</p></triangles>
+  </mesh></geometry>
+  <geometry id="hidden"><mesh/></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="all"><node>
+    <translate>10 0 0</translate><rotate>0 0 1 90</rotate>
+    <node><scale>SCALE 1 1</scale><instance_geometry url="#tent"/></node>
+  </node></visual_scene></library_visual_scenes>
+  <scene><instance_visual_scene url="#all"/></scene>
+</COLLADA>"""
+
+
+@pytest.mark.parametrize("scale", ["2", "-2"])
+def test_collada_meshes_are_placed_scaled_and_closed(tmp_path: Path, scale: str) -> None:
+    """A pyramid of 0.4 by 0.1 by 0.3 m, turned by 90°, outside out also when mirrored."""
+    (tmp_path / "part.dae").write_text(DAE.replace("SCALE", scale))
+    surface = read_collada(tmp_path / "part.dae")
+    x = sorted((0.0, float(scale) * 0.2))
+    np.testing.assert_allclose(surface.vertices.min(axis=0), [-0.09, x[0], 0.0], atol=1e-12)
+    np.testing.assert_allclose(surface.vertices.max(axis=0), [0.01, x[1], 0.3], atol=1e-12)
+    assert volume_integrals(surface)[0] == pytest.approx(0.4 * 0.1 * 0.3 / 3.0)
+    model, report = load_model(with_mesh(tmp_path, "part.dae"))
+    assert model.nmesh == 1
+    assert model.mesh_facenum[0] == 6
+    assert not has(report, "Dropped")
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("#points", "#nothing"), ("</COLLADA>", ""), ("3 0 4", "3 0 9")]
+)
+def test_broken_collada_meshes_are_named(tmp_path: Path, right: str, wrong: str) -> None:
+    (tmp_path / "part.dae").write_text(DAE.replace(right, wrong))
+    with pytest.warns(AsperityWarning, match=r"'b' \(part.dae\)"):
+        report = load_model(with_mesh(tmp_path, "part.dae"))[1]
+    assert has(report, "part.dae is no COLLADA file that can be read")

@@ -15,9 +15,10 @@ from loading_texts import (
     urdf,
 )
 
-from asperity import Icf, Simulator, load_spec
+from asperity import Cenic, Icf, Midas, Simulator, load_spec
 from asperity.errors import AsperityWarning
 from asperity.loading import load_model
+from asperity.plant.model.own_texts import velocity_limits
 
 # --- URDF: base ------------------------------------------------------------------------------
 
@@ -169,22 +170,34 @@ def test_damping_friction_and_effort_are_kept() -> None:
     assert model.dof_damping[0] == 0.3
     assert model.dof_frictionloss[0] == 0.2
     np.testing.assert_allclose(model.jnt_actfrcrange[0], [-3, 3])
-    assert has(report, "Velocity limits")
+    assert not has(report, "elocity")
+    np.testing.assert_array_equal(velocity_limits(model), [2.0])
+    text = urdf(link("a"), link("b"), joint("j", "a", "b", "revolute", more.replace("'2'", "'0'")))
+    model, report = load_model(text)
+    assert np.isinf(velocity_limits(model)[0])
+    assert has(report, "velocity limit of zero", "'j'")
 
 
 def test_equal_limits_are_noted() -> None:
-    more = "<limit lower='0' upper='0' effort='3' velocity='2'/>"
-    text = urdf(link("a"), link("b"), joint("stuck", "a", "b", "revolute", more))
-    model, report = load_model(text)
-    assert not model.jnt_limited[0]
-    assert has(report, "'stuck'", "without limits")
+    for end, said in (("0", "both zero"), ("0.1", "without limits")):
+        more = f"<limit lower='{end}' upper='{end}' effort='3' velocity='2'/>"
+        text = urdf(link("a"), link("b"), joint("stuck", "a", "b", "revolute", more))
+        model, report = load_model(text)
+        assert not model.jnt_limited[0]
+        assert has(report, "'stuck'", said)
 
 
-def test_ignored_elements_are_counted() -> None:
+def test_elements_that_are_left_out_are_counted() -> None:
     text = urdf(
         link("a"), link("b"), joint("j", "a", "b"), "<transmission/><gazebo/><transmission/>"
     )
-    assert has(load_model(text)[1], "2 <transmission>", "1 <gazebo>")
+    report = load_model(text)[1]
+    assert has(report, "Left out", "2 <transmission>", "1 <gazebo>")
+    assert not has(report, "gnored")
+    more = "<gazebo reference='a'><plugin><speed>3</speed></plugin><gravity>0</gravity></gazebo>"
+    report = load_model(text.replace("<gazebo/>", f"<loop_joint/>{more}"))[1]
+    assert has(report, "Ignored, because URDF has no", "1 <loop_joint>")
+    assert has(report, "Ignored of Bullet's and Gazebo's elements: gravity.")
 
 
 SLIDER = """<robot name="box"><link name="base">
@@ -227,8 +240,58 @@ def test_spinning_and_rolling_friction_are_lengths_in_bullet() -> None:
     model, report = load_model(SLIDER.format(contact=contact, more=""), floating_base=True)
     np.testing.assert_array_equal(model.geom_friction, [[0.7, 0.02, 0.01]])
     assert model.geom_condim[0] == 6
-    assert has(report, "Ignored of", "stiffness")
-    assert not has(report, "inertia_scaling")
+    assert not has(report, "Ignored of")
+
+
+@pytest.mark.parametrize("prefix", ["", "left_"])
+@pytest.mark.parametrize(
+    ("contact", "more"),
+    [
+        ("<contact><stiffness value='1e4'/><damping value='50'/></contact>", ""),
+        ("", "<gazebo reference='base'><kp>1e4</kp><kd>50</kd></gazebo>"),
+    ],
+)
+def test_contact_has_the_stiffness_of_bullet_and_gazebo(
+    contact: str, more: str, prefix: str
+) -> None:
+    """A box of 2 kg rests m g/(4 k) deep on four springs, also as a part of a scene."""
+    robot, _ = load_spec(SLIDER.format(contact=contact, more=more), floating_base=True)
+    spec = mujoco.MjSpec()
+    spec.attach(robot, prefix=prefix, frame=spec.worldbody.add_frame())
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, -0.05])
+    sim = Simulator(spec, integrator=Icf(time_step=2e-3))
+    sim.advance_to(1.0)
+    assert sim.data.qpos[2] == pytest.approx(-2.0 * 9.81 / 4e4, rel=1e-4)
+    assert not sim.load_report.notes or not has(sim.load_report, "does not read")
+    assert has(Simulator(spec, integrator=Midas()).load_report, "Midas does not read", "stiffness")
+
+
+def test_a_box_rebounds_by_the_restitution_of_bullet() -> None:
+    contact = "<contact><stiffness value='1e5'/><restitution value='.4'/></contact>"
+    spec, _ = load_spec(SLIDER.format(contact=contact, more=""), floating_base=True)
+    spec.option.gravity = [0, 0, 0]
+    spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1], pos=[0, 0, -0.06])
+    sim = Simulator(spec, integrator=Cenic(accuracy=1e-5))
+    sim.data.qvel[2] = -1.0
+    sim.advance_to(0.1)
+    assert sim.data.qvel[2] == pytest.approx(0.4, rel=1e-2)
+
+
+def test_inertia_is_scaled_as_in_bullet() -> None:
+    contact = "<contact><inertia_scaling value='3'/></contact>"
+    model, _ = load_model(SLIDER.format(contact=contact, more=""), floating_base=True)
+    np.testing.assert_allclose(model.body("base").inertia, 0.03)
+
+
+def test_links_that_shall_not_meet_each_other_pass_through() -> None:
+    parts = [link(name) for name in "abcd"]
+    joints = [joint("ab", "a", "b"), joint("bc", "b", "c"), joint("bd", "b", "d")]
+    off = "<gazebo reference='{}'><selfCollide>{}</selfCollide></gazebo>"
+    for word, count in (("false", 1), ("true", 0)):
+        text = urdf(*parts, *joints, off.format("c", "false"), off.format("d", word))
+        model, report = load_model(text, floating_base=True)
+        assert model.nexclude == count
+        assert not has(report, "gnored")
 
 
 def test_a_link_without_weight_floats() -> None:

@@ -8,8 +8,6 @@ import pytest
 from robots import ROBOTS, Robot
 
 import asperity as asp
-from asperity.loading.initial_overlaps import initial_overlaps
-from asperity.loading.urdf import prepare_urdf
 
 pytestmark = [
     pytest.mark.assets,
@@ -29,26 +27,9 @@ def _with_floor(entry: Robot) -> mujoco.MjModel:
     model, _ = entry.load()
     if np.any(model.geom_type == mujoco.mjtGeom.mjGEOM_PLANE):
         return model
-    path = entry.find()
-    prepared = prepare_urdf(
-        path.read_text(),
-        str(path),
-        path.parent,
-        package_paths=(),
-        floating_base=entry.floating,
-        discard_visual=None,
-        fuse_static=None,
+    spec, _ = asp.load_spec(
+        entry.find(), floating_base=entry.floating, exclude_overlaps=entry.overlaps
     )
-    spec = mujoco.MjSpec.from_string(prepared.xml)
-    for body in prepared.free_bodies:
-        spec.body(body).add_freejoint(name=f"{body}_free")
-    for body in prepared.base_bodies:
-        spec.body(body).fuse = False
-    for first, second in prepared.excludes:
-        spec.add_exclude(bodyname1=first, bodyname2=second)
-    if entry.overlaps:
-        for first, second in initial_overlaps(spec.compile()):
-            spec.add_exclude(bodyname1=first, bodyname2=second)
     floor = spec.worldbody.add_geom(
         name="the floor", type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0, 0, 1]
     )

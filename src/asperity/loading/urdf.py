@@ -20,6 +20,9 @@ from asperity.plant.model.names import quoted
 __all__ = ["prepare_urdf"]
 
 _KNOWN_TAGS = {"link", "joint", "material", "mujoco"}
+# Programs and sensors; of <gazebo> what is left when surfaces are read, and of <properties> of
+# drones what programs compute the rotors' forces from.
+_NO_MECHANICS = {"gazebo", "properties", "ros2_control", "sensor", "transmission"}
 
 
 def prepare_urdf(
@@ -117,13 +120,19 @@ def _refuse_xacro(robot: UrdfDocument) -> None:
 
 
 def _drop_unused(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
-    ignored = [item for item in robot.root if item.tag not in _KNOWN_TAGS]
-    for item in ignored:
+    unknown = [item for item in robot.root if item.tag not in _KNOWN_TAGS]
+    for item in unknown:
         robot.root.remove(item)
-    if ignored:
-        counts = Counter(item.tag for item in ignored)
-        text = ", ".join(f"{count} <{tag}>" for tag, count in counts.items())
-        prepared.notes.append(f"Ignored, because they do not describe the mechanics: {text}.")
+    counts = Counter(item.tag for item in unknown)
+    for known, sentence in (
+        (True, "Left out, because they do not describe the mechanics"),
+        (False, "Ignored, because URDF has no such elements"),
+    ):
+        text = ", ".join(
+            f"{count} <{tag}>" for tag, count in counts.items() if (tag in _NO_MECHANICS) is known
+        )
+        if text:
+            prepared.notes.append(f"{sentence}: {text}.")
     # Textures are for rendering only, and a missing image would stop MuJoCo.
     for parent in list(robot.root.iter("material")):
         for texture in parent.findall("texture"):
@@ -131,26 +140,41 @@ def _drop_unused(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
 
 
 def _check_joints(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
-    unlimited, velocities = [], False
+    blank: list[str] = []
+    unlimited: list[str] = []
+    standing: list[str] = []
     for joint in robot.graph.joints.values():
         limit = joint.element.find("limit")
         if limit is None:
             continue
-        velocities = velocities or (joint.kind != "fixed" and "velocity" in limit.attrib)
+        if joint.kind in ("revolute", "continuous", "prismatic") and "velocity" in limit.attrib:
+            speed = number(limit, "velocity", robot.lines, robot.source)
+            if speed > 0.0:
+                prepared.velocity_limits[joint.name] = speed
+            else:
+                standing.append(joint.name)
         lower, upper = limit.get("lower"), limit.get("upper")
         if joint.kind in ("revolute", "prismatic") and lower is not None and upper is not None:
             low, high = (
                 number(limit, name, robot.lines, robot.source) for name in ("lower", "upper")
             )
             if low == high:
-                unlimited.append(joint.name)
+                (blank if low == 0.0 else unlimited).append(joint.name)
                 del limit.attrib["lower"], limit.attrib["upper"]  # MuJoCo would log a warning
     mimics = [j.name for j in robot.graph.joints.values() if j.mimic is not None]
+    if blank:
+        prepared.notes.append(
+            "Joints whose limits are both zero, as where they are left out, have none: "
+            f"{quoted(blank)}."
+        )
     if unlimited:
         prepared.notes.append(
             f"Joints with equal lower and upper limits move without limits: {quoted(unlimited)}."
         )
     if mimics:
         prepared.notes.append(f"Mimic joints became joint equality constraints: {quoted(mimics)}.")
-    if velocities:
-        prepared.notes.append("Velocity limits of joints are not enforced.")
+    if standing:
+        prepared.notes.append(
+            "Joints with a velocity limit of zero have none, as with an effort of zero: "
+            f"{quoted(standing)}."
+        )

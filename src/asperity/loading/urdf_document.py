@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from asperity.errors import ModelError
+from asperity.geometry.surfaces import Surface
 from asperity.loading.kinematic_graph import KinematicGraph
 
 __all__ = ["PreparedUrdf", "UrdfDocument"]
@@ -56,8 +58,14 @@ class PreparedUrdf:
         Pairs of links that must not collide: those of a fixed base and what moves on it.
     friction : dict of str to (float, float, float)
         Coefficients of sliding, spinning [m] and rolling [m] of links that have their own.
+    springs : dict of str to dict
+        Stiffness [N/m], damping [N s/m] and restitution of links' contact, those that are given.
     weightless : list of str
         Links that gravity does not pull.
+    surfaces : dict of Path to Surface
+        Triangles of mesh files that MuJoCo does not read.
+    velocity_limits : dict of str to float
+        Largest speeds of joints [rad/s or m/s].
     notes : list of str
         Sentences for the report.
     losses : list of str
@@ -69,6 +77,9 @@ class PreparedUrdf:
     base_bodies: list[str] = field(default_factory=list)
     excludes: list[tuple[str, str]] = field(default_factory=list)
     friction: dict[str, tuple[float, float, float]] = field(default_factory=dict)
+    springs: dict[str, dict[str, float]] = field(default_factory=dict)
     weightless: list[str] = field(default_factory=list)
+    surfaces: dict[Path, Surface] = field(default_factory=dict)
+    velocity_limits: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     losses: list[str] = field(default_factory=list)

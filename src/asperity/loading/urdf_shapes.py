@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from asperity.errors import ModelError
+from asperity.loading.collada import read_collada
 from asperity.loading.mesh_files import READABLE, MeshFinder
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.plant.model.names import listed
 
 __all__ = ["drop_visuals", "resolve_meshes"]
+
+_FORMATS = ", ".join((*READABLE, ".dae"))
 
 
 def drop_visuals(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
@@ -22,6 +28,20 @@ def drop_visuals(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
         )
 
 
+def _converted(path: Path | None, prepared: PreparedUrdf) -> Path | None:
+    """A file that MuJoCo does not read, if its triangles could be read here."""
+    if path is None or path.suffix.lower() != ".dae":
+        return None
+    path = path.absolute()
+    if path not in prepared.surfaces:
+        try:
+            prepared.surfaces[path] = read_collada(path)
+        except ModelError as error:
+            prepared.notes.append(str(error))
+            return None
+    return path
+
+
 def resolve_meshes(robot: UrdfDocument, prepared: PreparedUrdf, finder: MeshFinder) -> None:
     """Name every mesh by its path, and drop shapes whose mesh cannot be used."""
     notes: dict[str, None] = {}
@@ -33,8 +53,9 @@ def resolve_meshes(robot: UrdfDocument, prepared: PreparedUrdf, finder: MeshFind
                 continue
             uri = mesh.get("filename", "")
             found = finder.find(uri)
-            if found.path is not None:
-                mesh.set("filename", str(found.path.absolute()))
+            path = found.path or _converted(found.unreadable, prepared)
+            if path is not None:
+                mesh.set("filename", str(path.absolute()))
                 if found.note is not None:
                     notes[found.note] = None
             elif found.unreadable is None and shape.tag == "collision":
@@ -50,12 +71,12 @@ def resolve_meshes(robot: UrdfDocument, prepared: PreparedUrdf, finder: MeshFind
         prepared.notes.append(f"Meshes: {listed(list(notes), 2)}.")
     if dropped["visual"]:
         prepared.notes.append(
-            "Dropped visual shapes whose meshes are missing or not in a format that MuJoCo "
-            f"reads ({', '.join(READABLE)}), of links {listed(dropped['visual'])}."
+            "Dropped visual shapes whose meshes are missing or in none of the formats "
+            f"{_FORMATS}, of links {listed(dropped['visual'])}."
         )
     if dropped["collision"]:
         sentence = (
-            f"Dropped collision shapes, because MuJoCo reads only {', '.join(READABLE)}; "
+            f"Dropped collision shapes, whose meshes are in none of the formats {_FORMATS}; "
             "put a converted mesh with the same name beside the original, for links "
             f"{listed(dropped['collision'])}."
         )

@@ -7,6 +7,7 @@ import re
 import mujoco
 
 from asperity.errors import ModelError
+from asperity.loading.collada import convert_collada
 from asperity.loading.compiler_errors import explained
 from asperity.loading.initial_overlaps import initial_overlaps
 from asperity.loading.obj_objects import split_objects
@@ -60,8 +61,11 @@ def compile_urdf(
             spec.body(body).fuse = False
         for first, second in prepared.excludes:
             spec.add_exclude(bodyname1=first, bodyname2=second)
+        convert_collada(spec, prepared.surfaces)
         notes += [*convert_text_stl(spec), *split_objects(spec)]
         give_surfaces(spec, prepared)
+        for joint, speed in prepared.velocity_limits.items():
+            spec.add_text(name=f"asperity:joint:{joint}", data=f"velocity_limit={speed!r}")
         model, hollow = _compiled(spec)
         overlaps = initial_overlaps(model)
         if overlaps and exclude_overlaps:

@@ -1,41 +1,63 @@
-"""Friction and weight of a URDF's links, as Bullet and Gazebo write them.
+"""Contact and weight of a URDF's links, as Bullet and Gazebo write them; MuJoCo reads neither.
 
-Bullet's ``<contact>`` of a link has coefficients of sliding, spinning [m] and rolling [m], Gazebo's
-``<gazebo reference="LINK">`` one of sliding along each of two directions. MuJoCo reads neither.
+Bullet's ``<contact>`` of a link has coefficients of sliding, spinning [m] and rolling [m], and a
+factor of the inertia, Gazebo's ``<gazebo reference="LINK">`` a coefficient of sliding along each of
+two directions. Both have the stiffness k [N/m] and damping c [N s/m] of the spring that every point
+of contact is, or a restitution. Robots are tuned for what the engines make of it in implicit steps,
+k x₀ + (c + k δt) v. So the stiffness and the relaxation time c/k + δt become the link's contact
+parameters, with the steps that the engines usually take, and the dissipation that rebounds alike
+from `IMPACT_SPEED`, under the whole mass.
 """
 
 from __future__ import annotations
 
+import glob
 import math
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from itertools import combinations
 
 import mujoco
 
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
+from asperity.loading.xml_reader import number
+from asperity.plant.model.mujoco_contact import dissipation_of_rebound, hunt_crossley_dissipation
 
-__all__ = ["give_surfaces", "read_surfaces"]
+__all__ = ["IMPACT_SPEED", "give_surfaces", "read_surfaces"]
 
-_BULLET = ("lateral_friction", "spinning_friction", "rolling_friction")
-# What says something of the mechanics, with the value that says nothing.
-_UNUSED = {
-    "stiffness": None,
-    "damping": None,
-    "restitution": 0.0,
-    "inertia_scaling": 1.0,
-    "kp": None,
-    "kd": None,
-}
+IMPACT_SPEED = 1.0
+"""Speed [m/s] from which linear damping and Hunt and Crossley's rebound alike."""
+
+_FRICTION = ("lateral_friction", "spinning_friction", "rolling_friction")
+_BULLET = ("stiffness", "damping", "restitution")
+_GAZEBO = ("kp", "kd", "restitution_coefficient")
+# Their usual steps [s].
+_BULLET_STEP, _GAZEBO_STEP = 1.0 / 240.0, 1e-3
+_READ = {*_FRICTION, *_BULLET, *_GAZEBO, "mu", "mu1", "mu2", "inertia_scaling", "turnGravityOff"}
+# What says nothing of the mechanics: appearance, what a scene or a program does with the robot, and
+# how a solver goes about contact (of the second direction, if both have one coefficient).
+_NO_MECHANICS = frozenset(
+    ("plugin", "sensor", "material", "visual", "pose", "laserRetro", "canonicalBody",
+     "provideFeedback", "preserveFixedJoint", "disableFixedJointLumping", "implicitSpringDamper",
+     "fudgeFactor", "fdir1", "maxVel", "minDepth", "maxContacts", "max_vel", "min_depth",
+     "max_contacts", "threshold", "contact_cfm", "contact_erp", "soft_cfm", "soft_erp",
+     "friction_anchor")
+)  # fmt: skip
+# What asks for what is done anyway: links are not held, have weight, and no wind blows.
+_AS_IT_IS = {"gravity": "true", "kinematic": "false", "enable_wind": "false"}
+_WORDS = {"1": "true", "0": "false"}
 
 
 def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
-    """Read friction and weight of all links, and note what else of contact is not used.
+    """Read what links have, and note what else is said of the mechanics and not used.
 
     Raises
     ------
     ModelError
-        If a coefficient is not a number that is finite and not negative, naming its line.
+        If a number is not finite or negative, naming its line.
     """
     unused: dict[str, None] = {}
+    alone: list[str] = []
     for setting in robot.root.findall("gazebo"):
         name = setting.get("reference", "")
         along = _numbers(robot, setting, ("mu1", "mu2"))
@@ -46,22 +68,60 @@ def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
                 unused["mu2"] = None
         if any(_text(off) in ("true", "1") for off in setting.findall("turnGravityOff")):
             prepared.weightless.append(name)
-        unused |= _unused(robot, setting)
+        for word in ("selfCollide", "self_collide"):
+            alone += [name for one in setting.findall(word) if _text(one) in ("false", "0")]
+        spring = _read_spring(robot, setting, _GAZEBO, _GAZEBO_STEP)
+        prepared.springs.setdefault(name, {}).update(spring)
+        unused |= dict.fromkeys(_others(setting))
     for link in robot.root.findall("link"):
         contact = link.find("contact")
+        name = link.get("name", "")
         if contact is not None:
-            found = _numbers(robot, contact, _BULLET)
+            found = _numbers(robot, contact, _FRICTION)
             if found:
-                sliding, spinning, rolling = (found.get(name, 0.0) for name in _BULLET)
+                sliding, spinning, rolling = (found.get(one, 0.0) for one in _FRICTION)
                 sliding = found.get("lateral_friction", 1.0)
-                prepared.friction[link.get("name", "")] = (sliding, spinning, rolling)
-            unused |= _unused(robot, contact)
+                prepared.friction[name] = (sliding, spinning, rolling)
+            spring = _read_spring(robot, contact, _BULLET, _BULLET_STEP)
+            prepared.springs.setdefault(name, {}).update(spring)
+            _scale_inertia(robot, link, contact)
+            unused |= dict.fromkeys(_others(contact))
+    # Two links of a model collide in Gazebo if one of them shall.
+    _exclude(robot, prepared, [name for name in alone if name in robot.graph.links])
     if unused:
-        prepared.notes.append(f"Ignored of Bullet's and Gazebo's contact: {', '.join(unused)}.")
+        prepared.notes.append(f"Ignored of Bullet's and Gazebo's elements: {', '.join(unused)}.")
+
+
+def _read_spring(
+    robot: UrdfDocument, element: ET.Element, names: tuple[str, str, str], step: float
+) -> dict[str, float]:
+    """Stiffness, damping and restitution of a link's contact, as far as an element has them."""
+    found = _numbers(robot, element, names)
+    stiffness, damping, restitution = (found.get(name, 0.0) for name in names)
+    spring = {"restitution": restitution} if restitution > 0.0 else {}
+    if stiffness > 0.0:
+        spring |= {"stiffness": stiffness, "damping": damping + step * stiffness}
+    return spring
+
+
+def _scale_inertia(robot: UrdfDocument, link: ET.Element, contact: ET.Element) -> None:
+    factor = _numbers(robot, contact, ("inertia_scaling",)).get("inertia_scaling", 1.0)
+    inertia = link.find("inertial/inertia")
+    if inertia is None or factor == 1.0:
+        return
+    for moment in inertia.attrib:
+        inertia.set(moment, repr(factor * number(inertia, moment, robot.lines, robot.source)))
+
+
+def _exclude(robot: UrdfDocument, prepared: PreparedUrdf, alone: list[str]) -> None:
+    """Let links pass through each other; those that are fixed to others are parts of them."""
+    graph = robot.graph
+    fixed = {name for name in alone if (j := graph.joint_of(name)) is None or j.kind == "fixed"}
+    prepared.excludes += combinations([one for one in alone if one not in fixed], 2)
 
 
 def give_surfaces(spec: mujoco.MjSpec, prepared: PreparedUrdf) -> None:
-    """Give friction to geoms, and let links without weight be bodies of their own.
+    """Give geoms friction and contact parameters, and let links without weight be bodies.
 
     Bullet multiplies the coefficients of two surfaces, and Gazebo takes the smaller one, where the
     floor's is 1 or large. So the link's is that of the pair, unless the other has as much priority.
@@ -77,6 +137,29 @@ def give_surfaces(spec: mujoco.MjSpec, prepared: PreparedUrdf) -> None:
         if body is not None:
             body.gravcomp = 1.0
             body.fuse = False
+    mass = sum(float(body.mass) for body in spec.bodies)
+    for name, spring in prepared.springs.items():
+        body = spec.body(name)
+        for index, geom in enumerate(() if body is None or not spring else body.geoms):
+            geom.name = geom.name or f"{name} {index}"
+            data = " ".join(f"{key}={value!r}" for key, value in _parameters(spring, mass).items())
+            spec.add_text(name=f"asperity:geom:{glob.escape(geom.name)}", data=data)
+
+
+def _parameters(spring: dict[str, float], mass: float) -> dict[str, float]:
+    """Contact parameters of a spring and damper, or of a restitution."""
+    found = {}
+    if "stiffness" in spring:
+        stiffness, damping = spring["stiffness"], spring["damping"]
+        ratio = 0.5 * damping / math.sqrt(stiffness * (mass or 1.0))
+        found = {
+            "stiffness": stiffness,
+            "relaxation_time": damping / stiffness,
+            "dissipation": hunt_crossley_dissipation(ratio, IMPACT_SPEED),
+        }
+    if "restitution" in spring:
+        found["dissipation"] = dissipation_of_rebound(spring["restitution"], IMPACT_SPEED)
+    return found
 
 
 def _settings(element: ET.Element, name: str) -> list[ET.Element]:
@@ -105,11 +188,13 @@ def _numbers(robot: UrdfDocument, element: ET.Element, names: tuple[str, ...]) -
     return found
 
 
-def _unused(robot: UrdfDocument, element: ET.Element) -> dict[str, None]:
-    """Names of what is there and says something."""
-    return {
-        name: None
-        for name, idle in _UNUSED.items()
-        for one in _settings(element, name)
-        if idle is None or _numbers(robot, element, (name,))[name] != idle
-    }
+def _others(element: ET.Element) -> Iterator[str]:
+    """Names of what is in an element, says something of the mechanics, and is not read."""
+    for one in element:
+        value = _WORDS.get(_text(one), _text(one))
+        if one.tag in _READ | _NO_MECHANICS or ":" in one.tag:  # of plugins, as "controller:x"
+            continue
+        if len(one):
+            yield from _others(one)
+        elif one.tag not in ("selfCollide", "self_collide") and _AS_IT_IS.get(one.tag) != value:
+            yield one.tag

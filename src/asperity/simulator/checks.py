@@ -13,6 +13,7 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
+from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.material import COLUMNS
 from asperity.plant.model.names import listed
 from asperity.plant.model.support import check_supported
@@ -33,6 +34,7 @@ __all__ = [
     "reset_data",
 ]
 
+_DISSIPATION = frozenset(("dissipation", "relaxation_time"))
 # Arrays of MjData with a row for every element of a kind: they tell whether it belongs to a model.
 _SIZES = {
     "qpos": "nq",
@@ -99,16 +101,25 @@ def reads_contact(integrator: Integrator, name: str) -> bool:
     return name in integrator.contact_parameters or name in vars(integrator)
 
 
-def contact_notes(contact: ContactParameters, integrator: Integrator) -> tuple[str, ...]:
-    """A sentence on what is given of contact and plays no part with an integrator, if anything."""
-    materials = (
-        contact,
-        *contact.geoms.values(),
-        *contact.bodies.values(),
-        *contact.pairs.values(),
-    )
+def contact_notes(
+    contact: ContactParameters, integrator: Integrator, model: mujoco.MjModel
+) -> tuple[str, ...]:
+    """A sentence on what is given of contact, also in the model, and plays no part, if anything."""
+    materials = [
+        material
+        for source in (contact, parameters_of_model(model))
+        for material in (
+            source,
+            *source.geoms.values(),
+            *source.bodies.values(),
+            *source.pairs.values(),
+        )
+    ]
     given = {name for name in COLUMNS for one in materials if getattr(one, name) is not None}
     unread = sorted(name for name in given if not reads_contact(integrator, name))
+    # Dissipation may be given in both of its forms, of which a method reads one.
+    if given >= _DISSIPATION and len(_DISSIPATION.intersection(unread)) == 1:
+        unread = [name for name in unread if name not in _DISSIPATION]
     if not unread:
         return ()
     kind, known = type(integrator).__name__, sorted(integrator.contact_parameters & set(COLUMNS))

@@ -73,7 +73,7 @@ def take_over_contact(session: Session, contact: ContactParameters) -> None:
         _take_over(session)
         raise
     _begin_anew(session)
-    unread = contact_notes(contact, session.integrator)
+    unread = contact_notes(contact, session.integrator, session.model)
     session.note((*contact.notes, *unread, *plant.surfaces.notes))
 
 

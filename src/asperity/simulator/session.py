@@ -196,7 +196,7 @@ class Session(HoldsAddresses):
             integrator.default_stiction_tolerance,
             evaluated=convex,
         )
-        self.note((*contact.notes, *contact_notes(contact, integrator)))
+        self.note((*contact.notes, *contact_notes(contact, integrator, self.model)))
         self.note(self.plant.surfaces.notes)
         reason = "external systems" if systems else sleep_hindrance(self.plant)
         if convex and sleep_is_wanted(integrator, self.model) and reason is not None:

@@ -87,7 +87,7 @@ class CompiledWorlds(Worlds):
         contact = self._contact
         return (
             *contact.notes,
-            *contact_notes(contact, self._integrator),
+            *contact_notes(contact, self._integrator, self.plant.model),
             *self.plant.surfaces.notes,
         )
 

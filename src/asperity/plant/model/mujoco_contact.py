@@ -30,7 +30,13 @@ import numpy as np
 
 from asperity.plant.model.material import Material
 
-__all__ = ["MujocoMaterials", "hunt_crossley_dissipation", "materials_from_mujoco", "spring_of"]
+__all__ = [
+    "MujocoMaterials",
+    "dissipation_of_rebound",
+    "hunt_crossley_dissipation",
+    "materials_from_mujoco",
+    "spring_of",
+]
 
 # Where gravity is off, loads are as on earth [m/s²].
 _GRAVITY = 9.81
@@ -108,7 +114,14 @@ def hunt_crossley_dissipation(damping_ratio: float, speed: float) -> float:
         # The limit of equal roots is exp(−2); of unlike ones the slower decides.
         phase = 2.0 if root < 1e-6 else ratio / root * math.log((ratio + root) / (ratio - root))
         restitution = math.exp(-phase)
+    return dissipation_of_rebound(restitution, speed)
+
+
+def dissipation_of_rebound(restitution: float, speed: float) -> float:
+    """The dissipation [s/m] that rebounds from a speed [m/s] at this share of it."""
     restitution = max(restitution, _SOFTEST_REBOUND)
+    if restitution >= 1.0:
+        return 0.0
 
     def rebound(u: float) -> float:
         target = u - math.log1p(u)

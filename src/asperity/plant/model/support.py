@@ -285,4 +285,4 @@ def _notes(model: mujoco.MjModel, sleep: bool) -> Iterator[str]:
             "o_solref and o_solimp are ignored."
         )
     if model.opt.noslip_iterations:
-        yield "noslip_iterations does nothing: friction does not creep without it."
+        yield "noslip_iterations is not needed: friction does not creep without it."
