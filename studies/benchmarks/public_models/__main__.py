@@ -12,8 +12,9 @@ Models run one after the other, in an order of chance, each with a limit of CPU 
 work on the machine does not decide, in a process that is replaced when a model takes too long or
 ends it. What was done is kept in the folder, and a second call goes on from there; ``--again
 CLASS`` does those of a class again. ``--save`` writes the page, which keeps what it says of methods
-that were not run. ``--rates`` measures instead how fast those that run under Midas do, in steps of
-5 ms and without ``ipctk``.
+that were not run. ``--notes`` only counts anew what all integrators ignore, of simulators of all
+files that are made and not run. ``--rates`` measures instead how fast those that run under Midas
+do, in steps of 5 ms and without ``ipctk``.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ import random
 import subprocess
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from studies.benchmarks.public_models.packages import find_models, install
-from studies.benchmarks.public_models.page import page, read_page, summary
+from studies.benchmarks.public_models.page import ignored, page, read_page, summary
 from studies.benchmarks.public_models.rates import NOTE as RATES_NOTE
 from studies.benchmarks.public_models.rates import rates_summary
 from studies.benchmarks.public_models.trial import INTEGRATORS
@@ -46,8 +48,7 @@ _NOTE = (
     "intersection. It is slow if loading and the first part take 40 s of CPU time or the second "
     "80 s. Files that MuJoCo does not load, most of them parts of models, are left out. Rows with "
     "fewer files were not run to the end. Every method has the days and the commits of its run. "
-    "What is ignored was counted truly from 2026-11-28 on: zeros of methods that ran before say "
-    "nothing."
+    "What is ignored is that of simulators of all files, which are made and not run (`--notes`)."
 )
 
 
@@ -61,6 +62,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--methods", default=",".join(INTEGRATORS), help="all of them by default")
     parser.add_argument("--folder", action="append", default=[], type=Path)
     parser.add_argument("--rates", action="store_true", help="how fast models run, instead")
+    parser.add_argument("--notes", action="store_true", help="count what is ignored, instead")
     parser.add_argument("--only", default="", help="names that contain this")
     parser.add_argument("--again", action="append", default=[], help="classes to do again")
     parser.add_argument(
@@ -79,7 +81,11 @@ def _run_on() -> str:
 
 
 def _sweep(
-    models: Sequence[tuple[str, Path]], method: str, file: Path, options: argparse.Namespace
+    models: Sequence[tuple[str, Path]],
+    method: str,
+    file: Path,
+    options: argparse.Namespace,
+    what: str = "parts",
 ) -> dict[str, dict[str, Any]]:
     """Run all models that were not done yet; returns what is known of all."""
     results: dict[str, dict[str, Any]] = {}
@@ -94,7 +100,7 @@ def _sweep(
         if time.perf_counter() > options.budget:
             break
         worker = worker or Worker(method)
-        found, usable = worker.run(str(path), options.rates)
+        found, usable = worker.run(str(path), what)
         results[name] = found | {"run on": run_on}
         if not usable:
             worker.end()
@@ -116,14 +122,21 @@ def main(argv: Sequence[str] | None = None) -> None:
     random.Random(0).shuffle(models)
     print(f"{len(models)} files", flush=True)
     if options.rates:
-        lines = rates_summary(_sweep(models, "Midas", options.packages / "rates.json", options))
+        lines = rates_summary(
+            _sweep(models, "Midas", options.packages / "rates.json", options, "rates")
+        )
         print("\n".join(lines))
         if options.save:
             save_table("midas_robots", "Rates of Midas on public models", RATES_NOTE, lines)
         return
     file = RESULTS / "public_models.md"
     summaries = read_page(rows_of_markdown(file))
-    for method in options.methods.split(","):
+    if options.notes:
+        noted = _sweep(models, "Icf", options.packages / "notes.json", options, "notes").values()
+        for method, one in summaries.items():
+            found = ignored(known[method] for known in noted if method in known)
+            summaries[method] = replace(one, ignored=found)
+    for method in () if options.notes else options.methods.split(","):
         found = _sweep(models, method, options.packages / f"{method}.json", options)
         if found:
             summaries[method] = summary(found)

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from studies.benchmarks.public_models.trial import INTEGRATORS
 
-__all__ = ["CLASSES", "Summary", "page", "read_page", "summary"]
+__all__ = ["CLASSES", "Summary", "ignored", "page", "read_page", "summary"]
 
 CLASSES = (
     "runs",
@@ -28,7 +28,9 @@ CLASSES = (
 _COLUMNS = ("run on", "files", *CLASSES, "run, of those without flex [%]")
 _IGNORED = "ignored, of models that begin to run"
 # What notes say of what a model asks for and does not get.
-_UNHEARD = re.compile(r"ignore|not enforced|does nothing|dropped|without limits|sleep", re.I)
+_UNHEARD = re.compile(
+    r"ignore|not enforced|does not read|dropped|without limits|start awake|no part", re.I
+)
 _ALL = "all"
 
 
@@ -59,6 +61,16 @@ def _why(found: Mapping[str, Any]) -> str:
     return message + (" MuJoCo's own steps diverge." if found.get("diverges") else "")
 
 
+def ignored(notes: Iterable[Sequence[str]]) -> Counter[str]:
+    """How many models have a note that something is ignored, by the note's first clause."""
+    return Counter(
+        kind
+        for one in notes
+        for kind in {re.split("[:;]", note)[0].strip(".") for note in one}
+        if _UNHEARD.search(kind)
+    )
+
+
 def summary(results: Mapping[str, dict[str, Any]]) -> Summary:
     """What the page says of a method.
 
@@ -82,13 +94,7 @@ def summary(results: Mapping[str, dict[str, Any]]) -> Summary:
             *(str(counts[kind]) for kind in CLASSES),
             f"{share:.1f}",
         ),
-        ignored=Counter(
-            kind
-            for one in models.values()
-            # A note's first clause.
-            for kind in {re.split("[:;]", note)[0].strip(".") for note in one.get("notes", ())}
-            if _UNHEARD.search(kind)
-        ),
+        ignored=ignored(one.get("notes", ()) for one in models.values()),
         packages={
             package: f"{kinds.count('runs')} of {len(kinds)}" for package, kinds in packages.items()
         },
@@ -148,14 +154,14 @@ def page(summaries: Mapping[str, Summary]) -> list[str]:
         for reason in one.reasons:
             reasons.setdefault(reason, []).append(method)
     packages = sorted({package for one in methods.values() for package in one.packages})
-    ignored = [
+    unheard = [
         (kind, *(str(one.ignored.get(kind, 0)) for one in methods.values()))
         for kind, _ in kinds.most_common()
     ]
     totals = (_ALL, *(str(sum(one.ignored.values())) for one in methods.values()))
     lines = [
         *_table(("method", *_COLUMNS), [(name, *one.cells) for name, one in methods.items()]),
-        *_table((_IGNORED, *methods), [*ignored, totals]),
+        *_table((_IGNORED, *methods), [*unheard, totals]),
         *_table(
             ("package", *methods),
             [

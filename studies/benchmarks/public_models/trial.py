@@ -18,6 +18,7 @@ import numpy as np
 
 import asperity as asp
 from asperity.errors import AsperityError, Status
+from asperity.loading import LoadReport
 from asperity.midas.verification import IntersectionTest
 from studies.benchmarks.public_models.motors import HOLD, random_motors
 
@@ -27,6 +28,7 @@ __all__ = [
     "QUIET_LIMIT",
     "STEP",
     "Verdict",
+    "notes",
     "parts",
 ]
 
@@ -106,6 +108,27 @@ def _simulator(model: mujoco.MjModel, integrator: asp.Integrator) -> asp.Simulat
         return asp.Simulator(model, data=data, integrator=integrator)
 
 
+def _noted(report: LoadReport, sim: asp.Simulator) -> list[str]:
+    return list(dict.fromkeys((*report.notes, *sim.load_report.notes)))
+
+
+def notes(path: str, _: str) -> Iterator[dict[str, Any]]:
+    """Notes on one model by every integrator, which does not run it; yields as `parts`."""
+    try:
+        model, report = asp.load_model(path)
+    except AsperityError:
+        yield {"class": "does not load"}
+        return
+    yield {"dofs": int(model.nv)}
+    for method, make in INTEGRATORS.items():
+        try:
+            sim = _simulator(model, make(float(model.opt.timestep)))
+        except AsperityError:
+            continue
+        yield {method: _noted(report, sim)}
+    yield {"class": "noted"}
+
+
 def parts(path: str, method: str) -> Iterator[dict[str, Any]]:
     """Run one model; yields what is known after it was loaded, after each part, and at the end.
 
@@ -136,7 +159,7 @@ def parts(path: str, method: str) -> Iterator[dict[str, Any]]:
             yield {"triangles": len(engine.table.shapes.face)}
         sim.advance_to(STEP)
         yield {
-            "notes": list(dict.fromkeys((*report.notes, *sim.load_report.notes))),
+            "notes": _noted(report, sim),
             "start": round(time.process_time() - start, 2),
         }
         for _ in range(round((QUIET - STEP) / HOLD)):

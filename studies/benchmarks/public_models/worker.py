@@ -18,6 +18,7 @@ from studies.benchmarks.public_models.trial import (
     MOVING_LIMIT,
     QUIET_LIMIT,
     STEP,
+    notes,
     parts,
 )
 
@@ -25,6 +26,7 @@ __all__ = ["Worker"]
 
 PATIENCE = 20.0
 """Wall time over CPU time of a process that waits for something else than the processor."""
+_QUESTIONS = {"rates": rates, "notes": notes, "parts": parts}
 
 
 def _allow(seconds: float) -> None:
@@ -44,9 +46,10 @@ def work(connection: Connection, method: str) -> None:
     ).advance_to(0.02)
     connection.send({})
     while True:
-        path, timed = connection.recv()
+        path, what = connection.recv()
+        timed = what == "rates"
         _allow(QUIET_LIMIT)
-        for part in rates(path, method) if timed else parts(path, method):
+        for part in _QUESTIONS[what](path, method):
             connection.send(part)
             if "dofs" in part:
                 _allow(QUIET_LIMIT + MOVING_LIMIT if timed else QUIET_LIMIT)
@@ -65,10 +68,13 @@ class Worker:
         other.close()
         self._connection.recv()
 
-    def run(self, path: str, timed: bool) -> tuple[dict[str, Any], bool]:
-        """Run one model; returns what is known, and whether the process is still of use."""
+    def run(self, path: str, what: str) -> tuple[dict[str, Any], bool]:
+        """Ask for the ``rates``, ``notes`` or ``parts`` of one model.
+
+        Returns what is known, and whether the process is still of use.
+        """
         known: dict[str, Any] = {}
-        self._connection.send((path, timed))
+        self._connection.send((path, what))
         while "class" not in known:
             part = "random motors" if "quiet" in known else "the first 0.3 s"
             limit = MOVING_LIMIT if "quiet" in known else QUIET_LIMIT
