@@ -15,7 +15,7 @@ from loading_texts import (
     urdf,
 )
 
-from asperity import Cenic, Icf, Midas, Simulator, load_spec
+from asperity import Cenic, Icf, Midas, Sap, Simulator, load_spec
 from asperity.errors import AsperityWarning
 from asperity.loading import load_model
 from asperity.plant.model.own_texts import velocity_limits
@@ -198,6 +198,9 @@ def test_elements_that_are_left_out_are_counted() -> None:
     report = load_model(text.replace("<gazebo/>", f"<loop_joint/>{more}"))[1]
     assert has(report, "Ignored, because URDF has no", "1 <loop_joint>")
     assert has(report, "Ignored of Bullet's and Gazebo's elements: gravity.")
+    more = "<gazebo reference='a'><kd>3</kd></gazebo>"  # of no spring
+    report = load_model(text.replace("<gazebo/>", more))[1]
+    assert has(report, "Ignored of Bullet's and Gazebo's elements: kd.")
 
 
 SLIDER = """<robot name="box"><link name="base">
@@ -275,6 +278,13 @@ def test_a_box_rebounds_by_the_restitution_of_bullet() -> None:
     sim.data.qvel[2] = -1.0
     sim.advance_to(0.1)
     assert sim.data.qvel[2] == pytest.approx(0.4, rel=1e-2)
+    # A single point of linear dissipation, which does not pull, does so with all its mass.
+    geom = spec.geom("base 0")
+    geom.type, geom.size = mujoco.mjtGeom.mjGEOM_SPHERE, [0.05, 0, 0]
+    sim = Simulator(spec, integrator=Sap(time_step=1e-5, resolve_impacts=False))
+    sim.data.qvel[2] = -1.0
+    sim.advance_to(0.05)
+    assert sim.data.qvel[2] == pytest.approx(0.4, rel=2e-3)
 
 
 def test_inertia_is_scaled_as_in_bullet() -> None:

@@ -21,7 +21,7 @@ import mujoco
 
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.loading.xml_reader import number
-from asperity.plant.model.mujoco_contact import dissipation_of_rebound, hunt_crossley_dissipation
+from asperity.plant.model.mujoco_contact import damping_ratio, hunt_crossley_dissipation
 
 __all__ = ["IMPACT_SPEED", "give_surfaces", "read_surfaces"]
 
@@ -31,6 +31,8 @@ IMPACT_SPEED = 1.0
 _FRICTION = ("lateral_friction", "spinning_friction", "rolling_friction")
 _BULLET = ("stiffness", "damping", "restitution")
 _GAZEBO = ("kp", "kd", "restitution_coefficient")
+# Of contact for which nobody gives one, in `ContactParameters` [N/m].
+_STIFFNESS = 1e5
 # Their usual steps [s].
 _BULLET_STEP, _GAZEBO_STEP = 1.0 / 240.0, 1e-3
 _READ = {*_FRICTION, *_BULLET, *_GAZEBO, "mu", "mu1", "mu2", "inertia_scaling", "turnGravityOff"}
@@ -70,7 +72,7 @@ def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
             prepared.weightless.append(name)
         for word in ("selfCollide", "self_collide"):
             alone += [name for one in setting.findall(word) if _text(one) in ("false", "0")]
-        spring = _read_spring(robot, setting, _GAZEBO, _GAZEBO_STEP)
+        spring = _read_spring(robot, setting, _GAZEBO, _GAZEBO_STEP, unused)
         prepared.springs.setdefault(name, {}).update(spring)
         unused |= dict.fromkeys(_others(setting))
     for link in robot.root.findall("link"):
@@ -82,7 +84,7 @@ def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
                 sliding, spinning, rolling = (found.get(one, 0.0) for one in _FRICTION)
                 sliding = found.get("lateral_friction", 1.0)
                 prepared.friction[name] = (sliding, spinning, rolling)
-            spring = _read_spring(robot, contact, _BULLET, _BULLET_STEP)
+            spring = _read_spring(robot, contact, _BULLET, _BULLET_STEP, unused)
             prepared.springs.setdefault(name, {}).update(spring)
             _scale_inertia(robot, link, contact)
             unused |= dict.fromkeys(_others(contact))
@@ -93,7 +95,11 @@ def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
 
 
 def _read_spring(
-    robot: UrdfDocument, element: ET.Element, names: tuple[str, str, str], step: float
+    robot: UrdfDocument,
+    element: ET.Element,
+    names: tuple[str, str, str],
+    step: float,
+    unused: dict[str, None],
 ) -> dict[str, float]:
     """Stiffness, damping and restitution of a link's contact, as far as an element has them."""
     found = _numbers(robot, element, names)
@@ -101,6 +107,8 @@ def _read_spring(
     spring = {"restitution": restitution} if restitution > 0.0 else {}
     if stiffness > 0.0:
         spring |= {"stiffness": stiffness, "damping": damping + step * stiffness}
+    elif damping > 0.0:
+        unused[names[1]] = None
     return spring
 
 
@@ -148,18 +156,17 @@ def give_surfaces(spec: mujoco.MjSpec, prepared: PreparedUrdf) -> None:
 
 def _parameters(spring: dict[str, float], mass: float) -> dict[str, float]:
     """Contact parameters of a spring and damper, or of a restitution."""
-    found = {}
-    if "stiffness" in spring:
-        stiffness, damping = spring["stiffness"], spring["damping"]
-        ratio = 0.5 * damping / math.sqrt(stiffness * (mass or 1.0))
-        found = {
-            "stiffness": stiffness,
-            "relaxation_time": damping / stiffness,
-            "dissipation": hunt_crossley_dissipation(ratio, IMPACT_SPEED),
-        }
+    stiffness = spring.get("stiffness", _STIFFNESS)
+    frequency = math.sqrt(stiffness / (mass or 1.0))
     if "restitution" in spring:
-        found["dissipation"] = dissipation_of_rebound(spring["restitution"], IMPACT_SPEED)
-    return found
+        ratio = damping_ratio(spring["restitution"])
+    else:
+        ratio = 0.5 * spring["damping"] / stiffness * frequency
+    given = {"stiffness": stiffness} if "stiffness" in spring else {}
+    return given | {
+        "relaxation_time": 2.0 * ratio / frequency,
+        "dissipation": hunt_crossley_dissipation(ratio, IMPACT_SPEED),
+    }
 
 
 def _settings(element: ET.Element, name: str) -> list[ET.Element]:

@@ -32,7 +32,7 @@ from asperity.plant.model.material import Material
 
 __all__ = [
     "MujocoMaterials",
-    "dissipation_of_rebound",
+    "damping_ratio",
     "hunt_crossley_dissipation",
     "materials_from_mujoco",
     "spring_of",
@@ -100,39 +100,41 @@ def spring_of(
     return _Spring(min(gravity / max(overlap, 1e-12), _STIFFEST), ratio)
 
 
-def hunt_crossley_dissipation(damping_ratio: float, speed: float) -> float:
-    """The dissipation [s/m] that rebounds from a speed [m/s] as a spring and damper does."""
+def rebound(damping_ratio: float) -> float:
+    """The share of its speed with which a mass on a spring and damper rebounds."""
     ratio = max(damping_ratio, 0.0)
-    if ratio == 0.0:
-        return 0.0
     if ratio < 1.0:
         root = math.sqrt(1.0 - ratio * ratio)
         phase = math.atan2(2.0 * ratio * root, 2.0 * ratio * ratio - 1.0)
-        restitution = math.exp(-ratio / root * phase)
-    else:
-        root = math.sqrt(ratio * ratio - 1.0)
-        # The limit of equal roots is exp(−2); of unlike ones the slower decides.
-        phase = 2.0 if root < 1e-6 else ratio / root * math.log((ratio + root) / (ratio - root))
-        restitution = math.exp(-phase)
-    return dissipation_of_rebound(restitution, speed)
+        return math.exp(-ratio / root * phase)
+    root = math.sqrt(ratio * ratio - 1.0)
+    # The limit of equal roots is exp(−2); of unlike ones the slower decides.
+    phase = 2.0 if root < 1e-6 else ratio / root * math.log((ratio + root) / (ratio - root))
+    return math.exp(-phase)
 
 
-def dissipation_of_rebound(restitution: float, speed: float) -> float:
-    """The dissipation [s/m] that rebounds from a speed [m/s] at this share of it."""
-    restitution = max(restitution, _SOFTEST_REBOUND)
-    if restitution >= 1.0:
+def damping_ratio(restitution: float) -> float:
+    """The damping ratio of a spring and damper from which a mass rebounds at that share."""
+    least = max(restitution, _SOFTEST_REBOUND)
+    return 0.0 if least >= 1.0 else _root(lambda x: rebound(x) - least, 0.0, 1e3, 1e-12)
+
+
+def hunt_crossley_dissipation(damping_ratio: float, speed: float) -> float:
+    """The dissipation [s/m] that rebounds from a speed [m/s] as a spring and damper does."""
+    if damping_ratio <= 0.0:
         return 0.0
+    restitution = max(rebound(damping_ratio), _SOFTEST_REBOUND)
 
-    def rebound(u: float) -> float:
+    def share(u: float) -> float:
         target = u - math.log1p(u)
         # Of r below one: −r − ln(1 − r) grows from nothing beyond all bounds.
         logarithm = _root(lambda x: x + math.expm1(-x) - target, 0.0, target + 1.0, 1e-14)
         return float(-math.expm1(-logarithm)) / u
 
     most = _MOST_DISSIPATION * speed
-    if rebound(most) > restitution:
+    if share(most) > restitution:
         return _MOST_DISSIPATION
-    return _root(lambda u: rebound(u) - restitution, 1e-9, most, 1e-12) / speed
+    return _root(lambda u: share(u) - restitution, 1e-9, most, 1e-12) / speed
 
 
 class MujocoMaterials(NamedTuple):
