@@ -16,7 +16,7 @@ from loading_texts import (
 )
 
 from asperity import Cenic, Icf, Midas, Sap, Simulator, load_spec
-from asperity.errors import AsperityWarning
+from asperity.errors import AsperityWarning, ModelError
 from asperity.loading import load_model
 from asperity.plant.model.own_texts import velocity_limits
 
@@ -176,6 +176,23 @@ def test_damping_friction_and_effort_are_kept() -> None:
     model, report = load_model(text)
     assert np.isinf(velocity_limits(model)[0])
     assert has(report, "velocity limit of zero", "'j'")
+
+
+def test_parts_of_what_was_loaded_may_be_deleted() -> None:
+    more = "<limit lower='-1' upper='1' effort='3' velocity='2'/>"
+    soft = "<gazebo reference='b'><kp>1e4</kp></gazebo>"
+    text = urdf(link("a"), link("b"), joint("j", "a", "b", "revolute", more), soft)
+    spec, _ = load_spec(text)
+    spec.delete(spec.joint("j"))
+    for geom in spec.body("b").geoms:
+        spec.delete(geom)
+    spec.worldbody.add_body(name="c").add_joint(name="k")
+    spec.body("c").add_geom(size=[0.1, 0, 0])
+    Simulator(spec, integrator=Icf(time_step=1e-3)).advance_to(0.01)
+    # What a user writes must be there.
+    spec.add_text(name="asperity:joint:j", data="velocity_limit=2")
+    with pytest.raises(ModelError, match="no hinge or slide is named 'j'"):
+        Simulator(spec, integrator=Icf(time_step=1e-3))
 
 
 def test_equal_limits_are_noted() -> None:

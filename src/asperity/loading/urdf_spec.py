@@ -65,7 +65,7 @@ def compile_urdf(
         notes += [*convert_text_stl(spec), *split_objects(spec)]
         give_surfaces(spec, prepared)
         for joint, speed in prepared.velocity_limits.items():
-            spec.add_text(name=f"asperity:joint:{joint}", data=f"velocity_limit={speed!r}")
+            spec.add_text(name=f"asperity:loaded:joint:{joint}", data=f"velocity_limit={speed!r}")
         model, hollow = _compiled(spec)
         overlaps = initial_overlaps(model)
         if overlaps and exclude_overlaps:

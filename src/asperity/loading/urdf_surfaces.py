@@ -11,7 +11,6 @@ from `IMPACT_SPEED`, under the whole mass.
 
 from __future__ import annotations
 
-import glob
 import math
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
@@ -151,7 +150,7 @@ def give_surfaces(spec: mujoco.MjSpec, prepared: PreparedUrdf) -> None:
         for index, geom in enumerate(() if body is None or not spring else body.geoms):
             geom.name = geom.name or f"{name} {index}"
             data = " ".join(f"{key}={value!r}" for key, value in _parameters(spring, mass).items())
-            spec.add_text(name=f"asperity:geom:{glob.escape(geom.name)}", data=data)
+            spec.add_text(name=f"asperity:loaded:geom:{geom.name}", data=data)
 
 
 def _parameters(spring: dict[str, float], mass: float) -> dict[str, float]:

@@ -4,12 +4,15 @@
 
     <text name="asperity:joint:elbow" data="velocity_limit=3"/>
 
-`asperity.load_model` writes such texts for a URDF's ``<limit velocity>``. MuJoCo puts the prefix of
-an attached model before the whole name, and before the names of elements.
+`asperity.load_model` writes what a URDF says of joints and geoms into texts that are named
+``asperity:loaded:joint:elbow`` and the like. Users may delete elements of what they have loaded:
+then these texts say nothing, while their own would be in error. MuJoCo puts the prefix of an
+attached model before the whole name, and before the names of elements.
 """
 
 from __future__ import annotations
 
+import glob
 import math
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -23,10 +26,15 @@ from asperity.errors import ModelError
 __all__ = ["OwnText", "own_texts", "velocity_limits"]
 
 _OPTION = "velocity_limit"
+_LOADED = "loaded:"
+_ELEMENTS = {"joint": mujoco.mjtObj.mjOBJ_JOINT, "geom": mujoco.mjtObj.mjOBJ_GEOM}
 
 
 class OwnText(NamedTuple):
-    """A text named ``PREFIXasperity:KIND:ELEMENT``, or ``asperity`` alone."""
+    """A text named ``PREFIXasperity:KIND:ELEMENT``, or ``asperity`` alone.
+
+    The element is a name or, of contact parameters, a glob.
+    """
 
     name: str
     prefix: str
@@ -48,11 +56,18 @@ def own_texts(model: mujoco.MjModel) -> Iterator[OwnText]:
         prefix, found, rest = name.partition("asperity:")
         if not found and name != "asperity":
             continue
-        kind, _, element = rest.partition(":")
+        loaded = rest.startswith(_LOADED)
+        kind, _, element = rest.removeprefix(_LOADED).partition(":")
         start = model.text_adr[index]
         data = bytes(model.text_data[start : start + model.text_size[index]]).split(b"\0")[0]
+        prefix = prefix if found else ""
+        if loaded and kind in _ELEMENTS:
+            if mujoco.mj_name2id(model, _ELEMENTS[kind], prefix + element) < 0:
+                continue
+            if kind == "geom":  # a name, which is no glob
+                prefix, element = "", glob.escape(prefix + element)
         try:
-            yield OwnText(name, prefix if found else "", kind, element, data.decode())
+            yield OwnText(name, prefix, kind, element, data.decode())
         except UnicodeDecodeError:
             raise ModelError(
                 f"<text name={name!r}>: {data!r} is not UTF-8; save the model's file as UTF-8."
