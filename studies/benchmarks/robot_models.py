@@ -13,7 +13,7 @@ from pathlib import Path
 
 import mujoco
 
-from asperity.loading import load_spec
+from studies.scenes.robot_files import load_robot
 
 __all__ = ["ROBOTS", "RobotModel", "robot"]
 
@@ -68,7 +68,7 @@ def _urdf(name: str, path: str, height: float) -> RobotModel:
         return _find("cmeel", f"{_FOLDER}/{path}")
 
     def make() -> mujoco.MjModel:
-        spec, _ = load_spec(source(), floating_base=True, exclude_overlaps=True)
+        spec = load_robot(source(), floating_base=True, exclude_overlaps=True)
         spec.worldbody.add_geom(type=mujoco.mjtGeom.mjGEOM_PLANE, size=[0.0, 0.0, 1.0])
         model = spec.compile()
         model.qpos0[2] = height

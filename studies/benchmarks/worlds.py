@@ -30,10 +30,9 @@ from mujoco import batch as mujoco_batch
 from mujoco import rollout as mujoco_rollout
 
 import asperity as asp
-from asperity.loading import load_spec
 from studies.benchmarks.robot_models import robot
 from studies.benchmarks.saved import Table
-from studies.scenes.robot_files import example_robot
+from studies.scenes.robot_files import example_robot, load_robot
 
 _WORLDS = 256
 _STEPS = 20  # of a block
@@ -54,7 +53,7 @@ _CUBE = 0.03  # half a side [m]
 
 def _arm_with_cubes() -> mujoco.MjModel:
     """A Franka arm with position servos over nine cubes on a table."""
-    spec, _ = load_spec(
+    spec = load_robot(
         example_robot("panda_description/urdf/panda.urdf"),
         floating_base=False,
         exclude_overlaps=True,

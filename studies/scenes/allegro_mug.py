@@ -11,8 +11,8 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.loading import load_model, load_spec
-from studies.scenes.robot_files import example_robot
+from asperity.loading import load_model
+from studies.scenes.robot_files import example_robot, load_robot
 
 __all__ = ["HOLD", "MUG", "allegro_mug", "posture"]
 
@@ -62,7 +62,7 @@ def allegro_mug(contact: str = "points") -> mujoco.MjModel:
     MissingExtra
         If the extra ``assets`` is not installed.
     """
-    spec, _ = load_spec(example_robot(_FILE), floating_base=False, exclude_overlaps=True)
+    spec = load_robot(example_robot(_FILE), floating_base=False, exclude_overlaps=True)
     spec.option.gravity = [0.0, 0.0, 0.0]
     gain = _FREQUENCY**2 * _ARMATURE
     damping = 2.0 * _DAMPING_RATIO * _FREQUENCY * _ARMATURE

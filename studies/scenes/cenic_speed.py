@@ -13,8 +13,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.loading import load_spec
-from studies.scenes.robot_files import example_robot
+from studies.scenes.robot_files import example_robot, load_robot
 
 __all__ = ["BUNNY_HEIGHT", "BUNNY_MASS", "bunnies", "bunny_points", "quadruped"]
 
@@ -84,7 +83,7 @@ def quadruped() -> mujoco.MjModel:
     MissingExtra
         If the package example-robot-data is not installed.
     """
-    spec, _ = load_spec(
+    spec = load_robot(
         example_robot("anymal_c_simple_description/urdf/anymal.urdf"),
         floating_base=True,
         exclude_overlaps=True,

@@ -15,8 +15,8 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.loading import load_model, load_spec
-from studies.scenes.robot_files import example_robot, iiwa_file
+from asperity.loading import load_model
+from studies.scenes.robot_files import example_robot, iiwa_file, load_robot
 
 __all__ = [
     "ARM_JOINTS",
@@ -138,12 +138,12 @@ def _robots() -> mujoco.MjSpec:
     spec = mujoco.MjSpec()
     spec.compiler.degree = False
     for side, sign in (("right", -1.0), ("left", 1.0)):
-        arm, _ = load_spec(iiwa_file(), floating_base=False)
+        arm = load_robot(iiwa_file(), floating_base=False)
         for geom in arm.geoms:
             geom.contype = geom.conaffinity = 0
         for joint in arm.joints:
             joint.armature = 0.1
-        hand, _ = load_spec(
+        hand = load_robot(
             example_robot(f"allegro_hand_description/urdf/allegro_{side}_hand.urdf"),
             floating_base=False,
             exclude_overlaps=True,

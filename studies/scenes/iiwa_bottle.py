@@ -13,9 +13,9 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.loading import load_model, load_spec
+from asperity.loading import load_model
 from asperity.scenes.inverse_kinematics import InverseKinematics
-from studies.scenes.robot_files import iiwa_file
+from studies.scenes.robot_files import iiwa_file, load_robot
 
 __all__ = [
     "ASIDE",
@@ -98,7 +98,7 @@ def iiwa_and_bottle() -> mujoco.MjModel:
 
 
 def _robot() -> mujoco.MjSpec:
-    spec, _ = load_spec(iiwa_file(), floating_base=False)
+    spec = load_robot(iiwa_file(), floating_base=False)
     for geom in spec.geoms:
         geom.contype = geom.conaffinity = 0
     hand = spec.body("link_7").add_body(name="hand", pos=[0.0, 0.0, _FLANGE])

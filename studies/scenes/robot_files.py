@@ -5,13 +5,14 @@ from __future__ import annotations
 import importlib.util
 import os
 from pathlib import Path
+from typing import Any
 
 import mujoco
 
 from asperity.errors import MissingExtra
 from asperity.loading import load_spec
 
-__all__ = ["example_robot", "iiwa_file", "panda"]
+__all__ = ["example_robot", "iiwa_file", "load_robot", "panda"]
 
 _IIWA = "xacro/kuka_description/kuka_lbr_iiwa/urdf/lbr_iiwa_14_r820.urdf"
 
@@ -33,6 +34,17 @@ def example_robot(path: str) -> Path:
     return _installed("example-robot-data", "cmeel", f"../{folder}", path)
 
 
+def load_robot(file: Path, **options: Any) -> mujoco.MjSpec:
+    """A robot without what its URDF says to Asperity alone, of velocities and contact.
+
+    So it is the same robot as in other engines. ``options`` are those of `asperity.load_spec`.
+    """
+    spec, _ = load_spec(file, **options)
+    for text in list(spec.texts):
+        spec.delete(text)
+    return spec
+
+
 def panda() -> mujoco.MjSpec:
     """A Franka Emika Panda on its base, with fingers that are independent of each other.
 
@@ -42,7 +54,7 @@ def panda() -> mujoco.MjSpec:
         If the extra ``assets`` is not installed.
     """
     file = example_robot("panda_description/urdf/panda.urdf")
-    spec, _ = load_spec(file, floating_base=False, exclude_overlaps=True)
+    spec = load_robot(file, floating_base=False, exclude_overlaps=True)
     # The file couples the second finger to the first.
     for equality in list(spec.equalities):
         spec.delete(equality)
