@@ -13,13 +13,16 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.potentials import (
     barrier,
+    barrier_secant,
     barrier_slopes,
     dissipation_factor,
     friction,
     friction_slope,
+    ratio_of_force,
 )
 
 __all__ = [
+    "begin_joints",
     "begin_limits",
     "joint_energy",
     "joint_slopes",
@@ -27,7 +30,7 @@ __all__ = [
     "meets_limit",
     "motor_forces",
     "motor_slopes",
-    "turn_joint_friction",
+    "turn_joints",
 ]
 
 
@@ -54,6 +57,17 @@ def begin_limits(joints: Table) -> None:
             joints.limit_factor[joint, side] = dissipation_factor(
                 before, closing, LIMIT_DISSIPATION
             )
+
+
+@compiled
+def begin_joints(joints: Table) -> None:
+    """Forget joints' friction, and expect limits to bear what they bear at the present state."""
+    for joint in range(joints.value.size):
+        joints.dual[joint] = 0.0
+        if joints.barrier[joint] > 0.0:
+            for side in range(2):
+                gap = limit_gap(joints, joint, side, joints.value[joint])
+                joints.limit_end[joint, side] = min(gap / joints.activation[joint], 1.0)
 
 
 @compiled
@@ -88,12 +102,12 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         curvature += dry * max(per_slip + turn, 0.0)
     for side in range(2):
         gap = limit_gap(joints, joint, side, angle)
-        if gap >= width:
+        if gap >= width and joints.limit_end[joint, side] == 1.0:
             continue
         if gap <= 0.0:
             return math.inf, 0.0, 0.0
         scale = joints.limit_factor[joint, side] * joints.barrier[joint]
-        s, c = barrier_slopes(gap * gap, width)
+        s, c = barrier_secant(gap * gap, width, joints.limit_end[joint, side])
         energy += scale * barrier(gap * gap, width)
         slope += (1.0 - 2.0 * side) * scale * s
         curvature += scale * c
@@ -125,15 +139,39 @@ def meets_limit(joints: Table) -> bool:
 
 
 @compiled
-def turn_joint_friction(engine: Table, share: float) -> None:
-    """Move the duals of joints' dry friction as `turn_friction`."""
-    joints = engine.joints
-    creep = engine.options.joint_stiction * engine.time.step
+def _limit_end(joints: Table, joint: int, side: int, ahead: float) -> float:
+    """Ratio of a limit's gap to its width where it has the force that a direction counts with.
+
+    ``ahead`` is the coordinate at the direction's end.
+    """
+    width = joints.activation[joint]
+    before = limit_gap(joints, joint, side, joints.now[joint]) / width
+    end = joints.limit_end[joint, side]
+    if before >= 1.0 and end == 1.0:
+        # What the direction knows nothing of begins with the tangent where it is met.
+        return min(limit_gap(joints, joint, side, joints.trial[joint]) / width, 1.0)
+    slope, curvature = barrier_secant(before * before, 1.0, end)
+    change = limit_gap(joints, joint, side, ahead) / width - before
+    return ratio_of_force(-slope - curvature * change)
+
+
+@compiled
+def turn_joints(joints: Table, creep: float, share: float) -> None:
+    """Move the estimates of joints' dry friction and of limits as `turn_friction`.
+
+    ``creep`` is the move [m or rad] below which friction holds, and ``share`` what the trial state
+    is of the direction.
+    """
     for joint in range(joints.now.size):
+        d = (joints.trial[joint] - joints.now[joint]) / share
+        if joints.barrier[joint] > 0.0:
+            for side in range(2):
+                joints.limit_end[joint, side] = _limit_end(
+                    joints, joint, side, joints.now[joint] + d
+                )
         if joints.friction[joint] == 0.0:
             continue
         u = joints.now[joint] - joints.start[joint]
-        d = (joints.trial[joint] - joints.now[joint]) / share
         per_slip, bend = friction_slope(abs(u), creep)
         w = joints.dual[joint]
         turn = bend / per_slip * u * d

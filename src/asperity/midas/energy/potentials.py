@@ -21,13 +21,17 @@ from asperity.compiled import compiled
 
 __all__ = [
     "barrier",
+    "barrier_secant",
     "barrier_slopes",
     "barrier_tangent",
     "dissipation_factor",
     "friction",
     "friction_slope",
+    "ratio_of_force",
 ]
 
+# Difference of two ratios D/d̂, relative to the depth 1 − D/d̂, that no secant is drawn between.
+_SAME = 1e-3
 # Least factor of a barrier that something departs from.
 _SOFTEST = 0.1
 
@@ -56,6 +60,43 @@ def barrier_slopes(square: float, activation: float) -> tuple[float, float]:
     slope = activation * first * 2.0 * math.sqrt(square) / scale
     curvature = activation * (second * 4.0 * square / (scale * scale) + first * 2.0 / scale)
     return slope, curvature
+
+
+@compiled
+def ratio_of_force(force: float) -> float:
+    """D/d̂ at which −b′(D)/κw is ``force``; 1 without force.
+
+    The force is convex and falls, so that Newton's method comes from below.
+    """
+    if force <= 0.0:
+        return 1.0
+    # It is 24 (1 − r)² near r = 1, more elsewhere, and 2/r near 0.
+    ratio = 1.0 / (1.0 + math.sqrt(force / 24.0) + 0.5 * force)
+    while -barrier_slopes(ratio * ratio, 1.0)[0] < force:
+        ratio *= 0.5
+    for _ in range(20):
+        slope, curvature = barrier_slopes(ratio * ratio, 1.0)
+        step = (-slope - force) / curvature
+        ratio += step
+        if step < 1e-3 * (1.0 - ratio):
+            break
+    return min(ratio, 1.0 - 1e-9)
+
+
+@compiled
+def barrier_secant(square: float, activation: float, final: float) -> tuple[float, float]:
+    """First derivative, and the second's mean from there to the ratio ``final`` of d̂.
+
+    A barrier begins with the cube of the depth. Its tangent is therefore twice as steep as the
+    secant to where it has no force, so that what presses it ever less takes Newton's method an
+    iteration for every halving. The secant to where it will be leads there at once.
+    """
+    slope, curvature = barrier_slopes(square, activation)
+    ratio = math.sqrt(square) / activation
+    if abs(final - ratio) <= _SAME * (1.0 - min(ratio, final)):
+        return slope, curvature
+    end, _ = barrier_slopes(final * final * activation * activation, activation)
+    return slope, (end - slope) / ((final - ratio) * activation)
 
 
 @compiled

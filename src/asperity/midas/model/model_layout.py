@@ -91,6 +91,7 @@ JOINTS = Layout(
     activation="f8[:]",  # distance from a limit at which it begins to push
     barrier="f8[:]",  # force of that barrier [N or N m], 0 without limits
     limit_factor="f8[coordinates, 2] = inf",  # of it, in the last step, of both limits
+    limit_end="f8[coordinates, 2] = 1",  # ratio of the gap to ``activation`` where it will be
     dual="f8[coordinates]",  # of dry friction, as `FRICTION`'s, in [−1, 1]
     applied="f8[coordinates]",  # applied force [N or N m]
     value="f8[coordinates]",  # at the end of the last step, and before it

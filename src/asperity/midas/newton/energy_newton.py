@@ -15,7 +15,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.energy.friction_terms import turn_friction
-from asperity.midas.energy.joint_terms import turn_joint_friction
+from asperity.midas.energy.joint_terms import turn_joints
 from asperity.midas.engine_layout import CUT_SHORT, DRAFT, MIDAS
 from asperity.midas.lists.candidate_lists import shorten_boxes, widen_boxes
 from asperity.midas.lists.candidate_runs import (
@@ -82,7 +82,7 @@ _KNOWN, _CHANGING, _LOST, _ROUGH = range(4)
 def _turn_duals(engine: Table, share: float) -> None:
     """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
     turn_friction(engine, share)
-    turn_joint_friction(engine, share)
+    turn_joints(engine.joints, engine.options.joint_stiction * engine.time.step, share)
 
 
 @compiled
