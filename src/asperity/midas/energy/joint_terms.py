@@ -37,6 +37,10 @@ __all__ = [
 LIMIT_DISSIPATION = 100.0
 """d of limits [s/rad or s/m]."""
 
+# Depth below the activation distance, relative to it, that is assumed of a limit to come. Things
+# at rest are less deep: it is better to count with too stiff a limit than with too soft a one.
+_FIRST_DEPTH = 0.1
+
 
 @compiled
 def limit_gap(joints: Table, joint: int, side: int, angle: float) -> float:
@@ -147,12 +151,12 @@ def _limit_end(joints: Table, joint: int, side: int, ahead: float) -> float:
     width = joints.activation[joint]
     before = limit_gap(joints, joint, side, joints.now[joint]) / width
     end = joints.limit_end[joint, side]
+    after = limit_gap(joints, joint, side, ahead) / width
     if before >= 1.0 and end == 1.0:
-        # What the direction knows nothing of begins with the tangent where it is met.
-        return min(limit_gap(joints, joint, side, joints.trial[joint]) / width, 1.0)
+        # The direction has known nothing of it.
+        return 1.0 - min(max(1.0 - after, 0.0), _FIRST_DEPTH)
     slope, curvature = barrier_secant(before * before, 1.0, end)
-    change = limit_gap(joints, joint, side, ahead) / width - before
-    return ratio_of_force(-slope - curvature * change)
+    return ratio_of_force(curvature * (before - after) - slope)
 
 
 @compiled
