@@ -24,6 +24,9 @@ __all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes", "vertex_s
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
+# What of a list may serve later steps: nothing (0), all of it, or pairs that keep their paths.
+ALL_LISTED = 1
+SOME_LISTED = 2
 _LARGEST = 1.7976931348623157e308
 
 
@@ -73,7 +76,7 @@ def measure_paths(engine: Table, some_keep: bool) -> None:
         longest = max(longest, length + least + boxes.widening * length)
     # Larger boxes would go on holding candidates that are none any more.
     kept = longest <= _KEPT * engine.options.activation and engine.relative.any == 0
-    boxes.listed = 1 if kept else 0
+    boxes.listed = ALL_LISTED if kept else SOME_LISTED if engine.relative.any == 1 else 0
 
 
 @compiled
@@ -247,7 +250,7 @@ def time_in_boxes(engine: Table) -> float:
 @compiled
 def are_kept(engine: Table, q: np.ndarray, ahead: np.ndarray) -> bool:
     """Whether the way from links' coordinates to others leaves half of the slack: boxes hold."""
-    if engine.boxes.listed == 0:
+    if engine.boxes.listed != ALL_LISTED:
         return False
     less = 0.5 * engine.boxes.least_slack
     return (
