@@ -281,6 +281,11 @@ def minimize(engine: Table, _unused: int) -> int:
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut = safe_share(engine)
+        if cut:
+            code = widen_boxes(engine)
+            if code != 0:
+                return code
+            share, cut = safe_share(engine)
         if engine.soft.code != 0:
             return engine.soft.code
         slope = slope_along(newton)
@@ -341,7 +346,3 @@ def minimize(engine: Table, _unused: int) -> int:
             return OK if size <= _NEAR * tolerance else NOT_CONVERGED
         elif not cut:
             return NOT_CONVERGED
-        if cut:
-            code = widen_boxes(engine)
-            if code != 0:
-                return code
