@@ -2,6 +2,12 @@
 
 The armature's inertia, spring, damper, dry friction, limits, motors and applied force of a hinge, a
 slide or a fixed tendon.
+
+A limit's curvature is that of the secant from where the iterate is to where the limit has the force
+that the last direction has counted with (`asperity.midas.energy.potentials.barrier_secant`). The
+gradient is the energy's own. So the fingers of a hand that leans on its limits take three
+iterations where the tangent takes ten, and what a direction leads to beyond a limit is expected
+to press against it.
 """
 
 from __future__ import annotations
@@ -15,15 +21,17 @@ from asperity.midas.energy.potentials import (
     barrier,
     barrier_secant,
     barrier_slopes,
+    differs,
     dissipation_factor,
+    expected_ratio,
     friction,
     friction_slope,
-    ratio_of_force,
 )
 
 __all__ = [
-    "begin_joints",
     "begin_limits",
+    "expect_present",
+    "expects_present",
     "joint_energy",
     "joint_slopes",
     "limit_gap",
@@ -36,10 +44,6 @@ __all__ = [
 
 LIMIT_DISSIPATION = 100.0
 """d of limits [s/rad or s/m]."""
-
-# Depth below the activation distance, relative to it, that is assumed of a limit to come. Things
-# at rest are less deep: it is better to count with too stiff a limit than with too soft a one.
-_FIRST_DEPTH = 0.1
 
 
 @compiled
@@ -64,14 +68,31 @@ def begin_limits(joints: Table) -> None:
 
 
 @compiled
-def begin_joints(joints: Table) -> None:
-    """Forget joints' friction, and expect limits to bear what they bear at the present state."""
-    for joint in range(joints.value.size):
-        joints.dual[joint] = 0.0
+def _ratio(joints: Table, joint: int, side: int, angle: float) -> float:
+    """Gap between a coordinate and its limit over the distance at which that begins to push."""
+    return limit_gap(joints, joint, side, angle) / joints.activation[joint]
+
+
+@compiled
+def expect_present(joints: Table) -> None:
+    """Expect of limits what they bear at the iterate."""
+    for joint in range(joints.now.size):
         if joints.barrier[joint] > 0.0:
             for side in range(2):
-                gap = limit_gap(joints, joint, side, joints.value[joint])
-                joints.limit_end[joint, side] = min(gap / joints.activation[joint], 1.0)
+                ratio = _ratio(joints, joint, side, joints.now[joint])
+                joints.limit_end[joint, side] = min(ratio, 1.0)
+
+
+@compiled
+def expects_present(joints: Table) -> bool:
+    """Whether of all limits about as much is expected as they bear at the iterate."""
+    for joint in range(joints.now.size):
+        if joints.barrier[joint] > 0.0:
+            for side in range(2):
+                ratio = _ratio(joints, joint, side, joints.now[joint])
+                if differs(joints.limit_end[joint, side], min(ratio, 1.0)):
+                    return False
+    return True
 
 
 @compiled
@@ -143,20 +164,13 @@ def meets_limit(joints: Table) -> bool:
 
 
 @compiled
-def _limit_end(joints: Table, joint: int, side: int, ahead: float) -> float:
-    """Ratio of a limit's gap to its width where it has the force that a direction counts with.
-
-    ``ahead`` is the coordinate at the direction's end.
-    """
-    width = joints.activation[joint]
-    before = limit_gap(joints, joint, side, joints.now[joint]) / width
-    end = joints.limit_end[joint, side]
-    after = limit_gap(joints, joint, side, ahead) / width
-    if before >= 1.0 and end == 1.0:
-        # The direction has known nothing of it.
-        return 1.0 - min(max(1.0 - after, 0.0), _FIRST_DEPTH)
-    slope, curvature = barrier_secant(before * before, 1.0, end)
-    return ratio_of_force(curvature * (before - after) - slope)
+def _follow_limits(joints: Table, joint: int, ahead: float) -> None:
+    """Expect of a joint's limits what a direction has counted with, which leads to ``ahead``."""
+    for side in range(2):
+        before = _ratio(joints, joint, side, joints.now[joint])
+        after = _ratio(joints, joint, side, ahead)
+        end = joints.limit_end[joint, side]
+        joints.limit_end[joint, side] = expected_ratio(end, before, after)
 
 
 @compiled
@@ -169,10 +183,7 @@ def turn_joints(joints: Table, creep: float, share: float) -> None:
     for joint in range(joints.now.size):
         d = (joints.trial[joint] - joints.now[joint]) / share
         if joints.barrier[joint] > 0.0:
-            for side in range(2):
-                joints.limit_end[joint, side] = _limit_end(
-                    joints, joint, side, joints.now[joint] + d
-                )
+            _follow_limits(joints, joint, joints.now[joint] + d)
         if joints.friction[joint] == 0.0:
             continue
         u = joints.now[joint] - joints.start[joint]

@@ -20,7 +20,7 @@ BOXES = Layout(
     list_number="i8",  # lists of candidates so far, which boxes of trees are stamped with
     widening="f8",  # how much wider than a path its box is, as a share of the path's length
     boxed_widening="f8",  # that of the boxes at hand
-    listed="i8",  # 1 if the candidates hold as long as vertices stay in their boxes
+    listed="i8",  # what of the list may serve later steps (`vertex_boxes`), 0 without a list
     # Boxes that vertices stay in while the candidates hold (`vertex_boxes`), and how far they let
     # these move.
     low="f8[:,:]",

@@ -15,7 +15,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
 from asperity.midas.energy.friction_terms import turn_friction
-from asperity.midas.energy.joint_terms import turn_joints
+from asperity.midas.energy.joint_terms import expect_present, expects_present, turn_joints
 from asperity.midas.engine_layout import CUT_SHORT, DRAFT, MIDAS
 from asperity.midas.lists.candidate_lists import shorten_boxes, widen_boxes
 from asperity.midas.lists.candidate_runs import (
@@ -294,6 +294,9 @@ def minimize(engine: Table, _unused: int) -> int:
         if small and newton.anchored > 0:
             # The last direction is Newton's own.
             forget_anchors(engine)
+            continue
+        if small and not expects_present(engine.joints):
+            expect_present(engine.joints)
             continue
         if small:
             if share == 1.0:
