@@ -20,7 +20,6 @@ from asperity.compiled import Table, compiled
 from asperity.midas.energy.potentials import (
     barrier,
     barrier_secant,
-    barrier_slopes,
     differs,
     dissipation_factor,
     expected_ratio,
