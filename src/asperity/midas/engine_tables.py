@@ -44,6 +44,7 @@ from asperity.midas.model.motor_tables import motor_tables
 from asperity.midas.model.shapes import Shapes
 from asperity.midas.model.tendons import member_tables
 from asperity.midas.model.turns import turn_tables
+from asperity.midas.energy.contact_ends import END_KERNELS
 from asperity.midas.newton.anticipation import ANTICIPATION_KERNELS
 from asperity.midas.newton.directions import find_direction
 from asperity.midas.newton.energy_newton import minimize
@@ -73,6 +74,7 @@ ENGINE_KERNELS = (
     *RUN_KERNELS,
     *TRIAL_KERNELS,
     *ANTICIPATION_KERNELS,
+    *END_KERNELS,
     *CONTACT_KERNELS,
     *STENCIL_KERNELS,
     *FRICTION_KERNELS,

@@ -29,8 +29,8 @@ from asperity.midas.energy.potentials import (
 
 __all__ = [
     "begin_limits",
-    "expect_present",
-    "expects_present",
+    "expect_present_limits",
+    "expects_present_limits",
     "joint_energy",
     "joint_slopes",
     "limit_gap",
@@ -73,7 +73,7 @@ def _ratio(joints: Table, joint: int, side: int, angle: float) -> float:
 
 
 @compiled
-def expect_present(joints: Table) -> None:
+def expect_present_limits(joints: Table) -> None:
     """Expect of limits what they bear at the iterate."""
     for joint in range(joints.now.size):
         if joints.barrier[joint] > 0.0:
@@ -83,7 +83,7 @@ def expect_present(joints: Table) -> None:
 
 
 @compiled
-def expects_present(joints: Table) -> bool:
+def expects_present_limits(joints: Table) -> bool:
     """Whether of all limits about as much is expected as they bear at the iterate."""
     for joint in range(joints.now.size):
         if joints.barrier[joint] > 0.0:

@@ -22,7 +22,7 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 from asperity.midas.energy.equality_terms import begin_equalities
 from asperity.midas.energy.friction_stencils import collect_friction
-from asperity.midas.energy.joint_terms import begin_limits, expect_present
+from asperity.midas.energy.joint_terms import begin_limits
 from asperity.midas.energy.turn_terms import begin_turns
 from asperity.midas.engine_layout import PREDICTED, STARTED
 from asperity.midas.lists.candidate_runs import measure_candidates
@@ -252,7 +252,6 @@ def _begin(engine: Table) -> None:
     for i in range(engine.joints.value.size):
         engine.joints.now[i] = engine.joints.value[i]
         engine.joints.dual[i] = 0.0
-    expect_present(engine.joints)
     do_parts(engine, engine.entries.place_now_vertices, listed_parts(engine.vertices))
     engine.time.has_prediction = 1 if predict(engine) else 0
 
