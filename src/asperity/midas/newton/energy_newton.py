@@ -50,6 +50,7 @@ from asperity.midas.newton.trial import (
 )
 from asperity.midas.parts import do_parts
 from asperity.midas.pose.link_kinematics import copy_poses
+from asperity.midas.soft.calls import EXPECT_PRESENT, FOLLOW, ask_soft
 from asperity.midas.time.prediction import predict_turns
 from asperity.midas.time.second_order import is_smooth
 
@@ -95,6 +96,7 @@ def _expect_present(engine: Table) -> None:
     """Let barriers have the curvature that they have at the iterate."""
     expect_present_contacts(engine)
     expect_present_limits(engine.joints)
+    ask_soft(engine, EXPECT_PRESENT)
 
 
 @compiled
@@ -339,6 +341,8 @@ def minimize(engine: Table, _unused: int) -> int:
             newton.nearly_rigid = 1 if whole and rigid else 0
             _turn_duals(engine, newton.taken_share)
             follow_contacts(engine)
+            if ask_soft(engine, FOLLOW) != 0:
+                newton.unlike = 1
             _accept(engine)
             forget_anchors(engine)
             if newton.curved == 0:
