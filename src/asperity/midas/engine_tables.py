@@ -12,6 +12,7 @@ from asperity.compiled import Table
 from asperity.midas.energy.contact_schedule import SCHEDULE_KERNELS, SCHEDULE_SIZE, meeting_fields
 from asperity.midas.energy.contact_terms import CONTACT_KERNELS
 from asperity.midas.energy.energy_assembly import ASSEMBLY_KERNELS
+from asperity.midas.energy.expected_forces import EXPECTED_FORCE_KERNELS
 from asperity.midas.energy.friction_stencils import STENCIL_KERNELS
 from asperity.midas.energy.friction_terms import FRICTION_KERNELS
 from asperity.midas.energy.link_terms import LINK_KERNELS
@@ -44,7 +45,6 @@ from asperity.midas.model.motor_tables import motor_tables
 from asperity.midas.model.shapes import Shapes
 from asperity.midas.model.tendons import member_tables
 from asperity.midas.model.turns import turn_tables
-from asperity.midas.energy.contact_ends import END_KERNELS
 from asperity.midas.newton.anticipation import ANTICIPATION_KERNELS
 from asperity.midas.newton.directions import find_direction
 from asperity.midas.newton.energy_newton import minimize
@@ -74,7 +74,7 @@ ENGINE_KERNELS = (
     *RUN_KERNELS,
     *TRIAL_KERNELS,
     *ANTICIPATION_KERNELS,
-    *END_KERNELS,
+    *EXPECTED_FORCE_KERNELS,
     *CONTACT_KERNELS,
     *STENCIL_KERNELS,
     *FRICTION_KERNELS,

@@ -222,7 +222,7 @@ def add_contact_terms(engine: Table, part: int, x: np.ndarray) -> None:
     """Add gradients and Hessian blocks of candidates measured at ``x``, of a part of the schedule.
 
     Those with an anchor have the tangent of their barrier there
-    (`asperity.midas.newton.anticipation`), others a secant (`asperity.midas.energy.contact_ends`).
+    (`asperity.midas.newton.anticipation`), others a secant (`asperity.midas.energy.expected_forces`).
     """
     for at in range(engine.schedule.run_schedule[part], engine.schedule.run_schedule[part + 1]):
         run = engine.schedule.run_order[at]

@@ -14,13 +14,9 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
-from asperity.midas.energy.contact_ends import expect_present_contacts, follow_contacts
+from asperity.midas.energy.expected_forces import expect_present, expects_present, follow_contacts
 from asperity.midas.energy.friction_terms import turn_friction
-from asperity.midas.energy.joint_terms import (
-    expect_present_limits,
-    expects_present_limits,
-    turn_joints,
-)
+from asperity.midas.energy.joint_terms import turn_joints
 from asperity.midas.engine_layout import CUT_SHORT, DRAFT, MIDAS
 from asperity.midas.lists.candidate_lists import shorten_boxes, widen_boxes
 from asperity.midas.lists.candidate_runs import (
@@ -50,7 +46,6 @@ from asperity.midas.newton.trial import (
 )
 from asperity.midas.parts import do_parts
 from asperity.midas.pose.link_kinematics import copy_poses
-from asperity.midas.soft.calls import EXPECT_PRESENT, FOLLOW, ask_soft
 from asperity.midas.time.prediction import predict_turns
 from asperity.midas.time.second_order import is_smooth
 
@@ -89,14 +84,6 @@ def _turn_duals(engine: Table, share: float) -> None:
     """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
     turn_friction(engine, share)
     turn_joints(engine.joints, engine.options.joint_stiction * engine.time.step, share)
-
-
-@compiled
-def _expect_present(engine: Table) -> None:
-    """Let barriers have the curvature that they have at the iterate."""
-    expect_present_contacts(engine)
-    expect_present_limits(engine.joints)
-    ask_soft(engine, EXPECT_PRESENT)
 
 
 @compiled
@@ -175,7 +162,7 @@ def _begin(engine: Table) -> float:
     engine.newton.curved = 1
     forget_anchors(engine)
     measure_now(engine)
-    _expect_present(engine)
+    expect_present(engine)
     return incremental_potential(engine, 0)
 
 
@@ -310,9 +297,9 @@ def minimize(engine: Table, _unused: int) -> int:
             # The last direction is Newton's own.
             forget_anchors(engine)
             continue
-        if small and (newton.unlike == 1 or not expects_present_limits(engine.joints)):
+        if small and not expects_present(engine):
             # So does the last direction.
-            _expect_present(engine)
+            expect_present(engine)
             continue
         if small:
             if share == 1.0:
@@ -334,15 +321,13 @@ def minimize(engine: Table, _unused: int) -> int:
             settled = (
                 whole and met and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
             )
-            alike = whole and newton.unlike == 0 and is_alike(engine)
+            alike = whole and expects_present(engine) and is_alike(engine)
             rigid = (
                 newton.on_arcs == 1 or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
             )
             newton.nearly_rigid = 1 if whole and rigid else 0
             _turn_duals(engine, newton.taken_share)
             follow_contacts(engine)
-            if ask_soft(engine, FOLLOW) != 0:
-                newton.unlike = 1
             _accept(engine)
             forget_anchors(engine)
             if newton.curved == 0:
@@ -362,9 +347,9 @@ def minimize(engine: Table, _unused: int) -> int:
             forget_anchors(engine)
             measure_now(engine)
             continue
-        elif newton.unlike == 1:
+        elif not expects_present(engine):
             measure_now(engine)
-            _expect_present(engine)
+            expect_present(engine)
             continue
         elif share > 0.0:
             # No shorter step is better: this is as near as round-off lets us.

@@ -7,7 +7,7 @@ import math
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.friction_stencils import normal_force
 from asperity.midas.energy.friction_terms import slip_change
-from asperity.midas.energy.joint_terms import expects_present_limits, joint_slopes, motor_slopes
+from asperity.midas.energy.joint_terms import joint_slopes, motor_slopes
 
 __all__ = ["change_of_forces", "is_alike"]
 
@@ -64,7 +64,7 @@ def is_alike(engine: Table) -> bool:
                 activation - min(before, after)
             ):
                 return False
-    if slip_change(engine) > _LITTLE or not expects_present_limits(engine.joints):
+    if slip_change(engine) > _LITTLE:
         return False
     for joint in range(engine.joints.now.size):
         _, _, before = joint_slopes(engine, joint, engine.joints.now[joint])

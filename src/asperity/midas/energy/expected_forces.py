@@ -1,8 +1,10 @@
-"""What contacts of robots are expected to bear at the end of a minimization.
+"""What contacts and limits are expected to bear at the end of a minimization.
 
-Their curvature is that of the secant from the present distance to the one at which a contact has
-the force that the last direction has counted with; see
-`asperity.midas.energy.potentials.barrier_secant`.
+The curvature of a barrier is that of the secant from the present distance to the one at which it
+has the force that the last direction has counted with; see
+`asperity.midas.energy.potentials.barrier_secant`. Here are contacts of links; limits are in
+`asperity.midas.energy.joint_terms`, and contacts of deformable bodies in
+`asperity.midas.soft.contacts`.
 """
 
 from __future__ import annotations
@@ -10,16 +12,18 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.energy.joint_terms import expect_present_limits, expects_present_limits
 from asperity.midas.energy.potentials import differs, expected_ratio
 from asperity.midas.lists.candidate_runs import AT_TRIAL
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts
+from asperity.midas.soft.calls import EXPECT_PRESENT, FOLLOW, ask_soft
 
-__all__ = ["END_KERNELS", "expect_present_contacts", "follow_contacts"]
+__all__ = ["EXPECTED_FORCE_KERNELS", "expect_present", "expects_present", "follow_contacts"]
 
 
 @compiled
-def expect_present_contacts(engine: Table) -> None:
-    """Expect of all contacts what they bear at the iterate, at which candidates are measured."""
+def expect_present(engine: Table) -> None:
+    """Expect what there is at the iterate, at which candidates are measured."""
     runs, candidates = engine.runs, engine.candidates
     for run in range(runs.count):
         activation = runs.activation[run]
@@ -29,7 +33,15 @@ def expect_present_contacts(engine: Table) -> None:
                 ratio = math.sqrt(candidates.square[i]) / activation if touches else 1.0
                 candidates.final[i] = min(ratio, 1.0)
         runs.expects[run] = 0
+    expect_present_limits(engine.joints)
+    ask_soft(engine, EXPECT_PRESENT)
     engine.newton.unlike = 0
+
+
+@compiled
+def expects_present(engine: Table) -> bool:
+    """Whether about as much is expected as there is at the iterate: directions are Newton's."""
+    return engine.newton.unlike == 0 and expects_present_limits(engine.joints)
 
 
 @compiled
@@ -79,7 +91,8 @@ def follow_contacts(engine: Table) -> None:
     Candidates must be measured at the trial state, to which ``taken_share`` of the direction leads.
     """
     parts = count_parts(engine.runs.count, RUNS)
-    engine.newton.unlike = do_parts(engine, engine.entries.follow_part, parts)
+    unlike = do_parts(engine, engine.entries.follow_part, parts)
+    engine.newton.unlike = max(unlike, ask_soft(engine, FOLLOW))
 
 
-END_KERNELS = (follow_part,)
+EXPECTED_FORCE_KERNELS = (follow_part,)
