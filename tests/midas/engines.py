@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.midas.energy.energy_assembly import assemble as assemble_kernel
+from asperity.midas.energy.expected_forces import expect_present
 from asperity.midas.engine import Engine
 from asperity.midas.engine_tables import EngineOptions
 from asperity.midas.lists.candidate_runs import measure_candidates
@@ -57,6 +58,7 @@ def move_to(engine: Engine, z: np.ndarray) -> None:
         table, table.poses.q_now, table.poses.z_now, table.joints.value, table.joints.now
     )
     measure_candidates(table)
+    expect_present(table)
 
 
 def potential(engine: Engine, z: np.ndarray) -> float:

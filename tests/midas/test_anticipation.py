@@ -8,7 +8,8 @@ import pytest
 from engines import engine_of, hessian, move_to
 
 import asperity as asp
-from asperity.midas.newton.anticipation import _force, _ratio_of
+from asperity.midas.energy.potentials import ratio_of_force
+from asperity.midas.newton.anticipation import _force
 from asperity.midas.time.step_start import prepare_step
 
 GAP = 1.5e-3
@@ -27,7 +28,7 @@ def tower(count: int) -> str:
 
 @pytest.mark.parametrize("ratio", [1e-3, 0.1, 0.5, 0.9, 0.99, 0.9999])
 def test_the_ratio_of_a_force_is_where_the_barrier_has_it(ratio):
-    assert _ratio_of(_force(ratio)) == pytest.approx(ratio, abs=1e-5 * (1.0 - ratio) + 1e-9)
+    assert ratio_of_force(_force(ratio)) == pytest.approx(ratio, abs=1e-5 * (1.0 - ratio) + 1e-9)
 
 
 @pytest.mark.parametrize("scheme", ["implicit-euler", "bdf2"])

@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import asperity as asp
-from asperity.midas.energy.potentials import dissipation_factor
+from asperity.midas.energy.potentials import (
+    barrier_secant,
+    barrier_slopes,
+    dissipation_factor,
+    expected_ratio,
+)
 
 pytestmark = pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
 
@@ -115,3 +120,32 @@ def test_what_closes_meets_more_than_what_opens():
     assert dissipation_factor(np.inf, 3.0, 7.0) == pytest.approx(22.0)
     assert dissipation_factor(5.0, 3.0, 7.0) == 5.0
     assert dissipation_factor(5.0, -1.0, 7.0) == pytest.approx(0.125)
+
+
+@pytest.mark.parametrize("before", [0.2, 0.9, 0.999, 1.3])
+@pytest.mark.parametrize("final", [0.05, 0.7, 0.995])
+def test_a_secant_leads_to_the_force_that_it_was_drawn_to(before, final):
+    """With the force of ``final`` as the load, one step of Newton's method ends there."""
+    wanted, _ = barrier_slopes(final * final, 1.0)
+    slope, curvature = barrier_secant(before * before, 1.0, final)
+    after = before + (wanted - slope) / curvature
+    assert after == pytest.approx(final, abs=1e-12)
+    assert expected_ratio(final, before, after) == pytest.approx(final, abs=1e-4 * (1.0 - final))
+
+
+@pytest.mark.parametrize("load", [1e-7, 1e-3, 10.0])
+@pytest.mark.parametrize("ratio", [0.3, 0.9, 1.2])
+def test_what_presses_a_barrier_is_found_in_few_iterations(load, ratio):
+    """From 0.3 to a load of 1e-7 the tangent takes 15 iterations, half of the way in each."""
+    inertia = 1e-6
+    start = ratio
+    final = min(ratio, 1.0)
+    for _ in range(7):
+        slope, curvature = barrier_secant(ratio * ratio, 1.0, final)
+        force = slope + load + inertia * (ratio - start)
+        after = ratio - force / (curvature + inertia)
+        final = expected_ratio(final, ratio, after)
+        # A line search takes what stays in front of the barrier.
+        ratio = max(after, 0.1 * ratio)
+    slope, _ = barrier_slopes(ratio * ratio, 1.0)
+    assert slope + load + inertia * (ratio - start) == pytest.approx(0.0, abs=1e-6 * load)

@@ -25,7 +25,7 @@ from asperity.midas.engine_layout import MIDAS, STARTED
 from asperity.midas.geometry.round_planes import link_of_side
 from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.lists.candidate_runs import measure_candidates
-from asperity.midas.lists.vertex_boxes import are_kept
+from asperity.midas.lists.vertex_boxes import holds_present
 from asperity.midas.model.contact_numbers import PLAIN
 from asperity.midas.pose.link_kinematics import move_listed
 
@@ -63,7 +63,7 @@ def survey(engine: Table) -> int:
     engine.boxes.longest_move = 0.0
     code = 0
     # To look at contacts must not change the steps to come.
-    if not are_kept(engine, engine.poses.q, engine.poses.q):
+    if not holds_present(engine):
         code = call_pp_status(engine.entries.rebuild, engine, STARTED)
         engine.boxes.listed = 0
     else:

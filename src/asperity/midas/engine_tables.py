@@ -12,6 +12,7 @@ from asperity.compiled import Table
 from asperity.midas.energy.contact_schedule import SCHEDULE_KERNELS, SCHEDULE_SIZE, meeting_fields
 from asperity.midas.energy.contact_terms import CONTACT_KERNELS
 from asperity.midas.energy.energy_assembly import ASSEMBLY_KERNELS
+from asperity.midas.energy.expected_forces import EXPECTED_FORCE_KERNELS
 from asperity.midas.energy.friction_stencils import STENCIL_KERNELS
 from asperity.midas.energy.friction_terms import FRICTION_KERNELS
 from asperity.midas.energy.link_terms import LINK_KERNELS
@@ -73,6 +74,7 @@ ENGINE_KERNELS = (
     *RUN_KERNELS,
     *TRIAL_KERNELS,
     *ANTICIPATION_KERNELS,
+    *EXPECTED_FORCE_KERNELS,
     *CONTACT_KERNELS,
     *STENCIL_KERNELS,
     *FRICTION_KERNELS,

@@ -23,6 +23,7 @@ ENTRY_POINTS = (
     "measure_now_part",
     "touch_part",
     "anticipate_part",
+    "follow_part",
     "contact_energy_part",
     "count_friction_part",
     "collect_friction_part",

@@ -310,6 +310,19 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "expected-forces",
+        "Barriers have the curvature that leads to the forces which directions count with.",
+        "Their curvature at the iterate.",
+        ("midas",),
+        (
+            Body(
+                "midas.energy.potentials",
+                "barrier_secant",
+                "return barrier_slopes(square, activation)",
+            ),
+        ),
+    ),
+    Mechanism(
         "arcs",
         "Trial states turn links along arcs.",
         "Trial paths are straight and stretch links that turn.",

@@ -15,7 +15,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.outer_products import add_outer, fill_square
-from asperity.midas.energy.potentials import barrier, barrier_tangent
+from asperity.midas.energy.potentials import barrier, barrier_secant, barrier_tangent
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_bending import add_bending
 from asperity.midas.geometry.round_planes import second_link
@@ -166,7 +166,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     activation = engine.pairs.activation[candidates.pair[i]]
     links = gradient.shape[0]
     anchor = candidates.anchor[i]
-    if square[i] >= activation * activation and anchor == 0.0:
+    if square[i] >= activation * activation and anchor == 0.0 and candidates.final[i] == 1.0:
         return
     s = (
         engine.options.barrier_stiffness
@@ -177,7 +177,10 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     if candidates.kind[i] == EDGE_EDGE:
         s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
     distance = math.sqrt(square[i])
-    slope, curvature = barrier_tangent(square[i], activation, anchor)
+    if anchor == 0.0:
+        slope, curvature = barrier_secant(square[i], activation, candidates.final[i])
+    else:
+        slope, curvature = barrier_tangent(square[i], activation, anchor)
     slope *= s
     normal = engine.work.normal
     for k in range(3):
@@ -219,11 +222,16 @@ def add_contact_terms(engine: Table, part: int, x: np.ndarray) -> None:
     """Add gradients and Hessian blocks of candidates measured at ``x``, of a part of the schedule.
 
     Those with an anchor have the tangent of their barrier there
-    (`asperity.midas.newton.anticipation`).
+    (`asperity.midas.newton.anticipation`), others a secant
+    (`asperity.midas.energy.expected_forces`).
     """
     for at in range(engine.schedule.run_schedule[part], engine.schedule.run_schedule[part + 1]):
         run = engine.schedule.run_order[at]
-        if engine.runs.least[run] < engine.runs.activation[run] or engine.runs.anchored[run] == 1:
+        if (
+            engine.runs.least[run] < engine.runs.activation[run]
+            or engine.runs.anchored[run] == 1
+            or engine.runs.expects[run] == 1
+        ):
             for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
                 _add_contact(engine, i, x)
 

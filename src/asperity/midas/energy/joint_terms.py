@@ -3,6 +3,12 @@
 The armature's inertia, spring, damper, dry friction, limits, motors and applied force of a hinge, a
 slide or a fixed tendon. A limit of velocity v resists what a move u over a step h has beyond it, as
 the convex methods' rows do: ψ = ½ (b/h²) (|u| − v h)₊².
+
+A limit's curvature is that of the secant from where the iterate is to where the limit has the force
+that the last direction has counted with (`asperity.midas.energy.potentials.barrier_secant`). The
+gradient is the energy's own. So the fingers of a hand that leans on its limits take three
+iterations where the tangent takes ten, and what a direction leads to beyond a limit is expected
+to press against it.
 """
 
 from __future__ import annotations
@@ -14,8 +20,10 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.potentials import (
     barrier,
-    barrier_slopes,
+    barrier_secant,
+    differs,
     dissipation_factor,
+    expected_ratio,
     friction,
     friction_slope,
 )
@@ -23,13 +31,15 @@ from asperity.midas.energy.potentials import (
 __all__ = [
     "TOO_FAST",
     "begin_limits",
+    "expect_present_limits",
+    "expects_present_limits",
     "joint_energy",
     "joint_slopes",
     "limit_gap",
     "meets_limit",
     "motor_forces",
     "motor_slopes",
-    "turn_joint_friction",
+    "turn_joints",
 ]
 
 
@@ -59,6 +69,34 @@ def begin_limits(joints: Table) -> None:
             joints.limit_factor[joint, side] = dissipation_factor(
                 before, closing, LIMIT_DISSIPATION
             )
+
+
+@compiled
+def _ratio(joints: Table, joint: int, side: int, angle: float) -> float:
+    """Gap between a coordinate and its limit over the distance at which that begins to push."""
+    return limit_gap(joints, joint, side, angle) / joints.activation[joint]
+
+
+@compiled
+def expect_present_limits(joints: Table) -> None:
+    """Expect of limits what they bear at the iterate."""
+    for joint in range(joints.now.size):
+        if joints.barrier[joint] > 0.0:
+            for side in range(2):
+                ratio = _ratio(joints, joint, side, joints.now[joint])
+                joints.limit_end[joint, side] = min(ratio, 1.0)
+
+
+@compiled
+def expects_present_limits(joints: Table) -> bool:
+    """Whether of all limits about as much is expected as they bear at the iterate."""
+    for joint in range(joints.now.size):
+        if joints.barrier[joint] > 0.0:
+            for side in range(2):
+                ratio = _ratio(joints, joint, side, joints.now[joint])
+                if differs(joints.limit_end[joint, side], min(ratio, 1.0)):
+                    return False
+    return True
 
 
 @compiled
@@ -99,12 +137,12 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         curvature += brake
     for side in range(2):
         gap = limit_gap(joints, joint, side, angle)
-        if gap >= width:
+        if gap >= width and joints.limit_end[joint, side] == 1.0:
             continue
         if gap <= 0.0:
             return math.inf, 0.0, 0.0
         scale = joints.limit_factor[joint, side] * joints.barrier[joint]
-        s, c = barrier_slopes(gap * gap, width)
+        s, c = barrier_secant(gap * gap, width, joints.limit_end[joint, side])
         energy += scale * barrier(gap * gap, width)
         slope += (1.0 - 2.0 * side) * scale * s
         curvature += scale * c
@@ -139,15 +177,29 @@ def meets_limit(joints: Table) -> bool:
 
 
 @compiled
-def turn_joint_friction(engine: Table, share: float) -> None:
-    """Move the duals of joints' dry friction as `turn_friction`."""
-    joints = engine.joints
-    creep = engine.options.joint_stiction * engine.time.step
+def _follow_limits(joints: Table, joint: int, ahead: float) -> None:
+    """Expect of a joint's limits what a direction has counted with, which leads to ``ahead``."""
+    for side in range(2):
+        before = _ratio(joints, joint, side, joints.now[joint])
+        after = _ratio(joints, joint, side, ahead)
+        end = joints.limit_end[joint, side]
+        joints.limit_end[joint, side] = expected_ratio(end, before, after)
+
+
+@compiled
+def turn_joints(joints: Table, creep: float, share: float) -> None:
+    """Move the estimates of joints' dry friction and of limits as `turn_friction`.
+
+    ``creep`` is the move [m or rad] below which friction holds, and ``share`` what the trial state
+    is of the direction.
+    """
     for joint in range(joints.now.size):
+        d = (joints.trial[joint] - joints.now[joint]) / share
+        if joints.barrier[joint] > 0.0:
+            _follow_limits(joints, joint, joints.now[joint] + d)
         if joints.friction[joint] == 0.0:
             continue
         u = joints.now[joint] - joints.start[joint]
-        d = (joints.trial[joint] - joints.now[joint]) / share
         per_slip, bend = friction_slope(abs(u), creep)
         w = joints.dual[joint]
         turn = bend / per_slip * u * d

@@ -21,13 +21,26 @@ from asperity.compiled import compiled
 
 __all__ = [
     "barrier",
+    "barrier_secant",
     "barrier_slopes",
     "barrier_tangent",
+    "differs",
     "dissipation_factor",
+    "expected_ratio",
     "friction",
     "friction_slope",
+    "ratio_of_force",
 ]
 
+# Difference of two ratios D/d̂, relative to the depth 1 − D/d̂, that no secant is drawn between.
+_SAME = 1e-3
+# Difference of two depths 1 − D/d̂, relative to the larger one, from which it counts, and the depth
+# from which one does.
+_UNLIKE = 0.1
+_LEAST = 1e-3
+# Depth that is assumed of a contact to come. Things at rest are less deep: it is better to count
+# with too stiff a contact than with too soft a one.
+_FIRST_DEPTH = 0.1
 # Least factor of a barrier that something departs from.
 _SOFTEST = 0.1
 
@@ -56,6 +69,65 @@ def barrier_slopes(square: float, activation: float) -> tuple[float, float]:
     slope = activation * first * 2.0 * math.sqrt(square) / scale
     curvature = activation * (second * 4.0 * square / (scale * scale) + first * 2.0 / scale)
     return slope, curvature
+
+
+@compiled
+def ratio_of_force(force: float) -> float:
+    """D/d̂ at which −b′(D)/κw is ``force``; 1 without force.
+
+    The force is convex and falls, so that Newton's method comes from below.
+    """
+    if force <= 0.0:
+        return 1.0
+    # It is 24 (1 − r)² near r = 1, more elsewhere, and 2/r near 0.
+    ratio = 1.0 / (1.0 + math.sqrt(force / 24.0) + 0.5 * force)
+    while -barrier_slopes(ratio * ratio, 1.0)[0] < force:
+        ratio *= 0.5
+    for _ in range(20):
+        slope, curvature = barrier_slopes(ratio * ratio, 1.0)
+        step = (-slope - force) / curvature
+        ratio += step
+        if step < 1e-3 * (1.0 - ratio):
+            break
+    return min(ratio, 1.0 - 1e-9)
+
+
+@compiled
+def barrier_secant(square: float, activation: float, final: float) -> tuple[float, float]:
+    """First derivative, and the second's mean from there to the ratio ``final`` of d̂.
+
+    A barrier begins with the cube of the depth. Its tangent is therefore twice as steep as the
+    secant to where it has no force, so that what presses it ever less takes Newton's method an
+    iteration for every halving. The secant to where it will be leads there at once: Newton's
+    method on the forces instead of the distances, as primal-dual methods have it (Wright,
+    Primal-Dual Interior-Point Methods, 1997).
+    """
+    slope, curvature = barrier_slopes(square, activation)
+    ratio = math.sqrt(square) / activation
+    if abs(final - ratio) <= _SAME * (1.0 - min(ratio, final)):
+        return slope, curvature
+    end, _ = barrier_slopes(final * final * activation * activation, activation)
+    return slope, (end - slope) / ((final - ratio) * activation)
+
+
+@compiled
+def expected_ratio(final: float, before: float, after: float) -> float:
+    """D/d̂ at which a barrier has the force that a direction has counted with; 1 without force.
+
+    Its curvature was that of the secant to ``final``, and it leads from ``before`` to ``after``.
+    """
+    if before >= 1.0 and final == 1.0:
+        # The direction has known nothing of it.
+        return 1.0 - min(max(1.0 - after, 0.0), _FIRST_DEPTH)
+    slope, curvature = barrier_secant(before * before, 1.0, final)
+    return ratio_of_force(curvature * (before - after) - slope)
+
+
+@compiled
+def differs(one: float, other: float) -> bool:
+    """Whether the secant between two ratios D/d̂, of at most 1, is no tangent."""
+    depth = 1.0 - min(one, other)
+    return depth > _LEAST and abs(one - other) > _UNLIKE * depth
 
 
 @compiled

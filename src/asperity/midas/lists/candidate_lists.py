@@ -11,7 +11,7 @@ from asperity.midas.lists.candidate_runs import measure_candidates
 from asperity.midas.lists.candidates import find_candidates
 from asperity.midas.lists.link_pair_times import keep_link_pairs
 from asperity.midas.lists.shared_lists import keep_candidates
-from asperity.midas.lists.vertex_boxes import measure_paths
+from asperity.midas.lists.vertex_boxes import SOME_LISTED, measure_paths
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.model.coupled_links import couple_links
 from asperity.midas.newton.envelope import arrange
@@ -40,8 +40,10 @@ def rebuild(engine: Table, reason: int) -> int:
     boxes = engine.boxes
     poses = engine.poses
     copy_poses(poses.q if reason == STARTED else poses.q_now, boxes.path_begin)
-    copy_poses(poses.q_target if reason == STARTED else poses.q_trial, boxes.path_end)
-    some_keep = reason == CUT and keep_link_pairs(engine)
+    if reason == STARTED:
+        copy_poses(poses.q_target, poses.q_trial)
+    copy_poses(poses.q_trial, boxes.path_end)
+    some_keep = boxes.listed == SOME_LISTED and keep_link_pairs(engine)
     kept = keep_candidates(engine) if some_keep else 0
     while True:
         measure_paths(engine, some_keep)

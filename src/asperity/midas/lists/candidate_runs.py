@@ -76,6 +76,9 @@ def divide_into_runs(engine: Table) -> None:
         smallest = math.inf
         for i in range(first, engine.runs.begin[run + 1]):
             smallest = min(smallest, candidates.square[i])
+            ratio = math.sqrt(candidates.square[i]) / engine.runs.activation[run]
+            candidates.final[i] = min(ratio, 1.0)
+        engine.runs.expects[run] = 0
         _set_now(engine.runs, candidates, run, math.sqrt(smallest))
     schedule_runs(engine.runs, engine.schedule)
 

@@ -121,6 +121,11 @@ def find_candidates(engine: Table, kept: int, keep_slots: bool) -> int:
     for block in engine.ties.block:
         if not _use_slot(engine.pairs, engine.hessian, block):
             return CANDIDATES_FULL
+    for i in range(kept):
+        if not _use_slot(
+            engine.pairs, engine.hessian, engine.pairs.block[engine.candidates.pair[i]]
+        ):
+            return CANDIDATES_FULL
     engine.boxes.list_number += 1
     if keep_slots:
         release_faces(engine)

@@ -20,7 +20,7 @@ BOXES = Layout(
     list_number="i8",  # lists of candidates so far, which boxes of trees are stamped with
     widening="f8",  # how much wider than a path its box is, as a share of the path's length
     boxed_widening="f8",  # that of the boxes at hand
-    listed="i8",  # 1 if the candidates hold as long as vertices stay in their boxes
+    listed="i8",  # what of the list may serve later steps (`vertex_boxes`), 0 without a list
     # Boxes that vertices stay in while the candidates hold (`vertex_boxes`), and how far they let
     # these move.
     low="f8[:,:]",
@@ -95,6 +95,7 @@ RUNS = Layout(
     trial="f8[run_room]",  # at the trial state
     state="i8[run_room]",
     known="i8[run_room]",
+    expects="i8[run_room]",  # 1 if some of it may be expected to touch
     anchored="i8[run_room]",  # 1 if some of it may have an anchor
     link_move="f8[links + 1]",  # bound of how far points move to the trial state [m]
 )
@@ -111,6 +112,7 @@ CANDIDATES = Layout(
     square="f8[list_room]",  # as last measured
     coefficient="f8[list_room + 1, 6]",
     arm="f8[list_room + 1, 3]",
+    final="f8[list_room]",  # ratio D/d̂ where it is expected to be; 1: without contact
     anchor="f8[list_room]",  # ratio D/d̂ where its barrier is linearized; 0: where it is
 )
 """Stencils that may come closer than the activation distance of their pair."""

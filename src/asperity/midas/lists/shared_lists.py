@@ -59,6 +59,7 @@ def _copy(source: Table, i: int, target: Table, count: int) -> None:
     target.threshold[count] = source.threshold[i]
     target.square[count] = source.square[i]
     target.anchor[count] = source.anchor[i]
+    target.final[count] = source.final[i]
     for k in range(4):
         target.vertex[count, k] = source.vertex[i, k]
     for k in range(6):

@@ -54,6 +54,7 @@ def append_stencil(
     if count >= candidates.kind.size:
         return LIST_FULL
     candidates.anchor[count] = 0.0
+    candidates.final[count] = 1.0
     candidates.kind[count] = kind
     candidates.pair[count] = pair
     vertices[count, 0] = i0

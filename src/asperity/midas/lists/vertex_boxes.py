@@ -18,12 +18,24 @@ from asperity.midas.geometry.box_trees import KINDS, leaf_begin
 from asperity.midas.lists.candidate_runs import SLACK
 from asperity.midas.lists.link_pair_paths import measure_link_pairs
 from asperity.midas.lists.link_pair_times import time_of_link_pairs
+from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.pose.link_pair_poses import box_on_path, half_extent, longest_path
 
-__all__ = ["are_kept", "box_vertex", "measure_paths", "time_in_boxes", "vertex_slack"]
+__all__ = [
+    "SOME_LISTED",
+    "are_kept",
+    "box_vertex",
+    "holds_present",
+    "measure_paths",
+    "time_in_boxes",
+    "vertex_slack",
+]
 
 # Length of paths, slack included, up to which a list serves later steps, in activation distances.
 _KEPT = 1.0
+# What of a list may serve later steps: nothing (0), all of it, or links that keep their paths.
+ALL_LISTED = 1
+SOME_LISTED = 2
 _LARGEST = 1.7976931348623157e308
 
 
@@ -73,7 +85,7 @@ def measure_paths(engine: Table, some_keep: bool) -> None:
         longest = max(longest, length + least + boxes.widening * length)
     # Larger boxes would go on holding candidates that are none any more.
     kept = longest <= _KEPT * engine.options.activation and engine.relative.any == 0
-    boxes.listed = 1 if kept else 0
+    boxes.listed = ALL_LISTED if kept else SOME_LISTED
 
 
 @compiled
@@ -245,9 +257,17 @@ def time_in_boxes(engine: Table) -> float:
 
 
 @compiled
+def holds_present(engine: Table) -> bool:
+    """Whether candidates are listed for the present state, which becomes the iterate."""
+    copy_poses(engine.poses.q, engine.poses.q_now)
+    copy_poses(engine.poses.q, engine.poses.q_trial)
+    return engine.boxes.listed != 0 and time_in_boxes(engine) == 1.0
+
+
+@compiled
 def are_kept(engine: Table, q: np.ndarray, ahead: np.ndarray) -> bool:
     """Whether the way from links' coordinates to others leaves half of the slack: boxes hold."""
-    if engine.boxes.listed == 0:
+    if engine.boxes.listed != ALL_LISTED:
         return False
     less = 0.5 * engine.boxes.least_slack
     return (

@@ -93,6 +93,7 @@ JOINTS = Layout(
     limit_factor="f8[coordinates, 2] = inf",  # of it, in the last step, of both limits
     speed="f8[:]",  # limit of the rate, infinite where there is none
     brake="f8[:]",  # h² times the stiffness against what is beyond it [kg or kg m²]
+    limit_end="f8[coordinates, 2] = 1",  # ratio of the gap to ``activation`` where it will be
     dual="f8[coordinates]",  # of dry friction, as `FRICTION`'s, in [−1, 1]
     applied="f8[coordinates]",  # applied force [N or N m]
     value="f8[coordinates]",  # at the end of the last step, and before it

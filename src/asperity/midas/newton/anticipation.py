@@ -21,7 +21,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.energy.potentials import barrier_slopes
+from asperity.midas.energy.potentials import barrier_slopes, ratio_of_force
 from asperity.midas.engine_layout import FREE
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
@@ -56,22 +56,6 @@ def _predicted_force(anchor: float, ratio: float) -> float:
     """The tangent at ``anchor``, at another ratio."""
     slope, curvature = barrier_slopes(anchor * anchor, 1.0)
     return -(slope + curvature * (ratio - anchor))
-
-
-@compiled
-def _ratio_of(force: float) -> float:
-    """Inverse of `_force`: F is convex and falls, so that Newton's method comes from below."""
-    # F = 24 (1 − r)² near r = 1, more elsewhere, and 2/r near 0.
-    ratio = 1.0 / (1.0 + math.sqrt(force / 24.0) + 0.5 * force)
-    while _force(ratio) < force:
-        ratio *= 0.5
-    for _ in range(20):
-        slope, curvature = barrier_slopes(ratio * ratio, 1.0)
-        step = (-slope - force) / curvature
-        ratio += step
-        if step < 1e-3 * (1.0 - ratio):
-            break
-    return min(ratio, 1.0 - 1e-9)
 
 
 @compiled
@@ -138,11 +122,11 @@ def choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
         if ratio >= 1.0:
             return 1.0 - min(_DEPTH, 1.0 - ahead)
         force = _predicted_force(ratio, ahead)
-        return _ratio_of(force) if force > _GROWTH * _force(ratio) else 0.0
+        return ratio_of_force(force) if force > _GROWTH * _force(ratio) else 0.0
     force = _predicted_force(anchor, ahead)
     if force <= 0.0:
         return 0.0
-    better = _ratio_of(force)
+    better = ratio_of_force(force)
     return anchor if abs(better - anchor) <= _CHANGE * (1.0 - better) else better
 
 

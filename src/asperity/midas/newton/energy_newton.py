@@ -14,8 +14,9 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK
+from asperity.midas.energy.expected_forces import expect_present, expects_present, follow_contacts
 from asperity.midas.energy.friction_terms import turn_friction
-from asperity.midas.energy.joint_terms import turn_joint_friction
+from asperity.midas.energy.joint_terms import turn_joints
 from asperity.midas.engine_layout import CUT_SHORT, DRAFT, MIDAS
 from asperity.midas.lists.candidate_lists import shorten_boxes, widen_boxes
 from asperity.midas.lists.candidate_runs import (
@@ -82,7 +83,7 @@ _KNOWN, _CHANGING, _LOST, _ROUGH = range(4)
 def _turn_duals(engine: Table, share: float) -> None:
     """Let what friction's Hessian is made of follow the direction, of contacts and of joints."""
     turn_friction(engine, share)
-    turn_joint_friction(engine, share)
+    turn_joints(engine.joints, engine.options.joint_stiction * engine.time.step, share)
 
 
 @compiled
@@ -161,6 +162,7 @@ def _begin(engine: Table) -> float:
     engine.newton.curved = 1
     forget_anchors(engine)
     measure_now(engine)
+    expect_present(engine)
     return incremental_potential(engine, 0)
 
 
@@ -281,6 +283,11 @@ def minimize(engine: Table, _unused: int) -> int:
         if not size <= _LARGEST:
             return NON_FINITE
         share, cut = safe_share(engine)
+        if cut:
+            code = widen_boxes(engine)
+            if code != 0:
+                return code
+            share, cut = safe_share(engine)
         if engine.soft.code != 0:
             return engine.soft.code
         slope = slope_along(newton)
@@ -289,6 +296,10 @@ def minimize(engine: Table, _unused: int) -> int:
         if small and newton.anchored > 0:
             # The last direction is Newton's own.
             forget_anchors(engine)
+            continue
+        if small and not expects_present(engine):
+            # So does the last direction.
+            expect_present(engine)
             continue
         if small:
             if share == 1.0:
@@ -310,12 +321,13 @@ def minimize(engine: Table, _unused: int) -> int:
             settled = (
                 whole and met and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
             )
-            alike = whole and is_alike(engine)
+            alike = whole and expects_present(engine) and is_alike(engine)
             rigid = (
                 newton.on_arcs == 1 or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
             )
             newton.nearly_rigid = 1 if whole and rigid else 0
             _turn_duals(engine, newton.taken_share)
+            follow_contacts(engine)
             _accept(engine)
             forget_anchors(engine)
             if newton.curved == 0:
@@ -335,13 +347,13 @@ def minimize(engine: Table, _unused: int) -> int:
             forget_anchors(engine)
             measure_now(engine)
             continue
+        elif not expects_present(engine):
+            measure_now(engine)
+            expect_present(engine)
+            continue
         elif share > 0.0:
             # No shorter step is better: this is as near as round-off lets us.
             measure_now(engine)
             return OK if size <= _NEAR * tolerance else NOT_CONVERGED
         elif not cut:
             return NOT_CONVERGED
-        if cut:
-            code = widen_boxes(engine)
-            if code != 0:
-                return code

@@ -12,6 +12,7 @@ __all__ = [
 NEWTON = Layout(
     "newton",
     iterations_left="i8",
+    unlike="i8",  # 1 if contacts are expected to bear other than they do
     anchored="i8",  # candidates that have an anchor
     only_slopes="i8",  # 1 while what is assembled is the gradient alone, and the factor stays
     on_arcs="i8",  # 1 if the trial state is on arcs, off the straight way (`arcs`)

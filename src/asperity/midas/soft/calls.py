@@ -13,6 +13,8 @@ __all__ = [
     "BLOCKS",
     "END",
     "ENERGY",
+    "EXPECT_PRESENT",
+    "FOLLOW",
     "FORGET_ANCHORS",
     "FORGET_FRICTION",
     "FREEZE",
@@ -29,6 +31,9 @@ BEGIN, ARRANGE, GRADIENTS, BLOCKS, ENERGY, TIME = range(6)
 # Linearize barriers ahead, for which 1 is returned if that is new, or where they are; move
 # friction's duals, freeze it at the iterate, or let there be none; measure a step's end.
 ANTICIPATE, FORGET_ANCHORS, TURN, FREEZE, FORGET_FRICTION, END = range(6, 12)
+# Expect of contacts what they bear at the iterate, or what a direction has counted with, for which
+# 1 is returned if they do not bear it at the trial state.
+EXPECT_PRESENT, FOLLOW = range(12, 14)
 
 
 @compiled

@@ -8,7 +8,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.outer_products import fill_square
-from asperity.midas.energy.potentials import barrier, barrier_slopes, barrier_tangent
+from asperity.midas.energy.potentials import (
+    barrier,
+    barrier_secant,
+    barrier_slopes,
+    barrier_tangent,
+    differs,
+    expected_ratio,
+)
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
 from asperity.midas.geometry.distances import mollifier, separation
 from asperity.midas.geometry.stencil import EDGE_EDGE, Stencil
@@ -28,6 +35,8 @@ __all__ = [
     "anticipate_contacts",
     "contact_energy",
     "contact_force",
+    "expect_present",
+    "follow_contacts",
     "free_time",
     "measure_now",
     "place",
@@ -97,6 +106,14 @@ def measure_now(engine: Table, soft: Table) -> None:
 
 
 @compiled
+def expect_present(soft: Table) -> None:
+    """Expect of contacts what they bear at the iterate."""
+    for i in range(soft.count):
+        ratio = math.sqrt(soft.square[i]) / soft.pair_activation[soft.pair[i]]
+        soft.final[i] = min(ratio, 1.0)
+
+
+@compiled
 def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> float:
     """List candidates anew if vertices leave their boxes on the way to ``ahead``.
 
@@ -119,6 +136,7 @@ def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> float:
         engine.soft.code = code
         return 0.0
     _measure(engine, soft)
+    expect_present(soft)
     return share
 
 
@@ -217,13 +235,16 @@ def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
     activation = soft.pair_activation[soft.pair[i]]
     anchor = soft.anchor[i]
     square = soft.square[i]
-    if square >= activation * activation and anchor == 0.0:
+    if square >= activation * activation and anchor == 0.0 and soft.final[i] == 1.0:
         return 0.0, 0.0
     h = engine.time.step
     s = engine.options.barrier_stiffness * h * h * soft.weight[i]
     if soft.kind[i] == EDGE_EDGE:
         s *= mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
-    slope, curvature = barrier_tangent(square, activation, anchor)
+    if anchor == 0.0:
+        slope, curvature = barrier_secant(square, activation, soft.final[i])
+    else:
+        slope, curvature = barrier_tangent(square, activation, anchor)
     return s * slope, s * curvature
 
 
@@ -311,6 +332,46 @@ def add_contact_blocks(engine: Table, soft: Table) -> None:
 
 
 @compiled
+def _move_along(soft: Table, i: int) -> float:
+    """How much farther apart a candidate is at the end of vertices' moves, times its distance."""
+    move = 0.0
+    for corner in range(4):
+        c = soft.coefficient[i, corner]
+        v = soft.vertex[i, corner] if c != 0.0 else 0
+        for k in range(3):
+            move += c * soft.move[v, k] * soft.arm[i, k]
+    return move
+
+
+@compiled
+def follow_contacts(engine: Table, soft: Table) -> bool:
+    """Expect what the direction has counted with; True if the trial state bears other forces.
+
+    Candidates must be measured at the iterate. To the trial state leads ``taken_share`` of the
+    direction.
+    """
+    _largest_move(soft, soft.trial)
+    share = engine.newton.taken_share
+    unlike = False
+    for i in range(soft.count):
+        activation = soft.pair_activation[soft.pair[i]]
+        distance = math.sqrt(soft.square[i])
+        final = soft.final[i]
+        if final == 1.0 and distance - 2.0 * soft.largest_move / share >= activation:
+            continue
+        ratio = distance / activation
+        move = _move_along(soft, i) / (distance * activation)
+        trial = min(max(ratio + move, 0.1 * ratio), 1.0)
+        if soft.anchor[i] == 0.0:
+            final = expected_ratio(final, ratio, ratio + move / share)
+        else:
+            final = trial
+        soft.final[i] = final
+        unlike = unlike or differs(final, trial)
+    return unlike
+
+
+@compiled
 def anticipate_contacts(engine: Table, soft: Table) -> tuple[int, bool]:
     """Choose where barriers are linearized; how many have an anchor, and whether one is new."""
     measure_now(engine, soft)
@@ -327,13 +388,7 @@ def anticipate_contacts(engine: Table, soft: Table) -> tuple[int, bool]:
         distance = math.sqrt(soft.square[i])
         if before == 0.0 and distance - 2.0 * soft.largest_move >= activation:
             continue
-        move = 0.0
-        for corner in range(4):
-            c = soft.coefficient[i, corner]
-            v = soft.vertex[i, corner] if c != 0.0 else 0
-            for k in range(3):
-                move += c * soft.move[v, k] * soft.arm[i, k]
-        ahead = (distance + move / distance) / activation
+        ahead = (distance + _move_along(soft, i) / distance) / activation
         if before == 0.0 and soft.kind[i] == EDGE_EDGE:
             factor = mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
             if factor < _PARALLEL:

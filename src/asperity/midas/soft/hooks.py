@@ -16,6 +16,8 @@ from asperity.midas.soft.calls import (
     BEGIN,
     BLOCKS,
     ENERGY,
+    EXPECT_PRESENT,
+    FOLLOW,
     FORGET_ANCHORS,
     FORGET_FRICTION,
     FREEZE,
@@ -28,6 +30,8 @@ from asperity.midas.soft.contacts import (
     add_contact_gradients,
     anticipate_contacts,
     contact_energy,
+    expect_present,
+    follow_contacts,
     free_time,
     measure_now,
     place,
@@ -118,7 +122,7 @@ def _lay_out(engine: Table, soft: Table) -> int:
     for i in range(soft.count):
         near = _NEAR * soft.pair_activation[soft.pair[i]]
         soft.laid[i] = 0
-        if soft.square[i] >= near * near and soft.anchor[i] == 0.0:
+        if soft.square[i] >= near * near and soft.anchor[i] == 0.0 and soft.final[i] == 1.0:
             continue
         soft.laid[i] = 1
         fill_sites(engine, soft, i, spare)
@@ -136,7 +140,8 @@ def _arrange(engine: Table, soft: Table) -> None:
     for i in range(soft.count):
         if soft.laid[i] == 0:
             activation = soft.pair_activation[soft.pair[i]]
-            if soft.square[i] < activation * activation or soft.anchor[i] != 0.0:
+            touches = soft.square[i] < activation * activation or soft.final[i] < 1.0
+            if touches or soft.anchor[i] != 0.0:
                 needed = True
                 break
     if needed and engine.soft.code == 0:
@@ -175,6 +180,8 @@ def do_soft(engine: Table, task: int) -> int:
     if task == TURN:
         turn_friction(engine, soft, engine.friction.turn_share)
         return 0
+    if task == FOLLOW:
+        return 1 if follow_contacts(engine, soft) else 0
     if task == FORGET_FRICTION:
         soft.stencils = 0
         engine.soft.friction = 0.0
@@ -184,6 +191,9 @@ def do_soft(engine: Table, task: int) -> int:
             soft.anchor[i] = 0.0
         return 0
     measure_now(engine, soft)
+    if task == EXPECT_PRESENT:
+        expect_present(soft)
+        return 0
     if task == ARRANGE:
         _arrange(engine, soft)
         return engine.soft.code
