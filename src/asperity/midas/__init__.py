@@ -9,10 +9,13 @@ One step passes through these functions, in this order:
 4.  `energy.friction_stencils.collect_friction` freezes the normal forces that friction goes by.
 5.  `newton.energy_newton.minimize` repeats 6 to 8 until a step is small.
 6.  `newton.directions.choose_direction` takes gradient and Hessian of all terms, one file each,
-    from `energy.energy_assembly.assemble`, and factorizes (`newton.envelope`). With the contacts
-    that it is about to make (`newton.anticipation`) the direction is found again.
+    from `energy.energy_assembly.assemble`, and factorizes (`newton.envelope`). Barriers have the
+    curvature that leads to the forces which the last direction has counted with
+    (`energy.expected_forces`), and with contacts of free bodies that it is about to make
+    (`newton.anticipation`) the direction is found again.
 7.  `newton.trial.safe_share` is how far the direction may be followed: before surfaces collide
-    (`geometry.collision_time`), limits are reached or vertices leave their boxes (then 3 again).
+    (`geometry.collision_time`) or limits are reached. Where vertices would leave their boxes, 3
+    comes first, along the direction.
 8.  `_descend`, the line search, goes as far as `newton.incremental_potential` falls.
 9.  `energy.equality_terms.raise_multipliers` closes gaps of equalities (5 again), and steps whose
     normal forces have changed by more than a tenth are solved again with the new ones (4 again).

@@ -13,7 +13,8 @@ Primal-Dual Interior-Point Methods, 1997), of which only the direction is used: 
 whether it is any good, and the last direction of a minimization is always Newton's own.
 
 Landing cubes then take .7 iterations per step instead of 1.6, and a tower 1.6 instead of 5.6. Links
-of robots and limits are left to Newton's method: with them a humanoid takes a third more.
+of robots and limits are left to `asperity.midas.energy.expected_forces`: with them a humanoid
+takes a third more.
 """
 
 from __future__ import annotations
