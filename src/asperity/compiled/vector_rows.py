@@ -21,7 +21,6 @@ __all__ = [
     "combine_8",
     "copy",
     "dot",
-    "dot_four_4",
     "eliminate_8",
     "scale",
     "subtract_four_8",
@@ -166,35 +165,6 @@ def _make_dot(width: int) -> Any:
         return types.float64(_ADDRESS, _ADDRESS, types.int64), codegen
 
     return intrinsic(typed)
-
-
-@intrinsic
-def dot_four_4(
-    _context: Any, out: Any, first: Any, second: Any, third: Any, fourth: Any, right: Any, n: Any
-) -> Any:
-    """``out[r] = left[r] · right`` of n pieces, for four rows.
-
-    Each of four sums waits for itself alone, and the row on the right is read once for all.
-    """
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        out, *rows, right, n = args
-        zero = ir.Constant(_kind(4), [0.0] * 4)
-        totals = [cgutils.alloca_once_value(builder, zero) for _ in rows]
-        with cgutils.for_range(builder, n) as loop:
-            at = builder.mul(loop.index, n.type(32))
-            piece = _load(builder, builder.add(right, at), 4)
-            for row, total in zip(rows, totals, strict=True):
-                product = builder.fmul(
-                    _load(builder, builder.add(row, at), 4), piece, flags=_CONTRACT
-                )
-                builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
-        for r, total in enumerate(totals):
-            value = _sum(builder, builder.load(total), 4)
-            _store(builder, value, builder.add(out, out.type(8 * r)), 1)
-        return context.get_dummy_value()
-
-    return types.void(*[_ADDRESS] * 7), codegen
 
 
 @intrinsic

@@ -9,7 +9,7 @@ One step passes through these functions, in this order:
 4.  `energy.friction_stencils.collect_friction` freezes the normal forces that friction goes by.
 5.  `newton.energy_newton.minimize` repeats 6 to 8 until a step is small.
 6.  `newton.directions.choose_direction` takes gradient and Hessian of all terms, one file each,
-    from `energy.energy_assembly.assemble`, and factorizes (`newton.envelope`). With the contacts
+    from `energy.energy_assembly.assemble`, and factorizes (`newton.cholesky`). With the contacts
     that it is about to make (`newton.anticipation`) the direction is found again.
 7.  `newton.trial.safe_share` is how far the direction may be followed: before surfaces collide
     (`geometry.collision_time`), limits are reached or vertices leave their boxes (then 3 again).

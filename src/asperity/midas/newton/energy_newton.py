@@ -195,9 +195,11 @@ def _take_prediction(engine: Table, energy: float) -> float:
 
 
 @compiled
-def _failure(soft: Table) -> int:
+def _failure(factor: Table, soft: Table) -> int:
     """Code of a direction that there is none of."""
-    return soft.code if soft.code != 0 else NON_FINITE
+    if soft.code != 0:
+        return soft.code
+    return factor.code if factor.code != 0 else NON_FINITE
 
 
 @compiled
@@ -267,13 +269,13 @@ def minimize(engine: Table, _unused: int) -> int:
         energy = _take_prediction(engine, energy)
     while True:
         if choose_direction(engine) != 0:
-            return _failure(engine.soft)
+            return _failure(engine.factor, engine.soft)
         newton.on_arcs = 0
         try_share(engine, 1.0)
         if foresight:
             foreseen = _look_ahead(engine)
             if foreseen == _LOST:
-                return _failure(engine.soft)
+                return _failure(engine.factor, engine.soft)
             if foreseen == _ROUGH:
                 return NOT_CONVERGED
         foresight = False
