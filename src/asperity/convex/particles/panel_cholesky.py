@@ -13,7 +13,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp_status, load_double, store_double
-from asperity.compiled.vector_rows import subtract_four_8
+from asperity.compiled.vector_rows import subtract_four
 from asperity.convex.particles.panels import find_columns, first_panel, last_tree_of
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import add_row, dot_rows, scale_row, subtract_rows
@@ -25,6 +25,13 @@ __all__ = [
     "solve_forward",
     "solve_panels",
 ]
+
+
+# Names that compiled code can look up.
+_four_8 = subtract_four[8]
+_four_4 = subtract_four[4]
+_four_2 = subtract_four[2]
+_four_1 = subtract_four[1]
 
 
 @compiled
@@ -62,13 +69,19 @@ def _subtract_four(
     """
     end = target + 8 * width
     while target + 64 <= end:
-        subtract_four_8(target, length, left, step, right, step, n)
+        _four_8(target, length, left, step, right, step, n)
         target += 64
         right += 64
+    if target + 32 <= end:
+        _four_4(target, length, left, step, right, step, n)
+        target += 32
+        right += 32
+    if target + 16 <= end:
+        _four_2(target, length, left, step, right, step, n)
+        target += 16
+        right += 16
     if target < end:
-        for r in range(4):
-            at = target + r * length
-            subtract_rows(at, left + 8 * r, step, right, step, n, (end - target) // 8)
+        _four_1(target, length, left, step, right, step, n)
 
 
 @compiled
