@@ -6,6 +6,7 @@ import ctypes
 
 import mujoco
 import numpy as np
+from reduced_hessian import full_hessian
 
 from asperity.midas.energy.energy_assembly import assemble as assemble_kernel
 from asperity.midas.energy.expected_forces import expect_present
@@ -69,20 +70,14 @@ def potential(engine: Engine, z: np.ndarray) -> float:
 
 def hessian(engine: Engine) -> np.ndarray:
     """The assembled Hessian as a full matrix over the variables."""
-    table = engine.table
-    count = len(table.poses.z)
-    lower = np.zeros((count, count))
-    for i in range(count):
-        first, start = table.factor.row_first[i], table.factor.row_start[i]
-        lower[i, first : i + 1] = table.factor.values[start : start + i + 1 - first]
-    full = lower + np.tril(lower, -1).T
-    return full[np.ix_(table.factor.variable_row, table.factor.variable_row)]
+    return full_hessian(engine.table.factor)
 
 
 def assemble(engine: Engine, *, curved: bool = False) -> None:
     """Fill gradient and Hessian at the iterate."""
     engine.table.newton.curved = int(curved)
-    _call(assemble_kernel.address)(engine.table.address, 0)
+    while code := _call(assemble_kernel.address)(engine.table.address, 0):
+        assert engine.grow(code)
 
 
 def newton_direction(engine: Engine) -> np.ndarray:

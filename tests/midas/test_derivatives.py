@@ -247,7 +247,7 @@ def test_curved_hessian_has_all_that_joints_do_to_rigid_links(xml):
 
 
 def test_hessian_has_nothing_of_those_before():
-    """Rows begin where they are not zero: elsewhere when something parts, and when it meets again."""
+    """Others have entries when something parts, and when it meets again."""
     engine, z, _ = disturbed(BOXES, 5, 1e-6)
     forget_friction(engine.table.friction, engine.table.schedule)
     apart = z.copy()

@@ -126,12 +126,12 @@ def test_work_is_divided() -> None:
     assert table.factor.islands > 1
     assert np.count_nonzero(np.diff(table.schedule.run_schedule)) > 1
     assert np.count_nonzero(np.diff(table.schedule.friction_schedule)) > 1
-    # Rows of an island begin within it, and every link is in one.
-    for first, end in zip(
-        table.factor.island_row, table.factor.island_row[1 : table.factor.islands + 1], strict=False
-    ):
-        assert np.all(table.factor.row_first[first:end] >= first)
-    assert sorted(table.factor.island_order) == list(range(len(table.factor.island_order)))
+    # Links have entries within their islands, and every one is in an island.
+    factor = table.factor
+    for link, island in enumerate(factor.link_island):
+        later = factor.entry_tree[factor.column_start[link] :][: factor.column_size[link]]
+        assert np.all(factor.link_island[later] == island)
+    assert sorted(factor.island_order) == list(range(len(factor.island_order)))
 
 
 def test_groups_meet_once_and_never_two_others_at_a_time() -> None:

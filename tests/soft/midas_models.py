@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 
 import mujoco
-import numpy as np
+from reduced_hessian import full_hessian
 from soft_models import Array
 
 from asperity.midas.energy.energy_assembly import assemble
@@ -13,7 +13,7 @@ from asperity.midas.engine import Engine
 from asperity.midas.engine_tables import EngineOptions
 from asperity.midas.newton.incremental_potential import incremental_potential
 from asperity.midas.pose.link_kinematics import place_links
-from asperity.midas.soft.calls import ARRANGE
+from asperity.midas.soft.calls import ARRANGE, EXPECT_PRESENT
 from asperity.midas.soft.hooks import do_soft
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.resolved_materials import resolve_materials
@@ -81,6 +81,7 @@ def _move_to(engine: Engine, z: Array) -> None:
     table.poses.z_now[:] = z
     place_links(table.links, table.poses.z_now, table.poses.q_now)
     table.soft.measured = 0
+    assert _call(do_soft.address)(table.address, EXPECT_PRESENT) == 0
 
 
 def potential(engine: Engine, z: Array) -> float:
@@ -95,17 +96,12 @@ def gradient(engine: Engine, z: Array) -> Array:
     while _call(do_soft.address)(engine.table.address, ARRANGE):
         assert engine.grow(engine.table.soft.code)
         engine.table.soft.code = 0
-    _call(assemble.address)(engine.table.address, 0)
+    while code := _call(assemble.address)(engine.table.address, 0):
+        assert engine.grow(code)
     return engine.table.newton.gradient.copy()
 
 
 def hessian(engine: Engine, z: Array) -> Array:
     """The Hessian that directions are found with."""
     gradient(engine, z)
-    factor = engine.table.factor
-    lower = np.zeros((len(z), len(z)))
-    for i in range(len(z)):
-        first, start = factor.row_first[i], factor.row_start[i]
-        lower[i, first : i + 1] = factor.values[start : start + i + 1 - first]
-    full = lower + np.tril(lower, -1).T
-    return full[np.ix_(factor.variable_row, factor.variable_row)]
+    return full_hessian(engine.table.factor)

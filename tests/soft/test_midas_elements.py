@@ -138,6 +138,20 @@ def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     assert np.linalg.eigvalsh(hessian(engine, z.ravel()))[0] > 0.0
 
 
+def test_dissection_leaves_fewer_entries_than_an_order_along_an_axis() -> None:
+    engine = _stepped(cube(count=6, height=1.0), steps=1, gravity=0.0)
+    z = np.array(engine.table.poses.z_now)
+    coupled = np.any(hessian(engine, z).reshape(216, 3, 216, 3) != 0.0, axis=(1, 3))
+    assert coupled.sum() == 16**3  # of each vertex with those beside it
+    order = np.lexsort(z.reshape(-1, 3).T)
+    coupled = coupled[np.ix_(order, order)]
+    for k in range(216):
+        later = k + 1 + np.flatnonzero(coupled[k, k + 1 :])
+        coupled[np.ix_(later, later)] = True
+    along = np.triu(coupled, 1).sum()
+    assert engine.table.factor.column_size.sum() < 0.8 * along
+
+
 BALL = "<geom type='sphere' friction='0' size='0.02' pos='0.003 0.002 -0.0211'/>"
 ROLLER = (
     "<body pos='0.003 0.002 -0.0151'><freejoint/><geom type='capsule' size='0.014' friction='0'"

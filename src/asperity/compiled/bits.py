@@ -8,10 +8,20 @@ from typing import Any
 from llvmlite import ir
 from numba import extending, types
 
-__all__ = ["lowest_bit"]
+__all__ = ["count_bits", "lowest_bit"]
 
 # Called from compiled code without their first parameter, which type checkers cannot know.
 intrinsic: Callable[[Any], Any] = extending.intrinsic
+
+
+@intrinsic
+def count_bits(typingctx: Any, word: Any) -> Any:
+    """How many bits are set."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.ctpop(args[0])
+
+    return types.int64(types.int64), codegen
 
 
 @intrinsic

@@ -21,10 +21,9 @@ __all__ = [
     "combine_8",
     "copy",
     "dot",
-    "dot_four_4",
     "eliminate_8",
     "scale",
-    "subtract_four_8",
+    "subtract_four",
     "subtract_product_6",
     "subtract_products",
 ]
@@ -84,6 +83,40 @@ def _make_products(width: int, *, added: bool) -> Any:
             return context.get_dummy_value()
 
         return types.void(*[_ADDRESS] * 6), codegen
+
+    return intrinsic(typed)
+
+
+def _make_subtract_four(width: int) -> Any:
+    def typed(
+        _context: Any,
+        target: Any,
+        length: Any,
+        left: Any,
+        step: Any,
+        right: Any,
+        stride: Any,
+        n: Any,
+    ) -> Any:
+        def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+            target, length, left, step, right, stride, n = args
+            rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(4)]
+            totals = [cgutils.alloca_once(builder, _kind(width)) for _ in rows]
+            for row, total in zip(rows, totals, strict=True):
+                builder.store(_load(builder, row, width), total)
+            with cgutils.for_range(builder, n) as loop:
+                numbers = builder.add(left, builder.mul(loop.index, step))
+                row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), width)
+                for r, total in enumerate(totals):
+                    one = _load(builder, builder.add(numbers, numbers.type(8 * r)), 1)
+                    product = builder.fmul(row, _spread(builder, one, width), flags=_CONTRACT)
+                    value = builder.fsub(builder.load(total), product, flags=_CONTRACT)
+                    builder.store(value, total)
+            for row, total in zip(rows, totals, strict=True):
+                _store(builder, builder.load(total), row, width)
+            return context.get_dummy_value()
+
+        return types.void(*[_ADDRESS] * 7), codegen
 
     return intrinsic(typed)
 
@@ -169,35 +202,6 @@ def _make_dot(width: int) -> Any:
 
 
 @intrinsic
-def dot_four_4(
-    _context: Any, out: Any, first: Any, second: Any, third: Any, fourth: Any, right: Any, n: Any
-) -> Any:
-    """``out[r] = left[r] · right`` of n pieces, for four rows.
-
-    Each of four sums waits for itself alone, and the row on the right is read once for all.
-    """
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        out, *rows, right, n = args
-        zero = ir.Constant(_kind(4), [0.0] * 4)
-        totals = [cgutils.alloca_once_value(builder, zero) for _ in rows]
-        with cgutils.for_range(builder, n) as loop:
-            at = builder.mul(loop.index, n.type(32))
-            piece = _load(builder, builder.add(right, at), 4)
-            for row, total in zip(rows, totals, strict=True):
-                product = builder.fmul(
-                    _load(builder, builder.add(row, at), 4), piece, flags=_CONTRACT
-                )
-                builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
-        for r, total in enumerate(totals):
-            value = _sum(builder, builder.load(total), 4)
-            _store(builder, value, builder.add(out, out.type(8 * r)), 1)
-        return context.get_dummy_value()
-
-    return types.void(*[_ADDRESS] * 7), codegen
-
-
-@intrinsic
 def combine_8(_context: Any, first: Any, second: Any, p: Any, q: Any, r: Any, s: Any) -> Any:
     """Replace two rows a and b by p a − q b and r b − s a."""
 
@@ -235,36 +239,6 @@ def eliminate_8(
         return context.get_dummy_value()
 
     return types.void(*[_ADDRESS] * 6), codegen
-
-
-@intrinsic
-def subtract_four_8(
-    _context: Any, target: Any, length: Any, left: Any, step: Any, right: Any, stride: Any, n: Any
-) -> Any:
-    """``target[r] −= Σ_k left[k][r] · right[k]`` for four rows r, with the step between them.
-
-    Each of four sums waits for itself alone, and a row on the right is read once for all.
-    """
-
-    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
-        target, length, left, step, right, stride, n = args
-        rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(4)]
-        totals = [cgutils.alloca_once(builder, _kind(8)) for _ in rows]
-        for row, total in zip(rows, totals, strict=True):
-            builder.store(_load(builder, row, 8), total)
-        with cgutils.for_range(builder, n) as loop:
-            numbers = builder.add(left, builder.mul(loop.index, step))
-            row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), 8)
-            for r, total in enumerate(totals):
-                one = _load(builder, builder.add(numbers, numbers.type(8 * r)), 1)
-                product = builder.fmul(row, _spread(builder, one, 8), flags=_CONTRACT)
-                value = builder.fsub(builder.load(total), product, flags=_CONTRACT)
-                builder.store(value, total)
-        for row, total in zip(rows, totals, strict=True):
-            _store(builder, builder.load(total), row, 8)
-        return context.get_dummy_value()
-
-    return types.void(*[_ADDRESS] * 7), codegen
 
 
 @intrinsic
@@ -308,6 +282,11 @@ def subtract_product_6(_context: Any, target: Any, left: Any, right: Any) -> Any
 
 subtract_products = {width: _make_products(width, added=False) for width in WIDTHS}
 """``target −= Σ_k left[k] · right[k]``, of n numbers and n rows, with the steps between them."""
+subtract_four = {width: _make_subtract_four(width) for width in WIDTHS}
+"""``target[r] −= Σ_k left[k][r] · right[k]`` for four rows r, with the step between them.
+
+Each of four sums waits for itself alone, and a row on the right is read once for all.
+"""
 add_products = {width: _make_products(width, added=True) for width in (8, 4)}
 """``target += Σ_k left[k] · right[k]``."""
 add_multiple = {width: _make_add_multiple(width) for width in WIDTHS}

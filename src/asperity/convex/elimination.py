@@ -10,7 +10,14 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.bits import lowest_bit
 from asperity.convex.division import list_sources, order_by_parts, weigh
 
-__all__ = ["clear_couplings", "couple", "eliminate_islands", "have_block"]
+__all__ = [
+    "clear_couplings",
+    "couple",
+    "eliminate",
+    "eliminate_islands",
+    "have_block",
+    "sort_column",
+]
 
 
 @compiled
@@ -75,11 +82,11 @@ def _join(graph: Table, tree: int, row: int) -> None:
 
 
 @compiled
-def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
+def eliminate(graph: Table, first: int, last: int, entries: int) -> int:
     """Order the trees of one component by minimum degree, in its part of ``order``.
 
     Lists the later neighbours of every tree in the factor. Of equal degrees the first tree is
-    taken. Returns where the lists end.
+    taken. Returns where the lists end, or −1 if they may have no room.
     """
     order, degree, ntree = graph.order, graph.degree, graph.ntree
     key = graph.elimination_key
@@ -91,6 +98,8 @@ def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
         slot[tree] = i
         graph.waiting[tree >> 6] |= 1 << (tree & 63)
     for step in range(first, last):
+        if entries + last - 1 - step > graph.entry_tree.size:
+            return -1
         least = key[step]
         for i in range(step + 1, last):
             least = min(least, key[i])
@@ -116,8 +125,8 @@ def _eliminate(graph: Table, first: int, last: int, entries: int) -> int:
 
 
 @compiled
-def _number_column(graph: Table, tree: int, blocks: int) -> int:
-    """Sort a tree's couplings with later ones by position; size of all blocks then."""
+def sort_column(graph: Table, tree: int) -> None:
+    """Sort a tree's couplings with later ones by position."""
     begin = graph.column_start[tree]
     end = begin + graph.column_size[tree]
     for entry in range(begin, end):
@@ -128,7 +137,13 @@ def _number_column(graph: Table, tree: int, blocks: int) -> int:
             graph.entry_tree[place] = graph.entry_tree[place - 1]
             place -= 1
         graph.entry_tree[place] = other
-    for entry in range(begin, end):
+
+
+@compiled
+def _number_column(graph: Table, tree: int, blocks: int) -> int:
+    """Give a tree's couplings with later ones blocks; size of all blocks then."""
+    begin = graph.column_start[tree]
+    for entry in range(begin, begin + graph.column_size[tree]):
         other = graph.entry_tree[entry]
         graph.entry_block[entry] = blocks
         blocks += graph.tree_size[tree] * graph.tree_size[other]
@@ -145,7 +160,7 @@ def eliminate_islands(graph: Table, islands: int) -> int:
     for k in range(islands):
         first = graph.island_start[k]
         last = graph.island_start[k + 1]
-        entries = _eliminate(graph, first, last, entries)
+        entries = eliminate(graph, first, last, entries)
         divided = last - first >= graph.divided.fewest_trees
         if divided:
             for step in range(first, last):
@@ -153,6 +168,7 @@ def eliminate_islands(graph: Table, islands: int) -> int:
             parts = order_by_parts(graph, first, last, parts)
         graph.divided.island_part_start[k + 1] = parts
         for step in range(first, last):
+            sort_column(graph, graph.order[step])
             blocks = _number_column(graph, graph.order[step], blocks)
         if divided:
             sources = list_sources(graph, first, last, sources)

@@ -5,19 +5,16 @@ Addresses and strides are in bytes.
 
 from __future__ import annotations
 
-import numpy as np
-
 from asperity.compiled import inlined
 from asperity.compiled.vector_rows import (
     add_multiple,
     copy,
     dot,
-    dot_four_4,
     scale,
     subtract_products,
 )
 
-__all__ = ["add_row", "copy_row", "dot_four_rows", "dot_rows", "scale_row", "subtract_rows"]
+__all__ = ["add_row", "copy_row", "dot_rows", "scale_row", "subtract_rows"]
 
 # Names that compiled code can look up.
 _subtract_8 = subtract_products[8]
@@ -119,19 +116,3 @@ def dot_rows(left: int, right: int, width: int) -> float:
     pieces = width // 4
     done = 32 * pieces
     return _dot_4(left, right, pieces) + _dot_1(left + done, right + done, width - 4 * pieces)
-
-
-@inlined
-def dot_four_rows(
-    out: np.ndarray, first: int, second: int, third: int, fourth: int, right: int, width: int
-) -> None:
-    """`dot_rows` of four rows with one, to the same bits."""
-    pieces = width // 4
-    done = 32 * pieces
-    rest = width - 4 * pieces
-    dot_four_4(out.ctypes.data, first, second, third, fourth, right, pieces)
-    right += done
-    out[0] += _dot_1(first + done, right, rest)
-    out[1] += _dot_1(second + done, right, rest)
-    out[2] += _dot_1(third + done, right, rest)
-    out[3] += _dot_1(fourth + done, right, rest)

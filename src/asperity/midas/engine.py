@@ -147,9 +147,10 @@ class Engine(HoldsAddresses):
             table.resize(slot_room=2 * len(table.hessian.slot_link))
             table.resize(entry_room=2 * len(table.hessian.entry_link))
         elif code == FACTOR_FULL:
-            table.resize(
-                factor_room=max(2 * len(table.factor.values), int(table.factor.row_start[-1]))
-            )
+            size = int(table.factor.size)
+            if 2 * size > len(table.factor.values):
+                table.resize(factor_room=3 * size)
+            table.resize(panel_pairs=2 * len(table.factor.entry_tree))
         else:
             return False
         return True

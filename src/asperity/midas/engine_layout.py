@@ -154,13 +154,17 @@ WORK = Layout(
     slips="f8[2, 5]",
     kind_sides="f8[2, 3, 4]",
     normal="f8[3]",
-    dots="f8[4]",
     upper="f8[6]",  # upper triangle of a symmetric matrix
     corner="f8[7, 3]",
     directions="f8[3, 3]",
     inertia_work="f8[16, 3]",
     moments_work="f8[3, 3]",
     round_work="f8[8, 4]",
+    # Of a panel of the factor (`asperity.convex.particles`): columns of links, those that are side
+    # by side in another one, and a part of a vector.
+    tree_column="i8[links]",
+    run="i8[links, 3]",
+    panel_part="f8[variables]",
 )
 """Space to work in, of which every member of a team has its own."""
 

@@ -9,6 +9,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.convex.graph_layout import PANELS
 from asperity.midas.energy.contact_schedule import SCHEDULE_KERNELS, SCHEDULE_SIZE, meeting_fields
 from asperity.midas.energy.contact_terms import CONTACT_KERNELS
 from asperity.midas.energy.energy_assembly import ASSEMBLY_KERNELS
@@ -46,9 +47,9 @@ from asperity.midas.model.shapes import Shapes
 from asperity.midas.model.tendons import member_tables
 from asperity.midas.model.turns import turn_tables
 from asperity.midas.newton.anticipation import ANTICIPATION_KERNELS
+from asperity.midas.newton.cholesky import CHOLESKY_KERNELS
 from asperity.midas.newton.directions import find_direction
 from asperity.midas.newton.energy_newton import minimize
-from asperity.midas.newton.envelope import ENVELOPE_KERNELS
 from asperity.midas.newton.trial import TRIAL_KERNELS
 from asperity.midas.parts import do_part
 from asperity.midas.pose.link_kinematics import move_vertices
@@ -81,7 +82,7 @@ ENGINE_KERNELS = (
     *LINK_KERNELS,
     *START_KERNELS,
     *SCHEDULE_KERNELS,
-    *ENVELOPE_KERNELS,
+    *CHOLESKY_KERNELS,
 )
 """What the engine's steps need compiled."""
 
@@ -158,6 +159,8 @@ def new_engine_table(
         np.asarray(constraints["couplings"]["joint"], np.int64),
         inputs.linearized.coupled_links(),
     )
+    sizes = np.array([variable_count(link.kind) for link in links], np.int64)
+    panels = {"bonded_trees": len(links), "panel_pairs": 16 * len(links)}
     table = _empty_table(
         {
             **state_sizes(model, links, len(inputs.linearized.sources)),
@@ -166,7 +169,8 @@ def new_engine_table(
             "schedule_size": SCHEDULE_SIZE,
             "slot_room": 4 * len(links) + 64,
             "entry_room": 16 * len(links),
-            "factor_room": 64 * sum(variable_count(link.kind) for link in links),
+            "factor_room": 64 * int(sizes.sum()),
+            "panel_pairs": panels["panel_pairs"],
             "sum_rows": 9 if np.any(surfaces["pairs"]["every_friction"]) else SYMMETRIC,
             **dict.fromkeys(("list_room", "run_room", "stencil_room", "kind_room", "part_room"), 0),
             "soft_pair_room": 1024 if model.nflex else 0,
@@ -178,6 +182,13 @@ def new_engine_table(
                 for kernel in (*ENGINE_KERNELS, *(SOFT_KERNELS if model.nflex else ()))
             },
             "links": link_fields(model, links, shapes, options.rigidity),
+            "factor": {
+                "ntree": len(links),
+                "tree_start": np.cumsum(sizes) - sizes,
+                "tree_size": sizes,
+                "variable_link": np.repeat(np.arange(len(links)), sizes),
+                "panels": Table(PANELS, **panels),
+            },
             "turns": turns,
             "joints": joints,
             "motors": motor_tables(model, inputs.coordinates, inputs.gears),

@@ -46,4 +46,4 @@ class EngineTeam:
 def _member(table: Table, **own: Table) -> Table:
     """An engine with the same tables, but for some of its own."""
     shared = {name: getattr(table, name) for name in MIDAS.fields}
-    return Table(MIDAS, **{**shared, "work": Table(WORK), **own})
+    return Table(MIDAS, **{**shared, "work": Table(WORK, **table.work.sizes), **own})

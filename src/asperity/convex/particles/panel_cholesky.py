@@ -13,12 +13,25 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp_status, load_double, store_double
-from asperity.compiled.vector_rows import subtract_four_8
+from asperity.compiled.vector_rows import subtract_four
 from asperity.convex.particles.panels import find_columns, first_panel, last_tree_of
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import add_row, dot_rows, scale_row, subtract_rows
 
-__all__ = ["factorize_panels", "solve_panels"]
+__all__ = [
+    "factorize_panel",
+    "factorize_panels",
+    "solve_backward",
+    "solve_forward",
+    "solve_panels",
+]
+
+
+# Names that compiled code can look up.
+_four_8 = subtract_four[8]
+_four_4 = subtract_four[4]
+_four_2 = subtract_four[2]
+_four_1 = subtract_four[1]
 
 
 @compiled
@@ -56,18 +69,24 @@ def _subtract_four(
     """
     end = target + 8 * width
     while target + 64 <= end:
-        subtract_four_8(target, length, left, step, right, step, n)
+        _four_8(target, length, left, step, right, step, n)
         target += 64
         right += 64
+    if target + 32 <= end:
+        _four_4(target, length, left, step, right, step, n)
+        target += 32
+        right += 32
+    if target + 16 <= end:
+        _four_2(target, length, left, step, right, step, n)
+        target += 16
+        right += 16
     if target < end:
-        for r in range(4):
-            at = target + r * length
-            subtract_rows(at, left + 8 * r, step, right, step, n, (end - target) // 8)
+        _four_1(target, length, left, step, right, step, n)
 
 
 @compiled
 def _update(
-    graph: Table, hessian: Table, scratch: Table, panel: int, source: int, entry: int
+    graph: Table, values: np.ndarray, scratch: Table, panel: int, source: int, entry: int
 ) -> None:
     """Subtract what the elimination of one panel leaves in another."""
     panels = graph.panels
@@ -82,8 +101,8 @@ def _update(
     width = panels.width[panel]
     stride = 8 * panels.stride[panel]
     step = 8 * panels.stride[source]
-    base = hessian.coupling.ctypes.data + 8 * panels.at[panel]
-    rows = hessian.coupling.ctypes.data + 8 * (panels.at[source] + begin)
+    base = values.ctypes.data + 8 * panels.at[panel]
+    rows = values.ctypes.data + 8 * (panels.at[source] + begin)
     for r in range(count):
         if run[r, 1] >= width:
             break
@@ -143,10 +162,23 @@ def _copy_trees(graph: Table, hessian: Table, scratch: Table, panel: int) -> Non
 
 
 @compiled
-def _factorize_panel(panels: Table, hessian: Table, panel: int) -> bool:
+def factorize_panel(graph: Table, values: np.ndarray, scratch: Table, panel: int) -> bool:
+    """Replace a panel of H, in its place in ``values``, by that of U; False without one.
+
+    Those before it must have been. ``scratch`` has ``tree_column``, ``run`` and ``panel_part``, to
+    work in, of which each thread needs its own.
+    """
+    panels = graph.panels
+    begin = panels.update_start[panel]
+    end = panels.update_start[panel + 1]
+    if begin < end:
+        find_columns(graph, panel, scratch.tree_column)
+    for k in range(begin, end):
+        source = panels.update_panel[k]
+        _update(graph, values, scratch, panel, source, panels.update_entry[k])
     length = panels.stride[panel]
     stride = 8 * length
-    base = hessian.coupling.ctypes.data + 8 * panels.at[panel]
+    base = values.ctypes.data + 8 * panels.at[panel]
     width = panels.width[panel]
     done = 0
     for i in range(width):
@@ -180,15 +212,7 @@ def factorize_panels(problem: Table, filled: int) -> int:
     while panel < panels.count and panels.first[panel] < problem.at_hand.last_tree:
         if hessian.panel_kept[panel] == 0:
             _copy_trees(graph, hessian, scratch, panel)
-            begin = panels.update_start[panel]
-            end = panels.update_start[panel + 1]
-            if begin < end:
-                find_columns(graph, panel, scratch.tree_column)
-            for k in range(begin, end):
-                _update(
-                    graph, hessian, scratch, panel, panels.update_panel[k], panels.update_entry[k]
-                )
-            if not _factorize_panel(panels, hessian, panel):
+            if not factorize_panel(graph, hessian.coupling, scratch, panel):
                 return 0
             hessian.panel_kept[panel] = 1 - panels.touched[panel]
         panel += 1
@@ -198,25 +222,24 @@ def factorize_panels(problem: Table, filled: int) -> int:
 @entry_point(types.int64(PROBLEM.type, types.int64))
 def solve_panels(problem: Table, unused: int) -> int:
     """`asperity.convex.block_cholesky.solve_factors` where there are bonds."""
-    graph = problem.graph
+    graph, scratch = problem.graph, problem.scratch
+    values, x = problem.hessian.coupling, problem.iterate.direction
     first = first_panel(graph, problem.at_hand)
     if first < 0:
         return call_pp_status(problem.entries.solve_trees, problem, unused)
     panel = first
     while panel < graph.panels.count and graph.panels.first[panel] < problem.at_hand.last_tree:
-        _solve_forward(problem, panel)
+        solve_forward(graph, values, scratch, panel, x)
         panel += 1
     while panel > first:
         panel -= 1
-        _solve_backward(problem, panel)
+        solve_backward(graph, values, scratch, panel, x)
     return 0
 
 
 @compiled
-def _gather(graph: Table, iterate: Table, scratch: Table, panel: int, later: bool) -> None:
-    """Copy the direction's dofs of a panel's own trees, and of later ones or else zeros."""
-    part = scratch.panel_part
-    x = iterate.direction
+def _gather(graph: Table, part: np.ndarray, panel: int, x: np.ndarray, later: bool) -> None:
+    """Copy the dofs of a panel's own trees, and of later ones or else zeros."""
     place = 0
     for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
@@ -235,31 +258,32 @@ def _gather(graph: Table, iterate: Table, scratch: Table, panel: int, later: boo
 
 
 @compiled
-def _return_own(graph: Table, iterate: Table, scratch: Table, panel: int) -> None:
+def _return_own(graph: Table, part: np.ndarray, panel: int, x: np.ndarray) -> None:
     place = 0
     for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
-            iterate.direction[start + i] = scratch.panel_part[place]
+            x[start + i] = part[place]
             place += 1
 
 
 @compiled
-def _solve_forward(problem: Table, panel: int) -> None:
+def solve_forward(
+    graph: Table, values: np.ndarray, scratch: Table, panel: int, x: np.ndarray
+) -> None:
     """x = U⁻ᵀ x for the rows of a panel."""
-    iterate, scratch, graph = problem.iterate, problem.scratch, problem.graph
     panels = graph.panels
     part = scratch.panel_part
-    _gather(graph, iterate, scratch, panel, False)
+    _gather(graph, part, panel, x, False)
     length = panels.stride[panel]
     width = panels.width[panel]
-    row = problem.hessian.coupling.ctypes.data + 8 * panels.at[panel]
+    row = values.ctypes.data + 8 * panels.at[panel]
     for i in range(width):
         part[i] *= load_double(row)
         add_row(part.ctypes.data + 8 * (i + 1), row + 8, -part[i], length - i - 1)
         row += 8 * (length + 1)
-    _return_own(graph, iterate, scratch, panel)
+    _return_own(graph, part, panel, x)
     last = last_tree_of(graph, panel)
     begin = graph.column_start[last]
     place = width
@@ -267,22 +291,23 @@ def _solve_forward(problem: Table, panel: int) -> None:
         tree = graph.entry_tree[entry]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
-            iterate.direction[start + i] += part[place]
+            x[start + i] += part[place]
             place += 1
 
 
 @compiled
-def _solve_backward(problem: Table, panel: int) -> None:
+def solve_backward(
+    graph: Table, values: np.ndarray, scratch: Table, panel: int, x: np.ndarray
+) -> None:
     """x = U⁻¹ x for the rows of a panel."""
-    scratch, graph = problem.scratch, problem.graph
     panels = graph.panels
     part = scratch.panel_part
-    _gather(graph, problem.iterate, scratch, panel, True)
+    _gather(graph, part, panel, x, True)
     length = panels.stride[panel]
     width = panels.width[panel]
-    row = problem.hessian.coupling.ctypes.data + 8 * (panels.at[panel] + width * (length + 1))
+    row = values.ctypes.data + 8 * (panels.at[panel] + width * (length + 1))
     for i in range(width - 1, -1, -1):
         row -= 8 * (length + 1)
         rest = dot_rows(row + 8, part.ctypes.data + 8 * (i + 1), length - i - 1)
         part[i] = (part[i] - rest) * load_double(row)
-    _return_own(graph, problem.iterate, scratch, panel)
+    _return_own(graph, part, panel, x)

@@ -19,7 +19,17 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["find_columns", "first_panel", "last_tree_of", "list_panels", "touch_panels"]
+__all__ = [
+    "find_columns",
+    "first_panel",
+    "last_tree_of",
+    "list_island",
+    "list_panels",
+    "list_updates",
+    "touch_panels",
+]
+
+_PARTICLE = 3  # dofs
 
 
 @compiled
@@ -67,24 +77,28 @@ def _number_blocks(graph: Table, first: int, last: int, paneled: bool, size: int
 
 
 @compiled
-def _may_join(trees: int, zeros: int, numbers: int) -> bool:
-    """Whether a panel of so many trees may hold so many zero blocks among all.
+def _may_join(columns: int, zeros: int, numbers: int) -> bool:
+    """Whether a panel of so many columns may hold so many zero blocks among all.
 
-    As T. A. Davis, Direct methods for sparse linear systems, 2006, does by columns.
+    As T. A. Davis, Direct methods for sparse linear systems, 2006, does.
     """
-    if trees <= 2 or zeros == 0:
+    if columns <= 6 or zeros == 0:
         return True
-    if trees <= 5:
+    if columns <= 15:
         return zeros < 0.8 * numbers
-    return zeros < (0.1 if trees <= 16 else 0.05) * numbers
+    return zeros < (0.1 if columns <= 48 else 0.05) * numbers
 
 
 @compiled
-def _list_island(graph: Table, first: int, last: int, size: int) -> int:
-    """Make panels of the trees of an island; size of all numbers then."""
+def list_island(graph: Table, first: int, last: int, size: int, usual: int) -> int:
+    """Make panels of the trees of an island; size of all numbers then.
+
+    For joining panels trees count as of the usual size, or of their own if that is 0.
+    """
     begin = first
     while begin < last:
         end = begin + 1
+        columns = usual if usual > 0 else graph.tree_size[graph.order[begin]]
         filled = graph.column_size[graph.order[begin]]
         while end < last:
             tree = graph.order[end - 1]
@@ -96,7 +110,8 @@ def _list_island(graph: Table, first: int, last: int, size: int) -> int:
             trees = end + 1 - begin
             later = graph.column_size[following]
             numbers = trees * later + trees * (trees - 1) // 2
-            if not _may_join(trees, numbers - filled - later, numbers):
+            columns += usual if usual > 0 else graph.tree_size[following]
+            if not _may_join(columns, numbers - filled - later, numbers):
                 break
             filled += later
             end += 1
@@ -148,7 +163,7 @@ def _place_bonds(graph: Table, column: np.ndarray) -> None:
 
 
 @compiled
-def _list_updates(graph: Table) -> None:
+def list_updates(graph: Table) -> None:
     """List, for every panel, those before it whose elimination changes it.
 
     Of each the first of its later trees is noted that is the panel's own.
@@ -196,9 +211,9 @@ def list_panels(problem: Table, islands: int) -> int:
             panels.of_tree[graph.order[index]] = -1
             panels.tree_island[graph.order[index]] = k
         if paneled:
-            size = _list_island(graph, first, last, size)
+            size = list_island(graph, first, last, size, _PARTICLE)
     _place_bonds(graph, problem.scratch.tree_column)
-    _list_updates(graph)
+    list_updates(graph)
     return size
 
 

@@ -16,21 +16,14 @@ from asperity.midas.energy.tendon_terms import share_slopes
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.energy.turn_terms import add_turn_gradients
 from asperity.midas.engine_layout import MIDAS
+from asperity.midas.newton.blocks import add_entry
+from asperity.midas.newton.structure import arrange
 from asperity.midas.parts import PART, do_parts
 from asperity.midas.pose.joint_coordinates import joint_gradients
 from asperity.midas.pose.link_kinematics import link_jacobians
 from asperity.midas.soft.calls import BLOCKS, GRADIENTS, ask_soft
 
 __all__ = ["ASSEMBLY_KERNELS", "assemble"]
-
-
-@compiled
-def _add(factor: Table, row: int, column: int, value: float) -> None:
-    """Add to the lower triangle; both places of a symmetric pair are the same one."""
-    i = max(row, column)
-    j = min(row, column)
-    at = factor.row_start[i] + j - factor.row_first[i]
-    factor.values[at] += value
 
 
 @compiled
@@ -49,48 +42,48 @@ def _sum_joint_slopes(engine: Table, angle: np.ndarray) -> None:
 
 
 @compiled
-def _take(links: Table, factor: Table, link: int, column: int) -> int:
-    """Row of a variable that moves a link; −1 beyond the last."""
+def _take(links: Table, link: int, column: int) -> int:
+    """A variable that moves a link; what is no variable beyond the last."""
     at = links.chain_start[link] + column
     if at >= links.chain_start[link + 1]:
-        return -1
-    return factor.variable_row[links.chain_variable[at]]
+        return links.variable[-1]
+    return links.chain_variable[at]
 
 
 @compiled
 def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
     """Add the Hessian between the coordinates of two joints, which may be the same.
 
-    Along a chain of variables rows descend: those of both joints are taken in the order of rows.
+    Along a chain variables ascend: those of both joints are taken in their order.
     """
     a = engine.joints.link[one]
     b = engine.joints.link[other]
-    row = engine.links.cross_row
+    variable = engine.links.cross_variable
+    end = engine.links.variable[-1]
     slope = engine.links.cross_slope
     count = 0
     c = 0
     d = 0
-    i = _take(engine.links, engine.factor, a, 0)
-    j = _take(engine.links, engine.factor, b, 0)
-    while max(i, j) >= 0:
-        row[count] = max(i, j)
+    i = _take(engine.links, a, 0)
+    j = _take(engine.links, b, 0)
+    while min(i, j) < end:
+        variable[count] = min(i, j)
         slope[0, count] = 0.0
         slope[1, count] = 0.0
-        if i == row[count]:
+        if i == variable[count]:
             slope[0, count] = cross * engine.joints.gradient[one, c]
             c += 1
-            i = _take(engine.links, engine.factor, a, c)
-        if j == row[count]:
+            i = _take(engine.links, a, c)
+        if j == variable[count]:
             slope[1, count] = engine.joints.gradient[other, d]
             d += 1
-            j = _take(engine.links, engine.factor, b, d)
+            j = _take(engine.links, b, d)
         count += 1
     for m in range(count):
-        at = engine.factor.row_start[row[m]] - engine.factor.row_first[row[m]]
         for n in range(m, count):
-            engine.factor.values[at + row[n]] += (
-                slope[0, m] * slope[1, n] + slope[1, m] * slope[0, n]
-            )
+            value = slope[0, m] * slope[1, n] + slope[1, m] * slope[0, n]
+            if value != 0.0:
+                add_entry(engine.factor, variable[m], variable[n], value)
 
 
 @compiled
@@ -136,18 +129,15 @@ def _add_linearized(engine: Table, i: int) -> None:
         engine.newton.gradient[variable] += slope * by_z[m]
         if curvature == 0.0 or engine.newton.only_slopes == 1:
             continue
-        row = engine.factor.variable_row[variable]
         for n in range(start, m + 1):
             value = curvature * by_z[m] * by_z[n]
             if value != 0.0:
-                _add(
-                    engine.factor, row, engine.factor.variable_row[joints.linear_variable[n]], value
-                )
+                add_entry(engine.factor, variable, joints.linear_variable[n], value)
 
 
 @compiled
-def _clear(hessian: Table, factor: Table) -> None:
-    """Set the Hessian, and what contacts have summed for it, to zero, where they are not yet."""
+def _clear_sums(hessian: Table) -> None:
+    """Set what contacts sum for the Hessian to zero."""
     rows = hessian.link_sums.shape[1]
     for link in range(hessian.link_sums.shape[0]):
         for i in range(rows):
@@ -157,11 +147,6 @@ def _clear(hessian: Table, factor: Table) -> None:
         for i in range(rows):
             for j in range(16):
                 hessian.slot_sums[slot, i, j] = 0.0
-    for row in range(factor.row_used.size):
-        begin = factor.row_start[row] + factor.row_used[row] - factor.row_first[row]
-        for i in range(begin, factor.row_start[row + 1]):
-            factor.values[i] = 0.0
-        factor.row_used[row] = factor.row_first[row]
 
 
 @compiled
@@ -188,8 +173,8 @@ def contacts_part(engine: Table, part: int, _member: int, _unused: int) -> int:
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))
-def assemble(engine: Table, _unused: int) -> int:
-    """Fill gradient and Hessian at the iterate, for candidates measured there.
+def assemble(engine: Table, after_step: int) -> int:
+    """Fill gradient and Hessian at the iterate, for candidates measured there; returns a code.
 
     With ``newton.curved`` the Hessian has the second derivatives of slides and of hinge angles, and
     those of strains, which may make it indefinite. With ``newton.only_slopes`` the gradient alone
@@ -200,7 +185,7 @@ def assemble(engine: Table, _unused: int) -> int:
     place_carries(engine.links, engine.hessian, engine.poses.z_now, q)
     add_link_terms(engine)
     if whole:
-        _clear(engine.hessian, engine.factor)
+        _clear_sums(engine.hessian)
     do_schedule(engine)
     ask_soft(engine, GRADIENTS)
     add_tie_terms(engine, q)
@@ -208,6 +193,10 @@ def assemble(engine: Table, _unused: int) -> int:
     _sum_joint_slopes(engine, engine.joints.now)
     carry_gradient(engine, q, engine.newton.gradient)
     if whole:
+        if arrange(engine, after_step == 1) != 0:
+            return engine.factor.code
+        for i in range(engine.factor.size):
+            engine.factor.values[i] = 0.0
         do_parts(engine, engine.entries.carry_part, engine.factor.islands)
         _add_between_joints(engine, q)
     for i in range(engine.joints.linear_value.size):

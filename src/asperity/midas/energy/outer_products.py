@@ -10,7 +10,15 @@ import numpy as np
 
 from asperity.compiled import compiled
 
-__all__ = ["SYMMETRIC", "add_block", "add_isotropic", "add_outer", "expand", "fill_square"]
+__all__ = [
+    "SYMMETRIC",
+    "add_block",
+    "add_isotropic",
+    "add_outer",
+    "expand",
+    "fill_square",
+    "is_zero",
+]
 
 SYMMETRIC = 6
 """Rows of a symmetric matrix's entries, of the upper triangle."""
@@ -100,3 +108,13 @@ def expand(sums: np.ndarray, block: np.ndarray) -> None:
                     n = (row + 2) % 3
                     block[r + m, c + n] += sums[SYMMETRIC + row, k]
                     block[r + n, c + m] -= sums[SYMMETRIC + row, k]
+
+
+@compiled
+def is_zero(sums: np.ndarray) -> bool:
+    """Whether all sums are zero."""
+    for q in range(sums.shape[0]):
+        for k in range(16):
+            if sums[q, k] != 0.0:
+                return False
+    return True

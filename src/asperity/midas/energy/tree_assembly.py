@@ -25,10 +25,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.vector_rows import add_products
-from asperity.midas.energy.outer_products import SYMMETRIC, expand
+from asperity.midas.energy.outer_products import SYMMETRIC, expand, is_zero
 from asperity.midas.energy.turn_terms import add_turn_blocks
 from asperity.midas.engine_layout import BALL, FREE, POINT, SLIDE
 from asperity.midas.model.coupled_links import pair_number
+from asperity.midas.newton.blocks import find_block
 from asperity.midas.parts import PART
 from asperity.midas.pose.joint_coordinates import add_angle_blocks, add_angle_gradient
 
@@ -151,18 +152,22 @@ def _clear(block: np.ndarray) -> None:
 
 
 @compiled
-def _enter(links: Table, factor: Table, link: int, other: int, values: np.ndarray) -> None:
+def _enter(factor: Table, link: int, other: int, values: np.ndarray) -> None:
     """Write the entries of a link's variables with another's, which come in lines of its own."""
-    first = links.variable[link]
-    first_too = links.variable[other]
-    for c in range(links.variable[other + 1] - first_too):
-        i = factor.variable_row[first_too + c]
-        for r in range(links.variable[link + 1] - first):
-            j = factor.variable_row[first + r]
-            if i > j:
-                factor.values[factor.row_start[i] + j - factor.row_first[i]] = values[c, r]
-            elif i < j or link == other:
-                factor.values[factor.row_start[j] + i - factor.row_first[j]] = values[c, r]
+    size = factor.tree_size[link]
+    size_too = factor.tree_size[other]
+    if factor.position[link] <= factor.position[other]:
+        at = find_block(factor, link, other)
+        step = factor.row_step[link]
+        for r in range(size):
+            for c in range(size_too):
+                factor.values[at + r * step + c] = values[c, r]
+    else:
+        at = find_block(factor, other, link)
+        step = factor.row_step[other]
+        for c in range(size_too):
+            for r in range(size):
+                factor.values[at + c * step + r] = values[c, r]
 
 
 @compiled
@@ -171,7 +176,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
     rows = engine.hessian.link_rows[other]
     kind = engine.links.kind[other]
     if kind == FREE:
-        _enter(engine.links, engine.factor, link, other, rows)
+        _enter(engine.factor, link, other, rows)
         return
     values = engine.work.block_work[2]
     if kind == SLIDE:
@@ -186,7 +191,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
             3,
             width,
         )
-        _enter(engine.links, engine.factor, link, other, values)
+        _enter(engine.factor, link, other, values)
         return
     embedding = engine.links.embedding[other].ctypes.data
     for point in range(_points(kind)):
@@ -202,7 +207,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
                 4,
                 width,
             )
-    _enter(engine.links, engine.factor, link, other, values)
+    _enter(engine.factor, link, other, values)
 
 
 @inlined
@@ -238,16 +243,6 @@ def _hand_pair_on(links: Table, hessian: Table, link: int, other: int, sums: np.
 
 
 @compiled
-def _is_zero(sums: np.ndarray) -> bool:
-    """Whether a pair's block is zero."""
-    for q in range(sums.shape[0]):
-        for k in range(16):
-            if sums[q, k] != 0.0:
-                return False
-    return True
-
-
-@compiled
 def _use_rows(hessian: Table, other: int) -> np.ndarray:
     """The rows in another link's coordinates, which are zero at first."""
     if hessian.rows_used[other] == 0:
@@ -266,7 +261,7 @@ def _add_pairs(engine: Table, link: int) -> None:
         other = engine.hessian.slot_link[pair, 0]
         sums = engine.hessian.slot_sums[pair]
         pair = engine.hessian.slot_next[pair]
-        if _is_zero(sums):
+        if is_zero(sums):
             continue
         _clear(block)
         expand(sums, block)
@@ -305,7 +300,9 @@ def _begin_rows(engine: Table, link: int, q: np.ndarray) -> None:
     joint = engine.links.joint[link]
     cross = engine.work.block_work[0]
     for at in range(hessian.entry_start[link], hessian.entry_start[link + 1]):
-        hessian.rows_used[hessian.entry_link[at]] = 0
+        # Of what is listed, and touches not, the other may be in another thread's hands.
+        if engine.factor.link_island[hessian.entry_link[at]] == engine.factor.link_island[link]:
+            hessian.rows_used[hessian.entry_link[at]] = 0
     own = _use_rows(hessian, link)
     block = hessian.link_block[link]
     expand(hessian.link_sums[link], block)
@@ -345,7 +342,7 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
         _begin_rows(engine, link, engine.poses.q_now)
         for at in range(engine.hessian.entry_start[link], engine.hessian.entry_start[link + 1]):
             other = engine.hessian.entry_link[at]
-            if engine.hessian.rows_used[other] == 0:
+            if factor.link_island[other] != island or engine.hessian.rows_used[other] == 0:
                 continue
             _enter_rows(engine, link, other, width)
             p = engine.links.parent[other]
@@ -355,7 +352,7 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
                     engine.hessian, other, source, _use_rows(engine.hessian, p).ctypes.data, width
                 )
         if engine.links.kind[link] == SLIDE:
-            i = factor.variable_row[engine.links.variable[link]]
-            at = factor.row_start[i + 1] - 1
-            factor.values[at] += engine.joints.stiffening[engine.links.joint[link]]
+            factor.values[factor.diagonal_at[link]] += engine.joints.stiffening[
+                engine.links.joint[link]
+            ]
     return 0

@@ -14,7 +14,6 @@ from asperity.midas.lists.shared_lists import keep_candidates
 from asperity.midas.lists.vertex_boxes import SOME_LISTED, measure_paths
 from asperity.midas.lists.vertex_parts import listed_parts
 from asperity.midas.model.coupled_links import couple_links
-from asperity.midas.newton.envelope import arrange
 from asperity.midas.newton.trial import try_share
 from asperity.midas.parts import do_parts
 from asperity.midas.pose.link_kinematics import copy_poses
@@ -31,7 +30,7 @@ _MANY = 1 << 17
 
 @entry_point(types.int64(MIDAS.type, types.int64))
 def rebuild(engine: Table, reason: int) -> int:
-    """List candidates along the links' paths anew and lay out the Hessian; returns a code.
+    """List candidates along the links' paths anew, with the Hessian's blocks; returns a code.
 
     At a step's beginning (`STARTED`) paths lead to where inertia does, or to a prediction
     (`PREDICTED`), which is the trial state. Later (`CUT`) they lead to the trial state as well, and
@@ -63,8 +62,6 @@ def rebuild(engine: Table, reason: int) -> int:
         measure_candidates(engine)
     if code == 0:
         code = couple_links(engine)
-    if code == 0:
-        code = arrange(engine)
     if code != 0:
         boxes.listed = 0
     engine.counts.rebuilds += 1

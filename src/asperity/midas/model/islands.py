@@ -1,7 +1,7 @@
-"""Islands: trees that nothing couples to others, whose part of the Hessian is one by itself.
+"""Islands: links that nothing couples to others, whose part of the Hessian is one by itself.
 
-In the factor's order the trees of an island follow each other, so that it has a range of rows, none
-of which begins before that. Small islands are taken together, until they are worth a part.
+In the factor's order the links of an island follow each other, so that it has a range of panels, in
+whose rows there are no others. Small islands are taken together, until they are worth a part.
 """
 
 from __future__ import annotations
@@ -15,49 +15,40 @@ _ENTRIES = 1024
 
 
 @compiled
-def divide_into_islands(engine: Table) -> None:
-    """Fill the islands' rows and their links, children before parents, for a factor laid out."""
-    factor = engine.factor
-    trees = factor.tree_order.size
-    row = factor.row_first.size
-    # First row that this row or a later one reaches to; of trees, from the last to the first.
-    reach = row
-    place = factor.island_row
+def divide_into_islands(factor: Table, components: int, size: int) -> None:
+    """Fill the islands' panels and their links, children before parents.
+
+    Parameters are the factor, whose panels are known, how many parts of it hang together, and the
+    size of all panels.
+    """
+    panels = factor.panels
+    order = factor.order
     count = 0
-    for back in range(trees):
-        t = factor.tree_order[trees - 1 - back]
-        size = engine.links.tree_variable[t + 1] - engine.links.tree_variable[t]
-        for i in range(row - size, row):
-            reach = min(reach, factor.row_first[i])
-        row -= size
-        factor.tree_island[t] = count
-        entries = factor.row_start[place[count - 1] if count > 0 else factor.row_first.size]
-        entries -= factor.row_start[row]
-        if reach == row and (entries >= _ENTRIES or row == 0):
-            place[count] = row
+    for component in range(components):
+        end = factor.component_start[component + 1]
+        for place in range(factor.component_start[component], end):
+            factor.link_island[order[place]] = count
+        panel = panels.count
+        entries = size - panels.at[factor.island_panel[count]]
+        if end < order.size:
+            panel = panels.of_tree[order[end]]
+            entries -= size - panels.at[panel]
+        if entries >= _ENTRIES or end == order.size:
             count += 1
+            factor.island_panel[count] = panel
     factor.islands = count
-    # They were counted from the last one.
-    for i in range(count // 2):
-        j = count - 1 - i
-        place[i], place[j] = place[j], place[i]
-    place[count] = factor.row_first.size
-    links = engine.links.tree.size
     begin = factor.island_link
     for island in range(count + 1):
         begin[island] = 0
-    for link in range(links):
-        begin[count - 1 - factor.tree_island[engine.links.tree[link]]] += 1
+    for link in range(order.size):
+        begin[factor.link_island[link]] += 1
     total = 0
     for island in range(count):
-        size = begin[island]
+        total += begin[island]
         begin[island] = total
-        total += size
-    for back in range(links):
-        link = links - 1 - back
-        island = count - 1 - factor.tree_island[engine.links.tree[link]]
+    begin[count] = total
+    # From the last links to the first, each before those of its island that are placed.
+    for link in range(order.size):
+        island = factor.link_island[link]
+        begin[island] -= 1
         factor.island_order[begin[island]] = link
-        begin[island] += 1
-    for back in range(count):
-        begin[count - back] = begin[count - back - 1]
-    begin[0] = 0

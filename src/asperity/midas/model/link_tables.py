@@ -57,8 +57,6 @@ def link_fields(
     sizes = [variable_count(link.kind) for link in links]
     first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     parts = [change_of_variables(links, link) for link in links]
-    trees = sorted({link.tree for link in links})
-    tree = np.array([trees.index(link.tree) for link in links], dtype=np.int64)
     chains: list[list[int]] = []
     for k, link in enumerate(links):
         above = chains[link.parent] if link.parent >= 0 else []
@@ -76,9 +74,7 @@ def link_fields(
             [link.parent if link.parent >= 0 else count for link in links], dtype=np.int64
         ),
         "kind": np.array([link.kind for link in links], dtype=np.int64),
-        "tree": tree,
         "variable": first,
-        "tree_variable": first[np.searchsorted(tree, np.arange(len(trees) + 1))],
         "transfer": stacked([part[0] for part in parts], 4, 4),
         "slide_direction": stacked([part[1] for part in parts], 3),
         "embedding": stacked([part[2] for part in parts], 4, 4),
@@ -222,7 +218,6 @@ def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> di
         "nq": model.nq,
         "nv": model.nv,
         "links": len(links),
-        "trees": len({link.tree for link in links}),
         "variables": sum(variable_count(link.kind) for link in links),
         "joints": joints,
         "coordinates": joints + len(fixed_tendons(model)) + linearized,

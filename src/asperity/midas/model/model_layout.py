@@ -37,7 +37,6 @@ LINKS = Layout(
     # Links, n of them; in arrays of shape (n + 1, ...) the last row is the world.
     parent="i8[:]",  # the world is n
     kind="i8[:]",
-    tree="i8[:]",
     variable="i8[:]",  # first variable, shape (n + 1,)
     transfer="f8[:,:,:]",  # T, shape (n, 4, 4)
     # what s multiplies in T's first row; of a vertex, where it is at qpos of zero; shape (n, 3)
@@ -60,13 +59,11 @@ LINKS = Layout(
     centre="f8[:,:]",  # centre of mass in the body frame [m]
     turn="f8[:,:,:]",  # axes in the parent's, at the reference pose, or those that qpos counts on
     holder="i8[:]",  # link in whose frame qpos of a vertex counts; −1 of what counts in the world
-    # Trees, m of them: variables tree_variable[t] to tree_variable[t + 1].
-    tree_variable="i8[:]",
     # Variables that move a link, its ancestors' first: chain_start[l] to chain_start[l + 1].
     chain_start="i8[:]",
     chain_variable="i8[:]",
     crossed="i8[:]",  # 1 for links whose Jacobians coordinates take that others depend on
-    cross_row="i8[2 * longest_chain]",
+    cross_variable="i8[2 * longest_chain]",
     cross_slope="f8[2, 2 * longest_chain]",
     jacobian="f8[:,:,:]",  # ∂Q/∂z, one (4, 3) for every entry of chain_variable
 )

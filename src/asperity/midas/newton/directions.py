@@ -7,7 +7,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.engine_layout import MIDAS
-from asperity.midas.newton.envelope import factorize, solve
+from asperity.midas.newton.cholesky import factorize, solve
 from asperity.midas.soft.calls import ARRANGE, ask_soft
 
 __all__ = [
@@ -21,11 +21,15 @@ __all__ = [
 @entry_point(types.int64(MIDAS.type, types.int64))
 def find_direction(engine: Table, _unused: int) -> int:
     """Fill the direction from the assembled gradient and Hessian; returns 0, or 1 if that fails."""
-    gradient = engine.newton.gradient
+    factor = engine.factor
+    if factor.code != 0:
+        return 1
     # Massless links between the joints of a body may leave a variable without stiffness.
-    for i in range(gradient.size):
-        at = engine.factor.row_start[i + 1] - 1
-        engine.factor.values[at] += 1e-13 * engine.factor.values[at]
+    for link in range(factor.tree_size.size):
+        at = factor.diagonal_at[link]
+        for _ in range(factor.tree_size[link]):
+            factor.values[at] += 1e-13 * factor.values[at]
+            at += factor.row_step[link] + 1
     engine.counts.factorizations += 1
     if factorize(engine) != 0:
         return 1
@@ -37,10 +41,8 @@ def find_direction(engine: Table, _unused: int) -> int:
 def solve_again(engine: Table) -> None:
     """Fill the direction from the gradient and the factor at hand."""
     for i in range(engine.newton.gradient.size):
-        engine.factor.right[engine.factor.variable_row[i]] = -engine.newton.gradient[i]
+        engine.newton.direction[i] = -engine.newton.gradient[i]
     solve(engine)
-    for i in range(engine.newton.gradient.size):
-        engine.newton.direction[i] = engine.factor.right[engine.factor.variable_row[i]]
 
 
 @compiled
@@ -52,7 +54,8 @@ def choose_direction(engine: Table) -> int:
     """
     if ask_soft(engine, ARRANGE) != 0:
         return 1
-    call_pp_status(engine.entries.assemble, engine, 0)
+    if call_pp_status(engine.entries.assemble, engine, 0) != 0:
+        return 1
     if call_pp_status(engine.entries.find_direction, engine, 0) == 0:
         return 0
     engine.newton.curved = 0

@@ -197,9 +197,11 @@ def _take_prediction(engine: Table, energy: float) -> float:
 
 
 @compiled
-def _failure(soft: Table) -> int:
+def _failure(factor: Table, soft: Table) -> int:
     """Code of a direction that there is none of."""
-    return soft.code if soft.code != 0 else NON_FINITE
+    if soft.code != 0:
+        return soft.code
+    return factor.code if factor.code != 0 else NON_FINITE
 
 
 @compiled
@@ -262,20 +264,19 @@ def minimize(engine: Table, _unused: int) -> int:
     newton = engine.newton
     tolerance = engine.options.tolerance * engine.time.step
     foresight = True
-    met = False
     indefinite = math.inf
     energy = _begin(engine)
     if engine.time.has_prediction == 1:
         energy = _take_prediction(engine, energy)
     while True:
         if choose_direction(engine) != 0:
-            return _failure(engine.soft)
+            return _failure(engine.factor, engine.soft)
         newton.on_arcs = 0
         try_share(engine, 1.0)
         if foresight:
             foreseen = _look_ahead(engine)
             if foreseen == _LOST:
-                return _failure(engine.soft)
+                return _failure(engine.factor, engine.soft)
             if foreseen == _ROUGH:
                 return NOT_CONVERGED
         foresight = False
@@ -315,12 +316,8 @@ def minimize(engine: Table, _unused: int) -> int:
                 return engine.soft.code
         if abs(lower) <= _LARGEST:
             energy = lower
-            ahead = newton.anchored > 0
-            met = met or ahead
-            whole = newton.taken_share == 1.0 and not ahead
-            settled = (
-                whole and met and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
-            )
+            whole = newton.taken_share == 1.0 and newton.anchored == 0
+            settled = whole and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
             alike = whole and expects_present(engine) and is_alike(engine)
             rigid = (
                 newton.on_arcs == 1 or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT

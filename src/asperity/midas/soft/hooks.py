@@ -7,8 +7,8 @@ import math
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.integrators.world_layout import OK
 from asperity.midas.engine_layout import MIDAS
-from asperity.midas.newton.envelope import arrange
 from asperity.midas.pose.link_kinematics import link_jacobians
 from asperity.midas.soft.calls import (
     ANTICIPATE,
@@ -50,7 +50,7 @@ from asperity.midas.soft.soft_layout import SOFT, SOFT_FULL
 
 __all__ = ["SOFT_KERNELS"]
 
-# Candidates within so many activation distances get room in the factor when it is laid out anew.
+# Candidates within so many activation distances get entries when those are listed anew.
 _NEAR = 2.0
 
 
@@ -113,7 +113,8 @@ def _pair_sites(engine: Table, soft: Table, s: int) -> bool:
 
 
 @compiled
-def _lay_out(engine: Table, soft: Table) -> int:
+def _list_pairs(engine: Table, soft: Table) -> int:
+    """List pairs of links with entries; returns OK or `SOFT_FULL`."""
     engine.soft.pairs = 0
     room = True
     spare = soft.kind.size
@@ -130,12 +131,12 @@ def _lay_out(engine: Table, soft: Table) -> int:
     for s in range(soft.stencils):
         room = room and _pair_sites(engine, soft, s)
     soft.rub_laid = 1
-    return arrange(engine) if room else SOFT_FULL
+    return OK if room else SOFT_FULL
 
 
 @compiled
 def _arrange(engine: Table, soft: Table) -> None:
-    """Lay out the factor anew if something active has no room in it."""
+    """List pairs of links with entries anew if something active has none."""
     needed = soft.rub_laid == 0
     for i in range(soft.count):
         if soft.laid[i] == 0:
@@ -145,7 +146,7 @@ def _arrange(engine: Table, soft: Table) -> None:
                 needed = True
                 break
     if needed and engine.soft.code == 0:
-        engine.soft.code = _lay_out(engine, soft)
+        engine.soft.code = _list_pairs(engine, soft)
 
 
 @compiled

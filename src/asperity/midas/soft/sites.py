@@ -14,25 +14,18 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.engine_layout import FREE
 from asperity.midas.geometry.stencil import VERTEX_PLANE
+from asperity.midas.newton.blocks import add_block, add_entry
 
 __all__ = [
     "add_gradient",
     "add_site_blocks",
     "add_site_gradients",
     "add_site_sums",
-    "add_symmetric",
     "add_vertex_block",
     "fill_sites",
     "is_exact",
     "is_fixed",
 ]
-
-
-@compiled
-def _add(factor: Table, row: int, column: int, value: float) -> None:
-    i = max(row, column)
-    j = min(row, column)
-    factor.values[factor.row_start[i] + j - factor.row_first[i]] += value
 
 
 @compiled
@@ -114,9 +107,9 @@ def _add_between(
     """Add a 3 × 3 block between two places, and its transpose, to entries of their variables."""
     links = engine.links
     for column in range(_columns(links, link, variable)):
-        row = engine.factor.variable_row[_variable(links, link, variable, column)]
+        row = _variable(links, link, variable, column)
         for column_too in range(_columns(links, other, variable_too)):
-            at = engine.factor.variable_row[_variable(links, other, variable_too, column_too)]
+            at = _variable(links, other, variable_too, column_too)
             value = 0.0
             for i in range(3):
                 rate = _rate(links, link, variable, y, column, i)
@@ -124,16 +117,7 @@ def _add_between(
                     for k in range(3):
                         rate_too = _rate(links, other, variable_too, y_too, column_too, k)
                         value += rate * block[i, k] * rate_too
-            _add(engine.factor, row, at, 2.0 * value if row == at else value)
-
-
-@compiled
-def _add_own_block(factor: Table, one: int, other: int, block: np.ndarray) -> None:
-    """Add a 3 × 3 block between two vertices, by their first variables."""
-    for i in range(3):
-        row = factor.variable_row[one + i]
-        for j in range(i + 1 if one == other else 3):
-            _add(factor, row, factor.variable_row[other + j], block[i, j])
+            add_entry(engine.factor, row, at, 2.0 * value if row == at else value)
 
 
 @compiled
@@ -159,10 +143,8 @@ def _add_pinned_block(engine: Table, soft: Table, one: int, other: int, block: n
 @inlined
 def add_vertex_block(engine: Table, soft: Table, one: int, other: int, block: np.ndarray) -> None:
     """Add a 3 × 3 block between two vertices, or of one with itself."""
-    variable = soft.vertex_variable[one]
-    variable_too = soft.vertex_variable[other]
-    if variable >= 0 and variable_too >= 0:
-        _add_own_block(engine.factor, variable, variable_too, block)
+    if soft.vertex_variable[one] >= 0 and soft.vertex_variable[other] >= 0:
+        add_block(engine.factor, soft.vertex_link[one], soft.vertex_link[other], 1.0, block)
     else:
         _add_pinned_block(engine, soft, one, other, block)
 
@@ -231,15 +213,6 @@ def _symmetric(h: np.ndarray, i: int, j: int) -> float:
 
 
 @compiled
-def add_symmetric(factor: Table, one: int, other: int, scale: float, h: np.ndarray) -> None:
-    """Add scale · H between two vertices."""
-    for i in range(3):
-        row = factor.variable_row[one + i]
-        for j in range(i + 1 if one == other else 3):
-            _add(factor, row, factor.variable_row[other + j], scale * _symmetric(h, i, j))
-
-
-@compiled
 def add_site_blocks(engine: Table, soft: Table, s: int, h: np.ndarray) -> None:
     """Add c_i c_j H between vertices, and what couples them to rigid links, and these."""
     variable = soft.site_variable[s]
@@ -250,10 +223,12 @@ def add_site_blocks(engine: Table, soft: Table, s: int, h: np.ndarray) -> None:
         for j in range(3):
             block[i, j] = _symmetric(h, i, j)
     for one in range(soft.sites[s]):
-        for other in range(one):
+        for other in range(one + 1):
             if variable[one] >= 0 and variable[other] >= 0:
                 scale = weight[one, 0] * weight[other, 0]
-                add_symmetric(engine.factor, variable[one], variable[other], scale, h)
+                add_block(engine.factor, link[one], link[other], scale, block)
+                continue
+            if other == one:
                 continue
             _add_between(
                 engine,
@@ -265,6 +240,3 @@ def add_site_blocks(engine: Table, soft: Table, s: int, h: np.ndarray) -> None:
                 weight[other],
                 block,
             )
-        if variable[one] >= 0:
-            scale = weight[one, 0] * weight[one, 0]
-            add_symmetric(engine.factor, variable[one], variable[one], scale, h)

@@ -17,7 +17,7 @@ from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_check import crossing_pair, place_vertices, survey
 from asperity.midas.soft.soft_contacts import COLUMNS, fill_contacts
 from asperity.midas.soft.soft_layout import SOFT_FULL
-from asperity.midas.soft.soft_tables import soft_table
+from asperity.midas.soft.soft_tables import elimination_ranks, soft_table
 from asperity.plant.model.flexes import flex_triangles, flex_vertices, rest_positions
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.names import element
@@ -77,6 +77,7 @@ class SoftBodies:
             if any(may_touch_flex(model, flex, int(geom)) for flex in range(model.nflex))
         ]
         self.table = soft_table(model, links, shapes, engine.shapes, materials)
+        engine.factor.rank[:] = elimination_ranks(model, self.table, len(links.links))
         engine.soft.bodies = self.table.address
         self.table.pair_activation[:] = engine.options.activation
         self.table.activation = engine.options.activation
@@ -190,7 +191,7 @@ class SoftBodies:
         if code != SOFT_FULL:
             return False
         self.table.resize(soft_room=2 * len(self.table.kind))
-        self.table.stencils = self.table.count = self.table.listed = 0
+        self.table.stencils = self.table.count = self.table.listed = self.table.rub_laid = 0
         self._engine.resize(soft_pair_room=2 * len(self._engine.soft.pair_link))
         self._engine.soft.pairs = 0
         return True

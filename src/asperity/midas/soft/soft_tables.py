@@ -28,8 +28,9 @@ from asperity.plant.model.flexes import (
 )
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.ropes import Strands, acts_along_edges, rope_strands
+from asperity.soft.dissection import dissection_ranks
 
-__all__ = ["soft_table"]
+__all__ = ["elimination_ranks", "soft_table"]
 
 _ROOM = 1024
 # Of a triangle of cloth that bends, with those beside it.
@@ -188,6 +189,18 @@ def soft_table(
     table.item_order[:] = np.arange(len(table.item_order))
     table.side_order[:] = np.arange(len(table.side_order))
     return table
+
+
+def elimination_ranks(model: mujoco.MjModel, soft: Table, links: int) -> np.ndarray:
+    """Places of links in the order of elimination: of vertices, and what comes after them."""
+    moving = np.flatnonzero(soft.vertex_variable >= 0)
+    number = np.full(links, -1, np.int64)
+    number[soft.vertex_link[moving]] = np.arange(len(moving))
+    where = particle_positions(model, resting_data(model))[moving]
+    bonds = number[soft.bond]
+    rank = np.full(links, len(moving), np.int64)
+    rank[soft.vertex_link[moving]] = dissection_ranks(where, bonds[np.all(bonds >= 0, axis=1)])
+    return rank
 
 
 def _touched(model: mujoco.MjModel, geom: int) -> bool:

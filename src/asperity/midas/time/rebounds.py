@@ -186,7 +186,7 @@ def find_rebounds(engine: Table, h: float) -> int:
         change = _weigh_friction(engine, turn == 0)
         if turn > 0 and change <= _ENOUGH:
             break
-        call_pp_status(engine.entries.assemble, engine, 0)
+        call_pp_status(engine.entries.assemble, engine, 1)
         for i in range(gradient.size):
             gradient[i] -= rest[i]
         code = call_pp_status(engine.entries.find_direction, engine, 0)

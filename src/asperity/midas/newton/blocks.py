@@ -1,0 +1,63 @@
+"""Where entries of the reduced Hessian are in the factor.
+
+Panels of links that are eliminated together hold their rows from the diagonal on, without the
+columns that are zero (`asperity.convex.particles.panels`). Numbers below the diagonal are void.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from asperity.compiled import Table, compiled, inlined
+from asperity.compiled.bits import count_bits
+
+__all__ = ["add_block", "add_entry", "find_block"]
+
+
+@inlined
+def find_block(factor: Table, one: int, other: int) -> int:
+    """Where the block of two links begins; between its rows is the first one's ``row_step``.
+
+    The first link must be eliminated no later than the other one, and have entries with it.
+    """
+    if one == other:
+        return factor.diagonal_at[one]
+    row = factor.adjacency[one]
+    last = other >> 6
+    entry = factor.column_start[one] + count_bits(row[last] & ((1 << (other & 63)) - 1))
+    for word in range(last):
+        entry += count_bits(row[word])
+    return factor.block_at[entry]
+
+
+@compiled
+def add_entry(factor: Table, variable: int, other: int, value: float) -> None:
+    """Add to the entry of two variables, which has one place in the factor."""
+    one = factor.variable_link[variable]
+    two = factor.variable_link[other]
+    i = variable - factor.tree_start[one]
+    j = other - factor.tree_start[two]
+    before = factor.position[one] - factor.position[two]
+    if before < 0 or (before == 0 and i <= j):
+        at = find_block(factor, one, two) + i * factor.row_step[one] + j
+    else:
+        at = find_block(factor, two, one) + j * factor.row_step[two] + i
+    factor.values[at] += value
+
+
+@compiled
+def add_block(factor: Table, one: int, other: int, scale: float, block: np.ndarray) -> None:
+    """Add a multiple of a 3 × 3 block of two vertices, or the lower triangle of that of one."""
+    values = factor.values
+    if factor.position[one] < factor.position[other]:
+        at = find_block(factor, one, other)
+        step = factor.row_step[one]
+        for i in range(3):
+            for j in range(3):
+                values[at + i * step + j] += scale * block[i, j]
+    else:
+        at = find_block(factor, other, one)
+        step = factor.row_step[other]
+        for j in range(3):
+            for i in range(3):
+                values[at + j * step + i] += scale * block[i, j]
