@@ -264,6 +264,7 @@ def minimize(engine: Table, _unused: int) -> int:
     newton = engine.newton
     tolerance = engine.options.tolerance * engine.time.step
     foresight = True
+    met = False
     indefinite = math.inf
     energy = _begin(engine)
     if engine.time.has_prediction == 1:
@@ -316,8 +317,12 @@ def minimize(engine: Table, _unused: int) -> int:
                 return engine.soft.code
         if abs(lower) <= _LARGEST:
             energy = lower
-            whole = newton.taken_share == 1.0 and newton.anchored == 0
-            settled = whole and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
+            ahead = newton.anchored > 0
+            met = met or ahead
+            whole = newton.taken_share == 1.0 and not ahead
+            settled = (
+                whole and met and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
+            )
             alike = whole and expects_present(engine) and is_alike(engine)
             rigid = (
                 newton.on_arcs == 1 or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT

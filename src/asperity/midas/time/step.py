@@ -99,7 +99,7 @@ def _return_to_solution(engine: Table) -> int:
 def _solve_lags(engine: Table, h: float, second: bool, draft: bool) -> int:
     """Solve a prepared step, with friction by normal forces of the solution before; returns a code.
 
-    With ``draft`` the first solution may be cut short once its normal forces are nearly known.
+    With ``draft`` the first solution may be cut short where it has made contacts.
     """
     fallback = False
     frictionless = False
