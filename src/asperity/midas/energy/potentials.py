@@ -36,8 +36,8 @@ __all__ = [
 _SAME = 1e-3
 # Difference of two depths 1 − D/d̂, relative to the larger one, from which it counts, and the depth
 # from which one does.
-_UNLIKE = 0.1
-_LEAST = 1e-3
+_UNLIKE = 0.01
+_LEAST = 1e-5
 # Depth that is assumed of a contact to come. Things at rest are less deep: it is better to count
 # with too stiff a contact than with too soft a one.
 _FIRST_DEPTH = 0.1

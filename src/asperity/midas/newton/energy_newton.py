@@ -320,10 +320,14 @@ def minimize(engine: Table, _unused: int) -> int:
             ahead = newton.anchored > 0
             met = met or ahead
             whole = newton.taken_share == 1.0 and not ahead
+            newtons = whole and expects_present(engine)
             settled = (
-                whole and met and engine.time.draft == DRAFT and change_of_forces(engine) <= _DRAFT
+                newtons
+                and met
+                and engine.time.draft == DRAFT
+                and change_of_forces(engine) <= _DRAFT
             )
-            alike = whole and expects_present(engine) and is_alike(engine)
+            alike = newtons and is_alike(engine)
             rigid = (
                 newton.on_arcs == 1 or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
             )
