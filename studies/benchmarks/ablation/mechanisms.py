@@ -67,14 +67,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "mode-test",
-        "An island is extrapolated only if its active set does not change within the step.",
+        "Only islands whose active set stays are extrapolated.",
         "Every island is extrapolated.",
         ("cenic",),
         (Body(f"{_METHODS}.extrapolation", "_keeps_modes", "return True"),),
     ),
     Mechanism(
         "closing-test",
-        "An island in which a step stops a fast approach is not extrapolated.",
+        "Islands in which a fast approach ends are not extrapolated.",
         "Every island that keeps its active set is extrapolated.",
         ("cenic",),
         (Body(f"{_METHODS}.extrapolation", "_begins_smoothly", "return True"),),
@@ -143,14 +143,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "pressed-contacts",
-        "The second half step knows contacts that the first has pressed, though gaps have opened.",
+        "The second half step keeps contacts that the first has pressed.",
         "Contacts of what overlaps in the middle of the step.",
         ("cenic",),
         (Body(f"{_METHODS}.half_step_gaps", "_loses_contact", "return False"),),
     ),
     Mechanism(
         "held-limits",
-        "A limit that holds a joint or tendon does not prevent extrapolation.",
+        "Limits that hold do not prevent extrapolation.",
         "An island with a limit that pushes is not extrapolated.",
         ("cenic",),
         (
@@ -163,7 +163,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "limit-gap",
-        "A joint counts as held within a small part of the accuracy before its limit.",
+        "Joints count as held a little before their limits.",
         "A gap of any size is closed at once.",
         ("cenic",),
         (Value("integrators.steppings.stepping", "_LIMIT_GAP", "0.0"),),
@@ -194,14 +194,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "impact-resolution",
-        "A step that is too long for the rebound of an impact is refused.",
+        "Steps too long for an impact's rebound are refused.",
         "Error control alone.",
         ("cenic",),
         (Value(_CENIC, "Cenic.resolve_impacts", "False"),),
     ),
     Mechanism(
         "missed-contacts",
-        "A step that has passed through a contact is refused.",
+        "Steps that passed through contacts are refused.",
         "Error control alone.",
         ("cenic",),
         (
@@ -215,7 +215,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "slip-test",
-        "A solve goes on until slip is within a part of the stiction tolerance.",
+        "Solves go on until slip is within the stiction tolerance.",
         "The paper's criteria alone, which do not see slip within the stiction tolerance.",
         ("cenic",),
         (Body("convex.convex_newton", "_slip_is_known", "return True"),),
@@ -246,14 +246,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "centred-gyroscopic",
-        "Gyroscopic forces are those at a step's mean velocity; in Cenic of free bodies alone.",
+        "Gyroscopic forces are those at a step's mean velocity (Cenic: of free bodies).",
         "Forces at the step's beginning.",
         ("cenic", "icf"),
         (Body(f"{_METHODS}.gyroscopic", "find_turning", "return False"),),
     ),
     Mechanism(
         "following-spins",
-        "Gyroscopic forces of free bodies follow the iterates of Newton's method.",
+        "Gyroscopic forces of free bodies follow Newton's iterates.",
         "The step's problem is solved again until they are those of its solution.",
         ("cenic", "icf"),
         (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
@@ -288,14 +288,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "rebounds",
-        "After an impact bodies part as fast as the dissipation of their contact allows.",
+        "After an impact bodies part as fast as their contacts' dissipation allows.",
         "Impacts without a rebound.",
         ("midas",),
         (Body("midas.time.rebounds", "find_rebounds", "return 0"),),
     ),
     Mechanism(
         "anticipation",
-        "Directions of Newton's method anticipate contacts of free bodies that they lead to.",
+        "Directions anticipate contacts of free bodies.",
         "Newton's directions without anticipation.",
         ("midas",),
         (
@@ -311,7 +311,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "expected-forces",
-        "Barriers have the curvature that leads to the forces which directions count with.",
+        "Barriers' curvature leads to the forces that directions count with.",
         "Their curvature at the iterate.",
         ("midas",),
         (
@@ -331,7 +331,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "prediction",
-        "The first iterate is where rigid links move if they accelerate as in the last step.",
+        "Rigid links first move as the last step's acceleration takes them.",
         "The state before the step.",
         ("midas",),
         (
@@ -341,7 +341,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "friction-solves",
-        "A step is solved again until friction has the normal forces of its own solution.",
+        "Steps are solved again until friction has their own normal forces.",
         "Normal forces of the step's beginning.",
         ("midas",),
         (Value("midas.preset", "Midas.friction_solves", "1"),),

@@ -41,7 +41,7 @@ tolerance of their case; a difference of two is chance. *Work* is convex solves 
 iterations, of all cases and of the CENIC paper's clutter. *Worse* and *better* count the cases
 whose median grade changes; **wrong** ones are wrong or stopped without it.
 [All cases](../studies/benchmarks/results/ablation.md) has their names, and what replaces each
-mechanism. A mechanism without numbers is newer than the runs.
+mechanism.
 """
 
 ALL_INTRODUCTION = """\
