@@ -16,7 +16,7 @@ from asperity.midas.energy.tendon_terms import share_slopes
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.energy.turn_terms import add_turn_gradients
 from asperity.midas.engine_layout import MIDAS
-from asperity.midas.newton.blocks import add_entry
+from asperity.midas.newton.blocks import add_entry, find_row
 from asperity.midas.newton.structure import arrange
 from asperity.midas.parts import PART, do_parts
 from asperity.midas.pose.joint_coordinates import joint_gradients
@@ -79,11 +79,20 @@ def _add_cross(engine: Table, one: int, other: int, cross: float) -> None:
             d += 1
             j = _take(engine.links, b, d)
         count += 1
+    factor = engine.factor
     for m in range(count):
+        last = -1
+        at = 0
+        apart = 0
         for n in range(m, count):
             value = slope[0, m] * slope[1, n] + slope[1, m] * slope[0, n]
-            if value != 0.0:
-                add_entry(engine.factor, variable[m], variable[n], value)
+            if value == 0.0:
+                continue
+            link = factor.variable_link[variable[n]]
+            if link != last:
+                at, apart = find_row(factor, variable[m], link)
+                last = link
+            factor.values[at + apart * (variable[n] - factor.tree_start[link])] += value
 
 
 @compiled

@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.bits import count_bits
 
-__all__ = ["add_block", "add_entry", "find_block"]
+__all__ = ["add_block", "add_entry", "find_block", "find_row"]
 
 
 @inlined
@@ -30,19 +30,27 @@ def find_block(factor: Table, one: int, other: int) -> int:
     return factor.block_at[entry]
 
 
+@inlined
+def find_row(factor: Table, variable: int, other: int) -> tuple[int, int]:
+    """Where a variable's entries with a link begin, and how far they are apart.
+
+    With its own link it has those of later variables.
+    """
+    one = factor.variable_link[variable]
+    i = variable - factor.tree_start[one]
+    if factor.position[one] <= factor.position[other]:
+        return find_block(factor, one, other) + i * factor.row_step[one], 1
+    return find_block(factor, other, one) + i, factor.row_step[other]
+
+
 @compiled
 def add_entry(factor: Table, variable: int, other: int, value: float) -> None:
     """Add to the entry of two variables, which has one place in the factor."""
-    one = factor.variable_link[variable]
-    two = factor.variable_link[other]
-    i = variable - factor.tree_start[one]
-    j = other - factor.tree_start[two]
-    before = factor.position[one] - factor.position[two]
-    if before < 0 or (before == 0 and i <= j):
-        at = find_block(factor, one, two) + i * factor.row_step[one] + j
-    else:
-        at = find_block(factor, two, one) + j * factor.row_step[two] + i
-    factor.values[at] += value
+    first = min(variable, other)
+    second = max(variable, other)
+    link = factor.variable_link[second]
+    at, apart = find_row(factor, first, link)
+    factor.values[at + apart * (second - factor.tree_start[link])] += value
 
 
 @compiled
