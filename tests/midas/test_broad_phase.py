@@ -212,9 +212,13 @@ def _pose(q: np.ndarray) -> np.ndarray:
     return out
 
 
+@pytest.mark.parametrize("reason", [CUT, STARTED])
 @pytest.mark.parametrize("seed", range(3))
-def test_pairs_that_keep_their_paths_keep_their_candidates(seed) -> None:
-    """Some pairs of links leave theirs and are listed anew; nothing near is missed thereafter."""
+def test_pairs_that_keep_their_paths_keep_their_candidates(seed, reason) -> None:
+    """Within a step and at the beginning of the next one, others being listed anew.
+
+    Nothing near is missed thereafter, and all that is listed has a block of the Hessian.
+    """
     engine = _engine(0.3, 0.3, math.inf, seed, segments=64)
     table, rng = engine.table, np.random.default_rng(seed)
     near = kept = new = 0
@@ -225,10 +229,13 @@ def test_pairs_that_keep_their_paths_keep_their_candidates(seed) -> None:
         table.poses.q_trial[2] += 0.3 * rng.normal() * path[2]
         table.poses.q_now[:] += time_in_boxes(table) * (table.poses.q_trial - table.poses.q_now)
         table.boxes.longest_move, table.boxes.widening = 0.02, 0.3
-        while (code := _rebuild(engine, CUT)) == CANDIDATES_FULL:
+        table.poses.q[:], table.poses.q_target[:] = table.poses.q_now, table.poses.q_trial
+        while (code := _rebuild(engine, reason)) == CANDIDATES_FULL:
             assert engine.grow(code)
             code = _rebuild(engine, STARTED)
         assert code == 0
+        blocks = np.array(table.pairs.block)[table.candidates.pair[: table.candidates.count]]
+        assert np.all(np.array(table.hessian.block_slot)[blocks[blocks >= 0]] >= 0)
         state = np.array(table.relative.state)
         kept += int(np.sum((np.array(table.relative.kept) == 1) & (state != 0)))
         new += int(np.sum((np.array(table.relative.kept) == 0) & (state != 0)))

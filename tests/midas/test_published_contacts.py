@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import asperity as asp
+from asperity.midas.engine_contacts import read_contacts
 
 G = 9.81
 ANGLE = np.deg2rad(20)
@@ -87,3 +88,31 @@ def test_more_contacts_than_mujoco_has_memory_for_are_no_error():
     weight = 9.81 * sim.model.body_subtreemass[0]
     up = np.where(sim.contacts.geom[:, 1] == 0, -1.0, 1.0) * sim.contacts.force[:, 2]
     assert up.sum() == pytest.approx(weight, rel=0.05)
+
+
+def test_contacts_are_read_from_the_list_that_the_step_has_left():
+    """They are those that a list made for this state alone has."""
+    links = "".join(
+        f'<body pos="{0.1 if i else 0} 0 0"><joint axis="0 1 0" range="-150 150"/>'
+        '<geom type="box" size=".04 .02 .02" pos=".05 0 0" mass=".2"/>'
+        for i in range(5)
+    )
+    xml = f"""<mujoco><worldbody><geom type="box" size="2 2 .1" pos="0 0 -.1"/>
+      <body pos="0 0 .12"><freejoint/><geom type="box" size=".02 .02 .02" mass=".2"/>
+      {links}{"</body>" * 5}</body></worldbody></mujoco>"""
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.005))
+    engine = sim.session.method.engine
+    pushed = kept = 0
+    for _ in range(60):
+        assert sim.step().success
+        rebuilds = int(engine.table.counts.rebuilds)
+        seen, _ = read_contacts(engine)
+        kept += int(engine.table.counts.rebuilds) == rebuilds
+        engine.table.boxes.listed = 0
+        alone, _ = read_contacts(engine)
+        order, other = (np.lexsort(np.round(one.point, 9).T) for one in (seen, alone))
+        np.testing.assert_array_equal(seen.geom[order], alone.geom[other])
+        np.testing.assert_allclose(seen.force[order], alone.force[other], rtol=1e-9, atol=1e-12)
+        pushed += len(seen.geom)
+    assert pushed > 30
+    assert kept > 30

@@ -9,7 +9,7 @@ One step passes through these functions, in this order:
 4.  `energy.friction_stencils.collect_friction` freezes the normal forces that friction goes by.
 5.  `newton.energy_newton.minimize` repeats 6 to 8 until a step is small.
 6.  `newton.directions.choose_direction` takes gradient and Hessian of all terms, one file each,
-    from `energy.energy_assembly.assemble`, and factorizes (`newton.cholesky`). Barriers have the
+    from `energy.energy_assembly.assemble`, and factorizes (`factor.cholesky`). Barriers have the
     curvature that leads to the forces which the last direction has counted with
     (`energy.expected_forces`), and with contacts of free bodies that it is about to make
     (`newton.anticipation`) the direction is found again.

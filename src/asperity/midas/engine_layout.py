@@ -9,6 +9,7 @@ from __future__ import annotations
 from asperity.compiled import Layout
 from asperity.midas.energy.energy_layout import FRICTION, HESSIAN, SCHEDULE
 from asperity.midas.entry_points import ENTRY_POINTS
+from asperity.midas.factor.factor_layout import FACTOR
 from asperity.midas.geometry.box_trees import LEAF, STACK
 from asperity.midas.lists.list_layout import (
     BOX_TREES,
@@ -29,7 +30,7 @@ from asperity.midas.model.model_layout import (
     TIES,
     TURNS,
 )
-from asperity.midas.newton.newton_layout import FACTOR, NEWTON
+from asperity.midas.newton.newton_layout import NEWTON
 from asperity.midas.pose.pose_layout import FORCES, POSES, VERTICES
 from asperity.midas.time.time_layout import TIME
 

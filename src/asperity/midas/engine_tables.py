@@ -17,7 +17,6 @@ from asperity.midas.energy.expected_forces import EXPECTED_FORCE_KERNELS
 from asperity.midas.energy.friction_stencils import STENCIL_KERNELS
 from asperity.midas.energy.friction_terms import FRICTION_KERNELS
 from asperity.midas.energy.link_terms import LINK_KERNELS
-from asperity.midas.energy.outer_products import SYMMETRIC
 from asperity.midas.energy.tendon_terms import find_tendons
 from asperity.midas.energy.tree_assembly import carry_part
 from asperity.midas.engine_inputs import EngineInputs
@@ -25,6 +24,8 @@ from asperity.midas.engine_layout import (
     MIDAS,
 )
 from asperity.midas.entry_points import ENTRY_POINTS
+from asperity.midas.factor.cholesky import CHOLESKY_KERNELS
+from asperity.midas.factor.outer_products import SYMMETRIC
 from asperity.midas.lists.candidate_lists import rebuild
 from asperity.midas.lists.candidate_runs import RUN_KERNELS
 from asperity.midas.lists.candidates import SEARCH_KERNELS
@@ -47,7 +48,6 @@ from asperity.midas.model.shapes import Shapes
 from asperity.midas.model.tendons import member_tables
 from asperity.midas.model.turns import turn_tables
 from asperity.midas.newton.anticipation import ANTICIPATION_KERNELS
-from asperity.midas.newton.cholesky import CHOLESKY_KERNELS
 from asperity.midas.newton.directions import find_direction
 from asperity.midas.newton.energy_newton import minimize
 from asperity.midas.newton.trial import TRIAL_KERNELS

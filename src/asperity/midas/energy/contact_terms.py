@@ -14,8 +14,8 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.energy.outer_products import add_outer, fill_square
-from asperity.midas.energy.potentials import barrier, barrier_secant, barrier_tangent
+from asperity.midas.energy.potentials import barrier, barrier_model
+from asperity.midas.factor.outer_products import add_outer, fill_square
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_bending import add_bending
 from asperity.midas.geometry.round_planes import second_link
@@ -177,10 +177,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     if candidates.kind[i] == EDGE_EDGE:
         s *= _add_mollified(engine, i, x, s * barrier(square[i], activation), gradient)
     distance = math.sqrt(square[i])
-    if anchor == 0.0:
-        slope, curvature = barrier_secant(square[i], activation, candidates.final[i])
-    else:
-        slope, curvature = barrier_tangent(square[i], activation, anchor)
+    slope, curvature = barrier_model(square[i], activation, anchor, candidates.final[i])
     slope *= s
     normal = engine.work.normal
     for k in range(3):

@@ -16,8 +16,8 @@ from asperity.midas.energy.tendon_terms import share_slopes
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.energy.turn_terms import add_turn_gradients
 from asperity.midas.engine_layout import MIDAS
-from asperity.midas.newton.blocks import add_entry, find_row
-from asperity.midas.newton.structure import arrange
+from asperity.midas.factor.blocks import add_entry, find_row
+from asperity.midas.factor.structure import arrange
 from asperity.midas.parts import PART, do_parts
 from asperity.midas.pose.joint_coordinates import joint_gradients
 from asperity.midas.pose.link_kinematics import link_jacobians

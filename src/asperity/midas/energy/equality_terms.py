@@ -28,7 +28,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.outer_products import add_isotropic, add_outer, fill_square
+from asperity.midas.factor.outer_products import add_isotropic, add_outer, fill_square
 
 __all__ = [
     "add_coupling_slopes",

@@ -25,8 +25,8 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.outer_products import add_block
 from asperity.midas.energy.potentials import friction_slope
+from asperity.midas.factor.outer_products import add_block
 from asperity.midas.pose.matrices import make_orthogonal
 
 __all__ = ["SLIPS", "add_kinds", "fill_kinds", "model_tangents", "place_arrows", "turn_kinds"]

@@ -12,8 +12,8 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.friction_kinds import SLIPS, add_kinds, fill_kinds, turn_kinds
-from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.energy.potentials import friction, friction_slope
+from asperity.midas.factor.outer_products import add_outer
 from asperity.midas.parts import PART, STENCILS, count_parts, do_parts, sum_of_parts
 from asperity.midas.soft.calls import TURN, ask_soft
 

@@ -20,10 +20,11 @@ import math
 from asperity.compiled import compiled
 
 __all__ = [
+    "FIRST_DEPTH",
     "barrier",
+    "barrier_model",
     "barrier_secant",
     "barrier_slopes",
-    "barrier_tangent",
     "differs",
     "dissipation_factor",
     "expected_ratio",
@@ -38,9 +39,12 @@ _SAME = 1e-3
 # from which one does.
 _UNLIKE = 0.01
 _LEAST = 1e-5
-# Depth that is assumed of a contact to come. Things at rest are less deep: it is better to count
-# with too stiff a contact than with too soft a one.
-_FIRST_DEPTH = 0.1
+FIRST_DEPTH = 0.1
+"""Depth 1 − D/d̂ that is assumed of a contact to come.
+
+Things at rest are less deep: it is better to count with too stiff a contact than with too soft a
+one.
+"""
 # Least factor of a barrier that something departs from.
 _SOFTEST = 0.1
 
@@ -118,7 +122,7 @@ def expected_ratio(final: float, before: float, after: float) -> float:
     """
     if before >= 1.0 and final == 1.0:
         # The direction has known nothing of it.
-        return 1.0 - min(max(1.0 - after, 0.0), _FIRST_DEPTH)
+        return 1.0 - min(max(1.0 - after, 0.0), FIRST_DEPTH)
     slope, curvature = barrier_secant(before * before, 1.0, final)
     return ratio_of_force(curvature * (before - after) - slope)
 
@@ -131,13 +135,16 @@ def differs(one: float, other: float) -> bool:
 
 
 @compiled
-def barrier_tangent(square: float, activation: float, anchor: float) -> tuple[float, float]:
-    """The same at a squared distance of a barrier that is linearized at the ratio ``anchor`` of d̂.
+def barrier_model(
+    square: float, activation: float, anchor: float, final: float
+) -> tuple[float, float]:
+    """First and second derivative by which a direction counts with a barrier.
 
-    It is the barrier itself for 0 (`asperity.midas.newton.anticipation`).
+    The barrier is linearized at the ratio ``anchor`` of d̂ (`asperity.midas.newton.anticipation`),
+    or, where that is 0, has its own slope and the curvature of the secant to ``final``.
     """
     if anchor == 0.0:
-        return barrier_slopes(square, activation)
+        return barrier_secant(square, activation, final)
     at = anchor * activation
     slope, curvature = barrier_slopes(at * at, activation)
     return slope + curvature * (math.sqrt(square) - at), curvature

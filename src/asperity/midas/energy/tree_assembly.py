@@ -25,11 +25,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.vector_rows import add_products
-from asperity.midas.energy.outer_products import SYMMETRIC, expand, is_zero
 from asperity.midas.energy.turn_terms import add_turn_blocks
 from asperity.midas.engine_layout import BALL, FREE, POINT, SLIDE
+from asperity.midas.factor.blocks import find_block
+from asperity.midas.factor.outer_products import SYMMETRIC, expand, is_zero
 from asperity.midas.model.coupled_links import pair_number
-from asperity.midas.newton.blocks import find_block
 from asperity.midas.parts import PART
 from asperity.midas.pose.joint_coordinates import add_angle_blocks, add_angle_gradient
 

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.outer_products import add_outer, fill_square
+from asperity.midas.factor.outer_products import add_outer, fill_square
 from asperity.midas.geometry.round_heights import FLATNESS, find_foot
 from asperity.midas.geometry.round_planes import second_link
 from asperity.midas.geometry.stencil import RIM_PLANE, plane_number

@@ -7,7 +7,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_pp_status
 from asperity.midas.engine_layout import MIDAS
-from asperity.midas.newton.cholesky import factorize, solve
+from asperity.midas.factor.cholesky import factorize, solve
 from asperity.midas.soft.calls import ARRANGE, ask_soft
 
 __all__ = [

@@ -284,6 +284,8 @@ def minimize(engine: Table, _unused: int) -> int:
         size = largest_move(engine.links, engine.poses)
         if not size <= _LARGEST:
             return NON_FINITE
+        # A new list forgets anchors, but not that the direction was found with them.
+        ahead = newton.anchored > 0
         share, cut = safe_share(engine)
         if cut:
             code = widen_boxes(engine)
@@ -295,7 +297,7 @@ def minimize(engine: Table, _unused: int) -> int:
         slope = slope_along(newton)
         rounding = energy_rounding(engine, energy)
         small = _is_small(size, tolerance, slope, rounding)
-        if small and newton.anchored > 0:
+        if small and ahead:
             # The last direction is Newton's own.
             forget_anchors(engine)
             continue
@@ -317,7 +319,6 @@ def minimize(engine: Table, _unused: int) -> int:
                 return engine.soft.code
         if abs(lower) <= _LARGEST:
             energy = lower
-            ahead = newton.anchored > 0
             met = met or ahead
             whole = newton.taken_share == 1.0 and not ahead
             newtons = whole and expects_present(engine)
@@ -349,7 +350,7 @@ def minimize(engine: Table, _unused: int) -> int:
                 return OK
             if alike and _ends(engine, tolerance):
                 return OK
-        elif newton.anchored > 0:
+        elif ahead:
             forget_anchors(engine)
             measure_now(engine)
             continue

@@ -7,15 +7,14 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.outer_products import fill_square
 from asperity.midas.energy.potentials import (
     barrier,
-    barrier_secant,
+    barrier_model,
     barrier_slopes,
-    barrier_tangent,
     differs,
     expected_ratio,
 )
+from asperity.midas.factor.outer_products import fill_square
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
 from asperity.midas.geometry.distances import mollifier, separation
 from asperity.midas.geometry.stencil import EDGE_EDGE, Stencil
@@ -241,10 +240,7 @@ def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
     s = engine.options.barrier_stiffness * h * h * soft.weight[i]
     if soft.kind[i] == EDGE_EDGE:
         s *= mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
-    if anchor == 0.0:
-        slope, curvature = barrier_secant(square, activation, soft.final[i])
-    else:
-        slope, curvature = barrier_tangent(square, activation, anchor)
+    slope, curvature = barrier_model(square, activation, anchor, soft.final[i])
     return s * slope, s * curvature
 
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.midas.energy.outer_products import add_outer
 from asperity.midas.engine_layout import FREE
+from asperity.midas.factor.blocks import add_block, add_entry
+from asperity.midas.factor.outer_products import add_outer
 from asperity.midas.geometry.stencil import VERTEX_PLANE
-from asperity.midas.newton.blocks import add_block, add_entry
 
 __all__ = [
     "add_gradient",

@@ -20,9 +20,9 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.bits import lowest_bit
 from asperity.convex.elimination import clear_couplings, couple, eliminate, sort_column
 from asperity.convex.particles.panels import find_columns, list_island, list_updates
-from asperity.midas.energy.outer_products import is_zero
 from asperity.midas.engine_layout import FACTOR_FULL
-from asperity.midas.model.islands import divide_into_islands
+from asperity.midas.factor.islands import divide_into_islands
+from asperity.midas.factor.outer_products import is_zero
 
 __all__ = ["arrange"]
 
