@@ -211,3 +211,24 @@ def test_what_sticks_creeps_by_the_stiction_tolerance_that_was_said(how):
     assert sim.advance_to(1.0).success
     said = 5e-6 if how == "nowhere" else 3e-4
     assert sim.data.qvel[0] == pytest.approx(said * (1 - np.sqrt(1 - 0.8)), rel=1e-2)
+
+
+def test_friction_of_a_box_that_slides_is_that_of_its_weight_in_every_step():
+    """A board is pulled away from under it. Friction goes by normal forces that must be exact."""
+    xml = """<mujoco><worldbody><geom type="plane" size="9 9 1"/>
+      <body name="board" pos="0 0 .0102"><freejoint/>
+        <geom type="box" size=".5 .2 .01" mass="2"/></body>
+      <body pos="0 0 .0604"><freejoint/><geom type="box" size=".04 .04 .04" mass="1"/></body>
+    </worldbody></mujoco>"""
+    sim = asp.Simulator(
+        xml,
+        integrator=asp.Midas(time_step=0.01, overlaps="separate"),
+        contact=asp.ContactParameters(friction=0.3),
+    )
+    sim.data.xfrc_applied[1, 0] = 40.0
+    speed = []
+    while sim.time < 0.245:  # the box is on the board to 0.28 s
+        assert sim.step().success
+        speed.append(sim.data.qvel[6])
+    friction = np.diff(speed)[5:] / sim.integrator.time_step
+    np.testing.assert_allclose(friction, 0.3 * 9.81, rtol=5e-3)
