@@ -66,18 +66,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(_CENIC, "Cenic.velocity_weight", "0.0"),),
     ),
     Mechanism(
-        "mode-test",
-        "Only islands whose active set stays are extrapolated.",
-        "Every island is extrapolated.",
-        ("cenic",),
-        (Body(f"{_METHODS}.extrapolation", "_keeps_modes", "return True"),),
-    ),
-    Mechanism(
         "closing-test",
         "Islands in which a fast approach ends are not extrapolated.",
-        "Every island that keeps its active set is extrapolated.",
+        "Every island is extrapolated.",
         ("cenic",),
-        (Body(f"{_METHODS}.extrapolation", "_begins_smoothly", "return True"),),
+        (
+            Body(f"{_METHODS}.extrapolation", "_stops_approach", "return False"),
+            Body(f"{_METHODS}.extrapolation", "_meets_something", "return False"),
+        ),
     ),
     Mechanism(
         "warm-starts",
@@ -155,7 +151,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ("cenic",),
         (
             Body(
-                f"{_METHODS}.modes",
+                f"{_METHODS}.closing_speeds",
                 "_stopped_share",
                 "return 1.0 if rows.kind[r] == LIMIT and rows.impulse[r] != 0.0 else 0.0",
             ),

@@ -16,11 +16,11 @@ follow:
 - the step ends with the energy that it should have
   (`asperity.integrators.methods.energy_balance`).
 
-**Where not.** If a contact opens, closes, breaks loose or comes to rest, or if a limit, servo or
-dry friction reaches its bound, the difference of both solutions is no term of a Taylor series, and
-2 x_half − x_full may launch bodies. So an island is extrapolated only if all three solutions have
-the same modes (`asperity.integrators.methods.modes`). It is extrapolated as a whole, because
-contact forces act on both bodies.
+**Where not.** If a contact or a limit stops a fast approach, the difference of both solutions is no
+term of a Taylor series, and 2 x_half − x_full may launch bodies. So an island is extrapolated only
+if its contacts close as fast after the step as before
+(`asperity.integrators.methods.closing_speeds`), and if it meets nothing fast in the second half. It is extrapolated as a whole, because contact
+forces act on both bodies.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.convex.response import velocity_response
+from asperity.integrators.methods.closing_speeds import closing_speeds, closing_speeds_before
 from asperity.integrators.methods.convex_step import FarSightedMethod, velocities_at
 from asperity.integrators.methods.energy_balance import add_work, balance_energy, begin_work
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
@@ -41,10 +42,9 @@ from asperity.integrators.methods.guesses import (
     guess_second_half,
     guess_whole,
 )
-from asperity.integrators.methods.half_step_gaps import evaluate_middle
+from asperity.integrators.methods.half_step_gaps import contacts_before, evaluate_middle
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
-from asperity.integrators.methods.modes import tree_modes, tree_modes_before
 from asperity.integrators.methods.motion import (
     ensure_evaluated,
     move_positions,
@@ -69,30 +69,56 @@ _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
 
 
 @compiled
-def _keeps_modes(memory: Table, tree: int) -> bool:
-    for solution in (_WHOLE, _FIRST, _SECOND):
-        if memory.contact_modes[solution, tree] != memory.contact_modes[_BEFORE, tree]:
-            return False
-        if memory.row_modes[solution, tree] != memory.row_modes[_WHOLE, tree]:
-            return False
-    return True
+def _stops_approach(closing: np.ndarray) -> bool:
+    """Whether contacts close much slower than before, or limits have stopped something."""
+    before = closing[_BEFORE]
+    return before > _CLOSING and np.min(closing[_WHOLE:]) < 0.5 * before
 
 
 @compiled
-def _begins_smoothly(memory: Table, tree: int) -> bool:
-    """Whether the step stops no approach: contacts close afterwards much as before."""
-    before = memory.closing[_BEFORE, tree]
-    return before <= _CLOSING or np.min(memory.closing[_WHOLE:, tree]) >= 0.5 * before
+def _meets_something(source: Table, half: Table) -> bool:
+    """Whether a contact has a force in the second half step whose geoms did not meet before."""
+    contacts = half.contacts
+    last = 0
+    for c in range(contacts.count):
+        if contacts.impulse[c, 2] > 0.0:
+            last = contacts_before(source.contacts, contacts, c, max(last, 0))
+            if last < 0:
+                return True
+    return False
 
 
 @compiled
-def _find_rough_islands(memory: Table) -> None:
+def _add_rough_meetings(world: Table, source: Table, half: Table) -> None:
+    """Add the islands that meet something fast, or each other, in the second half step."""
+    memory = EXTRAPOLATION.at(world.memory)
+    graph = world.problem.graph
+    iterate = world.problem.iterate
+    contacts = half.contacts
+    velocities_at(graph, iterate, half, half.velocity)
+    for i in range(contacts.count):
+        c = graph.contact[i]
+        if contacts.impulse[c, 2] > 0.0 and contacts_before(source.contacts, contacts, c, 0) < 0:
+            link = max(contacts.link[c, 0], contacts.link[c, 1])
+            other = min(contacts.link[c, 0], contacts.link[c, 1])
+            island = memory.island[contacts.link_tree[link]]
+            met = memory.island[contacts.link_tree[other]] if other >= 0 else island
+            if met != island or -contacts.dissipation[c] * iterate.vn[i] > _CLOSING:
+                memory.rough[island] = 1
+                memory.rough[met] = 1
+    velocities_at(graph, iterate, half, iterate.velocity)
+
+
+@compiled
+def _find_rough_islands(world: Table, source: Table, half: Table) -> None:
     """Find the islands that are not smooth; needs the solution of the second half step."""
+    memory = EXTRAPOLATION.at(world.memory)
+    memory.rough[:] = 0
     for tree in range(memory.island.size):
-        memory.rough[tree] = 0
-    for tree in range(memory.island.size):
-        if not (_keeps_modes(memory, tree) and _begins_smoothly(memory, tree)):
+        if _stops_approach(memory.closing[:, tree]):
             memory.rough[memory.island[tree]] = 1
+    if _meets_something(source, half):
+        _add_rough_meetings(world, source, half)
 
 
 @compiled
@@ -121,34 +147,14 @@ def _extrapolate(
 
 
 @compiled
-def _note_modes(world: Table, state: Table, interval: float, solution: int) -> None:
-    memory = EXTRAPOLATION.at(world.memory)
-    tree_modes(
-        state,
-        interval,
-        solution,
-        memory.contact_modes[solution],
-        memory.row_modes[solution],
-        memory.closing[solution],
-    )
-
-
-@compiled
 def _note_beginning(world: Table, source: Table, step: float) -> None:
-    """Keep the modes before the step, and the islands of its graph."""
+    """Keep the closing speeds before the step, and the islands of its graph."""
     problem = world.problem
     graph = problem.graph
     memory = EXTRAPOLATION.at(world.memory)
     velocities_at(graph, problem.iterate, source, source.velocity)
-    tree_modes_before(
-        graph,
-        problem.options,
-        problem.iterate,
-        source,
-        step,
-        memory.contact_modes[_BEFORE],
-        memory.closing[_BEFORE],
-    )
+    closing = memory.closing[_BEFORE]
+    closing_speeds_before(graph, problem.options, problem.iterate, source, step, closing)
     for tree in range(graph.ntree):
         memory.island[tree] = graph.component[graph.ntree + tree]
 
@@ -179,7 +185,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
-    _note_modes(world, source, step, _WHOLE)
+    closing_speeds(source, memory.closing[_WHOLE])
     begin_work(world)
     add_work(world.plant, source, full.qvel, memory.work_of_whole)
     _note_beginning(world, source, step)
@@ -187,7 +193,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = call_method(world.base_method, world, source, half, 0.5 * step)
     if code != OK:
         return code
-    _note_modes(world, source, 0.5 * step, _FIRST)
+    closing_speeds(source, memory.closing[_FIRST])
     add_work(world.plant, source, half.qvel, memory.work_of_halves)
     guess_second_half(world, source, half, full, memory.stiff)
     code = evaluate_middle(world, source, half, 0.5 * step)
@@ -196,8 +202,8 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = call_method(world.base_method, world, half, target, 0.5 * step)
     if code != OK:
         return code
-    _note_modes(world, half, 0.5 * step, _SECOND)
-    _find_rough_islands(memory)
+    closing_speeds(half, memory.closing[_SECOND])
+    _find_rough_islands(world, source, half)
     add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)

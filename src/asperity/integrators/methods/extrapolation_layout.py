@@ -8,14 +8,12 @@ __all__ = ["EXTRAPOLATION"]
 
 EXTRAPOLATION = Layout(
     "extrapolation",
-    # Modes of the contacts and of the rows of every tree, per solution: before the step (contacts
-    # only), of the whole step, and of the two half steps.
-    contact_modes="i8[4, trees]",
-    row_modes="i8[4, trees]",
-    closing="f8[4, trees]",  # and the fastest closing speeds, times dissipation
+    # The fastest closing speeds of every tree, times dissipation, per solution: before the step, of
+    # the whole step, and of the two half steps.
+    closing="f8[4, trees]",
     island="i8[trees]",  # of every tree, at the beginning of the step
     smooth="i8[trees]",
-    rough="i8[trees]",  # per island: 1 if modes differ in one of its trees
+    rough="i8[trees]",  # per island: 1 if a fast approach ends in one of its trees
     stiff="f8[trees]",  # of the contacts of every tree, for a half step
     # Of the forces in the middle (`asperity.integrators.methods.middle_forces`): islands in which
     # something is held, the shares of trees, 0 of those whose forces were not corrected in the last
