@@ -27,10 +27,12 @@ EXTRAPOLATION = Layout(
     # matrix, and for twice its size.
     factor="f8[square]",
     factor_row="f8[twice]",
-    # Of what swings (`asperity.integrators.methods.swings`): of every island whether it may and
+    # Of what swings (`asperity.integrators.methods.swings`): by how much the number of contacts that
+    # push a tree grows from one half step to the next; of every island whether it may swing and
     # whether it floats, what is left of its correction for how far it turns, products, and the
     # shares of velocities and of positions; u, without what is solved for as well, v_1 and v_2
     # about centres of mass, the momenta of both, an entry point.
+    pushed="i8[trees]",
     swings="i8[trees]",
     floating="i8[trees]",
     turning="f8[trees]",
