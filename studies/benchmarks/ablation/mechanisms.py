@@ -71,8 +71,8 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Every island is extrapolated.",
         ("cenic",),
         (
-            Body(f"{_METHODS}.extrapolation", "_stops_approach", "return False"),
-            Body(f"{_METHODS}.extrapolation", "_meets_something", "return False"),
+            Body(f"{_METHODS}.rough_islands", "_stops_approach", "return False"),
+            Body(f"{_METHODS}.rough_islands", "_meets_something", "return False"),
         ),
     ),
     Mechanism(
@@ -151,7 +151,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ("cenic",),
         (
             Body(
-                f"{_METHODS}.closing_speeds",
+                f"{_METHODS}.rough_islands",
                 "_stopped_share",
                 "return 1.0 if rows.kind[r] == LIMIT and rows.impulse[r] != 0.0 else 0.0",
             ),

@@ -19,8 +19,8 @@ follow:
 **Where not.** If a contact or a limit stops a fast approach, the difference of both solutions is no
 term of a Taylor series, and 2 x_half − x_full may launch bodies. So an island is extrapolated only
 if its contacts close as fast after the step as before
-(`asperity.integrators.methods.closing_speeds`), and if it meets nothing fast in the second half. It is extrapolated as a whole, because contact
-forces act on both bodies.
+(`asperity.integrators.methods.rough_islands`), and if it meets nothing fast in the second half. It
+is extrapolated as a whole, because contact forces act on both bodies.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from asperity.compiled import Kernel, Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.convex.response import velocity_response
-from asperity.integrators.methods.closing_speeds import closing_speeds, closing_speeds_before
-from asperity.integrators.methods.convex_step import FarSightedMethod, velocities_at
+from asperity.integrators.methods.convex_step import FarSightedMethod
 from asperity.integrators.methods.energy_balance import add_work, balance_energy, begin_work
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.guesses import (
@@ -42,13 +41,18 @@ from asperity.integrators.methods.guesses import (
     guess_second_half,
     guess_whole,
 )
-from asperity.integrators.methods.half_step_gaps import contacts_before, evaluate_middle
+from asperity.integrators.methods.half_step_gaps import evaluate_middle
 from asperity.integrators.methods.method import Method
 from asperity.integrators.methods.middle_forces import correct_velocities, response_matrix
 from asperity.integrators.methods.motion import (
     ensure_evaluated,
     move_positions,
     position_difference,
+)
+from asperity.integrators.methods.rough_islands import (
+    find_rough_islands,
+    note_approach,
+    note_first_half,
 )
 from asperity.integrators.methods.springs import fill_spring_shares
 from asperity.integrators.methods.step_balance import balance_doubled_step
@@ -59,66 +63,8 @@ from asperity.integrators.world_layout import OK, compiled_method
 
 __all__ = ["Extrapolation", "Swings", "extrapolation_method"]
 
-# Closing speed, times dissipation, up to which extrapolation stands an impact.
-_CLOSING = 0.3
-
-# Of the velocity weight, where motion is not smooth: forces of contact soon change such velocities.
+# Of the velocity weight, where contacts come, go or stop something: they soon change velocities.
 _ROUGH_SHARE = 0.25
-
-_BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
-
-
-@compiled
-def _stops_approach(closing: np.ndarray) -> bool:
-    """Whether contacts close much slower than before, or limits have stopped something."""
-    before = closing[_BEFORE]
-    return before > _CLOSING and np.min(closing[_WHOLE:]) < 0.5 * before
-
-
-@compiled
-def _meets_something(source: Table, half: Table) -> bool:
-    """Whether a contact has a force in the second half step whose geoms did not meet before."""
-    contacts = half.contacts
-    last = 0
-    for c in range(contacts.count):
-        if contacts.impulse[c, 2] > 0.0:
-            last = contacts_before(source.contacts, contacts, c, max(last, 0))
-            if last < 0:
-                return True
-    return False
-
-
-@compiled
-def _add_rough_meetings(world: Table, source: Table, half: Table) -> None:
-    """Add the islands that meet something fast, or each other, in the second half step."""
-    memory = EXTRAPOLATION.at(world.memory)
-    graph = world.problem.graph
-    iterate = world.problem.iterate
-    contacts = half.contacts
-    velocities_at(graph, iterate, half, half.velocity)
-    for i in range(contacts.count):
-        c = graph.contact[i]
-        if contacts.impulse[c, 2] > 0.0 and contacts_before(source.contacts, contacts, c, 0) < 0:
-            link = max(contacts.link[c, 0], contacts.link[c, 1])
-            other = min(contacts.link[c, 0], contacts.link[c, 1])
-            island = memory.island[contacts.link_tree[link]]
-            met = memory.island[contacts.link_tree[other]] if other >= 0 else island
-            if met != island or -contacts.dissipation[c] * iterate.vn[i] > _CLOSING:
-                memory.rough[island] = 1
-                memory.rough[met] = 1
-    velocities_at(graph, iterate, half, iterate.velocity)
-
-
-@compiled
-def _find_rough_islands(world: Table, source: Table, half: Table) -> None:
-    """Find the islands that are not smooth; needs the solution of the second half step."""
-    memory = EXTRAPOLATION.at(world.memory)
-    memory.rough[:] = 0
-    for tree in range(memory.island.size):
-        if _stops_approach(memory.closing[:, tree]):
-            memory.rough[memory.island[tree]] = 1
-    if _meets_something(source, half):
-        _add_rough_meetings(world, source, half)
 
 
 @compiled
@@ -147,19 +93,6 @@ def _extrapolate(
 
 
 @compiled
-def _note_beginning(world: Table, source: Table, step: float) -> None:
-    """Keep the closing speeds before the step, and the islands of its graph."""
-    problem = world.problem
-    graph = problem.graph
-    memory = EXTRAPOLATION.at(world.memory)
-    velocities_at(graph, problem.iterate, source, source.velocity)
-    closing = memory.closing[_BEFORE]
-    closing_speeds_before(graph, problem.options, problem.iterate, source, step, closing)
-    for tree in range(graph.ntree):
-        memory.island[tree] = graph.component[graph.ntree + tree]
-
-
-@compiled
 def _begin_springs(world: Table, source: Table, step: float) -> int:
     """Find how implicit springs are in all solves of the step."""
     world.doubled_step = step
@@ -185,15 +118,14 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
-    closing_speeds(source, memory.closing[_WHOLE])
     begin_work(world)
     add_work(world.plant, source, full.qvel, memory.work_of_whole)
-    _note_beginning(world, source, step)
+    note_approach(world, source, step)
     guess_first_half(world, source, full, step, memory.stiff)
     code = call_method(world.base_method, world, source, half, 0.5 * step)
     if code != OK:
         return code
-    closing_speeds(source, memory.closing[_FIRST])
+    note_first_half(memory, source)
     add_work(world.plant, source, half.qvel, memory.work_of_halves)
     guess_second_half(world, source, half, full, memory.stiff)
     code = evaluate_middle(world, source, half, 0.5 * step)
@@ -202,8 +134,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = call_method(world.base_method, world, half, target, 0.5 * step)
     if code != OK:
         return code
-    closing_speeds(half, memory.closing[_SECOND])
-    _find_rough_islands(world, source, half)
+    find_rough_islands(world, source, half)
     add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)
@@ -211,7 +142,8 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
     for i in range(target.qvel.size):
-        smooth = memory.smooth[world.plant.dofs.tree[i]] == 1
+        island = memory.island[world.plant.dofs.tree[i]]
+        smooth = memory.rough[island] == 0 and memory.changing[island] == 0
         world.result.velocity_share[i] = 1.0 if smooth else _ROUGH_SHARE
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)

@@ -14,6 +14,10 @@ EXTRAPOLATION = Layout(
     island="i8[trees]",  # of every tree, at the beginning of the step
     smooth="i8[trees]",
     rough="i8[trees]",  # per island: 1 if a fast approach ends in one of its trees
+    # By how much the number of contacts that push a tree grows from one half step to the next, and
+    # per island: 1 if it does in one of its trees.
+    pushed="i8[trees]",
+    changing="i8[trees]",
     stiff="f8[trees]",  # of the contacts of every tree, for a half step
     # Of the forces in the middle (`asperity.integrators.methods.middle_forces`): islands in which
     # something is held, the shares of trees, 0 of those whose forces were not corrected in the last
@@ -27,12 +31,10 @@ EXTRAPOLATION = Layout(
     # matrix, and for twice its size.
     factor="f8[square]",
     factor_row="f8[twice]",
-    # Of what swings (`asperity.integrators.methods.swings`): by how much the number of contacts that
-    # push a tree grows from one half step to the next; of every island whether it may swing and
+    # Of what swings (`asperity.integrators.methods.swings`): of every island whether it may and
     # whether it floats, what is left of its correction for how far it turns, products, and the
     # shares of velocities and of positions; u, without what is solved for as well, v_1 and v_2
     # about centres of mass, the momenta of both, an entry point.
-    pushed="i8[trees]",
     swings="i8[trees]",
     floating="i8[trees]",
     turning="f8[trees]",

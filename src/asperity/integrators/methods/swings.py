@@ -54,9 +54,9 @@ is L-stable: of a displacement that a stiff force takes back within the step, no
 this correction a part of it would be left. So u is taken without the directions that these forces
 oppose (`asperity.convex.response`). If bodies turn far in a step, their velocities turn with them,
 and the analysis does not hold: the correction is divided by 1 + (φ/φ_0)⁴, with the angle φ of the
-fastest body of the island. It is 0 on patches of pressure fields, whose points come and go, where the second half step has more
-or fewer contacts that push than the first, and in islands with deformable bodies, whose elasticity
-is implicit.
+fastest body of the island. It is 0 on patches of pressure fields, whose points come and go, in
+islands whose contacts come or go within the step, and in those with deformable bodies, whose
+elasticity is implicit.
 """
 
 from __future__ import annotations
@@ -139,18 +139,7 @@ def swing_factors(g: float, p: float) -> tuple[float, float, float, float]:
 
 
 @compiled
-def _add_pushing(memory: Table, contacts: Table, number: int) -> None:
-    """Add a number to every tree's count, for every contact that pushes it."""
-    for c in range(contacts.count):
-        if contacts.impulse[c, 2] > 0.0:
-            for side in range(2):
-                link = contacts.link[c, side]
-                if link >= 0:
-                    memory.pushed[contacts.link_tree[link]] += number
-
-
-@compiled
-def _fill_turning(plant: Table, memory: Table, source: Table, half: Table, step: float) -> None:
+def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None:
     """Fill what is left of every island's correction for how far its fastest body turns."""
     trees = plant.trees
     turning = memory.turning
@@ -179,12 +168,9 @@ def _fill_turning(plant: Table, memory: Table, source: Table, half: Table, step:
         tree = plant.elastic.particle_tree[p]
         if tree >= 0:
             turning[memory.island[tree]] = 0.0
-    memory.pushed[:] = 0
-    _add_pushing(memory, source.contacts, -1)
-    _add_pushing(memory, half.contacts, 1)
-    for tree in range(plant.ntree):
-        if memory.pushed[tree] != 0:
-            turning[memory.island[tree]] = 0.0
+    for island in range(plant.ntree):
+        if memory.changing[island] == 1:
+            turning[island] = 0.0
     contacts = half.contacts
     for c in range(contacts.count):
         if contacts.patch[c] >= 0:
@@ -387,7 +373,7 @@ def find_swings(
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
     change = world.scratch
-    _fill_turning(plant, memory, source, half, step)
+    _fill_turning(plant, memory, half, step)
     for island in range(problem.graph.ntree):
         memory.swings[island] = 0
     matters = False
