@@ -16,11 +16,10 @@ follow:
 - the step ends with the energy that it should have
   (`asperity.integrators.methods.energy_balance`).
 
-**Where not.** If a contact or a limit stops a fast approach, the difference of both solutions is no
-term of a Taylor series, and 2 x_half − x_full may launch bodies. So an island is extrapolated only
-if its contacts close as fast after the step as before
-(`asperity.integrators.methods.rough_islands`), and if it meets nothing fast in the second half. It
-is extrapolated as a whole, because contact forces act on both bodies.
+**Where not.** If contacts come or go, or if one or a limit stops a fast approach, the difference of
+both solutions is no term of a Taylor series, and 2 x_half − x_full may launch bodies. Islands in
+which that happens are not extrapolated (`asperity.integrators.methods.rough_islands`). An island is
+extrapolated as a whole, because contact forces act on both bodies.
 """
 
 from __future__ import annotations
@@ -134,7 +133,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = call_method(world.base_method, world, half, target, 0.5 * step)
     if code != OK:
         return code
-    find_rough_islands(world, source, half)
+    find_rough_islands(memory, half)
     add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)
@@ -142,8 +141,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     for tree in range(memory.smooth.size):
         memory.smooth[tree] = 1 - memory.rough[memory.island[tree]]
     for i in range(target.qvel.size):
-        island = memory.island[world.plant.dofs.tree[i]]
-        smooth = memory.rough[island] == 0 and memory.changing[island] == 0
+        smooth = memory.smooth[world.plant.dofs.tree[i]] == 1
         world.result.velocity_share[i] = 1.0 if smooth else _ROUGH_SHARE
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)

@@ -8,16 +8,13 @@ __all__ = ["EXTRAPOLATION"]
 
 EXTRAPOLATION = Layout(
     "extrapolation",
-    # The fastest closing speeds of every tree, times dissipation, per solution: before the step, of
-    # the whole step, and of the two half steps.
+    # Of every tree and solution (before the step, of the whole step, and of the two half steps) the
+    # fastest closing speeds, times dissipation, and how many contacts push.
     closing="f8[4, trees]",
+    pushing="i8[4, trees]",
     island="i8[trees]",  # of every tree, at the beginning of the step
     smooth="i8[trees]",
-    rough="i8[trees]",  # per island: 1 if a fast approach ends in one of its trees
-    # By how much the number of contacts that push a tree grows from one half step to the next, and
-    # per island: 1 if it does in one of its trees.
-    pushed="i8[trees]",
-    changing="i8[trees]",
+    rough="i8[trees]",  # per island
     stiff="f8[trees]",  # of the contacts of every tree, for a half step
     # Of the forces in the middle (`asperity.integrators.methods.middle_forces`): islands in which
     # something is held, the shares of trees, 0 of those whose forces were not corrected in the last

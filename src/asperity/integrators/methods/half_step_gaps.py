@@ -23,7 +23,7 @@ from asperity.integrators.methods.motion import ensure_evaluated
 from asperity.integrators.world_layout import OK
 from asperity.plant.plant_layouts import GLIDING
 
-__all__ = ["contacts_before", "evaluate_middle", "keep_expected_gaps"]
+__all__ = ["evaluate_middle", "keep_expected_gaps"]
 
 # How much farther than the contact itself the next one of the same geoms must be, as a square.
 _APART = 4.0
@@ -35,7 +35,7 @@ def _is_of_the_same_geoms(before: Table, k: int, after: Table, c: int) -> bool:
 
 
 @compiled
-def contacts_before(before: Table, after: Table, c: int, begin: int) -> int:
+def _contacts_before(before: Table, after: Table, c: int, begin: int) -> int:
     """The first contact of the same geoms, or −1; sought from ``begin`` on, and then before it.
 
     Both sets are mostly in the same order, in which contacts of the same geoms follow each other.
@@ -94,7 +94,7 @@ def _loses_contact(before: Table, after: Table) -> bool:
     last = 0
     for k in range(before.count):
         if before.impulse[k, 2] > 0.0:
-            last = contacts_before(after, before, k, max(last, 0))
+            last = _contacts_before(after, before, k, max(last, 0))
             if last < 0:
                 return True
     return False
@@ -133,7 +133,7 @@ def keep_expected_gaps(before: Table, after: Table, interval: float, accuracy: f
     for c in range(after.count):
         if after.patch[c] >= 0:
             continue
-        found = contacts_before(before, after, c, first)
+        found = _contacts_before(before, after, c, first)
         if found < 0:
             continue
         first = found

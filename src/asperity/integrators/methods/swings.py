@@ -54,9 +54,8 @@ is L-stable: of a displacement that a stiff force takes back within the step, no
 this correction a part of it would be left. So u is taken without the directions that these forces
 oppose (`asperity.convex.response`). If bodies turn far in a step, their velocities turn with them,
 and the analysis does not hold: the correction is divided by 1 + (φ/φ_0)⁴, with the angle φ of the
-fastest body of the island. It is 0 on patches of pressure fields, whose points come and go, in
-islands whose contacts come or go within the step, and in those with deformable bodies, whose
-elasticity is implicit.
+fastest body of the island. It is 0 on patches of pressure fields, whose points come and go, and in
+islands with deformable bodies, whose elasticity is implicit.
 """
 
 from __future__ import annotations
@@ -168,9 +167,6 @@ def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None
         tree = plant.elastic.particle_tree[p]
         if tree >= 0:
             turning[memory.island[tree]] = 0.0
-    for island in range(plant.ntree):
-        if memory.changing[island] == 1:
-            turning[island] = 0.0
     contacts = half.contacts
     for c in range(contacts.count):
         if contacts.patch[c] >= 0:
