@@ -1,8 +1,8 @@
-"""Islands that are rough: contacts come or go within the step, or something stops a fast approach.
+"""Islands that are rough: contacts or limits come or go, or stop a fast approach, within the step.
 
 Such motion is not smooth: solutions of different steps see the event at different times, and their
-difference is no term of a Taylor series. The numbers of contacts that push a tree, which must be
-the same in all three solutions, show the first. Closing speeds before and after the step show the
+difference is no term of a Taylor series. The numbers of contacts and limits that push a tree, which
+must be the same in all three solutions, show the first. Closing speeds before and after the step show the
 second. Friction that begins to slip, or sticks, leaves an island smooth.
 """
 
@@ -30,9 +30,9 @@ _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
 
 @compiled
 def _note_solution(memory: Table, state: Table, solution: int) -> None:
-    """Keep, of the last solution in a state's sets, closing speeds and numbers of contacts.
+    """Keep, of the last solution in a state's sets, closing speeds and how much pushes every tree.
 
-    Contacts without a force do not count, and patches count as one.
+    Contacts and limits without a force do not count, and patches count as one contact.
     """
     closing, pushing = memory.closing[solution], memory.pushing[solution]
     closing[:] = 0.0
@@ -54,6 +54,12 @@ def _note_solution(memory: Table, state: Table, solution: int) -> None:
                 tree = contacts.link_tree[link]
                 pushing[tree] += 1
                 closing[tree] = max(closing[tree], contacts.dissipation[first] * fastest)
+    rows = state.rows
+    for r in range(rows.count):
+        if rows.kind[r] == LIMIT and rows.impulse[r] != 0.0:
+            for side in range(2):
+                if rows.tree[r, side] >= 0:
+                    pushing[rows.tree[r, side]] += 1
 
 
 @compiled
