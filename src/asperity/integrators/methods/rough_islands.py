@@ -2,8 +2,8 @@
 
 Such motion is not smooth: solutions of different steps see the event at different times, and their
 difference is no term of a Taylor series. The numbers of contacts and limits that push a tree, which
-must be the same in all three solutions, show the first. Closing speeds before and after the step show the
-second. Friction that begins to slip, or sticks, leaves an island smooth.
+must be the same in all three solutions, show the first. Closing speeds before and after the step
+show the second. Friction that begins to slip, or sticks, leaves an island smooth.
 """
 
 from __future__ import annotations
