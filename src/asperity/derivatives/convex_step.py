@@ -17,7 +17,7 @@ import numpy as np
 
 from asperity.compiled import HoldsAddresses, Layout, Table
 from asperity.convex.potentials.lagged import DELIVERED_LAW
-from asperity.derivatives.assembly import assemble_step
+from asperity.derivatives.assembly import assemble_step, pull_back_step
 from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
 from asperity.derivatives.balance.mode_changes import follow_one_side
 from asperity.derivatives.balance.residual import keep_the_guess
@@ -67,7 +67,8 @@ from asperity.plant.evaluate import evaluate_smooth
 __all__ = ["DERIVATIVE_KERNELS", "ConvexStep", "table_of_inputs"]
 
 DERIVATIVE_KERNELS = (
-    *(assemble_step, follow_one_side, *ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
+    *(assemble_step, pull_back_step, follow_one_side),
+    *(*ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
 
 
@@ -129,6 +130,7 @@ class ConvexStep(HoldsAddresses):
             evaluate_smooth=evaluate_smooth.address,
             fill_columns=state_columns.address,
             assemble=assemble_step.address,
+            pull_back=pull_back_step.address,
             follow_one_side=follow_one_side.address,
         )
         self.addresses = world.table.address, work.address
@@ -331,6 +333,8 @@ class ConvexStep(HoldsAddresses):
         count = int(work.sets.contacts)
         if work.sets.patches or work.kinks > 0 or work.has_stages or work.laws.uses_mass:
             return None
+        if np.any(np.asarray(work.sets.contact_geom)[:count] >= self._model.ngeom):
+            return None
         if np.any(contacts.surface_velocity[:count]):
             return None
         order = np.array(self._world.problem.graph.contact[:count])
@@ -360,7 +364,10 @@ class ConvexStep(HoldsAddresses):
         if plant.dofs.stiffness is not self._numbers:
             # The plant has been read anew.
             self._numbers = plant.dofs.stiffness
+            elastic = plant.elastic
             rigid = moves_rigidly(self._model, plant.actuators.output_explicit)
+            # What is taut depends on more than its neighbours.
+            rigid = rigid and not elastic.strands + elastic.triangles + elastic.twists
             work.rigid.applies = int(rigid and work.has_stages == 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)

@@ -67,7 +67,9 @@ INPUTS = Layout(
 SETS = Layout(
     "contacts and rows of a state, to be found again",
     contacts="i8",
-    patches="i8",  # 1 if some of them are points of pressure fields
+    # 1 if some of them are points of pressure fields, or between several vertices of flexes
+    patches="i8",
+    weights="i8",  # 1 if the latter
     contact_geom="i8[contact_room, 2]",
     contact_point="f8[contact_room, 3]",
     rows="i8",
@@ -188,6 +190,7 @@ DERIVATIVE = Layout(
     find_root="i8",
     fill_columns="i8",
     assemble="i8",
+    pull_back="i8",
     follow_one_side="i8",  # where pieces meet
     evaluate_smooth="i8",  # of a state
     has_stages="i8",  # 1 for the θ-method
@@ -218,4 +221,8 @@ DERIVATIVE = Layout(
     rotations="i8[:]",  # first dofs of rotations that a quaternion describes
     turns="f8[turned, 18]",  # their J_r(travel) and exp(−travel) − 1
     result="f8[2 * nv + na, column_room]",
+    end="f8[nq]",  # positions
+    # derivatives of a function by the end, and by what columns are by
+    adjoint="f8[2 * nv + na]",
+    pulled="f8[column_room]",
 )

@@ -22,6 +22,7 @@ from asperity.derivatives.balance.differences import (
     fill_inverse_masses_of,
 )
 from asperity.derivatives.balance.displacement import restore
+from asperity.derivatives.balance.elastic_columns import elastic_columns
 from asperity.derivatives.balance.law_slopes import fill_law_slopes
 from asperity.derivatives.balance.rigid_terms import fill_rigid_terms, rigid_columns
 from asperity.derivatives.balance.row_slopes import row_columns
@@ -71,6 +72,7 @@ def _rigid_columns(world: Table, work: Table, step: float) -> None:
     work.is_closed_form = 1
     fill_rigid_terms(world, work, step)
     rigid_columns(world, work, step)
+    elastic_columns(world.plant.elastic, work, world.current, step)
     contact_columns(world, work)
     row_columns(world, work, step)
 

@@ -10,7 +10,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.integrators.methods.square_lu import factorize_square, solve_square
 
-__all__ = ["factorize_system", "solve_system"]
+__all__ = ["factorize_system", "solve_system", "solve_transposed"]
 
 
 @compiled
@@ -29,3 +29,21 @@ def solve_system(root: Table, right: np.ndarray, width: int) -> None:
     solve_square(
         root.factors.ctypes.data, 8 * n, n, root.pivots, 0, right.ctypes.data, stride, width
     )
+
+
+@compiled
+def solve_transposed(root: Table, vector: np.ndarray) -> None:
+    """Replace a vector by H⁻ᵀ times it: Hᵀ = Uᵀ Lᵀ P."""
+    factors = root.factors
+    n = root.pivots.size
+    for i in range(n):
+        vector[i] /= factors[i, i]
+        for j in range(i + 1, n):
+            vector[j] -= vector[i] * factors[i, j]
+    for i in range(n - 1, -1, -1):
+        for j in range(i):
+            vector[j] -= vector[i] * factors[i, j]
+    for k in range(n - 1, -1, -1):
+        value = vector[k]
+        vector[k] = vector[root.pivots[k]]
+        vector[root.pivots[k]] = value

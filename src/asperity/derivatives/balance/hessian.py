@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.contact.laws import friction_slope
 from asperity.convex.potentials.contact_driver import evaluate_exactly
 from asperity.derivatives.balance.middle_velocity import add_middle_columns
 from asperity.derivatives.balance.row_changes import row_piece
+from asperity.derivatives.balance.sides import body_of_side, has_weights
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
 from asperity.plant.trees import force_from_solver
 
@@ -55,6 +56,35 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
                 for a in range(6):
                     value += cdof[s + i, a] * y[a]
                 system[s + i, s + j] = value
+    bond_tree = plant.elastic.bond_tree
+    for bond in range(len(bond_tree)):
+        one = bond_tree[bond, 0]
+        other = bond_tree[bond, 1]
+        for i in range(trees.size[one]):
+            for j in range(trees.size[other]):
+                value = problem.smooth.bond[bond, 3 * i + j]
+                system[trees.start[one] + i, trees.start[other] + j] = value
+                system[trees.start[other] + j, trees.start[one] + i] = value
+
+
+@inlined
+def _add_axis(
+    frame: np.ndarray,
+    column: np.ndarray,
+    x: float,
+    y: float,
+    z: float,
+    sign: float,
+    out: np.ndarray,
+    row: int,
+    dof: int,
+) -> None:
+    """Add what a motion (angular, linear) is at an arm (x, y, z), along a contact's axes."""
+    u = sign * (column[3] + column[1] * z - column[2] * y)
+    v = sign * (column[4] + column[2] * x - column[0] * z)
+    w = sign * (column[5] + column[0] * y - column[1] * x)
+    for a in range(3):
+        out[row + a, dof] += frame[3 * a] * u + frame[3 * a + 1] * v + frame[3 * a + 2] * w
 
 
 @compiled
@@ -68,16 +98,18 @@ def _add_side(
     x = arm[c, 0]
     y = arm[c, 1]
     z = arm[c, 2]
-    cdof = state.cdof
-    dof = plant.bodies.last_dof[plant.geoms.body[state.contacts.geom[c, side]]]
+    contacts = state.contacts
+    if has_weights(plant, contacts, c):
+        first = contacts.link_start[contacts.link[c, side]]
+        last = first + contacts.link_size[contacts.link[c, side]]
+        if not plant.trees.spatial[contacts.link_tree[contacts.link[c, side]]]:
+            for e in range(first, last):
+                dof = contacts.chain_dof[e]
+                _add_axis(frame[c], contacts.chain_column[e], x, y, z, sign, jacobian, 3 * i, dof)
+            return
+    dof = plant.bodies.last_dof[body_of_side(plant, contacts, c, side)]
     while dof >= 0:
-        u = sign * (cdof[dof, 3] + cdof[dof, 1] * z - cdof[dof, 2] * y)
-        v = sign * (cdof[dof, 4] + cdof[dof, 2] * x - cdof[dof, 0] * z)
-        w = sign * (cdof[dof, 5] + cdof[dof, 0] * y - cdof[dof, 1] * x)
-        for a in range(3):
-            jacobian[3 * i + a, dof] += (
-                frame[c, 3 * a] * u + frame[c, 3 * a + 1] * v + frame[c, 3 * a + 2] * w
-            )
+        _add_axis(frame[c], state.cdof[dof], x, y, z, sign, jacobian, 3 * i, dof)
         dof = plant.dofs.parent[dof]
 
 
@@ -189,9 +221,9 @@ def add_products(
             behind[d, k] = 0.0
     for i in range(contacts.count):
         c = world.problem.graph.contact[i]
-        first = plant.bodies.last_dof[plant.geoms.body[contacts.geom[c, 0]]]
-        second = plant.bodies.last_dof[plant.geoms.body[contacts.geom[c, 1]]]
-        if first >= 0 and second >= 0:
+        first = plant.bodies.last_dof[body_of_side(plant, contacts, c, 0)]
+        second = plant.bodies.last_dof[body_of_side(plant, contacts, c, 1)]
+        if (first >= 0 and second >= 0) or has_weights(plant, contacts, c):
             _add_product(work.jacobian, 3 * i, blocks[i], sign, work.index, out)
         elif first >= 0:
             _add_to_body(contacts.frame[c], contacts.arm_a[c], blocks[i], sign, behind[first])

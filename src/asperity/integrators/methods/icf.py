@@ -176,7 +176,7 @@ def _keep_tension(world: Table, source: Table, target: Table, step: float) -> in
         target.tension,
     )
     find_triangle_tension(world.plant.elastic, source, target.qvel, step, target.tension)
-    turn_edges(world.plant.elastic, source, target)
+    turn_edges(world.plant.elastic, source, target.qpos)
     return OK
 
 
