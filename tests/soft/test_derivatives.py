@@ -85,6 +85,30 @@ def _gripper() -> mujoco.MjData:
     return data
 
 
+def _pad(pins: str, height: float) -> str:
+    """A cube, fixed to a body at some vertices."""
+    return (
+        "<flexcomp name='pad' type='grid' dim='3' count='3 3 3' spacing='0.02 0.02 0.02'"
+        f" pos='0 0 {height}' radius='0.0005' mass='0.05'><pin gridrange='{pins}'/>"
+        "<elasticity young='1e5' poisson='0.3' damping='0.005'/>"
+        "<contact selfcollide='none'/></flexcomp><geom type='box' size='0.03 0.03 0.02' mass='0.2'"
+        " contype='0' conaffinity='0'/>"
+    )
+
+
+def _spinning_body_with_pad() -> mujoco.MjData:
+    body = f"<body name='b' pos='0 0 1'><freejoint/>{_pad('0 0 0 2 2 0', 0.04)}</body>"
+    data = _thrown(soft_models.compile_soft(body), 0.2)
+    data.qvel[:6] = [0.3, -0.2, 0.1, 2.0, 4.0, 3.0]
+    return data
+
+
+def _hinged_pad_on_the_floor() -> mujoco.MjData:
+    joints = "<joint type='slide' axis='0 0 1'/><joint axis='0 1 0'/>"
+    body = f"<body name='b' pos='0 0 0.0805'>{joints}{_pad('0 0 2 2 2 2', -0.06)}</body>"
+    return _simulated(soft_models.compile_soft(FLOOR + body), 20)
+
+
 def _trilinear_cube() -> mujoco.MjData:
     return _simulated(soft_models.compile_soft(FLOOR + _TRILINEAR), 40)
 
@@ -132,7 +156,8 @@ def _exact(model: mujoco.MjModel) -> mujoco.MjModel:
     "scene",
     [
         *(_flying_cube, _lying_cube, _sliding_cube, _pressed_cube, _between_vertices, _gripper),
-        *(_trilinear_cube, _cloth, _rope_of_springs, _rope_of_equalities, _rope_on_cylinder, _rod),
+        *(_trilinear_cube, _spinning_body_with_pad, _hinged_pad_on_the_floor),
+        *(_cloth, _rope_of_springs, _rope_of_equalities, _rope_on_cylinder, _rod),
     ],
 )
 def test_steps_agree_with_differences_of_whole_steps(

@@ -64,7 +64,10 @@ from asperity.integrators.world_layout import OK
 from asperity.plant import native
 from asperity.plant.evaluate import evaluate_smooth
 
-__all__ = ["DERIVATIVE_KERNELS", "ConvexStep", "table_of_inputs"]
+__all__ = ["DERIVATIVE_KERNELS", "STEADY_TOLERANCE", "ConvexStep", "table_of_inputs"]
+
+STEADY_TOLERANCE = 1e-13
+"""Of velocities without vibrations, in steps that are differentiated."""
 
 DERIVATIVE_KERNELS = (
     *(assemble_step, pull_back_step, follow_one_side),
@@ -133,6 +136,8 @@ class ConvexStep(HoldsAddresses):
             pull_back=pull_back_step.address,
             follow_one_side=follow_one_side.address,
         )
+        # Differences of what is taut need all digits.
+        world.table.steady_tolerance = STEADY_TOLERANCE
         self.addresses = world.table.address, work.address
         """Of the world, and of the table in which derivatives are worked out."""
 

@@ -70,6 +70,7 @@ SETS = Layout(
     # 1 if some of them are points of pressure fields, or between several vertices of flexes
     patches="i8",
     weights="i8",  # 1 if the latter
+    taut="i8",  # 1 with ropes or cloth
     contact_geom="i8[contact_room, 2]",
     contact_point="f8[contact_room, 3]",
     rows="i8",
@@ -87,6 +88,8 @@ ROOT = Layout(
     gyroscopic="f8[vector]",
     factors="f8[nv, nv]",
     pivots="i8[nv]",
+    first="i8[nv]",  # where rows of the factors begin
+    last="i8[nv]",  # and end
     before="f8[nv]",
     residual="f8",  # ‖D g‖/max(1, ‖D r‖) in the end
 )

@@ -63,6 +63,8 @@ _SIZES = (1e-6, 1e-7, 1e-6)
 _SIZES_OF_FIELDS = (3e-8, 1e-6, 1e-5)
 # Vertices of flexes touch with stiction tolerances of 3e-6 m/s.
 _SIZES_OF_WEIGHTS = (1e-9, 1e-8, 1e-5)
+# The tension of stiff ropes and cloth ends within less than a micrometre.
+_SIZES_OF_TENSION = (1e-8, 1e-7, 1e-6)
 # Of the θ-method, which is not linear in velocities.
 _SIZES_OF_STAGES = (1e-6, 1e-6, 1e-6)
 
@@ -82,7 +84,7 @@ def _displacement_of(work: Table, kind: int, index: int) -> float:
         return size_of(work, kind, index, _SIZES_OF_FIELDS)
     if work.has_stages == 1:
         return size_of(work, kind, index, _SIZES_OF_STAGES)
-    return size_of(work, kind, index, _SIZES)
+    return size_of(work, kind, index, _SIZES_OF_TENSION if sets.taut == 1 else _SIZES)
 
 
 @compiled

@@ -23,6 +23,7 @@ def remember_sets(plant: Table, sets: Table, state: Table) -> None:
     sets.contacts = contacts.count
     sets.patches = 0
     sets.weights = 0
+    sets.taut = 1 if plant.elastic.strands + plant.elastic.triangles > 0 else 0
     for c in range(contacts.count):
         if has_weights(plant, contacts, c):
             sets.weights = 1
