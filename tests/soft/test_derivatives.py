@@ -77,6 +77,17 @@ def _between_vertices() -> mujoco.MjData:
     return _simulated(_exact(model), 20)
 
 
+def _tied_cube() -> mujoco.MjData:
+    """A weight hangs on a corner."""
+    weight = (
+        "<body name='weight' pos='0 0 0.1'><freejoint/>"
+        "<geom size='0.01' mass='0.1' contype='0' conaffinity='0'/></body>"
+    )
+    tie = "<equality><connect body1='weight' body2='cube_26' anchor='0 0 0'/></equality>"
+    model = soft_models.compile_soft(FLOOR + soft_models.cube(height=0.0251) + weight, sections=tie)
+    return _simulated(model, 20)
+
+
 def _gripper() -> mujoco.MjData:
     model = soft_models.gripper(1e5, count=3)
     data = mujoco.MjData(model)
@@ -105,7 +116,7 @@ def _spinning_body_with_pad() -> mujoco.MjData:
 
 def _hinged_pad_on_the_floor() -> mujoco.MjData:
     joints = "<joint type='slide' axis='0 0 1'/><joint axis='0 1 0'/>"
-    body = f"<body name='b' pos='0 0 0.0805'>{joints}{_pad('0 0 2 2 2 2', -0.06)}</body>"
+    body = f"<body name='b' gravcomp='0.3' pos='0 0 0.0805'>{joints}{_pad('0 0 2 2 2 2', -0.06)}</body>"
     return _simulated(soft_models.compile_soft(FLOOR + body), 20)
 
 
@@ -156,6 +167,7 @@ def _exact(model: mujoco.MjModel) -> mujoco.MjModel:
     "scene",
     [
         *(_flying_cube, _lying_cube, _sliding_cube, _pressed_cube, _between_vertices, _gripper),
+        _tied_cube,
         *(_trilinear_cube, _spinning_body_with_pad, _hinged_pad_on_the_floor),
         *(_cloth, _rope_of_springs, _rope_of_equalities, _rope_on_cylinder, _rod),
     ],

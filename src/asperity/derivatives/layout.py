@@ -139,6 +139,7 @@ ROW_LAWS = Layout(
 RIGID = Layout(
     "rigid bodies in closed form",
     applies="i8",  # 1 if the model is of this kind
+    particles="i8",  # 1 if those of flexes are, whatever else is in the model
     joint_first="i8[nv]",  # degrees of freedom of the same joint, and behind the last that it moves
     joint_last="i8[nv]",
     subtree_end="i8[nv]",

@@ -59,6 +59,12 @@ class StepDerivative:
                 f"{name} has a delay, and what is on its way is no part of the state that "
                 "derivatives are of; remove the delay."
             )
+        for flex in np.flatnonzero(simulator.model.flex_yield[:, 0]):
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, int(flex))
+            raise ModelError(
+                f"{name} is plastic, and what stays of its deformation is no part of the state "
+                "that derivatives are of; remove yield."
+            )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
         self.convex: ConvexStep | None = None

@@ -343,10 +343,10 @@ def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, 
 
 
 @compiled
-def _unknown_columns(
+def difference_columns(
     world: Table, work: Table, step: float, kind: int, row: int, known: np.ndarray
 ) -> int:
-    """Fill columns by those coordinates of a kind of which they are not known yet."""
+    """Fill columns, from ``row``, by coordinates of a kind of which they are not known yet."""
     displaced = False
     for index in range(known.size):
         if known[index] == 1:
@@ -367,14 +367,6 @@ def _unknown_columns(
 
 
 @compiled
-def difference_columns(
-    world: Table, work: Table, step: float, kind: int, count: int, row: int
-) -> int:
-    """Fill rows of ``columns``, from ``row``, by all coordinates of a kind."""
-    return _unknown_columns(world, work, step, kind, row, np.zeros(count, np.int64))
-
-
-@compiled
 def control_columns(world: Table, work: Table, step: float, row: int) -> int:
     """Fill rows of ``columns``, from ``row``, by all controls."""
     start = work.start
@@ -382,4 +374,4 @@ def control_columns(world: Table, work: Table, step: float, row: int) -> int:
     known = np.zeros(start.ctrl.size, np.int64)
     if sets.patches == 0:
         servo_columns(world, work, step, row, known)
-    return _unknown_columns(world, work, step, CONTROL, row, known)
+    return difference_columns(world, work, step, CONTROL, row, known)
