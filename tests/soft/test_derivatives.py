@@ -14,6 +14,7 @@ from derivatives import derivative_models as models
 
 import asperity as asp
 from asperity.derivatives import Parameter, Transition, flex_elasticity, model_number
+from asperity.derivatives.transition_worlds import TransitionWorlds
 
 ICF = asp.Icf(time_step=2e-3, resolve_impacts=False)
 FLOOR = "<geom name='floor' type='plane' size='1 1 0.1' friction='0.3'/>"
@@ -30,7 +31,7 @@ _TRILINEAR = (
     "<elasticity young='1e5' poisson='0.3' damping='0.01'/><contact selfcollide='none'/></flexcomp>"
 )
 # Displacements of differences: the best of them counts.
-_SIZES = (1e-6, 1e-7, 1e-8)
+_SIZES = (1e-6, 1e-7, 1e-8, 1e-9)
 
 
 def _thrown(model: mujoco.MjModel, speed: float) -> mujoco.MjData:
@@ -300,6 +301,31 @@ def test_the_step_is_the_simulator_s(scene: Callable[[], mujoco.MjData]) -> None
     qpos, qvel, _ = differences.simulated(data)
     np.testing.assert_allclose(lin.qpos, qpos, atol=1e-9)
     np.testing.assert_allclose(lin.qvel, qvel, atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+def test_many_worlds_are_single_ones() -> None:
+    """On threads, each with a spec of its own; steps do not remember tensions."""
+    rope = (
+        "<flexcomp name='rope' type='grid' dim='1' count='6 1 1' spacing='0.05 0.05 0.05'"
+        " mass='0.1' radius='0.005'><pin id='0'/><edge stiffness='1000' damping='0.5'/>"
+        "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp>"
+    )
+    spec = mujoco.MjSpec.from_string(f"<mujoco><worldbody>{rope}</worldbody></mujoco>")
+    parameters = flex_elasticity(spec, "rope", "edgestiffness", "edgedamping")
+    transition = Transition(spec.compile(), integrator=ICF, parameters=parameters)
+    transition.set_parameters(np.array([2000.0, 1.0]))
+    starts = np.random.default_rng(5).normal(scale=1e-2, size=(3, transition.state_size))
+    controls, weights = np.zeros((3, 10, 0)), np.zeros((3, 11, transition.tangent_size))
+    weights[:, -1] = 1.0
+    worlds = TransitionWorlds(transition, threads=2)
+    runs = worlds.trajectories(starts, controls)
+    alone = [transition.trajectory(*one) for one in zip(starts, controls, strict=True)]
+    np.testing.assert_array_equal(runs, alone)
+    found = worlds.pull_back_trajectories(runs, controls, weights)
+    for gradients, *one in zip(found, starts, controls, weights, strict=True):
+        expected = transition.gradient(*one)
+        np.testing.assert_allclose(gradients[2], expected.by_parameter, rtol=1e-12)
 
 
 def test_what_is_not_there_is_refused_by_name() -> None:
