@@ -127,56 +127,74 @@ def _fill_turned(
 
 
 @compiled
+def _add_stiffness(elastic: Table, soft: Table, step: float, columns: np.ndarray) -> None:
+    """Add δt R K_0 Rᵀ of all elements."""
+    for p in range(elastic.particles):
+        dof = elastic.particle_dof[p]
+        if dof >= 0:
+            for i in range(3):
+                for j in range(3):
+                    columns[dof + j, dof + i] += step * soft.own[p, 3 * i + j]
+    for bond in range(elastic.bonds):
+        one = elastic.bond_dof[bond, 0]
+        other = elastic.bond_dof[bond, 1]
+        for i in range(3):
+            for j in range(3):
+                value = step * soft.bond[bond, 3 * i + j]
+                columns[other + j, one + i] += value
+                columns[one + i, other + j] += value
+
+
+@compiled
 def elastic_columns(elastic: Table, work: Table, state: Table, step: float) -> None:
     """Add what elements do to columns by positions.
 
-    Needs positions of particles, and the velocity at the step's end.
+    Needs positions of particles, stiffnesses of elements, and the velocity at the step's end.
     """
     if elastic.elements == 0:
         return
     soft = state.soft
+    columns = work.columns
     r = soft.work[1]
     pad = np.empty((6, soft.work.shape[1]))
     inverse = np.empty((3, 3))
+    moved = np.empty(3)
     spin = np.empty((3, 3))
-    block = np.empty((3, 3))
-    half = np.empty((3, 3))
+    _add_stiffness(elastic, soft, step, columns)
     for element in range(elastic.elements):
         first = elastic.element_first[element]
         count = elastic.element_first[element + 1] - first
-        width = 3 * count
-        at = elastic.element_matrix[element]
         element_rotation(elastic, soft.position, element, soft.work)
         _fill_inverse(r, soft.work[2], inverse)
         _fill_turned(elastic, soft.position, work.velocity, element, step, r, pad)
+        for axis in range(3):
+            for a in range(count):
+                for i in range(3):
+                    moved[i] = 0.0
+                    for k in range(3):
+                        moved[i] += r[3 * i + k] * pad[axis, 3 * a + k]
+                for i in range(3):
+                    pad[axis, 3 * a + i] = moved[i]
         for c in range(count):
             column = elastic.particle_dof[elastic.place_particle[first + c]]
             if column < 0:
                 continue
             g = elastic.place_gradient[first + c]
-            # ω by Rᵀ dx of this vertex.
-            for i in range(3):
-                spin[i, 0] = inverse[i, 1] * g[2] - inverse[i, 2] * g[1]
-                spin[i, 1] = inverse[i, 2] * g[0] - inverse[i, 0] * g[2]
-                spin[i, 2] = inverse[i, 0] * g[1] - inverse[i, 1] * g[0]
+            # ω by the displacement of this vertex, (tr S − S)⁻¹ [g]× Rᵀ.
+            for axis in range(3):
+                x = inverse[axis, 1] * g[2] - inverse[axis, 2] * g[1]
+                y = inverse[axis, 2] * g[0] - inverse[axis, 0] * g[2]
+                z = inverse[axis, 0] * g[1] - inverse[axis, 1] * g[0]
+                for j in range(3):
+                    spin[axis, j] = x * r[3 * j] + y * r[3 * j + 1] + z * r[3 * j + 2]
             for a in range(count):
                 row = elastic.particle_dof[elastic.place_particle[first + a]]
                 if row < 0:
                     continue
-                for i in range(3):
-                    for j in range(3):
-                        value = step * elastic.matrix[at + (3 * a + i) * width + 3 * c + j]
-                        for k in range(3):
-                            value += pad[k, 3 * a + i] * spin[k, j]
-                        block[i, j] = value
-                for i in range(3):
-                    for j in range(3):
-                        half[i, j] = 0.0
-                        for k in range(3):
-                            half[i, j] += r[3 * i + k] * block[k, j]
                 for j in range(3):
                     for i in range(3):
-                        value = 0.0
-                        for k in range(3):
-                            value += half[i, k] * r[3 * j + k]
-                        work.columns[column + j, row + i] += value
+                        columns[column + j, row + i] += (
+                            pad[0, 3 * a + i] * spin[0, j]
+                            + pad[1, 3 * a + i] * spin[1, j]
+                            + pad[2, 3 * a + i] * spin[2, j]
+                        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, inlined
+from asperity.compiled import Table, compiled
 from asperity.contact.laws import friction_slope
 from asperity.convex.potentials.contact_driver import evaluate_exactly
 from asperity.derivatives.balance.middle_velocity import add_middle_columns
@@ -67,24 +67,25 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
                 system[trees.start[other] + j, trees.start[one] + i] = value
 
 
-@inlined
-def _add_axis(
-    frame: np.ndarray,
-    column: np.ndarray,
-    x: float,
-    y: float,
-    z: float,
-    sign: float,
-    out: np.ndarray,
-    row: int,
-    dof: int,
+@compiled
+def _add_chain(
+    state: Table, jacobian: np.ndarray, i: int, c: int, side: int, arm: np.ndarray
 ) -> None:
-    """Add what a motion (angular, linear) is at an arm (x, y, z), along a contact's axes."""
-    u = sign * (column[3] + column[1] * z - column[2] * y)
-    v = sign * (column[4] + column[2] * x - column[0] * z)
-    w = sign * (column[5] + column[0] * y - column[1] * x)
-    for a in range(3):
-        out[row + a, dof] += frame[3 * a] * u + frame[3 * a + 1] * v + frame[3 * a + 2] * w
+    """Add one side's part to the rows of a contact whose sides are points between vertices."""
+    contacts = state.contacts
+    frame = contacts.frame
+    sign = 1.0 if side == 1 else -1.0
+    link = contacts.link[c, side]
+    first = contacts.link_start[link]
+    for e in range(first, first + contacts.link_size[link]):
+        dof = contacts.chain_dof[e]
+        column = contacts.chain_column[e]
+        for k in range(3):
+            one = (k + 1) % 3
+            two = (k + 2) % 3
+            speed = column[3 + k] + column[one] * arm[c, two] - column[two] * arm[c, one]
+            for a in range(3):
+                jacobian[3 * i + a, dof] += sign * frame[c, 3 * a + k] * speed
 
 
 @compiled
@@ -94,22 +95,24 @@ def _add_side(
     """Add one side's part to the three rows of a contact's Jacobian."""
     frame = state.contacts.frame
     jacobian = work.jacobian
+    tree = state.contacts.link_tree[state.contacts.link[c, side]]
+    if has_weights(plant, state.contacts, c) and not plant.trees.spatial[tree]:
+        _add_chain(state, jacobian, i, c, side, arm)
+        return
     sign = 1.0 if side == 1 else -1.0
     x = arm[c, 0]
     y = arm[c, 1]
     z = arm[c, 2]
-    contacts = state.contacts
-    if has_weights(plant, contacts, c):
-        first = contacts.link_start[contacts.link[c, side]]
-        last = first + contacts.link_size[contacts.link[c, side]]
-        if not plant.trees.spatial[contacts.link_tree[contacts.link[c, side]]]:
-            for e in range(first, last):
-                dof = contacts.chain_dof[e]
-                _add_axis(frame[c], contacts.chain_column[e], x, y, z, sign, jacobian, 3 * i, dof)
-            return
-    dof = plant.bodies.last_dof[body_of_side(plant, contacts, c, side)]
+    cdof = state.cdof
+    dof = plant.bodies.last_dof[body_of_side(plant, state.contacts, c, side)]
     while dof >= 0:
-        _add_axis(frame[c], state.cdof[dof], x, y, z, sign, jacobian, 3 * i, dof)
+        u = sign * (cdof[dof, 3] + cdof[dof, 1] * z - cdof[dof, 2] * y)
+        v = sign * (cdof[dof, 4] + cdof[dof, 2] * x - cdof[dof, 0] * z)
+        w = sign * (cdof[dof, 5] + cdof[dof, 0] * y - cdof[dof, 1] * x)
+        for a in range(3):
+            jacobian[3 * i + a, dof] += (
+                frame[c, 3 * a] * u + frame[c, 3 * a + 1] * v + frame[c, 3 * a + 2] * w
+            )
         dof = plant.dofs.parent[dof]
 
 
