@@ -274,6 +274,35 @@ def test_elasticity_is_that_of_a_spec_compiled_anew() -> None:
     np.testing.assert_allclose(*ends, atol=1e-12)
 
 
+@pytest.mark.parametrize("name", ["cloth", "rod", "cube", "net"])
+def test_elasticity_of_one_flex_of_several(name: str) -> None:
+    """What MuJoCo compiles, and nothing of other flexes."""
+    plate = (
+        "<flexcomp name='{}' type='grid' dim='2' count='4 4 1' spacing='0.05 0.05 0.05' mass='0.1'"
+        " pos='0 0 {}'><elasticity young='1e5' poisson='0.2' thickness='1e-3' elastic2d='{}'/>"
+        "</flexcomp>"
+    )
+    rod = (
+        "<flexcomp name='rod' type='grid' dim='1' count='6 1 1' spacing='0.05 0.05 0.05' mass='0.1'"
+        " pos='0 1 1' radius='0.005'><elasticity young='1e6' poisson='0.3'/></flexcomp>"
+    )
+    spec, model = _compiled(
+        plate.format("cloth", 1, "both")
+        + rod
+        + soft_models.cube()
+        + plate.format("net", 2, "stretch")
+    )
+    values = {"young": 7e5, "poisson": 0.1, "damping": 0.5}
+    for parameter, value in zip(flex_elasticity(spec, name, *values), values.values(), strict=True):
+        assert parameter.set_in_model is not None
+        parameter.set_in_model(model, value)
+    (flex,) = [one for one in spec.flexes if one.name == name]
+    flex.young, flex.poisson, flex.damping = values.values()
+    expected = spec.compile()
+    for array in ("flex_stiffness", "flex_bending", "flex_damping"):
+        np.testing.assert_array_equal(getattr(model, array), getattr(expected, array))
+
+
 @pytest.mark.filterwarnings("ignore:.*Nothing can collide")
 def test_a_rod_s_adjoint_is_its_product() -> None:
     data = _rod()
