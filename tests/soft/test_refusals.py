@@ -101,12 +101,6 @@ def test_anisotropic_flex() -> None:
         asp.Simulator(model, integrator=asp.Icf())
 
 
-def test_derivatives() -> None:
-    model = compile_soft(cube())
-    with pytest.raises(asp.ModelError, match="no derivatives"):
-        asp.derivatives.linearize(model, mujoco.MjData(model), integrator=asp.Icf())
-
-
 def test_notes_say_what_is_approximated() -> None:
     report = asp.Simulator(compile_soft(cube()), integrator=asp.Icf()).load_report
     assert any("same mass" in note for note in report.notes)

@@ -7,6 +7,7 @@ factorization (docs/derivatives.md).
 
 from asperity.derivatives.balance.smoothing import Smoothing
 from asperity.derivatives.linearize import Linearization, linearize
+from asperity.derivatives.parameters.flex_parameters import flex_elasticity
 from asperity.derivatives.parameters.parameters import (
     Parameter,
     body_mass,
@@ -25,6 +26,7 @@ __all__ = [
     "Transition",
     "body_mass",
     "contact_parameter",
+    "flex_elasticity",
     "linearize",
     "model_number",
 ]

@@ -2,6 +2,9 @@
 
     dv = −H⁻¹ dg,        q⁺ = q ⊕ δq,   δq = δt (θ_vq v + (1 − θ_vq) v_0)
 
+The angles of a rod's edges change by what they turn without a velocity besides
+(`asperity.soft.twists`).
+
 In tangent spaces the end's position changes by J_r(δq) d(δq) + exp(−δq) dq, where a quaternion
 describes it; everything else adds up.
 """
@@ -11,11 +14,16 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.balance.dense_solve import factorize_system, solve_system
+from asperity.derivatives.balance.dense_solve import (
+    factorize_system,
+    solve_system,
+    solve_transposed,
+)
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
+from asperity.soft.twists import turning_slopes
 
-__all__ = ["assemble_step"]
+__all__ = ["assemble_step", "pull_back_step"]
 
 _SMALL = 1e-4
 
@@ -55,8 +63,21 @@ def _change(work: Table, along: bool, k: int, i: int) -> float:
     return 1.0 if k == i else 0.0
 
 
+@compiled
+def _fill_turns(work: Table, step: float) -> None:
+    """Fill ``turns`` of all rotations."""
+    for number in range(work.rotations.size):
+        first = work.rotations[number]
+        for a in range(3):
+            work.mean[a] = step * (
+                work.share * work.velocity[first + a]
+                + (1.0 - work.share) * work.start.qvel[first + a]
+            )
+        _fill_turn(work.mean, work.turns[number])
+
+
 @stage
-def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
+def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
     """Fill ``result``, (2nv+na, count), from H and so many ``columns``; all NaN if H is singular.
 
     With −count the columns belong to ``directions``, and else to coordinates of the state, inputs
@@ -79,13 +100,7 @@ def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
         for i in range(nv):
             right[i, k] = -work.columns[k, i]
     solve_system(root, right, count)
-    for number in range(work.rotations.size):
-        first = work.rotations[number]
-        for a in range(3):
-            work.mean[a] = step * (
-                work.share * work.velocity[first + a] + (1.0 - work.share) * start.qvel[first + a]
-            )
-        _fill_turn(work.mean, work.turns[number])
+    _fill_turns(work, step)
     for i in range(nv):
         for k in range(count):
             result[nv + i, k] = right[i, k]
@@ -109,4 +124,70 @@ def assemble_step(_world: Table, work: Table, step: float, number: int) -> int:
                 value = turn[3 * a] * u + turn[3 * a + 1] * v + turn[3 * a + 2] * w
                 value += turn[9 + 3 * a] * x + turn[10 + 3 * a] * y + turn[11 + 3 * a] * z
                 result[first + a, k] = value + _change(work, along, k, first + a)
+    elastic = world.plant.elastic
+    slopes = np.empty((2, 3))
+    for edge in range(elastic.turning_dof.size):
+        turning_slopes(elastic, world.current, work.end, edge, slopes)
+        for k in range(count):
+            value = 0.0
+            for place in range(2):
+                dof = elastic.particle_dof[elastic.turning_particle[edge, place]]
+                sign = 1.0 if place == 1 else -1.0
+                if dof >= 0:
+                    for i in range(3):
+                        value += sign * slopes[0, i] * result[dof + i, k]
+                        value += sign * slopes[1, i] * _change(work, along, k, dof + i)
+            result[elastic.turning_dof[edge], k] += value
+    return OK
+
+
+@stage
+def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
+    """Fill ``pulled``, a function's derivatives by what the ``columns`` are by, of its ``adjoint``.
+
+    This is the transpose of `assemble_step`, for one solution with Hᵀ; overwrites the adjoint.
+    """
+    nv = work.start.qvel.size
+    na = work.start.act.size
+    adjoint = work.adjoint
+    pulled = work.pulled
+    if not factorize_system(work.root, work.system):
+        pulled[:count] = np.nan
+        return OK
+    _fill_turns(work, step)
+    pulled[:count] = 0.0
+    elastic = world.plant.elastic
+    slopes = np.empty((2, 3))
+    for edge in range(elastic.turning_dof.size):
+        turning_slopes(elastic, world.current, work.end, edge, slopes)
+        for place in range(2):
+            dof = elastic.particle_dof[elastic.turning_particle[edge, place]]
+            if dof >= 0:
+                for i in range(3):
+                    share = adjoint[elastic.turning_dof[edge]]
+                    share *= 1.0 if place == 1 else -1.0
+                    pulled[dof + i] += share * slopes[1, i]
+                    adjoint[dof + i] += share * slopes[0, i]
+    for i in range(nv):
+        pulled[i] += adjoint[i]
+    for number in range(work.rotations.size):
+        first = work.rotations[number]
+        turn = work.turns[number]
+        x = adjoint[first]
+        y = adjoint[first + 1]
+        z = adjoint[first + 2]
+        for a in range(3):
+            pulled[first + a] += turn[9 + a] * x + turn[12 + a] * y + turn[15 + a] * z
+            adjoint[first + a] = turn[a] * x + turn[3 + a] * y + turn[6 + a] * z
+    for i in range(nv):
+        pulled[nv + i] = step * (1.0 - work.share) * adjoint[i]
+        work.mean[i] = -adjoint[nv + i] - step * work.share * adjoint[i]
+    solve_transposed(work.root, work.mean)
+    for k in range(count):
+        value = 0.0
+        for i in range(nv):
+            value += work.mean[i] * work.columns[k, i]
+        for i in range(na):
+            value += adjoint[2 * nv + i] * work.columns[k, nv + i]
+        pulled[k] += value
     return OK

@@ -17,7 +17,7 @@ import numpy as np
 
 from asperity.compiled import HoldsAddresses, Layout, Table
 from asperity.convex.potentials.lagged import DELIVERED_LAW
-from asperity.derivatives.assembly import assemble_step
+from asperity.derivatives.assembly import assemble_step, pull_back_step
 from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
 from asperity.derivatives.balance.mode_changes import follow_one_side
 from asperity.derivatives.balance.residual import keep_the_guess
@@ -64,10 +64,14 @@ from asperity.integrators.world_layout import OK
 from asperity.plant import native
 from asperity.plant.evaluate import evaluate_smooth
 
-__all__ = ["DERIVATIVE_KERNELS", "ConvexStep", "table_of_inputs"]
+__all__ = ["DERIVATIVE_KERNELS", "STEADY_TOLERANCE", "ConvexStep", "table_of_inputs"]
+
+STEADY_TOLERANCE = 1e-13
+"""Of velocities without vibrations, in steps that are differentiated."""
 
 DERIVATIVE_KERNELS = (
-    *(assemble_step, follow_one_side, *ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
+    *(assemble_step, pull_back_step, follow_one_side),
+    *(*ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
 
 
@@ -129,8 +133,11 @@ class ConvexStep(HoldsAddresses):
             evaluate_smooth=evaluate_smooth.address,
             fill_columns=state_columns.address,
             assemble=assemble_step.address,
+            pull_back=pull_back_step.address,
             follow_one_side=follow_one_side.address,
         )
+        # Differences of what is taut need all digits.
+        world.table.steady_tolerance = STEADY_TOLERANCE
         self.addresses = world.table.address, work.address
         """Of the world, and of the table in which derivatives are worked out."""
 
@@ -331,6 +338,8 @@ class ConvexStep(HoldsAddresses):
         count = int(work.sets.contacts)
         if work.sets.patches or work.kinks > 0 or work.has_stages or work.laws.uses_mass:
             return None
+        if np.any(np.asarray(work.sets.contact_geom)[:count] >= self._model.ngeom):
+            return None
         if np.any(contacts.surface_velocity[:count]):
             return None
         order = np.array(self._world.problem.graph.contact[:count])
@@ -360,8 +369,14 @@ class ConvexStep(HoldsAddresses):
         if plant.dofs.stiffness is not self._numbers:
             # The plant has been read anew.
             self._numbers = plant.dofs.stiffness
-            rigid = moves_rigidly(self._model, plant.actuators.output_explicit)
-            work.rigid.applies = int(rigid and work.has_stages == 0)
+            elastic, model = plant.elastic, self._model
+            rigid = moves_rigidly(model, plant.actuators.output_explicit)
+            # What is taut depends on more than its neighbours.
+            local = elastic.strands + elastic.triangles + elastic.twists == 0
+            work.rigid.applies = int(rigid and local and work.has_stages == 0)
+            light = np.any(model.body_gravcomp[elastic.particle_body])
+            still = model.opt.density == model.opt.viscosity == 0.0
+            work.rigid.particles = int(local and still and not light and elastic.particles > 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)
         if len(work.columns) < columns:

@@ -67,7 +67,10 @@ INPUTS = Layout(
 SETS = Layout(
     "contacts and rows of a state, to be found again",
     contacts="i8",
-    patches="i8",  # 1 if some of them are points of pressure fields
+    # 1 if some of them are points of pressure fields, or between several vertices of flexes
+    patches="i8",
+    weights="i8",  # 1 if the latter
+    taut="i8",  # 1 with ropes or cloth
     contact_geom="i8[contact_room, 2]",
     contact_point="f8[contact_room, 3]",
     rows="i8",
@@ -85,6 +88,8 @@ ROOT = Layout(
     gyroscopic="f8[vector]",
     factors="f8[nv, nv]",
     pivots="i8[nv]",
+    first="i8[nv]",  # where rows of the factors begin
+    last="i8[nv]",  # and end
     before="f8[nv]",
     residual="f8",  # ‖D g‖/max(1, ‖D r‖) in the end
 )
@@ -134,6 +139,7 @@ ROW_LAWS = Layout(
 RIGID = Layout(
     "rigid bodies in closed form",
     applies="i8",  # 1 if the model is of this kind
+    particles="i8",  # 1 if those of flexes are, whatever else is in the model
     joint_first="i8[nv]",  # degrees of freedom of the same joint, and behind the last that it moves
     joint_last="i8[nv]",
     subtree_end="i8[nv]",
@@ -188,6 +194,7 @@ DERIVATIVE = Layout(
     find_root="i8",
     fill_columns="i8",
     assemble="i8",
+    pull_back="i8",
     follow_one_side="i8",  # where pieces meet
     evaluate_smooth="i8",  # of a state
     has_stages="i8",  # 1 for the θ-method
@@ -218,4 +225,8 @@ DERIVATIVE = Layout(
     rotations="i8[:]",  # first dofs of rotations that a quaternion describes
     turns="f8[turned, 18]",  # their J_r(travel) and exp(−travel) − 1
     result="f8[2 * nv + na, column_room]",
+    end="f8[nq]",  # positions
+    # derivatives of a function by the end, and by what columns are by
+    adjoint="f8[2 * nv + na]",
+    pulled="f8[column_room]",
 )

@@ -12,7 +12,7 @@ from asperity.compiled.calls import call_ppdp_status
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.integrators.world_layout import OK, WORLD
 
-__all__ = ["call_stage", "differentiate", "stage"]
+__all__ = ["call_stage", "differentiate", "fill_columns", "stage"]
 
 stage = entry_point(
     types.int64(WORLD.type, DERIVATIVE.type, types.float64, types.int64),
@@ -27,10 +27,8 @@ def call_stage(address: int, world: Table, work: Table, step: float, number: int
 
 
 @compiled
-def differentiate(
-    world: Table, work: Table, step: float, number: int, with_parameters: bool
-) -> int:
-    """Fill ``result`` for the step whose root has been found; returns a code.
+def fill_columns(world: Table, work: Table, step: float, number: int, with_parameters: bool) -> int:
+    """Fill ``columns`` for the step whose root has been found; returns a code.
 
     By so many coordinates of state, inputs and parameters, or with −count along ``directions``.
     The last columns are those by the parameters, or along directions with which these change, if
@@ -45,6 +43,15 @@ def differentiate(
                 for i in range(work.columns.shape[1]):
                     work.columns[j, i] = 0.0
         code = call_stage(parameters.add_parameters, world, work, step, first)
+    return int(code)
+
+
+@compiled
+def differentiate(
+    world: Table, work: Table, step: float, number: int, with_parameters: bool
+) -> int:
+    """Fill ``result`` for the step whose root has been found, as `fill_columns`; returns a code."""
+    code = fill_columns(world, work, step, number, with_parameters)
     if code == OK:
         code = call_stage(work.assemble, world, work, step, number)
     return int(code)

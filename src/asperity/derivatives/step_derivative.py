@@ -53,17 +53,17 @@ class StepDerivative:
     def _make_steps(self) -> None:
         """Prepare derivatives of steps in the simulator's present world."""
         simulator = self.simulator
-        if simulator.model.nflex > 0:
-            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, 0)
-            raise ModelError(
-                f"{name} is deformable, and steps of deformable bodies have no derivatives; take "
-                "differences of whole simulations."
-            )
         for actuator in np.flatnonzero(simulator.model.actuator_delay):
             name = element(simulator.model, mujoco.mjtObj.mjOBJ_ACTUATOR, int(actuator))
             raise ModelError(
                 f"{name} has a delay, and what is on its way is no part of the state that "
                 "derivatives are of; remove the delay."
+            )
+        for flex in np.flatnonzero(simulator.model.flex_yield[:, 0]):
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, int(flex))
+            raise ModelError(
+                f"{name} is plastic, and what stays of its deformation is no part of the state "
+                "that derivatives are of; remove yield."
             )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
@@ -79,6 +79,12 @@ class StepDerivative:
                 self.steps = self.convex
             elif type(method) is StepDoubling or isinstance(method, Extrapolation):
                 self.steps = DoubledStep(simulator, self.convex, whole)
+        if simulator.model.nflex > 0 and self.steps is not self.convex:
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, 0)
+            raise ModelError(
+                f"{name} is deformable, and of steps of deformable bodies those of "
+                "Icf(time_step=…) without torsional or rolling friction have derivatives."
+            )
 
     @cached_property
     def kinematics(self) -> mujoco.MjData:

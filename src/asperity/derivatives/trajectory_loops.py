@@ -14,10 +14,11 @@ from asperity.compiled.calls import call_p_status
 from asperity.contact.delivered import SOLVED
 from asperity.derivatives.balance.displacement import begin_anew
 from asperity.derivatives.layout import DERIVATIVE
-from asperity.derivatives.stages import call_stage, differentiate
+from asperity.derivatives.stages import call_stage, differentiate, fill_columns
 from asperity.integrators.methods.motion import move_positions
 from asperity.integrators.results import keep_results
 from asperity.integrators.world_layout import OK, WORLD
+from asperity.soft.twists import turn_edges
 
 __all__ = [
     "TRAJECTORY_LOOPS",
@@ -69,6 +70,9 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
         row[nq + i] = velocity
         work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * start.qvel[i])
     move_positions(plant, row, work.mean, 1.0)
+    turn_edges(plant.elastic, world.current, row)
+    for i in range(nq):
+        work.end[i] = row[i]
     for i in range(start.act.size):
         row[nq + nv + i] = work.sides[0, nv + i]
 
@@ -136,14 +140,6 @@ def follow_trajectory(
     return int(controls.shape[0])
 
 
-@compiled
-def _add_adjoint(work: Table, adjoint: np.ndarray, first: int, out: np.ndarray) -> None:
-    """Add the adjoint's product with columns of ``result``, from the first one on."""
-    for i in range(work.result.shape[0]):
-        for j in range(out.size):
-            out[j] += adjoint[i] * work.result[i, first + j]
-
-
 _F1 = types.Array(_F, 1, "C")
 
 
@@ -209,20 +205,26 @@ def pull_back_trajectory(
     size = adjoint.size
     nu = work.start.ctrl.size
     parameters = by_parameter.size
-    before = np.zeros(size)
+    count = size + nu + parameters
     end = np.zeros(states.shape[1])
     for k in range(last - 1, -1, -1):
         _begin(world, work, states[k], controls[k])
-        work.code = _take_step(world, work, step, size + nu + parameters, end)
+        work.code = call_stage(work.find_root, world, work, step, 0)
+        if work.code == OK:
+            _end(world, work, step, end)
+            work.code = fill_columns(world, work, step, count, True)
+        if work.code == OK:
+            copy_numbers(adjoint, work.adjoint)
+            work.code = call_stage(work.pull_back, world, work, step, count)
+        _close(world, work)
         if work.code != OK:
             return k + 1
         for i in range(size):
-            before[i] = by_states[k, i]
-        _add_adjoint(work, adjoint, 0, before)
-        _add_adjoint(work, adjoint, size, by_control[k])
-        _add_adjoint(work, adjoint, size + nu, by_parameter)
-        for i in range(size):
-            adjoint[i] = before[i]
+            adjoint[i] = by_states[k, i] + work.pulled[i]
+        for i in range(nu):
+            by_control[k, i] += work.pulled[size + i]
+        for i in range(parameters):
+            by_parameter[i] += work.pulled[size + nu + i]
     return 0
 
 

@@ -169,8 +169,12 @@ class Transition:
 
     @property
     def steps_are_rolled_out(self) -> bool:
-        """Whether a transition is one fixed step that is solved, as `asperity.Batch` takes it."""
-        return self._derivative.has_implicit_steps and self.step_size == self.integrator.time_step
+        """Whether a transition is one fixed step that is solved, as `asperity.Batch` takes it.
+
+        There ropes and cloth remember their tension.
+        """
+        one_step = self.step_size == self.integrator.time_step
+        return self._derivative.has_implicit_steps and one_step and self.model.nflex == 0
 
     def copy(self) -> Transition:
         """A copy, for use in another thread."""

@@ -111,6 +111,7 @@ WORLD = Layout(
     # springs are implicit in part, every degree of freedom's by its share, and drift of equalities
     # is not taken back at once.
     doubled_step="f8",
+    steady_tolerance="f8",  # of conjugate gradients (`asperity.soft.vibrations`)
     spring_share="f8[nv]",
     current=STATE,
     following=STATE,

@@ -293,6 +293,9 @@ class Plant(HoldsAddresses):
             numbers = tuple(getattr(self.model, name).tobytes() for name in FLEX_ARRAYS)
         if numbers != self._flex_numbers:
             self.table.elastic = elastic_table(self.model, self.table.dofs.tree)
+            if self._flex_numbers:
+                # Contacts are as stiff as what is behind them.
+                self.set_contact_parameters(self.contact)
             self._flex_numbers = numbers
         address = int(self.table.model)
         self._smooth = smooth_struct(address, self.model)

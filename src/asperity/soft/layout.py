@@ -64,6 +64,7 @@ ELASTIC = Layout(
     twist_axis="f8[:,:]",  # the rod's direction at rest
     # Edges that turn about themselves
     turning_qpos="i8[:]",
+    turning_dof="i8[:]",
     turning_particle="i8[:,:]",
     turning_axis="f8[:,:]",
     # triangles of cloth (`asperity.soft.tense_triangles`)

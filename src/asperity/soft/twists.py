@@ -29,7 +29,7 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.soft.blocks import add_at
 from asperity.soft.strands import bend_scale, direction
 
-__all__ = ["TWIST_PAIRS", "add_twist_stiffness", "add_twists", "turn_edges"]
+__all__ = ["TWIST_PAIRS", "add_twist_stiffness", "add_twists", "turn_edges", "turning_slopes"]
 
 TWIST_PAIRS = ((0, 1), (1, 2), (1, 3), (1, 4), (0, 2), (0, 3), (0, 4), (3, 2), (4, 2), (4, 3))
 """Pairs of a bend's nodes that it couples: the edges after and before, and three particles."""
@@ -171,17 +171,23 @@ def add_twist_stiffness(
 
 
 @compiled
-def turn_edges(elastic: Table, source: Table, target: Table) -> None:
-    """Add to the angles of a step's end what they change by without turning, ∠A(t', T, t)."""
-    position = source.soft.conjugate[0]
-    if elastic.turning_qpos.size == 0:
-        return
+def _fill_positions(elastic: Table, qpos: np.ndarray, position: np.ndarray) -> None:
+    """Fill the positions of particles."""
     for p in range(elastic.particles):
         first = elastic.particle_qpos[p]
         for a in range(3):
             position[p, a] = elastic.particle_base[p, a]
             if first >= 0:
-                position[p, a] += target.qpos[first + a]
+                position[p, a] += qpos[first + a]
+
+
+@compiled
+def turn_edges(elastic: Table, source: Table, qpos: np.ndarray) -> None:
+    """Add to the angles of a step's end what they change by without turning, ∠A(t', T, t)."""
+    if elastic.turning_qpos.size == 0:
+        return
+    position = source.soft.conjugate[0]
+    _fill_positions(elastic, qpos, position)
     for edge in range(elastic.turning_qpos.size):
         a = elastic.turning_particle[edge, 0]
         b = elastic.turning_particle[edge, 1]
@@ -189,4 +195,44 @@ def turn_edges(elastic: Table, source: Table, target: Table) -> None:
         before = (x, y, z)
         x, y, z, _ = direction(position, a, b)
         axis = _axis(elastic.turning_axis, edge)
-        target.qpos[elastic.turning_qpos[edge]] += _turned((x, y, z), axis, before)
+        qpos[elastic.turning_qpos[edge]] += _turned((x, y, z), axis, before)
+
+
+@compiled
+def turning_slopes(
+    elastic: Table, source: Table, qpos: np.ndarray, edge: int, out: np.ndarray
+) -> None:
+    """Fill what ∠A(t', T, t) of an edge changes by with its vectors d' and d, two rows.
+
+    With N = t' · (T × t) and D = 1 + t' · T + T · t + t · t' it is 2 atan(N/D).
+    """
+    a = elastic.turning_particle[edge, 0]
+    b = elastic.turning_particle[edge, 1]
+    position = source.soft.conjugate[0]
+    _fill_positions(elastic, qpos, position)
+    x, y, z, per_after = direction(position, a, b)
+    after = np.array([x, y, z])
+    x, y, z, per_before = direction(source.soft.position, a, b)
+    before = np.array([x, y, z])
+    axis = elastic.turning_axis[edge]
+    volume = 0.0
+    total = 1.0
+    for i in range(3):
+        one = (i + 1) % 3
+        two = (i + 2) % 3
+        out[0, i] = axis[one] * before[two] - axis[two] * before[one]
+        out[1, i] = after[one] * axis[two] - after[two] * axis[one]
+        volume += after[i] * out[0, i]
+        total += after[i] * axis[i] + axis[i] * before[i] + before[i] * after[i]
+    scale = 2.0 / (volume * volume + total * total)
+    for side in range(2):
+        other = before if side == 0 else after
+        own = after if side == 0 else before
+        along = 0.0
+        for i in range(3):
+            out[side, i] = scale * (total * out[side, i] - volume * (axis[i] + other[i]))
+            along += out[side, i] * own[i]
+        for i in range(3):
+            out[side, i] = (out[side, i] - along * own[i]) * (
+                per_after if side == 0 else per_before
+            )

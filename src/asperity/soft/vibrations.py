@@ -22,8 +22,6 @@ __all__ = ["find_steady_velocity"]
 
 _SLOW = 1.5
 _MOST_ITERATIONS = 200
-# Of changes, in the norm of M, over ẋ_0.
-_TOLERANCE = 1e-5
 
 
 @compiled
@@ -120,7 +118,7 @@ def _find_change(elastic: Table, state: Table, scale: float, limit: float) -> No
 
 
 @compiled
-def find_steady_velocity(elastic: Table, state: Table, step: float) -> None:
+def find_steady_velocity(elastic: Table, state: Table, step: float, tolerance: float) -> None:
     """Fill ``state.soft.steady`` with w, of the tensions in ``state.soft.taut``.
 
     Parameters
@@ -128,6 +126,8 @@ def find_steady_velocity(elastic: Table, state: Table, step: float) -> None:
     elastic, state : Table
     step : float
         The whole step, if this is one of its halves [s].
+    tolerance : float
+        Of changes, in the norm of M, over ẋ_0.
     """
     soft = state.soft
     if len(soft.taut) == 0:
@@ -140,7 +140,7 @@ def find_steady_velocity(elastic: Table, state: Table, step: float) -> None:
             for i in range(3):
                 soft.steady[p, i] = state.qvel[dof + i]
                 limit += state.mass_diagonal[dof] * soft.steady[p, i] ** 2
-    limit *= _TOLERANCE * _TOLERANCE
+    limit *= tolerance * tolerance
     _find_diagonal(elastic, state, step * step / _SLOW, soft.conjugate[4])
     for sign in (1.0, -1.0):
         _find_change(elastic, state, step * step / _SLOW, limit)

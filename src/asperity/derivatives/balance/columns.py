@@ -3,7 +3,8 @@
 There are two ways to them. Of rigid bodies without tendons, fluids and the like, in a step of
 `asperity.integrators.methods.icf`'s A and r, all that depends on positions and velocities is known
 in closed form (`asperity.derivatives.balance.rigid_terms`,
-`asperity.derivatives.balance.contact_columns`). Everything else is differences
+`asperity.derivatives.balance.contact_columns`), and of particles of volumes whatever else there is
+(`asperity.derivatives.balance.elastic_columns`). Everything else is differences
 (`asperity.derivatives.balance.differences`). Both know point contacts by how these move with geoms
 (`asperity.derivatives.balance.contact_motion`) and by the slopes of their laws
 (`asperity.derivatives.balance.law_slopes`).
@@ -14,6 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.contact.constraint_set import EQUALITY
 from asperity.derivatives.balance.contact_columns import contact_columns
 from asperity.derivatives.balance.contact_motion import find_motion, keep_contacts
 from asperity.derivatives.balance.differences import (
@@ -22,6 +24,7 @@ from asperity.derivatives.balance.differences import (
     fill_inverse_masses_of,
 )
 from asperity.derivatives.balance.displacement import restore
+from asperity.derivatives.balance.elastic_columns import elastic_columns
 from asperity.derivatives.balance.law_slopes import fill_law_slopes
 from asperity.derivatives.balance.rigid_terms import fill_rigid_terms, rigid_columns
 from asperity.derivatives.balance.row_slopes import row_columns
@@ -66,12 +69,32 @@ def _is_rigid(work: Table, state: Table) -> bool:
 
 
 @compiled
+def _smooth_columns(world: Table, work: Table, step: float) -> None:
+    """Fill columns by positions and velocities in closed form, without rows."""
+    fill_rigid_terms(world, work, step)
+    rigid_columns(world, work, step)
+    elastic_columns(world.plant.elastic, work, world.current, step)
+    contact_columns(world, work)
+
+
+@compiled
+def _mark_particles(elastic: Table, rows: Table, known: np.ndarray) -> None:
+    """Mark dofs of particles that are in no row of an equality."""
+    for p in range(elastic.particles):
+        dof = elastic.particle_dof[p]
+        if dof >= 0:
+            known[dof : dof + 3] = 1
+    for r in range(rows.count):
+        if rows.kind[r] == EQUALITY:
+            for e in range(rows.start[r, 0], rows.start[r, 2]):
+                known[rows.dof[e]] = 0
+
+
+@compiled
 def _rigid_columns(world: Table, work: Table, step: float) -> None:
     """Fill columns by positions and velocities in closed form."""
     work.is_closed_form = 1
-    fill_rigid_terms(world, work, step)
-    rigid_columns(world, work, step)
-    contact_columns(world, work)
+    _smooth_columns(world, work, step)
     row_columns(world, work, step)
 
 
@@ -109,19 +132,24 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
         _know_contacts(world, work, step)
     rigid = _is_rigid(work, state)
     if 0 < directions < _FEW[0 if rigid else 1] * nv:
-        code = difference_columns(world, work, step, DIRECTION, directions, 0)
+        code = difference_columns(world, work, step, DIRECTION, 0, np.zeros(directions, np.int64))
     else:
         code = OK
+        known = np.zeros(nv, np.int64)
         if rigid:
             _rigid_columns(world, work, step)
         else:
-            code = difference_columns(world, work, step, VELOCITY, nv, nv)
+            if work.rigid.particles == 1 and sets.patches == 0:
+                # What is wrong of the others is written anew.
+                _smooth_columns(world, work, step)
+                _mark_particles(world.plant.elastic, state.rows, known)
+            code = difference_columns(world, work, step, VELOCITY, nv, known)
         if code == OK:
-            code = difference_columns(world, work, step, ACTIVATION, na, 2 * nv)
+            code = difference_columns(world, work, step, ACTIVATION, 2 * nv, np.zeros(na, np.int64))
         if code == OK and directions <= 0:
             code = control_columns(world, work, step, 2 * nv + na)
         if code == OK and not rigid:
-            code = difference_columns(world, work, step, POSITION, nv, 0)
+            code = difference_columns(world, work, step, POSITION, 0, known)
         if directions > 0:
             _combine(work, directions)
     restore(start, work.inputs, state)

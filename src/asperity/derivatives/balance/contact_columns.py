@@ -28,6 +28,7 @@ from asperity.derivatives.balance.inverse_mass_change import (
 )
 from asperity.derivatives.balance.moved_contacts import fill_side
 from asperity.derivatives.balance.rigid_terms import add_cross_force, cross_motion
+from asperity.derivatives.balance.sides import body_of_side
 from asperity.derivatives.layout import ARGUMENTS
 
 __all__ = ["contact_columns"]
@@ -253,7 +254,7 @@ def _add_contact(
     cdof = world.current.cdof
     c = graph.contact[i]
     frame = motion.contact_frame[c]
-    pair = (plant.geoms.body[contacts.geom[c, 0]], plant.geoms.body[contacts.geom[c, 1]])
+    pair = (body_of_side(plant, contacts, c, 0), body_of_side(plant, contacts, c, 1))
     dofs = (bodies.last_dof[pair[0]], bodies.last_dof[pair[1]])
     force = np.zeros(3)
     for a in range(3):

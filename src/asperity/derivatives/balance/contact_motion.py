@@ -20,6 +20,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_collision, load_address
+from asperity.plant.detection.geom_distance import point_distance
 
 __all__ = ["find_motion", "keep_contacts"]
 
@@ -36,6 +37,8 @@ _DISTANCE = 0
 _POINT = 1
 _NORMAL = 4
 
+_PLANE = 0
+
 
 @compiled
 def keep_contacts(plant: Table, motion: Table, laws: Table, state: Table) -> None:
@@ -49,7 +52,10 @@ def keep_contacts(plant: Table, motion: Table, laws: Table, state: Table) -> Non
         laws.inverse_mass[c] = contacts.inverse_mass[c]
         geom = contacts.geom[c, 1]
         for a in range(3):
-            motion.contact_origin[c, a] = state.mj_geom_xpos[geom, a]
+            vertex = geom >= plant.ngeom
+            motion.contact_origin[c, a] = (
+                contacts.point[c, a] if vertex else state.mj_geom_xpos[geom, a]
+            )
     for i in range(state.cdof.shape[0]):
         for a in range(6):
             motion.cdof[i, a] = state.cdof[i, a]
@@ -161,6 +167,57 @@ def _move_along(motion: Table, sets: Table, c: int, direction: int) -> None:
 
 
 @compiled
+def _distance_of(
+    plant: Table, motion: Table, state: Table, geom: int, point: np.ndarray, out: np.ndarray
+) -> float:
+    """Distance of a vertex from a geom, and its gradient in the first of nine numbers."""
+    if motion.geom_type[geom] != _PLANE:
+        return float(point_distance(plant, state, geom, point, out[3:], out))
+    distance = 0.0
+    for a in range(3):
+        out[a] = state.mj_geom_xmat[geom, 3 * a + 2]
+        distance += out[a] * (point[a] - state.mj_geom_xpos[geom, a])
+    return distance
+
+
+@compiled
+def _move_vertex(plant: Table, motion: Table, sets: Table, state: Table, c: int) -> None:
+    """Fill ``motion`` of a contact of a flex's vertex with a geom."""
+    second = state.contacts.geom[c, 1] >= plant.ngeom
+    geom = state.contacts.geom[c, 0 if second else 1]
+    point = sets.contact_point[c].copy()
+    position = state.mj_geom_xpos[geom].copy()
+    matrix = state.mj_geom_xmat[geom].copy()
+    found = np.zeros(9)
+    # From geom 1 to geom 2.
+    sign = 0.5 / _SIZE if second else -0.5 / _SIZE
+    for direction in range(6):
+        for k in range(7):
+            motion.relative[c, k, direction] = 0.0
+        if second and direction < 3:
+            continue
+        if second:
+            motion.relative[c, direction - 3, direction] = 1.0
+        for side in range(2):
+            size = _SIZE if side == 0 else -_SIZE
+            if second:
+                point[direction - 3] = sets.contact_point[c, direction - 3] + size
+            elif direction >= 3:
+                state.mj_geom_xpos[geom, direction - 3] = position[direction - 3] + size
+            else:
+                _turn(matrix, direction, size, state.mj_geom_xmat[geom])
+            distance = _distance_of(plant, motion, state, geom, point, found)
+            ahead = 1.0 if side == 0 else -1.0
+            for k in range(3):
+                motion.relative[c, 3 + k, direction] += ahead * sign * found[k]
+                point[k] = sets.contact_point[c, k]
+                state.mj_geom_xpos[geom, k] = position[k]
+            motion.relative[c, 6, direction] += ahead * (0.5 / _SIZE) * distance
+            for k in range(9):
+                state.mj_geom_xmat[geom, k] = matrix[k]
+
+
+@compiled
 def find_motion(plant: Table, work: Table, state: Table) -> int:
     """Fill ``motion`` of all contacts; returns how many columns are those of rigid points.
 
@@ -177,6 +234,9 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
     for c in range(contacts.count):
         a = contacts.geom[c, 0]
         b = contacts.geom[c, 1]
+        if max(a, b) >= plant.ngeom:
+            _move_vertex(plant, motion, work.sets, state, c)
+            continue
         if c > 0 and contacts.geom[c - 1, 0] == a and contacts.geom[c - 1, 1] == b:
             continue
         last = c + 1

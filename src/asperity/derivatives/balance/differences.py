@@ -8,9 +8,10 @@ solved. What belongs to contacts and rows is kept on the pieces of their laws th
   law (`asperity.derivatives.balance.law_slopes`). No collision is detected, all is smooth, and
   displacements may be large. They must be: where a contact sticks, what remains of velocities is
   the small difference of large impulses.
-- Points of pressure fields come and go with a force of zero. They are found anew in displaced
-  states, with their impulses; where both sides of a difference differ, there is a kink between, and
-  a smaller difference says which of them is the state's own.
+- Points of pressure fields, and points between vertices of flexes, come and go with a force of
+  zero. All contacts are then found anew in displaced states, with their impulses; where both sides
+  of a difference differ, there is a kink between, and a smaller difference says which of them is
+  the state's own.
 - Rows whose piece is another one on one side take the difference on the other side
   (`asperity.derivatives.balance.row_changes`).
 """
@@ -60,6 +61,10 @@ _SIZES = (1e-6, 1e-7, 1e-6)
 # Where friction is evaluated, it bends within the stiction tolerance of 1e-4 m/s, and contact
 # velocities move with positions, at a metre per second by 3e-8 m/s.
 _SIZES_OF_FIELDS = (3e-8, 1e-6, 1e-5)
+# Vertices of flexes touch with stiction tolerances of 3e-6 m/s.
+_SIZES_OF_WEIGHTS = (1e-9, 1e-8, 1e-5)
+# The tension of stiff ropes and cloth ends within less than a micrometre.
+_SIZES_OF_TENSION = (1e-8, 1e-7, 1e-6)
 # Of the θ-method, which is not linear in velocities.
 _SIZES_OF_STAGES = (1e-6, 1e-6, 1e-6)
 
@@ -73,11 +78,13 @@ _SAME = 0.1
 @compiled
 def _displacement_of(work: Table, kind: int, index: int) -> float:
     sets = work.sets
+    if sets.weights == 1:
+        return size_of(work, kind, index, _SIZES_OF_WEIGHTS)
     if sets.patches == 1:
         return size_of(work, kind, index, _SIZES_OF_FIELDS)
     if work.has_stages == 1:
         return size_of(work, kind, index, _SIZES_OF_STAGES)
-    return size_of(work, kind, index, _SIZES)
+    return size_of(work, kind, index, _SIZES_OF_TENSION if sets.taut == 1 else _SIZES)
 
 
 @compiled
@@ -336,10 +343,10 @@ def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, 
 
 
 @compiled
-def _unknown_columns(
+def difference_columns(
     world: Table, work: Table, step: float, kind: int, row: int, known: np.ndarray
 ) -> int:
-    """Fill columns by those coordinates of a kind of which they are not known yet."""
+    """Fill columns, from ``row``, by coordinates of a kind of which they are not known yet."""
     displaced = False
     for index in range(known.size):
         if known[index] == 1:
@@ -360,14 +367,6 @@ def _unknown_columns(
 
 
 @compiled
-def difference_columns(
-    world: Table, work: Table, step: float, kind: int, count: int, row: int
-) -> int:
-    """Fill rows of ``columns``, from ``row``, by all coordinates of a kind."""
-    return _unknown_columns(world, work, step, kind, row, np.zeros(count, np.int64))
-
-
-@compiled
 def control_columns(world: Table, work: Table, step: float, row: int) -> int:
     """Fill rows of ``columns``, from ``row``, by all controls."""
     start = work.start
@@ -375,4 +374,4 @@ def control_columns(world: Table, work: Table, step: float, row: int) -> int:
     known = np.zeros(start.ctrl.size, np.int64)
     if sets.patches == 0:
         servo_columns(world, work, step, row, known)
-    return _unknown_columns(world, work, step, CONTROL, row, known)
+    return difference_columns(world, work, step, CONTROL, row, known)

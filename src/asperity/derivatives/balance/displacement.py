@@ -57,6 +57,7 @@ def begin_anew(world: Table, work: Table) -> None:
     # As `World.forget_history`: implicit steps remember nothing else.
     world.has_history = 0
     world.tried = 0.0
+    world.current.tension[:] = np.nan
     world.factors_valid = 0
     world.graph_state = 0
     world.problem.graph.components = -1
@@ -141,7 +142,7 @@ def evaluate_motion(world: Table, state: Table) -> int:
     copy_numbers(state.qvel, state.mj_qvel)
     copy_numbers(state.act, state.mj_act)
     if not plant.only_free_bodies:
-        call_pp(plant.mujoco.forward_velocity, plant.model, state.data)
+        call_pp(plant.mujoco.forward_velocity, plant.smooth_model, state.data)
         for i in range(state.work.passive_force.size):
             state.work.passive_force[i] = state.mj_qfrc_passive[i] - state.mj_qfrc_bias[i]
     state.valid = OTHER_FORCES

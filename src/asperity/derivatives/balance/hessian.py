@@ -13,6 +13,7 @@ from asperity.contact.laws import friction_slope
 from asperity.convex.potentials.contact_driver import evaluate_exactly
 from asperity.derivatives.balance.middle_velocity import add_middle_columns
 from asperity.derivatives.balance.row_changes import row_piece
+from asperity.derivatives.balance.sides import body_of_side, has_weights
 from asperity.derivatives.layout import DELIVERED_BOUND, FRICTION_ALONE
 from asperity.plant.trees import force_from_solver
 
@@ -55,6 +56,36 @@ def _fill_inertia(world: Table, work: Table, state: Table) -> None:
                 for a in range(6):
                     value += cdof[s + i, a] * y[a]
                 system[s + i, s + j] = value
+    bond_tree = plant.elastic.bond_tree
+    for bond in range(len(bond_tree)):
+        one = bond_tree[bond, 0]
+        other = bond_tree[bond, 1]
+        for i in range(trees.size[one]):
+            for j in range(trees.size[other]):
+                value = problem.smooth.bond[bond, 3 * i + j]
+                system[trees.start[one] + i, trees.start[other] + j] = value
+                system[trees.start[other] + j, trees.start[one] + i] = value
+
+
+@compiled
+def _add_chain(
+    state: Table, jacobian: np.ndarray, i: int, c: int, side: int, arm: np.ndarray
+) -> None:
+    """Add one side's part to the rows of a contact whose sides are points between vertices."""
+    contacts = state.contacts
+    frame = contacts.frame
+    sign = 1.0 if side == 1 else -1.0
+    link = contacts.link[c, side]
+    first = contacts.link_start[link]
+    for e in range(first, first + contacts.link_size[link]):
+        dof = contacts.chain_dof[e]
+        column = contacts.chain_column[e]
+        for k in range(3):
+            one = (k + 1) % 3
+            two = (k + 2) % 3
+            speed = column[3 + k] + column[one] * arm[c, two] - column[two] * arm[c, one]
+            for a in range(3):
+                jacobian[3 * i + a, dof] += sign * frame[c, 3 * a + k] * speed
 
 
 @compiled
@@ -64,12 +95,16 @@ def _add_side(
     """Add one side's part to the three rows of a contact's Jacobian."""
     frame = state.contacts.frame
     jacobian = work.jacobian
+    tree = state.contacts.link_tree[state.contacts.link[c, side]]
+    if has_weights(plant, state.contacts, c) and not plant.trees.spatial[tree]:
+        _add_chain(state, jacobian, i, c, side, arm)
+        return
     sign = 1.0 if side == 1 else -1.0
     x = arm[c, 0]
     y = arm[c, 1]
     z = arm[c, 2]
     cdof = state.cdof
-    dof = plant.bodies.last_dof[plant.geoms.body[state.contacts.geom[c, side]]]
+    dof = plant.bodies.last_dof[body_of_side(plant, state.contacts, c, side)]
     while dof >= 0:
         u = sign * (cdof[dof, 3] + cdof[dof, 1] * z - cdof[dof, 2] * y)
         v = sign * (cdof[dof, 4] + cdof[dof, 2] * x - cdof[dof, 0] * z)
@@ -189,9 +224,9 @@ def add_products(
             behind[d, k] = 0.0
     for i in range(contacts.count):
         c = world.problem.graph.contact[i]
-        first = plant.bodies.last_dof[plant.geoms.body[contacts.geom[c, 0]]]
-        second = plant.bodies.last_dof[plant.geoms.body[contacts.geom[c, 1]]]
-        if first >= 0 and second >= 0:
+        first = plant.bodies.last_dof[body_of_side(plant, contacts, c, 0)]
+        second = plant.bodies.last_dof[body_of_side(plant, contacts, c, 1)]
+        if (first >= 0 and second >= 0) or has_weights(plant, contacts, c):
             _add_product(work.jacobian, 3 * i, blocks[i], sign, work.index, out)
         elif first >= 0:
             _add_to_body(contacts.frame[c], contacts.arm_a[c], blocks[i], sign, behind[first])

@@ -11,18 +11,23 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.derivatives.balance.sides import has_weights
 
 __all__ = ["match_contacts", "remember_sets", "same_rows"]
 
 
 @compiled
-def remember_sets(sets: Table, state: Table) -> None:
+def remember_sets(plant: Table, sets: Table, state: Table) -> None:
     """Keep what contacts and rows of the state at hand are recognised by."""
     contacts = state.contacts
     sets.contacts = contacts.count
     sets.patches = 0
+    sets.weights = 0
+    sets.taut = 1 if plant.elastic.strands + plant.elastic.triangles > 0 else 0
     for c in range(contacts.count):
-        if contacts.patch[c] >= 0:
+        if has_weights(plant, contacts, c):
+            sets.weights = 1
+        if contacts.patch[c] >= 0 or sets.weights == 1:
             sets.patches = 1
         sets.contact_geom[c, 0] = contacts.geom[c, 0]
         sets.contact_geom[c, 1] = contacts.geom[c, 1]

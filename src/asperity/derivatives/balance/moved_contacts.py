@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.derivatives.balance.sides import body_of_side
 from asperity.plant.detection.field_motion import surface_motion
 
 __all__ = ["fill_side", "move_contacts"]
@@ -110,8 +111,8 @@ def move_contacts(plant: Table, work: Table, state: Table) -> None:
     change = np.zeros(7)
     turned = np.zeros(9)
     for c in range(contacts.count):
-        body_a = geoms.body[contacts.geom[c, 0]]
-        body_b = geoms.body[contacts.geom[c, 1]]
+        body_a = body_of_side(plant, contacts, c, 0)
+        body_b = body_of_side(plant, contacts, c, 1)
         change[:] = 0.0
         for side in range(2):
             body = body_b if side == 1 else body_a

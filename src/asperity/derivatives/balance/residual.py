@@ -29,7 +29,7 @@ from asperity.convex.matrix import multiply
 from asperity.convex.potentials.contact_driver import begin_estimates, change_numbers
 from asperity.convex.problem import CONVERGED, PROBLEM
 from asperity.derivatives.balance.middle_velocity import add_middle_forces
-from asperity.integrators.methods.icf import smooth_terms
+from asperity.integrators.methods.icf import fill_elasticity, smooth_terms
 from asperity.integrators.methods.motion import advance_activations
 from asperity.integrators.methods.theta import theta_terms
 from asperity.integrators.world_layout import OK
@@ -86,6 +86,21 @@ def activations_after(
 
 
 @compiled
+def _multiply_bonds(plant: Table, bond: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    """Add to A x what bonds between particles contribute."""
+    trees = plant.trees
+    bond_tree = plant.elastic.bond_tree
+    for k in range(len(bond_tree)):
+        one = bond_tree[k, 0]
+        other = bond_tree[k, 1]
+        for i in range(trees.size[one]):
+            for j in range(trees.size[other]):
+                value = bond[k, 3 * i + j]
+                out[trees.start[one] + i] += value * x[trees.start[other] + j]
+                out[trees.start[other] + j] += value * x[trees.start[one] + i]
+
+
+@compiled
 def smooth_balance(world: Table, work: Table, state: Table, step: float) -> int:
     """Fill the problem's ``gradient`` with A v − r of an evaluated state; returns a code."""
     plant = world.plant
@@ -97,9 +112,11 @@ def smooth_balance(world: Table, work: Table, state: Table, step: float) -> int:
             return code
     else:
         smooth_terms(world, state, step, 0, graph.ntree)
+        fill_elasticity(world, state, step)
     add_middle_forces(world, work, state, step)
     velocity_to_solver(plant, state.cdof, work.velocity, iterate.velocity)
     multiply(graph, problem.smooth, 0, graph.ntree, iterate.velocity, iterate.gradient)
+    _multiply_bonds(plant, problem.smooth.bond, iterate.velocity, iterate.gradient)
     for i in range(graph.nv):
         iterate.gradient[i] -= problem.smooth.rhs[i]
     return OK

@@ -96,7 +96,7 @@ def _read_solution(world: Table, work: Table, step: float) -> None:
     state = world.current
     velocity_from_solver(world.plant, state.cdof, world.problem.iterate.velocity, work.velocity)
     find_middle_trees(world, work, state, step)
-    remember_sets(work.sets, state)
+    remember_sets(world.plant, work.sets, state)
 
 
 @compiled

@@ -94,7 +94,7 @@ def _kind(model: mujoco.MjModel, parameter: Parameter) -> int:
     if parameter.contact_field is None and fields <= _INERTIAS | _DERIVED:
         return INERTIAL_PARAMETER
     mixed_by_us = (
-        model.npair == 0
+        model.npair == model.nflex == 0
         and not model.opt.enableflags & _OVERRIDE
         and bool(np.all(model.geom_condim >= 3))
     )

@@ -22,7 +22,7 @@ from asperity.derivatives.balance.residual import (
     prepare,
     residual,
 )
-from asperity.derivatives.convex_step import table_of_inputs
+from asperity.derivatives.convex_step import STEADY_TOLERANCE, table_of_inputs
 from asperity.derivatives.layout import INPUTS
 from asperity.derivatives.parameters.direct_numbers import DirectNumbers
 from asperity.derivatives.parameters.direct_parameters import add_direct_column, is_direct
@@ -139,6 +139,7 @@ class DisplacedBalances(DisplacedModels):
             for side, simulator in enumerate(sides):
                 world = simulator.session.world
                 world.table.solve_problem = keep_the_guess.address
+                world.table.steady_tolerance = STEADY_TOLERANCE
                 self._inputs.append(table_of_inputs(world))
                 row[2 * side : 2 * side + 2] = world.table.address, self._inputs[-1].address
         self._datas: list[list[mujoco.MjData]] = []

@@ -37,8 +37,9 @@ __all__ = [
 class Parameter:
     """One number on which a motion depends.
 
-    `model_number`, `body_mass` and `contact_parameter` make the usual ones. For parameters that
-    change several numbers at once, such as lengths of links, write a function ``set_in_model``.
+    `model_number`, `body_mass`, `contact_parameter` and `flex_elasticity` make the usual ones. For
+    parameters that change several numbers at once, such as lengths of links, write a function
+    ``set_in_model``.
 
     Attributes
     ----------

@@ -75,6 +75,7 @@ _REUSED_ITERATIONS = 10
 # patch more presses others less, so that more of them are needed.
 _PASSES = 8
 _FIELD_PASSES = 40
+_STEADY_TOLERANCE = 1e-5
 
 
 @compiled
@@ -152,7 +153,7 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
             problem.smooth.bond[bond, k] = factor * soft.bond[bond, k]
     find_taut_strands(elastic, state)
     find_taut_triangles(elastic, state)
-    find_steady_velocity(elastic, state, max(world.doubled_step, step))
+    find_steady_velocity(elastic, state, max(world.doubled_step, step), world.steady_tolerance)
     add_strand_stiffness(elastic, state, step, problem.graph, problem.smooth)
     add_triangles(elastic, state, step, problem.graph, problem.smooth)
     add_twist_stiffness(elastic, state, step, problem.graph, problem.smooth)
@@ -176,7 +177,7 @@ def _keep_tension(world: Table, source: Table, target: Table, step: float) -> in
         target.tension,
     )
     find_triangle_tension(world.plant.elastic, source, target.qvel, step, target.tension)
-    turn_edges(world.plant.elastic, source, target)
+    turn_edges(world.plant.elastic, source, target.qpos)
     return OK
 
 
@@ -305,6 +306,7 @@ class IcfMethod(ConvexMethod):
             passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
         problem.options.most_changes = int(passes)
         world.table.doubled_step = 0.0
+        world.table.steady_tolerance = _STEADY_TOLERANCE
         world.table.center_gyroscopic = ALL_TREES if self.center_robots else FREE_BODIES
         world.table.explicit_springs = int(self.explicit_springs)
         world.table.balances_steps = 1

@@ -11,13 +11,15 @@ from asperity.compiled import compiled
 from asperity.compiled.calls import load_double, store_double
 from asperity.convex.row_kernels import add_row, scale_row, subtract_rows
 
-__all__ = ["factorize_square", "solve_square"]
+__all__ = ["LARGEST", "exchange_rows", "factorize_square", "solve_square"]
 
-_LARGEST = 1.7976931348623157e308
+LARGEST = 1.7976931348623157e308
+"""Of all numbers."""
 
 
 @compiled
-def _exchange_rows(one: int, other: int, width: int) -> None:
+def exchange_rows(one: int, other: int, width: int) -> None:
+    """Exchange so many numbers at two addresses."""
     for at in range(0, 8 * width, 8):
         value = load_double(one + at)
         store_double(one + at, load_double(other + at))
@@ -36,11 +38,11 @@ def factorize_square(corner: int, stride: int, n: int, pivot: np.ndarray, first:
             if value > size:
                 size = value
                 best = i
-        if not 0.0 < size <= _LARGEST:
+        if not 0.0 < size <= LARGEST:
             return False
         pivot[first + k] = best
         if best != k:
-            _exchange_rows(row_k, corner + best * stride, n)
+            exchange_rows(row_k, corner + best * stride, n)
         inverse = 1.0 / load_double(row_k + 8 * k)
         for i in range(k + 1, n):
             row_i = corner + i * stride
@@ -66,7 +68,7 @@ def solve_square(
     """Replace n rows X of so many columns by D⁻¹ X."""
     for k in range(n):
         if pivot[first + k] != k:
-            _exchange_rows(rows + k * row_stride, rows + pivot[first + k] * row_stride, width)
+            exchange_rows(rows + k * row_stride, rows + pivot[first + k] * row_stride, width)
     for i in range(1, n):
         subtract_rows(rows + i * row_stride, corner + i * stride, 8, rows, row_stride, i, width)
     for i in range(n - 1, -1, -1):

@@ -174,6 +174,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
         ends[edge[turns, side] - len(tree)] = twists.particle[turns][:, places]
         axis[edge[turns, side] - len(tree)] = table.twist_axis[turns]
     table.turning_qpos = integers(model.jnt_qposadr[joints])
+    table.turning_dof = integers(turning)
     table.turning_particle, table.turning_axis = ends, axis
     where = np.concatenate([rest, rest[ends].mean(axis=1)])
     # Of what is in the tree of a body nothing is eliminated by itself.
@@ -366,6 +367,7 @@ def _table(
         twist_tree=np.where(twists.joint >= 0, tree[twists.joint], -1).reshape(-1, 2),
         twist_axis=np.zeros((0, 3)),
         turning_qpos=none,
+        turning_dof=none,
         turning_particle=none.reshape(0, 2),
         turning_axis=np.zeros((0, 3)),
         twist_stiffness=twists.stiffness,
