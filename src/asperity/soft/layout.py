@@ -43,6 +43,18 @@ ELASTIC = Layout(
     bond_damping="f8[:]",  # β of Rayleigh's damping β K [s]
     particle_damping="f8[:]",
     tree_rank="i8[:]",  # place in the order of elimination of trees with bonds; −1 of others
+    # elements that yield (`asperity.soft.plasticity`): what a state keeps of one is in the slots
+    # `plastic_first .. first of the next`, of which two matrices make a tensor and back
+    yielding="i8",
+    plastic_element="i8[:]",
+    plastic_limit="f8[:]",  # ε_y
+    plastic_squared="i8[:]",  # whether slots are those of C_p − 1, and not of U_p − 1
+    plastic_first="i8[:]",
+    plastic_slot="i8[:]",
+    plastic_read="i8[:]",  # where the matrices are, shapes (6, slots) and (slots, 6)
+    plastic_write="i8[:]",
+    plastic_matrix="f8[:]",
+    plastic_length="f8[:]",  # length that an element changes by per change of a slot [m]
     # strands: edges of ropes, and bends of two edges that meet (`asperity.soft.strands`)
     strands="i8",
     strand_particle="i8[:,:]",  # the third one of an edge is −1

@@ -33,6 +33,12 @@ from asperity.plant.model.flexes import (
     resting_data,
 )
 from asperity.plant.model.joints import integers
+from asperity.plant.model.plastic import (
+    Yielding,
+    fill_plasticity,
+    plastic_size,
+    yielding_elements,
+)
 from asperity.plant.model.ropes import (
     Strands,
     Twists,
@@ -69,7 +75,7 @@ FLEX_ARRAYS = (
         "body_pos",
         "body_quat",
     ),
-    *("flex_bending", "flex_edgestiffness", "flex_edgedamping", "flexedge_length0"),
+    *("flex_yield", "flex_bending", "flex_edgestiffness", "flex_edgedamping", "flexedge_length0"),
     *("qpos0", "geom_type", "geom_size"),
 )
 """Arrays of a model of which the table of its elements is made."""
@@ -90,6 +96,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     constants = elastic_constants(model)
     data = resting_data(model)
     elements: list[Element] = []
+    yielding: list[Yielding] = []
     ropes, twisting = [_no_strands()], [_no_twists()]
     triangle: list[int] = []
     areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
@@ -110,6 +117,8 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             twists = rope_twists(model, flex)
             twisting.append(twists._replace(particle=twists.particle + vertices.start))
         found = _elements(model, flex, constants[flex])
+        own = in_frame(model, flex, rest_positions(model, flex))
+        yielding += yielding_elements(model, flex, len(elements), own)
         if is_cloth(model, flex) and constants[flex, 1] > 0.0:
             faces = flex_elements(model, flex)
             triangle += range(len(elements), len(elements) + len(faces))
@@ -159,6 +168,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     first_dof = np.concatenate([dof, turning]).astype(np.int64)
     damping = model.flex_damping[owner]
     table = _table(elements, strands, twists._replace(joint=edge), nodes, first_dof, damping)
+    fill_plasticity(table, plastic_size(model), yielding)
     table.twist_dof = _where(model.jnt_dofadr, twists.joint)
     table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)
@@ -325,7 +335,7 @@ def _table(
     none = np.zeros(0, np.int64)
     rest = [one.rest for one in elements]
     gradient = [one.gradient for one in elements]
-    return Table(
+    table = Table(
         ELASTIC,
         particles=count,
         elements=len(elements),
@@ -389,6 +399,8 @@ def _table(
         geom_shape=none,
         geom_size=np.zeros((0, 3)),
     )
+    fill_plasticity(table, 0, [])
+    return table
 
 
 def _on_surface(model: mujoco.MjModel, particles: int) -> np.ndarray:

@@ -32,6 +32,7 @@ from asperity.plant.model.flexes import (
     resting_data,
 )
 from asperity.plant.model.names import element
+from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
 from asperity.soft.cells import cell
 from asperity.soft.elements import volumes
@@ -81,9 +82,15 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
         raise ModelError(
             f"{name} is rigid, as all its vertices are on one body; use a mesh geom instead."
         )
-    # Rods have an address there whether they yield or not.
-    if np.any(model.flex_yield[flex] != 0) or (dim > 1 and model.flex_plasticadr[flex] >= 0):
-        raise ModelError(f"{name} is plastic, and only elastic flexes are simulated; remove yield.")
+    if is_plastic(model, flex) and dim == 2:
+        raise ModelError(
+            f"{name} is plastic cloth, and only volumes yield; remove yield, or make it a volume."
+        )
+    if is_plastic(model, flex) and model.flex_edgeequality[flex] != 0:
+        raise ModelError(
+            f"{name} is plastic, and its edges are held by constraints, which do not yield; remove "
+            "edge/equality."
+        )
     if dim == 1:
         check_rope(model, flex, name)
         return
