@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from asperity.compiled import Layout
 
-__all__ = ["ELASTIC"]
+__all__ = ["ELASTIC", "HELD_BY_ELEMENTS"]
+
+HELD_BY_ELEMENTS = -2
+"""In ``equality_strand``: an equality that needs no rows, as elements do its work."""
 
 ELASTIC = Layout(
     "elastic bodies",
@@ -62,7 +65,7 @@ ELASTIC = Layout(
     strand_stiffness="f8[:]",  # [N/m], of bends [N m]
     strand_damping="f8[:]",  # [N s/m], of bends [N m s]
     strand_bond="i8[:,:]",  # of the particles (1, 0), (2, 0) and (2, 1), as in `pair_bond`
-    equality_strand="i8[:]",  # the first strand that an equality holds; −1 of others
+    equality_strand="i8[:]",  # the first strand that an equality holds; −1 of others, or that
     equality_softness="f8[:]",  # its slowest mode's share of a row's J M⁻¹ Jᵀ; 1 of others
     # twist of bends (`asperity.soft.twists`), by the dofs of the edges after and before
     twists="i8",

@@ -15,8 +15,8 @@ from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
 from asperity.plant.model.cells import between_nodes
+from asperity.plant.model.elastic_constants import elastic_constants
 from asperity.plant.model.flexes import (
-    elastic_constants,
     flex_particles,
     flex_triangles,
     flex_vertices,

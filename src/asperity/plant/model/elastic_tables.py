@@ -13,8 +13,8 @@ from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
 from asperity.plant.model.cells import between_nodes, cell_edges, filled_cells
 from asperity.plant.model.cloth import cloth_elements, cloth_modulus
+from asperity.plant.model.elastic_constants import elastic_constants
 from asperity.plant.model.flexes import (
-    elastic_constants,
     flex_elements,
     flex_name,
     flex_particles,
@@ -56,7 +56,7 @@ from asperity.soft.elements import (
     hexahedron,
     tetrahedron,
 )
-from asperity.soft.layout import ELASTIC
+from asperity.soft.layout import ELASTIC, HELD_BY_ELEMENTS
 from asperity.soft.membranes import triangles
 from asperity.soft.twists import TWIST_PAIRS
 
@@ -105,6 +105,8 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
         vertices = flex_particles(model, flex)
         free = free_particles(model, flex)
         # Edges of vertices with one axis or two are held by MuJoCo's rows alone.
+        strain = (model.eq_type == mujoco.mjtEq.mjEQ_FLEXSTRAIN) & (model.eq_obj1id == flex)
+        equality_strand[strain] = HELD_BY_ELEMENTS
         if acts_along_edges(model, flex) and np.array_equal(free, moving_particles(model, flex)):
             of_flex = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
             equality_strand[of_flex] = sum(len(rope.particle) for rope in ropes)

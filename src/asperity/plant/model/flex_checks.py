@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells
+from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells, holds_strain
 from asperity.plant.model.cloth import check_cloth
 from asperity.plant.model.elastic_tables import volume_elements
 from asperity.plant.model.flexes import (
@@ -119,12 +119,12 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
 
 def _check_cells(model: mujoco.MjModel, flex: int, name: str) -> None:
     """Refuse an interpolated flex whose cells do not hold it."""
-    if model.flex_edgeequality[flex] != 0:
+    if model.flex_edgeequality[flex] != 0 and not holds_strain(model, flex):
         raise ModelError(
-            f"{name} holds its edges or its strain by constraints, and interpolated flexes are "
-            "held by elasticity; remove edge/equality and give it elasticity/young."
+            f"{name} holds its edges by constraints, and has no edges but those of its cells; "
+            'use edge/equality="strain", or elasticity/young.'
         )
-    if model.flex_stiffnessadr[flex] < 0 or not np.any(cell_matrices(model, flex)):
+    if not np.any(cell_matrices(model, flex)):
         raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
 
 
@@ -218,6 +218,11 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
             )
         if model.flex_dim[flex] == 1:
             yield from rope_notes(model, flex, name)
+        if holds_strain(model, flex):
+            yield (
+                f"{name}: equalities that hold its strain are stiff elasticity, whether they are "
+                "active or not, and solref and solimp do not matter."
+            )
         if model.flex_interp[flex] == 1 and _bends_stiffly(model, flex):
             yield (
                 f"{name}: cells that it fills in part have MuJoCo's stiffness, and bend too "
