@@ -8,7 +8,7 @@ from pathlib import Path
 import mujoco
 import numpy as np
 import pytest
-from soft_models import Array, compile_soft, positions, vertex_dofs
+from soft_models import Array, compile_soft, cube, positions, vertex_dofs
 
 import asperity as asp
 
@@ -32,6 +32,16 @@ def bar(limit: float = LIMIT, *, dof: str = "full", held: bool = True) -> mujoco
         for side in ends(model):
             model.jnt_stiffness[side] = _HOLD
     return model
+
+
+def cloth(count: str = "5 3 1") -> mujoco.MjModel:
+    """Cloth along x and y, 0.4 m by 0.2 m, that yields by stretch."""
+    return compile_soft(
+        f"<flexcomp name='cloth' type='grid' dim='2' count='{count}' spacing='0.1 0.1 0.1' mass='1'"
+        f" radius='0.01'><elasticity young='{YOUNG}' poisson='{POISSON}' thickness='0.02'"
+        f" damping='0.01' elastic2d='both' yield='{LIMIT} 0'/>{NO_CONTACT}</flexcomp>",
+        gravity=0.0,
+    )
 
 
 def ends(model: mujoco.MjModel) -> tuple[Array, Array]:
@@ -196,10 +206,55 @@ def test_beam_bent_beyond_its_yield_springs_back(layers: int, moment: float) -> 
     assert left == pytest.approx(0.0, abs=1e-9) or moment > 1.0
 
 
-@pytest.mark.parametrize("dof", ["full", "trilinear"])
+@pytest.mark.parametrize(
+    "integrator", [asp.Icf(time_step=0.005), asp.Cenic()], ids=["icf", "cenic"]
+)
+@pytest.mark.parametrize("both", [False, True])
+def test_cloth_stays_longer(integrator: asp.Integrator, both: bool) -> None:
+    """Pulled along x it yields as a bar does, and along x and y at 3 ε_y (1 − ν)/2 (1 + ν).
+
+    Its thickness has what its area has gained: along y it is narrower by half of that along x.
+    """
+    model = cloth("2 2 1")
+    along = {}
+    for axis in (0, 1):
+        where = model.body_pos[model.jnt_bodyid, axis]
+        chosen = model.jnt_axis[:, axis] == 1.0
+        far = np.abs(where).max()
+        sides = [np.flatnonzero(chosen & (sign * where > 0.99 * far)) for sign in (-1.0, 1.0)]
+        along[axis] = (*sides, 2.0 * far)
+    pulled = (0, 1) if both else (0,)
+    for axis in pulled:
+        for side in along[axis][:2]:
+            model.jnt_stiffness[side] = _HOLD
+    sim = asp.Simulator(model, integrator=integrator)
+
+    def strain(axis: int) -> float:
+        left, right, size = along[axis]
+        return float(sim.data.qpos[right].mean() - sim.data.qpos[left].mean()) / size
+
+    for k in range(1, 301):
+        for axis in pulled:
+            left, right, size = along[axis]
+            half = 0.5 * size * 0.06 * min(k / 200, 1.0)
+            model.qpos_spring[right], model.qpos_spring[left] = half, -half
+        sim.advance_to(0.004 * k)
+    held = strain(0)
+    model.jnt_stiffness[:] = 0.0
+    sim.advance_to(2.5)
+    limit = YIELD * (1.0 - POISSON) if both else YIELD
+    assert held > 2.0 * limit
+    assert strain(0) == pytest.approx(held - limit, abs=2e-5)
+    stays = strain(0) if both else -0.5 * strain(0)
+    assert strain(1) == pytest.approx(stays, rel=0.015)
+
+
+@pytest.mark.parametrize("dof", ["full", "trilinear", "cloth"])
 def test_mujoco_finds_what_has_yielded_at_rest(dof: str) -> None:
     """`mjData.plastic` is MuJoCo's own: a bar that stays longer has no forces there either."""
-    model = bar(dof=dof)
+    model = cloth() if dof == "cloth" else bar(dof=dof)
+    for side in ends(model):
+        model.jnt_stiffness[side] = _HOLD
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.005))
     pull(sim, 0.05, 0.5)
     model.jnt_stiffness[:] = 0.0
@@ -243,6 +298,21 @@ def test_clay_springs_back_from_a_press_as_in_mujoco(integrator: asp.Integrator,
     assert left[0][1] < 0.042
 
 
+def test_error_control_finds_what_short_steps_do() -> None:
+    """A cube of clay that falls by 0.17 m: its height, as of fixed steps of no length."""
+
+    def height(integrator: asp.Integrator) -> float:
+        clay = cube(height=0.2, young=2e4).replace("'0.002'/>", f"'0.002' yield='{LIMIT}'/>")
+        model = compile_soft("<geom type='plane' size='1 1 0.1'/>" + clay)
+        sim = asp.Simulator(model, integrator=integrator)
+        sim.advance_to(0.5)
+        return float(np.ptp(positions(model, sim.data)[:, 2]))
+
+    coarse, fine = (height(asp.Icf(time_step=step)) for step in (2.5e-4, 1.25e-4))
+    assert 2.0 * fine - coarse < 0.044
+    assert height(asp.Cenic(accuracy=1e-5)) == pytest.approx(2.0 * fine - coarse, rel=0.01)
+
+
 def test_refused_attempts_yield_nothing() -> None:
     """A bar that is pulled stays longer by no more than accepted states ask for."""
     model = bar()
@@ -280,6 +350,34 @@ def test_the_state_is_kept(tmp_path: Path) -> None:
     np.testing.assert_array_equal(fresh[0].data.plastic, fresh[1].data.plastic)
     # Springs that have let go leave it longer, which one without that state is not.
     assert stretch(model, fresh[0].data) > 0.02
+
+
+@pytest.mark.parametrize("integrator", [asp.Icf(time_step=0.01), asp.Midas()], ids=["icf", "midas"])
+def test_what_users_change_counts(integrator: asp.Integrator) -> None:
+    model = bar(held=False)
+    left, right = ends(model)
+    sim = asp.Simulator(model, integrator=integrator)
+    pulled = 1.05 * YIELD * YOUNG * 0.01
+    sim.data.qfrc_applied[right], sim.data.qfrc_applied[left] = pulled / 4, -pulled / 4
+    sim.advance_to(0.3)
+    before = sim.data.plastic.copy()
+    assert before.any()
+    model.flex_yield[0, 0] = 1.0
+    sim.advance_to(0.6)
+    np.testing.assert_array_equal(sim.data.plastic, before)
+    sim.data.plastic[:] = 0.0
+    sim.data.qfrc_applied[:] = 0.0
+    sim.advance_to(2.0)
+    assert stretch(model, sim.data) == pytest.approx(0.0, abs=1e-6)
+    sim.data.plastic[3] = np.nan
+    with pytest.raises(asp.ArgumentError, match=r"data\.plastic\[3\] is nan"):
+        sim.advance_to(2.1)
+    # Edges that would be of negative length.
+    sim.data.plastic[:] = -1.0
+    with pytest.raises(asp.SimulationError):
+        sim.advance_to(2.1)
+    sim.reset()
+    assert not sim.data.plastic.any()
 
 
 def test_trajectories_have_what_yields(tmp_path: Path) -> None:
@@ -338,8 +436,11 @@ def test_what_does_not_yield_is_refused() -> None:
         " radius='0.01'><elasticity young='1e5' poisson='0.3' thickness='0.02' elastic2d='both'"
         " yield='0.02'/></flexcomp>"
     )
-    with pytest.raises(asp.ModelError, match="'cloth' is plastic cloth"):
+    with pytest.raises(asp.ModelError, match="'cloth' yields when it bends"):
         asp.Simulator(compile_soft(cloth), integrator=asp.Icf())
+    model = compile_soft(cloth.replace("0.02'/>", "0.02 0'/>"))
+    with pytest.raises(asp.ModelError, match="'cloth' is plastic cloth"):
+        asp.Simulator(model, integrator=asp.Midas())
     held = bar()
     held.flex_edgeequality[0] = 1
     with pytest.raises(asp.ModelError, match="do not yield"):

@@ -52,6 +52,7 @@ ELASTIC = Layout(
     plastic_element="i8[:]",
     plastic_limit="f8[:]",  # ε_y
     plastic_squared="i8[:]",  # whether slots are those of C_p − 1, and not of U_p − 1
+    plastic_plane="f8[:]",  # Poisson's ratio of triangles, −1 of volumes
     plastic_first="i8[:]",
     plastic_slot="i8[:]",
     plastic_read="i8[:]",  # where the matrices are, shapes (6, slots) and (slots, 6)
@@ -84,6 +85,7 @@ ELASTIC = Layout(
     # triangles of cloth (`asperity.soft.tense_triangles`)
     triangles="i8",
     triangle_element="i8[:]",
+    triangle_yielding="i8[:]",  # its number among those that yield, or −1
     triangle_area="f8[:]",  # [m²]
     triangle_moduli="f8[:,:]",  # λ and μ [N/m]
     # collision: elements of the flexes, as MuJoCo counts them

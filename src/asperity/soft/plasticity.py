@@ -10,6 +10,13 @@ beyond that, in the direction of e (radial return: M. L. Wilkins, Calculation of
 flow, 1964), and is scaled to det U_p = 1, as flow changes no volume. Within a step it is constant,
 so that stress is beyond the limit by what the step strains.
 
+Triangles of cloth have plane stress, of which μ is left out: with ν, ε of their plane and its trace
+
+    s = (1 + ν)/(1 − ν) tr ε,    q² = (ε_xx − ε_yy)² + 4 ε_xy²,    σ_Mises² = s² + 3 q²,
+
+and flow by g in the direction of that stress's gradient leaves s/(1 + (1 + ν)/(1 − ν) g) and
+q/(1 + 3 g) (J. C. Simo, R. L. Taylor, Int. J. Numer. Methods Eng. 22, 1986).
+
 A constant U_p adds the forces R K_0 (U_p − 1) X to those of an element; stiffness stays.
 Elements have one strain, so that what bends yields layer by layer.
 """
@@ -227,6 +234,38 @@ def _stretch_of(r: np.ndarray, f: np.ndarray) -> Tensor:
 
 
 @compiled
+def _plane_flow(xx: float, yy: float, xy: float, poisson: float, limit: float) -> Tensor:
+    """What flows of a strain of plane stress; zero below the limit."""
+    ratio = (1.0 + poisson) / (1.0 - poisson)
+    s = ratio * (xx + yy)
+    square = (xx - yy) ** 2 + 4.0 * xy * xy
+    most = 9.0 * limit * limit
+    if s * s + 3.0 * square <= most:
+        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    if limit == 0.0:
+        return (xx, yy, 0.0, xy, 0.0, 0.0)
+    g = 0.0
+    for _ in range(_MOST_ITERATIONS):
+        a = 1.0 / (1.0 + ratio * g)
+        b = 1.0 / (1.0 + 3.0 * g)
+        beyond = s * s * a * a + 3.0 * square * b * b - most
+        # Newton's method on a convex function, from the left: it does not pass the solution.
+        g += 0.5 * beyond / (ratio * s * s * a * a * a + 9.0 * square * b * b * b)
+        if not beyond > _EXACT * most:
+            break
+    trace = g * s / (1.0 + ratio * g)
+    difference = 3.0 * g * (xx - yy) / (1.0 + 3.0 * g)
+    return (
+        0.5 * (trace + difference),
+        0.5 * (trace - difference),
+        0.0,
+        3.0 * g * xy / (1.0 + 3.0 * g),
+        0.0,
+        0.0,
+    )
+
+
+@compiled
 def flow(
     elastic: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
 ) -> None:
@@ -237,6 +276,13 @@ def flow(
         _, old = plastic_stretch(elastic, before, place)
         element_rotation(elastic, position, elastic.plastic_element[place], work)
         u = _stretch_of(work[1], work[2])
+        if elastic.plastic_plane[place] >= 0.0:
+            plane = elastic.plastic_plane[place], elastic.plastic_limit[place]
+            more = _plane_flow(u[0] - old[0], u[1] - old[1], u[3] - old[3], plane[0], plane[1])
+            if more[0] != 0.0 or more[1] != 0.0 or more[3] != 0.0:
+                stretch = (old[0] + more[0], old[1] + more[1], 1.0, old[3] + more[3], 0.0, 0.0)
+                keep_plasticity(elastic, place, _square(stretch), after)
+            continue
         mean = (u[0] - old[0] + u[1] - old[1] + u[2] - old[2]) / 3.0
         xx = u[0] - old[0] - mean
         yy = u[1] - old[1] - mean

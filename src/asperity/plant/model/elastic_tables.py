@@ -29,6 +29,7 @@ from asperity.plant.model.flexes import (
     particle_bodies,
     particle_offsets,
     particle_positions,
+    plane_poisson,
     rest_positions,
     resting_data,
 )
@@ -38,6 +39,7 @@ from asperity.plant.model.plastic import (
     fill_plasticity,
     plastic_size,
     yielding_elements,
+    yielding_triangles,
 )
 from asperity.plant.model.ropes import (
     Strands,
@@ -120,10 +122,13 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             twisting.append(twists._replace(particle=twists.particle + vertices.start))
         found = _elements(model, flex, constants[flex])
         own = in_frame(model, flex, rest_positions(model, flex))
-        yielding += yielding_elements(model, flex, len(elements), own)
+        if not is_cloth(model, flex):
+            yielding += yielding_elements(model, flex, len(elements), own)
         if is_cloth(model, flex) and constants[flex, 1] > 0.0:
             faces = flex_elements(model, flex)
             triangle += range(len(elements), len(elements) + len(faces))
+            poisson = plane_poisson(constants[flex])
+            yielding += yielding_triangles(model, flex, len(elements), own, poisson)
             areas.append(triangles(rest_positions(model, flex), faces)[0])
             moduli.append(np.tile(constants[flex], (len(faces), 1)))
         elements += [
@@ -175,6 +180,8 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)
     table.triangle_element = np.array(triangle, np.int64)
+    yields = {one.element: number for number, one in enumerate(yielding)}
+    table.triangle_yielding = np.array([yields.get(one, -1) for one in triangle], np.int64)
     table.triangle_area = np.concatenate(areas)
     table.triangle_moduli = np.concatenate(moduli)
     table.equality_strand, table.equality_softness = equality_strand, softness
@@ -386,6 +393,7 @@ def _table(
         equality_strand=none,
         equality_softness=np.zeros(0),
         triangle_element=none,
+        triangle_yielding=none,
         triangle_area=np.zeros(0),
         triangle_moduli=np.zeros((0, 2)),
         flex_first_vertex=none,

@@ -13,7 +13,7 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells, holds_strain
-from asperity.plant.model.cloth import check_cloth
+from asperity.plant.model.cloth import check_cloth, cloth_rigidity
 from asperity.plant.model.elastic_tables import volume_elements
 from asperity.plant.model.flexes import (
     flex_elements,
@@ -23,6 +23,7 @@ from asperity.plant.model.flexes import (
     frame_body,
     free_particles,
     in_frame,
+    is_cloth,
     moving_particles,
     orientation,
     particle_bodies,
@@ -47,6 +48,8 @@ _MANY = 200
 # Of the heaviest vertex, in units of its share of the volume.
 _HEAVY = 2.0
 _TOLERANCE = 1e-9
+# In `flex_plasticmode`.
+_BEND = 1
 
 
 def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
@@ -82,9 +85,15 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
         raise ModelError(
             f"{name} is rigid, as all its vertices are on one body; use a mesh geom instead."
         )
-    if is_plastic(model, flex) and dim == 2:
+    if (
+        is_plastic(model, flex)
+        and is_cloth(model, flex)
+        and model.flex_plasticmode[flex] & _BEND
+        and cloth_rigidity(model, flex, rest_positions(model, flex)) > 0.0
+    ):
         raise ModelError(
-            f"{name} is plastic cloth, and only volumes yield; remove yield, or make it a volume."
+            f"{name} yields when it bends, and cloth yields by stretch only here; give it a second "
+            "number of yield that is 0, or make it a volume."
         )
     if is_plastic(model, flex) and model.flex_edgeequality[flex] != 0:
         raise ModelError(

@@ -3,7 +3,7 @@
 `mjData.plastic` has, of every tetrahedron of a mesh, what has been added to the squares of its six
 edges e, eᵀ (C_p − 1) e, and of every cell of an interpolated flex U_p − 1, with whole shears, in
 the order xx, yy, zz, xy, zx, yz. The tetrahedra of a cell of a grid, which is one element here,
-have the same C_p.
+have the same C_p. Triangles of cloth have what has been added to the squares of three edges.
 """
 
 from __future__ import annotations
@@ -24,11 +24,22 @@ from asperity.plant.model.flexes import (
     resting_data,
 )
 from asperity.soft.elements import group_tetrahedra
+from asperity.soft.membranes import triangle_axes
 
-__all__ = ["Yielding", "fill_plasticity", "is_plastic", "plastic_size", "yielding_elements"]
+__all__ = [
+    "Yielding",
+    "fill_plasticity",
+    "is_plastic",
+    "plastic_size",
+    "yielding_elements",
+    "yielding_triangles",
+]
 
 # Edges of tetrahedra in the order of MuJoCo.
 _EDGES = np.array([[0, 1], [1, 2], [2, 0], [2, 3], [0, 3], [1, 3]])
+_SIDES = np.array([[1, 2], [2, 0], [0, 1]])
+# In `flex_plasticmode`.
+_STRETCH = 2
 # xx, yy, zz, xy, yz, zx of a tensor in a cell's slots.
 _OF_CELLS = np.diag([1.0, 1.0, 1.0, 2.0, 2.0, 2.0])[[0, 1, 2, 3, 5, 4]]
 
@@ -47,16 +58,15 @@ class Yielding(NamedTuple):
     """ε_y."""
     tetrahedra: list[int]
     """That it is cut into, as counted within the flex; of a cell with nodes, none."""
+    poisson: float
+    """Of triangles; −1 of volumes."""
     length: np.ndarray
     """By which an element is longer per unit of a slot [m], shape (slots,)."""
 
 
 def is_plastic(model: mujoco.MjModel, flex: int) -> bool:
     """Whether a flex yields; ropes keep other things in `mjData.plastic`."""
-    return bool(
-        model.flex_dim[flex] > 1
-        and (model.flex_plasticadr[flex] >= 0 or np.any(model.flex_yield[flex] != 0.0))
-    )
+    return bool(model.flex_dim[flex] > 1 and model.flex_plasticadr[flex] >= 0)
 
 
 def plastic_size(model: mujoco.MjModel) -> int:
@@ -88,6 +98,7 @@ def yielding_elements(
                 False,
                 limit,
                 [],
+                -1.0,
                 np.full(6, np.linalg.norm(cell_edges(places[nodes]), axis=1).mean()),
             )
             for k, (nodes, number) in enumerate(zip(cells, numbers.tolist(), strict=True))
@@ -107,8 +118,41 @@ def yielding_elements(
         numbers = np.stack([x * x, y * y, z * z, 2 * x * y, 2 * y * z, 2 * z * x], axis=1)
         slots = address + 6 * np.array(group)[:, None] + np.arange(6)
         length = np.sqrt(x * x + y * y + z * z)
-        out.append(Yielding(first + k, slots.ravel(), numbers, True, limit, group, 0.5 / length))
+        out.append(
+            Yielding(first + k, slots.ravel(), numbers, True, limit, group, -1.0, 0.5 / length)
+        )
     return out
+
+
+def yielding_triangles(
+    model: mujoco.MjModel, flex: int, first: int, positions: np.ndarray, poisson: float
+) -> list[Yielding]:
+    """What yields of cloth, whose triangles are elements from ``first`` on.
+
+    Tensors are those in the planes of the triangles, along `triangle_axes`.
+    """
+    if not is_plastic(model, flex) or not model.flex_plasticmode[flex] & _STRETCH:
+        return []
+    faces = flex_elements(model, flex)
+    axes = triangle_axes(positions, faces)
+    ends = positions[faces[:, _SIDES]]
+    x, y, _ = np.einsum("tij,tkj->itk", axes, ends[:, :, 1] - ends[:, :, 0])
+    zero = np.zeros_like(x)
+    numbers = np.stack([x * x, y * y, zero, 2 * x * y, zero, zero], axis=2)
+    address, limit = int(model.flex_plasticadr[flex]), float(model.flex_yield[flex, 0])
+    return [
+        Yielding(
+            first + k,
+            address + 3 * k + np.arange(3),
+            numbers[k],
+            True,
+            limit,
+            [],
+            poisson,
+            0.5 / np.hypot(x[k], y[k]),
+        )
+        for k in range(len(faces))
+    ]
 
 
 def fill_plasticity(table: Table, size: int, yielding: list[Yielding]) -> None:
@@ -127,6 +171,7 @@ def fill_plasticity(table: Table, size: int, yielding: list[Yielding]) -> None:
     table.plastic_element = np.array([one.element for one in yielding], np.int64)
     table.plastic_limit = np.array([one.limit for one in yielding])
     table.plastic_squared = np.array([one.squared for one in yielding], np.int64)
+    table.plastic_plane = np.array([one.poisson for one in yielding])
     table.plastic_first = np.cumsum([0, *(len(one.slots) for one in yielding)]).astype(np.int64)
     table.plastic_slot = np.concatenate(
         [np.zeros(0, np.int64), *(one.slots for one in yielding)]
