@@ -42,7 +42,15 @@ def find_elasticity(plant: Table, state: Table) -> int:
             soft.bond[bond, k] = 0.0
     soft.energy = add_elasticity(elastic, soft.position, soft.work, soft.force, soft.own, soft.bond)
     if elastic.yielding > 0:
-        soft.energy += add_plasticity(elastic, soft.position, state.plastic, soft.work, soft.force)
+        soft.energy += add_plasticity(
+            elastic,
+            soft.position,
+            state.plastic,
+            soft.work,
+            soft.force,
+            soft.own,
+            soft.bond,
+        )
     soft.energy += add_strands(elastic, soft.position, soft.work, soft.force)
     soft.energy += add_twists(elastic, state)
     return EVALUATED

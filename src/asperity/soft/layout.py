@@ -53,6 +53,7 @@ ELASTIC = Layout(
     plastic_limit="f8[:]",  # ε_y
     plastic_squared="i8[:]",  # whether slots are those of C_p − 1, and not of U_p − 1
     plastic_plane="f8[:]",  # Poisson's ratio of triangles, −1 of volumes
+    plastic_moduli="f8[:,:]",  # V λ and V μ [J], of triangles those of their planes
     plastic_first="i8[:]",
     plastic_slot="i8[:]",
     plastic_read="i8[:]",  # where the matrices are, shapes (6, slots) and (slots, 6)

@@ -61,6 +61,7 @@ SOFT = Layout(
     plastic_limit="f8[:]",
     plastic_squared="i8[:]",
     plastic_plane="f8[:]",
+    plastic_moduli="f8[:,:]",
     plastic_first="i8[:]",
     plastic_slot="i8[:]",
     plastic_read="i8[:]",

@@ -175,7 +175,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     first_dof = np.concatenate([dof, turning]).astype(np.int64)
     damping = model.flex_damping[owner]
     table = _table(elements, strands, twists._replace(joint=edge), nodes, first_dof, damping)
-    fill_plasticity(table, plastic_size(model), yielding)
+    fill_plasticity(table, plastic_size(model), yielding, elements)
     table.twist_dof = _where(model.jnt_dofadr, twists.joint)
     table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)

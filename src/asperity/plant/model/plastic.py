@@ -23,7 +23,7 @@ from asperity.plant.model.flexes import (
     particle_positions,
     resting_data,
 )
-from asperity.soft.elements import group_tetrahedra
+from asperity.soft.elements import Element, group_tetrahedra
 from asperity.soft.membranes import triangle_axes
 
 __all__ = [
@@ -155,8 +155,13 @@ def yielding_triangles(
     ]
 
 
-def fill_plasticity(table: Table, size: int, yielding: list[Yielding]) -> None:
-    """Fill a table's lists of what yields, where states have so many numbers."""
+def fill_plasticity(
+    table: Table, size: int, yielding: list[Yielding], elements: list[Element] | None = None
+) -> None:
+    """Fill a table's lists of what yields, where states have so many numbers.
+
+    ``elements`` are all of a table, unless it has no need of their moduli.
+    """
     places: dict[bytes, int] = {}
     matrices: list[np.ndarray] = []
 
@@ -171,6 +176,8 @@ def fill_plasticity(table: Table, size: int, yielding: list[Yielding]) -> None:
     table.plastic_element = np.array([one.element for one in yielding], np.int64)
     table.plastic_limit = np.array([one.limit for one in yielding])
     table.plastic_squared = np.array([one.squared for one in yielding], np.int64)
+    moduli = [_moduli(elements[one.element]) for one in yielding] if elements else []
+    table.plastic_moduli = np.array(moduli).reshape(-1, 2)
     table.plastic_plane = np.array([one.poisson for one in yielding])
     table.plastic_first = np.cumsum([0, *(len(one.slots) for one in yielding)]).astype(np.int64)
     table.plastic_slot = np.concatenate(
@@ -184,3 +191,12 @@ def fill_plasticity(table: Table, size: int, yielding: list[Yielding]) -> None:
     table.plastic_length = np.zeros(size)
     for one in yielding:
         table.plastic_length[one.slots] = one.length
+
+
+def _moduli(element: Element) -> tuple[float, float]:
+    """V λ and V μ of an element, by what it resists strains along x, y and in their plane with."""
+    x, y, _ = element.rest.T
+    zero = np.zeros_like(x)
+    modes = [(x, zero, zero), (zero, y, zero), (0.5 * y, 0.5 * x, zero)]
+    one, other, shear = (np.stack(mode, axis=1).ravel() for mode in modes)
+    return float(one @ element.stiffness @ other), float(shear @ element.stiffness @ shear)
