@@ -7,7 +7,7 @@ import numpy as np
 
 import asperity as asp
 from asperity.simulator.inputs import present_vector
-from asperity.simulator.state_vector import EXCHANGED, STATE_BITS, parts_of
+from asperity.simulator.state_vector import STATE_BITS, exchanged_bits, parts_of
 
 SCENE = """
 <mujoco>
@@ -31,9 +31,9 @@ SCENE = """
 def _filled(model: mujoco.MjModel) -> mujoco.MjData:
     """Data in which no two numbers are the same, but for flags."""
     data = mujoco.MjData(model)
-    vector = 0.01 * np.arange(1.0, mujoco.mj_stateSize(model, EXCHANGED) + 1.0)
+    vector = 0.01 * np.arange(1.0, mujoco.mj_stateSize(model, exchanged_bits(model)) + 1.0)
     vector[parts_of(model)["eq_active"]] = [0.0, 1.0]
-    mujoco.mj_setState(model, data, vector, EXCHANGED)
+    mujoco.mj_setState(model, data, vector, exchanged_bits(model))
     return data
 
 
@@ -71,7 +71,7 @@ def test_a_written_state_begins_anew_as_in_another_simulator() -> None:
     vector = present_vector(model, _filled(model))
     vector[0] = 0.3
     for sim in (used, fresh):
-        mujoco.mj_setState(model, sim.data, vector, EXCHANGED)
+        mujoco.mj_setState(model, sim.data, vector, exchanged_bits(model))
         assert sim.advance_to(0.5).success
     np.testing.assert_array_equal(used.data.qpos, fresh.data.qpos)
     np.testing.assert_array_equal(used.data.qacc, fresh.data.qacc)

@@ -113,8 +113,8 @@ def test_equalities() -> None:
     )
     fine = model(sections=section + tendon("", "ab"))
     assert check_supported(fine) == ()
-    fine.eq_type[3] = mujoco.mjtEq.mjEQ_FLEXSTRAIN
-    refused(fine, "Equality constraint 'e'", "'flexstrain'")
+    fine.eq_type[3] = mujoco.mjtEq.mjEQ_DISTANCE
+    refused(fine, "Equality constraint 'e'", "'distance'")
 
 
 def test_tendons_may_span_anything() -> None:

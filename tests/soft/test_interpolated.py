@@ -11,7 +11,7 @@ from soft_models import Array, compile_soft, positions
 
 import asperity as asp
 from asperity.plant.model.cells import cell_edges, filled_cells, interpolation
-from asperity.plant.model.flexes import elastic_constants
+from asperity.plant.model.elastic_constants import elastic_constants
 from asperity.soft.cells import cell, cell_stiffness, mean_gradient, mean_moduli
 from asperity.soft.elements import elasticity
 
@@ -260,3 +260,50 @@ def test_flexes_of_many_elements_touch_each_other() -> None:
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.002))
     sim.advance_to(0.02)
     assert np.any(np.all(sim.contacts.flex >= 0, axis=1))
+
+
+def _held(pin: str) -> mujoco.MjModel:
+    """A bar of 1 m along x with a side of 0.1 m, of five cells whose strain equalities hold."""
+    return compile_soft(
+        "<geom type='plane' size='5 5 0.1' pos='0 0 -0.6'/>"
+        "<body name='frame' euler='0 20 0'>"
+        "<flexcomp name='bar' type='grid' dim='3' count='6 2 2' spacing='0.2 0.1 0.1' mass='2'"
+        f" radius='0.001' dof='trilinear' cellcount='5 1 1'>{pin}"
+        "<edge equality='strain'/><contact selfcollide='none'/></flexcomp></body>"
+    )
+
+
+def test_an_equality_of_strain_is_stiff_elasticity() -> None:
+    """Its own weight bends a held bar as one with the modulus m g/(10⁻⁶ V^⅔)."""
+    model = _held("<pin id='0 1 2 3'/>")
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1.0))
+    sim.advance_to(20.0)
+    moved = sim.data.qpos.reshape(-1, 3)
+    weight = 9.81 * model.body_mass[model.flex_nodebodyid[4:]].sum()
+    young = weight / 1e-6 / 0.01 ** (2.0 / 3.0)
+    at = np.arange(0.2, 1.01, 0.2)
+    shares = model.body_mass[model.flex_nodebodyid[4:]].reshape(5, 4).sum(axis=1)
+    across = 9.81 * np.cos(np.radians(20.0)) * shares
+    bent = np.sum(across * at**2 * (3.0 - at) / 6.0) / (young * 0.1**4 / 12.0)
+    assert np.linalg.norm(moved, axis=1).max() == pytest.approx(bent, rel=0.03)
+    assert any("stiff elasticity" in note for note in sim.load_report.notes)
+
+
+@pytest.mark.parametrize(
+    "integrator", [asp.Icf(), asp.Cenic(), asp.Midas()], ids=["icf", "cenic", "midas"]
+)
+def test_cells_whose_strain_is_held_keep_their_shape(integrator: asp.Integrator) -> None:
+    """A bar that falls on one end, and topples, stays as it was, and lies with its weight."""
+    model = _held("")
+    sim = asp.Simulator(model, integrator=integrator)
+    bodies = model.flex_nodebodyid
+
+    def distances() -> Array:
+        at = sim.data.xpos[bodies]
+        return np.array(np.linalg.norm(at[:, None] - at, axis=2))
+
+    before = distances()
+    for time in np.arange(0.1, 3.01, 0.1):
+        sim.advance_to(time)
+        np.testing.assert_allclose(distances(), before, atol=1e-3)
+    assert sim.contacts.normal_force.sum() == pytest.approx(2.0 * 9.81, rel=0.01)

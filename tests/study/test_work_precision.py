@@ -52,7 +52,7 @@ def _history(model: mujoco.MjModel, step: float, end: float, act: float = 0.0) -
     recorder.data.act[0] = act
     recorder.start_record()
     assert recorder.advance_to(end).success
-    return States(*recorder.record(), recorder.activations())
+    return States(*recorder.record(), recorder.activations(), recorder.plasticity())
 
 
 def test_windows_are_as_long_as_asked_for_and_cover_the_time() -> None:

@@ -140,5 +140,5 @@ def _trajectory(simulator: Recorder, status: Status, message: str) -> Trajectory
     steps = simulator.record()
     trajectory = Trajectory(simulator.model, *steps, status, simulator.stats, [], message)
     trajectory.ctrl = simulator.controls_at(trajectory.time)
-    trajectory.act = simulator.activations()
+    trajectory.act, trajectory.plastic = simulator.activations(), simulator.plasticity()
     return trajectory

@@ -25,6 +25,7 @@ from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.plant.model.names import element
+from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
@@ -59,8 +60,10 @@ class StepDerivative:
                 f"{name} has a delay, and what is on its way is no part of the state that "
                 "derivatives are of; remove the delay."
             )
-        for flex in np.flatnonzero(simulator.model.flex_yield[:, 0]):
-            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, int(flex))
+        for flex in range(simulator.model.nflex):
+            if not is_plastic(simulator.model, flex):
+                continue
+            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, flex)
             raise ModelError(
                 f"{name} is plastic, and what stays of its deformation is no part of the state "
                 "that derivatives are of; remove yield."

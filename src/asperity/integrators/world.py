@@ -34,6 +34,7 @@ from asperity.plant.detection.shared_detection import (
     can_share_detection,
 )
 from asperity.plant.detection.sweep_pairs import new_sweep
+from asperity.plant.model.plastic import plastic_size
 from asperity.plant.plant import Plant
 from asperity.plant.shared_positions import (
     SHARED_POSITIONS_KERNELS,
@@ -59,8 +60,8 @@ _RECORDS = 256
 # What goes on from one call to the next: of the world's table, and of its current state.
 _COUNTERS = ("steps", "rejections", "substeps", "impact_rejections", "rebounds")
 _SIZES = ("next_step", "last_step", "records")
-_RECORD = ("record_time", "record_qpos", "record_qvel", "record_act")
-_STATE = ("qpos", "qvel", "act", "system_state", "tension")
+_RECORD = ("record_time", "record_qpos", "record_qvel", "record_act", "record_plastic")
+_STATE = ("qpos", "qvel", "act", "system_state", "tension", "plastic")
 
 
 class Memory(Protocol):
@@ -169,6 +170,7 @@ class World(HoldsAddresses):
             record_qpos=np.zeros((_RECORDS, model.nq)),
             record_qvel=np.zeros((_RECORDS, model.nv)),
             record_act=np.zeros((_RECORDS, model.na)),
+            record_plastic=np.zeros((_RECORDS, plastic_size(model))),
             attempt=np.zeros((0, ATTEMPT_COLUMNS)),
             attempts=-1,
         )

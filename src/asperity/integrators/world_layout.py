@@ -180,6 +180,7 @@ WORLD = Layout(
     record_qpos="f8[:,:]",
     record_qvel="f8[:,:]",
     record_act="f8[:,:]",
+    record_plastic="f8[:,:]",
     # of every attempted step what `asperity.integrators.steppings.attempts` has columns for, how
     # many are there, negative where none are wanted, and the address of a counter of iterations
     attempt="f8[:,:]",

@@ -180,6 +180,7 @@ SOFT_PART = Layout(
     code="i8",  # what must grow, or 0
     pairs="i8",  # pairs of links with an entry in the factor
     pair_link="i8[soft_pair_room, 2]",
+    plastic="f8[plastic_numbers]",  # what has yielded, as states have it
 )
 """What the engine has to do with deformable bodies (`asperity.midas.soft`)."""
 

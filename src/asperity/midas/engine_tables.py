@@ -56,6 +56,7 @@ from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.poses import fill_qpos
 from asperity.midas.soft.hooks import SOFT_KERNELS
 from asperity.midas.time.step_start import START_KERNELS
+from asperity.plant.model.plastic import plastic_size
 from asperity.plant.model.resolved_materials import MATERIAL_KERNELS
 
 __all__ = ["ENGINE_KERNELS", "STATE_KERNELS", "EngineOptions", "new_engine_table"]
@@ -174,6 +175,7 @@ def new_engine_table(
             "sum_rows": 9 if np.any(surfaces["pairs"]["every_friction"]) else SYMMETRIC,
             **dict.fromkeys(("list_room", "run_room", "stencil_room", "kind_room", "part_room"), 0),
             "soft_pair_room": 1024 if model.nflex else 0,
+            "plastic_numbers": plastic_size(model),
         },
         {
             "entries": dict.fromkeys(ENTRY_POINTS, 0)

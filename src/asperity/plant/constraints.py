@@ -14,6 +14,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_pp, load_address, load_double, load_int, store_int
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.plant_layouts import EVALUATED, FAILED, ROWS_FULL, TREES
+from asperity.soft.layout import HELD_BY_ELEMENTS
 from asperity.soft.strands import edge_rates
 
 __all__ = [
@@ -337,6 +338,10 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         kind = load_int(types + 4 * i)
         if kind not in (_MJ_EQUALITY, _MJ_FRICTION_TENDON):
             continue
+        if kind == _MJ_EQUALITY and plant.elastic.equality_strand.size > 0:
+            equality = load_int(identities + 4 * i)
+            if plant.elastic.equality_strand[equality] == HELD_BY_ELEMENTS:
+                continue
         if plant.sparse_rows:
             nonzeros = load_int(rownnz + 4 * i)
             at = load_int(rowadr + 4 * i)

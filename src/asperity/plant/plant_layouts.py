@@ -236,6 +236,7 @@ STATE = Layout(
     act="f8[na]",
     # Of strands [N] and triangles [N/m], in the step that led here; not finite without one
     tension="f8[:]",
+    plastic="f8[:]",  # of flexes that yield, as in MjData; else there is none
     system_state="f8[system_states]",  # of external systems; the plant only carries it
     valid="i8",  # whether the snapshot belongs to the state: `VALID`, or what is not
     evaluations="i8",

@@ -12,6 +12,7 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK
 from asperity.plant.data_reference import DataReference
 from asperity.plant.detection.near_pairs import new_near_pairs
+from asperity.plant.model.plastic import plastic_size
 from asperity.plant.plant_layouts import SOFT, STATE, WORK
 from asperity.plant.tree_motion import INERTIA, MOTION_SIZE
 
@@ -71,6 +72,7 @@ class State(HoldsAddresses):
             system_states=0,
             distance_changes=np.zeros(0),
             tension=np.full(int(plant.elastic.strands + plant.elastic.triangles), np.nan),
+            plastic=np.zeros(plastic_size(model)),
             efforts=len(plant.actuators.effort_dof),
             mass_room=int(np.sum(plant.trees.size**2)),
             qpos=np.array(model.qpos0, dtype=np.float64),

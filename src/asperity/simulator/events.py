@@ -148,7 +148,9 @@ class EventFinder:
         mujoco.mj_copyState(probe.model, source, data, INPUT_BITS)
         data.time = time
         data.qpos[:], data.qvel[:] = qpos, qvel
-        data.act[:] = self._simulator.session.world.current.table.act
+        current = self._simulator.session.world.current.table
+        data.act[:] = current.act
+        data.plastic[: len(current.plastic)] = current.plastic
         for one, other in zip(self._simulator.systems, probe.systems, strict=True):
             probe.system_state(other)[:] = self._simulator.system_state(one)
         probe.advance_to(time)

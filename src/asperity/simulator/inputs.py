@@ -12,7 +12,7 @@ from asperity.errors import ArgumentError
 from asperity.integrators.world import World
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.sleep import wake
-from asperity.simulator.state_vector import EXCHANGED, new_exchange, parts_of
+from asperity.simulator.state_vector import exchanged_bits, new_exchange, parts_of, vector_size
 
 __all__ = ["SLEEP", "Inputs", "present_vector"]
 
@@ -21,8 +21,8 @@ SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
 
 def present_vector(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
     """State and inputs that an MjData holds, as `asperity.simulator.state_vector` has them."""
-    vector = np.empty(mujoco.mj_stateSize(model, EXCHANGED))
-    mujoco.mj_getState(model, data, vector, EXCHANGED)
+    vector = np.empty(vector_size(model))
+    mujoco.mj_getState(model, data, vector, exchanged_bits(model))
     return vector
 
 
@@ -60,7 +60,7 @@ class Inputs(HoldsAddresses):
 
     def remember(self) -> None:
         """Take what the data holds now for known."""
-        mujoco.mj_getState(self._model, self._reference(), self.table.known, EXCHANGED)
+        mujoco.mj_getState(self._model, self._reference(), self.table.known, int(self.table.bits))
 
     def wake(self) -> None:
         """Wake what sleeps, where inputs have been handed over."""
@@ -82,7 +82,7 @@ class Inputs(HoldsAddresses):
 
     def write(self, vector: np.ndarray) -> None:
         """Write what `state` or `present` has returned into the data."""
-        mujoco.mj_setState(self._model, self._reference(), vector, EXCHANGED)
+        mujoco.mj_setState(self._model, self._reference(), vector, int(self.table.bits))
 
     def refuse(self) -> NoReturn:
         """Name the first number that is not acceptable.

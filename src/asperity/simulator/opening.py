@@ -28,7 +28,7 @@ from asperity.simulator.exchange import publish_session, take_over
 from asperity.simulator.history import HistoryKeeper
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.session import Control, Session
-from asperity.simulator.state_vector import EXCHANGED
+from asperity.simulator.state_vector import exchanged_bits
 from asperity.simulator.watcher import Watcher
 from asperity.systems import Coupling, ExternalSystem
 
@@ -148,7 +148,7 @@ def reopened(options: Mapping[str, Any], state: Mapping[str, Any], **further: An
     """
     model = options["model"]
     data = mujoco.MjData(model)
-    mujoco.mj_setState(model, data, state["inputs"], EXCHANGED)
+    mujoco.mj_setState(model, data, state["inputs"], exchanged_bits(model))
     data.userdata[:] = state["userdata"]
     session = new_session(**options, **further, data=data, resumes=True)
     world = session.world

@@ -33,6 +33,7 @@ class Recorder(Watcher, Simulator):
         table.record_qpos[0] = self.data.qpos
         table.record_qvel[0] = self.data.qvel
         table.record_act[0] = self.data.act
+        table.record_plastic[0] = self.data.plastic[: table.record_plastic.shape[1]]
 
     def keep_record(self) -> None:
         """See `Watcher`."""
@@ -46,6 +47,7 @@ class Recorder(Watcher, Simulator):
                 table.record_qpos[:n].copy(),
                 table.record_qvel[:n].copy(),
                 table.record_act[:n].copy(),
+                table.record_plastic[:n].copy(),
             )
         )
         table.records = 0
@@ -96,3 +98,8 @@ class Recorder(Watcher, Simulator):
         """Activations of actuators so far, shape (n, na)."""
         self.keep_record()
         return np.concatenate([part[3] for part in self._parts])
+
+    def plasticity(self) -> np.ndarray:
+        """What flexes have yielded so far, shape (n, nplastic), or (n, 0) without such."""
+        self.keep_record()
+        return np.concatenate([part[4] for part in self._parts])

@@ -166,7 +166,8 @@ def simulate(
     trajectory.ctrl = simulator.controls_at(trajectory.time)
     # What was reached last; round-off of a sum is none of a step.
     last = np.searchsorted(accepted, trajectory.time * (1 + 1e-12) + 1e-12, side="right") - 1
-    trajectory.act = act[np.clip(last, 0, len(act) - 1)]
+    last = np.clip(last, 0, len(act) - 1)
+    trajectory.act, trajectory.plastic = act[last], simulator.plasticity()[last]
     if on_failure == "raise" and not status.success and status != Status.INTERRUPTED:
         error = failure(status, simulator.time, message)
         error.trajectory = trajectory

@@ -2,7 +2,8 @@
 
 A vector is what ``mj_getState`` writes. The state comes first: time, positions, velocities and
 activations. Inputs follow: controls, applied forces, active equalities and mocap poses. It begins
-with the state, so that this is a vector of MuJoCo's as well.
+with the state, so that this is a vector of MuJoCo's as well. What has yielded, where something
+does, belongs to the state, too, and is last in MuJoCo's order.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from asperity.compiled import Layout, Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pppn
 from asperity.plant import native
+from asperity.plant.model.plastic import plastic_size
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.state import State
 
 __all__ = [
     "EXCHANGE",
-    "EXCHANGED",
     "FORCE_BITS",
     "INPUT_BITS",
     "LARGEST",
@@ -32,12 +33,14 @@ __all__ = [
     "REFUSED",
     "STATE_BITS",
     "changes",
+    "exchanged_bits",
     "gather",
     "hand_over",
     "hand_over_inputs",
     "new_exchange",
     "parts_of",
     "read_state",
+    "vector_size",
     "write_state",
 ]
 
@@ -59,7 +62,6 @@ _PLACES = {
     "mocap_pos": _BITS.mjSTATE_MOCAP_POS,
     "mocap_quat": _BITS.mjSTATE_MOCAP_QUAT,
 }
-
 STATE_BITS = sum(int(bit) for bit in _STATE.values())
 """What ``mj_getState`` is asked for to get time, positions, velocities and activations."""
 
@@ -69,7 +71,9 @@ INPUT_BITS = sum(int(bit) for bit in (_FORCES | _PLACES).values())
 FORCE_BITS = sum(int(bit) for bit in _FORCES.values())
 """And those of the inputs that are forces, and leave all that belongs to positions valid."""
 
-EXCHANGED = STATE_BITS | INPUT_BITS
+_EXCHANGED = STATE_BITS | INPUT_BITS
+# Of models in which it is part of the state; rods keep something else there.
+_PLASTIC_BIT = int(_BITS.mjSTATE_PLASTIC)
 
 LARGEST = 1.7976931348623157e308
 """The largest number: what is not below it is not finite."""
@@ -82,11 +86,13 @@ EXCHANGE = Layout(
     data="i8",  # of the MjData in which the current state is evaluated
     others="i8[:]",  # of every MjData that inputs are handed to
     states="i8[:]",  # of the states that are evaluated, the current one first
+    bits="i8",  # that are exchanged
     values="f8[:]",  # what the MjData held last
     known="f8[:]",  # what it held when that was taken over or published
     state_size="i8",  # the vector's parts: the state, of which the time is first, then controls,
     control_end="i8",  # applied forces,
-    force_end="i8",  # and places
+    force_end="i8",  # places
+    place_end="i8",  # and what has yielded
     largest_control="f8",
 )
 
@@ -105,7 +111,18 @@ def parts_of(model: mujoco.MjModel) -> dict[str, slice]:
         size = mujoco.mj_stateSize(model, int(bit))
         found[name] = slice(at, at + size)
         at += size
+    found["plastic"] = slice(at, at + plastic_size(model))
     return found
+
+
+def exchanged_bits(model: mujoco.MjModel) -> int:
+    """What ``mj_getState`` is asked for to get a vector."""
+    return _EXCHANGED | (_PLASTIC_BIT if plastic_size(model) > 0 else 0)
+
+
+def vector_size(model: mujoco.MjModel) -> int:
+    """Numbers of a vector."""
+    return int(mujoco.mj_stateSize(model, exchanged_bits(model)))
 
 
 def new_exchange(
@@ -122,7 +139,7 @@ def new_exchange(
         To which inputs are handed.
     """
     parts = parts_of(model)
-    size = parts["mocap_quat"].stop
+    size = vector_size(model)
     return Table(
         EXCHANGE,
         model=model._address,
@@ -131,11 +148,13 @@ def new_exchange(
         data=states[0].data._address,
         others=np.array([data._address for data in datas], np.int64),
         states=np.array([state.table.address for state in states], np.int64),
+        bits=exchanged_bits(model),
         values=np.zeros(size),
         known=np.full(size, np.nan),
         state_size=parts["act"].stop,
         control_end=parts["ctrl"].stop,
         force_end=parts["xfrc_applied"].stop,
+        place_end=parts["mocap_quat"].stop,
         # MuJoCo silently replaces controls beyond this by zero.
         largest_control=float(mujoco.mjMAXVAL),
     )
@@ -145,7 +164,7 @@ def new_exchange(
 def gather(exchange: Table) -> None:
     """Read what the MjData holds into ``values``."""
     values = exchange.values.ctypes.data
-    call_pppn(exchange.get_state, exchange.model, exchange.data, values, EXCHANGED)
+    call_pppn(exchange.get_state, exchange.model, exchange.data, values, exchange.bits)
 
 
 @compiled
@@ -175,7 +194,8 @@ def changes(exchange: Table, values: np.ndarray, known: np.ndarray) -> int:
     found |= _compare(values, known, 1, state, LARGEST, NEW_STATE)
     found |= _compare(values, known, state, control, limit, NEW_FORCES)
     found |= _compare(values, known, control, force, LARGEST, NEW_FORCES)
-    return found | _compare(values, known, force, values.size, LARGEST, NEW_PLACES)
+    found |= _compare(values, known, force, exchange.place_end, LARGEST, NEW_PLACES)
+    return found | _compare(values, known, exchange.place_end, values.size, LARGEST, NEW_STATE)
 
 
 @compiled
@@ -192,9 +212,14 @@ def read_state(state: Table, values: np.ndarray) -> None:
 @compiled
 def write_state(exchange: Table) -> None:
     """Write the current state into the MjData."""
-    read_state(STATE.at(exchange.states[0]), exchange.values)
+    current = STATE.at(exchange.states[0])
+    read_state(current, exchange.values)
     values = exchange.values.ctypes.data
     call_pppn(exchange.set_state, exchange.model, exchange.data, values, STATE_BITS)
+    if current.plastic.size > 0:
+        copy_numbers(current.plastic, exchange.values[exchange.place_end :])
+        plastic = values + 8 * exchange.place_end
+        call_pppn(exchange.set_state, exchange.model, exchange.data, plastic, _PLASTIC_BIT)
 
 
 @compiled
@@ -221,4 +246,5 @@ def hand_over(exchange: Table, values: np.ndarray, valid: int) -> None:
     copy_numbers(values[1:velocity], current.qpos)
     copy_numbers(values[velocity:activation], current.qvel)
     copy_numbers(values[activation : exchange.state_size], current.act)
+    copy_numbers(values[exchange.place_end :], current.plastic)
     hand_over_inputs(exchange, values[exchange.state_size :], INPUT_BITS, valid)

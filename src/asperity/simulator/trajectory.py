@@ -28,7 +28,7 @@ from asperity.simulator.trajectory_file import read_fields, write_fields
 __all__ = ["Trajectory"]
 
 # What has a row for each time, and what has lists.
-_ROWS = ("time", "qpos", "qvel", "ctrl", "act", "sensordata")
+_ROWS = ("time", "qpos", "qvel", "ctrl", "act", "plastic", "sensordata")
 _LISTS = ("contacts", "system_outputs", "t_events")
 
 
@@ -54,6 +54,9 @@ class Trajectory(Shown):
         Times [s] at which each event occurred, if events were asked for.
     act : ndarray, shape (n, na)
         Activations of actuators; between accepted steps they are those of the step before.
+    plastic : ndarray, shape (n, nplastic)
+        What flexes have yielded, as in ``MjData``; between accepted steps as activations. Of shape
+        (n, 0) where none yields.
     sensordata : ndarray, shape (n, nsensordata)
         Readings of sensors at every time, if they were asked for; otherwise of shape (0, 0).
     system_outputs : list of ndarray
@@ -74,6 +77,7 @@ class Trajectory(Shown):
     ctrl: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     t_events: list[np.ndarray] = field(default_factory=list)
     act: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+    plastic: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     sensordata: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
     system_outputs: list[np.ndarray] = field(default_factory=list)
     history: History | None = None

@@ -132,6 +132,7 @@ def read_fields(
         "t_events": _events(stored),
         "ctrl": stored.get("ctrl", np.empty((len(stored["time"]), 0))),
         "act": stored.get("act", np.empty((0, 0))),
+        "plastic": stored.get("plastic", np.empty((0, 0))),
         "sensordata": stored.get("sensordata", np.empty((0, 0))),
         "system_outputs": _numbered(stored, "system_output_"),
         "history": _history(stored),

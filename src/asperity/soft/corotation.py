@@ -18,7 +18,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 
-__all__ = ["add_elasticity", "element_rotation"]
+__all__ = ["add_elasticity", "add_pair", "element_rotation"]
 
 _MOST_TURNS = 50
 _SMALL = 1e-13
@@ -109,7 +109,7 @@ def element_rotation(elastic: Table, position: np.ndarray, element: int, work: n
 
 
 @inlined
-def _add_pair(
+def add_pair(
     matrix: np.ndarray,
     at: int,
     stride: int,
@@ -243,8 +243,8 @@ def add_elasticity(
                 pair += 1
                 if code != _DIAGONAL:
                     at = row + 3 * b
-                    _add_pair(elastic.matrix, at, width, r, bond, code >> 1, code & 1)
+                    add_pair(elastic.matrix, at, width, r, bond, code >> 1, code & 1)
             pair += 1
             if elastic.particle_dof[p] >= 0:
-                _add_pair(elastic.matrix, row + 3 * a, width, r, own, p, 0)
+                add_pair(elastic.matrix, row + 3 * a, width, r, own, p, 0)
     return energy

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from asperity.compiled import Layout
 
-__all__ = ["ELASTIC"]
+__all__ = ["ELASTIC", "HELD_BY_ELEMENTS"]
+
+HELD_BY_ELEMENTS = -2
+"""In ``equality_strand``: an equality that needs no rows, as elements do its work."""
 
 ELASTIC = Layout(
     "elastic bodies",
@@ -43,6 +46,20 @@ ELASTIC = Layout(
     bond_damping="f8[:]",  # β of Rayleigh's damping β K [s]
     particle_damping="f8[:]",
     tree_rank="i8[:]",  # place in the order of elimination of trees with bonds; −1 of others
+    # elements that yield (`asperity.soft.plasticity`): what a state keeps of one is in the slots
+    # `plastic_first .. first of the next`, of which two matrices make a tensor and back
+    yielding="i8",
+    plastic_element="i8[:]",
+    plastic_limit="f8[:]",  # ε_y
+    plastic_squared="i8[:]",  # whether slots are those of C_p − 1, and not of U_p − 1
+    plastic_plane="f8[:]",  # Poisson's ratio of triangles, −1 of volumes
+    plastic_moduli="f8[:,:]",  # V λ and V μ [J], of triangles those of their planes
+    plastic_first="i8[:]",
+    plastic_slot="i8[:]",
+    plastic_read="i8[:]",  # where the matrices are, shapes (6, slots) and (slots, 6)
+    plastic_write="i8[:]",
+    plastic_matrix="f8[:]",
+    plastic_length="f8[:]",  # length that an element changes by per change of a slot [m]
     # strands: edges of ropes, and bends of two edges that meet (`asperity.soft.strands`)
     strands="i8",
     strand_particle="i8[:,:]",  # the third one of an edge is −1
@@ -50,7 +67,7 @@ ELASTIC = Layout(
     strand_stiffness="f8[:]",  # [N/m], of bends [N m]
     strand_damping="f8[:]",  # [N s/m], of bends [N m s]
     strand_bond="i8[:,:]",  # of the particles (1, 0), (2, 0) and (2, 1), as in `pair_bond`
-    equality_strand="i8[:]",  # the first strand that an equality holds; −1 of others
+    equality_strand="i8[:]",  # the first strand that an equality holds; −1 of others, or that
     equality_softness="f8[:]",  # its slowest mode's share of a row's J M⁻¹ Jᵀ; 1 of others
     # twist of bends (`asperity.soft.twists`), by the dofs of the edges after and before
     twists="i8",
@@ -70,6 +87,7 @@ ELASTIC = Layout(
     # triangles of cloth (`asperity.soft.tense_triangles`)
     triangles="i8",
     triangle_element="i8[:]",
+    triangle_yielding="i8[:]",  # its number among those that yield, or −1
     triangle_area="f8[:]",  # [m²]
     triangle_moduli="f8[:,:]",  # λ and μ [N/m]
     # collision: elements of the flexes, as MuJoCo counts them

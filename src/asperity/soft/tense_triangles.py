@@ -19,6 +19,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.soft.blocks import own_block
 from asperity.soft.corotation import element_rotation
+from asperity.soft.plasticity import plastic_stretch
 
 __all__ = ["add_triangles", "find_taut_triangles", "find_triangle_tension"]
 
@@ -76,11 +77,19 @@ def _largest_tension(elastic: Table, triangle: int, strain: tuple[float, float, 
 
 @compiled
 def _strain(
-    elastic: Table, state: Table, first: int, work: np.ndarray
+    elastic: Table, state: Table, triangle: int, work: np.ndarray
 ) -> tuple[float, float, float]:
-    """Of the state, in the frame that ``work[1]`` has."""
+    """Of the state, in the frame that ``work[1]`` has, without what has yielded."""
+    first = elastic.element_first[elastic.triangle_element[triangle]]
     _find_gradient(elastic, work[1], state.soft.position.reshape(-1), first, False, work[0])
-    return work[0, 0] - 1.0, 0.5 * (work[0, 1] + work[0, 2]), work[0, 3] - 1.0
+    xx, xy, yy = work[0, 0] - 1.0, 0.5 * (work[0, 1] + work[0, 2]), work[0, 3] - 1.0
+    place = elastic.triangle_yielding[triangle]
+    if place >= 0:
+        _, stretch = plastic_stretch(elastic, state.plastic, place)
+        xx -= stretch[0] - 1.0
+        yy -= stretch[1] - 1.0
+        xy -= stretch[3]
+    return xx, xy, yy
 
 
 @compiled
@@ -159,7 +168,7 @@ def find_taut_triangles(elastic: Table, state: Table) -> None:
         element_rotation(elastic, state.soft.position, element, work)
         tension = state.tension[elastic.strands + triangle]
         if not abs(tension) < np.inf:
-            strain = _strain(elastic, state, elastic.element_first[element], work)
+            strain = _strain(elastic, state, triangle, work)
             tension = _largest_tension(elastic, triangle, strain)
         taut = state.soft.taut[elastic.strands + triangle]
         for i in range(3):
@@ -206,7 +215,7 @@ def find_triangle_tension(
         element = elastic.triangle_element[triangle]
         first = elastic.element_first[element]
         element_rotation(elastic, source.soft.position, element, work)
-        xx, xy, yy = _strain(elastic, source, first, work)
+        xx, xy, yy = _strain(elastic, source, triangle, work)
         _find_gradient(elastic, work[1], source.qvel, first, True, work[0])
         t_xx, t_xy, t_yy = _turning_strain(work[0], step)
         _find_gradient(elastic, work[1], after, first, True, work[0])

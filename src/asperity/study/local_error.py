@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import mujoco
 import numpy as np
@@ -33,12 +33,26 @@ class States:
     ----------
     time : ndarray, shape (n,)
     qpos, qvel, act : ndarray, shapes (n, nq), (n, nv) and (n, na)
+    plastic : ndarray, shape (n, nplastic)
+        Or (n, 0) where nothing yields.
     """
 
     time: np.ndarray
     qpos: np.ndarray
     qvel: np.ndarray
     act: np.ndarray
+    plastic: np.ndarray
+
+    def put(self, number: int, data: mujoco.MjData) -> None:
+        """Write the state at the end of a step into an MjData."""
+        data.time = self.time[number]
+        data.qpos[:], data.qvel[:] = self.qpos[number], self.qvel[number]
+        data.act[:] = self.act[number]
+        data.plastic[: self.plastic.shape[1]] = self.plastic[number]
+
+    def ends(self) -> States:
+        """The first and the last one."""
+        return States(*(getattr(self, one.name)[[0, -1]] for one in fields(self)))
 
 
 @dataclass(frozen=True)
@@ -118,10 +132,7 @@ def local_errors(
     positions, velocities = [], []
     difference = np.zeros(model.nv)
     for number, (begin, end) in enumerate(windows):
-        data.time = history.time[begin]
-        data.qpos[:] = history.qpos[begin]
-        data.qvel[:] = history.qvel[begin]
-        data.act[:] = history.act[begin]
+        history.put(begin, data)
         report = reference.advance_to(float(history.time[end]), on_failure="return")
         if not report.success:
             raise SimulationError(

@@ -253,7 +253,7 @@ def _simulate(
 
 
 def _states(simulator: Recorder) -> States:
-    return States(*simulator.record(), simulator.activations())
+    return States(*simulator.record(), simulator.activations(), simulator.plasticity())
 
 
 def _reference_error(
@@ -269,18 +269,14 @@ def _reference_error(
     coarse = Recorder(model, integrator=method.reference(2.0 * step), contact=contact)
     errors = []
     for begin in _spread(len(history.time) - 1, 4):
-        coarse.data.time = history.time[begin]
-        coarse.data.qpos[:] = history.qpos[begin]
-        coarse.data.qvel[:] = history.qvel[begin]
-        coarse.data.act[:] = history.act[begin]
+        history.put(begin, coarse.data)
         coarse.advance_to(coarse.time)
         coarse.start_record()
         if not coarse.advance_to(coarse.time + window, on_failure="return").success:
             raise SimulationError(
                 "the reference failed at twice its step; choose a smaller reference_step."
             )
-        own = _states(coarse)
-        ends = States(own.time[[0, -1]], own.qpos[[0, -1]], own.qvel[[0, -1]], own.act[[0, -1]])
+        ends = _states(coarse).ends()
         errors.append(local_errors(ends, reference, window=0.5 * window))
     return LocalErrors(
         math.sqrt(sum(e.position**2 for e in errors) / len(errors)),

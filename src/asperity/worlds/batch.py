@@ -71,8 +71,9 @@ class Batch(FixedAttributes, HoldsAddresses):
 
     Notes
     -----
-    ``qpos``, ``qvel``, ``act``, ``ctrl``, ``qfrc_applied``, ``xfrc_applied``, ``mocap_pos``,
-    ``mocap_quat``, ``eq_active`` and ``time`` are arrays with the world first. They may be written
+    ``qpos``, ``qvel``, ``act``, ``plastic``, ``ctrl``, ``qfrc_applied``, ``xfrc_applied``,
+    ``mocap_pos``, ``mocap_quat``, ``eq_active`` and ``time`` are arrays with the world first. They
+    may be written
     between calls, by element or as a whole: ``batch.ctrl[3] = 0.1``, ``batch.ctrl =
     policy(batch.qpos)``. They are views of one array with a row per world.
 
@@ -129,6 +130,7 @@ class Batch(FixedAttributes, HoldsAddresses):
     qpos = row_view("qpos", "Positions, shape (n, nq).")
     qvel = row_view("qvel", "Velocities, shape (n, nv).")
     act = row_view("act", "Activations of actuators, shape (n, na).")
+    plastic = row_view("plastic", "What flexes have yielded, as in MjData, shape (n, nplastic).")
     ctrl = row_view("ctrl", "Controls, shape (n, nu).")
     qfrc_applied = row_view("qfrc_applied", "Applied generalized forces, shape (n, nv).")
     xfrc_applied = row_view(

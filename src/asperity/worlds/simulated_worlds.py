@@ -25,7 +25,7 @@ from asperity.plant.model.model_watch import ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.simulator.model_changes import take_over_materials
 from asperity.simulator.simulator import Simulator
-from asperity.simulator.state_vector import EXCHANGED, STATE_BITS
+from asperity.simulator.state_vector import STATE_BITS, exchanged_bits
 from asperity.systems import ExternalSystem
 from asperity.worlds.bound_fields import find_fields
 from asperity.worlds.crew import Crew
@@ -204,7 +204,7 @@ class SimulatedWorlds(Worlds):
         rollout: dict[str, Any] | None,
     ) -> Status:
         sim = self._simulators[w]
-        mujoco.mj_setState(sim.model, sim.session.data, rows.values[w], EXCHANGED)
+        mujoco.mj_setState(sim.model, sim.session.data, rows.values[w], exchanged_bits(sim.model))
         for states, system in zip(self._states, sim.systems, strict=True):
             sim.system_state(system)[:] = states[w]
         try:
@@ -248,6 +248,8 @@ class SimulatedWorlds(Worlds):
         mujoco.mj_getState(sim.model, data, rows.state[w], STATE_BITS)
         # Of delayed controls and sensors, which are noted in every step.
         rows.arrays["history"][w] = data.history
+        plastic = rows.arrays["plastic"][w]
+        plastic[:] = data.plastic[: len(plastic)]
         if publishes:
             rows.arrays["sensordata"][w] = data.sensordata
             find_fields(sim.model, data, rows.bound, w)

@@ -11,7 +11,7 @@ from asperity.contact.delivered import new_delivered
 from asperity.plant.detection.gliding import GlidingDetection
 from asperity.plant.plant import Plant
 from asperity.simulator.inputs import present_vector
-from asperity.simulator.state_vector import parts_of
+from asperity.simulator.state_vector import parts_of, vector_size
 from asperity.worlds.bound_fields import new_bound
 from asperity.worlds.world_kernels import copy_delivered
 from asperity.worlds.world_tables import ROWS
@@ -47,12 +47,15 @@ class WorldRows(HoldsAddresses):
         self._model = model
         data = mujoco.MjData(model)
         parts = parts_of(model)
-        self.values = np.zeros((count, parts["mocap_quat"].stop))
+        self.values = np.zeros((count, vector_size(model)))
         self.state = self.values[:, : parts["act"].stop]
         self.arrays: dict[str, np.ndarray] = {
             name: self.values[:, part].reshape(count, *np.shape(getattr(data, name)))
             for name, part in parts.items()
+            if name != "plastic"
         }
+        # Of rods' frames MuJoCo keeps numbers there, too, which are no state here.
+        self.arrays["plastic"] = self.values[:, parts["plastic"]]
         self.arrays["sensordata"] = np.zeros((count, model.nsensordata))
         self.arrays["status"] = np.zeros(count, np.int64)
         self.bound: dict[str, np.ndarray] = {}

@@ -46,8 +46,10 @@ from asperity.integrators.world_layout import (
     SHARE_SIGNATURE,
     compiled_method,
 )
+from asperity.plant.elasticity import find_positions
 from asperity.plant.plant_layouts import STATE
 from asperity.soft.blocks import add_inner_bonds, own_block
+from asperity.soft.plasticity import flow
 from asperity.soft.strands import add_strand_stiffness, find_taut_strands, find_tension
 from asperity.soft.tense_triangles import (
     add_triangles,
@@ -165,7 +167,7 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
 def _keep_tension(world: Table, source: Table, target: Table, step: float) -> int:
     """Keep the tension of ropes and cloth for the step that begins at the target.
 
-    Angles of a rod's edges follow these.
+    Angles of a rod's edges follow these, and what is strained beyond its yield flows.
     """
     find_tension(
         world.plant.elastic,
@@ -178,6 +180,15 @@ def _keep_tension(world: Table, source: Table, target: Table, step: float) -> in
     )
     find_triangle_tension(world.plant.elastic, source, target.qvel, step, target.tension)
     turn_edges(world.plant.elastic, source, target.qpos)
+    if world.plant.elastic.yielding > 0:
+        find_positions(world.plant.elastic, target)
+        flow(
+            world.plant.elastic,
+            target.soft.position,
+            source.plastic,
+            target.soft.work,
+            target.plastic,
+        )
     return OK
 
 
@@ -216,7 +227,7 @@ def icf_method(world: Table, source: Table, target: Table, step: float) -> int:
     advance_activations(world.plant, source, target, step)
     keep_results(world, source, source.qvel, target.qvel, step)
     balance_step(world, source, target, step)
-    if target.tension.size > 0:
+    if target.tension.size + target.plastic.size > 0:
         call_method(world.keep_tension, world, source, target, step)
     world.result.error_order = 0
     world.result.sample = source.address

@@ -30,6 +30,7 @@ def _copy(source: Table, target: Table) -> None:
     copy_numbers(source.qvel, target.qvel)
     copy_numbers(source.act, target.act)
     copy_numbers(source.system_state, target.system_state)
+    copy_numbers(source.plastic, target.plastic)
     target.time = source.time
     target.valid = 0
 

@@ -48,6 +48,7 @@ def is_finite(state: Table) -> bool:
         and _all_finite(state.qvel)
         and _all_finite(state.act)
         and _all_finite(state.system_state)
+        and _all_finite(state.plastic)
     )
 
 
@@ -69,6 +70,7 @@ def exchange_states(world: Table, time: float) -> None:
     _exchange(current.act, following.act)
     _exchange(current.system_state, following.system_state)
     _exchange(current.tension, following.tension)
+    _exchange(current.plastic, following.plastic)
     current.time = time
     current.valid = 0
 
@@ -98,4 +100,6 @@ def count_step(world: Table, step: float) -> None:
             world.record_qvel[n, i] = current.qvel[i]
         for i in range(current.act.size):
             world.record_act[n, i] = current.act[i]
+        for i in range(current.plastic.size):
+            world.record_plastic[n, i] = current.plastic[i]
         world.records = n + 1

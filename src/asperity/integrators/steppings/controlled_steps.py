@@ -61,7 +61,7 @@ def error_norm(world: Table, step: float) -> float:
 
     With a velocity weight w and a velocity time T, errors of velocity count as (s·w·δt + T)·|v − v̂|
     as well, with a share s of what does not move smoothly, and errors of the states of external
-    systems by weights of their own.
+    systems by weights of their own. What has yielded counts by the length that it is longer.
     """
     plant = world.plant
     norm = 0.0
@@ -79,6 +79,11 @@ def error_norm(world: Table, step: float) -> float:
             value = share * abs(a[i] - b[i]) * plant.error_weight[i]
             if not value <= norm:
                 norm = value
+    for i in range(world.full.plastic.size):
+        change = world.following.plastic[i] - world.full.plastic[i]
+        value = plant.elastic.plastic_length[i] * abs(change)
+        if not value <= norm:
+            norm = value
     if world.system_weight.size > 0:
         a = world.following.system_state
         b = world.full.system_state

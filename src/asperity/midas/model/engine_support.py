@@ -20,6 +20,7 @@ _EQUALITIES = (
     mujoco.mjtEq.mjEQ_JOINT,
     mujoco.mjtEq.mjEQ_TENDON,
     mujoco.mjtEq.mjEQ_FLEX,
+    mujoco.mjtEq.mjEQ_FLEXSTRAIN,
 )
 
 _TRN, _GAIN, _BIAS = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias

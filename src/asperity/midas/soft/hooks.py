@@ -45,6 +45,7 @@ from asperity.midas.soft.friction import (
     friction_energy,
     turn_friction,
 )
+from asperity.midas.soft.plasticity import flow, set_rest_shapes
 from asperity.midas.soft.sites import fill_sites
 from asperity.midas.soft.soft_layout import SOFT, SOFT_FULL
 
@@ -63,6 +64,7 @@ def _begin(engine: Table, soft: Table) -> None:
     for v in range(soft.now.shape[0]):
         for k in range(3):
             soft.start[v, k] = soft.now[v, k]
+    set_rest_shapes(soft, engine.soft.plastic)
     begin_elements(soft)
     place(soft, engine.poses.q_target, soft.trial)
     if renew_list(engine, soft, soft.trial) > 0.0:
@@ -162,8 +164,9 @@ def _add_blocks(engine: Table, soft: Table) -> None:
 
 
 @compiled
-def _find_clearance(engine: Table, soft: Table) -> None:
-    """Find the smallest distance of the state at the step's end."""
+def _end(engine: Table, soft: Table) -> None:
+    """Find the smallest distance of the state at the step's end, and what yields in it."""
+    flow(soft, soft.now, engine.soft.plastic)
     smallest = math.inf
     for i in range(soft.count):
         if soft.square[i] < smallest:
@@ -214,7 +217,7 @@ def do_soft(engine: Table, task: int) -> int:
     elif task == FREEZE:
         collect_friction(engine, soft, 1)
     else:
-        _find_clearance(engine, soft)
+        _end(engine, soft)
     return 0
 
 

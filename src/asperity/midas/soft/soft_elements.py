@@ -22,6 +22,7 @@ from asperity.plant.model.flexes import (
     is_cloth,
     plane_poisson,
 )
+from asperity.plant.model.plastic import Yielding, yielding_elements
 from asperity.soft.bending import bending
 from asperity.soft.cells import cell, mean_moduli
 from asperity.soft.elements import (
@@ -67,6 +68,9 @@ class SoftElements(NamedTuple):
     cell_rest: np.ndarray
     """Of cloth, from the first corner [m], shape (., w, 3)."""
     cell_matrix: np.ndarray
+    yielding: list[Yielding]
+    shaped: list[list[int]]
+    """Elements that have the shape at rest of each that yields, itself among them."""
     matrix: np.ndarray
     """What cells resist beyond their mean strain, shape (., 3 w, 3 w) [N/m]."""
 
@@ -99,6 +103,8 @@ def soft_elements(
     cell_vertex, cell_rest = [np.zeros((0, _WIDEST), np.int64)], [np.zeros((0, _WIDEST, 3))]
     cell_corners: list[int] = []
     cell_matrix: list[int] = []
+    yielding: list[Yielding] = []
+    shaped: list[list[int]] = []
     matrices: dict[bytes, int] = {}
     matrix: list[np.ndarray] = []
 
@@ -150,6 +156,12 @@ def soft_elements(
         if model.flex_interp[flex] != 0:
             nodes = flex_particles(model, flex)
             places = in_frame(model, flex, at_rest[nodes])
+            first = sum(map(len, size))
+            each = 1 + 6 * int(model.flex_interp[flex]) ** 3
+            for one in yielding_elements(model, flex, 0, x):
+                begin = first + each * one.element
+                yielding.append(one._replace(element=begin))
+                shaped.append(list(range(begin, begin + each)))
             for one, stiffness in zip(*filled_cells(model, flex), strict=True):
                 order = int(model.flex_interp[flex])
                 edges = cell_edges(places[one])
@@ -176,6 +188,12 @@ def soft_elements(
         signed, g = volumes(x, own)
         part = np.full(len(own), _CORNER_SHARE)
         part[rest] = 1.0
+        first = sum(map(len, size))
+        for one in yielding_elements(model, flex, first + len(own), x):
+            inside = [first + number for number in one.tetrahedra]
+            main = one.element if len(inside) > 1 else inside[0]
+            yielding.append(one._replace(element=main))
+            shaped.append(list(dict.fromkeys([main, *inside])))
         add(own + vertices.start, g, np.abs(signed), part)
         moduli = elasticity(*constants[flex])
         for corners in grid:
@@ -204,5 +222,7 @@ def soft_elements(
         np.array(cell_corners, np.int64),
         np.concatenate(cell_rest)[:, :width].copy(),
         np.array(cell_matrix, np.int64),
+        yielding,
+        shaped,
         np.array([one[:side, :side] for one in matrix]).reshape(len(matrix), side, side),
     )

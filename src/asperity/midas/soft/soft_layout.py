@@ -54,6 +54,23 @@ SOFT = Layout(
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
     matrix="f8[:,:,:]",  # [N/m], shape (., width, width)
     cell_turned="f8[cells, width, width]",
+    # Elements that yield, as `asperity.soft.layout` has them, and those that have their shapes at
+    # rest, whose gradients are these where nothing has yielded.
+    yielding="i8",
+    plastic_element="i8[:]",
+    plastic_limit="f8[:]",
+    plastic_squared="i8[:]",
+    plastic_plane="f8[:]",
+    plastic_moduli="f8[:,:]",
+    plastic_first="i8[:]",
+    plastic_slot="i8[:]",
+    plastic_read="i8[:]",
+    plastic_write="i8[:]",
+    plastic_matrix="f8[:]",
+    plastic_length="f8[:]",
+    shaped_first="i8[:]",
+    shaped="i8[:]",
+    shaped_gradient="f8[:,:,:]",
     # Strands (`asperity.midas.soft.edges`): edges that are springs or keep their length, and bends
     # of two edges, which have a third vertex.
     strand_particle="i8[:,:]",  # −1 for the third of an edge

@@ -15,8 +15,8 @@ from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
 from asperity.plant.model.cells import between_nodes
+from asperity.plant.model.elastic_constants import elastic_constants
 from asperity.plant.model.flexes import (
-    elastic_constants,
     flex_particles,
     flex_triangles,
     flex_vertices,
@@ -26,6 +26,7 @@ from asperity.plant.model.flexes import (
     particle_positions,
     resting_data,
 )
+from asperity.plant.model.plastic import fill_plasticity, plastic_size
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.ropes import Strands, acts_along_edges, rope_strands
 from asperity.soft.dissection import dissection_ranks
@@ -130,6 +131,7 @@ def soft_table(
     variable[:particles][moving] = first[link[moving]]
     pairs = _pairs(model, shapes, touching, materials)
     vertex_link = np.concatenate([link, np.asarray(surfaces.vertex_link[chosen])])
+    shaped = np.concatenate([np.zeros(0, np.int64), *bodies.shaped]).astype(np.int64)
     table = Table(
         SOFT,
         vertices=particles + len(chosen),
@@ -169,6 +171,9 @@ def soft_table(
         cell_rest=bodies.cell_rest,
         cell_matrix=bodies.cell_matrix,
         matrix=bodies.matrix,
+        shaped_first=np.cumsum([0, *map(len, bodies.shaped)]).astype(np.int64),
+        shaped=shaped,
+        shaped_gradient=bodies.gradient[shaped],
         element_damping=np.array(model.flex_damping[element_owner], dtype=np.float64),
         strands=len(strands["strand_length"]),
         **strands,
@@ -186,6 +191,7 @@ def soft_table(
         ),
         **pairs,
     )
+    fill_plasticity(table, plastic_size(model), bodies.yielding)
     table.item_order[:] = np.arange(len(table.item_order))
     table.side_order[:] = np.arange(len(table.side_order))
     return table

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled
+from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp_status, call_ppdpp
 from asperity.integrators.methods.substeps import step_in_parts
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
@@ -229,9 +230,11 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
     engine = MIDAS.at(world.memory)
     plant = world.plant
     advance_activations(engine.motors, source.act, target.act, h)
+    copy_numbers(source.plastic, engine.soft.plastic)
     code = solve_step(engine, h)
     if code != OK:
         return code
+    copy_numbers(engine.soft.plastic, target.plastic)
     qpos = target.qpos
     qvel = target.qvel
     for i in range(qpos.size):

@@ -2,6 +2,9 @@
 
 A flex with ``dof="trilinear"`` or ``"quadratic"`` is in a box of equal cells. Those without a part
 of its mesh have no stiffness. Nodes of all cells are counted along the last axis first.
+
+An equality of strain (``edge/equality="strain"``) keeps the shape of every cell. Here cells are as
+stiff then as lets their own weight strain the box by a millionth.
 """
 
 from __future__ import annotations
@@ -9,9 +12,34 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.soft.cells import polynomials
+from asperity.plant.model.flexes import (
+    flex_particles,
+    in_frame,
+    moving_particles,
+    particle_positions,
+    resting_data,
+)
+from asperity.soft.cells import cell_stiffness, polynomials
+from asperity.soft.elements import elasticity
 
-__all__ = ["between_nodes", "cell_edges", "cell_matrices", "filled_cells", "interpolation"]
+__all__ = [
+    "between_nodes",
+    "cell_edges",
+    "cell_matrices",
+    "filled_cells",
+    "holds_strain",
+    "interpolation",
+]
+
+# Of a flex whose strain an equality holds, by its own weight.
+_STRAIN = 1e-6
+_GRAVITY = 9.81
+_BY_STRAIN = 3
+
+
+def holds_strain(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether equalities keep the shapes of a flex's cells."""
+    return int(model.flex_edgeequality[flex]) == _BY_STRAIN
 
 
 def _nodes(model: mujoco.MjModel, flex: int, cells: np.ndarray) -> np.ndarray:
@@ -26,12 +54,31 @@ def _nodes(model: mujoco.MjModel, flex: int, cells: np.ndarray) -> np.ndarray:
 def cell_matrices(model: mujoco.MjModel, flex: int) -> np.ndarray:
     """Stiffness of all cells [N/m]; zero of those that are empty.
 
-    The model keeps it with a minus.
+    The model keeps it with a minus, and something else where equalities hold the strain.
     """
-    side = 3 * (int(model.flex_interp[flex]) + 1) ** 3
+    order = int(model.flex_interp[flex])
+    side = 3 * (order + 1) ** 3
     count, first = int(np.prod(model.flex_cellnum[flex])), int(model.flex_stiffnessadr[flex])
+    if holds_strain(model, flex):
+        return np.tile(_held_stiffness(model, flex, count), (count, 1, 1))
+    if first < 0:
+        return np.zeros((count, side, side))
     found = -model.flex_stiffness[first : first + count * side * side]
     return np.asarray(found.reshape(count, side, side))
+
+
+def _held_stiffness(model: mujoco.MjModel, flex: int, count: int) -> np.ndarray:
+    """Of each of so many cells, whose shapes equalities keep [N/m]."""
+    at_rest = particle_positions(model, resting_data(model))[flex_particles(model, flex)]
+    places = in_frame(model, flex, at_rest)
+    edges = cell_edges(places[_nodes(model, flex, np.zeros((1, 3), np.int64))[0]])
+    nodes = slice(
+        int(model.flex_nodeadr[flex]), int(model.flex_nodeadr[flex] + model.flex_nodenum[flex])
+    )
+    bodies = model.flex_nodebodyid[nodes][moving_particles(model, flex)]
+    weight = _GRAVITY * float(model.body_mass[bodies].sum())
+    young = weight / _STRAIN / (count * abs(float(np.linalg.det(edges)))) ** (2.0 / 3.0)
+    return cell_stiffness(edges, int(model.flex_interp[flex]), elasticity(0.0, 0.5 * young))
 
 
 def filled_cells(model: mujoco.MjModel, flex: int) -> tuple[np.ndarray, np.ndarray]:

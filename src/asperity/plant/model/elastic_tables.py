@@ -13,8 +13,8 @@ from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
 from asperity.plant.model.cells import between_nodes, cell_edges, filled_cells
 from asperity.plant.model.cloth import cloth_elements, cloth_modulus
+from asperity.plant.model.elastic_constants import elastic_constants
 from asperity.plant.model.flexes import (
-    elastic_constants,
     flex_elements,
     flex_name,
     flex_particles,
@@ -29,10 +29,18 @@ from asperity.plant.model.flexes import (
     particle_bodies,
     particle_offsets,
     particle_positions,
+    plane_poisson,
     rest_positions,
     resting_data,
 )
 from asperity.plant.model.joints import integers
+from asperity.plant.model.plastic import (
+    Yielding,
+    fill_plasticity,
+    plastic_size,
+    yielding_elements,
+    yielding_triangles,
+)
 from asperity.plant.model.ropes import (
     Strands,
     Twists,
@@ -50,7 +58,7 @@ from asperity.soft.elements import (
     hexahedron,
     tetrahedron,
 )
-from asperity.soft.layout import ELASTIC
+from asperity.soft.layout import ELASTIC, HELD_BY_ELEMENTS
 from asperity.soft.membranes import triangles
 from asperity.soft.twists import TWIST_PAIRS
 
@@ -69,7 +77,7 @@ FLEX_ARRAYS = (
         "body_pos",
         "body_quat",
     ),
-    *("flex_bending", "flex_edgestiffness", "flex_edgedamping", "flexedge_length0"),
+    *("flex_yield", "flex_bending", "flex_edgestiffness", "flex_edgedamping", "flexedge_length0"),
     *("qpos0", "geom_type", "geom_size"),
 )
 """Arrays of a model of which the table of its elements is made."""
@@ -90,6 +98,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     constants = elastic_constants(model)
     data = resting_data(model)
     elements: list[Element] = []
+    yielding: list[Yielding] = []
     ropes, twisting = [_no_strands()], [_no_twists()]
     triangle: list[int] = []
     areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
@@ -98,6 +107,8 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
         vertices = flex_particles(model, flex)
         free = free_particles(model, flex)
         # Edges of vertices with one axis or two are held by MuJoCo's rows alone.
+        strain = (model.eq_type == mujoco.mjtEq.mjEQ_FLEXSTRAIN) & (model.eq_obj1id == flex)
+        equality_strand[strain] = HELD_BY_ELEMENTS
         if acts_along_edges(model, flex) and np.array_equal(free, moving_particles(model, flex)):
             of_flex = (model.eq_type == mujoco.mjtEq.mjEQ_FLEX) & (model.eq_obj1id == flex)
             equality_strand[of_flex] = sum(len(rope.particle) for rope in ropes)
@@ -110,9 +121,14 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             twists = rope_twists(model, flex)
             twisting.append(twists._replace(particle=twists.particle + vertices.start))
         found = _elements(model, flex, constants[flex])
+        own = in_frame(model, flex, rest_positions(model, flex))
+        if not is_cloth(model, flex):
+            yielding += yielding_elements(model, flex, len(elements), own)
         if is_cloth(model, flex) and constants[flex, 1] > 0.0:
             faces = flex_elements(model, flex)
             triangle += range(len(elements), len(elements) + len(faces))
+            poisson = plane_poisson(constants[flex])
+            yielding += yielding_triangles(model, flex, len(elements), own, poisson)
             areas.append(triangles(rest_positions(model, flex), faces)[0])
             moduli.append(np.tile(constants[flex], (len(faces), 1)))
         elements += [
@@ -159,10 +175,13 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     first_dof = np.concatenate([dof, turning]).astype(np.int64)
     damping = model.flex_damping[owner]
     table = _table(elements, strands, twists._replace(joint=edge), nodes, first_dof, damping)
+    fill_plasticity(table, plastic_size(model), yielding, elements)
     table.twist_dof = _where(model.jnt_dofadr, twists.joint)
     table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)
     table.triangle_element = np.array(triangle, np.int64)
+    yields = {one.element: number for number, one in enumerate(yielding)}
+    table.triangle_yielding = np.array([yields.get(one, -1) for one in triangle], np.int64)
     table.triangle_area = np.concatenate(areas)
     table.triangle_moduli = np.concatenate(moduli)
     table.equality_strand, table.equality_softness = equality_strand, softness
@@ -326,7 +345,7 @@ def _table(
     none = np.zeros(0, np.int64)
     rest = [one.rest for one in elements]
     gradient = [one.gradient for one in elements]
-    return Table(
+    table = Table(
         ELASTIC,
         particles=count,
         elements=len(elements),
@@ -376,6 +395,7 @@ def _table(
         equality_strand=none,
         equality_softness=np.zeros(0),
         triangle_element=none,
+        triangle_yielding=none,
         triangle_area=np.zeros(0),
         triangle_moduli=np.zeros((0, 2)),
         flex_first_vertex=none,
@@ -391,6 +411,8 @@ def _table(
         geom_shape=none,
         geom_size=np.zeros((0, 3)),
     )
+    fill_plasticity(table, 0, [])
+    return table
 
 
 def _on_surface(model: mujoco.MjModel, particles: int) -> np.ndarray:

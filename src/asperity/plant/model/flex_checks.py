@@ -12,8 +12,8 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells
-from asperity.plant.model.cloth import check_cloth
+from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells, holds_strain
+from asperity.plant.model.cloth import check_cloth, cloth_rigidity
 from asperity.plant.model.elastic_tables import volume_elements
 from asperity.plant.model.flexes import (
     flex_elements,
@@ -23,6 +23,7 @@ from asperity.plant.model.flexes import (
     frame_body,
     free_particles,
     in_frame,
+    is_cloth,
     moving_particles,
     orientation,
     particle_bodies,
@@ -32,6 +33,7 @@ from asperity.plant.model.flexes import (
     resting_data,
 )
 from asperity.plant.model.names import element
+from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
 from asperity.soft.cells import cell
 from asperity.soft.elements import volumes
@@ -46,6 +48,8 @@ _MANY = 200
 # Of the heaviest vertex, in units of its share of the volume.
 _HEAVY = 2.0
 _TOLERANCE = 1e-9
+# In `flex_plasticmode`.
+_BEND = 1
 
 
 def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
@@ -81,9 +85,21 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
         raise ModelError(
             f"{name} is rigid, as all its vertices are on one body; use a mesh geom instead."
         )
-    # Rods have an address there whether they yield or not.
-    if np.any(model.flex_yield[flex] != 0) or (dim > 1 and model.flex_plasticadr[flex] >= 0):
-        raise ModelError(f"{name} is plastic, and only elastic flexes are simulated; remove yield.")
+    if (
+        is_plastic(model, flex)
+        and is_cloth(model, flex)
+        and model.flex_plasticmode[flex] & _BEND
+        and cloth_rigidity(model, flex, rest_positions(model, flex)) > 0.0
+    ):
+        raise ModelError(
+            f"{name} yields when it bends, and cloth yields by stretch only here; give it a second "
+            "number of yield that is 0, or make it a volume."
+        )
+    if is_plastic(model, flex) and model.flex_edgeequality[flex] != 0:
+        raise ModelError(
+            f"{name} is plastic, and its edges are held by constraints, which do not yield; remove "
+            "edge/equality."
+        )
     if dim == 1:
         check_rope(model, flex, name)
         return
@@ -112,12 +128,12 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
 
 def _check_cells(model: mujoco.MjModel, flex: int, name: str) -> None:
     """Refuse an interpolated flex whose cells do not hold it."""
-    if model.flex_edgeequality[flex] != 0:
+    if model.flex_edgeequality[flex] != 0 and not holds_strain(model, flex):
         raise ModelError(
-            f"{name} holds its edges or its strain by constraints, and interpolated flexes are "
-            "held by elasticity; remove edge/equality and give it elasticity/young."
+            f"{name} holds its edges by constraints, and has no edges but those of its cells; "
+            'use edge/equality="strain", or elasticity/young.'
         )
-    if model.flex_stiffnessadr[flex] < 0 or not np.any(cell_matrices(model, flex)):
+    if not np.any(cell_matrices(model, flex)):
         raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
 
 
@@ -211,6 +227,11 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
             )
         if model.flex_dim[flex] == 1:
             yield from rope_notes(model, flex, name)
+        if holds_strain(model, flex):
+            yield (
+                f"{name}: equalities that hold its strain are stiff elasticity, whether they are "
+                "active or not, and solref and solimp do not matter."
+            )
         if model.flex_interp[flex] == 1 and _bends_stiffly(model, flex):
             yield (
                 f"{name}: cells that it fills in part have MuJoCo's stiffness, and bend too "

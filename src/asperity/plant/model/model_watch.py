@@ -50,7 +50,7 @@ _UNREAD = frozenset(
 # Of flexes: MuJoCo's collision detection reads the others.
 _READ = frozenset(
     {"flex_stiffness", "flex_damping", "flex_vert", "flex_node", "flex_radius", "flex_bending"}
-    | {"flex_edgestiffness", "flex_edgedamping", "flexedge_length0"}
+    | {"flex_edgestiffness", "flex_edgedamping", "flexedge_length0", "flex_yield"}
 )
 
 _STRUCTURE = frozenset((

@@ -26,6 +26,7 @@ _EQUALITIES = {
         mujoco.mjtEq.mjEQ_TENDON,
         # Of the edges of a flex: `check_flexes` refuses those that are not simulated.
         mujoco.mjtEq.mjEQ_FLEX,
+        mujoco.mjtEq.mjEQ_FLEXSTRAIN,
     )
 }
 _CALLBACKS = (
