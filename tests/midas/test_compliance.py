@@ -13,7 +13,7 @@ G = 9.81
 RADIUS, MASS, USUAL = 0.05, 2.0, 1e-3
 NOTE = re.compile(
     r"Midas does not read stiffness: with it, a contact of (.*) and (.*) that bears (\S+) kg would "
-    r"give way by (\S+) mm and swing at (\S+) Hz(?: \(and (\d+) more pairs\))?\."
+    r"give way by (\S+) mm and swing at (\S+) Hz(?: \(and (\d+) more pairs?\))?\."
 )
 BALL = """
 <mujoco><option gravity="0 0 {gravity}"/><worldbody>

@@ -69,7 +69,8 @@ def compliance_notes(
         pair = visible[np.argmax(square[visible])]
         names = [element(model, mujoco.mjtObj.mjOBJ_GEOM, i) for i in (one[pair], other[pair])]
         pairs = {tuple(sorted(ends)) for ends in zip(one[visible], other[visible], strict=True)}
-        more = f" (and {len(pairs) - 1} more pairs)" if len(pairs) > 1 else ""
+        count = len(pairs) - 1
+        more = f" (and {count} more pair{'s' if count > 1 else ''})" if count else ""
         notes.append(
             f"{_UNREAD}: with it, a contact of {names[0]} and {names[1]} that bears "
             f"{mass[pair]:.3g} kg would give way by {1e3 * gravity * square[pair]:.3g} mm and "
