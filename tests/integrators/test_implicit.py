@@ -253,3 +253,40 @@ def test_refused_options() -> None:
         asp.ImplicitEuler(newton="none")
     with pytest.raises(ArgumentError, match="time_step"):
         asp.Sdirk2(time_step=1e-3, accuracy=1e-3)
+
+
+STOP = """
+<mujoco><option gravity="0 0 0"/><worldbody><body>
+  <joint name="a" axis="0 0 1" range="-30 40"/>
+  <inertial pos="0 0 0" mass="1" diaginertia=".02 .02 .02"/>
+</body></worldbody></mujoco>
+"""
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize("jacobian", ["finite-differences", "analytic"])
+@pytest.mark.parametrize(
+    ("integrator", "options"),
+    [
+        (asp.Rosenbrock2, {"time_step": 1e-3}),
+        (asp.Rosenbrock2, {"accuracy": 1e-4}),
+        (asp.Sdirk2, {"time_step": 1e-3}),
+    ],
+)
+def test_a_joint_meets_its_limit_rests_there_and_leaves_it(integrator, options, jacobian) -> None:
+    """At 3.8 rad/s, without a rebound; a limit gives way for v h at most."""
+    sim = asp.Simulator(STOP, integrator=integrator(jacobian=jacobian, **options))
+    sim.data.qvel[0], limit = 3.0, np.radians(40.0)
+    turn, acceleration = 0.1, 0.2 / 0.02
+    sim.data.qfrc_applied[0] = turn
+    for _ in range(40):
+        sim.advance_to(sim.time + 0.01)
+        assert sim.data.qvel[0] > -0.1
+        assert sim.data.qpos[0] < limit + 4e-3
+    assert sim.data.qpos[0] == pytest.approx(limit, abs=2e-3)
+    assert sim.data.qvel[0] == pytest.approx(0.0, abs=0.03)
+    start, speed = float(sim.data.qpos[0]), float(sim.data.qvel[0])
+    sim.data.qfrc_applied[0] = -0.2
+    sim.advance_to(sim.time + 0.3)
+    assert sim.data.qvel[0] == pytest.approx(speed - 0.3 * acceleration, abs=0.02)
+    assert sim.data.qpos[0] == pytest.approx(start + 0.3 * speed - 0.045 * acceleration, abs=4e-3)

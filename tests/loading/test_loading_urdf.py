@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 import pytest
 from loading_texts import (
+    BOX,
     INERTIA,
     arm,
     has,
@@ -15,7 +16,7 @@ from loading_texts import (
     urdf,
 )
 
-from asperity import Cenic, Icf, Midas, Sap, Simulator, load_spec
+from asperity import Cenic, Icf, Integrator, Midas, Sap, Simulator, load_spec
 from asperity.errors import AsperityWarning, ModelError
 from asperity.loading import load_model
 from asperity.plant.model.own_texts import velocity_limits
@@ -163,6 +164,40 @@ def test_mimic_becomes_an_equality() -> None:
     assert has(report, "Mimic", "'bc'")
 
 
+@pytest.mark.parametrize("integrator", [Icf(time_step=2e-3), Cenic(), Midas(time_step=2e-3)])
+def test_a_mimic_joint_keeps_its_own_velocity_limit(integrator: Integrator) -> None:
+    """Also one that mimics a mimic joint: |4 v| ≤ 2, below the leader's own limit of 1."""
+
+    def limit(speed: float) -> str:
+        return f"<limit lower='-9' upper='9' effort='9' velocity='{speed}'/>"
+
+    text = urdf(
+        *(link(name) for name in "abcd"),
+        joint("ab", "a", "b", more=limit(1.0)),
+        joint("bc", "b", "c", more="<mimic joint='ab' multiplier='-2'/>" + limit(9.0)),
+        joint("bd", "b", "d", more="<mimic joint='bc' multiplier='2'/>" + limit(2.0)),
+    )
+    model, _ = load_model(text)
+    np.testing.assert_array_equal(velocity_limits(model), [0.5, 9.0, 2.0])
+    model.opt.gravity[:] = 0.0
+    model.geom_contype[:] = model.geom_conaffinity[:] = 0
+    sim = Simulator(model, integrator=integrator)
+    sim.data.qfrc_applied[0] = 5.0
+    sim.advance_to(1.0)
+    # Limits leave the 4000th part of what a step would gain.
+    np.testing.assert_allclose(sim.data.qvel, [0.5, -1.0, -2.0], rtol=2e-3)
+
+
+def test_a_joint_may_mimic_at_a_multiplier_of_nothing() -> None:
+    limit = "<limit lower='-9' upper='9' effort='9' velocity='2'/>"
+    text = urdf(
+        *(link(name) for name in "abc"),
+        joint("ab", "a", "b"),
+        joint("bc", "b", "c", more=f"<mimic joint='ab' multiplier='0'/>{limit}"),
+    )
+    np.testing.assert_array_equal(velocity_limits(load_model(text)[0]), [np.inf, 2.0])
+
+
 def test_damping_friction_and_effort_are_kept() -> None:
     more = "<limit lower='-1' upper='1' effort='3' velocity='2'/>"
     more += "<dynamics damping='0.3' friction='0.2'/>"
@@ -218,6 +253,33 @@ def test_elements_that_are_left_out_are_counted() -> None:
     more = "<gazebo reference='a'><kd>3</kd></gazebo>"  # of no spring
     report = load_model(text.replace("<gazebo/>", more))[1]
     assert has(report, "Ignored of Bullet's and Gazebo's elements: kd.")
+
+
+@pytest.mark.parametrize(
+    ("inside", "said"),
+    [
+        ("<surface><mu1>1</mu1></surface>", "1 <surface> of <link>"),
+        ("<gravity>0</gravity>", "1 <gravity> of <link>"),
+        ("<gravity>1</gravity><kinematic>0</kinematic><origin xyz='0 0 0' rpy='0 -0 0.0'/>", ""),
+        ("<self_filter><geometry><box size='1 1 1'/></geometry></self_filter>", ""),
+        ("<visual><geometry><box size='1 1 1'/><plane/></geometry></visual>", ""),
+        (f"<collision>{BOX}<verbose value='X'/><material name='grey'/></collision>", ""),
+        (f"<collision>{BOX}<bounce value='.5'/></collision>", "1 <bounce> of <collision>"),
+    ],
+)
+def test_what_means_nothing_inside_a_link_is_said(inside: str, said: str) -> None:
+    _, report = load_model(urdf(link("a", visual=inside)))
+    ignored = [note for note in report.notes if note.startswith("Ignored")]
+    assert ignored == ([f"Ignored, because URDF has no such elements: {said}."] if said else [])
+
+
+def test_what_means_nothing_inside_a_joint_is_said() -> None:
+    more = "<joint_properties damping='{}' friction='0.0'/><safety_controller k_velocity='1'/>"
+    for damping, said in (("0.1", True), (".0", False)):
+        text = urdf(link("a"), link("b"), joint("j", "a", "b", more=more.format(damping)), "<x/>")
+        _, report = load_model(text)
+        assert has(report, "Ignored", "1 <joint_properties> of <joint>") == said
+        assert has(report, "Ignored", "1 <x>")
 
 
 SLIDER = """<robot name="box"><link name="base">

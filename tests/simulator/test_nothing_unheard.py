@@ -301,7 +301,7 @@ def test_input_that_is_not_finite_is_an_error_whatever_becomes_of_failures(
         (ICF, asp.ContactParameters(relaxation_time=0.1), "Icf does not read relaxation_time"),
         (
             asp.Midas(),
-            asp.ContactParameters(geoms={"ball": asp.Material(stiffness=1e4)}),
+            asp.ContactParameters(geoms={"ball": asp.Material(stiffness=5e3)}),
             "Midas does not read stiffness",
         ),
         (asp.Midas(), asp.ContactParameters(stiction_tolerance=1e-3, dissipation=3.0), ""),

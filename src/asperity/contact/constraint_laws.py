@@ -29,6 +29,7 @@ __all__ = [
     "LIMIT_RECOVERY",
     "NEAR_RIGID_PERIOD",
     "STIFFEST_STEP",
+    "limit_forces",
     "restoring_speed",
     "row_force",
 ]
@@ -66,6 +67,29 @@ def restoring_speed(violation: float, reach: float, drift_speed: float) -> float
 
 
 @compiled
+def limit_forces(
+    u: float,
+    position: float,
+    lower: float,
+    upper: float,
+    inverse_mass: float,
+    stiff_step: float,
+) -> tuple[float, float, float]:
+    """Pull back, and forces of the lower and of the upper limit [N or Nm], as in `row_force`."""
+    beta = NEAR_RIGID_PERIOD
+    tau = beta * stiff_step / np.pi
+    damping = 4.0 * np.pi * np.pi * tau / (beta * beta * stiff_step * stiff_step * inverse_mass)
+    recovery = max(2.0 * tau, LIMIT_RECOVERY)
+    pull = 4.0 / (recovery * recovery * inverse_mass)
+    pull *= min(position, 0.0) - min(upper, 0.0)
+    low = min(max(-position / (recovery if position < 0.0 else tau), -lower), lower)
+    high = min(max(upper / (recovery if upper < 0.0 else tau), -lower), lower)
+    below = max(damping * (low - u) - pull, 0.0)
+    above = max(damping * (u - high) + pull, 0.0)
+    return pull, below, above
+
+
+@compiled
 def row_force(
     kind: int,
     u: float,
@@ -89,11 +113,5 @@ def row_force(
     damping = 4.0 * np.pi * np.pi * tau / (beta * beta * stiff_step * stiff_step * inverse_mass)
     if kind == EQUALITY:
         return damping * (restoring_speed(position, tau, DRIFT_SPEED) - u)
-    recovery = max(2.0 * tau, LIMIT_RECOVERY)
-    pull = 4.0 / (recovery * recovery * inverse_mass)
-    pull *= min(position, 0.0) - min(upper, 0.0)
-    low = min(max(-position / (recovery if position < 0.0 else tau), -lower), lower)
-    high = min(max(upper / (recovery if upper < 0.0 else tau), -lower), lower)
-    below = max(damping * (low - u) - pull, 0.0)
-    above = max(damping * (u - high) + pull, 0.0)
+    pull, below, above = limit_forces(u, position, lower, upper, inverse_mass, stiff_step)
     return pull + below - above

@@ -122,6 +122,9 @@ class Integrator(abc.ABC):
     )
     """Fields of `ContactParameters` that play a part, here those of Hunt–Crossley contact."""
 
+    judged_contact_parameters: ClassVar[frozenset[str]] = frozenset()
+    """Fields that play none, and that the method says so of where it matters."""
+
     default_stiction_tolerance: ClassVar[float | None] = None
     """Stiction tolerance [m/s] of contacts for which nobody gives one; None: that of all."""
 

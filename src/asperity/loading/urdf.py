@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import xml.etree.ElementTree as ET
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from asperity.loading.link_inertia import check_inertias
@@ -13,16 +14,28 @@ from asperity.loading.mesh_files import MeshFinder
 from asperity.loading.urdf_base import choose_base, exclude_base, free_floating
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.loading.urdf_shapes import drop_visuals, resolve_meshes
-from asperity.loading.urdf_surfaces import read_surfaces
+from asperity.loading.urdf_surfaces import asks_nothing, read_surfaces
 from asperity.loading.xml_reader import number, read_xml
 from asperity.plant.model.names import quoted
 
 __all__ = ["prepare_urdf"]
 
-_KNOWN_TAGS = {"link", "joint", "material", "mujoco"}
 # Programs and sensors; of <gazebo> what is left when surfaces are read, and of <properties> of
 # drones what programs compute the rotors' forces from.
 _NO_MECHANICS = {"gazebo", "properties", "ros2_control", "sensor", "transmission"}
+_MOVING = ("revolute", "continuous", "prismatic")
+# What elements have in them; `read_surfaces` sees what is in <contact>.
+_CHILDREN = {
+    "robot": {"link", "joint", "material", "mujoco"},
+    "link": {"inertial", "visual", "collision", "contact"},
+    "inertial": {"origin", "mass", "inertia"},
+    "collision": {"origin", "geometry"},
+    "geometry": {"box", "capsule", "cylinder", "mesh", "sphere"},
+    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration",
+              "safety_controller"},
+}  # fmt: skip
+# Appearance, and what programs do with shapes.
+_ASIDE = {"collision_checking", "material", "self_filter", "verbose"}
 
 
 def prepare_urdf(
@@ -120,23 +133,37 @@ def _refuse_xacro(robot: UrdfDocument) -> None:
 
 
 def _drop_unused(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
-    unknown = [item for item in robot.root if item.tag not in _KNOWN_TAGS]
+    unknown = [item for item in robot.root if item.tag not in _CHILDREN["robot"]]
     for item in unknown:
         robot.root.remove(item)
-    counts = Counter(item.tag for item in unknown)
-    for known, sentence in (
-        (True, "Left out, because they do not describe the mechanics"),
-        (False, "Ignored, because URDF has no such elements"),
+    known = [f"<{item.tag}>" for item in unknown if item.tag in _NO_MECHANICS]
+    others = [f"<{item.tag}>" for item in unknown if item.tag not in _NO_MECHANICS]
+    for sentence, found in (
+        ("Left out, because they do not describe the mechanics", known),
+        ("Ignored, because URDF has no such elements", [*others, *_strangers(robot.root)]),
     ):
-        text = ", ".join(
-            f"{count} <{tag}>" for tag, count in counts.items() if (tag in _NO_MECHANICS) is known
-        )
+        text = ", ".join(f"{count} {tag}" for tag, count in Counter(found).items())
         if text:
             prepared.notes.append(f"{sentence}: {text}.")
     # Textures are for rendering only, and a missing image would stop MuJoCo.
     for parent in list(robot.root.iter("material")):
         for texture in parent.findall("texture"):
             parent.remove(texture)
+
+
+def _strangers(parent: ET.Element) -> Iterator[str]:
+    """What is in links and joints, says something of the mechanics, and means nothing in URDF."""
+    for item in parent:
+        if item.tag in _CHILDREN[parent.tag]:
+            yield from _strangers(item) if item.tag in _CHILDREN else ()
+        elif not (item.tag in _ASIDE or asks_nothing(item) or _is_zero(item)):
+            yield f"<{item.tag}> of <{parent.tag}>"
+
+
+def _is_zero(item: ET.Element) -> bool:
+    """Whether all that an element has are numbers, and they are zero."""
+    numbers = " ".join(item.attrib.values()).split()
+    return bool(numbers) and not any(one.strip("+-0.") for one in numbers)
 
 
 def _check_joints(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
@@ -147,7 +174,7 @@ def _check_joints(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
         limit = joint.element.find("limit")
         if limit is None:
             continue
-        if joint.kind in ("revolute", "continuous", "prismatic") and "velocity" in limit.attrib:
+        if joint.kind in _MOVING and "velocity" in limit.attrib:
             speed = number(limit, "velocity", robot.lines, robot.source)
             if speed > 0.0:
                 prepared.velocity_limits[joint.name] = speed
@@ -178,3 +205,20 @@ def _check_joints(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
             "Joints with a velocity limit of zero have none, as with an effort of zero: "
             f"{quoted(standing)}."
         )
+    _limit_leaders(robot, prepared)
+
+
+def _limit_leaders(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
+    """Let joints be no faster than those that mimic them may be, the multiplier's part of it."""
+    for name, speed in list(prepared.velocity_limits.items()):
+        joint, ratio = robot.graph.joints[name], 1.0
+        followed: list[str] = []
+        while joint.mimic is not None and joint.name not in followed:
+            followed.append(joint.name)
+            mimic = joint.element.find("mimic")
+            if mimic is not None and "multiplier" in mimic.attrib:
+                ratio *= abs(number(mimic, "multiplier", robot.lines, robot.source))
+            joint = robot.graph.joints[joint.mimic]
+        if followed and ratio > 0.0 and joint.kind in _MOVING:
+            known = prepared.velocity_limits.get(joint.name, math.inf)
+            prepared.velocity_limits[joint.name] = min(known, speed / ratio)

@@ -22,7 +22,7 @@ from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.loading.xml_reader import number
 from asperity.plant.model.mujoco_contact import damping_ratio, hunt_crossley_dissipation
 
-__all__ = ["IMPACT_SPEED", "give_surfaces", "read_surfaces"]
+__all__ = ["IMPACT_SPEED", "asks_nothing", "give_surfaces", "read_surfaces"]
 
 IMPACT_SPEED = 1.0
 """Speed [m/s] from which linear damping and Hunt and Crossley's rebound alike."""
@@ -197,10 +197,14 @@ def _numbers(robot: UrdfDocument, element: ET.Element, names: tuple[str, ...]) -
 def _others(element: ET.Element) -> Iterator[str]:
     """Names of what is in an element, says something of the mechanics, and is not read."""
     for one in element:
-        value = _WORDS.get(_text(one), _text(one))
         if one.tag in _READ | _NO_MECHANICS or ":" in one.tag:  # of plugins, as "controller:x"
             continue
         if len(one):
             yield from _others(one)
-        elif one.tag not in ("selfCollide", "self_collide") and _AS_IT_IS.get(one.tag) != value:
+        elif one.tag not in ("selfCollide", "self_collide") and not asks_nothing(one):
             yield one.tag
+
+
+def asks_nothing(element: ET.Element) -> bool:
+    """Whether an element asks for what is done anyway."""
+    return _AS_IT_IS.get(element.tag) == _WORDS.get(_text(element), _text(element))

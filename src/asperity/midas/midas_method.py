@@ -18,6 +18,7 @@ from asperity.midas.engine_contacts import read_contacts
 from asperity.midas.engine_layout import STATISTICS
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_tables import ENGINE_KERNELS, STATE_KERNELS, EngineOptions
+from asperity.midas.model.compliance import compliance_notes
 from asperity.midas.model.engine_support import check_supported
 from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
@@ -29,6 +30,7 @@ from asperity.midas.soft.soft_check import CHECK_KERNELS
 from asperity.midas.soft.soft_contacts import fill_contacts
 from asperity.midas.time.step import HALVINGS, divided_midas_method, midas_method
 from asperity.midas.verification import verify_no_intersections
+from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.names import element, listed
 
 __all__ = ["MidasMethod"]
@@ -193,6 +195,12 @@ class MidasMethod(Method):
         if outcome.near:
             notes.append(near_note(self.engine, outcome.near))
         return tuple(notes)
+
+    def notes_on_contact(self, world: World) -> tuple[str, ...]:
+        plant = world.plant
+        given = (plant.contact, parameters_of_model(plant.model))
+        of_all = any(one.stiffness is not None for one in given)
+        return compliance_notes(self.engine, plant.materials, of_all=of_all)
 
     def begin(self, world: World) -> None:
         if not self._synchronised(world).checked:

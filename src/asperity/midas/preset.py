@@ -167,6 +167,7 @@ class Midas(Integrator):
     default_stiction_tolerance = 5e-6
     default_joint_stiction_tolerance = 1e-3
     contact_parameters = frozenset({"dissipation", "friction", "dynamic_friction"})
+    judged_contact_parameters = frozenset({"stiffness"})
     takes_every_actuator = True
     takes_every_friction = True
 

@@ -116,6 +116,7 @@ def contact_notes(
         )
     ]
     given = {name for name in COLUMNS for one in materials if getattr(one, name) is not None}
+    given -= integrator.judged_contact_parameters
     unread = sorted(name for name in given if not reads_contact(integrator, name))
     # Dissipation may be given in both of its forms, of which a method reads one.
     if given >= _DISSIPATION and len(_DISSIPATION.intersection(unread)) == 1:

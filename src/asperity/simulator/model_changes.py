@@ -74,7 +74,8 @@ def take_over_contact(session: Session, contact: ContactParameters) -> None:
         raise
     _begin_anew(session)
     unread = contact_notes(contact, session.integrator, session.model)
-    session.note((*contact.notes, *unread, *plant.surfaces.notes))
+    judged = session.base.notes_on_contact(session.world)
+    session.note((*contact.notes, *unread, *judged, *plant.surfaces.notes))
 
 
 def take_over_materials(session: Session, materials: ResolvedMaterials) -> None:

@@ -119,6 +119,7 @@ def new_session(
     take_over(session)
     if not resumes:
         session.note(session.base.look_at_start(session.world))
+    session.note(session.base.notes_on_contact(session.world))
     publish_session(session)
     session.clear_counters()
     return session

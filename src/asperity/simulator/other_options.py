@@ -52,6 +52,7 @@ def take_over_options(session: Session, integrator: Integrator) -> None:
     session.stepping.prepare(session.world)
     take_over(session, anyway=True)
     session.note(session.base.look_at_start(session.world))
+    session.note(session.base.notes_on_contact(session.world))
     publish_session(session)
     session.world.delivered.origin = NOTHING
     session.world.forget_evaluations()

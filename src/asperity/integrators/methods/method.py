@@ -144,6 +144,10 @@ class Method(HoldsAddresses, abc.ABC):
         """Check, and correct, the state that a simulator begins with; returns sentences on it."""
         return ()
 
+    def notes_on_contact(self, world: World) -> tuple[str, ...]:
+        """Sentences on what is given of contact and plays no part, where it matters."""
+        return ()
+
     # -- around a stretch of steps ---------------------------------------------------------------
 
     def begin(self, world: World) -> None:

@@ -183,8 +183,11 @@ class Rosenbrock2(ImplicitClassical):
     """The two-stage Rosenbrock method of order two.
 
     It is L-stable, with an embedded error estimate and a new Jacobian, but no iteration, in every
-    step. Options are those of `ImplicitClassical`.
+    step. A step in which a joint meets or leaves a limit is one of `Sdirk2`. Options are those of
+    `ImplicitClassical`.
     """
+
+    divides_steps = True
 
     def make_base_method(self) -> Method:
         from asperity.integrators.methods.classical.classical_methods import Rosenbrock2Method

@@ -14,9 +14,10 @@ its error. The methods are
 - SDIRK2 with γ = 1 − 1/√2 (Kennedy and Carpenter),
 - the two-stage Rosenbrock method of FATODE with the same γ.
 
-The implicit ones are L-stable. They advance activations and the states of external systems first,
-with the rates of the step's beginning: with them the order is one. So is the Rosenbrock method's
-with forces that depend on time itself.
+A step of the last one in which a joint meets or leaves a limit is done by SDIRK2 instead, because J
+is another one then. The implicit ones are L-stable. They advance activations and the states of
+external systems first, with the rates of the step's beginning: with them the order is one. So is
+the Rosenbrock method's with forces that depend on time itself.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ import numpy as np
 from asperity.compiled import Table, compiled, higher_order
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_ppdd_status, call_ppdp_status, call_ppp_status
+from asperity.contact.constraint_laws import limit_forces
+from asperity.contact.constraint_set import LIMIT
 from asperity.integrators.methods.classical.jacobian import evaluate_at, factorize_stage
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
 from asperity.integrators.methods.classical.stages import evaluate_stage, place, system_rates
@@ -49,6 +52,8 @@ __all__ = [
 _GAMMA = 1.0 - np.sqrt(0.5)
 _ALPHA = 2.0 - 1.25 * np.sqrt(2.0)
 _NONE = (0.0, 0.0)
+# Of a stage, which no method returns.
+_MEETS_LIMIT = -1
 
 _Row = tuple[float, ...]
 
@@ -197,6 +202,38 @@ def _linearise(world: Table, source: Table, c: float) -> int:
 
 
 @compiled
+def _limit_side(state: Table, row: int, stiff_step: float) -> int:
+    """Which side of a limit acts in a state that has been evaluated: −1, 1, or 0 for none."""
+    rows = state.rows
+    if rows.kind[row] != LIMIT:
+        return 0
+    u = 0.0
+    for entry in range(rows.start[row, 0], rows.start[row, 2]):
+        u += rows.jacobian[entry] * state.velocity[rows.dof[entry]]
+    _, below, above = limit_forces(
+        u, rows.position[row], rows.lower[row], rows.upper[row], rows.inverse_mass[row], stiff_step
+    )
+    return int(below > 0.0) - int(above > 0.0)
+
+
+@compiled
+def _meets_limit(world: Table, source: Table) -> bool:
+    """Whether other limits act in the stage last evaluated than at the step's beginning."""
+    classical = CLASSICAL.at(world.memory)
+    work = classical.work
+    # A ball joint has no row where it is not turned.
+    alike = source.rows.count == work.rows.count
+    for row in range(work.rows.count):
+        side = _limit_side(work, row, classical.stiff_step)
+        if alike and source.rows.source[row] == work.rows.source[row]:
+            if side != _limit_side(source, row, classical.stiff_step):
+                return True
+        elif side != 0:
+            return True
+    return False
+
+
+@compiled
 def _rosenbrock_stage(
     world: Table, source: Table, tableau: _Tableau, stage: int, step: float
 ) -> int:
@@ -208,6 +245,8 @@ def _rosenbrock_stage(
         world.problem.counts.iterations += 1
     else:
         code = evaluate_at(world, source, tableau.times[stage] * step)
+        if code == OK and _meets_limit(world, source):
+            return _MEETS_LIMIT
     if code != OK:
         return code
     right_u = classical.base_displacement
@@ -287,5 +326,12 @@ def sdirk_2_method(world: Table, source: Table, target: Table, step: float) -> i
 
 @compiled_method
 def rosenbrock_2_method(world: Table, source: Table, target: Table, step: float) -> int:
-    """One step of the Rosenbrock method."""
-    return _step(_rosenbrock_stage, world, source, target, step, _ROSENBROCK)
+    """One step of the Rosenbrock method, or of SDIRK2 if a joint meets or leaves a limit.
+
+    J would then be wrong by a near-rigid force, which throws the joint back with up to thousands of
+    times its speed.
+    """
+    code = _step(_rosenbrock_stage, world, source, target, step, _ROSENBROCK)
+    if code == _MEETS_LIMIT:
+        return _step(_implicit_stage, world, source, target, step, _SDIRK)
+    return code
