@@ -66,6 +66,25 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(_CENIC, "Cenic.velocity_weight", "0.0"),),
     ),
     Mechanism(
+        "contact-changes",
+        "Islands in which contacts or limits come or go are not extrapolated.",
+        "Only a fast approach that ends prevents extrapolation.",
+        ("cenic",),
+        (
+            Body(
+                f"{_METHODS}.rough_islands",
+                "find_rough_islands",
+                """
+                _note_solution(memory, half, _SECOND)
+                memory.rough[:] = 0
+                for tree in range(memory.island.size):
+                    if _stops_approach(memory.closing[:, tree]):
+                        memory.rough[memory.island[tree]] = 1
+                """,
+            ),
+        ),
+    ),
+    Mechanism(
         "closing-test",
         "Islands in which a fast approach ends are not extrapolated.",
         "Every island that keeps its contacts is extrapolated.",
