@@ -132,6 +132,20 @@ def _cloth() -> mujoco.MjData:
     return data
 
 
+def _cloth_on_ball() -> mujoco.MjData:
+    """On a free ball, which it touches between its vertices."""
+    cloth = _CLOTH.replace("<pin id='0 3'/>", "").replace("pos='0 0 1'", "pos='0.003 0.002 0.1205'")
+    cloth = cloth.replace("contype='0' conaffinity='0'", "friction='0.4'")
+    world = FLOOR + _BALL.format(0, 0, 0.0599, 0.06, 0.5) + cloth
+    return _simulated(_exact(soft_models.compile_soft(world)), 40, 0.05)
+
+
+def _curved_cloth() -> mujoco.MjData:
+    data = _thrown(soft_models.compile_soft(soft_models.arch(5)), 0.3)
+    asp.step(data.model, data, 20, integrator=ICF)
+    return data
+
+
 def _rope_of_springs() -> mujoco.MjData:
     inner = "<edge stiffness='2000' damping='0.5'/><pin id='0'/>"
     return _thrown(rope_models.rope(rope_models.line(7, 0.3), inner), 0.3)
@@ -157,6 +171,22 @@ def _rod() -> mujoco.MjData:
     return _thrown(rope_models.rod(5), 3.0)
 
 
+def _rod_of_equalities() -> mujoco.MjData:
+    """Its edges keep their length, bend and twist, and are pulled by a weight at its end."""
+    weight = "<body name='weight' pos='0.3 0 0.1'><freejoint/><geom size='0.01' mass='0.1'/></body>"
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option integrator='discrete'/><worldbody>" + weight + "<flexcomp name='rope'"
+        " type='direct' dim='1' mass='0.05' radius='0.004' point='0 0 0 0.1 0 0 0.2 0 0 0.3 0 0'"
+        " element='0 1 1 2 2 3'><pin id='0'/><elasticity young='1e7' poisson='0.3' damping='0.01'/>"
+        "<edge equality='true'/><contact contype='0' conaffinity='0' selfcollide='none'/>"
+        "</flexcomp></worldbody><equality><connect body1='weight' body2='rope_3' anchor='0 0 0'/>"
+        "</equality></mujoco>"
+    )
+    data = _thrown(model, 0.3)
+    asp.step(model, data, 20, integrator=ICF)
+    return data
+
+
 def _exact(model: mujoco.MjModel) -> mujoco.MjModel:
     """With distances of edges and faces to round-off."""
     model.opt.ccd_tolerance, model.opt.ccd_iterations = 1e-13, 500
@@ -170,7 +200,8 @@ def _exact(model: mujoco.MjModel) -> mujoco.MjModel:
         *(_flying_cube, _lying_cube, _sliding_cube, _pressed_cube, _between_vertices, _gripper),
         _tied_cube,
         *(_trilinear_cube, _spinning_body_with_pad, _hinged_pad_on_the_floor),
-        *(_cloth, _rope_of_springs, _rope_of_equalities, _rope_on_cylinder, _rod),
+        *(_cloth, _cloth_on_ball, _curved_cloth),
+        *(_rope_of_springs, _rope_of_equalities, _rope_on_cylinder, _rod, _rod_of_equalities),
     ],
 )
 def test_steps_agree_with_differences_of_whole_steps(

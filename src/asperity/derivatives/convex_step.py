@@ -371,12 +371,10 @@ class ConvexStep(HoldsAddresses):
             self._numbers = plant.dofs.stiffness
             elastic, model = plant.elastic, self._model
             rigid = moves_rigidly(model, plant.actuators.output_explicit)
-            # What is taut depends on more than its neighbours.
-            local = elastic.strands + elastic.triangles + elastic.twists == 0
-            work.rigid.applies = int(rigid and local and work.has_stages == 0)
+            work.rigid.applies = int(rigid and work.has_stages == 0)
             light = np.any(model.body_gravcomp[elastic.particle_body])
             still = model.opt.density == model.opt.viscosity == 0.0
-            work.rigid.particles = int(local and still and not light and elastic.particles > 0)
+            work.rigid.particles = int(still and not light and elastic.particles > 0)
         if len(work.directions) < directions:
             work.resize(direction_room=directions)
         if len(work.columns) < columns:

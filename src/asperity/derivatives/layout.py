@@ -6,6 +6,8 @@ from asperity.compiled import Layout
 
 __all__ = [
     "ACTIVATION",
+    "ALL",
+    "ALL_BUT_CONTACTS",
     "ARGUMENTS",
     "CONTACT_PARAMETER",
     "CONTROL",
@@ -26,6 +28,7 @@ __all__ = [
     "SIMULATED_PARAMETER",
     "START",
     "SYMMETRIC",
+    "UNKNOWN",
     "VELOCITY",
 ]
 
@@ -35,6 +38,11 @@ VELOCITY = 1
 ACTIVATION = 2
 CONTROL = 3
 DIRECTION = 4  # the state, along a row of ``directions``
+
+# What is known of a column (`difference_columns`).
+UNKNOWN = 0
+ALL_BUT_CONTACTS = 1
+ALL = 2
 
 # How columns by parameters are found (`displaced_kind`).
 SIMULATED_PARAMETER = 0
@@ -69,7 +77,8 @@ SETS = Layout(
     contacts="i8",
     # 1 if some of them are points of pressure fields, or between several vertices of flexes
     patches="i8",
-    weights="i8",  # 1 if the latter
+    fields="i8",  # 1 if the former
+    weights="i8",  # and if the latter
     taut="i8",  # 1 with ropes or cloth
     contact_geom="i8[contact_room, 2]",
     contact_point="f8[contact_room, 3]",

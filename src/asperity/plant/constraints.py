@@ -15,7 +15,7 @@ from asperity.compiled.calls import call_pp, load_address, load_double, load_int
 from asperity.contact.constraint_set import EQUALITY, FRICTION, LIMIT, NO_LIMIT
 from asperity.plant.plant_layouts import EVALUATED, FAILED, ROWS_FULL, TREES
 from asperity.soft.layout import HELD_BY_ELEMENTS
-from asperity.soft.strands import edge_rates
+from asperity.soft.strands import NO_EDGE, edge_rates, follow_edge
 
 __all__ = [
     "add_joint_row",
@@ -37,9 +37,6 @@ _NO_ROTATION = 1e-9
 # Part of a tendon's range within which its limits have rows: what rests on one keeps its row, and
 # muscles by the dozen cost nothing.
 _NEAR = 0.1
-
-# An equality and a strand before the first row of a rope's edges.
-_NO_EDGE = (-1, -1)
 
 # Added to a contact's `exclude` while it shall be ignored.
 _EXCLUDED = 64
@@ -279,25 +276,12 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
 
 
 @compiled
-def _follow_edge(
-    plant: Table, state: Table, equality: int, row: int, before: tuple[int, int]
-) -> tuple[int, int]:
-    """Fill what a row has as an edge of a rope; returns its equality, and its strand or −1.
-
-    Rows of an equality follow each other, as edges that are not fixed do. It is given what it has
-    returned for the last row.
-    """
-    elastic = plant.elastic
-    strand = elastic.equality_strand[equality]
-    if strand < 0:
-        return equality, -1
-    if before[0] == equality:
-        strand = before[1] + 1
+def _fill_edge(elastic: Table, state: Table, row: int, edge: tuple[int, int]) -> None:
+    """Fill what a row has as an edge of a rope."""
     rows = state.rows
-    rows.inverse_mass[row] *= elastic.equality_softness[equality]
-    _, rows.turning[row, 1] = edge_rates(elastic, state.soft.position, state.qvel, strand)
-    rows.turning[row, 0] = elastic.strand_length[strand]
-    return equality, strand
+    rows.inverse_mass[row] *= elastic.equality_softness[edge[0]]
+    _, rows.turning[row, 1] = edge_rates(elastic, state.soft.position, state.qvel, edge[1])
+    rows.turning[row, 0] = elastic.strand_length[edge[1]]
 
 
 @compiled
@@ -333,7 +317,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
     colind = load_address(data + offsets.efc_colind_offset)
     dense = state.work.dof_row
     nv = dense.size
-    edge = _NO_EDGE
+    edge = NO_EDGE
     for i in range(count):
         kind = load_int(types + 4 * i)
         if kind not in (_MJ_EQUALITY, _MJ_FRICTION_TENDON):
@@ -362,10 +346,12 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         rows.turning[row, 0] = 0.0
         rows.turning[row, 1] = 0.0
         if kind == _MJ_EQUALITY and plant.elastic.strands > 0:
-            edge = _follow_edge(plant, state, load_int(identities + 4 * i), row, edge)
+            edge = follow_edge(plant.elastic, load_int(identities + 4 * i), edge)
         else:
-            edge = _NO_EDGE
-        if edge[1] < 0:
+            edge = NO_EDGE
+        if edge[1] >= 0:
+            _fill_edge(plant.elastic, state, row, edge)
+        else:
             # MuJoCo's own estimate, of the model's first pose, does not vanish where a chain is
             # stretched: what it cannot reach would pull it there with a force without bounds.
             # Edges have a softness of their own.

@@ -35,6 +35,7 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.soft.blocks import add_at, own_block
 
 __all__ = [
+    "NO_EDGE",
     "add_strand_stiffness",
     "add_strands",
     "bend",
@@ -43,11 +44,14 @@ __all__ = [
     "edge_rates",
     "find_taut_strands",
     "find_tension",
+    "follow_edge",
     "turning_speed",
 ]
 
 # Of 1 + t_0 · t_1, so that edges which fold back bend by a finite curvature.
 _FOLDED = 1e-6
+NO_EDGE = (-1, -1)
+"""Before the first row of `follow_edge`."""
 # Places of the particles of a matrix's blocks: own ones, and those of `strand_bond`.
 _PAIRS = ((0, 0), (1, 1), (2, 2), (1, 0), (2, 0), (2, 1))
 
@@ -305,6 +309,17 @@ def add_strand_stiffness(
             _add_block(elastic, graph, smooth, strand, place, values)
 
 
+@inlined
+def follow_edge(elastic: Table, equality: int, before: tuple[int, int]) -> tuple[int, int]:
+    """Return the equality of a row, and the strand whose length it holds, below 0 if none.
+
+    Rows of an equality follow each other, as edges that are not fixed do. It is given what it has
+    returned for the last row.
+    """
+    strand = int(elastic.equality_strand[equality])
+    return equality, before[1] + 1 if strand >= 0 and before[0] == equality else strand
+
+
 @compiled
 def find_tension(
     elastic: Table,
@@ -342,14 +357,10 @@ def find_tension(
         tension[strand] = (
             elastic.strand_stiffness[strand] * stretch + elastic.strand_damping[strand] * speed
         )
-    # MuJoCo's rows of an equality follow each other, as edges that are not fixed do.
-    last = -1
-    strand = -1
+    edge = NO_EDGE
     for row in range(rows.count):
-        identity = rows.identity[row]
-        if rows.source[row] < 0 or identity < 0 or identity >= elastic.equality_strand.size:
-            continue
-        strand = strand + 1 if identity == last else elastic.equality_strand[identity]
-        last = identity
-        if elastic.equality_strand[identity] >= 0:
-            tension[strand] -= rows.impulse[row] / step
+        equality = rows.identity[row]
+        if rows.source[row] >= 0 and 0 <= equality < elastic.equality_strand.size:
+            edge = follow_edge(elastic, equality, edge)
+            if edge[1] >= 0:
+                tension[edge[1]] -= rows.impulse[row] / step

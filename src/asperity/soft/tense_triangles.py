@@ -21,11 +21,18 @@ from asperity.soft.blocks import own_block
 from asperity.soft.corotation import element_rotation
 from asperity.soft.plasticity import plastic_stretch
 
-__all__ = ["add_triangles", "find_taut_triangles", "find_triangle_tension"]
+__all__ = [
+    "add_triangles",
+    "find_gradient",
+    "find_taut_triangles",
+    "find_triangle_tension",
+    "strain_of",
+    "turning_strain",
+]
 
 
 @compiled
-def _find_gradient(
+def find_gradient(
     elastic: Table,
     rotation: np.ndarray,
     vectors: np.ndarray,
@@ -50,7 +57,7 @@ def _find_gradient(
 
 
 @compiled
-def _turning_strain(gradient: np.ndarray, step: float) -> tuple[float, float, float]:
+def turning_strain(gradient: np.ndarray, step: float) -> tuple[float, float, float]:
     """½ δt C/(1 + δt² tr C) as (xx, xy, yy)."""
     xx = gradient[0]
     yy = gradient[3]
@@ -76,12 +83,12 @@ def _largest_tension(elastic: Table, triangle: int, strain: tuple[float, float, 
 
 
 @compiled
-def _strain(
+def strain_of(
     elastic: Table, state: Table, triangle: int, work: np.ndarray
 ) -> tuple[float, float, float]:
     """Of the state, in the frame that ``work[1]`` has, without what has yielded."""
     first = elastic.element_first[elastic.triangle_element[triangle]]
-    _find_gradient(elastic, work[1], state.soft.position.reshape(-1), first, False, work[0])
+    find_gradient(elastic, work[1], state.soft.position.reshape(-1), first, False, work[0])
     xx, xy, yy = work[0, 0] - 1.0, 0.5 * (work[0, 1] + work[0, 2]), work[0, 3] - 1.0
     place = elastic.triangle_yielding[triangle]
     if place >= 0:
@@ -97,7 +104,7 @@ def _add_chords(elastic: Table, smooth: Table, element: int, step: float, work: 
     """Add to the right side what turning changes of the strain; ``work[0]`` has L."""
     first = elastic.element_first[element]
     at = elastic.element_matrix[element]
-    xx, xy, yy = _turning_strain(work[0], step)
+    xx, xy, yy = turning_strain(work[0], step)
     change = work[2]
     for a in range(3):
         x = elastic.place_rest[first + a, 0]
@@ -168,7 +175,7 @@ def find_taut_triangles(elastic: Table, state: Table) -> None:
         element_rotation(elastic, state.soft.position, element, work)
         tension = state.tension[elastic.strands + triangle]
         if not abs(tension) < np.inf:
-            strain = _strain(elastic, state, triangle, work)
+            strain = strain_of(elastic, state, triangle, work)
             tension = _largest_tension(elastic, triangle, strain)
         taut = state.soft.taut[elastic.strands + triangle]
         for i in range(3):
@@ -187,7 +194,7 @@ def add_triangles(elastic: Table, state: Table, step: float, graph: Table, smoot
         element = elastic.triangle_element[triangle]
         element_rotation(elastic, state.soft.position, element, work)
         first = elastic.element_first[element]
-        _find_gradient(elastic, work[1], state.qvel, first, True, work[0])
+        find_gradient(elastic, work[1], state.qvel, first, True, work[0])
         _add_chords(elastic, smooth, element, step, work)
         taut = state.soft.taut[elastic.strands + triangle]
         if taut[3] > 0.0:
@@ -215,10 +222,10 @@ def find_triangle_tension(
         element = elastic.triangle_element[triangle]
         first = elastic.element_first[element]
         element_rotation(elastic, source.soft.position, element, work)
-        xx, xy, yy = _strain(elastic, source, triangle, work)
-        _find_gradient(elastic, work[1], source.qvel, first, True, work[0])
-        t_xx, t_xy, t_yy = _turning_strain(work[0], step)
-        _find_gradient(elastic, work[1], after, first, True, work[0])
+        xx, xy, yy = strain_of(elastic, source, triangle, work)
+        find_gradient(elastic, work[1], source.qvel, first, True, work[0])
+        t_xx, t_xy, t_yy = turning_strain(work[0], step)
+        find_gradient(elastic, work[1], after, first, True, work[0])
         reach = step + elastic.particle_damping[elastic.place_particle[first]]
         strain = (
             xx + reach * (work[0, 0] + t_xx),

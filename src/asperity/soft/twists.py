@@ -29,7 +29,15 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.soft.blocks import add_at
 from asperity.soft.strands import bend_scale, direction
 
-__all__ = ["TWIST_PAIRS", "add_twist_stiffness", "add_twists", "turn_edges", "turning_slopes"]
+__all__ = [
+    "TWIST_PAIRS",
+    "add_twist_stiffness",
+    "add_twists",
+    "find_twist",
+    "turn_edges",
+    "turned_slopes",
+    "turning_slopes",
+]
 
 TWIST_PAIRS = ((0, 1), (1, 2), (1, 3), (1, 4), (0, 2), (0, 3), (0, 4), (3, 2), (4, 2), (4, 3))
 """Pairs of a bend's nodes that it couples: the edges after and before, and three particles."""
@@ -74,7 +82,7 @@ def _axis(axis: np.ndarray, i: int) -> _Vector:
 
 
 @compiled
-def _find_twist(elastic: Table, state: Table, twist: int, gradient: np.ndarray) -> float:
+def find_twist(elastic: Table, state: Table, twist: int, gradient: np.ndarray) -> float:
     """m, and ∂m/∂x of three particles in ``gradient``."""
     position = state.soft.position
     middle = elastic.twist_particle[twist, 1]
@@ -107,7 +115,7 @@ def add_twists(elastic: Table, state: Table) -> float:
     gradient = soft.work[0]
     energy = 0.0
     for twist in range(elastic.twists):
-        m = _find_twist(elastic, state, twist, gradient)
+        m = find_twist(elastic, state, twist, gradient)
         torque = elastic.twist_stiffness[twist] * m
         soft.torque[twist] = torque
         energy += 0.5 * torque * m
@@ -144,7 +152,7 @@ def add_twist_stiffness(
     gradient = state.soft.work[1, :15]
     values = state.soft.work[3]
     for twist in range(elastic.twists):
-        _find_twist(elastic, state, twist, gradient[6:])
+        find_twist(elastic, state, twist, gradient[6:])
         for i in range(6):
             gradient[i] = 0.0
         gradient[0] = 1.0
@@ -199,35 +207,47 @@ def turn_edges(elastic: Table, source: Table, qpos: np.ndarray) -> None:
 
 
 @compiled
-def turning_slopes(
-    elastic: Table, source: Table, qpos: np.ndarray, edge: int, out: np.ndarray
+def turned_slopes(
+    position: np.ndarray,
+    before: np.ndarray,
+    axis: np.ndarray,
+    a: int,
+    b: int,
+    c: int,
+    d: int,
+    out: np.ndarray,
 ) -> None:
-    """Fill what ∠A(t', T, t) of an edge changes by with its vectors d' and d, two rows.
+    """Fill what ∠A(t', T, t) changes by with two vectors d' and d, two rows.
 
     With N = t' · (T × t) and D = 1 + t' · T + T · t + t · t' it is 2 atan(N/D).
+
+    Parameters
+    ----------
+    position, before : array, shape (particles, 3)
+        In which d' is from particle a to b, and d from c to d [m].
+    axis : array, shape (3,)
+        T.
+    a, b, c, d : int
+    out : array, shape (2, 3)
+        [1/m]
     """
-    a = elastic.turning_particle[edge, 0]
-    b = elastic.turning_particle[edge, 1]
-    position = source.soft.conjugate[0]
-    _fill_positions(elastic, qpos, position)
     x, y, z, per_after = direction(position, a, b)
-    after = np.array([x, y, z])
-    x, y, z, per_before = direction(source.soft.position, a, b)
-    before = np.array([x, y, z])
-    axis = elastic.turning_axis[edge]
+    first = (x, y, z)
+    x, y, z, per_before = direction(before, c, d)
+    last = (x, y, z)
     volume = 0.0
     total = 1.0
     for i in range(3):
         one = (i + 1) % 3
         two = (i + 2) % 3
-        out[0, i] = axis[one] * before[two] - axis[two] * before[one]
-        out[1, i] = after[one] * axis[two] - after[two] * axis[one]
-        volume += after[i] * out[0, i]
-        total += after[i] * axis[i] + axis[i] * before[i] + before[i] * after[i]
+        out[0, i] = axis[one] * last[two] - axis[two] * last[one]
+        out[1, i] = first[one] * axis[two] - first[two] * axis[one]
+        volume += first[i] * out[0, i]
+        total += first[i] * axis[i] + axis[i] * last[i] + last[i] * first[i]
     scale = 2.0 / (volume * volume + total * total)
     for side in range(2):
-        other = before if side == 0 else after
-        own = after if side == 0 else before
+        other = last if side == 0 else first
+        own = first if side == 0 else last
         along = 0.0
         for i in range(3):
             out[side, i] = scale * (total * out[side, i] - volume * (axis[i] + other[i]))
@@ -236,3 +256,16 @@ def turning_slopes(
             out[side, i] = (out[side, i] - along * own[i]) * (
                 per_after if side == 0 else per_before
             )
+
+
+@compiled
+def turning_slopes(
+    elastic: Table, source: Table, qpos: np.ndarray, edge: int, out: np.ndarray
+) -> None:
+    """Fill what an edge's angle changes by with its vectors d' and d of a step, two rows."""
+    position = source.soft.conjugate[0]
+    _fill_positions(elastic, qpos, position)
+    a = elastic.turning_particle[edge, 0]
+    b = elastic.turning_particle[edge, 1]
+    axis = elastic.turning_axis[edge]
+    turned_slopes(position, source.soft.position, axis, a, b, a, b, out)

@@ -18,9 +18,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["find_steady_velocity"]
+__all__ = ["SLOW", "find_steady_velocity"]
 
-_SLOW = 1.5
+SLOW = 1.5
+"""c."""
+
 _MOST_ITERATIONS = 200
 
 
@@ -141,9 +143,9 @@ def find_steady_velocity(elastic: Table, state: Table, step: float, tolerance: f
                 soft.steady[p, i] = state.qvel[dof + i]
                 limit += state.mass_diagonal[dof] * soft.steady[p, i] ** 2
     limit *= tolerance * tolerance
-    _find_diagonal(elastic, state, step * step / _SLOW, soft.conjugate[4])
+    _find_diagonal(elastic, state, step * step / SLOW, soft.conjugate[4])
     for sign in (1.0, -1.0):
-        _find_change(elastic, state, step * step / _SLOW, limit)
+        _find_change(elastic, state, step * step / SLOW, limit)
         for p in range(elastic.particles):
             for i in range(3):
                 soft.steady[p, i] += sign * soft.conjugate[0, p, i]

@@ -16,7 +16,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
-from asperity.derivatives.balance.contact_columns import contact_columns
+from asperity.derivatives.balance.contact_columns import contact_columns, start_velocity_columns
 from asperity.derivatives.balance.contact_motion import find_motion, keep_contacts
 from asperity.derivatives.balance.differences import (
     control_columns,
@@ -26,9 +26,21 @@ from asperity.derivatives.balance.differences import (
 from asperity.derivatives.balance.displacement import restore
 from asperity.derivatives.balance.elastic_columns import elastic_columns
 from asperity.derivatives.balance.law_slopes import fill_law_slopes
+from asperity.derivatives.balance.new_contacts import mark_contacts, new_contact_columns
 from asperity.derivatives.balance.rigid_terms import fill_rigid_terms, rigid_columns
 from asperity.derivatives.balance.row_slopes import row_columns
-from asperity.derivatives.layout import ACTIVATION, DIRECTION, POSITION, VELOCITY
+from asperity.derivatives.balance.strand_columns import edge_columns, rope_edges, strand_columns
+from asperity.derivatives.balance.tension_columns import tension_columns
+from asperity.derivatives.balance.triangle_columns import triangle_columns
+from asperity.derivatives.balance.twist_columns import twist_columns
+from asperity.derivatives.layout import (
+    ACTIVATION,
+    ALL,
+    DIRECTION,
+    POSITION,
+    UNKNOWN,
+    VELOCITY,
+)
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 from asperity.plant.evaluate import evaluate_smooth
@@ -42,12 +54,16 @@ _FEW = (0.25, 1.5)
 
 @compiled
 def _know_contacts(world: Table, work: Table, step: float) -> None:
-    """Find out how point contacts of the state itself move and respond; H has been filled there."""
+    """Find out how contacts of the state itself respond, and how those of points move.
+
+    H has been filled there.
+    """
     state = world.current
     if work.has_stages == 1:
         fill_inverse_masses_of(world, work, state)
     keep_contacts(world.plant, work.motion, work.laws, state)
-    work.unmatched += find_motion(world.plant, work, state)
+    if work.sets.patches == 0:
+        work.unmatched += find_motion(world.plant, work, state)
     fill_law_slopes(work, world.problem, state, step)
 
 
@@ -59,7 +75,7 @@ def _is_rigid(work: Table, state: Table) -> bool:
     """
     rigid = work.rigid
     sets = work.sets
-    if rigid.applies == 0 or sets.patches == 1:
+    if rigid.applies == 0 or sets.fields == 1:
         return False
     for body in range(state.mj_xfrc_applied.shape[0]):
         for a in range(6):
@@ -73,27 +89,39 @@ def _smooth_columns(world: Table, work: Table, step: float) -> None:
     """Fill columns by positions and velocities in closed form, without rows."""
     fill_rigid_terms(world, work, step)
     rigid_columns(world, work, step)
-    elastic_columns(world.plant.elastic, work, world.current, step)
-    contact_columns(world, work)
+    elastic, state = world.plant.elastic, world.current
+    elastic_columns(elastic, work, state, step)
+    strand_columns(elastic, work, state, step)
+    twist_columns(elastic, work, state, step)
+    triangle_columns(elastic, work, state, step)
+    tension_columns(elastic, work, state, step, max(world.doubled_step, step))
+    edge_columns(world, work, step)
+    if work.sets.patches == 0:
+        contact_columns(world, work)
+    else:
+        start_velocity_columns(world, work)
 
 
 @compiled
 def _mark_particles(elastic: Table, rows: Table, known: np.ndarray) -> None:
-    """Mark dofs of particles that are in no row of an equality."""
+    """Mark dofs of particles and of edges that turn, but of those in other equalities' rows."""
     for p in range(elastic.particles):
         dof = elastic.particle_dof[p]
         if dof >= 0:
-            known[dof : dof + 3] = 1
+            known[dof : dof + 3] = ALL
+    for edge in range(elastic.turning_dof.size):
+        known[elastic.turning_dof[edge]] = ALL
+    strands = rope_edges(elastic, rows)
     for r in range(rows.count):
-        if rows.kind[r] == EQUALITY:
+        if rows.kind[r] == EQUALITY and strands[r] < 0:
             for e in range(rows.start[r, 0], rows.start[r, 2]):
-                known[rows.dof[e]] = 0
+                known[rows.dof[e]] = UNKNOWN
 
 
 @compiled
 def _rigid_columns(world: Table, work: Table, step: float) -> None:
     """Fill columns by positions and velocities in closed form."""
-    work.is_closed_form = 1
+    work.is_closed_form = 1 - work.sets.patches
     _smooth_columns(world, work, step)
     row_columns(world, work, step)
 
@@ -128,7 +156,7 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
     nv = start.qvel.size
     na = start.act.size
     work.is_closed_form = 0
-    if sets.patches == 0:
+    if sets.fields == 0:
         _know_contacts(world, work, step)
     rigid = _is_rigid(work, state)
     if 0 < directions < _FEW[0 if rigid else 1] * nv:
@@ -138,8 +166,9 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
         known = np.zeros(nv, np.int64)
         if rigid:
             _rigid_columns(world, work, step)
+            known[:] = ALL
         else:
-            if work.rigid.particles == 1 and sets.patches == 0:
+            if work.rigid.particles == 1 and sets.fields == 0:
                 # What is wrong of the others is written anew.
                 _smooth_columns(world, work, step)
                 _mark_particles(world.plant.elastic, state.rows, known)
@@ -148,7 +177,10 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
             code = difference_columns(world, work, step, ACTIVATION, 2 * nv, np.zeros(na, np.int64))
         if code == OK and directions <= 0:
             code = control_columns(world, work, step, 2 * nv + na)
-        if code == OK and not rigid:
+        if code == OK and sets.patches == 1:
+            mark_contacts(world.plant, state.contacts, known)
+            code = new_contact_columns(world, work, step, known)
+        if code == OK:
             code = difference_columns(world, work, step, POSITION, 0, known)
         if directions > 0:
             _combine(work, directions)

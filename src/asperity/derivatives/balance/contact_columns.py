@@ -31,7 +31,7 @@ from asperity.derivatives.balance.rigid_terms import add_cross_force, cross_moti
 from asperity.derivatives.balance.sides import body_of_side
 from asperity.derivatives.layout import ARGUMENTS
 
-__all__ = ["contact_columns"]
+__all__ = ["contact_columns", "start_velocity_columns"]
 
 
 @compiled
@@ -407,9 +407,17 @@ def _by_positions(world: Table, work: Table) -> None:
 
 
 @compiled
+def start_velocity_columns(world: Table, work: Table) -> None:
+    """Add what contacts do to columns by velocities, wherever they are."""
+    nv = work.start.qvel.size
+    if work.laws.uses_start == 1:
+        by_velocity = work.columns[nv : 2 * nv]
+        add_products(world, work, world.current, work.laws.by_start, -1.0, by_velocity)
+
+
+@compiled
 def contact_columns(world: Table, work: Table) -> None:
     """Add what contacts do to columns by positions and velocities."""
-    laws = work.laws
     rigid = work.rigid
     count = world.current.contacts.count
     if count == 0:
@@ -424,9 +432,7 @@ def contact_columns(world: Table, work: Table) -> None:
         for k in range(6 * ARGUMENTS):
             rigid.contact_rate[d, k] = 0.0
     _fill_arguments(world, work)
-    if laws.uses_start == 1:
-        by_velocity = work.columns[nv : 2 * nv]
-        add_products(world, work, world.current, laws.by_start, -1.0, by_velocity)
+    start_velocity_columns(world, work)
     for i in range(count):
         _add_contact(world, work, i, arms, pad, by_axis)
     _gather(world, work)

@@ -45,13 +45,21 @@ from asperity.derivatives.balance.row_changes import (
     subtract_rows,
 )
 from asperity.derivatives.balance.row_slopes import servo_columns
-from asperity.derivatives.layout import CONTROL, VELOCITY
+from asperity.derivatives.layout import CONTROL, UNKNOWN, VELOCITY
 from asperity.integrators.world_layout import OK
 from asperity.plant.detection.collision import side_inverse_mass
 from asperity.plant.plant_layouts import VALID
-from asperity.plant.trees import force_from_solver
+from asperity.plant.trees import force_from_solver, velocity_to_solver
 
-__all__ = ["control_columns", "difference_columns", "fill_inverse_masses_of"]
+__all__ = [
+    "balance_side",
+    "choose_side",
+    "control_columns",
+    "difference_columns",
+    "displacement_of",
+    "fill_inverse_masses_of",
+    "is_bent",
+]
 
 # Displacements [m, rad; m/s, rad/s; units of controls]. Those of positions are taken on
 # both sides: 1e-12 remains of third powers, 1e-10 of round-off, and both may be amplified by as
@@ -76,7 +84,7 @@ _SAME = 0.1
 
 
 @compiled
-def _displacement_of(work: Table, kind: int, index: int) -> float:
+def displacement_of(work: Table, kind: int, index: int) -> float:
     sets = work.sets
     if sets.weights == 1:
         return size_of(work, kind, index, _SIZES_OF_WEIGHTS)
@@ -205,12 +213,19 @@ def _find_impulses(world: Table, state: Table) -> None:
 
 
 @compiled
-def _side(
-    world: Table, work: Table, step: float, kind: int, index: int, size: float, side: int
+def balance_side(
+    world: Table,
+    work: Table,
+    step: float,
+    kind: int,
+    index: int,
+    size: float,
+    side: int,
+    alone: bool,
 ) -> int:
     """Fill one of ``sides`` with g at a displaced state, for the rows' impulses of the state.
 
-    Returns `OTHER_ROWS` if its rows are others.
+    Or with what contacts ``alone`` have in g. Returns `OTHER_ROWS` if its rows are others.
     """
     sets = work.sets
     laws = work.laws
@@ -223,26 +238,30 @@ def _side(
     code = _evaluate(world, work, kind)
     if code != OK:
         return code
-    if not same_rows(sets, state):
+    if not alone and not same_rows(sets, state):
         return OTHER_ROWS
     if sets.patches == 1:
         code = prepare(world, state, step)
     elif moves(kind) and state.contacts.count > 0:
         _move_links(world, work, state)
-    if code == OK:
+    if alone:
+        velocity_to_solver(plant, state.cdof, work.velocity, iterate.velocity)
+        iterate.gradient[:] = 0.0
+    elif code == OK:
         code = smooth_balance(world, work, state, step)
     if code != OK:
         return code
     contacts = state.contacts.count
+    rows = 0 if alone else sets.rows
     if contacts > 0 and sets.patches == 1:
         _find_impulses(world, state)
     elif contacts > 0:
         if laws.uses_mass == 1 and (moves(kind) or work.has_stages == 1):
             fill_inverse_masses_of(world, work, state)
         _follow_slopes(world, work.motion, laws, state, moves(kind))
-    if sets.rows > 0:
+    if rows > 0:
         find_row_changes(world, sets, row_laws, state, step, size)
-        for i in range(sets.rows):
+        for i in range(rows):
             iterate.row_impulse[i] = row_laws.row_impulse[problem.graph.row[i]]
     add_impulses(
         problem.graph,
@@ -250,7 +269,7 @@ def _side(
         state.contacts,
         state.rows,
         (0, contacts),
-        (0, sets.rows),
+        (0, rows),
         iterate.gradient,
         -1.0,
     )
@@ -262,7 +281,7 @@ def _side(
 
 
 @compiled
-def _is_bent(work: Table) -> bool:
+def is_bent(work: Table) -> bool:
     """Whether both sides of a difference are so different that there is a kink between."""
     start = work.start
     most = 0.0
@@ -276,8 +295,15 @@ def _is_bent(work: Table) -> bool:
 
 
 @compiled
-def _choose_side(
-    world: Table, work: Table, step: float, kind: int, index: int, size: float, out: np.ndarray
+def choose_side(
+    world: Table,
+    work: Table,
+    step: float,
+    kind: int,
+    index: int,
+    size: float,
+    alone: bool,
+    out: np.ndarray,
 ) -> int:
     """Fill the difference of the side without a kink, as a smaller difference knows.
 
@@ -286,14 +312,14 @@ def _choose_side(
     ahead = (work.sides[1] - work.sides[0]) / size
     behind = (work.sides[0] - work.sides[2]) / size
     near = _NEARER * size
-    one = _side(world, work, step, kind, index, near, 1)
-    other = _side(world, work, step, kind, index, -near, 2)
+    one = balance_side(world, work, step, kind, index, near, 1, alone)
+    other = balance_side(world, work, step, kind, index, -near, 2, alone)
     if one != OK or other != OK:
         return max(one, other, OK)
     out[:] = (work.sides[1] - work.sides[2]) * (0.5 / near)
     first = np.max(np.abs(ahead - out))
     last = np.max(np.abs(behind - out))
-    if _is_bent(work) or first < _SAME * last:
+    if is_bent(work) or first < _SAME * last:
         out[:] = ahead
     elif last < _SAME * first:
         out[:] = behind
@@ -305,13 +331,13 @@ def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, 
     """Fill a row of ``columns`` by one coordinate of a kind."""
     sets = work.sets
     row_laws = work.row_laws
-    size = _displacement_of(work, kind, index)
+    size = displacement_of(work, kind, index)
     is_curved = moves(kind) or sets.patches == 1 or work.has_stages == 1
     begin_row_changes(sets, row_laws)
-    ahead = _side(world, work, step, kind, index, size, 1)
+    ahead = balance_side(world, work, step, kind, index, size, 1, False)
     behind = OTHER_ROWS
     if is_curved or row_laws.others > 0 or ahead == OTHER_ROWS:
-        behind = _side(world, work, step, kind, index, -size, 2)
+        behind = balance_side(world, work, step, kind, index, -size, 2, False)
     if ahead > OK or behind > OK:
         return max(ahead, behind)
     first = 1 if ahead == OK else 0
@@ -326,16 +352,16 @@ def _fill_column(world: Table, work: Table, step: float, kind: int, index: int, 
     scale = 1.0 / size if first == 0 or last == 0 else 0.5 / size
     for i in range(column.size):
         column[i] = scale * (work.sides[first, i] - work.sides[last, i])
-    if first > 0 and last > 0 and sets.patches == 1 and _is_bent(work):
+    if first > 0 and last > 0 and sets.patches == 1 and is_bent(work):
         work.one_sided += 1
-        code = _choose_side(world, work, step, kind, index, size, column)
+        code = choose_side(world, work, step, kind, index, size, False, column)
         if code != OK:
             return code
     if first > 0 and last > 0 and any_row_missing(sets, row_laws):
         begin_row_changes(sets, row_laws)
         for side in range(2):
             near = (1 - 2 * side) * NARROW * size
-            code = _side(world, work, step, kind, index, near, 1 + side)
+            code = balance_side(world, work, step, kind, index, near, 1 + side, False)
             if code > OK:
                 return code
     subtract_rows(work, column)
@@ -349,7 +375,7 @@ def difference_columns(
     """Fill columns, from ``row``, by coordinates of a kind of which they are not known yet."""
     displaced = False
     for index in range(known.size):
-        if known[index] == 1:
+        if known[index] != UNKNOWN:
             continue
         displaced = True
         code = _fill_column(world, work, step, kind, index, row + index)

@@ -21,11 +21,19 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.soft.corotation import element_rotation
 
-__all__ = ["elastic_columns"]
+__all__ = [
+    "add_turning",
+    "cross_all",
+    "elastic_columns",
+    "fill_inverse",
+    "fill_spin",
+    "turn",
+    "turn_back",
+]
 
 
 @compiled
-def _fill_inverse(r: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
+def fill_inverse(r: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
     """``out`` = (tr S − S)⁻¹ with S = Rᵀ F."""
     trace = 0.0
     s = np.zeros((3, 3))
@@ -56,10 +64,17 @@ def _fill_inverse(r: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _turn(r: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+def turn(r: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
     """``out`` = Rᵀ x."""
     for i in range(3):
         out[i] = r[i] * x[0] + r[3 + i] * x[1] + r[6 + i] * x[2]
+
+
+@compiled
+def turn_back(r: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
+    """``out`` = R x."""
+    for i in range(3):
+        out[i] = r[3 * i] * x[0] + r[3 * i + 1] * x[1] + r[3 * i + 2] * x[2]
 
 
 @compiled
@@ -72,7 +87,7 @@ def _multiply(matrix: np.ndarray, x: np.ndarray, width: int, out: np.ndarray) ->
 
 
 @compiled
-def _cross_all(axis: int, x: np.ndarray, count: int, out: np.ndarray) -> None:
+def cross_all(axis: int, x: np.ndarray, count: int, out: np.ndarray) -> None:
     """``out`` = e × x of vectors one after another."""
     one = (axis + 1) % 3
     two = (axis + 2) % 3
@@ -114,16 +129,64 @@ def _fill_turned(
             x[i] = step * (position[p, i] - middle[i])
             if dof >= 0:
                 x[i] += reach * velocity[dof + i]
-        _turn(r, x, z[3 * a : 3 * a + 3])
+        turn(r, x, z[3 * a : 3 * a + 3])
         for i in range(3):
             turned[3 * a + i] = z[3 * a + i] - step * elastic.place_rest[first + a, i]
     _multiply(matrix, turned, width, h)
     for axis in range(3):
-        _cross_all(axis, z, count, turned)
+        cross_all(axis, z, count, turned)
         _multiply(matrix, turned, width, pad[axis])
-        _cross_all(axis, h, count, turned)
+        cross_all(axis, h, count, turned)
         for i in range(width):
             pad[axis, i] = turned[i] - pad[axis, i]
+
+
+@compiled
+def fill_spin(r: np.ndarray, g: np.ndarray, inverse: np.ndarray, out: np.ndarray) -> None:
+    """``out`` = (tr S − S)⁻¹ [g]× Rᵀ: ω by the displacement of a vertex with the gradient g."""
+    for axis in range(3):
+        x = inverse[axis, 1] * g[2] - inverse[axis, 2] * g[1]
+        y = inverse[axis, 2] * g[0] - inverse[axis, 0] * g[2]
+        z = inverse[axis, 0] * g[1] - inverse[axis, 1] * g[0]
+        for j in range(3):
+            out[axis, j] = x * r[3 * j] + y * r[3 * j + 1] + z * r[3 * j + 2]
+
+
+@compiled
+def add_turning(
+    elastic: Table,
+    element: int,
+    r: np.ndarray,
+    inverse: np.ndarray,
+    pad: np.ndarray,
+    columns: np.ndarray,
+) -> None:
+    """Add what an element's impulses change by as it turns about three axes, rows of ``pad``."""
+    first = elastic.element_first[element]
+    count = elastic.element_first[element + 1] - first
+    moved = np.empty(3)
+    spin = np.empty((3, 3))
+    for axis in range(3):
+        for a in range(count):
+            turn_back(r, pad[axis, 3 * a : 3 * a + 3], moved)
+            for i in range(3):
+                pad[axis, 3 * a + i] = moved[i]
+    for c in range(count):
+        column = elastic.particle_dof[elastic.place_particle[first + c]]
+        if column < 0:
+            continue
+        fill_spin(r, elastic.place_gradient[first + c], inverse, spin)
+        for a in range(count):
+            row = elastic.particle_dof[elastic.place_particle[first + a]]
+            if row < 0:
+                continue
+            for j in range(3):
+                for i in range(3):
+                    columns[column + j, row + i] += (
+                        pad[0, 3 * a + i] * spin[0, j]
+                        + pad[1, 3 * a + i] * spin[1, j]
+                        + pad[2, 3 * a + i] * spin[2, j]
+                    )
 
 
 @compiled
@@ -158,43 +221,12 @@ def elastic_columns(elastic: Table, work: Table, state: Table, step: float) -> N
     r = soft.work[1]
     pad = np.empty((6, soft.work.shape[1]))
     inverse = np.empty((3, 3))
-    moved = np.empty(3)
-    spin = np.empty((3, 3))
     _add_stiffness(elastic, soft, step, columns)
     for element in range(elastic.elements):
-        first = elastic.element_first[element]
-        count = elastic.element_first[element + 1] - first
         element_rotation(elastic, soft.position, element, soft.work)
-        _fill_inverse(r, soft.work[2], inverse)
+        if not np.any(soft.work[2, :9] != 0.0):
+            # Bending of what is flat at rest does not turn.
+            continue
+        fill_inverse(r, soft.work[2], inverse)
         _fill_turned(elastic, soft.position, work.velocity, element, step, r, pad)
-        for axis in range(3):
-            for a in range(count):
-                for i in range(3):
-                    moved[i] = 0.0
-                    for k in range(3):
-                        moved[i] += r[3 * i + k] * pad[axis, 3 * a + k]
-                for i in range(3):
-                    pad[axis, 3 * a + i] = moved[i]
-        for c in range(count):
-            column = elastic.particle_dof[elastic.place_particle[first + c]]
-            if column < 0:
-                continue
-            g = elastic.place_gradient[first + c]
-            # ω by the displacement of this vertex, (tr S − S)⁻¹ [g]× Rᵀ.
-            for axis in range(3):
-                x = inverse[axis, 1] * g[2] - inverse[axis, 2] * g[1]
-                y = inverse[axis, 2] * g[0] - inverse[axis, 0] * g[2]
-                z = inverse[axis, 0] * g[1] - inverse[axis, 1] * g[0]
-                for j in range(3):
-                    spin[axis, j] = x * r[3 * j] + y * r[3 * j + 1] + z * r[3 * j + 2]
-            for a in range(count):
-                row = elastic.particle_dof[elastic.place_particle[first + a]]
-                if row < 0:
-                    continue
-                for j in range(3):
-                    for i in range(3):
-                        columns[column + j, row + i] += (
-                            pad[0, 3 * a + i] * spin[0, j]
-                            + pad[1, 3 * a + i] * spin[1, j]
-                            + pad[2, 3 * a + i] * spin[2, j]
-                        )
+        add_turning(elastic, element, r, inverse, pad, columns)

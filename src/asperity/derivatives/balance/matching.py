@@ -21,18 +21,19 @@ def remember_sets(plant: Table, sets: Table, state: Table) -> None:
     """Keep what contacts and rows of the state at hand are recognised by."""
     contacts = state.contacts
     sets.contacts = contacts.count
-    sets.patches = 0
+    sets.fields = 0
     sets.weights = 0
     sets.taut = 1 if plant.elastic.strands + plant.elastic.triangles > 0 else 0
     for c in range(contacts.count):
         if has_weights(plant, contacts, c):
             sets.weights = 1
-        if contacts.patch[c] >= 0 or sets.weights == 1:
-            sets.patches = 1
+        if contacts.patch[c] >= 0:
+            sets.fields = 1
         sets.contact_geom[c, 0] = contacts.geom[c, 0]
         sets.contact_geom[c, 1] = contacts.geom[c, 1]
         for a in range(3):
             sets.contact_point[c, a] = contacts.point[c, a]
+    sets.patches = max(sets.fields, sets.weights)
     rows = state.rows
     sets.rows = rows.count
     for r in range(rows.count):

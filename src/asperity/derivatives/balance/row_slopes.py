@@ -19,12 +19,14 @@ from asperity.derivatives.balance.row_changes import (
     begin_row_changes,
     find_row_changes,
 )
-from asperity.derivatives.layout import CONTROL, POSITION, VELOCITY
+from asperity.derivatives.layout import ALL, CONTROL, POSITION, VELOCITY
 from asperity.plant.model.actuation import set_servo
 
-__all__ = ["row_columns", "servo_columns"]
+__all__ = ["LENGTH", "row_columns", "row_slopes", "servo_columns"]
 
 _MASS = -1
+LENGTH = -2
+"""Of rows that hold lengths, their positions, whatever they depend on."""
 
 # Displacements. Rows are smooth on a piece, and know positions as they are.
 _SIZE = 1e-6
@@ -73,7 +75,7 @@ def _displace(
     """Displace every row by its own coordinate, control or inverse mass; by 0 all is as it was.
 
     ``kept`` has the numbers of rows and ``velocity`` is that at the step's beginning, neither
-    displaced.
+    displaced. Servos of rows, or what else numbers those that take part, are −1 of others.
     """
     state = world.current
     rows = state.rows
@@ -81,6 +83,10 @@ def _displace(
         if kind == CONTROL:
             if servo[r] >= 0:
                 set_servo(world.plant, state, servo[r], r, size)
+            continue
+        if kind == LENGTH:
+            if servo[r] >= 0:
+                rows.position[r] = kept[r, 0] + size
             continue
         entry = rows.start[r, 0]
         change = size * rows.jacobian[entry]
@@ -99,7 +105,7 @@ def _displace(
 
 
 @compiled
-def _slopes(world: Table, work: Table, step: float, kind: int, servo: np.ndarray) -> None:
+def row_slopes(world: Table, work: Table, step: float, kind: int, servo: np.ndarray) -> None:
     """Leave in ``row_change`` what the rows' impulses change by with a unit of theirs.
 
     Controls are displaced to the larger side alone, as rows are linear in them, if that will do.
@@ -164,7 +170,7 @@ def row_columns(world: Table, work: Table, step: float) -> None:
     nv = start.qvel.size
     servo = np.empty(rows.count, np.int64)
     for kind in (POSITION, VELOCITY):
-        _slopes(world, work, step, kind, servo)
+        row_slopes(world, work, step, kind, servo)
         for r in range(rows.count):
             entry = rows.start[r, 0]
             dof = rows.dof[entry]
@@ -172,7 +178,7 @@ def row_columns(world: Table, work: Table, step: float) -> None:
             column[dof] -= row_laws.row_change[r] * rows.jacobian[entry]
     for r in range(rows.count):
         if rows.kind[r] == LIMIT:
-            _slopes(world, work, step, _MASS, servo)
+            row_slopes(world, work, step, _MASS, servo)
             _by_inverse_masses(world, work)
             break
 
@@ -188,14 +194,14 @@ def servo_columns(world: Table, work: Table, step: float, row: int, known: np.nd
     rows = world.current.rows
     for k in range(actuators.servo_output.size):
         if _enters_row(plant, k):
-            known[actuators.servo_ctrl[k]] = 1
+            known[actuators.servo_ctrl[k]] = ALL
             for i in range(work.columns.shape[1]):
                 work.columns[row + actuators.servo_ctrl[k], i] = 0.0
     if sets.rows == 0:
         return
     servo = np.empty(rows.count, np.int64)
     _find_servos(plant, world.current, servo)
-    _slopes(world, work, step, CONTROL, servo)
+    row_slopes(world, work, step, CONTROL, servo)
     first = 3 * sets.contacts
     for r in range(rows.count):
         k = servo[r]
