@@ -151,6 +151,16 @@ def _rope_of_springs() -> mujoco.MjData:
     return _thrown(rope_models.rope(rope_models.line(7, 0.3), inner), 0.3)
 
 
+def _tumbling_cloth() -> mujoco.MjData:
+    """Its triangles turn by half a radian in a step."""
+    return _thrown(soft_models.compile_soft(_CLOTH), 8.0)
+
+
+def _tumbling_rope() -> mujoco.MjData:
+    inner = "<edge stiffness='2000' damping='0.5'/>"
+    return _thrown(rope_models.rope(rope_models.line(7, 0.3), inner), 8.0)
+
+
 def _rope_of_equalities() -> mujoco.MjData:
     inner = "<pin id='0'/>" + rope_models.EQUALITY
     return _simulated(rope_models.rope(rope_models.line(7, 0.3), inner), 50)
@@ -200,7 +210,7 @@ def _exact(model: mujoco.MjModel) -> mujoco.MjModel:
         *(_flying_cube, _lying_cube, _sliding_cube, _pressed_cube, _between_vertices, _gripper),
         _tied_cube,
         *(_trilinear_cube, _spinning_body_with_pad, _hinged_pad_on_the_floor),
-        *(_cloth, _cloth_on_ball, _curved_cloth),
+        *(_cloth, _cloth_on_ball, _curved_cloth, _tumbling_cloth, _tumbling_rope),
         *(_rope_of_springs, _rope_of_equalities, _rope_on_cylinder, _rod, _rod_of_equalities),
     ],
 )
