@@ -18,11 +18,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 
-__all__ = ["add_elasticity", "add_pair", "element_rotation"]
+__all__ = ["Rotation", "add_elasticity", "add_pair", "element_rotation", "rotation_tuple"]
 
 _MOST_TURNS = 50
 _SMALL = 1e-13
 _DIAGONAL = -1
+
+Rotation = tuple[float, float, float, float, float, float, float, float, float]
+"""R, row by row."""
 
 
 @compiled
@@ -109,11 +112,17 @@ def element_rotation(elastic: Table, position: np.ndarray, element: int, work: n
 
 
 @inlined
+def rotation_tuple(r: np.ndarray) -> Rotation:
+    """A rotation as numbers that stay in registers."""
+    return (r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8])
+
+
+@inlined
 def add_pair(
     matrix: np.ndarray,
     at: int,
     stride: int,
-    r: tuple[float, float, float, float, float, float, float, float, float],
+    r: Rotation,
     out: np.ndarray,
     row: int,
     swap: int,
@@ -201,17 +210,7 @@ def add_elasticity(
                 f[3 + j] += dy * g
                 f[6 + j] += dz * g
         _rotation(f, rotation)
-        r = (
-            rotation[0],
-            rotation[1],
-            rotation[2],
-            rotation[3],
-            rotation[4],
-            rotation[5],
-            rotation[6],
-            rotation[7],
-            rotation[8],
-        )
+        r = rotation_tuple(rotation)
         for k in range(count):
             p = elastic.place_particle[first + k]
             dx = position[p, 0] - x

@@ -32,7 +32,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.soft.corotation import add_pair, element_rotation
+from asperity.soft.corotation import Rotation, add_pair, element_rotation, rotation_tuple
 
 __all__ = [
     "Tensor",
@@ -143,7 +143,7 @@ def _find_offsets(
     position: np.ndarray,
     first: int,
     count: int,
-    r: tuple[float, float, float, float, float, float, float, float, float],
+    r: Rotation,
     stretch: Tensor,
     work: np.ndarray,
 ) -> None:
@@ -233,17 +233,7 @@ def add_plasticity(
         element = elastic.plastic_element[place]
         element_rotation(elastic, position, element, work)
         turn = work[1]
-        r = (
-            turn[0],
-            turn[1],
-            turn[2],
-            turn[3],
-            turn[4],
-            turn[5],
-            turn[6],
-            turn[7],
-            turn[8],
-        )
+        r = rotation_tuple(turn)
         first = elastic.element_first[element]
         count = elastic.element_first[element + 1] - first
         _find_offsets(elastic, position, first, count, r, stretch, work)
