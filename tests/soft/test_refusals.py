@@ -35,8 +35,14 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
     [
         (
             f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'><elasticity young='1e5'"
-            " poisson='0.3' thickness='0.001' elastic2d='both'/></flexcomp>",
-            "is a shell of cells",
+            " poisson='0.3' thickness='0.001' elastic2d='both' yield='0.1 0'/>"
+            "<contact selfcollide='none'/></flexcomp>",
+            "is a plastic shell of cells",
+        ),
+        (
+            f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'><elasticity young='1e5'"
+            " poisson='0.3' thickness='0.001' elastic2d='bend'/></flexcomp>",
+            "Nothing holds Flex 'f' together",
         ),
         (
             f"<flexcomp name='f' {GRID} dim='3' dof='2d'><edge equality='true'/></flexcomp>",

@@ -15,6 +15,9 @@ from asperity.convex.problem import PROBLEM
 
 __all__ = ["couple_points", "prepare_order"]
 
+# Dofs of a tetrahedron's vertices.
+_ELEMENT = 12
+
 
 @compiled
 def _tree_of_side(graph: Table, contacts: Table, link: int, place: int) -> int:
@@ -25,16 +28,18 @@ def _tree_of_side(graph: Table, contacts: Table, link: int, place: int) -> int:
 
 
 @compiled
-def _visit(graph: Table, contacts: Table, contact: int, couples: bool) -> bool:
-    """Couple all trees of a contact, if told to; returns whether all couple with each other."""
-    a = contacts.link[contact, 0]
-    b = contacts.link[contact, 1]
-    if a < 0 or b < 0 or (contacts.link_soft[a] == 0 and contacts.link_soft[b] == 0):
-        return True
+def _places(contacts: Table, link: int) -> int:
+    """Up to which place of its chain a link has trees."""
+    return contacts.link_size[link] if contacts.link_soft[link] == 1 else 1
+
+
+@compiled
+def _join(graph: Table, contacts: Table, a: int, b: int, couples: bool) -> bool:
+    """Couple all trees of two links, if told to; returns whether all couple with each other."""
     known = True
-    for e in range(0, contacts.link_size[a] if contacts.link_soft[a] == 1 else 1, 3):
+    for e in range(0, _places(contacts, a), 3):
         tree_a = _tree_of_side(graph, contacts, a, e)
-        for f in range(0, contacts.link_size[b] if contacts.link_soft[b] == 1 else 1, 3):
+        for f in range(e + 3 if a == b else 0, _places(contacts, b), 3):
             tree_b = _tree_of_side(graph, contacts, b, f)
             if tree_a == tree_b:
                 continue
@@ -42,6 +47,24 @@ def _visit(graph: Table, contacts: Table, contact: int, couples: bool) -> bool:
                 couple(graph, tree_a, tree_b)
             known = known and have_block(graph, tree_a, tree_b)
     return known
+
+
+@compiled
+def _visit(graph: Table, contacts: Table, contact: int, couples: bool) -> bool:
+    """Couple all trees of a contact, if told to; returns whether all couple with each other.
+
+    The vertices of one element do, by its bonds. Nodes that an element is between need not.
+    """
+    a = contacts.link[contact, 0]
+    b = contacts.link[contact, 1]
+    known = True
+    for side in range(2):
+        link = contacts.link[contact, side]
+        if link >= 0 and contacts.link_soft[link] == 1 and contacts.link_size[link] > _ELEMENT:
+            known = _join(graph, contacts, link, link, couples) and known
+    if a < 0 or b < 0 or (contacts.link_soft[a] == 0 and contacts.link_soft[b] == 0):
+        return known
+    return _join(graph, contacts, a, b, couples) and known
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type))

@@ -23,7 +23,13 @@ from asperity.plant.model.flexes import (
     plane_poisson,
 )
 from asperity.plant.model.plastic import Yielding, yielding_elements
-from asperity.soft.bending import bending
+from asperity.plant.model.shells import (
+    is_shell,
+    shell_bending,
+    shell_membranes,
+    shell_triangles,
+)
+from asperity.soft.bending import Bend, bending
 from asperity.soft.cells import cell, mean_moduli
 from asperity.soft.elements import (
     elasticity,
@@ -32,12 +38,14 @@ from asperity.soft.elements import (
     tetrahedron_stiffness,
     volumes,
 )
+from asperity.soft.faces import mean_stiffness, plane_moduli
 from asperity.soft.membranes import plane_gradients
 
 __all__ = ["SoftElements", "soft_elements"]
 
 # Share of a cell's energy that is that of its tetrahedra, whose barrier keeps its corners from
-# turning inside out. A beam of one layer of cells is half a percent stiffer for it.
+# turning inside out. A beam of one layer of cells is half a percent stiffer for it. A cell that is
+# filled in part has those of a full one, which hold nodes that hardly anything else does.
 _CORNER_SHARE = 1e-3
 # Vertices that a triangle's bending, and a cell of order 2, may have.
 _WIDEST = 27
@@ -96,7 +104,7 @@ def soft_elements(
     constants : array, shape (nflex, 2)
         Lamé's parameters.
     """
-    most = 27 if np.any(model.flex_interp == 2) else 8
+    most = 27 if np.any(np.abs(model.flex_interp) == 2) else 8
     vertex, gradient = [np.zeros((0, most), np.int64)], [np.zeros((0, most, 3))]
     size, share = [np.zeros(0)], [np.zeros(0)]
     cells: list[int] = []
@@ -135,16 +143,40 @@ def soft_elements(
             matrix.append(whole)
         cell_matrix.append(matrices[key])
 
+    def add_bends(first: int, start: int, found: list[Bend]) -> None:
+        for bend in found:
+            corners, places = bend.vertices + start, bend.rest - bend.rest[0]
+            add_cell(first + bend.triangle, corners, places, bend.stiffness)
+
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
         x, own = at_rest[vertices], flex_elements(model, flex)
+        if is_shell(model, flex):
+            nodes = flex_particles(model, flex)
+            first = sum(map(len, size))
+            triangles = shell_triangles(model, flex)
+            area, g = plane_gradients(at_rest[nodes], triangles)
+            share_of_each = np.full(len(triangles), _CORNER_SHARE)
+            add(triangles + nodes.start, g, area, share_of_each)
+            add_bends(
+                first, nodes.start, shell_bending(model, flex, plane_poisson(constants[flex]))
+            )
+            moduli = plane_moduli(*constants[flex])
+            for membrane in shell_membranes(model, flex, constants[flex]):
+                corners = np.array(membrane.vertices) + nodes.start
+                extent = float(np.prod(np.ptp(membrane.rest, axis=0)[:2]))
+                mean = extent * mean_stiffness(membrane.gradient, moduli)
+                more = (1.0 - _CORNER_SHARE) * (membrane.stiffness - mean)
+                add_cell(sum(map(len, size)), corners, np.zeros_like(membrane.rest), more)
+                g = membrane.gradient[None, :, :2]
+                add(corners[None], g, np.array([extent]), np.array([1.0 - _CORNER_SHARE]))
+            continue
         if is_cloth(model, flex):
             rigidity = cloth_rigidity(model, flex, x)
             if rigidity > 0.0:
                 first = sum(map(len, size))
-                for bend in bending(x, own, rigidity, plane_poisson(constants[flex])):
-                    corners, places = bend.vertices + vertices.start, bend.rest - bend.rest[0]
-                    add_cell(first + bend.triangle, corners, places, bend.stiffness)
+                bends = bending(x, own, rigidity, plane_poisson(constants[flex]))
+                add_bends(first, vertices.start, bends)
             # Where edges hold it, triangles only say how what bends has turned.
             if constants[flex, 1] > 0.0 or rigidity > 0.0:
                 area, g = plane_gradients(x, own)
@@ -180,9 +212,8 @@ def soft_elements(
                 )
                 corners = _tetrahedra(order)
                 signed, g = volumes(places[one], corners)
-                filled = volume / abs(float(np.linalg.det(edges)))
                 share_of_each = np.full(len(corners), _CORNER_SHARE)
-                add(own[corners], g, filled * np.abs(signed), share_of_each)
+                add(own[corners], g, np.abs(signed), share_of_each)
             continue
         grid, rest = group_tetrahedra(x, own)
         signed, g = volumes(x, own)

@@ -35,9 +35,10 @@ SOFT = Layout(
     move="f8[vertices, 3]",
     start="f8[vertices, 3]",  # at the step's beginning
     largest_move="f8",
-    # Elements: cells of grids and tetrahedra, and triangles of cloth; −1 for corners beyond.
+    # Elements: cells and tetrahedra, triangles of cloth, faces of shells; −1 for corners beyond.
     element_vertex="i8[:,:]",
-    element_corners="i8[:]",  # 27, 8, 4 or 3
+    element_corners="i8[:]",
+    element_dimension="i8[:]",  # 3, or 2 of triangles of cloth, and of faces of shells
     element_gradient="f8[:,:,:]",  # mean of F = Σ x_a g_aᵀ [1/m], shape (n, corners, 3)
     element_size="f8[:]",  # volume [m³] or area [m²]
     element_lame="f8[:,:]",  # λ and μ [Pa or N/m]

@@ -160,6 +160,7 @@ def soft_table(
         flex_first=np.append(model.flex_vertadr, model.nflexvert).astype(np.int64),
         element_vertex=bodies.vertex,
         element_corners=(bodies.vertex >= 0).sum(axis=1),
+        element_dimension=np.where(np.any(bodies.gradient[..., 2], axis=1), 3, 2).astype(np.int64),
         element_gradient=bodies.gradient,
         element_size=bodies.size,
         element_lame=constants[element_owner] * bodies.share[:, None],

@@ -59,7 +59,7 @@ def deform(soft: Table, e: int, x: np.ndarray) -> int:
     f = soft.small[0]
     c = soft.small[1]
     corners = soft.element_corners[e]
-    m = 3 if corners > 3 else 2
+    m = soft.element_dimension[e]
     for i in range(3):
         for j in range(3):
             f[i, j] = 0.0

@@ -18,11 +18,11 @@ from asperity.plant.model.flexes import (
     plane_poisson,
     rest_positions,
 )
-from asperity.soft.bending import bending
+from asperity.soft.bending import Bend, bending
 from asperity.soft.elements import Element, elasticity
 from asperity.soft.membranes import in_plane, triangle_stiffness, triangles
 
-__all__ = ["check_cloth", "cloth_elements", "cloth_modulus", "cloth_rigidity"]
+__all__ = ["bends", "check_cloth", "cloth_elements", "cloth_modulus", "cloth_rigidity"]
 
 
 def check_cloth(model: mujoco.MjModel, flex: int, name: str) -> None:
@@ -64,14 +64,15 @@ def cloth_rigidity(model: mujoco.MjModel, flex: int, positions: np.ndarray) -> f
     return float(found[number, 15] * area.sum() / (length * jump) ** 2)
 
 
-def cloth_modulus(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> float:
-    """Young's modulus of cloth with λ and μ of plane stress [N/m], in Pa; 0 without them.
+def cloth_modulus(
+    model: mujoco.MjModel, flex: int, constants: np.ndarray, rigidity: float
+) -> float:
+    """Young's modulus of cloth with λ and μ of plane stress [N/m] and D [N m], in Pa; 0 without.
 
     Its thickness is that with which it would bend as it does, or twice its radius.
     """
     poisson = plane_poisson(constants)
     stretching = 2.0 * (1.0 + poisson) * float(constants[1])
-    rigidity = cloth_rigidity(model, flex, rest_positions(model, flex))
     thickness = 2.0 * float(model.flex_radius[flex])
     if rigidity > 0.0 and stretching > 0.0:
         thickness = float(np.sqrt(12.0 * (1.0 - poisson**2) * rigidity / stretching))
@@ -101,7 +102,13 @@ def cloth_elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> l
     rigidity = cloth_rigidity(model, flex, positions)
     if rigidity == 0.0:
         return elements
-    for bend in bending(positions, faces, rigidity, plane_poisson(constants)):
+    return elements + bends(bending(positions, faces, rigidity, plane_poisson(constants)))
+
+
+def bends(found: list[Bend]) -> list[Element]:
+    """Elements of triangles that bend."""
+    elements = []
+    for bend in found:
         turns = 0.0 if bend.flat else 1.0
         shape = turns * bend.rest, turns * bend.gradient
         elements.append(Element(tuple(bend.vertices.tolist()), *shape, bend.stiffness))

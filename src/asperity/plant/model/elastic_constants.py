@@ -12,7 +12,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.cells import cell_edges, filled_cells
+from asperity.plant.model.cells import cell_edges, filled_cells, held_modulus, holds_strain
 from asperity.plant.model.flexes import (
     flex_elements,
     flex_name,
@@ -25,8 +25,10 @@ from asperity.plant.model.flexes import (
     rest_positions,
     resting_data,
 )
+from asperity.plant.model.shells import is_shell, shell_moduli
 from asperity.soft.cells import mean_moduli
 from asperity.soft.elements import elasticity, tetrahedron_stiffness, volumes
+from asperity.soft.faces import plane_moduli
 from asperity.soft.membranes import triangle_stiffness, triangles
 
 __all__ = ["elastic_constants"]
@@ -38,7 +40,7 @@ _RESIDUAL = 1e-6
 
 
 def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
-    """Lamé's parameters λ and μ of all flexes, shape (nflex, 2): [Pa], of cloth [N/m].
+    """Lamé's parameters λ and μ of all flexes, shape (nflex, 2): [Pa], of cloth and shells [N/m].
 
     They are zero of ropes, and of cloth that only its edges hold.
 
@@ -78,7 +80,8 @@ def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
     for flex in np.flatnonzero(held):
         found[flex] = _fitted(model, int(flex), rest, change, odd)
     for flex in np.flatnonzero(model.flex_interp):
-        found[flex] = _fitted_to_cells(model, int(flex))
+        fitted = _fitted_to_faces if is_shell(model, int(flex)) else _fitted_to_cells
+        found[flex] = fitted(model, int(flex))
     return found
 
 
@@ -116,6 +119,16 @@ def _fitted_to_cells(model: mujoco.MjModel, flex: int) -> np.ndarray:
     box = len(cells) * abs(float(np.linalg.det(edges)))
     filled = _mesh_volume(rest_positions(model, flex), flex_elements(model, flex))
     return _solved(model, flex, basis, np.ravel(target)) / (filled if 0.0 < filled < box else box)
+
+
+def _fitted_to_faces(model: mujoco.MjModel, flex: int) -> np.ndarray:
+    """Of a shell of cells, by what its faces resist constant strains with [N/m]."""
+    if holds_strain(model, flex):
+        young, side = held_modulus(model, flex)
+        return np.array([0.0, 0.5 * young * side])
+    target, area = shell_moduli(model, flex)
+    basis = np.array([plane_moduli(1.0, 0.0).ravel(), plane_moduli(0.0, 1.0).ravel()]).T
+    return _solved(model, flex, basis, target.ravel()) / area
 
 
 def _mesh_volume(positions: np.ndarray, elements: np.ndarray) -> float:

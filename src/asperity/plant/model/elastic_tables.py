@@ -11,8 +11,14 @@ from asperity.compiled import Table
 from asperity.contact.combination import UNSET
 from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
-from asperity.plant.model.cells import between_nodes, cell_edges, filled_cells
-from asperity.plant.model.cloth import cloth_elements, cloth_modulus
+from asperity.plant.model.cells import (
+    between_nodes,
+    cell_edges,
+    filled_cells,
+    held_modulus,
+    holds_strain,
+)
+from asperity.plant.model.cloth import bends, cloth_elements, cloth_modulus, cloth_rigidity
 from asperity.plant.model.elastic_constants import elastic_constants
 from asperity.plant.model.flexes import (
     flex_elements,
@@ -48,6 +54,12 @@ from asperity.plant.model.ropes import (
     rope_modulus,
     rope_strands,
     rope_twists,
+)
+from asperity.plant.model.shells import (
+    is_shell,
+    shell_bending,
+    shell_membranes,
+    shell_rigidity,
 )
 from asperity.soft.cells import cell
 from asperity.soft.dissection import dissection_ranks
@@ -236,6 +248,9 @@ def _where(address: np.ndarray, joints: np.ndarray) -> np.ndarray:
 
 
 def _elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> list[Element]:
+    if is_shell(model, flex):
+        across = bends(shell_bending(model, flex, plane_poisson(constants)))
+        return shell_membranes(model, flex, constants) + across
     if model.flex_interp[flex] != 0:
         return _cells(model, flex)
     if model.flex_dim[flex] == 1:
@@ -445,8 +460,14 @@ def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
         first, shear = constants[flex]
         if model.flex_dim[flex] == 1:
             young = rope_modulus(model, flex)
+        elif is_shell(model, flex) and holds_strain(model, flex):
+            young, _ = held_modulus(model, flex)
+        elif is_shell(model, flex):
+            rigidity = shell_rigidity(model, flex)
+            young = cloth_modulus(model, flex, constants[flex], rigidity)
         elif is_cloth(model, flex):
-            young = cloth_modulus(model, flex, constants[flex])
+            rigidity = cloth_rigidity(model, flex, rest_positions(model, flex))
+            young = cloth_modulus(model, flex, constants[flex], rigidity)
         else:
             young = shear * (3.0 * first + 2.0 * shear) / max(first + shear, 1e-300)
         if young > 0.0:

@@ -35,6 +35,7 @@ from asperity.plant.model.flexes import (
 from asperity.plant.model.names import element
 from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
+from asperity.plant.model.shells import is_shell, shell_faces
 from asperity.soft.cells import cell
 from asperity.soft.elements import volumes
 from asperity.soft.membranes import triangles
@@ -79,8 +80,11 @@ def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
 
 def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
     dim = int(model.flex_dim[flex])
-    if model.flex_interp[flex] < 0:
-        raise ModelError(f"{name} is a shell of cells, which is not simulated; remove elastic2d.")
+    if is_shell(model, flex) and is_plastic(model, flex):
+        raise ModelError(
+            f"{name} is a plastic shell of cells, and only full cells yield; remove yield, or "
+            "elastic2d."
+        )
     if model.flex_rigid[flex]:
         raise ModelError(
             f"{name} is rigid, as all its vertices are on one body; use a mesh geom instead."
@@ -133,7 +137,8 @@ def _check_cells(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{name} holds its edges by constraints, and has no edges but those of its cells; "
             'use edge/equality="strain", or elasticity/young.'
         )
-    if not np.any(cell_matrices(model, flex)):
+    held = holds_strain(model, flex) or model.flex_stiffnessadr[flex] >= 0
+    if not (held if is_shell(model, flex) else np.any(cell_matrices(model, flex))):
         raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
 
 
@@ -196,8 +201,12 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{name} is a rod in a body that moves, and its twist would not follow that; keep it "
             "together by edge/equality, or make it a cable of bodies."
         )
-    interpolated = model.flex_interp[flex] != 0
-    corners = filled_cells(model, flex)[0] if interpolated else flex_elements(model, flex)
+    if is_shell(model, flex):
+        corners = shell_faces(model, flex)[0]
+    elif model.flex_interp[flex] != 0:
+        corners = filled_cells(model, flex)[0]
+    else:
+        corners = flex_elements(model, flex)
     joined = moving[corners].sum(axis=1) > 1
     alone = moving & ~np.isin(np.arange(len(moving)), corners[joined])
     for index in np.flatnonzero(alone):
