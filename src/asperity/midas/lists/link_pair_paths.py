@@ -20,31 +20,40 @@ that σ is nearly 1. A pair keeps its candidates as long as
 
 with a point c of the other link, of which all points y then are within a + b |y − c| of where they
 are expected. Nothing of that depends on where both of them go together.
+
+E changes by ΔQ − G(s) ΔQ_base at the same s. So a pair whose E is known keeps its candidates, and
+need not be looked at again, while its links have not gone far enough to use up what is left of a
+and b, by the lengths of their ways.
 """
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.parts import PART, count_parts, do_parts
-from asperity.midas.pose.link_kinematics import bound_of_move, copy_poses
+from asperity.midas.pose.link_kinematics import copy_poses, length_of_move
 from asperity.midas.pose.link_pair_poses import (
     box_centre,
     choose_pivot,
     half_extent,
     longest_path,
-    measure_gaps,
+    measure_gap,
     set_pose,
     squared_stretch,
 )
 
 __all__ = [
     "LINK_PAIR_KERNELS",
+    "follow_links",
     "is_searched",
     "is_seen_from_base",
     "keeps_candidates",
     "measure_link_pairs",
+    "set_spare",
+    "way_of_pair",
 ]
 
 # Least stretch σ of a base that pairs are listed for, over its bound in the state that they are
@@ -83,6 +92,57 @@ def keeps_candidates(pairs: Table, relative: Table, pair: int) -> bool:
     return is_seen_from_base(pairs, relative, pair) and relative.kept[pairs.block[pair]] == 1
 
 
+@compiled
+def follow_links(relative: Table, q: np.ndarray) -> None:
+    """Add the ways from where links were seen last to where they are."""
+    for link in range(relative.link_folds.size):
+        straight, turned = length_of_move(relative.q_seen[link], q[link])
+        relative.link_way[link, 0] += straight
+        relative.link_way[link, 1] += turned
+    copy_poses(q, relative.q_seen)
+
+
+@compiled
+def way_of_pair(relative: Table, block: int, way: np.ndarray) -> tuple[float, float]:
+    """Bounds of how much E of a pair has changed on its links' ways, at c [m] and of the axes."""
+    base = way[relative.link[block, 0]]
+    link = way[relative.link[block, 1]]
+    lever = relative.lever[block]
+    return (
+        link[0] + lever[0] * link[1] + base[0] + lever[1] * base[1],
+        link[1] + lever[2] * base[1],
+    )
+
+
+@compiled
+def set_spare(relative: Table, block: int, off: float, turned: float) -> None:
+    """Note how far from its path a pair is where links were seen last: |[1, c] E| and ‖E₁…E₃‖."""
+    gone, bent = way_of_pair(relative, block, relative.link_way)
+    relative.spare[block, 0] = gone + relative.width[block, 0] - off
+    relative.spare[block, 1] = bent + relative.width[block, 1] - turned
+
+
+@compiled
+def _measure_levers(
+    start: np.ndarray, path: np.ndarray, pivot: np.ndarray, lever: np.ndarray
+) -> None:
+    """Fill how far a pivot is from its link's origin, and from the base's all along the path."""
+    square = 0.0
+    near = 0.0
+    far = 0.0
+    for k in range(3):
+        square += pivot[k] ** 2
+        here = start[0, k]
+        move = path[0, k]
+        for j in range(3):
+            here += pivot[j] * start[1 + j, k]
+            move += pivot[j] * path[1 + j, k]
+        near += here * here
+        far += (here + move) ** 2
+    lever[0] = math.sqrt(square)
+    lever[1] = math.sqrt(max(near, far))
+
+
 @entry_point(PART)
 def link_pair_part(engine: Table, part: int, _member: int, _unused: int) -> int:
     """Choose paths for some pairs of links that have none."""
@@ -102,6 +162,8 @@ def link_pair_part(engine: Table, part: int, _member: int, _unused: int) -> int:
         own = relative.link_box[link]
         set_pose(boxes.path_begin[base], boxes.path_begin[link], work[:3], start)
         set_pose(boxes.path_end[base], boxes.path_end[link], work[:3], path)
+        lever = relative.lever[block]
+        lever[2] = math.sqrt(2.0 - min(squared_stretch(start), squared_stretch(path)))
         for i in range(4):
             for k in range(3):
                 path[i, k] -= start[i, k]
@@ -132,7 +194,8 @@ def link_pair_part(engine: Table, part: int, _member: int, _unused: int) -> int:
         turn = firmness * math.sqrt(turned)
         if radius > 0.0:
             turn += 0.5 * width / math.sqrt(radius)
-        gap, gap_now = measure_gaps(start, path, box, own, work)
+        _measure_levers(start, path, pivot, lever)
+        gap = measure_gap(start, path, box, own, work)
         # Of surfaces, and round-off.
         reach = engine.options.activation + relative.radius[block] + _ROUNDING * (far + length)
         reach += _ROUNDING * (abs(start[0, 0]) + abs(start[0, 1]) + abs(start[0, 2]))
@@ -147,12 +210,7 @@ def link_pair_part(engine: Table, part: int, _member: int, _unused: int) -> int:
         relative.width[block, 0] = wide
         relative.width[block, 1] = turn
         relative.reach[block] = reach
-        relative.room[block] = (
-            relative.link_stretch[base] * gap_now
-            - reach
-            - relative.link_drift[base]
-            - relative.link_drift[link]
-        )
+        set_spare(relative, block, 0.0, 0.0)
     return 0
 
 
@@ -206,13 +264,11 @@ def measure_link_pairs(engine: Table, some_keep: bool) -> None:
         _choose_relative(engine)
         for block in range(relative.kept.size):
             relative.kept[block] = 0
-        copy_poses(engine.boxes.path_begin, relative.q_listed)
+        copy_poses(engine.boxes.path_begin, relative.q_seen)
+        relative.link_way[:] = 0.0
     if relative.any == 0:
         return
-    for link in range(relative.link_folds.size):
-        relative.link_drift[link] = bound_of_move(
-            relative.q_listed[link], engine.boxes.path_begin[link], engine.links.radius[link]
-        )
+    follow_links(relative, engine.boxes.path_begin)
     do_parts(engine, engine.entries.link_pair_part, count_parts(relative.state.size, _PAIRS))
 
 

@@ -13,9 +13,14 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.lists.link_pair_paths import NOT_FROM_BASE
+from asperity.midas.lists.link_pair_paths import (
+    NOT_FROM_BASE,
+    follow_links,
+    set_spare,
+    way_of_pair,
+)
 from asperity.midas.parts import PART, count_parts, do_parts, least
-from asperity.midas.pose.link_kinematics import bound_of_move
+from asperity.midas.pose.link_kinematics import length_of_move
 from asperity.midas.pose.link_pair_poses import half_extent, squared_stretch
 
 __all__ = ["LINK_PAIR_TIME_KERNELS", "keep_link_pairs", "time_of_link_pairs"]
@@ -66,8 +71,11 @@ def _deviate(
 @compiled
 def _time_of_rows(
     before: np.ndarray, after: np.ndarray, bend: np.ndarray, first: int, end: int, width: float
-) -> float:
-    """Time τ ≤ 1 up to which some rows stay within a width on a way that bends."""
+) -> tuple[float, float]:
+    """Time τ ≤ 1 up to which some rows stay within a width on a way that bends.
+
+    And how large they are where it begins.
+    """
     here = 0.0
     there = 0.0
     way = 0.0
@@ -80,17 +88,20 @@ def _time_of_rows(
             off += bend[row, k] ** 2
     here = math.sqrt(here)
     if max(here, math.sqrt(there)) + 0.25 * math.sqrt(off) <= width:
-        return 1.0
+        return 1.0, here
     # Also of what is not a number.
     if not here < width:
-        return 0.0
+        return 0.0, here
     speed = math.sqrt(way) + math.sqrt(off)
-    return min(1.0, (width - here) / speed) if speed <= _LARGEST else 0.0
+    return (min(1.0, (width - here) / speed) if speed <= _LARGEST else 0.0), here
 
 
 @compiled
 def _time_of_pair(engine: Table, block: int) -> float:
-    """Time τ ≤ 1 up to which a pair of links keeps to its path on the way to the trial state."""
+    """Time τ ≤ 1 up to which a pair of links keeps to its path on the way to the trial state.
+
+    What the pair may do from now on without being looked at is noted.
+    """
     relative = engine.relative
     base = relative.link[block, 0]
     link = relative.link[block, 1]
@@ -126,10 +137,10 @@ def _time_of_pair(engine: Table, block: int) -> float:
             after[row, k] -= then * along_after[row, k]
             along[row, k] = bend
     width = relative.width[block]
-    return min(
-        _time_of_rows(off, after, along, 0, 1, width[0]),
-        _time_of_rows(off, after, along, 1, 4, width[1]),
-    )
+    time, here = _time_of_rows(off, after, along, 0, 1, width[0])
+    time_of_turn, turned = _time_of_rows(off, after, along, 1, 4, width[1])
+    set_spare(relative, block, here, turned)
+    return min(time, time_of_turn)
 
 
 @compiled
@@ -141,10 +152,9 @@ def _time_of_some(engine: Table, part: int, keep: bool) -> float:
     for block in range(part * _PAIRS, end):
         if relative.state[block] == NOT_FROM_BASE:
             continue
-        base = relative.link[block, 0]
-        link = relative.link[block, 1]
         own = 1.0
-        if not relative.link_drift[base] + relative.link_drift[link] <= relative.room[block]:
+        gone, bent = way_of_pair(relative, block, relative.link_ahead)
+        if not (gone <= relative.spare[block, 0] and bent <= relative.spare[block, 1]):
             own = _time_of_pair(engine, block)
             time = min(time, own)
         if keep:
@@ -161,27 +171,22 @@ def link_pair_time_part(engine: Table, part: int, _member: int, _unused: int) ->
 
 @compiled
 def _time_of_links(engine: Table) -> float:
-    """Time τ ≤ 1 up to which no base is stretched too much; links' drifts are measured."""
+    """Time τ ≤ 1 up to which no base is stretched too much; links' ways are measured."""
     poses = engine.poses
+    relative = engine.relative
+    follow_links(relative, poses.q_now)
     time = 1.0
-    for link in range(engine.relative.link_folds.size):
-        if engine.relative.link_folds[link] == 0:
+    for link in range(relative.link_folds.size):
+        if relative.link_folds[link] == 0:
             continue
-        # On a straight way drift is largest at an end.
-        listed = engine.relative.q_listed[link]
-        radius = engine.links.radius[link]
-        engine.relative.link_drift[link] = max(
-            bound_of_move(listed, poses.q_now[link], radius),
-            bound_of_move(listed, poses.q_trial[link], radius),
-        )
+        straight, turned = length_of_move(poses.q_now[link], poses.q_trial[link])
+        relative.link_ahead[link, 0] = relative.link_way[link, 0] + straight
+        relative.link_ahead[link, 1] = relative.link_way[link, 1] + turned
         now = squared_stretch(poses.q_now[link])
         then = squared_stretch(poses.q_trial[link])
-        turned = 0.0
-        for i in range(1, 4):
-            for k in range(3):
-                turned += (poses.q_trial[link, i, k] - poses.q_now[link, i, k]) ** 2
+        turned *= turned
         # |u A(τ)|² = (1 − τ) |u A|² + τ |u A′|² − τ (1 − τ) |u ΔA|²
-        least_square = engine.relative.link_stretch[link] ** 2
+        least_square = relative.link_stretch[link] ** 2
         if min(now, then) - 0.25 * turned >= least_square:
             continue
         fall = now - max(then, 0.0) + turned

@@ -44,8 +44,9 @@ RELATIVE = Layout(
     link_folds="i8[:]",  # 1 for links of trees of which two links may touch
     link_box="f8[:,:,:]",  # box of a link's vertices in rest coordinates, shape (n, 2, 3)
     link_stretch="f8[:]",  # least σ of its axes while pairs are looked at from it
-    link_drift="f8[:]",  # bound of how far points are from where they were at ``q_listed``
-    q_listed="f8[:,:,:]",  # where the links were when all pairs were listed
+    q_seen="f8[:,:,:]",  # where the links were when their ways were last measured
+    link_way="f8[:,:]",  # lengths of the ways there, of origins [m] and of axes, shape (n, 2)
+    link_ahead="f8[:,:]",  # the same with the way from there to the trial state
     any="i8",  # 1 if there are such pairs
     link="i8[:,:]",  # the base and the other one, −1 of different trees, shape (p, 2)
     state="i8[:]",  # whether it is such a pair now, and whether it may come near
@@ -56,7 +57,8 @@ RELATIVE = Layout(
     width="f8[:,:]",  # a [m] and b, shape (p, 2)
     radius="f8[:]",  # sum of the largest radii of their shapes [m]
     reach="f8[:]",  # distance that counts as near where links are [m]
-    room="f8[:]",  # sum of drifts up to which they are apart, wherever they go [m]
+    lever="f8[:,:]",  # |c|, largest |r| of it [m], and largest stretch of G, shape (p, 3)
+    spare="f8[:,:]",  # ways up to which they keep to their path for sure, shape (p, 2)
 )
 """Pairs of links that are looked at from one of them."""
 

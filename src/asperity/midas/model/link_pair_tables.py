@@ -55,8 +55,9 @@ def link_pair_tables(
         "link_folds": np.isin(roots, roots[pairs[together, 0]]).astype(np.int64),
         "link_box": box,
         "link_stretch": np.ones(len(links)),
-        "link_drift": np.zeros(len(links)),
-        "q_listed": np.zeros((len(links), 4, 3)),
+        "q_seen": np.zeros((len(links), 4, 3)),
+        "link_way": np.zeros((len(links), 2)),
+        "link_ahead": np.zeros((len(links), 2)),
         "any": 0,
         "link": np.where(together[:, None], ordered, -1),
         "state": np.zeros(count, np.int64),
@@ -67,7 +68,8 @@ def link_pair_tables(
         "width": np.zeros((count, 2)),
         "radius": radius[pairs].sum(axis=1),
         "reach": np.zeros(count),
-        "room": np.zeros(count),
+        "lever": np.zeros((count, 3)),
+        "spare": np.zeros((count, 2)),
     }
 
 

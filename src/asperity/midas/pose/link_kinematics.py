@@ -15,6 +15,7 @@ __all__ = [
     "bound_of_move",
     "carry_axes",
     "copy_poses",
+    "length_of_move",
     "link_jacobians",
     "move_listed",
     "move_vertices",
@@ -34,15 +35,22 @@ def copy_poses(q: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def bound_of_move(one: np.ndarray, other: np.ndarray, radius: float) -> float:
-    """Bound of how far apart a link's points, within a radius [m], are in two of its poses [m]."""
+def length_of_move(one: np.ndarray, other: np.ndarray) -> tuple[float, float]:
+    """How far a link's origin [m] and its axes are from where they are in another pose."""
     straight = 0.0
     turned = 0.0
     for k in range(3):
         straight += (other[0, k] - one[0, k]) ** 2
         for i in range(1, 4):
             turned += (other[i, k] - one[i, k]) ** 2
-    return math.sqrt(straight) + radius * math.sqrt(turned)
+    return math.sqrt(straight), math.sqrt(turned)
+
+
+@compiled
+def bound_of_move(one: np.ndarray, other: np.ndarray, radius: float) -> float:
+    """Bound of how far apart a link's points, within a radius [m], are in two of its poses [m]."""
+    straight, turned = length_of_move(one, other)
+    return straight + radius * turned
 
 
 @compiled

@@ -19,7 +19,7 @@ __all__ = [
     "extent_along",
     "half_extent",
     "longest_path",
-    "measure_gaps",
+    "measure_gap",
     "set_pose",
     "squared_stretch",
 ]
@@ -164,10 +164,10 @@ def longest_path(path: np.ndarray, box: np.ndarray) -> float:
 
 
 @compiled
-def measure_gaps(
+def measure_gap(
     start: np.ndarray, path: np.ndarray, box: np.ndarray, own: np.ndarray, work: np.ndarray
-) -> tuple[float, float]:
-    """Bounds of the distance of a base from another link, all along its path and where it begins.
+) -> float:
+    """Bound of the distance of a base from another link, all along its path.
 
     ``box`` and ``own`` are theirs in rest coordinates. Seen along the axes of either.
     """
@@ -175,16 +175,13 @@ def measure_gaps(
     move = work[1]
     axis = work[2]
     square = 0.0
-    square_now = 0.0
     for k in range(3):
         middle, size, move[k], spread = box_on_path(start, path, own, k)
         centre[k] = middle - box_centre(box, k)
         now = abs(centre[k]) - size - half_extent(box, k)
         along = move[k] if centre[k] > 0.0 else -move[k]
-        square_now += max(now, 0.0) ** 2
         square += max(min(now, now + along - spread), 0.0) ** 2
     gap = math.sqrt(square)
-    gap_now = math.sqrt(square_now)
     for i in range(3):
         length = 0.0
         for k in range(3):
@@ -202,6 +199,5 @@ def measure_gaps(
         now = abs(between) - size - own_size
         if between < 0.0:
             along = -along
-        gap_now = max(gap_now, now)
         gap = max(gap, min(now, now + along - spread))
-    return gap, gap_now
+    return gap
