@@ -361,6 +361,38 @@ def test_a_link_is_where_its_path_and_its_width_say(seed) -> None:
             assert all(_beyond_width(engine, block, q) <= 0.0 for block in pairs)
 
 
+@pytest.mark.parametrize("seed", range(2))
+def test_what_a_pair_has_left_of_its_widths(seed) -> None:
+    """It is noted anew where a pair is measured, and used up by the ways that its links go."""
+    engine = _engine(0.3, 0.3, math.inf, seed)
+    table, rng = engine.table, np.random.default_rng(seed)
+    relative = table.relative
+    pairs = np.flatnonzero(np.array(relative.state) != 0)
+    most = 0.0
+    for size in (1e-3, 3e-3, 3e-3, 3e-3):
+        _wander(engine, rng, size)
+        # As far as pairs stay within their widths, which some then have used up in part.
+        table.poses.q_now[:] += time_in_boxes(table) * (table.poses.q_trial - table.poses.q_now)
+        relative.spare[:] = -1.0  # so that all are measured
+        time_in_boxes(table)
+        for block in pairs:
+            base, link = relative.link[block]
+            start, path, c = relative.start[block], relative.path[block], relative.pivot[block]
+            off = np.inf
+            for s in np.linspace(0.0, 1.0, 401):
+                e = table.poses.q_now[link] - _pose(start + s * path) @ table.poses.q_now[base]
+                off = min(off, float(np.linalg.norm(e[0, 1:] + c @ e[1:, 1:])))
+            slack = 0.0025 * np.linalg.norm(path[0] + c @ path[1:])
+            lever = relative.lever[block]
+            gone = relative.link_way[link, 0] + lever[0] * relative.link_way[link, 1]
+            gone += relative.link_way[base, 0] + lever[1] * relative.link_way[base, 1]
+            width = relative.width[block, 0]
+            assert relative.spare[block, 0] - gone <= width - off + slack
+            most = max(most, (off - slack) / width)
+    # Links are off their paths by enough to matter.
+    assert most > 0.1
+
+
 def test_times_at_which_things_are_near() -> None:
     """Intervals of positions that move by intervals, against samples of both."""
     rng = np.random.default_rng(0)
