@@ -12,6 +12,8 @@ from studies.benchmarks.ablation.page import ALL_CASES, PAGE, changes, write, wr
 from studies.benchmarks.ablation.results import NOTHING, load, save
 from studies.benchmarks.ablation.trial import NEAR_BY, Trial
 from studies.benchmarks.ablation.variant import PACKAGE, Body, Edit, Value, edited, make_variant
+from studies.benchmarks.ablation.work_scenes import KINDS, WORK_SCENES
+from studies.benchmarks.verification.families import CASES
 
 SOURCE = '''"""A module."""
 
@@ -110,10 +112,31 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     save(NOTHING, "cenic", base, path)
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| nothing |  | 0, 5, 0 of 0 | 50; 100 |  |  |  |" in page
-    assert " | 0, 0, 0 | +20 %; −50 % |  | 1, **1 wrong** | 0 |" in page
+    assert "| nothing |  | 0, 5, 0 of 0 | 50; 100 |  |  |  |  |" in page
+    assert " | 0, 0, 0 | +20 %; −50 % |  |  | 1, **1 wrong** | 0 |" in page
     named = write_all_cases(load(path), tmp_path / "all.md").read_text(encoding="utf-8")
     assert "| spring-share | **lost** |  |" in named
+
+
+def test_scenes_without_an_outcome_count_work_alone(tmp_path: Path) -> None:
+    case = _trials("lost", (0, 0, 0, 0, 0), 10)
+    base = case + _trials("clutter-hard", (0,) * 5, 20) + _trials("ant", (0, 0, 0, 0, 3), 30)
+    off = case + _trials("clutter-hard", (0,) * 5, 21) + _trials("ant", (0, 0, 0, 3, 0), 60)
+    path = tmp_path / "ablation.json"
+    save(NOTHING, "cenic", base, path)
+    save("spring-share", "cenic", off, path)
+    page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
+    assert "| 0, 5, 0 of 0 | 50; 100 | 100; 200 | 150; 300 |  |  |" in page
+    # A robot that has stopped is compared with nothing.
+    assert "| 0, 5, 0 | +0 %; +0 % | +5 %; +5 % | +100 %; +100 % | 0 | 0 |" in page
+
+
+def test_scenes_that_count_work_are_no_cases() -> None:
+    names = [scene.name for scene in WORK_SCENES]
+    assert len(set(names)) == len(names)
+    assert not set(names) & CASES.keys()
+    assert {scene.kind for scene in WORK_SCENES} == KINDS.keys()
+    assert {method for scene in WORK_SCENES for method in scene.methods} <= METHODS.keys()
 
 
 def test_the_pages_in_the_repository_are_those_of_the_results(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from statistics import median
 
 from studies.benchmarks.ablation.mechanisms import MECHANISMS, METHODS
 from studies.benchmarks.ablation.results import NOTHING, RESULTS, Results
-from studies.benchmarks.ablation.trial import CLUTTER, GRADES, NEAR_BY, Trial
+from studies.benchmarks.ablation.trial import GRADES, NEAR_BY, Trial
+from studies.benchmarks.ablation.work_scenes import KINDS, WORK_SCENES
 from studies.benchmarks.verification.methods import label
 from studies.benchmarks.verification.page import unwrapped
 
@@ -38,7 +39,8 @@ python -m studies benchmark ablation --mechanisms swings     # one row; all with
 
 Every case runs at {near_by} times each accuracy or time step. *Right* counts the runs within the
 tolerance of their case; a difference of two is chance. *Work* is convex solves and Newton
-iterations, of all cases and of the CENIC paper's clutter. *Worse* and *better* count the cases
+iterations, of all cases, of the CENIC paper's clutter (of `Midas`: of cubes in columns), and of
+ten robots with random controls. *Worse* and *better* count the cases
 whose median grade changes; **wrong** ones are wrong or stopped without it.
 [All cases](../studies/benchmarks/results/ablation.md) has their names, and what replaces each
 mechanism.
@@ -52,6 +54,8 @@ wrong or stopped without the mechanism. Numbers in parentheses say at which accu
 steps, if not at all of them.
 """
 
+_KIND_OF = {scene.name: scene.kind for scene in WORK_SCENES}
+
 Key = tuple[str, float]
 
 
@@ -59,7 +63,7 @@ def _grades(trials: Sequence[Trial]) -> dict[Key, int]:
     """Median grade of every case at every accuracy."""
     found: dict[Key, list[int]] = defaultdict(list)
     for trial in trials:
-        if trial.case not in CLUTTER:
+        if trial.case not in _KIND_OF:
             found[trial.case, trial.number].append(trial.grade)
     return {key: int(median(grades)) for key, grades in found.items()}
 
@@ -109,8 +113,9 @@ def changes(before: Sequence[Trial], after: Sequence[Trial]) -> Changes:
     return Changes(worse, better, wrong, len({number for _, number in new}))
 
 
-def _work(trials: Sequence[Trial], clutter: bool) -> list[Trial]:
-    return [trial for trial in trials if (trial.case in CLUTTER) == clutter]
+def _of_kind(trials: Sequence[Trial], kind: str | None) -> list[Trial]:
+    """Trials of scenes of one kind; of None those of cases with a known outcome."""
+    return [trial for trial in trials if _KIND_OF.get(trial.case) == kind]
 
 
 _FIELDS = ("solves", "iterations")
@@ -118,7 +123,7 @@ _FIELDS = ("solves", "iterations")
 
 def _right(trials: Sequence[Trial], number: float) -> int:
     """Runs at an accuracy or time step that are right."""
-    return sum(t.grade == 0 for t in _work(trials, False) if t.number == number)
+    return sum(t.grade == 0 for t in _of_kind(trials, None) if t.number == number)
 
 
 def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str:
@@ -148,7 +153,7 @@ def _table(method: str, results: Results) -> list[str]:
         "what it does",
         f"right, {settings}",
         "work",
-        "in clutter",
+        *KINDS.values(),
         "worse",
         "better",
     ]
@@ -161,9 +166,9 @@ def _table(method: str, results: Results) -> list[str]:
             continue
         cells = [", ".join(str(_right(trials, n)) for n in numbers)]
         if name == NOTHING:
-            cells[0] += f" of {sum(t.number == numbers[0] for t in _work(trials, False))}"
-        for clutter in (False, True):
-            mine, before = _work(trials, clutter), _work(base, clutter)
+            cells[0] += f" of {sum(t.number == numbers[0] for t in _of_kind(trials, None))}"
+        for kind in (None, *KINDS):
+            mine, before = _of_kind(trials, kind), _of_kind(base, kind)
             if name == NOTHING:
                 work = [f"{sum(getattr(t, field) for t in mine):,}" for field in _FIELDS]
             else:

@@ -12,15 +12,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-import asperity as asp
-from studies.benchmarks.scene import build_mjcf, scene_from_name
+from studies.benchmarks.ablation.work_scenes import WORK_SCENES, WorkScene
 from studies.benchmarks.verification.families import CASES
 from studies.benchmarks.verification.methods import Method, evaluate, resolve, warm_up
 from studies.benchmarks.verification.page import grade
 from studies.peers.asperity import AsperitySimulate
 from studies.peers.limits import Deadline
 
-__all__ = ["CLUTTER", "GRADES", "NEAR_BY", "STOPPED", "Trial", "run"]
+__all__ = ["GRADES", "NEAR_BY", "STOPPED", "Trial", "run"]
 
 GRADES = ("right", "near", "wrong", "stopped")
 STOPPED = GRADES.index("stopped")
@@ -28,12 +27,6 @@ STOPPED = GRADES.index("stopped")
 NEAR_BY = (0.7, 0.84, 1.0, 1.19, 1.41)
 """Every accuracy (or time step) is tried at these multiples of it, since single runs scatter."""
 
-
-CLUTTER = ("clutter-hard", "clutter-soft")
-"""Scenes of the CENIC paper, which have no known outcome: they count work alone."""
-_IN_CLUTTER = ("cenic", "icf")
-_CLUTTER_TIME = 5.0
-_CLUTTER_SEEDS = (41, 42, 43, 44, 45)
 
 _WORK = ("steps", "rejections", "solves", "iterations")
 
@@ -49,7 +42,7 @@ class Trial:
     number
         The accuracy or time step [s] that a table shows it under.
     near_by
-        Multiple of that with which it was run; of clutter the seed.
+        Multiple of that with which it was run; of scenes without an outcome the seed.
     grade
         Index into `GRADES`.
     value
@@ -98,17 +91,15 @@ def _run_one(case: str, method: str, number: float, near_by: float, limit: float
     )
 
 
-def _run_clutter(scene: str, seed: int, method: str, number: float) -> Trial:
-    """Count the work of a scene, from one of several initial states."""
+def _count_work(scene: WorkScene, seed: int, method: str, number: float) -> Trial:
+    """Run a scene from one of its initial states."""
     (make,) = resolve(f"{method}@{number:g}").ways
     simulate = make(Deadline(math.inf))
     assert isinstance(simulate, AsperitySimulate)
-    model = build_mjcf(scene_from_name(scene, seed))
-    simulator = asp.Simulator(model, integrator=simulate.integrator)
-    done = simulator.advance_to(_CLUTTER_TIME, on_failure="return").success
+    simulator, done = scene.run(seed, simulate.integrator)
     work = vars(simulator.stats)
     return Trial(
-        scene,
+        scene.name,
         method,
         number,
         seed,
@@ -130,9 +121,9 @@ def run(
                     found = _run_one(case, method, number, near_by, limit)
                     if found is not None:
                         file.write(json.dumps(asdict(found)) + "\n")
-            for scene in CLUTTER if method in _IN_CLUTTER else ():
-                for seed in _CLUTTER_SEEDS:
-                    found = _run_clutter(scene, seed, method, number)
+            for scene in WORK_SCENES:
+                for seed in scene.seeds if method in scene.methods else ():
+                    found = _count_work(scene, seed, method, number)
                     file.write(json.dumps(asdict(found)) + "\n")
 
 
