@@ -112,10 +112,10 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     save(NOTHING, "cenic", base, path)
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| nothing |  | 0, 5, 0 of 0 | 50; 100 |  |  |  |  |" in page
-    assert " | 0, 0, 0 | +20 %; −50 % |  |  | 1, **1 wrong** | 0 |" in page
+    assert "| nothing |  | 0, 5, 0 of 0 | 100 |  |  |  |  |" in page
+    assert " | 0, 0, 0 | −50 % |  |  | 1, **1 wrong** | 0 |" in page
     named = write_all_cases(load(path), tmp_path / "all.md").read_text(encoding="utf-8")
-    assert "| spring-share | **lost** |  |" in named
+    assert "| spring-share | **lost** |  | +20 % |" in named
 
 
 def test_scenes_without_an_outcome_count_work_alone(tmp_path: Path) -> None:
@@ -126,9 +126,9 @@ def test_scenes_without_an_outcome_count_work_alone(tmp_path: Path) -> None:
     save(NOTHING, "cenic", base, path)
     save("spring-share", "cenic", off, path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
-    assert "| 0, 5, 0 of 0 | 50; 100 | 100; 200 | 150; 300 |  |  |" in page
+    assert "| 0, 5, 0 of 0 | 100 | 200 | 300 |  |  |" in page
     # A robot that has stopped is compared with nothing.
-    assert "| 0, 5, 0 | +0 %; +0 % | +5 %; +5 % | +100 %; +100 % | 0 | 0 |" in page
+    assert "| 0, 5, 0 | +0 % | +5 % | +100 % | 0 | 0 |" in page
 
 
 def test_scenes_that_count_work_are_no_cases() -> None:

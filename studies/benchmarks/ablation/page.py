@@ -38,12 +38,12 @@ python -m studies benchmark ablation --mechanisms swings     # one row; all with
 ```
 
 Every case runs at {near_by} times each accuracy or time step. *Right* counts the runs within the
-tolerance of their case; a difference of two is chance. *Work* is convex solves and Newton
-iterations, of all cases, of the CENIC paper's clutter (of `Midas`: of cubes in columns), and of
-ten robots with random controls. *Worse* and *better* count the cases
+tolerance of their case; a difference of two is chance. *Iterations* are Newton's, of all cases, of
+the CENIC paper's clutter (`Midas`: cubes in columns), and of ten robots with random controls.
+*Worse* and *better* count the cases
 whose median grade changes; **wrong** ones are wrong or stopped without it.
-[All cases](../studies/benchmarks/results/ablation.md) has their names, and what replaces each
-mechanism.
+[All cases](../studies/benchmarks/results/ablation.md) has their names, convex solves, and what
+replaces each mechanism.
 """
 
 ALL_INTRODUCTION = """\
@@ -51,7 +51,7 @@ ALL_INTRODUCTION = """\
 
 [What each mechanism is good for](../../../docs/ablation.md) explains the runs. **Bold** cases are
 wrong or stopped without the mechanism. Numbers in parentheses say at which accuracies or time
-steps, if not at all of them.
+steps, if not at all of them. *Solves* are convex solves of all cases, of clutter and of robots.
 """
 
 _KIND_OF = {scene.name: scene.kind for scene in WORK_SCENES}
@@ -118,7 +118,8 @@ def _of_kind(trials: Sequence[Trial], kind: str | None) -> list[Trial]:
     return [trial for trial in trials if _KIND_OF.get(trial.case) == kind]
 
 
-_FIELDS = ("solves", "iterations")
+_HEADS = ("iterations", *KINDS.values())
+"""Of the columns of work."""
 
 
 def _right(trials: Sequence[Trial], number: float) -> int:
@@ -142,6 +143,16 @@ def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str
     return f"{change:+.0f} %".replace("-", "−")
 
 
+def _work(trials: Sequence[Trial], base: Sequence[Trial], field: str, absolute: bool) -> list[str]:
+    """Some work of cases and of each kind of scenes, or its changes."""
+    cells = []
+    for kind in (None, *KINDS):
+        mine, before = _of_kind(trials, kind), _of_kind(base, kind)
+        number = f"{sum(getattr(trial, field) for trial in mine):,}" if mine else ""
+        cells.append(number if absolute else _relative(mine, before, field))
+    return cells
+
+
 def _table(method: str, results: Results) -> list[str]:
     base = results.get((NOTHING, method))
     if not base or not any((m.name, method) in results for m in MECHANISMS):
@@ -152,8 +163,7 @@ def _table(method: str, results: Results) -> list[str]:
         "without",
         "what it does",
         f"right, {settings}",
-        "work",
-        *KINDS.values(),
+        *_HEADS,
         "worse",
         "better",
     ]
@@ -167,13 +177,7 @@ def _table(method: str, results: Results) -> list[str]:
         cells = [", ".join(str(_right(trials, n)) for n in numbers)]
         if name == NOTHING:
             cells[0] += f" of {sum(t.number == numbers[0] for t in _of_kind(trials, None))}"
-        for kind in (None, *KINDS):
-            mine, before = _of_kind(trials, kind), _of_kind(base, kind)
-            if name == NOTHING:
-                work = [f"{sum(getattr(t, field) for t in mine):,}" for field in _FIELDS]
-            else:
-                work = [_relative(mine, before, field) for field in _FIELDS]
-            cells.append("; ".join(work) if before else "")
+        cells += _work(trials, base, "iterations", name == NOTHING)
         if name == NOTHING:
             cells += ["", ""]
         else:
@@ -208,10 +212,11 @@ def write_all_cases(results: Results, path: Path = ALL_CASES) -> Path:
             trials = results.get((name, method))
             if base and trials:
                 changed = changes(base, trials)
-                cells = (changed.names(changed.worse), changed.names(changed.better))
+                cells = [changed.names(changed.worse), changed.names(changed.better)]
+                cells.append("; ".join(filter(None, _work(trials, base, "solves", False))))
                 rows.append(f"| {name} | {' | '.join(cells)} |")
         if rows:
-            lines += [f"## {_TITLES[method]}", "", "| without | worse | better |"]
-            lines += ["|---|---|---|", *rows, ""]
+            lines += [f"## {_TITLES[method]}", "", "| without | worse | better | solves |"]
+            lines += ["|---|---|---|---|", *rows, ""]
     path.write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
     return path
