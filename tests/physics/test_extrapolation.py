@@ -235,13 +235,8 @@ class _Counted(Watcher, asp.Simulator):
             assert isinstance(self.session.method, Extrapolation)
             memory = self.session.method._table
             assert memory is not None
-            world = self.session.world
-            # The state that the step began in has what the first half step has solved for.
-            first, second = (
-                np.count_nonzero(state.table.rows.impulse[: state.table.rows.count])
-                for state in (world.following, world.half)
-            )
-            if first != second:
+            # Of the chain, in the whole step and in both halves.
+            if len(set(np.array(memory.pushing)[1:, 0])) > 1:
                 self.changing += 1
                 self.smooth += not np.any(memory.rough)
 
