@@ -293,13 +293,17 @@ def main() -> None:
     if options.make:
         print(json.dumps(make(options.make, options.worlds)))
         return
+    names = options.models.split(";")
+    for name in names:
+        if name not in MODELS:
+            raise SystemExit(f"no model is called {name!r}; there are {'; '.join(MODELS)}.")
     table = Table(
         *("model", "MuJoCo's integrator", "step [ms]", "mujoco.rollout", "mujoco.batch"),
         *("Batch(Icf)", "rollout / Batch", "batch / Batch", "Batch(Cenic 1e-2)", "rollout / Cenic"),
         *("open loop: mujoco.rollout", "asp.rollout(Icf)", "ratio"),
         *("1024 worlds: made in [ms each]", "memory [MB]"),
     )
-    for name in options.models.split(";"):
+    for name in names:
         made = _in_own_process(name, 1024)
         for integrator in INTEGRATORS:
             found = compare(name, options.worlds, options.threads, options.blocks, integrator)
