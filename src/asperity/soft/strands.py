@@ -45,6 +45,7 @@ __all__ = [
     "find_taut_strands",
     "find_tension",
     "follow_edge",
+    "relative_velocity",
     "turning_speed",
 ]
 
@@ -75,12 +76,11 @@ def bend_scale(cosine: float) -> float:
 
 @compiled
 def bend(
-    elastic: Table, position: np.ndarray, strand: int, work: np.ndarray
+    position: np.ndarray, particles: np.ndarray, work: np.ndarray
 ) -> tuple[float, float, float]:
     """κ, and J in ``work``: rows are those of κ, columns the coordinates of three particles."""
-    middle = elastic.strand_particle[strand, 1]
-    ux, uy, uz, per_u = direction(position, elastic.strand_particle[strand, 0], middle)
-    vx, vy, vz, per_v = direction(position, middle, elastic.strand_particle[strand, 2])
+    ux, uy, uz, per_u = direction(position, particles[0], particles[1])
+    vx, vy, vz, per_v = direction(position, particles[1], particles[2])
     scale = bend_scale(ux * vx + uy * vy + uz * vz)
     k = (
         2.0 * scale * (uy * vz - uz * vy),
@@ -141,7 +141,7 @@ def add_strands(elastic: Table, position: np.ndarray, work: np.ndarray, force: n
                 force[a, i] += stiffness * stretch * n
                 force[b, i] -= stiffness * stretch * n
             continue
-        k = bend(elastic, position, strand, work)
+        k = bend(position, elastic.strand_particle[strand], work)
         energy += 0.5 * stiffness * (k[0] * k[0] + k[1] * k[1] + k[2] * k[2])
         for place in range(3):
             p = elastic.strand_particle[strand, place]
@@ -152,7 +152,7 @@ def add_strands(elastic: Table, position: np.ndarray, work: np.ndarray, force: n
 
 
 @inlined
-def _relative_velocity(
+def relative_velocity(
     elastic: Table, velocity: np.ndarray, a: int, b: int
 ) -> tuple[float, float, float]:
     """Of the second particle with respect to the first one."""
@@ -180,7 +180,7 @@ def edge_rates(
     a = elastic.strand_particle[strand, 0]
     b = elastic.strand_particle[strand, 1]
     x, y, z, inverse = direction(position, a, b)
-    u, v, w = _relative_velocity(elastic, velocity, a, b)
+    u, v, w = relative_velocity(elastic, velocity, a, b)
     along = x * u + y * v + z * w
     return along, inverse * inverse * max(u * u + v * v + w * w - along * along, 0.0)
 
@@ -297,7 +297,7 @@ def add_strand_stiffness(
         if elastic.strand_particle[strand, 2] < 0:
             _add_edge(elastic, state, strand, step, graph, smooth)
             continue
-        bend(elastic, state.soft.position, strand, work)
+        bend(state.soft.position, elastic.strand_particle[strand], work)
         factor = step * (step * elastic.strand_stiffness[strand] + elastic.strand_damping[strand])
         for place, (a, b) in enumerate(_PAIRS):
             for i in range(3):

@@ -23,31 +23,28 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import EQUALITY
 from asperity.derivatives.balance.row_slopes import LENGTH, row_slopes
-from asperity.soft.strands import NO_EDGE, direction, edge_rates, follow_edge, turning_speed
+from asperity.soft.strands import (
+    NO_EDGE,
+    bend,
+    bend_scale,
+    direction,
+    edge_rates,
+    follow_edge,
+    relative_velocity,
+    turning_speed,
+)
 
 __all__ = [
     "Bend",
     "add_edges",
     "bend_of",
     "edge_columns",
-    "relative",
     "rope_edges",
     "strand_columns",
 ]
 
 Bend = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]
 """κ, J (3, 6), D' (6,), the unit vectors (2, 3), and D of a bend, 0 if an edge has no length."""
-
-
-@compiled
-def relative(elastic: Table, velocity: np.ndarray, a: int, b: int, out: np.ndarray) -> None:
-    """Fill the velocity of the second particle with respect to the first one."""
-    for i in range(3):
-        out[i] = 0.0
-        if elastic.particle_dof[b] >= 0:
-            out[i] += velocity[elastic.particle_dof[b] + i]
-        if elastic.particle_dof[a] >= 0:
-            out[i] -= velocity[elastic.particle_dof[a] + i]
 
 
 @compiled
@@ -96,10 +93,8 @@ def _add_axial(
     stretches = length < 0.0
     if stretches:
         length = 1.0 / inverse
-    v = np.empty(3)
-    start = np.empty(3)
-    relative(elastic, work.velocity, particles[0], particles[1], v)
-    relative(elastic, state.qvel, particles[0], particles[1], start)
+    v = relative_velocity(elastic, work.velocity, particles[0], particles[1])
+    start = relative_velocity(elastic, state.qvel, particles[0], particles[1])
     along = n[0] * v[0] + n[1] * v[1] + n[2] * v[2]
     along_start, square = edge_rates(elastic, position, state.qvel, strand)
     root = 1.0 + step * step * square
@@ -156,23 +151,16 @@ def bend_of(position: np.ndarray, particles: np.ndarray) -> Bend:
         return kappa, slope, scale, unit, 0.0
     one, two = 1.0 / per_first, 1.0 / per_last
     cosine = unit[0, 0] * unit[1, 0] + unit[0, 1] * unit[1, 1] + unit[0, 2] * unit[1, 2]
-    size = one * two * (1.0 + cosine)
+    size = one * two / bend_scale(cosine)
+    work = np.empty((3, 9))
+    kappa[0], kappa[1], kappa[2] = bend(position, particles, work)
     for i in range(3):
         scale[i] = two * (unit[0, i] + unit[1, i])
         scale[3 + i] = one * (unit[0, i] + unit[1, i])
-        after = (i + 1) % 3
-        before = (i + 2) % 3
-        cross = unit[0, after] * unit[1, before] - unit[0, before] * unit[1, after]
-        kappa[i] = 2.0 * cross / (1.0 + cosine)
-    for i in range(3):
-        after = (i + 1) % 3
-        before = (i + 2) % 3
-        slope[i, after] += 2.0 * two * unit[1, before]
-        slope[i, before] -= 2.0 * two * unit[1, after]
-        slope[i, 3 + before] += 2.0 * one * unit[0, after]
-        slope[i, 3 + after] -= 2.0 * one * unit[0, before]
-        for j in range(6):
-            slope[i, j] = (slope[i, j] - kappa[i] * scale[j]) / size
+        for j in range(3):
+            # An edge is between the particle before it and the one after it.
+            slope[i, j] = -work[i, j]
+            slope[i, 3 + j] = work[i, 6 + j]
     return kappa, slope, scale, unit, size
 
 
@@ -201,8 +189,8 @@ def _add_bend(elastic: Table, state: Table, work: Table, strand: int, step: floa
     stiffness = step * elastic.strand_stiffness[strand]
     damping = step * stiffness + step * elastic.strand_damping[strand]
     v = np.empty(6)
-    relative(elastic, work.velocity, particles[0], particles[1], v[:3])
-    relative(elastic, work.velocity, particles[1], particles[2], v[3:])
+    v[0], v[1], v[2] = relative_velocity(elastic, work.velocity, particles[0], particles[1])
+    v[3], v[4], v[5] = relative_velocity(elastic, work.velocity, particles[1], particles[2])
     rate = np.zeros(3)
     scale_rate = 0.0
     for j in range(6):

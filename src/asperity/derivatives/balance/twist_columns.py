@@ -14,8 +14,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.derivatives.balance.strand_columns import add_edges, bend_of, relative
-from asperity.soft.strands import direction
+from asperity.derivatives.balance.strand_columns import add_edges, bend_of
+from asperity.soft.strands import direction, relative_velocity
 from asperity.soft.twists import find_twist, turned_slopes
 
 __all__ = ["twist_columns"]
@@ -34,8 +34,8 @@ def _add_twist(elastic: Table, state: Table, work: Table, twist: int, step: floa
     stiffness = step * elastic.twist_stiffness[twist]
     damping = step * stiffness + step * elastic.twist_damping[twist]
     v = np.empty(6)
-    relative(elastic, work.velocity, particles[0], particles[1], v[:3])
-    relative(elastic, work.velocity, particles[1], particles[2], v[3:])
+    v[0], v[1], v[2] = relative_velocity(elastic, work.velocity, particles[0], particles[1])
+    v[3], v[4], v[5] = relative_velocity(elastic, work.velocity, particles[1], particles[2])
     impulse = stiffness * find_twist(elastic, state, twist, state.soft.work[0])
     for side in range(2):
         dof = elastic.twist_dof[twist, side]

@@ -32,7 +32,7 @@ def _measure(soft: Table, x: np.ndarray, strand: int) -> float:
     now = soft.strand_now
     rates = soft.strand_rates
     if vertex[2] >= 0:
-        now[0], now[1], now[2] = bend(soft, x, strand, rates)
+        now[0], now[1], now[2] = bend(x, soft.strand_particle[strand], rates)
         return 0.0
     nx, ny, nz, inverse = direction(x, vertex[0], vertex[1])
     now[0] = (1.0 / inverse if inverse > 0.0 else 0.0) - soft.strand_length[strand]
