@@ -27,6 +27,7 @@ __all__ = [
     "find_taut_triangles",
     "find_triangle_tension",
     "strain_of",
+    "strain_rest",
     "turning_strain",
 ]
 
@@ -100,18 +101,26 @@ def strain_of(
 
 
 @compiled
+def strain_rest(
+    elastic: Table, first: int, strain: tuple[float, float, float], out: np.ndarray
+) -> None:
+    """``out`` = t X of a triangle's places at rest, with a symmetric t in its plane."""
+    xx, xy, yy = strain
+    for a in range(3):
+        x = elastic.place_rest[first + a, 0]
+        y = elastic.place_rest[first + a, 1]
+        out[3 * a] = xx * x + xy * y
+        out[3 * a + 1] = xy * x + yy * y
+        out[3 * a + 2] = 0.0
+
+
+@compiled
 def _add_chords(elastic: Table, smooth: Table, element: int, step: float, work: np.ndarray) -> None:
     """Add to the right side what turning changes of the strain; ``work[0]`` has L."""
     first = elastic.element_first[element]
     at = elastic.element_matrix[element]
-    xx, xy, yy = turning_strain(work[0], step)
     change = work[2]
-    for a in range(3):
-        x = elastic.place_rest[first + a, 0]
-        y = elastic.place_rest[first + a, 1]
-        change[3 * a] = xx * x + xy * y
-        change[3 * a + 1] = xy * x + yy * y
-        change[3 * a + 2] = 0.0
+    strain_rest(elastic, first, turning_strain(work[0], step), change)
     for a in range(3):
         p = elastic.place_particle[first + a]
         dof = elastic.particle_dof[p]

@@ -26,7 +26,7 @@ __all__ = ["LENGTH", "row_columns", "row_slopes", "servo_columns"]
 
 _MASS = -1
 LENGTH = -2
-"""Of rows that hold lengths, their positions, whatever they depend on."""
+"""The position of a row that holds a length, as if it were a coordinate of its own."""
 
 # Displacements. Rows are smooth on a piece, and know positions as they are.
 _SIZE = 1e-6

@@ -25,7 +25,7 @@ from asperity.derivatives.balance.elastic_columns import (
     turn_back,
 )
 from asperity.soft.corotation import element_rotation
-from asperity.soft.tense_triangles import find_gradient, strain_of, turning_strain
+from asperity.soft.tense_triangles import find_gradient, strain_of, strain_rest, turning_strain
 
 __all__ = ["add_triangle_tension", "triangle_columns"]
 
@@ -68,13 +68,7 @@ def _multiply_strain(
     """``out`` = δt (δt + β) K_0 t X of a symmetric t."""
     first = elastic.element_first[element]
     at = elastic.element_matrix[element]
-    xx, xy, yy = strain
-    for a in range(3):
-        x = elastic.place_rest[first + a, 0]
-        y = elastic.place_rest[first + a, 1]
-        pad[3 * a] = xx * x + xy * y
-        pad[3 * a + 1] = xy * x + yy * y
-        pad[3 * a + 2] = 0.0
+    strain_rest(elastic, first, strain, pad)
     for i in range(9):
         factor = step * (step + elastic.particle_damping[elastic.place_particle[first + i // 3]])
         value = 0.0

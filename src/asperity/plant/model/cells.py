@@ -4,8 +4,9 @@ A flex with ``dof="trilinear"`` or ``"quadratic"`` is in a box of equal cells. T
 of its mesh have no stiffness. Nodes of all cells are counted along the last axis first.
 
 An equality of strain (``edge/equality="strain"``) keeps the shape of every cell. Here cells are as
-stiff then as lets their own weight strain the box by a millionth. Of shells it is 10⁻⁴: their faces
-bend, and the stiffer they are in the plane in which a step begins, the more of their turning ends.
+stiff then as lets their own weight strain the box by a millionth. Shells may strain by 10⁻⁴: at a
+millionth a free one, which turns at 10 rad/s, loses a sixth of its spin in a second, as faces are
+stiff in the plane in which a step begins.
 """
 
 from __future__ import annotations
@@ -108,7 +109,7 @@ def cell_edges(places: np.ndarray) -> np.ndarray:
 def interpolation(model: mujoco.MjModel, flex: int) -> tuple[np.ndarray, np.ndarray]:
     """Nodes of the cell that each vertex is in, as counted within the flex, and their weights.
 
-    Of a shell all nodes.
+    A vertex of a shell is between all its nodes.
     """
     first = int(model.flex_vertadr[flex])
     place = model.flex_vert0[first : first + int(model.flex_vertnum[flex])]
