@@ -163,6 +163,9 @@ def test_options() -> None:
     notes = check_supported(model(body=asleep, option=flag.format("sleep")))
     assert any("Body 'z'" in note and "awake" in note for note in notes)
     assert check_supported(model(body=asleep)) == ()
+    notes = check_supported(model(body=asleep, option=flag.format("sleep")), starts_asleep=True)
+    assert not any("awake" in note for note in notes)
+    assert any("Nothing falls asleep" in note for note in notes)
     for name in ("override", "ipc"):
         option = flag.format(name).replace("<option>", "<option integrator='discrete'>")
         notes = check_supported(model(option=option))
@@ -243,7 +246,7 @@ def test_delayed_sensors_are_a_simulator_s() -> None:
     assert check_supported(model(sections=section), asks_mujoco=True) == ()
 
 
-@pytest.mark.parametrize("integrator", [asp.Cenic(), asp.Icf()])
+@pytest.mark.parametrize("integrator", [asp.Cenic(sleep=False), asp.Icf(sleep=False)])
 def test_bodies_that_sleep_are_simulated_like_the_others(integrator: asp.Icf | asp.Cenic) -> None:
     """MuJoCo looks for no contacts of what sleeps, so that it would sink in its first step."""
     ball = "<body name='z' {} pos='0 0 0.0999'><freejoint/><geom name='z' size='0.1'/></body>"

@@ -328,17 +328,74 @@ def test_where_mujoco_searches_all_pairs() -> None:
     np.testing.assert_allclose(sims[0].data.qpos, sims[1].data.qpos, atol=1e-4)
 
 
-def test_new_data_of_a_model_that_starts_asleep_is_awake() -> None:
-    text = STACK.format(height=100, sleep="enable")
-    text = text.replace('<body name="c"', '<body name="c" sleep="init"')
-    sim = asp.Simulator(text, integrator=icf(None))
-    mujoco.mj_resetData(sim.model, sim.data)
-    assert (sim.data.tree_asleep >= 0).any()
-    sim.step()
-    assert not (sim.data.tree_asleep >= 0).any()
-    assert len(sim.contacts.of("c")) == 4
-    sim.advance_to(2.0)
-    assert asleep(sim) == "abc"
+HANGING = """
+<mujoco><option><flag sleep="enable"/></option><worldbody><geom type="plane" size="5 5 1"/>
+  <body name="a" pos="0 0 2" sleep="init"><freejoint/><geom size="0.1"/>
+    <body name="-"><joint name="j" axis="0 1 0" range="-10 10"/>
+      <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03" mass="1"/></body></body>
+  <body name="b" pos="0 0 2.5" sleep="init"><freejoint/><geom size="0.1"/></body>
+  <body name="c" pos="3 0 0" sleep="init"><freejoint/><geom name="c" size="0.1"/></body>
+  <body name="d" pos="4 0 2" sleep="init"><freejoint/><geom size="0.1"/></body>
+  <body name="e" pos="4.15 0 2" sleep="init"><freejoint/><geom size="0.1"/></body>
+  <body name="f" pos="-0.05 0 4"><freejoint/><geom size="0.1"/></body></worldbody>
+<equality><weld body1="a" body2="b"/></equality><actuator><motor joint="j"/></actuator></mujoco>
+"""
+# Of its bodies after the world, and the body that every number of qpos belongs to.
+TREES = [0, 0, 1, 2, 3, 4, 5]
+QPOS_OF = np.repeat(["a", "-", "b", "c", "d", "e", "f"], [7, 1, 7, 7, 7, 7, 7])
+METHODS = [
+    asp.Icf(time_step=2e-3),
+    asp.Cenic(),
+    asp.Sap(time_step=2e-3),
+    asp.Sap(accuracy=1e-3),
+    asp.Tamsi(time_step=2e-3),
+]
+every_method = pytest.mark.parametrize("method", METHODS)
+
+
+@every_method
+def test_bodies_start_asleep_and_wake_as_in_mujoco(method: asp.Integrator) -> None:
+    sim = asp.Simulator(HANGING, integrator=method)
+    data = mujoco.MjData(sim.model)
+    assert not any("start awake" in note for note in sim.load_report.notes)
+    assert len(sim.contacts) == 0
+    for _ in range(2):
+        sim.data.ctrl[0] = data.ctrl[0] = 1.0
+        # The one that falls meets what it wakes, with all that is welded to that, after 0.53 s.
+        for end, sleeping in ((0.0, "-abcde"), (0.5, "-abcde"), (0.7, "cde")):
+            sim.advance_to(end)
+            while data.time < end - 1e-9:
+                mujoco.mj_step(sim.model, data)
+            np.testing.assert_array_equal(sim.asleep[1:], data.tree_asleep[TREES] >= 0)
+            assert asleep(sim) == sleeping
+            still = np.isin(QPOS_OF, list(sleeping))
+            np.testing.assert_array_equal(sim.data.qpos[still], sim.model.qpos0[still])
+        sim.reset()
+        mujoco.mj_resetData(sim.model, data)
+
+
+@every_method
+def test_what_a_user_does_wakes_what_starts_asleep(method: asp.Integrator) -> None:
+    sim = asp.Simulator(HANGING, integrator=method)
+    sim.data.xfrc_applied[sim.model.body("b").id, 2] = 1e-3
+    sim.advance_to(0.02)
+    # What is welded wakes with it.
+    assert asleep(sim) == "cde"
+    sim.data.qvel[sim.model.body("e").dofadr[0]] = 0.1
+    sim.advance_to(0.04)
+    assert asleep(sim) == ""
+    # What is placed elsewhere from the beginning is awake, with its island, and no other.
+    start = sim.model.qpos0.copy()
+    start[np.flatnonzero(QPOS_OF == "e")[0]] += 0.1
+    sim = asp.Simulator(sim.model, qpos=start, integrator=method)
+    assert asleep(sim) == "-abc"
+
+
+def test_who_wants_no_sleep_has_none_at_first_either() -> None:
+    sim = asp.Simulator(HANGING, integrator=icf(False))
+    assert asleep(sim) == ""
+    assert len(sim.contacts.of("c")) == 1
+    assert any("start awake: Body 'a'" in note for note in sim.load_report.notes)
 
 
 def test_what_nothing_holds_floats_on() -> None:

@@ -144,6 +144,9 @@ class Integrator(abc.ABC):
     takes_sleep: ClassVar[bool] = False
     """Whether islands at rest may keep their solution."""
 
+    starts_asleep: ClassVar[bool] = False
+    """Whether bodies may start asleep, as ``sleep="init"`` asks, without ever falling asleep."""
+
     @property
     def no_flexes(self) -> str | None:
         """Name of what does not simulate deformable bodies; None if it does."""

@@ -13,9 +13,8 @@ from asperity.integrators.steppings.resting import (
     RESTING_STEP_KERNELS,
     fall_asleep,
     keep_contacts,
-    remember,
-    wake_changed,
 )
+from asperity.integrators.steppings.resting_inputs import remember, wake_changed
 from asperity.plant.model.sleep import may_rest
 from asperity.plant.plant import Plant
 from asperity.plant.resting import RESTING_KERNELS, RestingPositions, wake_touched
@@ -81,6 +80,7 @@ class Resting(HoldsAddresses):
             eq_active=data.eq_active.view(np.uint8),
         )
         self._plant = plant
+        self.falls_asleep = True
         self._positions: dict[int, RestingPositions] = {}
 
     def install(self, states: Sequence[State]) -> None:
@@ -108,13 +108,21 @@ class Resting(HoldsAddresses):
         table = self.table
         for name in ("at_rest", "quiet", "horizon"):
             getattr(table, name)[:] = 0
-        table.count = table.kept = table.outdated = table.listed = 0
+        table.count = table.kept = table.outdated = table.listed = table.starts = 0
         table.due = np.inf
-        table.may_rest[:] = _trees_that_may(self._plant)
+        table.may_rest[:] = _trees_that_may(self._plant) if self.falls_asleep else 0
         table.velocity_tolerance = float(self._plant.model.opt.sleep_tolerance)
         table.length[:] = self._plant.model.dof_length
         for positions in self._positions.values():
             positions.table.known = 0
+
+    def start_asleep(self, islands: np.ndarray) -> None:
+        """Let trees rest before the next step: `asperity.plant.model.sleep.starts_asleep`."""
+        place, table = _places_of_trees(self._plant), self.table
+        known = np.flatnonzero((islands >= 0) & (place >= 0))
+        table.starts_in[:] = -1
+        table.starts_in[place[known]] = place[islands[known]]
+        table.starts = int(known.size > 0)
 
     def state(self) -> dict[str, Any]:
         """What goes on from one call to the next."""
@@ -140,6 +148,13 @@ def _trees_that_may(plant: Plant) -> np.ndarray:
     may = np.ones(len(plant.table.trees.size), np.int64)
     may[trees[~may_rest(model)[model.dof_treeid]]] = 0
     return may
+
+
+def _places_of_trees(plant: Plant) -> np.ndarray:
+    """Which of the solvers' trees each of the model's is: int64, shape (ntree,)."""
+    place = np.full(plant.model.ntree, -1, np.int64)
+    place[plant.model.dof_treeid] = plant.table.dofs.tree
+    return place
 
 
 def _positions_of_trees(plant: Plant) -> tuple[np.ndarray, np.ndarray]:

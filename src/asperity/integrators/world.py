@@ -226,8 +226,11 @@ class World(HoldsAddresses):
                     self._shared_detection[address] = SharedDetection(model, state.data, self.team)
                 self._shared_detection[address].install(state.table)
 
-    def let_rest(self, rests: bool) -> None:
-        """Let islands rest (`asperity.integrators.steppings.resting`), or none; all are awake."""
+    def let_rest(self, rests: bool, *, falls_asleep: bool = True) -> None:
+        """Let islands rest (`asperity.integrators.steppings.resting`), or none; all are awake.
+
+        Those that do not fall asleep may start so.
+        """
         if not rests:
             if self.resting is not None:
                 self.resting.remove(self.evaluated_states)
@@ -238,6 +241,7 @@ class World(HoldsAddresses):
             self.resting = Resting(self.plant, data, room)
             self.table.resting = self.resting.table.address
             self.problem.guess.at_rest = self.resting.table.at_rest
+        self.resting.falls_asleep = falls_asleep
         self.resting.install(self.evaluated_states)
         self.resting.read_model()
 

@@ -12,7 +12,6 @@ import numpy as np
 from asperity.errors import ArgumentError, SimulationError, Status
 from asperity.integrators import world_layout as codes
 from asperity.integrators.steppings.accepted import BUDGET_USED, RECORD_FULL
-from asperity.plant.model.sleep import wake
 from asperity.simulator.compiled_call import PUBLISHED, STATUSES, UNUSUAL, run_call
 from asperity.simulator.counters import as_statistics
 from asperity.simulator.delays import next_arrival, note_samples
@@ -66,7 +65,7 @@ def advance(session: Session, time: float, progress: _Progress) -> Report:
         return _advance_by_parts(session, time, progress)
     if session.wakes and session.data.time < time < math.inf:
         # New data, as mj_resetData makes it, may be asleep to MuJoCo.
-        wake(session.model, session.data)
+        session.inputs.wake()
     started = clock.perf_counter()
     code = run_call.call(session.call.address, time, session.pace, session.more)
     if code == UNUSUAL:

@@ -169,6 +169,7 @@ def check_model(
         Which names what is not supported.
     """
     sleeps = integrator.takes_sleep and getattr(integrator, "sleep", None) is not False
+    starts_asleep = sleeps or integrator.starts_asleep
     return check_supported(
         model,
         integrator=type(integrator).__name__,
@@ -177,6 +178,7 @@ def check_model(
         asks_mujoco=integrator.make_method().base.evaluates_plant,
         no_flexes=integrator.no_flexes,
         sleep=sleeps and not many,
+        starts_asleep=starts_asleep and not many,
     )
 
 

@@ -11,12 +11,10 @@ from asperity.compiled import HoldsAddresses
 from asperity.errors import ArgumentError
 from asperity.integrators.world import World
 from asperity.plant.data_reference import DataReference
-from asperity.plant.model.sleep import wake
+from asperity.plant.model.sleep import SLEEP, wake
 from asperity.simulator.state_vector import exchanged_bits, new_exchange, parts_of, vector_size
 
 __all__ = ["SLEEP", "Inputs", "present_vector"]
-
-SLEEP = int(mujoco.mjtEnableBit.mjENBL_SLEEP)
 
 
 def present_vector(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:
@@ -48,7 +46,7 @@ class Inputs(HoldsAddresses):
     def __init__(self, model: mujoco.MjModel, world: World) -> None:
         states = world.evaluated_states
         own = states[0].data
-        self._model = model
+        self._model, self._world = model, world
         self._reference = DataReference(own, keep=False)
         others = {id(state.data): state.data for state in states if state.data is not own}
         self._others = list(others.values())
@@ -63,10 +61,14 @@ class Inputs(HoldsAddresses):
         mujoco.mj_getState(self._model, self._reference(), self.table.known, int(self.table.bits))
 
     def wake(self) -> None:
-        """Wake what sleeps, where inputs have been handed over."""
-        if self._model.opt.enableflags & SLEEP:
-            for data in (self._reference(), *self._others):
-                wake(self._model, data)
+        """Let MuJoCo see nothing asleep; what it has put to sleep at first is so to the world."""
+        if not self._model.opt.enableflags & SLEEP:
+            return
+        islands = wake(self._model, self._reference())
+        for data in self._others:
+            wake(self._model, data)
+        if islands is not None and self._world.resting is not None:
+            self._world.resting.start_asleep(islands)
 
     def state(self) -> np.ndarray:
         """What is known, as one vector."""

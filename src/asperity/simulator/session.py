@@ -24,7 +24,7 @@ from asperity.plant import native
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
-from asperity.plant.model.sleep import sleep_hindrance
+from asperity.plant.model.sleep import awake_notes, sleep_hindrance, trees_to_start_asleep
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.checks import contact_notes
 from asperity.simulator.claim import Claim
@@ -50,6 +50,12 @@ def sleep_is_wanted(integrator: Integrator, model: mujoco.MjModel) -> bool:
         return False
     asked: bool | None = getattr(integrator, "sleep", None)
     return bool(model.opt.enableflags & SLEEP) if asked is None else asked
+
+
+def _rests(integrator: Integrator, model: mujoco.MjModel) -> bool:
+    """Whether bodies are to sleep, if only at first."""
+    starts = integrator.starts_asleep and trees_to_start_asleep(model).size > 0
+    return starts or sleep_is_wanted(integrator, model)
 
 
 # Attempted steps in the first stretch between two returns to Python.
@@ -183,7 +189,7 @@ class Session(HoldsAddresses):
                 *WATCH_KERNELS,
                 *((*CALL_KERNELS, *COUNTER_KERNELS) if convex else (*BEGINNING, *STAGES)),
                 *((solve_forces, *STAGES) if convex and systems else ()),
-                *(SLEEP_KERNELS if sleep_is_wanted(integrator, self.model) else ()),
+                *(SLEEP_KERNELS if _rests(integrator, self.model) else ()),
                 *((THREAD_KERNELS if convex else TEAM_KERNELS) if self.threads > 1 else ()),
             ),
             name,
@@ -199,8 +205,8 @@ class Session(HoldsAddresses):
         self.note((*contact.notes, *contact_notes(contact, integrator, self.model)))
         self.note(self.plant.surfaces.notes)
         reason = "external systems" if systems else sleep_hindrance(self.plant)
-        if convex and sleep_is_wanted(integrator, self.model) and reason is not None:
-            self.note([f"Nothing sleeps, because there are {reason}."])
+        if convex and _rests(integrator, self.model) and reason is not None:
+            self.note([f"Nothing sleeps, because there are {reason}.", *awake_notes(self.model)])
         if self.plant.surfaces.any_compliant and "surface" not in integrator.contact_parameters:
             self.note([f"{name} keeps geoms apart; their pressure fields play no part."])
 
@@ -277,7 +283,8 @@ class Session(HoldsAddresses):
         """Let islands rest as integrator and model ask for it now."""
         if self.lets_sleep:
             compile_kernels(SLEEP_KERNELS, "sleep")
-        self.world.let_rest(self.lets_sleep)
+        falls_asleep = sleep_is_wanted(self.integrator, self.model)
+        self.world.let_rest(self.lets_sleep, falls_asleep=falls_asleep)
 
     # -- parts -----------------------------------------------------------------------------------
 
@@ -294,7 +301,7 @@ class Session(HoldsAddresses):
     @property
     def lets_sleep(self) -> bool:
         """Whether anything may sleep."""
-        wanted = sleep_is_wanted(self.integrator, self.model)
+        wanted = _rests(self.integrator, self.model)
         return wanted and not self.has_systems and sleep_hindrance(self.plant) is None
 
     @property

@@ -113,6 +113,7 @@ class Sap(SteppedIntegrator):
 
     takes_every_actuator = True
     takes_every_friction = True
+    starts_asleep = True
 
     theta_scheme: Literal["symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"] = (
         "symplectic-euler"

@@ -87,6 +87,7 @@ class Tamsi(SteppedIntegrator):
     default_time_step = 1e-3
     takes_every_actuator = True
     takes_every_friction = True
+    starts_asleep = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

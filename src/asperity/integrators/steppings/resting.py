@@ -26,19 +26,18 @@ and changes of state and model wake an island before.
 from __future__ import annotations
 
 import numpy as np
-from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.convex.block_cholesky import cholesky, forward
 from asperity.convex.contact_velocities import add_impulses
 from asperity.convex.island import IMPULSES, scaled_norm
 from asperity.convex.potentials.contact_driver import evaluate_contacts
 from asperity.integrators.results import copy_contact
-from asperity.integrators.world_layout import METHOD_SIGNATURE, OK, WORLD
+from asperity.integrators.steppings.resting_inputs import put_to_rest, remember, wake_changed
+from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
 from asperity.plant.plant_layouts import STATE
-from asperity.plant.resting import forget_positions, wake_all, wake_group
+from asperity.plant.resting import forget_positions, wake_group
 from asperity.plant.resting_layout import RESTING
 
 __all__ = [
@@ -121,93 +120,6 @@ def stay_at_rest(world: Table) -> None:
         start = resting.qpos_start[tree]
         for i in range(start, start + resting.qpos_size[tree]):
             target.qpos[i] = source.qpos[i]
-
-
-@compiled
-def _differ(a: np.ndarray, b: np.ndarray) -> bool:
-    for i in range(a.size):  # noqa: SIM110
-        if a[i] != b[i]:
-            return True
-    return False
-
-
-@compiled
-def _poses_differ(resting: Table) -> bool:
-    """Whether mocap bodies or equalities are other ones."""
-    known = resting.poses
-    k = 0
-    for i in range(resting.mocap_pos.shape[0]):
-        for a in range(3):
-            if known[k] != resting.mocap_pos[i, a]:
-                return True
-            k += 1
-        for a in range(4):
-            if known[k] != resting.mocap_quat[i, a]:
-                return True
-            k += 1
-    return _differ(resting.active, resting.eq_active)
-
-
-@entry_point(types.int64(WORLD.type))
-def remember(world: Table) -> int:
-    """Remember what a user may change before the next call."""
-    resting = RESTING.at(world.resting)
-    state = world.current
-    resting.time = state.time
-    copy_numbers(state.qpos, resting.qpos)
-    copy_numbers(state.qvel, resting.qvel)
-    k = 0
-    for i in range(resting.mocap_pos.shape[0]):
-        for a in range(3):
-            resting.poses[k] = resting.mocap_pos[i, a]
-            k += 1
-        for a in range(4):
-            resting.poses[k] = resting.mocap_quat[i, a]
-            k += 1
-    copy_numbers(resting.eq_active, resting.active)
-    return OK
-
-
-@compiled
-def _force_differs(plant: Table, state: Table, resting: Table, tree: int) -> bool:
-    """Whether a user applies other forces to a tree at rest than when it came to rest."""
-    trees = plant.trees
-    for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
-        if state.mj_qfrc_applied[i] != resting.applied[i]:
-            return True
-    for body in range(trees.body[tree], trees.body[tree] + trees.bodies[tree]):
-        for a in range(6):
-            if state.mj_xfrc_applied[body, a] != resting.body_applied[body, a]:
-                return True
-    return False
-
-
-@entry_point(types.int64(WORLD.type))
-def wake_changed(world: Table) -> int:
-    """Wake what a user has changed since `remember`: all where the state or a pose is another one.
-
-    Positions in MjData may be other ones, too.
-    """
-    resting = RESTING.at(world.resting)
-    state = world.current
-    forget_positions(resting)
-    if resting.count == 0:
-        return OK
-    if (
-        state.time != resting.time
-        or _differ(state.qpos, resting.qpos)
-        or _differ(state.qvel, resting.qvel)
-        or _poses_differ(resting)
-    ):
-        wake_all(resting)
-        state.valid = 0
-        return OK
-    for tree in range(resting.at_rest.size):
-        if resting.at_rest[tree] == 1 and _force_differs(world.plant, state, resting, tree):
-            resting.horizon[tree] = 0.0
-            wake_group(resting, tree)
-            state.valid = 0
-    return OK
 
 
 @compiled
@@ -364,33 +276,20 @@ def _has_gained(world: Table, state: Table, k: int, bound: float) -> bool:
 
 
 @compiled
-def _put_to_rest(
+def _island_to_rest(
     world: Table, source: Table, target: Table, k: int, until: float, horizon: float
 ) -> None:
     """Let an island rest where it was when the step that leads to a target was solved."""
-    graph, plant, current = world.problem.graph, world.plant, world.current
+    graph = world.problem.graph
     resting = RESTING.at(world.resting)
-    trees = plant.trees
     group = graph.island_tree[graph.island_start[k]]
     for index in range(graph.island_start[k], graph.island_start[k + 1]):
         tree = graph.island_tree[index]
-        resting.at_rest[tree] = 1
+        put_to_rest(world, source, target, tree)
         resting.group[tree] = group
         resting.until[tree] = until
         resting.horizon[tree] = horizon
-        resting.count += 1
-        for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
-            target.qvel[i] = 0.0
-            world.result.acceleration[i] = 0.0
-            resting.applied[i] = current.mj_qfrc_applied[i]
-        start = resting.qpos_start[tree]
-        for i in range(start, start + resting.qpos_size[tree]):
-            target.qpos[i] = source.qpos[i]
-        for body in range(trees.body[tree], trees.body[tree] + trees.bodies[tree]):
-            for a in range(6):
-                resting.body_applied[body, a] = current.mj_xfrc_applied[body, a]
     resting.due = min(resting.due, until)
-    resting.listed = 0
 
 
 @compiled
@@ -438,7 +337,7 @@ def fall_asleep(world: Table, source: Table, target: Table, step: float) -> int:
         if _SHORTEST <= horizon < _BETTER * known and not _has_gained(world, source, k, bound):
             horizon = _BETTER * known
         if horizon >= min(max(_SHORTEST, _BETTER * known), _FOR_EVER):
-            _put_to_rest(world, source, target, k, target.time + horizon, horizon)
+            _island_to_rest(world, source, target, k, target.time + horizon, horizon)
     return OK
 
 

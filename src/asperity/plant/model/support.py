@@ -12,6 +12,7 @@ from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.finite import check_finite
 from asperity.plant.model.flex_checks import check_flexes, flex_notes
 from asperity.plant.model.names import element, listed
+from asperity.plant.model.sleep import awake_notes, trees_to_start_asleep
 
 __all__ = ["check_supported", "has_every_friction", "refuse_adhesion"]
 
@@ -50,6 +51,7 @@ def check_supported(
     asks_mujoco: bool = False,
     no_flexes: str | None = "a simulation of many worlds",
     sleep: bool = False,
+    starts_asleep: bool = False,
 ) -> tuple[str, ...]:
     """Refuse a model that cannot be simulated faithfully.
 
@@ -69,6 +71,8 @@ def check_supported(
         Who does not simulate deformable bodies, or None if they are simulated.
     sleep : bool
         Whether bodies at rest may sleep.
+    starts_asleep : bool
+        Whether bodies may start asleep.
 
     Returns
     -------
@@ -107,7 +111,7 @@ def check_supported(
         _sticky(model)
         _inner_states(model)
     check_finite(model)
-    notes = [*_notes(model, sleep), *flex_notes(model)]
+    notes = [*_notes(model, sleep, starts_asleep), *flex_notes(model)]
     if not every_friction and (names := _named_friction(model)):
         notes.append(
             f"{integrator} ignores torsional and rolling friction, and takes the first coefficient "
@@ -253,7 +257,7 @@ def has_every_friction(model: mujoco.MjModel) -> bool:
     return bool(_named_friction(model))
 
 
-def _notes(model: mujoco.MjModel, sleep: bool) -> Iterator[str]:
+def _notes(model: mujoco.MjModel, sleep: bool, starts_asleep: bool) -> Iterator[str]:
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     fields = np.flatnonzero(collides & (model.geom_type == mujoco.mjtGeom.mjGEOM_SDF))
     if fields.size:
@@ -267,12 +271,11 @@ def _notes(model: mujoco.MjModel, sleep: bool) -> Iterator[str]:
     flags = model.opt.enableflags
     if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         if not sleep:
-            yield "Nothing sleeps here; every body is simulated at every step."
-        asleep = model.tree_sleep_policy == mujoco.mjtSleepPolicy.mjSLEEP_INIT
-        if asleep.any():
-            bodies = model.tree_bodyadr[np.flatnonzero(asleep)]
-            names = [element(model, _OBJ.mjOBJ_BODY, int(i)) for i in bodies]
-            yield f'Bodies that would start asleep (sleep="init") start awake: {listed(names)}.'
+            some = starts_asleep and trees_to_start_asleep(model).size > 0
+            sleeps = "falls asleep" if some else "sleeps"
+            yield f"Nothing {sleeps} here; every body is simulated at every step."
+        if not starts_asleep:
+            yield from awake_notes(model)
     if flags & mujoco.mjtEnableBit.mjENBL_SPECULATIVE:
         yield (
             'Option flag speculative="enable" changes nothing: fixed steps of Icf, Sap and Tamsi '
