@@ -246,10 +246,10 @@ def test_elements_that_are_left_out_are_counted() -> None:
     report = load_model(text)[1]
     assert has(report, "Left out", "2 <transmission>", "1 <gazebo>")
     assert not has(report, "gnored")
-    more = "<gazebo reference='a'><plugin><speed>3</speed></plugin><gravity>0</gravity></gazebo>"
+    more = "<gazebo reference='a'><plugin><speed>3</speed></plugin><maxSlip>1</maxSlip></gazebo>"
     report = load_model(text.replace("<gazebo/>", f"<loop_joint/>{more}"))[1]
     assert has(report, "Ignored, because URDF has no", "1 <loop_joint>")
-    assert has(report, "Ignored of Bullet's and Gazebo's elements: gravity.")
+    assert has(report, "Ignored of Bullet's and Gazebo's elements: maxSlip.")
     more = "<gazebo reference='a'><kd>3</kd></gazebo>"  # of no spring
     report = load_model(text.replace("<gazebo/>", more))[1]
     assert has(report, "Ignored of Bullet's and Gazebo's elements: kd.")
@@ -258,8 +258,10 @@ def test_elements_that_are_left_out_are_counted() -> None:
 @pytest.mark.parametrize(
     ("inside", "said"),
     [
-        ("<surface><mu1>1</mu1></surface>", "1 <surface> of <link>"),
-        ("<gravity>0</gravity>", "1 <gravity> of <link>"),
+        ("<surface><mu1>1</mu1></surface>", ""),
+        ("<gravity>half</gravity>", "1 <gravity> of <link>"),
+        ("<gravity>0</gravity>", ""),
+        ("<kinematic>1</kinematic>", "1 <kinematic> of <link>"),
         ("<gravity>1</gravity><kinematic>0</kinematic><origin xyz='0 0 0' rpy='0 -0 0.0'/>", ""),
         ("<self_filter><geometry><box size='1 1 1'/></geometry></self_filter>", ""),
         ("<visual><geometry><box size='1 1 1'/><plane/></geometry></visual>", ""),
@@ -294,6 +296,7 @@ SLIDER = """<robot name="box"><link name="base">
         ("<contact><lateral_friction value='.3'/></contact>", ""),
         ("", "<gazebo reference='base'><mu1>.3</mu1><mu2>.3</mu2></gazebo>"),
         ("", "<gazebo reference='base'><mu1 value='.3'/></gazebo>"),
+        ("<surface><friction><ode><mu1>.3</mu1><mu2>.3</mu2></ode></friction></surface>", ""),
         (
             "",
             "<gazebo reference='base'><collision><surface><friction><ode><mu>.3</mu></ode>"
@@ -331,6 +334,7 @@ def test_spinning_and_rolling_friction_are_lengths_in_bullet() -> None:
     [
         ("<contact><stiffness value='1e4'/><damping value='50'/></contact>", ""),
         ("", "<gazebo reference='base'><kp>1e4</kp><kd>50</kd></gazebo>"),
+        ("<surface><contact><ode><kp>1e4</kp><kd>50</kd></ode></contact></surface>", ""),
     ],
 )
 def test_contact_has_the_stiffness_of_bullet_and_gazebo(
@@ -383,9 +387,53 @@ def test_links_that_shall_not_meet_each_other_pass_through() -> None:
         assert not has(report, "gnored")
 
 
-def test_a_link_without_weight_floats() -> None:
-    more = "<gazebo reference='base'><turnGravityOff>true</turnGravityOff></gazebo>"
-    spec, _ = load_spec(SLIDER.format(contact="", more=more), floating_base=True)
+def test_where_gazebo_and_a_link_disagree_gazebo_holds() -> None:
+    inside = "<surface><mu1>.9</mu1><kp>1e4</kp></surface>"
+    more = "<gazebo reference='base'><mu1>{}</mu1></gazebo>"
+    for friction, said in ((0.3, True), (0.9, False)):
+        text = SLIDER.format(contact=inside, more=more.format(friction))
+        spec, report = load_spec(text, floating_base=True)
+        assert spec.body("base").geoms[0].friction[0] == friction
+        assert any("stiffness=10000.0" in one.data for one in spec.texts)
+        assert has(report, "<gazebo> says something else", "'base'") == said
+        assert not has(report, "gnored")
+
+
+def test_stops_that_give_way_are_named_and_others_are_as_rigid_as_all() -> None:
+    limit = "<limit lower='-1' upper='0' effort='30' velocity='3'/>"
+    more = "<gazebo reference='j'><stopKp>{}</stopKp><stopKd>{}</stopKd></gazebo>"
+    for stiffness, damping, said in ((1e6, 1, False), (1e4, 1, True), (1e6, 1e3, True)):
+        knee = joint("j", "a", "b", "revolute", limit)
+        text = urdf(link("a"), link("b"), knee, more.format(stiffness, damping))
+        assert has(load_model(text)[1], "Ignored of", "stopKp, stopKd") == said
+
+
+def test_joints_begin_where_gazebo_wants_them_in_a_keyframe() -> None:
+    limit = "<limit lower='-2' upper='0' effort='30' velocity='3'/>"
+    start = "<gazebo reference='{}'><initial_joint_position>-1.5</initial_joint_position></gazebo>"
+    parts = link("a"), link("b"), link("c"), joint("i", "a", "b")
+    text = urdf(*parts, joint("j", "b", "c", "revolute", limit), start.format("j"))
+    model, report = load_model(text)
+    assert not model.qpos0.any()
+    sim = Simulator(model, keyframe="initial")
+    np.testing.assert_array_equal(sim.data.qpos, [0.0, -1.5])
+    assert has(report, "Keyframe 'initial'", "'j'")
+    _, report = load_model(text.replace("reference='j'", "reference='a'"))
+    assert has(report, "Ignored of", "initial_joint_position")
+    refused(text.replace("-1.5", "inf"), "initial_joint_position", "line 1", "'inf'")
+
+
+@pytest.mark.parametrize(
+    ("contact", "more"),
+    [
+        ("", "<gazebo reference='base'><turnGravityOff>true</turnGravityOff></gazebo>"),
+        ("", "<gazebo reference='base'><gravity>false</gravity></gazebo>"),
+        ("<gravity>0</gravity>", ""),
+    ],
+)
+def test_a_link_without_weight_floats(contact: str, more: str) -> None:
+    spec, report = load_spec(SLIDER.format(contact=contact, more=more), floating_base=True)
+    assert not has(report, "gnored")
     sim = Simulator(spec, integrator=Icf(time_step=1e-3))
     sim.advance_to(0.5)
     assert abs(sim.data.qpos[2]) < 1e-12

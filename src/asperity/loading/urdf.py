@@ -14,7 +14,7 @@ from asperity.loading.mesh_files import MeshFinder
 from asperity.loading.urdf_base import choose_base, exclude_base, free_floating
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.loading.urdf_shapes import drop_visuals, resolve_meshes
-from asperity.loading.urdf_surfaces import asks_nothing, read_surfaces
+from asperity.loading.urdf_surfaces import is_done, read_surfaces
 from asperity.loading.xml_reader import number, read_xml
 from asperity.plant.model.names import quoted
 
@@ -24,12 +24,12 @@ __all__ = ["prepare_urdf"]
 # drones what programs compute the rotors' forces from.
 _NO_MECHANICS = {"gazebo", "properties", "ros2_control", "sensor", "transmission"}
 _MOVING = ("revolute", "continuous", "prismatic")
-# What elements have in them; `read_surfaces` sees what is in <contact>.
+# What elements have in them; `read_surfaces` sees what is in <contact> and <surface>.
 _CHILDREN = {
     "robot": {"link", "joint", "material", "mujoco"},
-    "link": {"inertial", "visual", "collision", "contact"},
+    "link": {"inertial", "visual", "collision", "contact", "surface"},
     "inertial": {"origin", "mass", "inertia"},
-    "collision": {"origin", "geometry"},
+    "collision": {"origin", "geometry", "surface"},
     "geometry": {"box", "capsule", "cylinder", "mesh", "sphere"},
     "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration",
               "safety_controller"},
@@ -156,7 +156,7 @@ def _strangers(parent: ET.Element) -> Iterator[str]:
     for item in parent:
         if item.tag in _CHILDREN[parent.tag]:
             yield from _strangers(item) if item.tag in _CHILDREN else ()
-        elif not (item.tag in _ASIDE or asks_nothing(item) or _is_zero(item)):
+        elif not (item.tag in _ASIDE or is_done(item) or _is_zero(item)):
             yield f"<{item.tag}> of <{parent.tag}>"
 
 

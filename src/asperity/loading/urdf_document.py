@@ -62,6 +62,8 @@ class PreparedUrdf:
         Stiffness [N/m], damping [N s/m] and restitution of links' contact, those that are given.
     weightless : list of str
         Links that gravity does not pull.
+    starts : dict of str to float
+        Where joints are in the keyframe "initial" [rad or m].
     surfaces : dict of Path to Surface
         Triangles of mesh files that MuJoCo does not read.
     velocity_limits : dict of str to float
@@ -79,6 +81,7 @@ class PreparedUrdf:
     friction: dict[str, tuple[float, float, float]] = field(default_factory=dict)
     springs: dict[str, dict[str, float]] = field(default_factory=dict)
     weightless: list[str] = field(default_factory=list)
+    starts: dict[str, float] = field(default_factory=dict)
     surfaces: dict[Path, Surface] = field(default_factory=dict)
     velocity_limits: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)

@@ -72,6 +72,16 @@ def compile_urdf(
             for first, second in overlaps:
                 spec.add_exclude(bodyname1=first, bodyname2=second)
             model = spec.compile()
+        if prepared.starts:
+            qpos = model.qpos0.copy()
+            for joint, start in prepared.starts.items():
+                qpos[model.joint(joint).qposadr] = start
+            spec.add_key(name="initial", qpos=qpos)
+            model = spec.compile()
+            notes.append(
+                "Keyframe 'initial' has joints at their initial_joint_position: "
+                f"{quoted(list(prepared.starts))}."
+            )
     except ModelError:
         raise
     except (ValueError, mujoco.FatalError) as error:

@@ -21,8 +21,9 @@ import mujoco
 from asperity.loading.urdf_document import PreparedUrdf, UrdfDocument
 from asperity.loading.xml_reader import number
 from asperity.plant.model.mujoco_contact import damping_ratio, hunt_crossley_dissipation
+from asperity.plant.model.names import quoted
 
-__all__ = ["IMPACT_SPEED", "asks_nothing", "give_surfaces", "read_surfaces"]
+__all__ = ["IMPACT_SPEED", "give_surfaces", "is_done", "read_surfaces"]
 
 IMPACT_SPEED = 1.0
 """Speed [m/s] from which linear damping and Hunt and Crossley's rebound alike."""
@@ -32,9 +33,12 @@ _BULLET = ("stiffness", "damping", "restitution")
 _GAZEBO = ("kp", "kd", "restitution_coefficient")
 # Of contact for which nobody gives one, in `ContactParameters` [N/m].
 _STIFFNESS = 1e5
+# Stops that give way by no more are as rigid as all are here [rad or m].
+_RIGID = 1e-3
 # Their usual steps [s].
 _BULLET_STEP, _GAZEBO_STEP = 1.0 / 240.0, 1e-3
-_READ = {*_FRICTION, *_BULLET, *_GAZEBO, "mu", "mu1", "mu2", "inertia_scaling", "turnGravityOff"}
+_READ = {*_FRICTION, *_BULLET, *_GAZEBO, "mu", "mu1", "mu2", "inertia_scaling", "turnGravityOff",
+         "initial_joint_position", "stopKp", "stopKd"}  # fmt: skip
 # What says nothing of the mechanics: appearance, what a scene or a program does with the robot, and
 # how a solver goes about contact (of the second direction, if both have one coefficient).
 _NO_MECHANICS = frozenset(
@@ -44,13 +48,13 @@ _NO_MECHANICS = frozenset(
      "max_contacts", "threshold", "contact_cfm", "contact_erp", "soft_cfm", "soft_erp",
      "friction_anchor")
 )  # fmt: skip
-# What asks for what is done anyway: links are not held, have weight, and no wind blows.
-_AS_IT_IS = {"gravity": "true", "kinematic": "false", "enable_wind": "false"}
+# Links have weight or none; none is held, and no wind blows.
+_DONE = {"gravity": ("true", "false"), "kinematic": ("false",), "enable_wind": ("false",)}
 _WORDS = {"1": "true", "0": "false"}
 
 
 def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
-    """Read what links have, and note what else is said of the mechanics and not used.
+    """Read what links and joints have, and note what else is said of the mechanics and not used.
 
     Raises
     ------
@@ -61,36 +65,107 @@ def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
     alone: list[str] = []
     for setting in robot.root.findall("gazebo"):
         name = setting.get("reference", "")
-        along = _numbers(robot, setting, ("mu1", "mu2"))
-        along = along or _numbers(robot, setting, ("mu", "mu2"))
-        if along:
-            prepared.friction[name] = (along.get("mu1", along.get("mu", 1.0)), 0.0, 0.0)
-            if along.get("mu2", prepared.friction[name][0]) != prepared.friction[name][0]:
-                unused["mu2"] = None
-        if any(_text(off) in ("true", "1") for off in setting.findall("turnGravityOff")):
+        _read_gazebo(robot, prepared, setting, name, unused)
+        off = any(_text(one) in ("true", "1") for one in setting.findall("turnGravityOff"))
+        if off or _is_weightless(setting):
             prepared.weightless.append(name)
         for word in ("selfCollide", "self_collide"):
             alone += [name for one in setting.findall(word) if _text(one) in ("false", "0")]
-        spring = _read_spring(robot, setting, _GAZEBO, _GAZEBO_STEP, unused)
-        prepared.springs.setdefault(name, {}).update(spring)
-        unused |= dict.fromkeys(_others(setting))
-    for link in robot.root.findall("link"):
-        contact = link.find("contact")
-        name = link.get("name", "")
-        if contact is not None:
-            found = _numbers(robot, contact, _FRICTION)
-            if found:
-                sliding, spinning, rolling = (found.get(one, 0.0) for one in _FRICTION)
-                sliding = found.get("lateral_friction", 1.0)
-                prepared.friction[name] = (sliding, spinning, rolling)
-            spring = _read_spring(robot, contact, _BULLET, _BULLET_STEP, unused)
-            prepared.springs.setdefault(name, {}).update(spring)
-            _scale_inertia(robot, link, contact)
-            unused |= dict.fromkeys(_others(contact))
+        _read_joint(robot, prepared, setting, name, unused)
+    links = robot.root.findall("link")
+    overruled = [
+        link.get("name", "") for link in links if _read_link(robot, prepared, link, unused)
+    ]
     # Two links of a model collide in Gazebo if one of them shall.
     _exclude(robot, prepared, [name for name in alone if name in robot.graph.links])
+    if overruled:
+        prepared.notes.append(
+            "<gazebo> says something else than what is inside the same link, and holds: "
+            f"{quoted(overruled)}."
+        )
     if unused:
         prepared.notes.append(f"Ignored of Bullet's and Gazebo's elements: {', '.join(unused)}.")
+
+
+def _read_gazebo(
+    robot: UrdfDocument,
+    prepared: PreparedUrdf,
+    setting: ET.Element,
+    name: str,
+    unused: dict[str, None],
+) -> None:
+    """Read friction and spring of a link as Gazebo has them, in place of earlier ones."""
+    along = _numbers(robot, setting, ("mu1", "mu2")) or _numbers(robot, setting, ("mu", "mu2"))
+    if along:
+        prepared.friction[name] = (along.get("mu1", along.get("mu", 1.0)), 0.0, 0.0)
+        if along.get("mu2", prepared.friction[name][0]) != prepared.friction[name][0]:
+            unused["mu2"] = None
+    spring = _read_spring(robot, setting, _GAZEBO, _GAZEBO_STEP, unused)
+    prepared.springs.setdefault(name, {}).update(spring)
+    unused |= dict.fromkeys(_others(setting))
+
+
+def _read_joint(
+    robot: UrdfDocument,
+    prepared: PreparedUrdf,
+    setting: ET.Element,
+    name: str,
+    unused: dict[str, None],
+) -> None:
+    """Read where a joint begins, and whether its stops would visibly give way; none do here.
+
+    To the largest force f and speed v of the joint a stop of stiffness k and damping c gives way
+    by (f + c v)/k.
+    """
+    joint = robot.graph.joints.get(name)
+    starts = setting.findall("initial_joint_position")
+    found = _numbers(robot, setting, ("stopKp", "stopKd"))
+    if joint is None or joint.kind not in ("revolute", "continuous", "prismatic"):
+        unused |= dict.fromkeys([one.tag for one in starts] + list(found))
+        return
+    for one in starts:
+        prepared.starts[name] = _number(robot, one, -math.inf)
+    limit = joint.element.find("limit")
+    if not found or limit is None:
+        return
+    force, speed = (
+        number(limit, one, robot.lines, robot.source) if one in limit.attrib else math.inf
+        for one in ("effort", "velocity")
+    )
+    damping = found.get("stopKd", 0.0)
+    push = force + (damping * speed if damping > 0.0 else 0.0)
+    if push > _RIGID * found.get("stopKp", 0.0):
+        unused |= dict.fromkeys(found)
+
+
+def _read_link(
+    robot: UrdfDocument, prepared: PreparedUrdf, link: ET.Element, unused: dict[str, None]
+) -> bool:
+    """Read what stands in a link: of Bullet, and what Gazebo's own format has there.
+
+    Returns whether <gazebo> has said something else of its surface.
+    """
+    contact, name = link.find("contact"), link.get("name", "")
+    inside = PreparedUrdf()
+    for surface in link.iter("surface"):
+        _read_gazebo(robot, inside, surface, name, unused)
+    rubs = inside.friction.get(name)
+    overruled = rubs is not None and prepared.friction.setdefault(name, rubs) != rubs
+    spring, known = inside.springs.get(name, {}), prepared.springs.get(name, {})
+    overruled |= any(known.get(key, value) != value for key, value in spring.items())
+    prepared.springs[name] = spring | known
+    if _is_weightless(link):
+        prepared.weightless.append(name)
+    if contact is not None:
+        found = _numbers(robot, contact, _FRICTION)
+        if found:
+            sliding, spinning, rolling = (found.get(one, 0.0) for one in _FRICTION)
+            sliding = found.get("lateral_friction", 1.0)
+            prepared.friction[name] = (sliding, spinning, rolling)
+        prepared.springs[name] |= _read_spring(robot, contact, _BULLET, _BULLET_STEP, unused)
+        _scale_inertia(robot, link, contact)
+        unused |= dict.fromkeys(_others(contact))
+    return overruled
 
 
 def _read_spring(
@@ -170,6 +245,8 @@ def _parameters(spring: dict[str, float], mass: float) -> dict[str, float]:
 
 def _settings(element: ET.Element, name: str) -> list[ET.Element]:
     """Elements of a name that say something of the surface, not of plugins and sensors."""
+    if element.tag == "surface":
+        return element.findall(f".//{name}")
     return [*element.findall(name), *element.findall(f"collision//{name}")]
 
 
@@ -182,16 +259,23 @@ def _numbers(robot: UrdfDocument, element: ET.Element, names: tuple[str, ...]) -
     found = {}
     for name in names:
         for one in _settings(element, name):
-            try:
-                found[name] = float(_text(one))
-            except ValueError:
-                found[name] = math.nan
-            if not 0.0 <= found[name] < math.inf:
-                raise robot.error(
-                    f"<{name}> in line {robot.lines[one]} is '{_text(one)}'; give a number that is "
-                    "finite and not negative."
-                )
+            found[name] = _number(robot, one)
     return found
+
+
+def _number(robot: UrdfDocument, element: ET.Element, least: float = 0.0) -> float:
+    """The number of an element, which is finite and not below the least."""
+    try:
+        value = float(_text(element))
+    except ValueError:
+        value = math.nan
+    if least <= value < math.inf and value > -math.inf:
+        return value
+    sign = " and not negative" if least == 0.0 else ""
+    raise robot.error(
+        f"<{element.tag}> in line {robot.lines[element]} is '{_text(element)}'; give a number that "
+        f"is finite{sign}."
+    )
 
 
 def _others(element: ET.Element) -> Iterator[str]:
@@ -201,10 +285,14 @@ def _others(element: ET.Element) -> Iterator[str]:
             continue
         if len(one):
             yield from _others(one)
-        elif one.tag not in ("selfCollide", "self_collide") and not asks_nothing(one):
+        elif one.tag not in ("selfCollide", "self_collide") and not is_done(one):
             yield one.tag
 
 
-def asks_nothing(element: ET.Element) -> bool:
-    """Whether an element asks for what is done anyway."""
-    return _AS_IT_IS.get(element.tag) == _WORDS.get(_text(element), _text(element))
+def _is_weightless(element: ET.Element) -> bool:
+    return any(_text(one) in ("false", "0") for one in element.findall("gravity"))
+
+
+def is_done(element: ET.Element) -> bool:
+    """Whether what an element asks for is done."""
+    return _WORDS.get(_text(element), _text(element)) in _DONE.get(element.tag, ())
