@@ -96,6 +96,31 @@ def test_a_swing_that_steps_would_resolve_is_noted_with_its_frequency() -> None:
     assert float(note.group(5)) == pytest.approx(1.0 / period, rel=5e-3)
 
 
+HAND = """
+<mujoco><option gravity="0 0 {gravity}"/><worldbody><body>
+  <joint type="slide" axis="1 0 0"/><inertial pos="0 0 0" mass="50" diaginertia="1 1 1"/>
+  <body><joint type="slide" axis="0 1 0"/><geom name="low" type="box" size=".1 .1 .05" mass="1"/>
+  </body>
+  <body pos="0 0 {height}"><joint type="slide" axis="0 0 1"/>
+    <geom name="top" size="{radius}" mass="{mass}"/></body>
+</body></worldbody></mujoco>
+"""
+
+
+def test_a_finger_bears_the_other_and_not_the_hand() -> None:
+    depth = 2e-3
+    contact = asp.ContactParameters(geoms={"top": asp.Material(stiffness=MASS * G / depth)})
+    hand = {"gravity": -G, "radius": RADIUS, "mass": MASS}
+    xml = HAND.format(height=2.0 * RADIUS + USUAL, **hand)
+    note = found(asp.Simulator(xml, integrator=asp.Midas(), contact=contact))
+    assert note
+    assert note.group(3) == f"{MASS:g}"
+    xml = HAND.format(height=2.0 * RADIUS, **hand)
+    soft = asp.Simulator(xml, integrator=asp.Icf(time_step=2e-3), contact=contact)
+    soft.advance_to(2.0)
+    assert float(note.group(4)) == pytest.approx(-1e3 * soft.data.qpos[2], rel=5e-3)
+
+
 def test_the_whole_mechanism_rests_on_a_contact() -> None:
     """Also without gravity, where loads are as on earth."""
     contact = asp.ContactParameters(stiffness=5e4)

@@ -186,8 +186,8 @@ class MidasMethod(Method):
                 for joint in self.engine.contradicted
             ]
             notes.append(
-                "Limits that an equality constraint contradicts are not enforced: "
-                f"{listed(joints)}."
+                "No position satisfies both an equality constraint and the limits that it "
+                f"contradicts; the constraint holds: {listed(joints)}."
             )
         notes += soft_notes(world.plant.model, second_order=self.options.second_order)
         if outcome.excluded:

@@ -10,7 +10,8 @@ that if both
 
 The mass is that of the heavier of the two mechanisms, all of it on a single point: the most that
 one puts on the other at rest. What hangs together by joints is a mechanism, and what is fixed to
-the world has no weight. Piles, grips and impacts press harder. How fast surfaces part after an
+the world has no weight. Within a mechanism it is that of the heavier branch, from the body where
+the two meet. Piles, grips and impacts press harder. How fast surfaces part after an
 impact is a matter of dissipation, which Midas has, with any stiffness
 (`asperity.midas.time.rebounds`).
 """
@@ -59,8 +60,7 @@ def compliance_notes(
     notes = [f"{_UNREAD}: {listed(flexes)}."] if flexes else []
     one, other = pair_ends(engine.table.pairs.shape, engine.shapes.geom, engine.shapes.plane_geom)
     stiffness = _stiffness(materials, one, other, of_all=of_all)
-    loads = _loads(model)
-    mass = np.maximum(loads[one], loads[other])
+    mass = _loads(model, np.array(model.geom_bodyid[one]), np.array(model.geom_bodyid[other]))
     square = mass / stiffness  # 1/ω²
     gravity = float(np.linalg.norm(model.opt.gravity)) or _GRAVITY
     least = np.minimum(engine.table.pairs.activation / gravity, engine.options.time_step**2)
@@ -100,10 +100,27 @@ def _stiffness(
     return np.asarray(stiffness)
 
 
-def _loads(model: mujoco.MjModel) -> Floats:
-    """Mass of the mechanism of every geom [kg], 0 of what does not move."""
+def _loads(model: mujoco.MjModel, one: NDArray[np.int64], other: NDArray[np.int64]) -> Floats:
+    """Mass that contacts between bodies bear [kg], if these touch nothing else."""
     tree = np.array(model.body_treeid)
     moves = tree >= 0
     mass = np.bincount(tree[moves], model.body_mass[moves], minlength=model.ntree)
     of_body = np.where(moves, np.append(mass, 0.0)[tree], 0.0)
-    return np.asarray(of_body[model.geom_bodyid])
+    loads = np.maximum(of_body[one], of_body[other])
+    inside = np.flatnonzero(moves[one] & (tree[one] == tree[other]))
+    pairs, which = np.unique(np.stack([one[inside], other[inside]]), axis=1, return_inverse=True)
+    branches = [_heavier_branch(model, int(a), int(b)) for a, b in pairs.T]
+    loads[inside] = np.array(branches, np.float64)[which.ravel()]
+    return np.asarray(loads)
+
+
+def _heavier_branch(model: mujoco.MjModel, one: int, other: int) -> float:
+    """Mass of the heavier of two branches of a tree, below the body on which both hang [kg]."""
+    ends = [one, other]
+    mass = [0.0, 0.0]
+    while ends[0] != ends[1]:
+        # Parents come before their children.
+        side = int(ends[1] > ends[0])
+        mass[side] = float(model.body_subtreemass[ends[side]])
+        ends[side] = int(model.body_parentid[ends[side]])
+    return max(mass)
