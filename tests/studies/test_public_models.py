@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from studies.benchmarks.public_models.packages import find_models
-from studies.benchmarks.public_models.page import page, read_page, summary
+from studies.benchmarks.public_models.page import page, read_page, renewed, summary
 from studies.benchmarks.public_models.trial import parts
 from studies.benchmarks.saved import RESULTS
 from studies.documents.result_files import rows_of_markdown
@@ -86,6 +86,20 @@ def test_the_page_counts_and_keeps_what_was_not_run_again(tmp_path: Path) -> Non
     file.write_text("\n".join(lines) + "\n")
     kept = read_page(rows_of_markdown(file))
     assert page(kept) == lines
+    new = {
+        "a/two.xml": one("runs", "2026-02-03 (def)", flexes=1),
+        "b/three.xml": one("not finite", "2026-02-03 (def)", message="at 1 s"),
+    }
+    days = "2026-01-02 (abc), 2026-02-03 (def)"
+    again = page(kept | {"Icf": renewed(kept["Icf"], new)})
+    assert f"| Icf | {days} | 3 | 2 | 0 | 0 | 0 | 0 | 1 | 0 | 50.0 |" in again
+    assert "| a | 2 of 2 | 0 of 1 |" in again
+    assert "| b/three.xml | Icf | not finite | at 1 s. |" in again
+    assert "| a/two.xml | Sap | refused: element | A flex. |" in again
+    assert "| all | 2 | 0 |" in again
+    again = page(kept | {"Icf": renewed(kept["Icf"], {"b/three.xml": one("runs")})})
+    assert "| Icf | 2026-01-02 (abc) | 3 | 2 | 1 | 0 | 0 | 0 | 0 | 0 | 83.3 |" in again
+
     kept["Sap"] = summary({"a/two.xml": one("runs", "2026-02-03 (def)")})
     again = page(kept)
     assert "| Icf | 2026-01-02 (abc) | 3 | 1 | 1 | 0 | 1 | 0 | 0 | 0 | 50.0 |" in again

@@ -12,9 +12,10 @@ Models run one after the other, in an order of chance, each with a limit of CPU 
 work on the machine does not decide, in a process that is replaced when a model takes too long or
 ends it. What was done is kept in the folder, and a second call goes on from there; ``--again
 CLASS`` does those of a class again. ``--save`` writes the page, which keeps what it says of methods
-that were not run. ``--notes`` only counts anew what all integrators ignore, of simulators of all
-files that are made and not run. ``--rates`` measures instead how fast those that run under Midas
-do, in steps of 5 ms and without ``ipctk``.
+that were not run. ``--renew`` runs only those models again of which the page says that they do not
+run, and keeps what it says of others. ``--notes`` only counts anew what all integrators ignore, of
+simulators of all files that are made and not run. ``--rates`` measures instead how fast those that
+run under Midas do, in steps of 5 ms and without ``ipctk``.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from pathlib import Path
 from typing import Any
 
 from studies.benchmarks.public_models.packages import find_models, install
-from studies.benchmarks.public_models.page import ignored, page, read_page, summary
+from studies.benchmarks.public_models.page import ignored, page, read_page, renewed, summary
 from studies.benchmarks.public_models.rates import NOTE as RATES_NOTE
 from studies.benchmarks.public_models.rates import rates_summary
 from studies.benchmarks.public_models.trial import INTEGRATORS
@@ -63,6 +64,7 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--folder", action="append", default=[], type=Path)
     parser.add_argument("--rates", action="store_true", help="how fast models run, instead")
     parser.add_argument("--notes", action="store_true", help="count what is ignored, instead")
+    parser.add_argument("--renew", action="store_true", help="only what the page says to fail")
     parser.add_argument("--only", default="", help="names that contain this")
     parser.add_argument("--again", action="append", default=[], help="classes to do again")
     parser.add_argument(
@@ -137,6 +139,13 @@ def main(argv: Sequence[str] | None = None) -> None:
             found = ignored(known[method] for known in noted if method in known)
             summaries[method] = replace(one, ignored=found)
     for method in () if options.notes else options.methods.split(","):
+        if options.renew:
+            failed = {name for name, _, _ in summaries[method].reasons}
+            again = [one for one in models if one[0] in failed]
+            file = options.packages / f"{method}-renewed.json"
+            found = _sweep(again, method, file, options)
+            summaries[method] = renewed(summaries[method], found)
+            continue
         found = _sweep(models, method, options.packages / f"{method}.json", options)
         if found:
             summaries[method] = summary(found)

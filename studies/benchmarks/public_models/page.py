@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from studies.benchmarks.public_models.trial import INTEGRATORS
 
-__all__ = ["CLASSES", "Summary", "ignored", "page", "read_page", "summary"]
+__all__ = ["CLASSES", "Summary", "ignored", "page", "read_page", "renewed", "summary"]
 
 CLASSES = (
     "runs",
@@ -25,7 +25,8 @@ CLASSES = (
     "intersecting",
 )
 """How a model may end; refusals say what was met."""
-_COLUMNS = ("run on", "files", *CLASSES, "run, of those without flex [%]")
+_SHARE = "run, of those without flex [%]"
+_COLUMNS = ("run on", "files", *CLASSES, _SHARE)
 _IGNORED = "ignored, of models that begin to run"
 # What notes say of what a model asks for and does not get.
 _UNHEARD = re.compile(
@@ -103,6 +104,45 @@ def summary(results: Mapping[str, dict[str, Any]]) -> Summary:
             for name, one in models.items()
             if one["class"] != "runs"
         ],
+    )
+
+
+def renewed(known: Summary, results: Mapping[str, dict[str, Any]]) -> Summary:
+    """What the page says after models that it names were run again.
+
+    Parameters
+    ----------
+    known : Summary
+    results : dict of str to dict
+        What is known now of models that are among the ``reasons``, by name.
+    """
+    cells = dict(zip(_COLUMNS, known.cells, strict=True))
+    counts = Counter({kind: int(cells[kind]) for kind in CLASSES})
+    packages = {name: [int(n) for n in cell.split(" of ")] for name, cell in known.packages.items()}
+    kinds = {name: kind for name, kind, _ in known.reasons}
+    reasons = {name: (name, kind, why) for name, kind, why in known.reasons}
+    rigid = 0
+    for name, found in results.items():
+        counts[kinds[name].partition(":")[0]] -= 1
+        counts[_kind(found)] += 1
+        reasons[name] = (name, found["class"], _why(found))
+        if _kind(found) == "runs":
+            del reasons[name]
+            packages[name.split("/")[0]][0] += 1
+            rigid += not found.get("flexes")
+    days = sorted({*cells["run on"].split(", "), *(str(one["run on"]) for one in results.values())})
+    # Of all files, as few have flexes.
+    share = float(cells[_SHARE]) + 100.0 * rigid / int(cells["files"])
+    return replace(
+        known,
+        cells=(
+            ", ".join(days),
+            cells["files"],
+            *(str(counts[kind]) for kind in CLASSES),
+            f"{share:.1f}",
+        ),
+        packages={name: f"{runs} of {files}" for name, (runs, files) in packages.items()},
+        reasons=list(reasons.values()),
     )
 
 
