@@ -185,6 +185,17 @@ def test_a_swing_on_a_string_is_a_pendulum():
         assert np.arctan2(x, 1 - z) == pytest.approx(angle, abs=0.02)
 
 
+def test_what_starts_beyond_a_limit_comes_back_gently():
+    """No faster than what is beyond it, over the 0.1 s in which a limit is restored."""
+    free = '<option gravity="0 0 0"/><worldbody>'
+    xml = STRING.format(x=0.35).replace("<worldbody>", free)
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.005))
+    for i in range(40):
+        assert sim.advance_to(0.005 * (i + 1)).success
+        assert -0.5 - 1e-3 < sim.data.qvel[0] < 1e-9
+    assert 0.2 < sim.data.qpos[0] < 0.3
+
+
 def test_a_string_without_limits_does_not_hold():
     off = '<option><flag limit="disable"/></option><worldbody>'
     xml = STRING.format(x=0.15).replace("<worldbody>", off)

@@ -22,6 +22,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled_loop
+from asperity.contact.constraint_laws import LIMIT_RECOVERY
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.engine_layout import BALL, FREE, HINGE, MIDAS, SLIDE
 from asperity.midas.model.joint_numbers import scalar_links
@@ -46,7 +47,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 # What a coordinate is the length of; of a tendon that has a limit, what this acts on; of an
-# equality of tendons, its gap, less what is left of it for later steps.
+# equality of tendons, its gap. Of gaps, and of what is beyond a limit, a part is left for later.
 TENDON, MOTOR, DOF, LIMIT, HELD = range(5)
 _TENDONS = (TENDON, LIMIT)
 # A gap closes with this time constant [s], as in `asperity.midas.model.equalities`.
@@ -203,15 +204,17 @@ class LinearizedCoordinates:
             length = self._value(self.sources[i], data)
             value[i] = length - float(table.time.last_step) * float(moment[i] @ qvel)
 
-    def _left(self, table: Table, source: _Source, gap: float) -> float:
-        """What a step leaves of an equality's gap."""
-        if source.kind != HELD:
+    def _left(self, table: Table, source: _Source, value: float) -> float:
+        """What a step leaves of an equality's gap, or of what is beyond a limit."""
+        gap, recovery = value, _RECOVERY
+        if source.kind == LIMIT:
+            low, high = self._model.tendon_range[source.index]
+            gap, recovery = value - min(max(value, float(low)), float(high)), LIMIT_RECOVERY
+        elif source.kind != HELD:
             return 0.0
-        return (
-            gap * _RECOVERY / (_RECOVERY + float(table.time.last_step))
-            if table.time.has_history
-            else gap
-        )
+        if not table.time.has_history:
+            return gap
+        return gap * recovery / (recovery + float(table.time.last_step))
 
     def _value(self, source: _Source, data: mujoco.MjData) -> float:
         if source.kind in _TENDONS:
