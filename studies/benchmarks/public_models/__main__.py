@@ -144,6 +144,8 @@ def main(argv: Sequence[str] | None = None) -> None:
             again = [one for one in models if one[0] in failed]
             file = options.packages / f"{method}-renewed.json"
             found = _sweep(again, method, file, options)
+            # Others were run before, and are on the page.
+            found = {name: one for name, one in found.items() if name in failed}
             summaries[method] = renewed(summaries[method], found)
             continue
         found = _sweep(models, method, options.packages / f"{method}.json", options)
