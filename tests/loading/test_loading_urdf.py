@@ -553,6 +553,8 @@ def test_lenient_where_mujoco_is() -> None:
         link("a"), link("b"), joint("j", "a", "b", more="<vendor:gain vendor:value='3'/>")
     )
     assert load_model(text)[0].nv == 1
+    assert load_model(text + "\r\n\0")[0].nv == 1
+    refused(text.replace("</robot>", "\0</robot>"), "well-formed")
 
 
 def test_large_models_are_suspected_of_millimetres() -> None:

@@ -30,7 +30,7 @@ def read_xml(text: str, source: str) -> tuple[ET.Element, dict[ET.Element, int]]
     """Parse XML as MuJoCo does, that is, without regard to namespaces.
 
     Robot descriptions found in the wild use prefixes that they do not declare and hyphens inside
-    comments; both are errors for the parsers of the standard library.
+    comments, and end in a zero byte; all are errors for the parsers of the standard library.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def read_xml(text: str, source: str) -> tuple[ET.Element, dict[ET.Element, int]]
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.data
     try:
-        parser.Parse(without_comments(text.removeprefix("\ufeff")).lstrip(), True)
+        parser.Parse(without_comments(text.removeprefix("\ufeff")).lstrip().rstrip("\0"), True)
     except expat.ExpatError as error:
         raise ModelError(
             f"{source} is not well-formed XML ({expat.ErrorString(error.code)} in line "
