@@ -9,12 +9,10 @@ from asperity.errors import ModelError
 from asperity.plant.model.flexes import (
     flex_particles,
     frame_body,
-    is_cloth,
     moving_particles,
     particle_bodies,
 )
 from asperity.plant.model.names import element, listed
-from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import rope_twists
 
 __all__ = ["check_midas_flexes", "may_touch_flex", "soft_notes"]
@@ -48,11 +46,6 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
         if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
             raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
-        if is_plastic(model, flex) and is_cloth(model, flex):
-            raise ModelError(
-                f"{name} is plastic cloth, and only volumes yield in Midas; use Icf or Cenic, or "
-                "remove yield."
-            )
         _check_joints(model, flex, name)
         for geom in range(model.ngeom):
             if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):
