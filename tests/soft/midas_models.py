@@ -13,12 +13,12 @@ from asperity.midas.engine import Engine
 from asperity.midas.engine_tables import EngineOptions
 from asperity.midas.newton.incremental_potential import incremental_potential
 from asperity.midas.pose.link_kinematics import place_links
-from asperity.midas.soft.calls import ARRANGE, EXPECT_PRESENT
+from asperity.midas.soft.calls import ARRANGE, BEGIN, EXPECT_PRESENT
 from asperity.midas.soft.hooks import do_soft
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.resolved_materials import resolve_materials
 
-__all__ = ["cloth", "engine_of", "gradient", "hessian", "potential"]
+__all__ = ["begin", "cloth", "engine_of", "gradient", "hessian", "potential"]
 
 _call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
 
@@ -82,6 +82,13 @@ def _move_to(engine: Engine, z: Array) -> None:
     place_links(table.links, table.poses.z_now, table.poses.q_now)
     table.soft.measured = 0
     assert _call(do_soft.address)(table.address, EXPECT_PRESENT) == 0
+
+
+def begin(engine: Engine) -> None:
+    """Let a step of deformable bodies begin at the engine's state."""
+    _move_to(engine, engine.table.poses.z)
+    while code := _call(do_soft.address)(engine.table.address, BEGIN):
+        assert engine.grow(code)
 
 
 def potential(engine: Engine, z: Array) -> float:

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 import pytest
 import scipy.sparse as sparse
-from midas_models import cloth, engine_of, gradient, hessian, potential
+from midas_models import begin, cloth, engine_of, gradient, hessian, potential
 from scipy.sparse.linalg import spsolve
 from soft_models import Array, compile_soft, cube
 
@@ -93,6 +93,73 @@ def test_gradient_is_that_of_the_potential(body: str) -> None:
     worst = int(np.argmax(np.abs(found - expected)))
     print(worst, found[worst], expected[worst], engine.table.links.kind)
     np.testing.assert_allclose(found, expected, atol=1e-5 * scale)
+
+
+def _twisted_rod(*, turns: float) -> Engine:
+    """A rod that bends out of every plane, is twisted, and has moved by a step since."""
+    engine = engine_of(compile_soft(ROD, gravity=0.0))
+    rng = np.random.default_rng(3)
+    qpos = np.array(engine.table.poses.qpos)
+    qpos[:24] += rng.normal(scale=2e-3, size=24)
+    qpos[24:] = turns * rng.normal(size=7)
+    engine.set_state(qpos, rng.normal(scale=0.05, size=len(qpos)))
+    engine.read_inputs()
+    while code := int(solve_step(engine.table, 0.004)):
+        assert engine.grow(code)
+    return engine
+
+
+def test_gradient_of_twist() -> None:
+    """With edges that have moved by tenths of a radian within the step."""
+    engine = _twisted_rod(turns=1.0)
+    assert engine.soft is not None
+    soft = engine.soft.table
+    z = np.array(engine.table.poses.z_now)
+    z[:24] += np.random.default_rng(4).normal(scale=2e-3, size=24)
+    parts = []
+    stiffness, damping = np.array(soft.twist_stiffness), np.array(soft.twist_damping)
+    for share in (1.0, 0.0):
+        soft.twist_stiffness[:], soft.twist_damping[:] = share * stiffness, share * damping
+        parts.append((gradient(engine, z), _differences(engine, z, 1e-7)))
+    found, expected = (one - other for one, other in zip(*parts, strict=True))
+    for part in (slice(24), slice(24, None)):
+        scale = np.abs(expected[part]).max()
+        assert scale > 0.0
+        np.testing.assert_allclose(found[part], expected[part], atol=1e-5 * scale)
+
+
+def test_hessian_of_bends_without_twist_is_exact() -> None:
+    """Second derivatives of m, which it leaves out, are multiplied by m."""
+    engine = _twisted_rod(turns=0.0)
+    assert engine.soft is not None
+    soft, size = engine.soft.table, 1e-7
+    # Angles of edges that leave no bend twisted.
+    qpos = np.array(engine.table.poses.qpos)
+    qpos[24:] -= np.cumsum(np.append(0.0, _twist_now(engine, qpos)))
+    assert np.abs(_twist_now(engine, qpos)).max() < 1e-12
+    z = np.array(engine.table.poses.z)
+    stiffness = np.array(soft.twist_stiffness)
+    found, expected = [], []
+    for share in (1.0, 0.0):
+        soft.twist_stiffness[:] = share * stiffness
+        found.append(hessian(engine, z))
+        moves = size * np.eye(len(z))
+        expected.append(
+            [(gradient(engine, z + m) - gradient(engine, z - m)) / (2.0 * size) for m in moves]
+        )
+    difference = np.subtract(*expected)
+    for part in (np.s_[:24, :24], np.s_[:24, 24:], np.s_[24:, 24:]):
+        scale = np.abs(difference[part]).max()
+        assert scale > 0.0
+        np.testing.assert_allclose(np.subtract(*found)[part], difference[part], atol=1e-4 * scale)
+
+
+def _twist_now(engine: Engine, qpos: Array) -> Array:
+    """By how much bends are twisted, found in a step without length."""
+    assert engine.soft is not None
+    engine.set_state(qpos, np.zeros(len(qpos)))
+    begin(engine)
+    return np.array(engine.soft.table.twist_start)
 
 
 @pytest.mark.parametrize(

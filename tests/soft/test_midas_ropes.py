@@ -8,7 +8,7 @@ import ipctk
 import mujoco
 import numpy as np
 import pytest
-from rope_models import EQUALITY, capstan, lengths, line, motion, rope, sliding_ratio
+from rope_models import EQUALITY, arc, capstan, lengths, line, motion, rope, sliding_ratio
 from soft_models import Array, compile_soft, positions
 
 import asperity as asp
@@ -34,13 +34,13 @@ def _knot(count: int) -> Array:
     return np.stack([np.interp(at, along, axis) for axis in curve.T], axis=1)
 
 
-def _nearest(model: mujoco.MjModel, x: Array) -> float:
-    """Smallest distance of two edges that share no vertex, by `ipctk`."""
+def _nearest(model: mujoco.MjModel, x: Array, *, apart: int = 1) -> float:
+    """Smallest distance of two edges that are more than ``apart`` places apart, by `ipctk`."""
     ends = [x[edge] for edge in model.flex_edge]
     return min(
         float(np.sqrt(ipctk.edge_edge_distance(*ends[i], *ends[j])))
         for i, j in itertools.combinations(range(len(ends)), 2)
-        if j > i + 1
+        if j > i + apart
     )
 
 
@@ -80,6 +80,37 @@ def test_a_knot_is_pulled_tight_and_never_passes_through_itself() -> None:
         spans.append(np.linalg.norm(x[-1] - x[0]) / model.flexedge_length0.sum())
     assert spans[0] < 0.93
     assert spans[1] > 0.97
+
+
+def test_a_twisted_rod_winds_about_itself_and_never_passes_through() -> None:
+    """Seven turns on a slack rod between two clamps; without contact it passes through itself."""
+    count, span, turns, radius = 41, 0.6, 7.0, 0.005
+    straight, bent = line(count, 1.0), arc(count, span, 1.0)
+    held = [0, 1, count - 2, count - 1]
+    ties = "".join(f"<connect body1='rope_{v}' anchor='0 0 0'/>" for v in held)
+    joints = "<joint joint1='rope_twist_0'/><joint joint1='rope_twist' polycoef='{} 0 0 0 0'/>"
+    along = np.linspace(0.0, 1.0, count)
+    bent[:, 1] += 0.02 * np.sin(3.0 * np.pi * along) * np.sin(np.pi * along)
+    nearest = []
+    for contact in (TOUCHING, "<contact selfcollide='none'/>"):
+        model = rope(
+            straight,
+            "<elasticity young='1e6' poisson='0.3' damping='0.02'/>",
+            radius=radius,
+            gravity=0.0,
+            contact=contact,
+            sections=f"<equality>{ties}{joints.format(2.0 * np.pi * turns)}</equality>",
+        )
+        model.eq_data[:4, 3:6] = bent[held]
+        sim = asp.Simulator(model, integrator=asp.Midas(time_step=5e-3, verify=True))
+        sim.data.qpos[: 3 * count] = (bent - straight).ravel()
+        sim.data.qpos[3 * count :] = 2.0 * np.pi * turns * np.linspace(0.0, 1.0, count - 1)
+        nearest.append(np.inf)
+        for step in range(1, 101):
+            sim.advance_to(0.01 * step)
+            nearest[-1] = min(nearest[-1], _nearest(model, sim.data.flexvert_xpos, apart=4))
+    assert 2.0 * radius < nearest[0] < 2.4 * radius
+    assert nearest[1] < 0.5 * radius
 
 
 def test_a_fast_rope_is_not_cut_by_an_edge() -> None:

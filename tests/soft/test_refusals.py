@@ -9,6 +9,11 @@ from soft_models import compile_soft, cube
 
 import asperity as asp
 
+ROD = (
+    "<flexcomp name='r' type='grid' dim='1' count='4 1 1' spacing='0.1 1 1' mass='1' radius='0.01'>"
+    "<elasticity young='1e6'/></flexcomp>"
+)
+
 GRID = "type='grid' count='3 3 3' spacing='0.1 0.1 0.1' mass='1'"
 YOUNG = "<elasticity young='1e5' poisson='0.3'/>"
 
@@ -157,6 +162,8 @@ def test_pressure_fields_beside_a_flex() -> None:
             "<equality><weld body1='cube_0' body2='cube_5'/></equality>",
             "welds a vertex",
         ),
+        (ROD, "<equality><connect body1='r_twist' anchor='0 0 0'/></equality>", "use joint"),
+        (ROD, "<option viscosity='1e-3'/>", "a rod in a fluid"),
         (
             "<geom type='sphere' size='0.2' pos='0 0 0.1'/>" + cube(),
             "",

@@ -135,16 +135,20 @@ class EngineInputs:
         model = self.model
         table.forces.wrench[:] = 0.0
         table.joints.applied[:] = 0.0
+        force = np.array(data.qfrc_applied)
         for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
             link = int(self.links.body_link[body])
-            if link >= 0 and not self.links.links[link].is_mocap:
+            if link >= 0 and self.links.links[link].twists:
+                own = self.links.links[link]
+                about = own.turn @ own.axis
+                force[model.jnt_dofadr[own.joint]] += about @ data.xfrc_applied[body, 3:]
+            elif link >= 0 and not self.links.links[link].is_mocap:
                 offset = self.links.body_offset[body] - self.links.links[link].centre
                 offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
                 arm = offset @ table.poses.q[link, 1:]
                 push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
                 table.forces.wrench[link, :3] += push
                 table.forces.wrench[link, 3:] += torque + np.cross(arm, push)
-        force = np.array(data.qfrc_applied)
         if self.fluid.is_there:
             qpos, qvel = self._state_ahead(table)
             fluid, table.forces.drag, table.forces.drag_rate = self.fluid.at(qpos, qvel)

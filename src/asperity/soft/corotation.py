@@ -18,7 +18,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 
-__all__ = ["Rotation", "add_elasticity", "add_pair", "element_rotation", "rotation_tuple"]
+__all__ = [
+    "Rotation",
+    "add_elasticity",
+    "add_pair",
+    "element_offsets",
+    "element_rotation",
+    "rotation_tuple",
+]
 
 _MOST_TURNS = 50
 _SMALL = 1e-13
@@ -98,23 +105,65 @@ def _rotation(f: np.ndarray, r: np.ndarray) -> None:
 
 
 @compiled
-def element_rotation(elastic: Table, position: np.ndarray, element: int, work: np.ndarray) -> None:
-    """Write an element's rotation into ``work[1]``, row by row."""
+def element_rotation(
+    elastic: Table, position: np.ndarray, element: int, work: np.ndarray
+) -> tuple[float, float, float]:
+    """Fill an element's R and F in ``work`` 1 and 2, row by row; returns its mean position."""
+    first = elastic.element_first[element]
+    last = elastic.element_first[element + 1]
+    x = 0.0
+    y = 0.0
+    z = 0.0
+    for k in range(first, last):
+        p = elastic.place_particle[k]
+        x += position[p, 0]
+        y += position[p, 1]
+        z += position[p, 2]
+    x /= last - first
+    y /= last - first
+    z /= last - first
     f = work[2]
     for i in range(9):
         f[i] = 0.0
-    for k in range(elastic.element_first[element], elastic.element_first[element + 1]):
+    for k in range(first, last):
         p = elastic.place_particle[k]
-        for i in range(3):
-            for j in range(3):
-                f[3 * i + j] += position[p, i] * elastic.place_gradient[k, j]
+        dx = position[p, 0] - x
+        dy = position[p, 1] - y
+        dz = position[p, 2] - z
+        for j in range(3):
+            g = elastic.place_gradient[k, j]
+            f[j] += dx * g
+            f[3 + j] += dy * g
+            f[6 + j] += dz * g
     _rotation(f, work[1])
+    return x, y, z
 
 
 @inlined
 def rotation_tuple(r: np.ndarray) -> Rotation:
     """A rotation as numbers that stay in registers."""
     return (r[0], r[1], r[2], r[3], r[4], r[5], r[6], r[7], r[8])
+
+
+@compiled
+def element_offsets(
+    elastic: Table, position: np.ndarray, element: int, work: np.ndarray
+) -> Rotation:
+    """Fill an element's u in ``work[0]``, besides what `element_rotation` does; returns R."""
+    x, y, z = element_rotation(elastic, position, element, work)
+    first = elastic.element_first[element]
+    r = rotation_tuple(work[1])
+    u = work[0]
+    for k in range(elastic.element_first[element + 1] - first):
+        p = elastic.place_particle[first + k]
+        dx = position[p, 0] - x
+        dy = position[p, 1] - y
+        dz = position[p, 2] - z
+        rest = elastic.place_rest[first + k]
+        u[3 * k] = r[0] * dx + r[3] * dy + r[6] * dz - rest[0]
+        u[3 * k + 1] = r[1] * dx + r[4] * dy + r[7] * dz - rest[1]
+        u[3 * k + 2] = r[2] * dx + r[5] * dy + r[8] * dz - rest[2]
+    return r
 
 
 @inlined
@@ -179,47 +228,12 @@ def add_elasticity(
         and with another one.
     """
     energy = 0.0
-    rotation = work[1]
-    f = work[2]
     u = work[0]
     for element in range(elastic.elements):
         first = elastic.element_first[element]
         count = elastic.element_first[element + 1] - first
         stiffness = elastic.element_matrix[element]
-        x = 0.0
-        y = 0.0
-        z = 0.0
-        for k in range(first, first + count):
-            p = elastic.place_particle[k]
-            x += position[p, 0]
-            y += position[p, 1]
-            z += position[p, 2]
-        x /= count
-        y /= count
-        z /= count
-        for i in range(9):
-            f[i] = 0.0
-        for k in range(first, first + count):
-            p = elastic.place_particle[k]
-            dx = position[p, 0] - x
-            dy = position[p, 1] - y
-            dz = position[p, 2] - z
-            for j in range(3):
-                g = elastic.place_gradient[k, j]
-                f[j] += dx * g
-                f[3 + j] += dy * g
-                f[6 + j] += dz * g
-        _rotation(f, rotation)
-        r = rotation_tuple(rotation)
-        for k in range(count):
-            p = elastic.place_particle[first + k]
-            dx = position[p, 0] - x
-            dy = position[p, 1] - y
-            dz = position[p, 2] - z
-            rest = elastic.place_rest[first + k]
-            u[3 * k] = r[0] * dx + r[3] * dy + r[6] * dz - rest[0]
-            u[3 * k + 1] = r[1] * dx + r[4] * dy + r[7] * dz - rest[1]
-            u[3 * k + 2] = r[2] * dx + r[5] * dy + r[8] * dz - rest[2]
+        r = element_offsets(elastic, position, element, work)
         width = 3 * count
         pair = elastic.element_pair[element]
         for a in range(count):

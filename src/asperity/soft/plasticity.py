@@ -32,12 +32,14 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.soft.corotation import Rotation, add_pair, element_rotation, rotation_tuple
+from asperity.soft.corotation import add_pair, element_offsets, element_rotation
 
 __all__ = [
     "Tensor",
     "add_plasticity",
+    "between",
     "flow",
+    "flow_of",
     "inverse",
     "keep_plasticity",
     "plastic_stretch",
@@ -138,38 +140,18 @@ def plastic_stretch(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bo
 
 
 @compiled
-def _find_offsets(
-    elastic: Table,
-    position: np.ndarray,
-    first: int,
-    count: int,
-    r: Rotation,
-    stretch: Tensor,
-    work: np.ndarray,
-) -> None:
-    """Fill u − w, g' and w of an element's particles, in ``work`` 0, 2 and 3."""
+def _take_rest(elastic: Table, first: int, count: int, stretch: Tensor, work: np.ndarray) -> None:
+    """Take w of an element's particles from u, in ``work[0]``; fill g' and w in 2 and 3."""
     v, g, w = work[0], work[2], work[3]
-    x = y = z = 0.0
-    for k in range(first, first + count):
-        p = elastic.place_particle[k]
-        x += position[p, 0]
-        y += position[p, 1]
-        z += position[p, 2]
-    x /= count
-    y /= count
-    z /= count
     back = inverse(stretch)
     for k in range(count):
-        p = elastic.place_particle[first + k]
-        dx, dy, dz = position[p, 0] - x, position[p, 1] - y, position[p, 2] - z
         rest = elastic.place_rest[first + k]
         a, b, c = rest[0], rest[1], rest[2]
         w[3 * k] = (stretch[0] - 1.0) * a + stretch[3] * b + stretch[5] * c
         w[3 * k + 1] = stretch[3] * a + (stretch[1] - 1.0) * b + stretch[4] * c
         w[3 * k + 2] = stretch[5] * a + stretch[4] * b + (stretch[2] - 1.0) * c
-        v[3 * k] = r[0] * dx + r[3] * dy + r[6] * dz - a - w[3 * k]
-        v[3 * k + 1] = r[1] * dx + r[4] * dy + r[7] * dz - b - w[3 * k + 1]
-        v[3 * k + 2] = r[2] * dx + r[5] * dy + r[8] * dz - c - w[3 * k + 2]
+        for i in range(3 * k, 3 * k + 3):
+            v[i] -= w[i]
         slope = elastic.place_gradient[first + k]
         a, b, c = slope[0], slope[1], slope[2]
         g[3 * k] = back[0] * a + back[3] * b + back[5] * c
@@ -231,12 +213,11 @@ def add_plasticity(
         if not found:
             continue
         element = elastic.plastic_element[place]
-        element_rotation(elastic, position, element, work)
+        r = element_offsets(elastic, position, element, work)
         turn = work[1]
-        r = rotation_tuple(turn)
         first = elastic.element_first[element]
         count = elastic.element_first[element + 1] - first
-        _find_offsets(elastic, position, first, count, r, stretch, work)
+        _take_rest(elastic, first, count, stretch, work)
         pair = elastic.element_pair[element]
         width = 3 * count
         for k in range(count):
@@ -363,7 +344,7 @@ def _mean_product(a: Tensor, b: Tensor) -> Tensor:
 
 
 @compiled
-def _between(a: Tensor, s: Tensor) -> Tensor:
+def between(a: Tensor, s: Tensor) -> Tensor:
     """The symmetric tensor a s a."""
     xx = a[0] * s[0] + a[3] * s[3] + a[5] * s[5]
     xy = a[0] * s[3] + a[3] * s[1] + a[5] * s[4]
@@ -398,6 +379,14 @@ def _volume_flow(strain: Tensor, limit: float) -> Tensor:
 
 
 @compiled
+def flow_of(strain: Tensor, poisson: float, limit: float) -> Tensor:
+    """What flows of a strain; of plane stress unless Poisson's ratio is negative."""
+    if poisson >= 0.0:
+        return _plane_flow(strain[0], strain[1], strain[3], poisson, limit)
+    return _volume_flow(strain, limit)
+
+
+@compiled
 def flow(
     elastic: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
 ) -> None:
@@ -413,10 +402,7 @@ def flow(
         if flat:
             u = (u[0], u[1], 1.0, u[3], 0.0, 0.0)
         xx, yy, zz, xy, yz, zx = _mean_product(u, inverse(old))
-        if flat:
-            more = _plane_flow(xx - 1.0, yy - 1.0, xy, poisson, limit)
-        else:
-            more = _volume_flow((xx - 1.0, yy - 1.0, zz - 1.0, xy, yz, zx), limit)
+        more = flow_of((xx - 1.0, yy - 1.0, zz - 1.0, xy, yz, zx), poisson, limit)
         largest = 0.0
         for i in range(6):
             # Not a number is not zero.
@@ -425,7 +411,7 @@ def flow(
         if largest == 0.0:
             continue
         grown = (1.0 + more[0], 1.0 + more[1], 1.0 + more[2], more[3], more[4], more[5])
-        tensor = _between(old, _square(grown))
+        tensor = between(old, _square(grown))
         if not flat:
             scale = _determinant(tensor) ** (-1.0 / 3.0)
             a, b, c, d, e, f = tensor

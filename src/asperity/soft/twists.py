@@ -33,10 +33,16 @@ __all__ = [
     "TWIST_PAIRS",
     "add_twist_stiffness",
     "add_twists",
+    "along_edge",
+    "axis_of",
     "find_twist",
+    "half_bend",
     "turn_edges",
+    "turned",
     "turned_slopes",
     "turning_slopes",
+    "twist_slopes",
+    "within_half_a_turn",
 ]
 
 TWIST_PAIRS = ((0, 1), (1, 2), (1, 3), (1, 4), (0, 2), (0, 3), (0, 4), (3, 2), (4, 2), (4, 3))
@@ -70,39 +76,67 @@ def _after(
 
 
 @compiled
-def _turned(a: _Vector, b: _Vector, c: _Vector) -> float:
+def turned(a: _Vector, b: _Vector, c: _Vector) -> float:
     """The angle ∠A(a, b, c) of the rotations a → b, b → c and c → a, about a."""
     p = _after(_rotation(c, a), _after(_rotation(b, c), _rotation(a, b)))
     return float(2.0 * np.arctan2(p[1] * a[0] + p[2] * a[1] + p[3] * a[2], p[0]))
 
 
 @inlined
-def _axis(axis: np.ndarray, i: int) -> _Vector:
+def axis_of(axis: np.ndarray, i: int) -> _Vector:
+    """A row of three numbers."""
     return axis[i, 0], axis[i, 1], axis[i, 2]
+
+
+@inlined
+def along_edge(position: np.ndarray, a: int, b: int) -> tuple[_Vector, float]:
+    """Unit vector from one particle to another one, and 1/distance."""
+    x, y, z, inverse = direction(position, a, b)
+    return (x, y, z), inverse
+
+
+@inlined
+def half_bend(u: _Vector, v: _Vector) -> _Vector:
+    """½ κ of two unit vectors: their cross product over 1 + u · v."""
+    scale = bend_scale(u[0] * v[0] + u[1] * v[1] + u[2] * v[2])
+    return (
+        scale * (u[1] * v[2] - u[2] * v[1]),
+        scale * (u[2] * v[0] - u[0] * v[2]),
+        scale * (u[0] * v[1] - u[1] * v[0]),
+    )
+
+
+@inlined
+def within_half_a_turn(angle: float) -> float:
+    """The angle between −π and π that is the same but for whole turns."""
+    return float(angle - 2.0 * np.pi * np.floor(angle / (2.0 * np.pi) + 0.5))
+
+
+@compiled
+def twist_slopes(
+    position: np.ndarray, particles: np.ndarray, gradient: np.ndarray
+) -> tuple[_Vector, _Vector]:
+    """Fill ∂m/∂x of three particles where edges do not turn; returns t_0 and t_1."""
+    u, per_u = along_edge(position, particles[0], particles[1])
+    v, per_v = along_edge(position, particles[1], particles[2])
+    half = half_bend(u, v)
+    for i in range(3):
+        gradient[i] = -half[i] * per_u
+        gradient[3 + i] = half[i] * (per_u - per_v)
+        gradient[6 + i] = half[i] * per_v
+    return u, v
 
 
 @compiled
 def find_twist(elastic: Table, state: Table, twist: int, gradient: np.ndarray) -> float:
     """m, and ∂m/∂x of three particles in ``gradient``."""
-    position = state.soft.position
-    middle = elastic.twist_particle[twist, 1]
-    x, y, z, per_u = direction(position, elastic.twist_particle[twist, 0], middle)
-    u = (x, y, z)
-    x, y, z, per_v = direction(position, middle, elastic.twist_particle[twist, 2])
-    v = (x, y, z)
-    # Half of κ is the cross product of the unit vectors over 1 + t_0 · t_1.
-    scale = bend_scale(u[0] * v[0] + u[1] * v[1] + u[2] * v[2])
-    cross = (u[1] * v[2] - u[2] * v[1], u[2] * v[0] - u[0] * v[2], u[0] * v[1] - u[1] * v[0])
-    for i in range(3):
-        gradient[i] = -scale * cross[i] * per_u
-        gradient[3 + i] = scale * cross[i] * (per_u - per_v)
-        gradient[6 + i] = scale * cross[i] * per_v
-    m = _turned(v, u, _axis(elastic.twist_axis, twist))
+    u, v = twist_slopes(state.soft.position, elastic.twist_particle[twist], gradient)
+    m = turned(v, u, axis_of(elastic.twist_axis, twist))
     for side in range(2):
         at = elastic.twist_qpos[twist, side]
         if at >= 0:
             m += state.qpos[at] if side == 0 else -state.qpos[at]
-    return float(m - 2.0 * np.pi * np.floor(m / (2.0 * np.pi) + 0.5))
+    return within_half_a_turn(m)
 
 
 @compiled
@@ -196,14 +230,13 @@ def turn_edges(elastic: Table, source: Table, qpos: np.ndarray) -> None:
         return
     position = source.soft.conjugate[0]
     _fill_positions(elastic, qpos, position)
-    for edge in range(elastic.turning_qpos.size):
-        a = elastic.turning_particle[edge, 0]
-        b = elastic.turning_particle[edge, 1]
-        x, y, z, _ = direction(source.soft.position, a, b)
-        before = (x, y, z)
-        x, y, z, _ = direction(position, a, b)
-        axis = _axis(elastic.turning_axis, edge)
-        qpos[elastic.turning_qpos[edge]] += _turned((x, y, z), axis, before)
+    for place in range(elastic.turning_qpos.size):
+        a = elastic.turning_particle[place, 0]
+        b = elastic.turning_particle[place, 1]
+        before, _ = along_edge(source.soft.position, a, b)
+        after, _ = along_edge(position, a, b)
+        axis = axis_of(elastic.turning_axis, place)
+        qpos[elastic.turning_qpos[place]] += turned(after, axis, before)
 
 
 @compiled
@@ -231,10 +264,8 @@ def turned_slopes(
     out : array, shape (2, 3)
         [1/m]
     """
-    x, y, z, per_after = direction(position, a, b)
-    first = (x, y, z)
-    x, y, z, per_before = direction(before, c, d)
-    last = (x, y, z)
+    first, per_after = along_edge(position, a, b)
+    last, per_before = along_edge(before, c, d)
     volume = 0.0
     total = 1.0
     for i in range(3):

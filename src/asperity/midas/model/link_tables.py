@@ -90,9 +90,9 @@ def link_fields(
         "gravity": np.zeros((count, 3)),
         "qpos": _addresses(model.jnt_qposadr, links, HINGE, SLIDE),
         "dof": np.where(
-            [link.kind == POINT and link.holder < 0 for link in links],
+            [_has_known_velocity(link) for link in links],
             -1,
-            _addresses(model.jnt_dofadr, links, HINGE, SLIDE),
+            _addresses(model.jnt_dofadr, links),
         ),
         "centre": stacked([link.centre for link in links], 3),
         "turn": stacked([link.turn for link in links], 3, 3),
@@ -101,6 +101,13 @@ def link_fields(
         "chain_variable": np.concatenate([np.zeros(0, np.int64), *chains]).astype(np.int64),
         "jacobian": np.zeros((sum(lengths), 4, 3)),
     }
+
+
+def _has_known_velocity(link: Link) -> bool:
+    """Whether its joint's velocities are by how much its coordinates have changed."""
+    if link.kind == POINT:
+        return link.holder < 0
+    return link.kind in (HINGE, SLIDE) and not link.twists
 
 
 def _pivot(link: Link) -> int:
@@ -201,7 +208,7 @@ def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
     """What gravity compensation leaves of every link's weight, shape (n,)."""
     shares = np.zeros(len(links))
     for i, link in enumerate(links):
-        if link.mass > 0.0:
+        if link.mass > 0.0 and not link.twists:
             held = sum(model.body_mass[body] * model.body_gravcomp[body] for body in link.bodies)
             shares[i] = 1.0 - held / link.mass
     return shares

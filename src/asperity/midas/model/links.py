@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
 from asperity.plant.model.flexes import flex_particles, free_particles, particle_bodies
+from asperity.plant.model.ropes import rope_twists
 
 __all__ = [
     "Link",
@@ -56,7 +57,10 @@ class Link:
     tree: int
     holder: int = -1
     """Of a vertex, the link in whose axes and from whose body frame its slides count."""
+    twists: bool = False
+    """Whether it is the twist of a rod's edge: an angle in place of a slide's length."""
     mass: float = 0.0
+    """[kg], of what twists its inertia [kg m²]."""
     moment: Floats = field(default_factory=lambda: np.zeros(3))
     """∫ρ r dV in the body frame [kg m]."""
     second: Floats = field(default_factory=lambda: np.zeros((3, 3)))
@@ -132,9 +136,11 @@ def read_links(model: mujoco.MjModel) -> Links:
     trees = 0
     bodies = particle_bodies(model)
     vertices: set[int] = set()
+    twisting: set[int] = set()
     for flex in range(model.nflex):
         own = bodies[flex_particles(model, flex)]
         vertices.update(own[free_particles(model, flex)].tolist())
+        twisting.update(rope_twists(model, flex).joint.ravel().tolist())
     held: list[tuple[int, Floats, Floats, int]] = []
     for body in range(1, model.nbody):
         parent = int(model.body_parentid[body])
@@ -154,7 +160,7 @@ def read_links(model: mujoco.MjModel) -> Links:
                 trees = _add_vertex(found, model, *held.pop(), trees)
             continue
         for joint in range(first, first + int(model.body_jntnum[body])):
-            kind = _KINDS[int(model.jnt_type[joint])]
+            kind = SLIDE if joint in twisting else _KINDS[int(model.jnt_type[joint])]
             if kind == FREE:
                 owner, offset, turn = -1, np.zeros(3), np.eye(3)
             tree = found.links[owner].tree if owner >= 0 else trees
@@ -169,6 +175,7 @@ def read_links(model: mujoco.MjModel) -> Links:
                     anchor=np.array(model.jnt_pos[joint]),
                     axis=np.array(model.jnt_axis[joint]),
                     tree=tree,
+                    twists=joint in twisting,
                 )
             )
             owner, offset, turn = len(found.links) - 1, np.zeros(3), np.eye(3)
@@ -215,6 +222,11 @@ def _add_vertex(
 
 def _add_body(link: Link, model: mujoco.MjModel, body: int, offset: Floats, turn: Floats) -> None:
     """Add a body's mass to its link."""
+    if link.twists:
+        arm = np.cross(link.axis, model.body_ipos[body] - link.anchor)
+        along = rotation_matrix(model.body_iquat[body]).T @ link.axis
+        link.mass = float(model.body_inertia[body] @ along**2 + model.body_mass[body] * arm @ arm)
+        return
     mass = float(model.body_mass[body])
     axes = turn @ rotation_matrix(model.body_iquat[body])
     centre = offset + turn @ model.body_ipos[body]

@@ -8,7 +8,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, compiled_loop
-from asperity.midas.engine_layout import BALL, FREE, MIDAS, POINT
+from asperity.midas.engine_layout import BALL, FREE, MIDAS, POINT, SLIDE
 from asperity.midas.pose.matrices import make_orthogonal
 from asperity.midas.time.free_motion import angular_momentum, angular_velocity
 
@@ -175,7 +175,8 @@ def _write_velocity_in_holder(
 def write_qvel(links: Table, poses: Table, qvel: np.ndarray) -> None:
     """Fill the velocities of free and ball joints, which have the links' momenta, and of vertices.
 
-    Those of what counts in the world are known.
+    Those of what counts in the world are known. An edge of a rod turns about itself by what its
+    angle has changed, but for what it has by other reasons (`asperity.midas.soft.twists`).
     """
     rotation = np.empty((3, 3))
     moments = np.empty((3, 3))
@@ -189,6 +190,11 @@ def write_qvel(links: Table, poses: Table, qvel: np.ndarray) -> None:
             continue
         if links.kind[link] == POINT:
             _write_velocity_in_holder(links, poses, link, rotation, qvel)
+            continue
+        if links.kind[link] == SLIDE:
+            qvel[at] = 0.0
+            for k in range(3):
+                qvel[at] += links.slide_direction[link, k] * poses.v[link, 0, k]
             continue
         q = poses.q[link]
         angular_momentum(links.mass[link], q, poses.v[link], 1, momentum)

@@ -9,12 +9,10 @@ from asperity.errors import ModelError
 from asperity.plant.model.flexes import (
     flex_particles,
     frame_body,
-    is_cloth,
     moving_particles,
     particle_bodies,
 )
 from asperity.plant.model.names import element, listed
-from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import rope_twists
 
 __all__ = ["check_midas_flexes", "may_touch_flex", "soft_notes"]
@@ -48,11 +46,6 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
         if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
             raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
-        if is_plastic(model, flex) and is_cloth(model, flex):
-            raise ModelError(
-                f"{name} is plastic cloth, and only volumes yield in Midas; use Icf or Cenic, or "
-                "remove yield."
-            )
         _check_joints(model, flex, name)
         for geom in range(model.ngeom):
             if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):
@@ -67,11 +60,7 @@ def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
     """Sentences about what is approximated of a model's flexes."""
     if model.nflex == 0:
         return []
-    notes = [
-        f"{element(model, _OBJ.mjOBJ_FLEX, flex)} does not resist twisting in Midas; Icf's does."
-        for flex in range(model.nflex)
-        if len(rope_twists(model, flex).joint)
-    ]
+    notes = []
     if second_order:
         notes.append(
             "Steps of models with flexes are those of implicit Euler, which damps vibrations."
@@ -91,21 +80,19 @@ def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
 
 
 def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
-    """Refuse whatever acts on the joints of vertices, or of edges that twist."""
-    twists = rope_twists(model, flex).joint
-    by_joint = model.actuator_trntype == mujoco.mjtTrn.mjTRN_JOINT
-    held = model.eq_type == mujoco.mjtEq.mjEQ_JOINT
-    turned = np.concatenate(
-        [model.actuator_trnid[by_joint, 0], model.eq_obj1id[held], model.eq_obj2id[held]]
-    )
-    if np.any(np.isin(twists[twists >= 0], turned)):
-        raise ModelError(
-            f"{name} is turned by an actuator or equality of its joints of twist, and it does not "
-            "resist twisting in Midas; use Icf or Cenic."
-        )
+    """Refuse whatever is on vertices or edges that twist, or acts on joints of vertices."""
     bodies = particle_bodies(model)[flex_particles(model, flex)]
     moving = bodies[moving_particles(model, flex)]
-    children = np.isin(model.body_parentid, moving)
+    twists = np.unique(rope_twists(model, flex).joint)
+    edges = model.jnt_bodyid[twists[twists >= 0]]
+    flows = model.opt.density or model.opt.viscosity or np.any(model.opt.wind)
+    if len(edges) and flows:
+        raise ModelError(
+            f"{name} is a rod in a fluid, which Midas does not simulate; set density, viscosity "
+            "and wind to zero, or keep it together by edge/equality."
+        )
+    own = np.concatenate([moving, edges])
+    children = np.isin(model.body_parentid, own)
     if np.any(children):
         body = element(model, _OBJ.mjOBJ_BODY, int(np.flatnonzero(children)[0]))
         raise ModelError(
@@ -116,7 +103,7 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
         (_OBJ.mjOBJ_GEOM, model.geom_bodyid),
         (_OBJ.mjOBJ_SITE, model.site_bodyid),
     ):
-        for number in np.flatnonzero(np.isin(owners, moving)):
+        for number in np.flatnonzero(np.isin(owners, own)):
             raise ModelError(
                 f"{element(model, kind, int(number))} is on a vertex of {name}, which Midas does "
                 "not simulate; remove it."
@@ -149,7 +136,13 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
                 "Midas does not simulate; push it by a body, or by qfrc_applied."
             )
     ends = np.column_stack([model.eq_obj1id, model.eq_obj2id])
-    welds = (model.eq_objtype == _OBJ.mjOBJ_BODY) & (model.eq_type == mujoco.mjtEq.mjEQ_WELD)
+    of_bodies = model.eq_objtype == _OBJ.mjOBJ_BODY
+    for i in np.flatnonzero(of_bodies & np.isin(ends, edges).any(axis=1)):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_EQUALITY, int(i))} holds the body of an edge of {name}, "
+            "which is nowhere; use joint, on its joint."
+        )
+    welds = of_bodies & (model.eq_type == mujoco.mjtEq.mjEQ_WELD)
     for i in np.flatnonzero(welds & np.isin(ends, moving).any(axis=1)):
         raise ModelError(
             f"{element(model, _OBJ.mjOBJ_EQUALITY, int(i))} welds a vertex of {name}, which has no "

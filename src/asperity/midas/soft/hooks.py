@@ -48,6 +48,7 @@ from asperity.midas.soft.friction import (
 from asperity.midas.soft.plasticity import flow, set_rest_shapes
 from asperity.midas.soft.sites import fill_sites
 from asperity.midas.soft.soft_layout import SOFT, SOFT_FULL
+from asperity.midas.soft.twists import add_twist_terms, begin_twists, count_turns, twist_energy
 
 __all__ = ["SOFT_KERNELS"]
 
@@ -66,6 +67,7 @@ def _begin(engine: Table, soft: Table) -> None:
             soft.start[v, k] = soft.now[v, k]
     set_rest_shapes(soft, engine.soft.plastic)
     begin_elements(soft)
+    begin_twists(engine, soft)
     place(soft, engine.poses.q_target, soft.trial)
     if renew_list(engine, soft, soft.trial) > 0.0:
         collect_friction(engine, soft, 0)
@@ -78,11 +80,13 @@ def _find_energy(engine: Table, soft: Table) -> None:
     at_trial = engine.newton.at_trial
     x = soft.now
     q = engine.poses.q_now
+    z = engine.poses.z_now
     if at_trial == 1:
         x = soft.trial
         q = engine.poses.q_trial
+        z = engine.poses.z_trial
         place(soft, q, x)
-    energy = element_energy(soft, x, h)
+    energy = element_energy(soft, x, h) + twist_energy(engine, soft, x, z)
     if energy < math.inf:
         energy += contact_energy(engine, soft, x, at_trial)
     if energy < math.inf:
@@ -158,6 +162,7 @@ def _add_blocks(engine: Table, soft: Table) -> None:
     if whole or soft.pinned > 0:
         link_jacobians(engine.links, engine.poses.z_now, engine.poses.q_now, soft.wanted)
     add_element_terms(engine, soft)
+    add_twist_terms(engine, soft, whole)
     if whole:
         add_contact_blocks(engine, soft)
         add_friction_blocks(engine, soft)
@@ -165,8 +170,9 @@ def _add_blocks(engine: Table, soft: Table) -> None:
 
 @compiled
 def _end(engine: Table, soft: Table) -> None:
-    """Find the smallest distance of the state at the step's end, and what yields in it."""
+    """Find the smallest distance of the state at the step's end, what yields in it, and angles."""
     flow(soft, soft.now, engine.soft.plastic)
+    count_turns(engine, soft)
     smallest = math.inf
     for i in range(soft.count):
         if soft.square[i] < smallest:

@@ -4,9 +4,9 @@ With the plastic stretch U_p of an element (`asperity.soft.plasticity`) its ener
 F U_p⁻¹, so that its gradients at rest are U_p⁻¹ g. Cells resist what is beyond their mean strain as
 before: linear deformations, of which U_p is one, do not change that.
 
-With the singular values σ_i of F U_p⁻¹, its right singular vectors V, and the deviator e of ln σ_i,
-flow begins where √(⅔ e : e) = ε_y, which is the same limit for small strains, and takes what is
-beyond, share s of e, in its direction: C_p = U_p V exp(2 s e) Vᵀ U_p, without a change of volume.
+With the singular values σ_i of F U_p⁻¹ and its right singular vectors V, flow begins where strains
+ln σ_i reach the limit of `asperity.soft.plasticity`, which is the same for small ones, and takes
+what is beyond, Δ_i: C_p = U_p V exp(2 Δ) Vᵀ U_p. Of volumes it has no trace, and det C_p stays.
 """
 
 from __future__ import annotations
@@ -17,7 +17,14 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.soft.strains import deform, diagonalize
-from asperity.soft.plasticity import inverse, keep_plasticity, plastic_stretch, root
+from asperity.soft.plasticity import (
+    between,
+    flow_of,
+    inverse,
+    keep_plasticity,
+    plastic_stretch,
+    root,
+)
 
 __all__ = ["flow", "set_rest_shapes"]
 
@@ -44,51 +51,29 @@ def flow(soft: Table, x: np.ndarray, plastic: np.ndarray) -> None:
     c = soft.small[1]
     v = soft.small[2]
     grown = soft.small[3]
-    half = soft.small[4]
-    u = soft.small[5]
     for place in range(soft.yielding):
         deform(soft, soft.plastic_element[place], x)
         diagonalize(c, v)
-        mean = 0.0
-        for i in range(3):
-            mean += math.log(c[i, i]) / 6.0
-        square = 0.0
-        for i in range(3):
-            square += (0.5 * math.log(c[i, i]) - mean) ** 2
-        strain = math.sqrt(2.0 / 3.0 * square)
-        limit = soft.plastic_limit[place]
-        if strain <= limit:
+        strain = (
+            0.5 * math.log(c[0, 0]),
+            0.5 * math.log(c[1, 1]),
+            0.5 * math.log(c[2, 2]),
+            0.0,
+            0.0,
+            0.0,
+        )
+        more = flow_of(strain, soft.plastic_plane[place], soft.plastic_limit[place])
+        if more[0] == 0.0 and more[1] == 0.0 and more[2] == 0.0:
             continue
-        share = 1.0 - limit / strain
+        for i in range(3):
+            for j in range(3):
+                grown[i, j] = 0.0
+                for k in range(3):
+                    grown[i, j] += v[i, k] * math.exp(2.0 * more[k]) * v[j, k]
         _, stretch = plastic_stretch(soft, plastic, place)
-        for i in range(3):
-            u[i, i] = stretch[i]
-        u[0, 1] = u[1, 0] = stretch[3]
-        u[1, 2] = u[2, 1] = stretch[4]
-        u[2, 0] = u[0, 2] = stretch[5]
-        for i in range(3):
-            for j in range(3):
-                grown[i, j] = 0.0
-                for k in range(3):
-                    more = math.exp(2.0 * share * (0.5 * math.log(c[k, k]) - mean))
-                    grown[i, j] += v[i, k] * more * v[j, k]
-        for i in range(3):
-            for j in range(3):
-                half[i, j] = 0.0
-                for k in range(3):
-                    half[i, j] += u[i, k] * grown[k, j]
-        for i in range(3):
-            for j in range(3):
-                grown[i, j] = 0.0
-                for k in range(3):
-                    grown[i, j] += half[i, k] * u[k, j]
-        tensor = (
-            grown[0, 0],
-            grown[1, 1],
-            grown[2, 2],
-            grown[0, 1],
-            grown[1, 2],
-            grown[2, 0],
+        tensor = between(
+            stretch,
+            (grown[0, 0], grown[1, 1], grown[2, 2], grown[0, 1], grown[1, 2], grown[2, 0]),
         )
         squares = soft.plastic_squared[place] == 1
         keep_plasticity(soft, place, tensor if squares else root(tensor), plastic)

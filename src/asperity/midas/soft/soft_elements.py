@@ -22,7 +22,7 @@ from asperity.plant.model.flexes import (
     is_cloth,
     plane_poisson,
 )
-from asperity.plant.model.plastic import Yielding, yielding_elements
+from asperity.plant.model.plastic import Yielding, yielding_elements, yielding_triangles
 from asperity.plant.model.shells import (
     is_shell,
     shell_bending,
@@ -173,9 +173,13 @@ def soft_elements(
             continue
         if is_cloth(model, flex):
             rigidity = cloth_rigidity(model, flex, x)
+            first, poisson = sum(map(len, size)), plane_poisson(constants[flex])
+            if constants[flex, 1] > 0.0:
+                yields = yielding_triangles(model, flex, first, x, poisson)
+                yielding += yields
+                shaped += [[one.element] for one in yields]
             if rigidity > 0.0:
-                first = sum(map(len, size))
-                bends = bending(x, own, rigidity, plane_poisson(constants[flex]))
+                bends = bending(x, own, rigidity, poisson)
                 add_bends(first, vertices.start, bends)
             # Where edges hold it, triangles only say how what bends has turned.
             if constants[flex, 1] > 0.0 or rigidity > 0.0:

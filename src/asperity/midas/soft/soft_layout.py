@@ -84,6 +84,17 @@ SOFT = Layout(
     strand_start="f8[strands, 3]",  # stretch or curvature at the step's beginning
     strand_now="f8[3]",
     strand_rates="f8[3, 9]",
+    # Twist of bends (`asperity.midas.soft.twists`), by the links of the edges after and before.
+    twist_particle="i8[:,:]",
+    twist_link="i8[:,:]",  # −1 of an edge that does not turn
+    twist_stiffness="f8[:]",  # [N m]
+    twist_damping="f8[:]",  # [N m s]
+    twist_axis="f8[:,:]",  # the rod's direction at rest
+    twist_start="f8[twists]",  # at the step's beginning
+    twist_slope="f8[9]",
+    turning_link="i8[:]",  # edges that turn about themselves
+    turning_particle="i8[:,:]",
+    turning_axis="f8[:,:]",
     # Surfaces.
     point="i8[:]",  # vertices that may touch
     edge="i8[:,:]",

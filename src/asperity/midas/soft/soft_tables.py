@@ -28,7 +28,13 @@ from asperity.plant.model.flexes import (
 )
 from asperity.plant.model.plastic import fill_plasticity, plastic_size
 from asperity.plant.model.resolved_materials import ResolvedMaterials
-from asperity.plant.model.ropes import Strands, acts_along_edges, rope_strands
+from asperity.plant.model.ropes import (
+    Strands,
+    Twists,
+    acts_along_edges,
+    rope_strands,
+    rope_twists,
+)
 from asperity.soft.dissection import dissection_ranks
 
 __all__ = ["elimination_ranks", "soft_table"]
@@ -126,11 +132,13 @@ def soft_table(
     sites = int(np.diff(node_first).max(initial=1))
     element_owner = owner[bodies.vertex[:, 0]]
     strands = _strands(model)
+    twists, edge_of_twist = _twists(model, links, at_rest)
     variable = np.full(particles + len(chosen), -1, np.int64)
     first = np.cumsum([0] + [variable_count(one.kind) for one in links.links])
     variable[:particles][moving] = first[link[moving]]
     pairs = _pairs(model, shapes, touching, materials)
     vertex_link = np.concatenate([link, np.asarray(surfaces.vertex_link[chosen])])
+    edge_of_twist[edge_of_twist >= 0] += len(vertex_link)
     shaped = np.concatenate([np.zeros(0, np.int64), *bodies.shaped]).astype(np.int64)
     table = Table(
         SOFT,
@@ -178,6 +186,8 @@ def soft_table(
         element_damping=np.array(model.flex_damping[element_owner], dtype=np.float64),
         strands=len(strands["strand_length"]),
         **strands,
+        twists=len(edge_of_twist),
+        **twists,
         point=point,
         edge=edge,
         edge_area=np.concatenate(edge_areas),
@@ -186,8 +196,13 @@ def soft_table(
         pinned=len(pinned),
         wanted=_wanted(links, np.append(vertex_link[particles:], link[pinned])),
         bond=_bonds(
-            vertex_link,
-            (bodies.vertex, bodies.cell_vertex, strands["strand_particle"]),
+            np.concatenate([vertex_link, twists["turning_link"]]),
+            (
+                bodies.vertex,
+                bodies.cell_vertex,
+                strands["strand_particle"],
+                np.hstack([edge_of_twist, twists["twist_particle"]]),
+            ),
             world,
         ),
         **pairs,
@@ -199,14 +214,16 @@ def soft_table(
 
 
 def elimination_ranks(model: mujoco.MjModel, soft: Table, links: int) -> np.ndarray:
-    """Places of links in the order of elimination: of vertices, and what comes after them."""
+    """Places of links in the order of elimination: of flexes, and what comes after them."""
     moving = np.flatnonzero(soft.vertex_variable >= 0)
+    own = np.concatenate([soft.vertex_link[moving], soft.turning_link])
     number = np.full(links, -1, np.int64)
-    number[soft.vertex_link[moving]] = np.arange(len(moving))
-    where = particle_positions(model, resting_data(model))[moving]
+    number[own] = np.arange(len(own))
+    at_rest = particle_positions(model, resting_data(model))
+    where = np.concatenate([at_rest[moving], at_rest[soft.turning_particle].mean(axis=1)])
     bonds = number[soft.bond]
-    rank = np.full(links, len(moving), np.int64)
-    rank[soft.vertex_link[moving]] = dissection_ranks(where, bonds[np.all(bonds >= 0, axis=1)])
+    rank = np.full(links, len(own), np.int64)
+    rank[own] = dissection_ranks(where, bonds[np.all(bonds >= 0, axis=1)])
     return rank
 
 
@@ -245,15 +262,50 @@ def _strands(model: mujoco.MjModel) -> dict[str, np.ndarray]:
     )
     held = np.concatenate(equality)
     mass = model.body_mass[model.body_weldid != 0].sum()
-    hold = _GRAVITY * mass / (_STRAIN * np.maximum(length, 1e-300))
+    edges = held >= 0
+    hold = np.zeros(len(length))
+    hold[edges] = _GRAVITY * mass / (_STRAIN * length[edges])
     return {
         "strand_particle": particle,
         "strand_length": length,
         "strand_stiffness": stiffness,
         "strand_damping": damping,
         "strand_equality": held,
-        "strand_hold": np.where(held >= 0, hold, 0.0),
+        "strand_hold": hold,
     }
+
+
+def _twists(
+    model: mujoco.MjModel, links: Links, at_rest: np.ndarray
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Twists of all bends; and their edges after and before among those that turn, or −1."""
+    parts = [Twists(np.zeros((0, 3), np.int64), np.zeros((0, 2), np.int64), *np.zeros((2, 0)))]
+    for flex in range(model.nflex):
+        own = rope_twists(model, flex)
+        parts.append(own._replace(particle=own.particle + int(model.flex_vertadr[flex])))
+    particle, joint, stiffness, damping = (
+        np.concatenate(part) for part in zip(*parts, strict=True)
+    )
+    along = at_rest[particle[:, 2]] - at_rest[particle[:, 0]]
+    axis = along / np.linalg.norm(along, axis=1, keepdims=True)
+    joints = np.unique(joint[joint >= 0])
+    edge = np.where(joint >= 0, np.searchsorted(joints, joint), -1)
+    ends, turning_axis = np.zeros((len(joints), 2), np.int64), np.zeros((len(joints), 3))
+    for side, places in ((0, [1, 2]), (1, [0, 1])):
+        turns = edge[:, side] >= 0
+        ends[edge[turns, side]] = particle[turns][:, places]
+        turning_axis[edge[turns, side]] = axis[turns]
+    link = links.body_link[model.jnt_bodyid[joints]]
+    return {
+        "twist_particle": particle,
+        "twist_link": np.where(joint >= 0, np.append(link, -1)[edge], -1),
+        "twist_stiffness": stiffness,
+        "twist_damping": damping,
+        "twist_axis": axis,
+        "turning_link": link,
+        "turning_particle": ends,
+        "turning_axis": turning_axis,
+    }, edge
 
 
 def _wanted(links: Links, touching: np.ndarray) -> np.ndarray:
