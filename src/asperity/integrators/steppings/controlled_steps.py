@@ -46,8 +46,7 @@ from asperity.plant.resting_layout import RESTING
 __all__ = ["controlled_steps", "error_norm", "next_step_size"]
 
 _LARGEST = 1.7976931348623157e308
-# The paper's 0.9 has more attempts refused, and fewer answers of verification right.
-_SAFETY = 0.8
+_SAFETY = 0.9
 _LOW = 0.9
 _HIGH = 1.2
 _MAX_GROW = 5.0
