@@ -14,7 +14,7 @@ from asperity.plant.data_reference import DataReference
 from asperity.plant.model.sleep import SLEEP, wake
 from asperity.simulator.state_vector import exchanged_bits, new_exchange, parts_of, vector_size
 
-__all__ = ["SLEEP", "Inputs", "present_vector"]
+__all__ = ["Inputs", "present_vector"]
 
 
 def present_vector(model: mujoco.MjModel, data: mujoco.MjData) -> np.ndarray:

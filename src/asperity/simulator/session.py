@@ -24,7 +24,12 @@ from asperity.plant import native
 from asperity.plant.data_reference import DataReference
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import WATCH_KERNELS, ModelWatch
-from asperity.plant.model.sleep import awake_notes, sleep_hindrance, trees_to_start_asleep
+from asperity.plant.model.sleep import (
+    SLEEP,
+    awake_notes,
+    sleep_hindrance,
+    trees_to_start_asleep,
+)
 from asperity.plant.plant import Plant, contact_kernels
 from asperity.simulator.checks import contact_notes
 from asperity.simulator.claim import Claim
@@ -33,7 +38,7 @@ from asperity.simulator.compiled_publication import STAGES, solve_forces
 from asperity.simulator.counters import COUNTER_KERNELS, ITERATIONS, Counters
 from asperity.simulator.fast_motion import FastMotion
 from asperity.simulator.history import HistoryKeeper
-from asperity.simulator.inputs import SLEEP, Inputs
+from asperity.simulator.inputs import Inputs
 from asperity.simulator.publish import Delivered
 from asperity.simulator.sampling import SamplingClock
 from asperity.simulator.watcher import Watcher
