@@ -335,6 +335,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "search-memory",
+        "A line search may end above the present energy, but not above the one before it.",
+        "The energy falls in every iteration.",
+        ("midas",),
+        (Body("midas.newton.energy_newton", "_bound", "return energy"),),
+    ),
+    Mechanism(
         "arcs",
         "Trial states turn links along arcs.",
         "Trial paths are straight and stretch links that turn.",
