@@ -302,6 +302,32 @@ def test_vertices_along_rays_bear_their_body(integrator: asp.Integrator) -> None
 
 
 @pytest.mark.parametrize(
+    "integrator",
+    # Implicit Euler stops by v δt/2 earlier.
+    [asp.Icf(time_step=1e-3), asp.Cenic(accuracy=1e-4), asp.Midas(time_step=1e-3)],
+    ids=NAMES,
+)
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_rigid_flex_slides_and_stops_as_its_body(integrator: asp.Integrator, dim: int) -> None:
+    """After v²/2μg, and the floor bears its weight."""
+    model = compile_soft(
+        "<geom type='plane' size='1 1 .1' friction='.5'/><body name='b' pos='0 0 .036'><freejoint/>"
+        "<inertial pos='0 0 0' mass='.3' diaginertia='2e-4 2e-4 2e-4'/>"
+        f"<flexcomp name='f' type='box' dim='{dim}' count='3 3 3' spacing='.03 .03 .03'"
+        f" radius='.005' rigid='true'><contact selfcollide='none' friction='.5'/></flexcomp></body>"
+    )
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(0.2)
+    start = sim.data.qpos[0]
+    sim.data.qvel[0] = 0.6
+    sim.advance_to(0.5)
+    assert sim.data.qpos[0] - start == pytest.approx(0.6**2 / (2.0 * 0.5 * 9.81), rel=2e-2)
+    assert np.abs(sim.data.qvel).max() < 1e-3
+    on_floor = np.where(sim.contacts.flex[:, 0] == 0, -1.0, 1.0)
+    assert on_floor @ sim.contacts.force[:, 2] == pytest.approx(0.3 * 9.81, rel=1e-3)
+
+
+@pytest.mark.parametrize(
     ("integrator", "within"),
     [
         (asp.Icf(time_step=2e-3), 1e-3),

@@ -67,7 +67,10 @@ def test_methods_without_flexes(integrator: asp.Integrator) -> None:
         ),
         (f"<flexcomp name='f' {GRID} dim='3' dof='trilinear'/>", "Nothing holds Flex 'f' together"),
         (f"<flexcomp name='f' {GRID} dim='3'/>", "Nothing holds Flex 'f' together"),
-        (f"<flexcomp name='f' {GRID} dim='3' rigid='true'/>", "is rigid"),
+        (
+            f"<body mocap='true' name='b'><flexcomp name='f' {GRID} dim='3' rigid='true'/></body>",
+            "is pinned to Body 'b', which is a mocap body",
+        ),
         (
             "<body name='b' mocap='true'><flexcomp name='f' type='grid' dim='1' count='5 1 1'"
             " spacing='0.1 0.1 0.1' mass='1'><pin id='0'/><edge equality='true'/></flexcomp></body>",

@@ -77,6 +77,7 @@ def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
     odd, change = 0.5 * (force[0] - force[1]), 0.5 * (moved[0] - moved[1])
     found = np.zeros((model.nflex, 2))
     held = (model.flex_dim > 1) & (model.flex_edgeequality == 0) & (model.flex_interp == 0)
+    held &= model.flex_rigid == 0
     for flex in np.flatnonzero(held):
         found[flex] = _fitted(model, int(flex), rest, change, odd)
     for flex in np.flatnonzero(model.flex_interp):

@@ -108,6 +108,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
         none = np.zeros(0, np.int64)
         return _table([], _no_strands(), _no_twists(), none, none, np.zeros(0))
     constants = elastic_constants(model)
+    deformable = np.flatnonzero(model.flex_rigid == 0).tolist()
     data = resting_data(model)
     elements: list[Element] = []
     yielding: list[Yielding] = []
@@ -115,7 +116,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     triangle: list[int] = []
     areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
     equality_strand, softness = np.full(model.neq, -1, np.int64), np.ones(model.neq)
-    for flex in range(model.nflex):
+    for flex in deformable:
         vertices = flex_particles(model, flex)
         free = free_particles(model, flex)
         # Edges of vertices with one axis or two are held by MuJoCo's rows alone.
@@ -162,7 +163,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
     positions = particle_positions(model, data)
     base = np.zeros((len(bodies), 3))
-    for flex in range(model.nflex):
+    for flex in deformable:
         vertices = flex_particles(model, flex)
         parent = int(model.body_parentid[bodies[vertices][slides[vertices] > 0][0]])
         base[vertices] = (positions[vertices] - data.xpos[parent]) @ data.xmat[parent].reshape(3, 3)
@@ -456,7 +457,7 @@ def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
     if model.nflex == 0:
         return out
     constants = elastic_constants(model)
-    for flex in range(model.nflex):
+    for flex in np.flatnonzero(model.flex_rigid == 0).tolist():
         first, shear = constants[flex]
         if model.flex_dim[flex] == 1:
             young = rope_modulus(model, flex)

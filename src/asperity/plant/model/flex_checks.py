@@ -74,7 +74,8 @@ def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
                 f"{name} is deformable, which {method} does not simulate; use a Simulator with "
                 "Icf, Cenic or Midas."
             )
-        _check_kind(model, flex, name)
+        if not model.flex_rigid[flex]:
+            _check_kind(model, flex, name)
         _check_bodies(model, flex, name)
 
 
@@ -84,10 +85,6 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
         raise ModelError(
             f"{name} is a plastic shell of cells, and only full cells yield; remove yield, or "
             "elastic2d."
-        )
-    if model.flex_rigid[flex]:
-        raise ModelError(
-            f"{name} is rigid, as all its vertices are on one body; use a mesh geom instead."
         )
     if (
         is_plastic(model, flex)
@@ -194,6 +191,8 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
                 "their parents the same orientation."
             )
         frame = turned
+    if model.flex_rigid[flex]:
+        return
     if frame is None:
         raise ModelError(f"{name} has no vertex that moves; remove its pins.")
     if body_of_frame != 0 and len(rope_twists(model, flex).joint):
@@ -223,6 +222,8 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
         name = flex_name(model, flex)
         if model.flex_passive[flex]:
             yield f"{name}: passive contact is ignored; all contact is implicit."
+        if model.flex_rigid[flex]:
+            continue
         count, frame = int(moving_particles(model, flex).sum()), frame_body(model, flex)
         if count > free_particles(model, flex).sum() and (
             model.flex_edgestiffness[flex] != 0.0 or model.flex_edgedamping[flex] != 0.0

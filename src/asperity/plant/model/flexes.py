@@ -65,9 +65,12 @@ def particle_offsets(model: mujoco.MjModel) -> np.ndarray:
 def frame_body(model: mujoco.MjModel, flex: int) -> int:
     """The body in whose frame a flex is deformed: the one that most of its particles hang on.
 
-    It stands for all that is welded to it, and is 0 for a flex in the world.
+    It stands for all that is welded to it, and is 0 for a flex in the world. A rigid flex has the
+    body that all of them are on.
     """
     bodies = np.unique(particle_bodies(model)[flex_particles(model, flex)])
+    if model.flex_rigid[flex]:
+        return int(model.body_weldid[bodies[0]])
     above = model.body_weldid[model.body_parentid[bodies[model.body_weldid[bodies] != 0]]]
     return int(np.bincount(above, minlength=1).argmax())
 
