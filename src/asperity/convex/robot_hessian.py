@@ -42,9 +42,7 @@ def _spatial_product(
     h: np.ndarray, i: int, column: np.ndarray, e: int
 ) -> tuple[float, float, float, float, float, float]:
     """(P, Q; Qᵀ, G) times a column."""
-    x = column[e, 0]
-    y = column[e, 1]
-    z = column[e, 2]
+    x, y, z = column[e, 0], column[e, 1], column[e, 2]
     u = column[e, 3]
     v = column[e, 4]
     w = column[e, 5]

@@ -49,15 +49,9 @@ def spatial_hessian(
     P = [r]× G [r]×ᵀ, so that a body's block is (P, Q; Qᵀ, G).
     """
     h11, h12, h22, h1n, h2n, hnn = curvature
-    ax = frame[c, 0]
-    ay = frame[c, 1]
-    az = frame[c, 2]
-    bx = frame[c, 3]
-    by = frame[c, 4]
-    bz = frame[c, 5]
-    nx = frame[c, 6]
-    ny = frame[c, 7]
-    nz = frame[c, 8]
+    ax, ay, az = frame[c, 0], frame[c, 1], frame[c, 2]
+    bx, by, bz = frame[c, 3], frame[c, 4], frame[c, 5]
+    nx, ny, nz = frame[c, 6], frame[c, 7], frame[c, 8]
     a = h11[i]
     b = h12[i]
     d = h22[i]
@@ -90,9 +84,7 @@ def spatial_hessian(
     gyy = ay * py + by * qy + ny * my
     gyz = ay * pz + by * qz + ny * mz
     gzz = az * pz + bz * qz + nz * mz
-    x = arm[c, 0]
-    y = arm[c, 1]
-    z = arm[c, 2]
+    x, y, z = arm[c, 0], arm[c, 1], arm[c, 2]
     qxx = y * gxz - z * gxy
     qxy = y * gyz - z * gyy
     qxz = y * gzz - z * gyz

@@ -181,12 +181,8 @@ def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
     xfrc = state.mj_xfrc_applied
     cdof = state.mj_cdof
     for body in range(1, plant.nbody):
-        fx = xfrc[body, 0]
-        fy = xfrc[body, 1]
-        fz = xfrc[body, 2]
-        tx = xfrc[body, 3]
-        ty = xfrc[body, 4]
-        tz = xfrc[body, 5]
+        fx, fy, fz = xfrc[body, 0], xfrc[body, 1], xfrc[body, 2]
+        tx, ty, tz = xfrc[body, 3], xfrc[body, 4], xfrc[body, 5]
         if fx == 0.0 and fy == 0.0 and fz == 0.0 and tx == 0.0 and ty == 0.0 and tz == 0.0:
             continue
         rx = state.mj_xipos[body, 0] - state.mj_subtree_com[bodies.root[body], 0]

@@ -88,9 +88,7 @@ def _add_soft_own(graph: Table, hessian: Table, contacts: Table, link: int, g: S
             block = _block(graph, t, s)
             factor = 0.5 if t == s else 1.0
             for p in range(3):
-                x = column[e + p, 3]
-                y = column[e + p, 4]
-                z = column[e + p, 5]
+                x, y, z = column[e + p, 3], column[e + p, 4], column[e + p, 5]
                 u = factor * (g[0] * x + g[1] * y + g[2] * z)
                 v = factor * (g[1] * x + g[3] * y + g[4] * z)
                 w = factor * (g[2] * x + g[4] * y + g[5] * z)

@@ -33,15 +33,9 @@ def _world_matrix(
 ) -> Full:
     """H of one contact in world axes, row by row."""
     h11, h12, h22, h1n, h2n, hnn = derivative
-    ax = frame[c, 0]
-    ay = frame[c, 1]
-    az = frame[c, 2]
-    bx = frame[c, 3]
-    by = frame[c, 4]
-    bz = frame[c, 5]
-    nx = frame[c, 6]
-    ny = frame[c, 7]
-    nz = frame[c, 8]
+    ax, ay, az = frame[c, 0], frame[c, 1], frame[c, 2]
+    bx, by, bz = frame[c, 3], frame[c, 4], frame[c, 5]
+    nx, ny, nz = frame[c, 6], frame[c, 7], frame[c, 8]
     # Rows of H in the contact's axes times the axes.
     px = h11[i] * ax + h12[i] * bx + h1n[i] * nx
     py = h11[i] * ay + h12[i] * by + h1n[i] * ny
@@ -70,12 +64,8 @@ def _add_spatial(
     patch: np.ndarray, which: int, g: Full, left: np.ndarray, right: np.ndarray, c: int, sign: float
 ) -> None:
     """patch[which] += sign · ([r]×; 1) G (−[s]×, 1) for the arms r, s of contact c."""
-    x = left[c, 0]
-    y = left[c, 1]
-    z = left[c, 2]
-    u = right[c, 0]
-    v = right[c, 1]
-    w = right[c, 2]
+    x, y, z = left[c, 0], left[c, 1], left[c, 2]
+    u, v, w = right[c, 0], right[c, 1], right[c, 2]
     for i in range(3):
         a = sign * g[3 * i]
         b = sign * g[3 * i + 1]
