@@ -19,6 +19,7 @@ from asperity.convex.hessian_assembly import (
     add_pair,
     add_rows,
     between_arms,
+    end_of_pair,
     end_paths,
     sum_of_contacts,
 )
@@ -186,12 +187,7 @@ def _add_contacts(problem: Table, contacts: Table) -> None:
         c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
-        end = begin + 1
-        while end < at_hand.last_contact:
-            other = graph.contact[end]
-            if link[other, 0] != a or link[other, 1] != b:
-                break
-            end += 1
+        end = end_of_pair(graph, link, begin, at_hand.last_contact)
         active, p, q, g = sum_of_contacts(
             graph, problem.law, problem.iterate, contacts, begin, end, a >= 0
         )

@@ -15,7 +15,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.couplings import block_of
 from asperity.convex.ellipsoids import contact_row, slip_row
-from asperity.convex.hessian_assembly import begin_blocks, clear_couplings
+from asperity.convex.hessian_assembly import begin_blocks, clear_couplings, end_of_pair
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
 from asperity.convex.spatial_hessian import Full
@@ -144,14 +144,7 @@ def _add_contact(problem: Table, patch: np.ndarray, contacts: Table, i: int) -> 
             _add_ellipsoidal(patch, 1, problem, contacts, i, (arm_a, arm_b), -1.0)
             _add_ellipsoidal(patch, 2, problem, contacts, i, (arm_b, arm_a), -1.0)
         return
-    derivative = (
-        iterate.h11,
-        iterate.h12,
-        iterate.h22,
-        iterate.h1n,
-        iterate.h2n,
-        iterate.hnn,
-    )
+    derivative = (iterate.h11, iterate.h12, iterate.h22, iterate.h1n, iterate.h2n, iterate.hnn)
     g = _world_matrix(c, i, contacts.frame, derivative)
     if a >= 0:
         _add_spatial(patch, 0, g, arm_a, arm_a, c, 1.0)
@@ -226,23 +219,21 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
     graph, iterate, hessian = problem.graph, problem.iterate, problem.hessian
     link = contacts.link
     patch = tamsi.patch
-    i = first
-    while i < last:
-        c = graph.contact[i]
+    begin = first
+    while begin < last:
+        c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
         for which in range(4):
             for k in range(36):
                 patch[which, k] = 0.0
         active = False
-        while i < last:
-            c = graph.contact[i]
-            if link[c, 0] != a or link[c, 1] != b:
-                break
+        end = end_of_pair(graph, link, begin, last)
+        for i in range(begin, end):
             if iterate.hnn[i] != 0.0 or iterate.h11[i] != 0.0 or iterate.h22[i] != 0.0:
                 active = True
                 _add_contact(problem, patch, contacts, i)
-            i += 1
+        begin = end
         if not active:
             continue
         if a >= 0:
