@@ -68,8 +68,9 @@ def test_what_is_left_out_has_not_gone_through(bodies: int) -> None:
                     continue
                 far = cannot_pass(plant, a, b, sweep, state)
                 separate = sweep.low[a] > sweep.high[b] or sweep.low[b] > sweep.high[a]
-                through = goes_through(plant, a, b, False, *poses) or goes_through(
-                    plant, b, a, False, *poses
+                before, now = (poses[0], poses[1]), (poses[2], poses[3])
+                through = goes_through(plant, a, b, False, before, now) or goes_through(
+                    plant, b, a, False, before, now
                 )
                 assert not (far and through)
                 assert far or not separate

@@ -22,20 +22,14 @@ from asperity.contact.hydroelastic.field_layout import (
     RIGID_HALF_SPACE,
     RIGID_MESH,
 )
+from asperity.plant.model.contact_texts import parameters_of_model
+from asperity.plant.model.material import COLUMNS
 from asperity.plant.model.names import listed
 from asperity.plant.plant import Plant
 
 __all__ = ["inventory"]
 
 _OBJ = mujoco.mjtObj
-_PARAMETERS = (
-    "stiffness",
-    "dissipation",
-    "friction",
-    "dynamic_friction",
-    "stiction_tolerance",
-    "relaxation_time",
-)
 _HEADERS = ("N/m", "s/m", "friction", "dynamic", "m/s")
 _MEANING = "stiffness, dissipation, friction, stiction tolerance"
 
@@ -250,17 +244,11 @@ def _values(row: np.ndarray, default: bool = False) -> list[str]:
 
 def _sources(model: mujoco.MjModel) -> str:
     """Which values for every pair the model states itself, in a ``<custom>`` text."""
-    stated: set[str] = set()
-    for i in range(model.ntext):
-        if mujoco.mj_id2name(model, _OBJ.mjOBJ_TEXT, i) == "asperity":
-            start = int(model.text_adr[i])
-            data = bytes(model.text_data[start : start + int(model.text_size[i])])
-            text = data.split(b"\0")[0].decode()
-            stated |= {word.partition("=")[0] for word in text.replace(",", " ").split()}
+    given = parameters_of_model(model)
+    stated = [name.replace("_", " ") for name in COLUMNS if getattr(given, name) is not None]
     if not stated:
         return "defaults"
-    names = [name.replace("_", " ") for name in _PARAMETERS if name in stated]
-    return f"model: {', '.join(names)}; else defaults"
+    return f"model: {', '.join(stated)}; else defaults"
 
 
 def _pressure_fields(plant: Plant) -> Table:

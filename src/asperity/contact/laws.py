@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import compiled
+from asperity.compiled import Table, compiled, inlined
 
 __all__ = [
     "LINEAR",
@@ -28,6 +28,7 @@ __all__ = [
     "SMOOTH",
     "STRIBECK_WIDTH",
     "friction_coefficient",
+    "friction_of_contact",
     "friction_per_speed",
     "friction_slope",
     "normal_force",
@@ -62,6 +63,17 @@ def friction_coefficient(
     ratio = (s / np.sqrt(s * s + 1.0)) / (width / np.sqrt(width * width + 1.0))
     # σ ends 0.25 % below zero; that must not make friction negative where μ_d is (nearly) zero.
     return max((static - dynamic) * 0.5 * (1.0 - ratio) + dynamic, 0.0)
+
+
+@inlined
+def friction_of_contact(contacts: Table, c: int, slip: float) -> float:
+    """Coefficient of friction of a contact of a contact set at a slip speed [m/s]."""
+    return friction_coefficient(
+        contacts.static_friction[c],
+        contacts.dynamic_friction[c],
+        slip,
+        contacts.stiction_tolerance[c],
+    )
 
 
 @compiled

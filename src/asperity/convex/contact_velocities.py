@@ -37,12 +37,8 @@ def _side_velocity(
     arm: np.ndarray, c: int, vector: np.ndarray, base: int
 ) -> tuple[float, float, float]:
     """Velocity of one side's surface at contact c, v + ω × r, in world axes."""
-    wx = vector[base]
-    wy = vector[base + 1]
-    wz = vector[base + 2]
-    rx = arm[c, 0]
-    ry = arm[c, 1]
-    rz = arm[c, 2]
+    wx, wy, wz = vector[base], vector[base + 1], vector[base + 2]
+    rx, ry, rz = arm[c, 0], arm[c, 1], arm[c, 2]
     return (
         vector[base + 3] + wy * rz - wz * ry,
         vector[base + 4] + wz * rx - wx * rz,
@@ -150,9 +146,7 @@ def _add_side(
     arm: np.ndarray, c: int, x: float, y: float, z: float, out: np.ndarray, base: int
 ) -> None:
     """Add a force at contact c, in world axes, with its moment."""
-    rx = arm[c, 0]
-    ry = arm[c, 1]
-    rz = arm[c, 2]
+    rx, ry, rz = arm[c, 0], arm[c, 1], arm[c, 2]
     out[base] += ry * z - rz * y
     out[base + 1] += rz * x - rx * z
     out[base + 2] += rx * y - ry * x

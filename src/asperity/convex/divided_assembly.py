@@ -32,7 +32,7 @@ from asperity.convex.hessian_assembly import (
     sum_of_contacts,
 )
 from asperity.convex.problem import ASSEMBLED, PAIRS, PROBLEM
-from asperity.convex.spatial_hessian import other_side
+from asperity.convex.spatial_hessian import keep_hessian, other_side
 
 __all__ = ["add_pairs_of_tree", "assemble_divided", "sum_pairs"]
 
@@ -53,11 +53,7 @@ def sum_pairs(problem: Table, contacts: Table, first: int, last: int) -> None:
         )
         d = between_arms(contacts, graph.contact[begin])
         division.pair_sum[pair, 0] = 1.0 if active else 0.0
-        for k in range(6):
-            division.pair_sum[pair, 1 + k] = p[k]
-            division.pair_sum[pair, 16 + k] = g[k]
-        for k in range(9):
-            division.pair_sum[pair, 7 + k] = q[k]
+        keep_hessian(division.pair_sum, pair, 1, p, q, g)
         for k in range(3):
             division.pair_sum[pair, 22 + k] = d[k]
 

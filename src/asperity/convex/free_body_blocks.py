@@ -214,12 +214,8 @@ def substitute_6(
 ) -> None:
     for i in range(6):
         row = at + 6 * i
-        c0 = coupling[row]
-        c1 = coupling[row + 1]
-        c2 = coupling[row + 2]
-        c3 = coupling[row + 3]
-        c4 = coupling[row + 4]
-        c5 = coupling[row + 5]
+        c0, c1, c2 = coupling[row], coupling[row + 1], coupling[row + 2]
+        c3, c4, c5 = coupling[row + 3], coupling[row + 4], coupling[row + 5]
         for k in range(i):
             value = block[start + 6 * i + k]
             other = at + 6 * k
@@ -241,12 +237,8 @@ def substitute_6(
 @compiled
 def push_6(coupling: np.ndarray, at: int, x: np.ndarray, dof: int, target: int) -> None:
     """x[target] −= Uᵀ x[dof] for two free bodies."""
-    t0 = x[target]
-    t1 = x[target + 1]
-    t2 = x[target + 2]
-    t3 = x[target + 3]
-    t4 = x[target + 4]
-    t5 = x[target + 5]
+    t0, t1, t2 = x[target], x[target + 1], x[target + 2]
+    t3, t4, t5 = x[target + 3], x[target + 4], x[target + 5]
     for k in range(6):
         value = x[dof + k]
         row = at + 6 * k
@@ -267,12 +259,8 @@ def push_6(coupling: np.ndarray, at: int, x: np.ndarray, dof: int, target: int) 
 @compiled
 def pull_6(coupling: np.ndarray, at: int, x: np.ndarray, dof: int, source: int) -> None:
     """x[dof] −= U x[source] for two free bodies."""
-    s0 = x[source]
-    s1 = x[source + 1]
-    s2 = x[source + 2]
-    s3 = x[source + 3]
-    s4 = x[source + 4]
-    s5 = x[source + 5]
+    s0, s1, s2 = x[source], x[source + 1], x[source + 2]
+    s3, s4, s5 = x[source + 3], x[source + 4], x[source + 5]
     for k in range(6):
         row = at + 6 * k
         x[dof + k] -= (

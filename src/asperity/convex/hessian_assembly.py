@@ -42,6 +42,7 @@ __all__ = [
     "between_arms",
     "clear_column",
     "clear_couplings",
+    "end_of_pair",
     "end_paths",
     "subtract_spatial",
     "sum_of_contacts",
@@ -226,14 +227,7 @@ def sum_of_contacts(
     The first number tells whether any of them has a Hessian.
     """
     coupled = law.coupled == 1
-    curvature = (
-        iterate.h11,
-        iterate.h12,
-        iterate.h22,
-        iterate.h1n,
-        iterate.h2n,
-        iterate.hnn,
-    )
+    curvature = (iterate.h11, iterate.h12, iterate.h22, iterate.h1n, iterate.h2n, iterate.hnn)
     arm = contacts.arm_a if about_a else contacts.arm_b
     g = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     p = g
@@ -254,6 +248,19 @@ def sum_of_contacts(
 
 
 @inlined
+def end_of_pair(graph: Table, link: np.ndarray, begin: int, last: int) -> int:
+    """Where contacts end that are between the same two links as the first one."""
+    c = graph.contact[begin]
+    end = begin + 1
+    while end < last:
+        other = graph.contact[end]
+        if link[other, 0] != link[c, 0] or link[other, 1] != link[c, 1]:
+            break
+        end += 1
+    return end
+
+
+@inlined
 def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None:
     """Add the Hessians of some contacts; those of articulated trees' links wait for `end_paths`."""
     graph = problem.graph
@@ -263,12 +270,7 @@ def add_contacts(problem: Table, contacts: Table, first: int, last: int) -> None
         c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
-        end = begin + 1
-        while end < last:
-            other = graph.contact[end]
-            if link[other, 0] != a or link[other, 1] != b:
-                break
-            end += 1
+        end = end_of_pair(graph, link, begin, last)
         active, p, q, g = sum_of_contacts(
             graph, problem.law, problem.iterate, contacts, begin, end, a >= 0
         )

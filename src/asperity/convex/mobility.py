@@ -125,9 +125,7 @@ def _link_mobility(
 def _fill_jacobian(frame: np.ndarray, arm: np.ndarray, c: int, out: np.ndarray, side: int) -> None:
     """out[side] = R (−[r]×, 1), the 3 × 6 Jacobian of one side of a contact."""
     for i in range(3):
-        x = frame[c, 3 * i]
-        y = frame[c, 3 * i + 1]
-        z = frame[c, 3 * i + 2]
+        x, y, z = frame[c, 3 * i], frame[c, 3 * i + 1], frame[c, 3 * i + 2]
         out[side, i, 0] = arm[c, 1] * z - arm[c, 2] * y
         out[side, i, 1] = arm[c, 2] * x - arm[c, 0] * z
         out[side, i, 2] = arm[c, 0] * y - arm[c, 1] * x

@@ -10,7 +10,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.convex.row_kernels import add_row, copy_row, subtract_rows
-from asperity.convex.spatial_hessian import Full, Symmetric
+from asperity.convex.spatial_hessian import Full, Symmetric, keep_hessian
 
 __all__ = ["add_paths", "add_within", "gather_hessian"]
 
@@ -24,11 +24,7 @@ def gather_hessian(
     total = hessian.path_hessian
     if hessian.path_active[tip] == 0:
         hessian.path_active[tip] = 1
-        for k in range(6):
-            total[tip, k] = p[k]
-            total[tip, 15 + k] = g[k]
-        for k in range(9):
-            total[tip, 6 + k] = q[k]
+        keep_hessian(total, tip, 0, p, q, g)
         return
     for k in range(6):
         total[tip, k] += p[k]
@@ -42,9 +38,7 @@ def _spatial_product(
     h: np.ndarray, i: int, column: np.ndarray, e: int
 ) -> tuple[float, float, float, float, float, float]:
     """(P, Q; Qᵀ, G) times a column."""
-    x = column[e, 0]
-    y = column[e, 1]
-    z = column[e, 2]
+    x, y, z = column[e, 0], column[e, 1], column[e, 2]
     u = column[e, 3]
     v = column[e, 4]
     w = column[e, 5]
@@ -128,12 +122,7 @@ def add_within(
     ):
         size_a -= 1
         size_b -= 1
-    total = scratch.pair_hessian
-    for k in range(6):
-        total[0, k] = p[k]
-        total[0, 15 + k] = g[k]
-    for k in range(9):
-        total[0, 6 + k] = q[k]
+    keep_hessian(scratch.pair_hessian, 0, 0, p, q, g)
     _add_branches(graph, hessian, scratch, contacts, (start_a, size_a), (start_a, size_a), 1.0)
     _add_branches(graph, hessian, scratch, contacts, (start_b, size_b), (start_b, size_b), 1.0)
     _add_branches(graph, hessian, scratch, contacts, (start_a, size_a), (start_b, size_b), -1.0)

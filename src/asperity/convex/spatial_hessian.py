@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import compiled, inlined
+from asperity.plant.rotations import Vector, cross
 
 __all__ = [
     "Full",
@@ -18,6 +19,7 @@ __all__ = [
     "add_full",
     "add_symmetric",
     "full",
+    "keep_hessian",
     "other_side",
     "spatial_hessian",
     "write_patch",
@@ -38,26 +40,16 @@ def spatial_hessian(
     arm: np.ndarray,
     curvature: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     coupled: bool,
-) -> tuple[
-    Symmetric,
-    Full,
-    Symmetric,
-]:
+) -> tuple[Symmetric, Full, Symmetric]:
     """Hessian of one contact in world axes, about the end of an arm r.
 
     Returns G (xx, xy, xz, yy, yz, zz), Q = [r]× G row by row and the upper triangle of
     P = [r]× G [r]×ᵀ, so that a body's block is (P, Q; Qᵀ, G).
     """
     h11, h12, h22, h1n, h2n, hnn = curvature
-    ax = frame[c, 0]
-    ay = frame[c, 1]
-    az = frame[c, 2]
-    bx = frame[c, 3]
-    by = frame[c, 4]
-    bz = frame[c, 5]
-    nx = frame[c, 6]
-    ny = frame[c, 7]
-    nz = frame[c, 8]
+    ax, ay, az = frame[c, 0], frame[c, 1], frame[c, 2]
+    bx, by, bz = frame[c, 3], frame[c, 4], frame[c, 5]
+    nx, ny, nz = frame[c, 6], frame[c, 7], frame[c, 8]
     a = h11[i]
     b = h12[i]
     d = h22[i]
@@ -84,36 +76,18 @@ def spatial_hessian(
         mx += e * ax + f * bx
         my += e * ay + f * by
         mz += e * az + f * bz
-    gxx = ax * px + bx * qx + nx * mx
-    gxy = ax * py + bx * qy + nx * my
-    gxz = ax * pz + bx * qz + nx * mz
-    gyy = ay * py + by * qy + ny * my
-    gyz = ay * pz + by * qz + ny * mz
-    gzz = az * pz + bz * qz + nz * mz
-    x = arm[c, 0]
-    y = arm[c, 1]
-    z = arm[c, 2]
-    qxx = y * gxz - z * gxy
-    qxy = y * gyz - z * gyy
-    qxz = y * gzz - z * gyz
-    qyx = z * gxx - x * gxz
-    qyy = z * gxy - x * gyz
-    qyz = z * gxz - x * gzz
-    qzx = x * gxy - y * gxx
-    qzy = x * gyy - y * gxy
-    qzz = x * gyz - y * gxz
-    return (
-        (gxx, gxy, gxz, gyy, gyz, gzz),
-        (qxx, qxy, qxz, qyx, qyy, qyz, qzx, qzy, qzz),
-        (
-            y * qxz - z * qxy,
-            z * qxx - x * qxz,
-            x * qxy - y * qxx,
-            z * qyx - x * qyz,
-            x * qyy - y * qyx,
-            x * qzy - y * qzx,
-        ),
+    g = (
+        ax * px + bx * qx + nx * mx,
+        ax * py + bx * qy + nx * my,
+        ax * pz + bx * qz + nx * mz,
+        ay * py + by * qy + ny * my,
+        ay * pz + by * qz + ny * mz,
+        az * pz + bz * qz + nz * mz,
     )
+    r = (arm[c, 0], arm[c, 1], arm[c, 2])
+    q = _cross_symmetric(r, g)
+    p = _times_cross_transposed(q, r)
+    return g, q, (p[0], p[1], p[2], p[4], p[5], p[8])
 
 
 @inlined
@@ -137,35 +111,21 @@ def add_full(a: Full, b: Full) -> Full:
 
 
 @inlined
-def _cross_symmetric(x: float, y: float, z: float, g: Symmetric) -> Full:
-    """[d]× G for a symmetric G."""
-    return (
-        y * g[2] - z * g[1],
-        y * g[4] - z * g[3],
-        y * g[5] - z * g[4],
-        z * g[0] - x * g[2],
-        z * g[1] - x * g[4],
-        z * g[2] - x * g[5],
-        x * g[1] - y * g[0],
-        x * g[3] - y * g[1],
-        x * g[4] - y * g[2],
-    )
+def _cross_symmetric(d: Vector, g: Symmetric) -> Full:
+    """[d]× G for a symmetric G, whose columns are d × (columns of G)."""
+    x = cross(d, (g[0], g[1], g[2]))
+    y = cross(d, (g[1], g[3], g[4]))
+    z = cross(d, (g[2], g[4], g[5]))
+    return (x[0], y[0], z[0], x[1], y[1], z[1], x[2], y[2], z[2])
 
 
 @inlined
-def _times_cross_transposed(q: Full, x: float, y: float, z: float) -> Full:
+def _times_cross_transposed(q: Full, d: Vector) -> Full:
     """Q [d]×ᵀ, whose rows are d × (rows of Q)."""
-    return (
-        y * q[2] - z * q[1],
-        z * q[0] - x * q[2],
-        x * q[1] - y * q[0],
-        y * q[5] - z * q[4],
-        z * q[3] - x * q[5],
-        x * q[4] - y * q[3],
-        y * q[8] - z * q[7],
-        z * q[6] - x * q[8],
-        x * q[7] - y * q[6],
-    )
+    x = cross(d, (q[0], q[1], q[2]))
+    y = cross(d, (q[3], q[4], q[5]))
+    z = cross(d, (q[6], q[7], q[8]))
+    return x + y + z
 
 
 @inlined
@@ -187,22 +147,25 @@ def write_patch(patch: np.ndarray, corner: Full, right: Full, low: Full, g: Symm
 
 
 @inlined
-def other_side(
-    d: tuple[float, float, float], g: Symmetric, q: Full, p: Symmetric
-) -> tuple[
-    Full,
-    Full,
-    Symmetric,
-]:
+def keep_hessian(rows: np.ndarray, i: int, at: int, p: Symmetric, q: Full, g: Symmetric) -> None:
+    """Write (P, Q, G) into 21 numbers of a row, from a place on."""
+    for k in range(6):
+        rows[i, at + k] = p[k]
+        rows[i, at + 15 + k] = g[k]
+    for k in range(9):
+        rows[i, at + 6 + k] = q[k]
+
+
+@inlined
+def other_side(d: Vector, g: Symmetric, q: Full, p: Symmetric) -> tuple[Full, Full, Symmetric]:
     """Q_b, the corner of the coupling, and P_b, from (P, Q, G) about the end of A's arm.
 
     With r_b = r_a + d:  Q_b = Q_a + [d]× G,  coupling = (P + Q_a [d]×ᵀ, Q_a; Q_bᵀ, G) and
     P_b = P + Q_a [d]×ᵀ + [d]× Q_bᵀ.
     """
-    x, y, z = d
-    q_b = add_full(q, _cross_symmetric(x, y, z, g))
-    between = add_full(full(p), _times_cross_transposed(q, x, y, z))
-    turned = _times_cross_transposed(q_b, x, y, z)
+    q_b = add_full(q, _cross_symmetric(d, g))
+    between = add_full(full(p), _times_cross_transposed(q, d))
+    turned = _times_cross_transposed(q_b, d)
     p_b = (
         between[0] + turned[0],
         between[1] + turned[3],

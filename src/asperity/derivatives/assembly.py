@@ -173,9 +173,7 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
     for number in range(work.rotations.size):
         first = work.rotations[number]
         turn = work.turns[number]
-        x = adjoint[first]
-        y = adjoint[first + 1]
-        z = adjoint[first + 2]
+        x, y, z = adjoint[first], adjoint[first + 1], adjoint[first + 2]
         for a in range(3):
             pulled[first + a] += turn[9 + a] * x + turn[12 + a] * y + turn[15 + a] * z
             adjoint[first + a] = turn[a] * x + turn[3 + a] * y + turn[6 + a] * z

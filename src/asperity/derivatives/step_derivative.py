@@ -24,7 +24,7 @@ from asperity.integrators.methods.tamsi.tamsi_method import TamsiMethod
 from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
-from asperity.plant.model.names import element
+from asperity.plant.model.names import element, refuse_first
 from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
@@ -54,20 +54,21 @@ class StepDerivative:
     def _make_steps(self) -> None:
         """Prepare derivatives of steps in the simulator's present world."""
         simulator = self.simulator
-        for actuator in np.flatnonzero(simulator.model.actuator_delay):
-            name = element(simulator.model, mujoco.mjtObj.mjOBJ_ACTUATOR, int(actuator))
-            raise ModelError(
-                f"{name} has a delay, and what is on its way is no part of the state that "
-                "derivatives are of; remove the delay."
-            )
-        for flex in range(simulator.model.nflex):
-            if not is_plastic(simulator.model, flex):
-                continue
-            name = element(simulator.model, mujoco.mjtObj.mjOBJ_FLEX, flex)
-            raise ModelError(
-                f"{name} is plastic, and what stays of its deformation is no part of the state "
-                "that derivatives are of; remove yield."
-            )
+        model = simulator.model
+        refuse_first(
+            model,
+            mujoco.mjtObj.mjOBJ_ACTUATOR,
+            model.actuator_delay,
+            "has a delay, and what is on its way is no part of the state that derivatives are of; "
+            "remove the delay.",
+        )
+        refuse_first(
+            model,
+            mujoco.mjtObj.mjOBJ_FLEX,
+            [is_plastic(model, flex) for flex in range(model.nflex)],
+            "is plastic, and what stays of its deformation is no part of the state that "
+            "derivatives are of; remove yield.",
+        )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
         self.convex: ConvexStep | None = None

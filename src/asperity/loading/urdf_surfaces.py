@@ -61,21 +61,19 @@ def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
     ModelError
         If a number is not finite or negative, naming its line.
     """
-    unused: dict[str, None] = {}
+    reader = _Reader(robot, prepared)
     alone: list[str] = []
     for setting in robot.root.findall("gazebo"):
         name = setting.get("reference", "")
-        _read_gazebo(robot, prepared, setting, name, unused)
+        reader.read_gazebo(setting, name, prepared)
         off = any(_text(one) in ("true", "1") for one in setting.findall("turnGravityOff"))
         if off or _is_weightless(setting):
             prepared.weightless.append(name)
         for word in ("selfCollide", "self_collide"):
             alone += [name for one in setting.findall(word) if _text(one) in ("false", "0")]
-        _read_joint(robot, prepared, setting, name, unused)
+        reader.read_joint(setting, name)
     links = robot.root.findall("link")
-    overruled = [
-        link.get("name", "") for link in links if _read_link(robot, prepared, link, unused)
-    ]
+    overruled = [link.get("name", "") for link in links if reader.read_link(link)]
     # Two links of a model collide in Gazebo if one of them shall.
     _exclude(robot, prepared, [name for name in alone if name in robot.graph.links])
     if overruled:
@@ -83,116 +81,125 @@ def read_surfaces(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
             "<gazebo> says something else than what is inside the same link, and holds: "
             f"{quoted(overruled)}."
         )
-    if unused:
-        prepared.notes.append(f"Ignored of Bullet's and Gazebo's elements: {', '.join(unused)}.")
+    if reader.unused:
+        prepared.notes.append(
+            f"Ignored of Bullet's and Gazebo's elements: {', '.join(reader.unused)}."
+        )
 
 
-def _read_gazebo(
-    robot: UrdfDocument,
-    prepared: PreparedUrdf,
-    setting: ET.Element,
-    name: str,
-    unused: dict[str, None],
-) -> None:
-    """Read friction and spring of a link as Gazebo has them, in place of earlier ones."""
-    along = _numbers(robot, setting, ("mu1", "mu2")) or _numbers(robot, setting, ("mu", "mu2"))
-    if along:
-        prepared.friction[name] = (along.get("mu1", along.get("mu", 1.0)), 0.0, 0.0)
-        if along.get("mu2", prepared.friction[name][0]) != prepared.friction[name][0]:
-            unused["mu2"] = None
-    spring = _read_spring(robot, setting, _GAZEBO, _GAZEBO_STEP, unused)
-    prepared.springs.setdefault(name, {}).update(spring)
-    unused |= dict.fromkeys(_others(setting))
+class _Reader:
+    """Reads the elements of one document, and remembers which are not used."""
 
+    def __init__(self, robot: UrdfDocument, prepared: PreparedUrdf) -> None:
+        self._robot = robot
+        self._prepared = prepared
+        self.unused: dict[str, None] = {}
 
-def _read_joint(
-    robot: UrdfDocument,
-    prepared: PreparedUrdf,
-    setting: ET.Element,
-    name: str,
-    unused: dict[str, None],
-) -> None:
-    """Read where a joint begins, and whether its stops would visibly give way; none do here.
+    def read_gazebo(self, setting: ET.Element, name: str, into: PreparedUrdf) -> None:
+        """Read friction and spring of a link as Gazebo has them, in place of earlier ones."""
+        along = self._numbers(setting, ("mu1", "mu2")) or self._numbers(setting, ("mu", "mu2"))
+        if along:
+            into.friction[name] = (along.get("mu1", along.get("mu", 1.0)), 0.0, 0.0)
+            if along.get("mu2", into.friction[name][0]) != into.friction[name][0]:
+                self.unused["mu2"] = None
+        spring = self._read_spring(setting, _GAZEBO, _GAZEBO_STEP)
+        into.springs.setdefault(name, {}).update(spring)
+        self.unused |= dict.fromkeys(_others(setting))
 
-    To the largest force f and speed v of the joint a stop of stiffness k and damping c gives way
-    by (f + c v)/k.
-    """
-    joint = robot.graph.joints.get(name)
-    starts = setting.findall("initial_joint_position")
-    found = _numbers(robot, setting, ("stopKp", "stopKd"))
-    if joint is None or joint.kind not in ("revolute", "continuous", "prismatic"):
-        unused |= dict.fromkeys([one.tag for one in starts] + list(found))
-        return
-    for one in starts:
-        prepared.starts[name] = _number(robot, one, -math.inf)
-    limit = joint.element.find("limit")
-    if not found or limit is None:
-        return
-    force, speed = (
-        number(limit, one, robot.lines, robot.source) if one in limit.attrib else math.inf
-        for one in ("effort", "velocity")
-    )
-    damping = found.get("stopKd", 0.0)
-    push = force + (damping * speed if damping > 0.0 else 0.0)
-    if push > _RIGID * found.get("stopKp", 0.0):
-        unused |= dict.fromkeys(found)
+    def read_joint(self, setting: ET.Element, name: str) -> None:
+        """Read where a joint begins, and whether its stops would visibly give way; none do here.
 
+        To the largest force f and speed v of the joint a stop of stiffness k and damping c gives
+        way by (f + c v)/k.
+        """
+        robot = self._robot
+        joint = robot.graph.joints.get(name)
+        starts = setting.findall("initial_joint_position")
+        found = self._numbers(setting, ("stopKp", "stopKd"))
+        if joint is None or joint.kind not in ("revolute", "continuous", "prismatic"):
+            self.unused |= dict.fromkeys([one.tag for one in starts] + list(found))
+            return
+        for one in starts:
+            self._prepared.starts[name] = self._number(one, -math.inf)
+        limit = joint.element.find("limit")
+        if not found or limit is None:
+            return
+        force, speed = (
+            number(limit, one, robot.lines, robot.source) if one in limit.attrib else math.inf
+            for one in ("effort", "velocity")
+        )
+        damping = found.get("stopKd", 0.0)
+        push = force + (damping * speed if damping > 0.0 else 0.0)
+        if push > _RIGID * found.get("stopKp", 0.0):
+            self.unused |= dict.fromkeys(found)
 
-def _read_link(
-    robot: UrdfDocument, prepared: PreparedUrdf, link: ET.Element, unused: dict[str, None]
-) -> bool:
-    """Read what stands in a link: of Bullet, and what Gazebo's own format has there.
+    def read_link(self, link: ET.Element) -> bool:
+        """Read what stands in a link: of Bullet, and what Gazebo's own format has there.
 
-    Returns whether <gazebo> has said something else of its surface.
-    """
-    contact, name = link.find("contact"), link.get("name", "")
-    inside = PreparedUrdf()
-    for surface in link.iter("surface"):
-        _read_gazebo(robot, inside, surface, name, unused)
-    rubs = inside.friction.get(name)
-    overruled = rubs is not None and prepared.friction.setdefault(name, rubs) != rubs
-    spring, known = inside.springs.get(name, {}), prepared.springs.get(name, {})
-    overruled |= any(known.get(key, value) != value for key, value in spring.items())
-    prepared.springs[name] = spring | known
-    if _is_weightless(link):
-        prepared.weightless.append(name)
-    if contact is not None:
-        found = _numbers(robot, contact, _FRICTION)
-        if found:
-            sliding, spinning, rolling = (found.get(one, 0.0) for one in _FRICTION)
-            sliding = found.get("lateral_friction", 1.0)
-            prepared.friction[name] = (sliding, spinning, rolling)
-        prepared.springs[name] |= _read_spring(robot, contact, _BULLET, _BULLET_STEP, unused)
-        _scale_inertia(robot, link, contact)
-        unused |= dict.fromkeys(_others(contact))
-    return overruled
+        Returns whether <gazebo> has said something else of its surface.
+        """
+        prepared = self._prepared
+        contact, name = link.find("contact"), link.get("name", "")
+        inside = PreparedUrdf()
+        for surface in link.iter("surface"):
+            self.read_gazebo(surface, name, inside)
+        rubs = inside.friction.get(name)
+        overruled = rubs is not None and prepared.friction.setdefault(name, rubs) != rubs
+        spring, known = inside.springs.get(name, {}), prepared.springs.get(name, {})
+        overruled |= any(known.get(key, value) != value for key, value in spring.items())
+        prepared.springs[name] = spring | known
+        if _is_weightless(link):
+            prepared.weightless.append(name)
+        if contact is not None:
+            found = self._numbers(contact, _FRICTION)
+            if found:
+                sliding, spinning, rolling = (found.get(one, 0.0) for one in _FRICTION)
+                sliding = found.get("lateral_friction", 1.0)
+                prepared.friction[name] = (sliding, spinning, rolling)
+            prepared.springs[name] |= self._read_spring(contact, _BULLET, _BULLET_STEP)
+            self._scale_inertia(link, contact)
+            self.unused |= dict.fromkeys(_others(contact))
+        return overruled
 
+    def _read_spring(
+        self, element: ET.Element, names: tuple[str, str, str], step: float
+    ) -> dict[str, float]:
+        """Stiffness, damping and restitution of a contact, as far as an element has them."""
+        found = self._numbers(element, names)
+        stiffness, damping, restitution = (found.get(name, 0.0) for name in names)
+        spring = {"restitution": restitution} if restitution > 0.0 else {}
+        if stiffness > 0.0:
+            spring |= {"stiffness": stiffness, "damping": damping + step * stiffness}
+        elif damping > 0.0:
+            self.unused[names[1]] = None
+        return spring
 
-def _read_spring(
-    robot: UrdfDocument,
-    element: ET.Element,
-    names: tuple[str, str, str],
-    step: float,
-    unused: dict[str, None],
-) -> dict[str, float]:
-    """Stiffness, damping and restitution of a link's contact, as far as an element has them."""
-    found = _numbers(robot, element, names)
-    stiffness, damping, restitution = (found.get(name, 0.0) for name in names)
-    spring = {"restitution": restitution} if restitution > 0.0 else {}
-    if stiffness > 0.0:
-        spring |= {"stiffness": stiffness, "damping": damping + step * stiffness}
-    elif damping > 0.0:
-        unused[names[1]] = None
-    return spring
+    def _scale_inertia(self, link: ET.Element, contact: ET.Element) -> None:
+        robot = self._robot
+        factor = self._numbers(contact, ("inertia_scaling",)).get("inertia_scaling", 1.0)
+        inertia = link.find("inertial/inertia")
+        if inertia is None or factor == 1.0:
+            return
+        for moment in inertia.attrib:
+            inertia.set(moment, repr(factor * number(inertia, moment, robot.lines, robot.source)))
 
+    def _numbers(self, element: ET.Element, names: tuple[str, ...]) -> dict[str, float]:
+        """Numbers with these names, of those that there are."""
+        return {name: self._number(one) for name in names for one in _settings(element, name)}
 
-def _scale_inertia(robot: UrdfDocument, link: ET.Element, contact: ET.Element) -> None:
-    factor = _numbers(robot, contact, ("inertia_scaling",)).get("inertia_scaling", 1.0)
-    inertia = link.find("inertial/inertia")
-    if inertia is None or factor == 1.0:
-        return
-    for moment in inertia.attrib:
-        inertia.set(moment, repr(factor * number(inertia, moment, robot.lines, robot.source)))
+    def _number(self, element: ET.Element, least: float = 0.0) -> float:
+        """The number of an element, which is finite and not below the least."""
+        try:
+            value = float(_text(element))
+        except ValueError:
+            value = math.nan
+        if least <= value < math.inf and value > -math.inf:
+            return value
+        sign = " and not negative" if least == 0.0 else ""
+        raise self._robot.error(
+            f"<{element.tag}> in line {self._robot.lines[element]} is '{_text(element)}'; give a "
+            f"number that is finite{sign}."
+        )
 
 
 def _exclude(robot: UrdfDocument, prepared: PreparedUrdf, alone: list[str]) -> None:
@@ -252,30 +259,6 @@ def _settings(element: ET.Element, name: str) -> list[ET.Element]:
 
 def _text(element: ET.Element) -> str:
     return (element.get("value") or element.text or "").strip()
-
-
-def _numbers(robot: UrdfDocument, element: ET.Element, names: tuple[str, ...]) -> dict[str, float]:
-    """Numbers with these names, of those that there are."""
-    found = {}
-    for name in names:
-        for one in _settings(element, name):
-            found[name] = _number(robot, one)
-    return found
-
-
-def _number(robot: UrdfDocument, element: ET.Element, least: float = 0.0) -> float:
-    """The number of an element, which is finite and not below the least."""
-    try:
-        value = float(_text(element))
-    except ValueError:
-        value = math.nan
-    if least <= value < math.inf and value > -math.inf:
-        return value
-    sign = " and not negative" if least == 0.0 else ""
-    raise robot.error(
-        f"<{element.tag}> in line {robot.lines[element]} is '{_text(element)}'; give a number that "
-        f"is finite{sign}."
-    )
 
 
 def _others(element: ET.Element) -> Iterator[str]:

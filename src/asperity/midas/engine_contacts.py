@@ -94,13 +94,7 @@ def _measure(engine: Table, out: np.ndarray) -> int:
             model_tangents(engine, pair, arm[i], engine.poses.q, frame)
         else:
             tangents(arm[i], frame)
-        contact_sides(
-            engine.shapes,
-            candidates.kind[i],
-            vertex[i],
-            candidates.coefficient[i],
-            engine.work.side_weight,
-        )
+        contact_sides(engine.shapes, candidates, i, engine.work.side_weight)
         add_round_arms(engine.shapes, candidates, i, engine.poses.q, engine.work.side_weight)
         radius = engine.shapes.vertex_radius[vertex[i, 0]]
         surface_drift(engine, i, engine.poses.q, engine.work.side_weight, frame, slip)

@@ -48,12 +48,8 @@ def to_solver_row(plant: Table, state: Table, tree: int) -> None:
     dense = state.work.dof_row
     cdof = state.cdof
     s = plant.trees.start[tree]
-    x = dense[s]
-    y = dense[s + 1]
-    z = dense[s + 2]
-    u = dense[s + 3]
-    v = dense[s + 4]
-    w = dense[s + 5]
+    x, y, z = dense[s], dense[s + 1], dense[s + 2]
+    u, v, w = dense[s + 3], dense[s + 4], dense[s + 5]
     u -= cdof[s + 3, 3] * x + cdof[s + 3, 4] * y + cdof[s + 3, 5] * z
     v -= cdof[s + 4, 3] * x + cdof[s + 4, 4] * y + cdof[s + 4, 5] * z
     w -= cdof[s + 5, 3] * x + cdof[s + 5, 4] * y + cdof[s + 5, 5] * z
@@ -189,19 +185,14 @@ def _add_ball_limits(plant: Table, state: Table) -> int:
     for k in range(joints.ball_dof.size):
         s = joints.ball_dof[k]
         q = joints.ball_qpos[k]
-        w = qpos[q]
-        x = qpos[q + 1]
-        y = qpos[q + 2]
-        z = qpos[q + 3]
+        w, x, y, z = qpos[q], qpos[q + 1], qpos[q + 2], qpos[q + 3]
         sine = np.sqrt(x * x + y * y + z * z)
         angle = 2.0 * np.arctan2(sine, abs(w))
         scale = -1.0 / max(sine, 1e-300)
         if w < 0.0:
             scale = -scale
         if angle < _NO_ROTATION:
-            x = state.qvel[s]
-            y = state.qvel[s + 1]
-            z = state.qvel[s + 2]
+            x, y, z = state.qvel[s], state.qvel[s + 1], state.qvel[s + 2]
             speed = np.sqrt(x * x + y * y + z * z)
             if speed < _NO_ROTATION:
                 continue

@@ -34,6 +34,7 @@ from asperity.plant.plant_layouts import (
     WOKEN,
 )
 from asperity.plant.resting_layout import RESTING, RESTING_POSITIONS
+from asperity.plant.rotations import between
 from asperity.plant.trees import force_to_solver, velocity_to_solver
 
 __all__ = [
@@ -181,17 +182,11 @@ def _add_applied(plant: Table, state: Table, out: np.ndarray) -> None:
     xfrc = state.mj_xfrc_applied
     cdof = state.mj_cdof
     for body in range(1, plant.nbody):
-        fx = xfrc[body, 0]
-        fy = xfrc[body, 1]
-        fz = xfrc[body, 2]
-        tx = xfrc[body, 3]
-        ty = xfrc[body, 4]
-        tz = xfrc[body, 5]
+        fx, fy, fz = xfrc[body, 0], xfrc[body, 1], xfrc[body, 2]
+        tx, ty, tz = xfrc[body, 3], xfrc[body, 4], xfrc[body, 5]
         if fx == 0.0 and fy == 0.0 and fz == 0.0 and tx == 0.0 and ty == 0.0 and tz == 0.0:
             continue
-        rx = state.mj_xipos[body, 0] - state.mj_subtree_com[bodies.root[body], 0]
-        ry = state.mj_xipos[body, 1] - state.mj_subtree_com[bodies.root[body], 1]
-        rz = state.mj_xipos[body, 2] - state.mj_subtree_com[bodies.root[body], 2]
+        rx, ry, rz = between(state.mj_xipos, body, state.mj_subtree_com, bodies.root[body])
         tx += ry * fz - rz * fy
         ty += rz * fx - rx * fz
         tz += rx * fy - ry * fx
@@ -319,9 +314,7 @@ def _shift_references(plant: Table, state: Table) -> None:
         body = bodies.shifted_body[k]
         old = bodies.root[body]
         new = bodies.reference[body]
-        x = com[new, 0] - com[old, 0]
-        y = com[new, 1] - com[old, 1]
-        z = com[new, 2] - com[old, 2]
+        x, y, z = between(com, new, com, old)
         axis = state.cdof[bodies.shifted_dof[k]]
         axis[3] += axis[1] * z - axis[2] * y
         axis[4] += axis[2] * x - axis[0] * z

@@ -9,6 +9,7 @@ from asperity.compiled import compiled, inlined
 __all__ = [
     "Quaternion",
     "Vector",
+    "between",
     "cross",
     "dot",
     "plus",
@@ -28,6 +29,12 @@ Quaternion = tuple[float, float, float, float]
 def vector_at(values: np.ndarray, start: int) -> Vector:
     """Three numbers of an array."""
     return values[start], values[start + 1], values[start + 2]
+
+
+@inlined
+def between(a: np.ndarray, i: int, b: np.ndarray, j: int) -> Vector:
+    """Row i of an array less row j of another, both of shape (n, 3) or wider."""
+    return a[i, 0] - b[j, 0], a[i, 1] - b[j, 1], a[i, 2] - b[j, 2]
 
 
 @inlined

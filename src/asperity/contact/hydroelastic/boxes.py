@@ -65,17 +65,11 @@ def boxes_apart(
     t : tuple of float
         Origin of b's frame in a's.
     """
-    ax = box[a, level_a, 3]
-    ay = box[a, level_a, 4]
-    az = box[a, level_a, 5]
-    bx = box[b, level_b, 3]
-    by = box[b, level_b, 4]
-    bz = box[b, level_b, 5]
+    ax, ay, az = box[a, level_a, 3], box[a, level_a, 4], box[a, level_a, 5]
+    bx, by, bz = box[b, level_b, 3], box[b, level_b, 4], box[b, level_b, 5]
     if ax < 0.0 or bx < 0.0:
         return True
-    cx = box[b, level_b, 0]
-    cy = box[b, level_b, 1]
-    cz = box[b, level_b, 2]
+    cx, cy, cz = box[b, level_b, 0], box[b, level_b, 1], box[b, level_b, 2]
     dx = r[0] * cx + r[1] * cy + r[2] * cz + t[0] - box[a, level_a, 0]
     if abs(dx) > ax + q[0] * bx + q[1] * by + q[2] * bz:
         return True

@@ -48,15 +48,11 @@ def _tetrahedra(
             front += 1
     if front == 0 or front == 4:
         return 0
-    ax = fields.gradient[a, 0]
-    ay = fields.gradient[a, 1]
-    az = fields.gradient[a, 2]
+    ax, ay, az = fields.gradient[a, 0], fields.gradient[a, 1], fields.gradient[a, 2]
     ac = fields.constant[a]
     front = 0
     for i in range(4):
-        vx = vertex[b, i, 0]
-        vy = vertex[b, i, 1]
-        vz = vertex[b, i, 2]
+        vx, vy, vz = vertex[b, i, 0], vertex[b, i, 1], vertex[b, i, 2]
         x = r[0] * vx + r[1] * vy + r[2] * vz + t[0]
         y = r[3] * vx + r[4] * vy + r[5] * vz + t[1]
         z = r[6] * vx + r[7] * vy + r[8] * vz + t[2]
@@ -107,9 +103,7 @@ def _tetrahedra(
         if count < 3:
             return 0
     for i in range(count):
-        x = clipped[i, 0]
-        y = clipped[i, 1]
-        z = clipped[i, 2]
+        x, y, z = clipped[i, 0], clipped[i, 1], clipped[i, 2]
         polygon[i, 0] = r[0] * x + r[1] * y + r[2] * z + t[0]
         polygon[i, 1] = r[3] * x + r[4] * y + r[5] * z + t[1]
         polygon[i, 2] = r[6] * x + r[7] * y + r[8] * z + t[2]
@@ -167,9 +161,7 @@ def compliant_pair(
         first_a = fields.first[node_a]
         first_b = fields.first[node_b]
         for b in range(first_b, first_b + fields.count[node_b]):
-            gx = fields.gradient[b, 0]
-            gy = fields.gradient[b, 1]
-            gz = fields.gradient[b, 2]
+            gx, gy, gz = fields.gradient[b, 0], fields.gradient[b, 1], fields.gradient[b, 2]
             bx = r[0] * gx + r[1] * gy + r[2] * gz
             by = r[3] * gx + r[4] * gy + r[5] * gz
             bz = r[6] * gx + r[7] * gy + r[8] * gz

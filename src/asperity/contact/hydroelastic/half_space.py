@@ -86,9 +86,7 @@ def mesh_on_rigid_plane(fields: Table, work: Table, field: int, modulus: float, 
         if height < 0:
             return 0
         for a in range(first, last):
-            gx = fields.gradient[a, 0]
-            gy = fields.gradient[a, 1]
-            gz = fields.gradient[a, 2]
+            gx, gy, gz = fields.gradient[a, 0], fields.gradient[a, 1], fields.gradient[a, 2]
             along = gx * nx + gy * ny + gz * nz
             steepness = fields.steepness[a]
             weight = angle_weight(along / steepness, fields.angle_rule)
@@ -146,9 +144,7 @@ def mesh_on_slab(
         if height < 0:
             return 0
         for a in range(first, last):
-            gx = fields.gradient[a, 0]
-            gy = fields.gradient[a, 1]
-            gz = fields.gradient[a, 2]
+            gx, gy, gz = fields.gradient[a, 0], fields.gradient[a, 1], fields.gradient[a, 2]
             steepness_a = modulus * fields.steepness[a]
             nx = bx - modulus * gx
             ny = by - modulus * gy

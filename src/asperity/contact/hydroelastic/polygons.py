@@ -36,14 +36,10 @@ def clip(
     kept = 0
     if count == 0:
         return 0
-    x0 = source[count - 1, 0]
-    y0 = source[count - 1, 1]
-    z0 = source[count - 1, 2]
+    x0, y0, z0 = source[count - 1, 0], source[count - 1, 1], source[count - 1, 2]
     s0 = a * x0 + b * y0 + c * z0 + d
     for i in range(count):
-        x = source[i, 0]
-        y = source[i, 1]
-        z = source[i, 2]
+        x, y, z = source[i, 0], source[i, 1], source[i, 2]
         s = a * x + b * y + c * z + d
         if (s >= 0.0) != (s0 >= 0.0):
             w = abs(s0) / (abs(s0) + abs(s))

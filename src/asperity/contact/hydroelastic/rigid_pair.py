@@ -85,9 +85,7 @@ def _triangle(
     t: tuple[float, float, float],
 ) -> int:
     """Add the polygons of a triangle and of a leaf's tetrahedra, ``first`` to before ``last``."""
-    mx = fields.normal[triangle, 0]
-    my = fields.normal[triangle, 1]
-    mz = fields.normal[triangle, 2]
+    mx, my, mz = fields.normal[triangle, 0], fields.normal[triangle, 1], fields.normal[triangle, 2]
     nx = r[0] * mx + r[1] * my + r[2] * mz
     ny = r[3] * mx + r[4] * my + r[5] * mz
     nz = r[6] * mx + r[7] * my + r[8] * mz
@@ -101,9 +99,7 @@ def _triangle(
         moved[i, 2] = r[6] * x + r[7] * y + r[8] * z + t[2]
     d = nx * moved[0, 0] + ny * moved[0, 1] + nz * moved[0, 2]
     for a in range(first, last):
-        gx = fields.gradient[a, 0]
-        gy = fields.gradient[a, 1]
-        gz = fields.gradient[a, 2]
+        gx, gy, gz = fields.gradient[a, 0], fields.gradient[a, 1], fields.gradient[a, 2]
         along = gx * nx + gy * ny + gz * nz
         steepness = fields.steepness[a]
         weight = angle_weight(along / steepness, fields.angle_rule)

@@ -19,6 +19,7 @@ from asperity.convex.hessian_assembly import (
     add_pair,
     add_rows,
     between_arms,
+    end_of_pair,
     end_paths,
     sum_of_contacts,
 )
@@ -88,9 +89,7 @@ def _add_soft_own(graph: Table, hessian: Table, contacts: Table, link: int, g: S
             block = _block(graph, t, s)
             factor = 0.5 if t == s else 1.0
             for p in range(3):
-                x = column[e + p, 3]
-                y = column[e + p, 4]
-                z = column[e + p, 5]
+                x, y, z = column[e + p, 3], column[e + p, 4], column[e + p, 5]
                 u = factor * (g[0] * x + g[1] * y + g[2] * z)
                 v = factor * (g[1] * x + g[3] * y + g[4] * z)
                 w = factor * (g[2] * x + g[4] * y + g[5] * z)
@@ -188,12 +187,7 @@ def _add_contacts(problem: Table, contacts: Table) -> None:
         c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
-        end = begin + 1
-        while end < at_hand.last_contact:
-            other = graph.contact[end]
-            if link[other, 0] != a or link[other, 1] != b:
-                break
-            end += 1
+        end = end_of_pair(graph, link, begin, at_hand.last_contact)
         active, p, q, g = sum_of_contacts(
             graph, problem.law, problem.iterate, contacts, begin, end, a >= 0
         )

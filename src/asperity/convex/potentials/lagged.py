@@ -59,7 +59,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
-from asperity.contact.laws import friction_coefficient
+from asperity.contact.laws import friction_of_contact
 from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
@@ -93,13 +93,7 @@ _OVERSHOOTS = 0.4
 @inlined
 def _coefficient(graph: Table, contacts: Table, i: int, square: float) -> float:
     """μ at a slip."""
-    c = graph.contact[i]
-    return friction_coefficient(
-        contacts.static_friction[c],
-        contacts.dynamic_friction[c],
-        np.sqrt(square),
-        contacts.stiction_tolerance[c],
-    )
+    return friction_of_contact(contacts, graph.contact[i], np.sqrt(square))
 
 
 @inlined
@@ -162,12 +156,7 @@ def prepare_lagged(
         force += (step - elastic_shift) * k * contacts.carried[c]
         lagged = step * max(present, 0.0) * max(1.0 - d * iterate.vn[i], 0.0)
         slip = np.sqrt(slip_square(graph, iterate, i, 0.0))
-        coefficient = friction_coefficient(
-            contacts.static_friction[c],
-            contacts.dynamic_friction[c],
-            slip,
-            contacts.stiction_tolerance[c],
-        )
+        coefficient = friction_of_contact(contacts, c, slip)
         law.friction[i] = coefficient
         _limit_friction(graph, law, contacts, i, lagged * coefficient)
         law.expected_impulse[i] = -1.0

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
-from asperity.contact.laws import friction_coefficient
+from asperity.contact.laws import friction_of_contact
 from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.contact_driver import (
     ALONG_SIGNATURE,
@@ -44,12 +44,7 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
     for i in range(ncontact):
         c = graph.contact[i]
         slip = np.sqrt(slip_square(graph, problem.iterate, i, 0.0))
-        problem.law.friction[i] = friction_coefficient(
-            contacts.static_friction[c],
-            contacts.dynamic_friction[c],
-            slip,
-            contacts.stiction_tolerance[c],
-        )
+        problem.law.friction[i] = friction_of_contact(contacts, c, slip)
     return 0
 
 

@@ -100,9 +100,7 @@ def _add_side(
         _add_chain(state, jacobian, i, c, side, arm)
         return
     sign = 1.0 if side == 1 else -1.0
-    x = arm[c, 0]
-    y = arm[c, 1]
-    z = arm[c, 2]
+    x, y, z = arm[c, 0], arm[c, 1], arm[c, 2]
     cdof = state.cdof
     dof = plant.bodies.last_dof[body_of_side(plant, state.contacts, c, side)]
     while dof >= 0:
@@ -184,9 +182,7 @@ def _add_to_body(
     """``out += sign Qᵀ B Q`` of the axes (arm × t, t) of a contact, as spatial forces."""
     axes = np.empty((3, 6))
     for k in range(3):
-        x = frame[3 * k]
-        y = frame[3 * k + 1]
-        z = frame[3 * k + 2]
+        x, y, z = frame[3 * k], frame[3 * k + 1], frame[3 * k + 2]
         axes[k, 0] = arm[1] * z - arm[2] * y
         axes[k, 1] = arm[2] * x - arm[0] * z
         axes[k, 2] = arm[0] * y - arm[1] * x

@@ -51,16 +51,12 @@ def fill_side(plant: Table, work: Table, c: int, body: int, side: int, out: np.n
 @compiled
 def _turn_frame(frame: np.ndarray, change: np.ndarray, out: np.ndarray) -> None:
     """Fill by how much a contact's axes change: tangents turn with the normal, by n × dn."""
-    x = frame[6]
-    y = frame[7]
-    z = frame[8]
+    x, y, z = frame[6], frame[7], frame[8]
     u = y * change[5] - z * change[4]
     v = z * change[3] - x * change[5]
     w = x * change[4] - y * change[3]
     for t in range(3):
-        x = frame[3 * t]
-        y = frame[3 * t + 1]
-        z = frame[3 * t + 2]
+        x, y, z = frame[3 * t], frame[3 * t + 1], frame[3 * t + 2]
         out[3 * t] = v * z - w * y
         out[3 * t + 1] = w * x - u * z
         out[3 * t + 2] = u * y - v * x

@@ -28,7 +28,7 @@ from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_laws import DRIFT_SPEED
 from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
-from asperity.contact.laws import friction_coefficient
+from asperity.contact.laws import friction_of_contact
 from asperity.convex.contact_velocities import add_impulses, row_velocities
 from asperity.convex.ellipsoids import slip_square
 from asperity.convex.potentials.lagged import prepare_lagged
@@ -93,12 +93,7 @@ def _impulses_now(graph: Table, law: Table, iterate: Table, state: Table, step: 
             * max(1.0 - contacts.dissipation[c] * iterate.vn[i], 0.0)
         )
         square = slip_square(graph, iterate, i, 0.0)
-        coefficient = friction_coefficient(
-            contacts.static_friction[c],
-            contacts.dynamic_friction[c],
-            np.sqrt(square),
-            contacts.stiction_tolerance[c],
-        )
+        coefficient = friction_of_contact(contacts, c, np.sqrt(square))
         f = coefficient * normal / np.sqrt(square + law.soft_slip_square[i])
         iterate.g1[i] = -f * iterate.v1[i]
         iterate.g2[i] = -f * iterate.v2[i]

@@ -73,9 +73,7 @@ def along_normal(
     """
     contacts = state.contacts
     inverse = state.mass_inverse_diagonal
-    x = contacts.frame[c, 6]
-    y = contacts.frame[c, 7]
-    z = contacts.frame[c, 8]
+    x, y, z = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
     one = 0.0
     two = 0.0
     mobility = 0.0

@@ -77,9 +77,7 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
         if depth <= accuracy or was_known(known, contacts, first):
             continue
         if _is_of_geoms(world.plant, contacts, chosen):
-            closing = closing_distance(
-                contacts, chosen, world.sweep.position, world.sweep.rotation, current
-            )
+            closing = closing_distance(contacts, chosen, world.sweep, current)
         else:
             velocity = current.velocity
             speed, _, _ = along_normal(world.plant, current, chosen, velocity, velocity)

@@ -75,37 +75,38 @@ def contact_energy(engine: Table) -> float:
 
 
 @compiled
-def contact_sides(
-    shapes: Table, kind: int, vertex: np.ndarray, coefficient: np.ndarray, weight: np.ndarray
-) -> None:
-    """Fill y of both sides, shape (2, 4)."""
+def contact_sides(shapes: Table, candidates: Table, i: int, weight: np.ndarray) -> None:
+    """Fill y of both sides of a candidate, shape (2, 4)."""
+    kind = candidates.kind[i]
+    vertex = candidates.vertex[i]
+    coefficient = candidates.coefficient[i]
     first = 2 if kind == EDGE_EDGE else 1
     for side in range(2):
-        for i in range(4):
-            weight[side, i] = 0.0
+        for j in range(4):
+            weight[side, j] = 0.0
     if kind == VERTEX_PLANE:
-        for i in range(4):
-            weight[0, i] = shapes.vertex_rest[vertex[0], i]
+        for j in range(4):
+            weight[0, j] = shapes.vertex_rest[vertex[0], j]
         return
     if kind > VERTEX_PLANE:
         for k in range(4 if kind >= ELLIPSOID_PLANE else 3):
-            for i in range(4):
-                weight[0, i] += coefficient[k] * shapes.vertex_rest[vertex[k], i]
+            for j in range(4):
+                weight[0, j] += coefficient[k] * shapes.vertex_rest[vertex[k], j]
         corner = shapes.plane_corner[plane_number(kind, vertex[3])]
         if corner[0] >= 0:
             one = coefficient[4]
             other = coefficient[5]
-            for i in range(4):
-                weight[1, i] = (
-                    (one + other - 1.0) * shapes.vertex_rest[corner[0], i]
-                    - one * shapes.vertex_rest[corner[1], i]
-                    - other * shapes.vertex_rest[corner[2], i]
+            for j in range(4):
+                weight[1, j] = (
+                    (one + other - 1.0) * shapes.vertex_rest[corner[0], j]
+                    - one * shapes.vertex_rest[corner[1], j]
+                    - other * shapes.vertex_rest[corner[2], j]
                 )
         return
     for k in range(4):
         side = 0 if k < first else 1
-        for i in range(4):
-            weight[side, i] += coefficient[k] * shapes.vertex_rest[vertex[k], i]
+        for j in range(4):
+            weight[side, j] += coefficient[k] * shapes.vertex_rest[vertex[k], j]
 
 
 @compiled
@@ -182,13 +183,7 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
     normal = engine.work.normal
     for k in range(3):
         normal[k] = candidates.arm[i, k] / distance
-    contact_sides(
-        engine.shapes,
-        candidates.kind[i],
-        candidates.vertex[i],
-        candidates.coefficient[i],
-        y,
-    )
+    contact_sides(engine.shapes, candidates, i, y)
     whole = engine.newton.only_slopes == 0
     h = engine.work.upper
     fill_square(s * curvature, normal, h)

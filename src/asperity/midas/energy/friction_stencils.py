@@ -199,13 +199,7 @@ def collect_friction_part(engine: Table, part: int, _member: int, _unused: int) 
             friction.link[count, 0] = engine.shapes.vertex_link[candidates.vertex[i, 0]]
             friction.link[count, 1] = second_link(engine, i)
             weight = friction.weight[count]
-            contact_sides(
-                engine.shapes,
-                candidates.kind[i],
-                candidates.vertex[i],
-                candidates.coefficient[i],
-                weight,
-            )
+            contact_sides(engine.shapes, candidates, i, weight)
             add_round_arms(engine.shapes, candidates, i, q, weight)
             first = count
             pointed = 1.0

@@ -26,6 +26,7 @@ from asperity.midas.geometry.stencil import (
     Stencil,
     plane_number,
 )
+from asperity.plant.rotations import between
 
 __all__ = ["mollifier", "separation"]
 
@@ -38,23 +39,14 @@ _PARALLEL = 1e-14
 def _vertex_face(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
     """Regions of a triangle's plane (Ericson, Real-Time Collision Detection, 5.1.5)."""
     _, i0, i1, i2, i3 = stencil
-    ux = x[i2, 0] - x[i1, 0]
-    uy = x[i2, 1] - x[i1, 1]
-    uz = x[i2, 2] - x[i1, 2]
-    vx = x[i3, 0] - x[i1, 0]
-    vy = x[i3, 1] - x[i1, 1]
-    vz = x[i3, 2] - x[i1, 2]
-    wx = x[i0, 0] - x[i1, 0]
-    wy = x[i0, 1] - x[i1, 1]
-    wz = x[i0, 2] - x[i1, 2]
+    ux, uy, uz = between(x, i2, x, i1)
+    vx, vy, vz = between(x, i3, x, i1)
+    wx, wy, wz = between(x, i0, x, i1)
     uu = ux * ux + uy * uy + uz * uz
     if ux == vx and uy == vy and uz == vz:
         # The core of a round shape: its second and third corners are one.
         b = min(max((ux * wx + uy * wy + uz * wz) / uu, 0.0), 1.0) if uu > 0.0 else 0.0
-        c[0] = 1.0
-        c[1] = b - 1.0
-        c[2] = -b
-        c[3] = 0.0
+        c[0], c[1], c[2], c[3] = 1.0, b - 1.0, -b, 0.0
         return
     uv = ux * vx + uy * vy + uz * vz
     vv = vx * vx + vy * vy + vz * vz
@@ -68,20 +60,15 @@ def _vertex_face(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
     vb = d5 * d2 - d1 * d6
     vc = d1 * d4 - d3 * d2
     if d1 <= 0.0 and d2 <= 0.0:
-        b1 = 0.0
-        b2 = 0.0
+        b1, b2 = 0.0, 0.0
     elif d3 >= 0.0 and d4 <= d3:
-        b1 = 1.0
-        b2 = 0.0
+        b1, b2 = 1.0, 0.0
     elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        b1 = d1 / (d1 - d3)
-        b2 = 0.0
+        b1, b2 = d1 / (d1 - d3), 0.0
     elif d6 >= 0.0 and d5 <= d6:
-        b1 = 0.0
-        b2 = 1.0
+        b1, b2 = 0.0, 1.0
     elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        b1 = 0.0
-        b2 = d2 / (d2 - d6)
+        b1, b2 = 0.0, d2 / (d2 - d6)
     elif va <= 0.0 and d4 >= d3 and d5 >= d6:
         b2 = (d4 - d3) / ((d4 - d3) + (d5 - d6))
         b1 = 1.0 - b2
@@ -89,25 +76,16 @@ def _vertex_face(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
         scale = 1.0 / (va + vb + vc)
         b1 = vb * scale
         b2 = vc * scale
-    c[0] = 1.0
-    c[1] = b1 + b2 - 1.0
-    c[2] = -b1
-    c[3] = -b2
+    c[0], c[1], c[2], c[3] = 1.0, b1 + b2 - 1.0, -b1, -b2
 
 
 @compiled
 def _edge_edge(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
     """Closest points of two segments (Ericson, 5.1.9)."""
     _, i0, i1, i2, i3 = stencil
-    ux = x[i1, 0] - x[i0, 0]
-    uy = x[i1, 1] - x[i0, 1]
-    uz = x[i1, 2] - x[i0, 2]
-    vx = x[i3, 0] - x[i2, 0]
-    vy = x[i3, 1] - x[i2, 1]
-    vz = x[i3, 2] - x[i2, 2]
-    rx = x[i0, 0] - x[i2, 0]
-    ry = x[i0, 1] - x[i2, 1]
-    rz = x[i0, 2] - x[i2, 2]
+    ux, uy, uz = between(x, i1, x, i0)
+    vx, vy, vz = between(x, i3, x, i2)
+    rx, ry, rz = between(x, i0, x, i2)
     uu = ux * ux + uy * uy + uz * uz
     vv = vx * vx + vy * vy + vz * vz
     uv = ux * vx + uy * vy + uz * vz
@@ -126,10 +104,7 @@ def _edge_edge(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
     elif w > 1.0:
         w = 1.0
         s = min(max((uv - ur) / uu, 0.0), 1.0)
-    c[0] = 1.0 - s
-    c[1] = s
-    c[2] = w - 1.0
-    c[3] = -w
+    c[0], c[1], c[2], c[3] = 1.0 - s, s, w - 1.0, -w
 
 
 @compiled
@@ -160,10 +135,7 @@ def separation(
     kind, i0, i1, i2, i3 = stencil
     if kind == VERTEX_PLANE:
         planes = shapes.plane
-        c[0] = 1.0
-        c[1] = 0.0
-        c[2] = 0.0
-        c[3] = 0.0
+        c[0], c[1], c[2], c[3] = 1.0, 0.0, 0.0, 0.0
         d = (
             planes[i3, 0] * x[i0, 0]
             + planes[i3, 1] * x[i0, 1]

@@ -22,6 +22,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.stencil import RIM_PLANE, Stencil
+from asperity.plant.rotations import between
 
 __all__ = ["FLATNESS", "find_foot", "half_space", "plane_through", "round_height"]
 
@@ -33,12 +34,8 @@ FLATNESS = 0.05
 @compiled
 def plane_through(x: np.ndarray, f0: int, f1: int, f2: int) -> tuple[float, float, float, float]:
     """Normal and offset n·x [m] of the plane of three points, anticlockwise seen from outside."""
-    ux = x[f1, 0] - x[f0, 0]
-    uy = x[f1, 1] - x[f0, 1]
-    uz = x[f1, 2] - x[f0, 2]
-    vx = x[f2, 0] - x[f0, 0]
-    vy = x[f2, 1] - x[f0, 1]
-    vz = x[f2, 2] - x[f0, 2]
+    ux, uy, uz = between(x, f1, x, f0)
+    vx, vy, vz = between(x, f2, x, f0)
     nx = uy * vz - uz * vy
     ny = uz * vx - ux * vz
     nz = ux * vy - uy * vx

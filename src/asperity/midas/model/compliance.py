@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from asperity.contact.combination import STIFFNESS, UNSET
 from asperity.midas.engine import Engine
 from asperity.midas.model.pairs import pair_ends
-from asperity.plant.model.elastic_tables import contact_stiffness
+from asperity.plant.model.flex_contact import contact_stiffness
 from asperity.plant.model.names import element, listed
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 

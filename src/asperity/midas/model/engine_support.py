@@ -8,55 +8,17 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.midas.model.motors import DYNAMICS
 from asperity.plant.model.dependent_slides import check_slides
-from asperity.plant.model.names import element
-from asperity.plant.model.support import refuse_adhesion
+from asperity.plant.model.names import element, kinds, refuse_first
+from asperity.plant.model.support import EQUALITIES, refuse_adhesion
 
 __all__ = ["check_equalities", "check_supported"]
 
 _OBJ = mujoco.mjtObj
-_EQUALITIES = (
-    mujoco.mjtEq.mjEQ_CONNECT,
-    mujoco.mjtEq.mjEQ_WELD,
-    mujoco.mjtEq.mjEQ_JOINT,
-    mujoco.mjtEq.mjEQ_TENDON,
-    mujoco.mjtEq.mjEQ_FLEX,
-    mujoco.mjtEq.mjEQ_FLEXSTRAIN,
+_TRANSMISSIONS = kinds(
+    mujoco.mjtTrn, "JOINT", "JOINTINPARENT", "TENDON", "SITE", "SLIDERCRANK", "BODY", "SO3"
 )
-
-_TRN, _GAIN, _BIAS = mujoco.mjtTrn, mujoco.mjtGain, mujoco.mjtBias
-_TRANSMISSIONS = [
-    int(kind)
-    for kind in (
-        _TRN.mjTRN_JOINT,
-        _TRN.mjTRN_JOINTINPARENT,
-        _TRN.mjTRN_TENDON,
-        _TRN.mjTRN_SITE,
-        _TRN.mjTRN_SLIDERCRANK,
-        _TRN.mjTRN_BODY,
-        _TRN.mjTRN_SO3,
-    )
-]
-_GAINS = [
-    int(kind)
-    for kind in (
-        _GAIN.mjGAIN_FIXED,
-        _GAIN.mjGAIN_AFFINE,
-        _GAIN.mjGAIN_MUSCLE,
-        _GAIN.mjGAIN_PID,
-        _GAIN.mjGAIN_DCMOTOR,
-        _GAIN.mjGAIN_SO3,
-    )
-]
-_BIASES = [
-    int(kind)
-    for kind in (
-        _BIAS.mjBIAS_NONE,
-        _BIAS.mjBIAS_AFFINE,
-        _BIAS.mjBIAS_MUSCLE,
-        _BIAS.mjBIAS_DCMOTOR,
-        _BIAS.mjBIAS_SO3,
-    )
-]
+_GAINS = kinds(mujoco.mjtGain, "FIXED", "AFFINE", "MUSCLE", "PID", "DCMOTOR", "SO3")
+_BIASES = kinds(mujoco.mjtBias, "NONE", "AFFINE", "MUSCLE", "DCMOTOR", "SO3")
 
 
 def check_supported(model: mujoco.MjModel) -> None:
@@ -73,10 +35,6 @@ def check_supported(model: mujoco.MjModel) -> None:
         refuse_adhesion(model)
 
 
-def _refuse(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int, what: str) -> None:
-    raise ModelError(f"{element(model, kind, index)} {what}")
-
-
 def check_equalities(model: mujoco.MjModel, active: np.ndarray) -> None:
     """Refuse active equalities of kinds that the engine does not know.
 
@@ -86,15 +44,12 @@ def check_equalities(model: mujoco.MjModel, active: np.ndarray) -> None:
         Naming the first of them.
     """
     for i in np.flatnonzero(active):
-        kind = mujoco.mjtEq(model.eq_type[i])
-        if kind not in _EQUALITIES:
-            _refuse(
-                model,
-                _OBJ.mjOBJ_EQUALITY,
-                int(i),
-                f"is an equality of type '{kind.name.removeprefix('mjEQ_').lower()}', and the "
-                "Midas integrator supports connect, weld, joint, tendon and flex only; remove it, "
-                "or use another integrator.",
+        if int(model.eq_type[i]) not in EQUALITIES:
+            kind = mujoco.mjtEq(model.eq_type[i]).name.removeprefix("mjEQ_").lower()
+            raise ModelError(
+                f"{element(model, _OBJ.mjOBJ_EQUALITY, i)} is an equality of type '{kind}', and "
+                "the Midas integrator supports connect, weld, joint, tendon and flex only; remove "
+                "it, or use another integrator."
             )
 
 
@@ -102,27 +57,22 @@ def _equalities(model: mujoco.MjModel) -> None:
     check_equalities(model, model.eq_active0)
 
 
-def _refuse_curves(model: mujoco.MjModel, kind: mujoco.mjtObj, index: int, what: str) -> None:
-    _refuse(
-        model,
-        kind,
-        index,
-        f"has {what} that is not linear, which the Midas integrator does not support; give it one "
-        "coefficient.",
-    )
+def _refuse_curves(
+    model: mujoco.MjModel, kind: mujoco.mjtObj, which: np.ndarray, what: str
+) -> None:
+    why = "which the Midas integrator does not support; give it one coefficient."
+    refuse_first(model, kind, which, f"has {what} that is not linear, {why}")
 
 
 def _tendons(model: mujoco.MjModel) -> None:
-    for i in range(model.ntendon):
-        if np.any(model.tendon_stiffnesspoly[i]) or np.any(model.tendon_dampingpoly[i]):
-            _refuse_curves(model, _OBJ.mjOBJ_TENDON, i, "a spring or damper")
+    curved = np.any(model.tendon_stiffnesspoly, axis=1) | np.any(model.tendon_dampingpoly, axis=1)
+    _refuse_curves(model, _OBJ.mjOBJ_TENDON, curved, "a spring or damper")
 
 
 def _joints(model: mujoco.MjModel) -> None:
-    for joint in range(model.njnt):
-        dofs = model.dof_jntid == joint
-        if np.any(model.jnt_stiffnesspoly[joint]) or np.any(model.dof_dampingpoly[dofs]):
-            _refuse_curves(model, _OBJ.mjOBJ_JOINT, joint, "a spring or damper")
+    curved = np.any(model.jnt_stiffnesspoly, axis=1)
+    curved[model.dof_jntid[np.any(model.dof_dampingpoly, axis=1)]] = True
+    _refuse_curves(model, _OBJ.mjOBJ_JOINT, curved, "a spring or damper")
 
 
 def _slides(model: mujoco.MjModel) -> None:
@@ -141,12 +91,10 @@ def _actuators(model: mujoco.MjModel) -> None:
             ("bias", mujoco.mjtBias(model.actuator_biastype[i]), _BIASES),
         ):
             if int(kind) not in known:
-                _refuse(
-                    model,
-                    _OBJ.mjOBJ_ACTUATOR,
-                    i,
-                    f"has {what} of type '{kind.name.split('_')[1].lower()}', which the Midas "
-                    "integrator does not know; use a motor, a servo or a muscle.",
+                raise ModelError(
+                    f"{element(model, _OBJ.mjOBJ_ACTUATOR, i)} has {what} of type "
+                    f"'{kind.name.split('_')[1].lower()}', which the Midas integrator does not "
+                    "know; use a motor, a servo or a muscle."
                 )
-        if np.any(model.actuator_dampingpoly[i]):
-            _refuse_curves(model, _OBJ.mjOBJ_ACTUATOR, i, "damping")
+    curved = np.any(model.actuator_dampingpoly, axis=1)
+    _refuse_curves(model, _OBJ.mjOBJ_ACTUATOR, curved, "damping")

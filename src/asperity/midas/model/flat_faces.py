@@ -24,6 +24,7 @@ from asperity.midas.geometry.round_heights import half_space, plane_through, rou
 from asperity.midas.geometry.stencil import ELLIPSOID_PLANE, RIM_PLANE, Stencil
 from asperity.midas.lists.placed_boxes import shape_box
 from asperity.midas.lists.vertex_boxes import box_vertex, vertex_slack
+from asperity.plant.rotations import between
 
 __all__ = ["box_round", "choose_faces", "keep_faces", "release_faces", "round_side"]
 
@@ -111,9 +112,7 @@ def _is_above(engine: Table, shape: int, plane: int, time: float) -> bool:
         begin = shapes.border_vertex[edge, 0]
         _vertex_on_path(shapes, engine.boxes, begin, time, corner[4])
         _vertex_on_path(shapes, engine.boxes, shapes.border_vertex[edge, 1], time, corner[5])
-        d0 = corner[5, 0] - corner[4, 0]
-        d1 = corner[5, 1] - corner[4, 1]
-        d2 = corner[5, 2] - corner[4, 2]
+        d0, d1, d2 = between(corner, 5, corner, 4)
         m0 = n1 * d2 - n2 * d1
         m1 = n2 * d0 - n0 * d2
         m2 = n0 * d1 - n1 * d0

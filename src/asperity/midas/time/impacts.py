@@ -108,10 +108,8 @@ def _approach(engine: Table, i: int, normal: np.ndarray) -> tuple[float, float]:
 
     Fills the normal, and y of both sides in ``side_weight``.
     """
-    kind = engine.candidates.kind[i]
-    vertex = engine.candidates.vertex[i]
     y = engine.work.side_weight
-    contact_sides(engine.shapes, kind, vertex, engine.candidates.coefficient[i], y)
+    contact_sides(engine.shapes, engine.candidates, i, y)
     add_round_arms(engine.shapes, engine.candidates, i, engine.poses.q_now, y)
     distance = math.sqrt(engine.candidates.square[i])
     for k in range(3):

@@ -116,9 +116,7 @@ def side_inverse_mass(
     """
     inverse = state.mass_inverse_diagonal
     tree = contacts.link_tree[link]
-    x = arm[c, 0]
-    y = arm[c, 1]
-    z = arm[c, 2]
+    x, y, z = arm[c, 0], arm[c, 1], arm[c, 2]
     total = 0.0
     if plant.trees.spatial[tree]:
         start = plant.trees.start[tree]

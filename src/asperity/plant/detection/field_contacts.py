@@ -86,9 +86,7 @@ def _add_patch(plant: Table, state: Table, index: int, address: int, a: int, b: 
     for i in range(work.point_count):
         if point[i, 6] <= 0.0:
             continue
-        px = xpos[base, 0]
-        py = xpos[base, 1]
-        pz = xpos[base, 2]
+        px, py, pz = xpos[base, 0], xpos[base, 1], xpos[base, 2]
         nx = 0.0
         ny = 0.0
         nz = 0.0

@@ -105,9 +105,7 @@ def point_distance(
     else:
         along = min(max(local[2], -size[1]), size[1]) if kind == _CAPSULE else 0.0
         distance = _away(local[0], local[1], local[2] - along, out) - size[0]
-    x = out[0]
-    y = out[1]
-    z = out[2]
+    x, y, z = out[0], out[1], out[2]
     for a in range(3):
         out[a] = rotation[3 * a] * x + rotation[3 * a + 1] * y + rotation[3 * a + 2] * z
     return distance

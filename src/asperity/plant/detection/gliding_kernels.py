@@ -9,6 +9,7 @@ from asperity.compiled.calls import load_double
 from asperity.plant.detection.pressed_contacts import widen_for_pressed, within_reach_of_force
 from asperity.plant.detection.sweep import goes_through
 from asperity.plant.plant_layouts import GLIDING
+from asperity.plant.rotations import between
 
 __all__ = ["comes_too_fast", "counts_at_distance", "gliding_model"]
 
@@ -41,9 +42,7 @@ def _centre_velocities(plant: Table, state: Table, gliding: Table) -> tuple[floa
         if dof < 0:
             continue
         root = plant.bodies.root[body]
-        x = state.mj_geom_xpos[g, 0] - state.mj_subtree_com[root, 0]
-        y = state.mj_geom_xpos[g, 1] - state.mj_subtree_com[root, 1]
-        z = state.mj_geom_xpos[g, 2] - state.mj_subtree_com[root, 2]
+        x, y, z = between(state.mj_geom_xpos, g, state.mj_subtree_com, root)
         v = gliding.dof_velocity[dof]
         velocity[g, 0] = v[3] + v[1] * z - v[2] * y
         velocity[g, 1] = v[4] + v[2] * x - v[0] * z
@@ -76,10 +75,10 @@ def comes_too_fast(plant: Table, state: Table, a: int, b: int, touched: bool) ->
     gliding = GLIDING.at(state.gliding)
     if gliding.fast[a] + gliding.fast[b] == 0:
         return False
-    position, rotation = state.mj_geom_xpos, state.mj_geom_xmat
-    ahead = gliding.ahead
-    return goes_through(plant, a, b, touched, position, rotation, ahead, rotation) or goes_through(
-        plant, b, a, touched, position, rotation, ahead, rotation
+    now = (state.mj_geom_xpos, state.mj_geom_xmat)
+    ahead = (gliding.ahead, state.mj_geom_xmat)
+    return goes_through(plant, a, b, touched, now, ahead) or goes_through(
+        plant, b, a, touched, now, ahead
     )
 
 
@@ -257,9 +256,7 @@ def _component(
         if dof < 0:
             continue
         root = plant.bodies.root[body]
-        arm_x = contacts.point[c, 0] - state.mj_subtree_com[root, 0]
-        arm_y = contacts.point[c, 1] - state.mj_subtree_com[root, 1]
-        arm_z = contacts.point[c, 2] - state.mj_subtree_com[root, 2]
+        arm_x, arm_y, arm_z = between(contacts.point, c, state.mj_subtree_com, root)
         v = gliding.dof_velocity[dof]
         x = v[3] + v[1] * arm_z - v[2] * arm_y
         y = v[4] + v[2] * arm_x - v[0] * arm_z

@@ -6,6 +6,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.plant.resting_layout import RESTING
+from asperity.plant.rotations import between
 
 __all__ = ["bound_trees", "compare_all"]
 
@@ -84,9 +85,7 @@ def _faces_divide(plant: Table, state: Table, a: int, b: int, reach: float) -> b
     """Whether the box of geom ``b`` is beyond a face of that of ``a``, by more than a distance."""
     box = plant.geoms.box
     xmat = state.mj_geom_xmat
-    x = state.mj_geom_xpos[b, 0] - state.mj_geom_xpos[a, 0]
-    y = state.mj_geom_xpos[b, 1] - state.mj_geom_xpos[a, 1]
-    z = state.mj_geom_xpos[b, 2] - state.mj_geom_xpos[a, 2]
+    x, y, z = between(state.mj_geom_xpos, b, state.mj_geom_xpos, a)
     for k in range(3):
         u = xmat[a, k]
         v = xmat[a, 3 + k]
@@ -170,9 +169,7 @@ def _compare_geoms(plant: Table, state: Table, i: int, j: int) -> None:
         a = possible.geom[e]
         for f in range(possible.geom_first[j], possible.geom_first[j + 1]):
             b = possible.geom[f]
-            x = xpos[a, 0] - xpos[b, 0]
-            y = xpos[a, 1] - xpos[b, 1]
-            z = xpos[a, 2] - xpos[b, 2]
+            x, y, z = between(xpos, a, xpos, b)
             reach = possible.geom_reach[a] + possible.geom_reach[b]
             if x * x + y * y + z * z > reach * reach:
                 continue
@@ -213,9 +210,7 @@ def _balls_apart(plant: Table, state: Table, g: int, other: int) -> bool:
     """Whether the ball around a geom is apart from one that does not move, or its ball."""
     possible = plant.possible_pairs
     xpos = state.mj_geom_xpos
-    x = xpos[other, 0] - xpos[g, 0]
-    y = xpos[other, 1] - xpos[g, 1]
-    z = xpos[other, 2] - xpos[g, 2]
+    x, y, z = between(xpos, other, xpos, g)
     reach = possible.geom_reach[g] + possible.geom_reach[other]
     if possible.geom_type[g] == _PLANE:
         xmat = state.mj_geom_xmat

@@ -21,9 +21,12 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.plant.detection.near_pairs import colliding_bodies
 from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order_geoms
+from asperity.plant.rotations import Vector, between
 
 __all__ = ["closing_distance", "colliding_geoms", "goes_through", "inner_radii", "passed"]
 
+Poses = tuple[np.ndarray, np.ndarray]
+"""Positions of geoms, shape (ngeom, 3) [m], and their matrices of rotation, (ngeom, 9)."""
 
 _HULL_INNER_RADIUS = 0.5
 """Inner radius of a mesh's hull over the smallest half side of its box.
@@ -92,19 +95,10 @@ def _in_contact(contacts: Table, a: int, b: int) -> bool:
 
 
 @compiled
-def _local(
-    box: np.ndarray,
-    part: int,
-    g: int,
-    other_part: int,
-    other: int,
-    xpos: np.ndarray,
-    xmat: np.ndarray,
-) -> tuple[float, float, float]:
+def _local(box: np.ndarray, part: int, g: int, other_part: int, other: int, poses: Poses) -> Vector:
     """Centre of the box of ``other``'s part in the frame of the box of a part of geom ``g``."""
-    x = xpos[other, 0] - xpos[g, 0]
-    y = xpos[other, 1] - xpos[g, 1]
-    z = xpos[other, 2] - xpos[g, 2]
+    xpos, xmat = poses
+    x, y, z = between(xpos, other, xpos, g)
     for a in range(3):
         offset = box[other_part, a]
         x += xmat[other, a] * offset
@@ -125,18 +119,16 @@ def _path_inside(
     part: int,
     g: int,
     growth: float,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    xpos: np.ndarray,
-    xmat: np.ndarray,
-) -> tuple[float, float, float]:
+    before: Poses,
+    now: Poses,
+) -> Vector:
     """Part of the path of a centre of geom ``core`` that is in the grown box of geom ``g``.
 
     From where to where, over the whole path, whose ends are 0 and 1 (the first above the second if
     none is); and the length of the whole path, squared.
     """
-    start = _local(box, part, g, core_part, core, position, rotation)
-    end = _local(box, part, g, core_part, core, xpos, xmat)
+    start = _local(box, part, g, core_part, core, before)
+    end = _local(box, part, g, core_part, core, now)
     square = 0.0
     low = -np.inf
     high = np.inf
@@ -156,36 +148,19 @@ def _path_inside(
 
 
 @compiled
-def _passes_near(
-    plant: Table,
-    core: int,
-    g: int,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    xpos: np.ndarray,
-    xmat: np.ndarray,
-) -> bool:
+def _passes_near(plant: Table, core: int, g: int, before: Poses, now: Poses) -> bool:
     """Whether a part of geom ``core`` may have been in the box of all parts of geom ``g``."""
     box = plant.geoms.box
     square = 0.0
     for a in range(3):
         square += box[core, 3 + a] * box[core, 3 + a]
     growth = np.sqrt(square) + plant.geoms.inner_radius[core]
-    low, high, _ = _path_inside(box, core, core, g, g, growth, position, rotation, xpos, xmat)
+    low, high, _ = _path_inside(box, core, core, g, g, growth, before, now)
     return low <= high and low <= 1.0 and high >= 0.0
 
 
 @compiled
-def goes_through(
-    plant: Table,
-    core: int,
-    g: int,
-    touched: bool,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    xpos: np.ndarray,
-    xmat: np.ndarray,
-) -> bool:
+def goes_through(plant: Table, core: int, g: int, touched: bool, before: Poses, now: Poses) -> bool:
     """Whether a geom may have passed through geom ``g`` with a long step.
 
     Of geoms that touched before, the centre of one must have gone through all of the other.
@@ -197,14 +172,12 @@ def goes_through(
     cores = geoms.part_first[core] + geoms.part_count[core]
     parts = geoms.part_first[g] + geoms.part_count[g]
     if (geoms.part_count[core] > 1 or geoms.part_count[g] > 1) and not _passes_near(
-        plant, core, g, position, rotation, xpos, xmat
+        plant, core, g, before, now
     ):
         return False
     for i in range(geoms.part_first[core], cores):
         for j in range(geoms.part_first[g], parts):
-            low, high, square = _path_inside(
-                geoms.part_box, i, core, j, g, growth, position, rotation, xpos, xmat
-            )
+            low, high, square = _path_inside(geoms.part_box, i, core, j, g, growth, before, now)
             if low > high or square <= allowed * allowed:
                 continue
             if touched:
@@ -218,19 +191,17 @@ def goes_through(
 @compiled
 def _one_passed(plant: Table, contacts: Table, sweep: Table, state: Table, a: int, b: int) -> bool:
     """Whether one of two geoms may have passed through the other on the way to a state."""
-    position = sweep.position
-    rotation = sweep.rotation
-    xpos = state.mj_geom_xpos
-    xmat = state.mj_geom_xmat
+    before = (sweep.position, sweep.rotation)
+    now = (state.mj_geom_xpos, state.mj_geom_xmat)
     if not (
-        goes_through(plant, a, b, False, position, rotation, xpos, xmat)
-        or goes_through(plant, b, a, False, position, rotation, xpos, xmat)
+        goes_through(plant, a, b, False, before, now)
+        or goes_through(plant, b, a, False, before, now)
     ):
         return False
     return (
         not _in_contact(contacts, a, b)
-        or goes_through(plant, a, b, True, position, rotation, xpos, xmat)
-        or goes_through(plant, b, a, True, position, rotation, xpos, xmat)
+        or goes_through(plant, a, b, True, before, now)
+        or goes_through(plant, b, a, True, before, now)
     )
 
 
@@ -264,58 +235,30 @@ def passed(plant: Table, contacts: Table, sweep: Table, state: Table) -> bool:
 
 
 @compiled
-def _advance_of(
-    g: int,
-    point: np.ndarray,
-    c: int,
-    normal: np.ndarray,
-    position: np.ndarray,
-    rotation: np.ndarray,
-    xpos: np.ndarray,
-    xmat: np.ndarray,
-) -> float:
+def _advance_of(contacts: Table, c: int, side: int, before: Poses, now: Poses) -> float:
     """How far the material point of a geom that is now at a contact has moved along its normal."""
-    x = point[c, 0] - xpos[g, 0]
-    y = point[c, 1] - xpos[g, 1]
-    z = point[c, 2] - xpos[g, 2]
+    g, point = contacts.geom[c, side], contacts.point
+    position, rotation = before
+    xpos, xmat = now
+    x, y, z = between(point, c, xpos, g)
     u = xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z
     v = xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z
     w = xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z
     moved = 0.0
     for a in range(3):
-        before = (
+        start = (
             position[g, a]
             + rotation[g, 3 * a] * u
             + rotation[g, 3 * a + 1] * v
             + rotation[g, 3 * a + 2] * w
         )
-        moved += normal[c, 6 + a] * (point[c, a] - before)
+        moved += contacts.frame[c, 6 + a] * (point[c, a] - start)
     return moved
 
 
 @compiled
-def closing_distance(
-    contacts: Table, c: int, position: np.ndarray, rotation: np.ndarray, state: Table
-) -> float:
+def closing_distance(contacts: Table, c: int, sweep: Table, state: Table) -> float:
     """How far the surfaces at a contact of a state have approached since the sample before [m]."""
-    first = _advance_of(
-        contacts.geom[c, 0],
-        contacts.point,
-        c,
-        contacts.frame,
-        position,
-        rotation,
-        state.mj_geom_xpos,
-        state.mj_geom_xmat,
-    )
-    second = _advance_of(
-        contacts.geom[c, 1],
-        contacts.point,
-        c,
-        contacts.frame,
-        position,
-        rotation,
-        state.mj_geom_xpos,
-        state.mj_geom_xmat,
-    )
-    return first - second
+    before = (sweep.position, sweep.rotation)
+    now = (state.mj_geom_xpos, state.mj_geom_xmat)
+    return _advance_of(contacts, c, 0, before, now) - _advance_of(contacts, c, 1, before, now)

@@ -8,18 +8,13 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.contact.combination import UNSET
 from asperity.errors import ModelError
 from asperity.plant.detection.geom_distance import SHAPES
 from asperity.plant.model.cells import (
     between_nodes,
-    cell_edges,
-    filled_cells,
-    held_modulus,
-    holds_strain,
 )
-from asperity.plant.model.cloth import bends, cloth_elements, cloth_modulus, cloth_rigidity
 from asperity.plant.model.elastic_constants import elastic_constants
+from asperity.plant.model.elements_of_flexes import elements_of_flex
 from asperity.plant.model.flexes import (
     flex_elements,
     flex_name,
@@ -51,33 +46,18 @@ from asperity.plant.model.ropes import (
     Strands,
     Twists,
     acts_along_edges,
-    rope_modulus,
     rope_strands,
     rope_twists,
 )
-from asperity.plant.model.shells import (
-    is_shell,
-    shell_bending,
-    shell_membranes,
-    shell_rigidity,
-)
-from asperity.soft.cells import cell
 from asperity.soft.dissection import dissection_ranks
 from asperity.soft.elements import (
     Element,
-    elasticity,
-    group_tetrahedra,
-    hexahedron,
-    tetrahedron,
 )
 from asperity.soft.layout import ELASTIC, HELD_BY_ELEMENTS
 from asperity.soft.membranes import triangles
 from asperity.soft.twists import TWIST_PAIRS
 
-__all__ = ["FLEX_ARRAYS", "contact_stiffness", "elastic_table", "error_weights", "volume_elements"]
-
-# A contact adds a tenth of the compliance of one layer of elements to it.
-_STIFFER = 10.0
+__all__ = ["FLEX_ARRAYS", "elastic_table", "error_weights"]
 
 FLEX_ARRAYS = (
     *(
@@ -133,7 +113,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             ropes.append(rope._replace(particle=shifted))
             twists = rope_twists(model, flex)
             twisting.append(twists._replace(particle=twists.particle + vertices.start))
-        found = _elements(model, flex, constants[flex])
+        found = elements_of_flex(model, flex, constants[flex])
         own = in_frame(model, flex, rest_positions(model, flex))
         if not is_cloth(model, flex):
             yielding += yielding_elements(model, flex, len(elements), own)
@@ -246,46 +226,6 @@ def _directions(positions: np.ndarray, ends: np.ndarray) -> np.ndarray:
 def _where(address: np.ndarray, joints: np.ndarray) -> np.ndarray:
     """Where joints are, −1 of those that are −1."""
     return np.where(joints >= 0, address[np.maximum(joints, 0)], -1).astype(np.int64)
-
-
-def _elements(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> list[Element]:
-    if is_shell(model, flex):
-        across = bends(shell_bending(model, flex, plane_poisson(constants)))
-        return shell_membranes(model, flex, constants) + across
-    if model.flex_interp[flex] != 0:
-        return _cells(model, flex)
-    if model.flex_dim[flex] == 1:
-        return []
-    if model.flex_dim[flex] == 2:
-        return cloth_elements(model, flex, constants)
-    if not constants[1] > 0.0:
-        # Its edges hold it.
-        return []
-    return volume_elements(model, flex, constants)[0]
-
-
-def volume_elements(
-    model: mujoco.MjModel, flex: int, constants: np.ndarray
-) -> tuple[list[Element], int]:
-    """Elements of a flex in the frame of its bodies, and how many of them are tetrahedra."""
-    positions = in_frame(model, flex, rest_positions(model, flex))
-    tetrahedra = flex_elements(model, flex)
-    cells, rest = group_tetrahedra(positions, tetrahedra)
-    matrix = elasticity(*constants)
-    elements = [hexahedron(cell, positions[list(cell)], matrix) for cell in cells]
-    for corners in tetrahedra[rest].tolist():
-        elements.append(tetrahedron(tuple(corners), positions[corners], matrix))
-    return elements, len(rest)
-
-
-def _cells(model: mujoco.MjModel, flex: int) -> list[Element]:
-    """Elements of an interpolated flex."""
-    at_rest = particle_positions(model, resting_data(model))[flex_particles(model, flex)]
-    places, order = in_frame(model, flex, at_rest), int(model.flex_interp[flex])
-    return [
-        cell(tuple(nodes), places[nodes], cell_edges(places[nodes]), order, stiffness)
-        for nodes, stiffness in zip(*filled_cells(model, flex), strict=True)
-    ]
 
 
 def _no_strands() -> Strands:
@@ -445,32 +385,3 @@ def error_weights(model: mujoco.MjModel, elastic: Table) -> np.ndarray:
     for dofs, particle in zip(elastic.twist_dof, elastic.twist_particle[:, 1], strict=True):
         weights[dofs[dofs >= 0]] = radius[particle]
     return weights
-
-
-def contact_stiffness(model: mujoco.MjModel) -> np.ndarray:
-    """Stiffness of a point contact of each flex [N/m], shape (nflex,).
-
-    A contact stands for a square of surface as large as an edge, ℓ, behind which one layer of
-    elements has the stiffness E ℓ²/ℓ; it is ten times as stiff. A flex without a modulus has none.
-    """
-    out = np.full(model.nflex, UNSET)
-    if model.nflex == 0:
-        return out
-    constants = elastic_constants(model)
-    for flex in np.flatnonzero(model.flex_rigid == 0).tolist():
-        first, shear = constants[flex]
-        if model.flex_dim[flex] == 1:
-            young = rope_modulus(model, flex)
-        elif is_shell(model, flex) and holds_strain(model, flex):
-            young, _ = held_modulus(model, flex)
-        elif is_shell(model, flex):
-            rigidity = shell_rigidity(model, flex)
-            young = cloth_modulus(model, flex, constants[flex], rigidity)
-        elif is_cloth(model, flex):
-            rigidity = cloth_rigidity(model, flex, rest_positions(model, flex))
-            young = cloth_modulus(model, flex, constants[flex], rigidity)
-        else:
-            young = shear * (3.0 * first + 2.0 * shear) / max(first + shear, 1e-300)
-        if young > 0.0:
-            out[flex] = _STIFFER * young * mean_edge(model, flex)
-    return out

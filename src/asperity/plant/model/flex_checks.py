@@ -14,7 +14,7 @@ import numpy as np
 from asperity.errors import ModelError
 from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells, holds_strain
 from asperity.plant.model.cloth import check_cloth, cloth_rigidity
-from asperity.plant.model.elastic_tables import volume_elements
+from asperity.plant.model.elements_of_flexes import volume_elements
 from asperity.plant.model.flexes import (
     flex_elements,
     flex_name,

@@ -1,13 +1,17 @@
-"""Names of model elements, as messages say them."""
+"""Names of model elements, as messages say them, and of kinds of them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import SupportsInt
+from typing import Any, SupportsInt
 
 import mujoco
+import numpy as np
+from numpy.typing import ArrayLike
 
-__all__ = ["element", "listed", "quoted"]
+from asperity.errors import ModelError
+
+__all__ = ["element", "kinds", "listed", "quoted", "refuse_first"]
 
 _KINDS = {
     mujoco.mjtObj.mjOBJ_EQUALITY: "Equality constraint",
@@ -21,6 +25,28 @@ def element(model: mujoco.MjModel, kind: mujoco.mjtObj, index: SupportsInt) -> s
     label = _KINDS.get(kind) or kind.name.removeprefix("mjOBJ_").capitalize()
     name = mujoco.mj_id2name(model, kind, int(index))
     return f"{label} '{name}'" if name else f"{label} {int(index)}"
+
+
+def refuse_first(model: mujoco.MjModel, kind: mujoco.mjtObj, which: ArrayLike, why: str) -> None:
+    """Refuse the first element of a kind that is marked, with a reason that goes on from its name.
+
+    Raises
+    ------
+    ModelError
+        If one is marked.
+    """
+    for index in np.flatnonzero(which):
+        raise ModelError(f"{element(model, kind, index)} {why}")
+
+
+def kinds(enumeration: Any, *names: str) -> frozenset[int]:
+    """Numbers of members of one of MuJoCo's enumerations, by what follows the underscore.
+
+    As integers, because the elements of a model's arrays are not hashed like the members.
+    """
+    members = enumeration.__members__.items()
+    numbers = {name.partition("_")[2]: int(member) for name, member in members}
+    return frozenset(numbers[name] for name in names)
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

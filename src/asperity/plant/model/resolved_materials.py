@@ -22,7 +22,7 @@ from asperity.contact.combination import (
 from asperity.errors import ArgumentError, AsperityError, ModelError
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.contact_texts import parameters_of_model
-from asperity.plant.model.elastic_tables import contact_stiffness
+from asperity.plant.model.flex_contact import contact_stiffness
 from asperity.plant.model.material import COLUMNS, Material
 
 __all__ = [

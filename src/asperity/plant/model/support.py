@@ -11,25 +11,15 @@ from asperity.errors import ModelError
 from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.finite import check_finite
 from asperity.plant.model.flex_checks import check_flexes, flex_notes
-from asperity.plant.model.names import element, listed
+from asperity.plant.model.names import element, kinds, listed, refuse_first
 from asperity.plant.model.sleep import awake_notes, trees_to_start_asleep
 
-__all__ = ["check_supported", "has_every_friction", "refuse_adhesion"]
+__all__ = ["EQUALITIES", "check_supported", "has_every_friction", "refuse_adhesion"]
 
 _OBJ = mujoco.mjtObj
-# As integers, because the elements of a model's arrays are not hashed like enumeration members.
-_EQUALITIES = {
-    int(kind)
-    for kind in (
-        mujoco.mjtEq.mjEQ_CONNECT,
-        mujoco.mjtEq.mjEQ_WELD,
-        mujoco.mjtEq.mjEQ_JOINT,
-        mujoco.mjtEq.mjEQ_TENDON,
-        # Of the edges of a flex: `check_flexes` refuses those that are not simulated.
-        mujoco.mjtEq.mjEQ_FLEX,
-        mujoco.mjtEq.mjEQ_FLEXSTRAIN,
-    )
-}
+EQUALITIES = kinds(mujoco.mjtEq, "CONNECT", "WELD", "JOINT", "TENDON", "FLEX", "FLEXSTRAIN")
+"""Those that are simulated; of the edges of a flex `check_flexes` refuses what is not."""
+
 _CALLBACKS = (
     "control",
     "passive",
@@ -142,43 +132,42 @@ def _actuators(model: mujoco.MjModel) -> None:
         | (model.actuator_biastype == mujoco.mjtBias.mjBIAS_USER)
         | (model.actuator_dyntype == mujoco.mjtDyn.mjDYN_USER)
     )
-    for index in np.flatnonzero(user):
-        raise ModelError(
-            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} has a user-defined gain, bias or "
-            "dynamics, which needs a MuJoCo callback; use a motor and compute its control in the "
-            "Simulator's `control=` callback."
-        )
+    refuse_first(
+        model,
+        _OBJ.mjOBJ_ACTUATOR,
+        user,
+        "has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; use a motor and "
+        "compute its control in the Simulator's `control=` callback.",
+    )
 
 
 def _delays(model: mujoco.MjModel) -> None:
-    for kind, late in (
-        (_OBJ.mjOBJ_ACTUATOR, model.actuator_history[:, 0] > 0),
-        (_OBJ.mjOBJ_SENSOR, model.sensor_history[:, 0] > 0),
-    ):
-        for index in np.flatnonzero(late):
-            raise ModelError(
-                f"{element(model, kind, index)} has a delay, an interval or a history (nsample), "
-                "which any integrator but Midas knows; use one, or remove them."
-            )
+    why = (
+        "has a delay, an interval or a history (nsample), which any integrator but Midas knows; "
+        "use one, or remove them."
+    )
+    refuse_first(model, _OBJ.mjOBJ_ACTUATOR, model.actuator_history[:, 0] > 0, why)
+    refuse_first(model, _OBJ.mjOBJ_SENSOR, model.sensor_history[:, 0] > 0, why)
 
 
 def _sticky(model: mujoco.MjModel) -> None:
-    for index in np.flatnonzero(model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY):
-        raise ModelError(
-            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is an adhesion actuator, which only "
-            "Cenic, Icf, Sap, Tamsi and Midas know; use one of them, remove it, or use an equality "
-            "constraint to hold things."
-        )
+    refuse_first(
+        model,
+        _OBJ.mjOBJ_ACTUATOR,
+        model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY,
+        "is an adhesion actuator, which only Cenic, Icf, Sap, Tamsi and Midas know; use one of "
+        "them, remove it, or use an equality constraint to hold things.",
+    )
 
 
 def _inner_states(model: mujoco.MjModel) -> None:
-    kinds = (int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR))
-    for index in np.flatnonzero(np.isin(model.actuator_dyntype, kinds)):
-        raise ModelError(
-            f"{element(model, _OBJ.mjOBJ_ACTUATOR, index)} is a PID controller or a DC motor with "
-            "inner states, which Cenic, Icf, Sap, Tamsi and Midas integrate; use one of them, a "
-            "motor or a position servo, or a `control=` callback."
-        )
+    refuse_first(
+        model,
+        _OBJ.mjOBJ_ACTUATOR,
+        np.isin(model.actuator_dyntype, list(kinds(mujoco.mjtDyn, "PID", "DCMOTOR"))),
+        "is a PID controller or a DC motor with inner states, which Cenic, Icf, Sap, Tamsi and "
+        "Midas integrate; use one of them, a motor or a position servo, or a `control=` callback.",
+    )
 
 
 def refuse_adhesion(model: mujoco.MjModel) -> None:
@@ -188,29 +177,19 @@ def refuse_adhesion(model: mujoco.MjModel) -> None:
         if model.flg_adhesion
         else "and the model was compiled when nothing had any; compile it with adhesion."
     )
-    for kind, values in (
-        (_OBJ.mjOBJ_GEOM, model.geom_adhesion),
-        (_OBJ.mjOBJ_PAIR, model.pair_adhesion),
-    ):
-        for index in np.flatnonzero(values):
-            raise ModelError(f"{element(model, kind, index)} has adhesion, {why}")
+    refuse_first(model, _OBJ.mjOBJ_GEOM, model.geom_adhesion, f"has adhesion, {why}")
+    refuse_first(model, _OBJ.mjOBJ_PAIR, model.pair_adhesion, f"has adhesion, {why}")
 
 
 def _plasticity(model: mujoco.MjModel) -> None:
-    for kind, addresses in (
-        (_OBJ.mjOBJ_JOINT, model.jnt_plasticadr),
-        (_OBJ.mjOBJ_TENDON, model.tendon_plasticadr),
-    ):
-        for index in np.flatnonzero(addresses >= 0):
-            raise ModelError(
-                f"{element(model, kind, index)} has a plastic spring (springyield), whose state is "
-                "not integrated; remove springyield."
-            )
+    why = "has a plastic spring (springyield), whose state is not integrated; remove springyield."
+    refuse_first(model, _OBJ.mjOBJ_JOINT, model.jnt_plasticadr >= 0, why)
+    refuse_first(model, _OBJ.mjOBJ_TENDON, model.tendon_plasticadr >= 0, why)
 
 
 def _equalities(model: mujoco.MjModel) -> None:
     for index in range(model.neq):
-        if int(model.eq_type[index]) not in _EQUALITIES:
+        if int(model.eq_type[index]) not in EQUALITIES:
             kind = mujoco.mjtEq(model.eq_type[index]).name.removeprefix("mjEQ_").lower()
             raise ModelError(
                 f"{element(model, _OBJ.mjOBJ_EQUALITY, index)} is of type '{kind}', and only "

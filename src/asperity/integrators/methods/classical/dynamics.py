@@ -17,7 +17,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import call_method, call_ppp_status
 from asperity.contact.constraint_laws import row_force
-from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
+from asperity.contact.laws import friction_of_contact, friction_per_speed, normal_force
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.convex.contact_velocities import add_impulses
 from asperity.integrators.methods.classical.stage_layout import CLASSICAL
@@ -45,9 +45,7 @@ def _contact_forces(graph: Table, iterate: Table, contacts: Table, ncontact: int
         )
         slip = np.sqrt(iterate.v1[i] * iterate.v1[i] + iterate.v2[i] * iterate.v2[i])
         tolerance = contacts.stiction_tolerance[c]
-        coefficient = friction_coefficient(
-            contacts.static_friction[c], contacts.dynamic_friction[c], slip, tolerance
-        )
+        coefficient = friction_of_contact(contacts, c, slip)
         share = coefficient * normal * friction_per_speed(law, slip, tolerance)
         iterate.g1[i] = -share * iterate.v1[i]
         iterate.g2[i] = -share * iterate.v2[i]

@@ -15,7 +15,7 @@ from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.couplings import block_of
 from asperity.convex.ellipsoids import contact_row, slip_row
-from asperity.convex.hessian_assembly import begin_blocks, clear_couplings
+from asperity.convex.hessian_assembly import begin_blocks, clear_couplings, end_of_pair
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
 from asperity.convex.spatial_hessian import Full
@@ -33,15 +33,9 @@ def _world_matrix(
 ) -> Full:
     """H of one contact in world axes, row by row."""
     h11, h12, h22, h1n, h2n, hnn = derivative
-    ax = frame[c, 0]
-    ay = frame[c, 1]
-    az = frame[c, 2]
-    bx = frame[c, 3]
-    by = frame[c, 4]
-    bz = frame[c, 5]
-    nx = frame[c, 6]
-    ny = frame[c, 7]
-    nz = frame[c, 8]
+    ax, ay, az = frame[c, 0], frame[c, 1], frame[c, 2]
+    bx, by, bz = frame[c, 3], frame[c, 4], frame[c, 5]
+    nx, ny, nz = frame[c, 6], frame[c, 7], frame[c, 8]
     # Rows of H in the contact's axes times the axes.
     px = h11[i] * ax + h12[i] * bx + h1n[i] * nx
     py = h11[i] * ay + h12[i] * by + h1n[i] * ny
@@ -70,12 +64,8 @@ def _add_spatial(
     patch: np.ndarray, which: int, g: Full, left: np.ndarray, right: np.ndarray, c: int, sign: float
 ) -> None:
     """patch[which] += sign · ([r]×; 1) G (−[s]×, 1) for the arms r, s of contact c."""
-    x = left[c, 0]
-    y = left[c, 1]
-    z = left[c, 2]
-    u = right[c, 0]
-    v = right[c, 1]
-    w = right[c, 2]
+    x, y, z = left[c, 0], left[c, 1], left[c, 2]
+    u, v, w = right[c, 0], right[c, 1], right[c, 2]
     for i in range(3):
         a = sign * g[3 * i]
         b = sign * g[3 * i + 1]
@@ -154,14 +144,7 @@ def _add_contact(problem: Table, patch: np.ndarray, contacts: Table, i: int) -> 
             _add_ellipsoidal(patch, 1, problem, contacts, i, (arm_a, arm_b), -1.0)
             _add_ellipsoidal(patch, 2, problem, contacts, i, (arm_b, arm_a), -1.0)
         return
-    derivative = (
-        iterate.h11,
-        iterate.h12,
-        iterate.h22,
-        iterate.h1n,
-        iterate.h2n,
-        iterate.hnn,
-    )
+    derivative = (iterate.h11, iterate.h12, iterate.h22, iterate.h1n, iterate.h2n, iterate.hnn)
     g = _world_matrix(c, i, contacts.frame, derivative)
     if a >= 0:
         _add_spatial(patch, 0, g, arm_a, arm_a, c, 1.0)
@@ -236,23 +219,21 @@ def _add_contacts(problem: Table, tamsi: Table, contacts: Table, first: int, las
     graph, iterate, hessian = problem.graph, problem.iterate, problem.hessian
     link = contacts.link
     patch = tamsi.patch
-    i = first
-    while i < last:
-        c = graph.contact[i]
+    begin = first
+    while begin < last:
+        c = graph.contact[begin]
         a = link[c, 0]
         b = link[c, 1]
         for which in range(4):
             for k in range(36):
                 patch[which, k] = 0.0
         active = False
-        while i < last:
-            c = graph.contact[i]
-            if link[c, 0] != a or link[c, 1] != b:
-                break
+        end = end_of_pair(graph, link, begin, last)
+        for i in range(begin, end):
             if iterate.hnn[i] != 0.0 or iterate.h11[i] != 0.0 or iterate.h22[i] != 0.0:
                 active = True
                 _add_contact(problem, patch, contacts, i)
-            i += 1
+        begin = end
         if not active:
             continue
         if a >= 0:
