@@ -66,7 +66,7 @@ def _begin(engine: Table, soft: Table) -> None:
         for k in range(3):
             soft.start[v, k] = soft.now[v, k]
     set_rest_shapes(soft, engine.soft.plastic)
-    begin_elements(soft)
+    begin_elements(soft, engine.time.step)
     begin_twists(engine, soft)
     place(soft, engine.poses.q_target, soft.trial)
     if renew_list(engine, soft, soft.trial) > 0.0:

@@ -50,11 +50,18 @@ SOFT = Layout(
     cell_element="i8[:]",  # whose rotation it has
     cell_vertex="i8[:,:]",  # its own, or those of a triangle and beside it
     cell_corners="i8[:]",
-    cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width/3, 3)
-    cell_place="f8[cells, width]",  # R X
+    cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width, 3)
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
-    matrix="f8[:,:,:]",  # [N/m], shape (., width, width)
-    cell_turned="f8[cells, width, width]",
+    matrix="f8[:,:,:]",  # [N/m], shape (., 3 width, 3 width)
+    # Pairs of vertices in elements and cells (`asperity.midas.soft.couples`), and their blocks: of
+    # cells, which resist as much all step, with their forces at its beginning; and of all.
+    couple="i8[:,:]",
+    element_couple="i8[:,:]",
+    cell_couple="i8[:,:]",
+    couple_steady="f8[couples, 3, 3]",
+    couple_block="f8[couples, 3, 3]",
+    steady_force="f8[vertices, 3]",  # [N]
+    steady_slope="f8[vertices, 3]",
     # Elements that yield, as `asperity.soft.layout` has them, and those that have their shapes at
     # rest, whose gradients are these where nothing has yielded.
     yielding="i8",
@@ -162,7 +169,7 @@ SOFT = Layout(
     tilt="f8[4, 3]",
     along="f8[3, corners]",
     slope_work="f8[most_corners, 3]",
-    offset="f8[2, width]",
+    cell_offset="f8[width, 3]",
     upper="f8[6]",
 )
 """Deformable bodies."""
