@@ -37,7 +37,9 @@ def couples_of(*every_corner: np.ndarray) -> tuple[np.ndarray, Sequence[np.ndarr
         a, b = np.tril_indices(corners.shape[1])
         found.append(np.stack([corners[:, a], corners[:, b]], axis=2).reshape(-1, 2))
         sizes.append((len(corners), len(a)))
-    couples, label = np.unique(-np.sort(-np.concatenate(found), axis=1), axis=0, return_inverse=True)
+    couples, label = np.unique(
+        -np.sort(-np.concatenate(found), axis=1), axis=0, return_inverse=True
+    )
     there = couples[:, 1] >= 0
     kept = np.cumsum(there) - 1
     ends = np.cumsum([0] + [n * m for n, m in sizes])

@@ -147,7 +147,6 @@ def _append(
     soft.pair[count] = pair
     soft.weight[count] = weight
     soft.threshold[count] = 0.0
-    soft.anchor[count] = 0.0
     soft.laid[count] = 0
     soft.radius[count] = soft.vertex_radius[i0]
     if kind != VERTEX_PLANE:

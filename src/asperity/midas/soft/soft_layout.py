@@ -138,7 +138,6 @@ SOFT = Layout(
     coefficient="f8[soft_room + 1, 6]",
     arm="f8[soft_room + 1, 3]",
     final="f8[soft_room]",
-    anchor="f8[soft_room]",  # as `CANDIDATES` has it
     laid="i8[soft_room]",  # 1 of those that the factor has room for
     # Sites of friction's stencils, and in the last row those of the candidate at hand.
     sites="i8[soft_room + 1]",

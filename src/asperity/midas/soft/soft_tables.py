@@ -142,7 +142,9 @@ def soft_table(
     edge_of_twist[edge_of_twist >= 0] += len(vertex_link)
     shaped = np.concatenate([np.zeros(0, np.int64), *bodies.shaped]).astype(np.int64)
     cell_corners = np.where(
-        np.arange(bodies.cell_vertex.shape[1]) < bodies.cell_corners[:, None], bodies.cell_vertex, -1
+        np.arange(bodies.cell_vertex.shape[1]) < bodies.cell_corners[:, None],
+        bodies.cell_vertex,
+        -1,
     )
     couples, (element_couple, cell_couple) = couples_of(bodies.vertex, cell_corners)
     table = Table(
