@@ -126,6 +126,10 @@ SOFT = Layout(
     item_order="i8[items]",
     side_box="f8[sides, 2, 3]",  # of edges
     side_order="i8[sides]",
+    group_box="f8[groups, 2, 3]",
+    strip="i8[swept, 2]",  # first and last of an item or a side
+    strip_start="i8[strips + 1]",
+    strip_item="i8[4 * swept]",
     # Candidates, measured at the iterate.
     count="i8",
     kind="i8[soft_room]",

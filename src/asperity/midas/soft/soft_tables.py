@@ -41,6 +41,8 @@ from asperity.soft.dissection import dissection_ranks
 __all__ = ["elimination_ranks", "soft_table"]
 
 _ROOM = 1024
+# The broad phase has at most so many.
+_STRIPS = 64
 # Of a triangle of cloth that bends, with those beside it.
 _MOST_CORNERS = 12
 # Strain of an edge that an equality holds, under the weight of all that moves.
@@ -158,6 +160,9 @@ def soft_table(
         most_sites=4 * sites,
         items=len(point) + len(face),
         sides=len(edge),
+        swept=max(len(point) + len(face), len(edge)),
+        strips=_STRIPS,
+        groups=len(pairs["group_pair"]),
         soft_room=_ROOM,
         particles=particles,
         between=between,
