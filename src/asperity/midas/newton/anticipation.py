@@ -13,7 +13,8 @@ Primal-Dual Interior-Point Methods, 1997), of which only the direction is used: 
 whether it is any good, and the last direction of a minimization is always Newton's own.
 
 A tower that lands then takes 1.7 iterations per step instead of 3.6. Links of robots and limits are
-left to `asperity.midas.energy.expected_forces`: with them a humanoid takes half as many again.
+left to `asperity.midas.energy.expected_forces`: with them a humanoid takes half as many again. So
+are deformable bodies, whose contacts are met one after the other.
 """
 
 from __future__ import annotations
@@ -27,9 +28,8 @@ from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
 from asperity.midas.lists.candidate_runs import move_of_run, wake
 from asperity.midas.parts import PART, RUNS, count_parts, do_parts, sum_of_parts
-from asperity.midas.soft.calls import ANTICIPATE, FORGET_ANCHORS, ask_soft
 
-__all__ = ["ANTICIPATION_KERNELS", "anticipate", "choose_anchor", "forget_anchors"]
+__all__ = ["ANTICIPATION_KERNELS", "anticipate", "forget_anchors"]
 
 # Contacts to come that are less deep than this are left to Newton's method.
 _LEAST = 1e-3
@@ -103,12 +103,11 @@ def forget_anchors(engine: Table) -> None:
             for i in range(engine.runs.begin[run], engine.runs.begin[run + 1]):
                 engine.candidates.anchor[i] = 0.0
             engine.runs.anchored[run] = 0
-    ask_soft(engine, FORGET_ANCHORS)
     engine.newton.anchored = 0
 
 
 @compiled
-def choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
+def _choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
     """Where a barrier is linearized, as a ratio D/d̂; 0 for where it is.
 
     It was at ``anchor``, is at ``ratio``, and the direction leads to ``ahead``.
@@ -136,7 +135,7 @@ def _anchor(engine: Table, i: int) -> tuple[bool, bool]:
     ahead = _ratio_ahead(engine, i, distance)
     if before == 0.0 and (ahead > 1.0 - _LEAST or _is_parallel(engine, i)):
         return False, False
-    anchor = choose_anchor(before, ratio, ahead)
+    anchor = _choose_anchor(before, ratio, ahead)
     engine.candidates.anchor[i] = anchor
     return anchor > 0.0, anchor != before
 
@@ -185,7 +184,7 @@ def anticipate(engine: Table) -> bool:
     parts = count_parts(engine.runs.count, RUNS)
     new = do_parts(engine, engine.entries.anticipate_part, parts) == 1
     engine.newton.anchored = int(sum_of_parts(engine, parts))
-    return ask_soft(engine, ANTICIPATE) == 1 or new
+    return new
 
 
 ANTICIPATION_KERNELS = (anticipate_part,)

@@ -7,7 +7,6 @@ from asperity.compiled.calls import call_pp_status
 from asperity.integrators.world_layout import OK
 
 __all__ = [
-    "ANTICIPATE",
     "ARRANGE",
     "BEGIN",
     "BLOCKS",
@@ -15,7 +14,6 @@ __all__ = [
     "ENERGY",
     "EXPECT_PRESENT",
     "FOLLOW",
-    "FORGET_ANCHORS",
     "FORGET_FRICTION",
     "FREEZE",
     "GRADIENTS",
@@ -28,12 +26,11 @@ __all__ = [
 # add to the gradients of links, then to the Hessian in the variables; find the energy, and for how
 # much of ``soft.time`` surfaces stay apart.
 BEGIN, ARRANGE, GRADIENTS, BLOCKS, ENERGY, TIME = range(6)
-# Linearize barriers ahead, for which 1 is returned if that is new, or where they are; move
-# friction's duals, freeze it at the iterate, or let there be none; measure a step's end.
-ANTICIPATE, FORGET_ANCHORS, TURN, FREEZE, FORGET_FRICTION, END = range(6, 12)
+# Move friction's duals, freeze it at the iterate, or let there be none; measure a step's end.
+TURN, FREEZE, FORGET_FRICTION, END = range(6, 10)
 # Expect of contacts what they bear at the iterate, or what a direction has counted with, for which
 # 1 is returned if they do not bear it at the trial state.
-EXPECT_PRESENT, FOLLOW = range(12, 14)
+EXPECT_PRESENT, FOLLOW = range(10, 12)
 
 
 @compiled

@@ -18,7 +18,6 @@ from asperity.midas.factor.outer_products import fill_square
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
 from asperity.midas.geometry.distances import mollifier, separation
 from asperity.midas.geometry.stencil import EDGE_EDGE, Stencil
-from asperity.midas.newton.anticipation import choose_anchor
 from asperity.midas.soft.search import are_in_boxes, list_stencils
 from asperity.midas.soft.sites import (
     add_site_blocks,
@@ -31,7 +30,6 @@ from asperity.midas.soft.tilting import add_tilting, tilts, turning_slope
 __all__ = [
     "add_contact_blocks",
     "add_contact_gradients",
-    "anticipate_contacts",
     "contact_energy",
     "contact_force",
     "expect_present",
@@ -43,8 +41,6 @@ __all__ = [
     "stencil_of",
 ]
 
-# Factor of the mollifier below which edges have next to no barrier.
-_PARALLEL = 1e-2
 # Candidates that a list may have before paths are cut to shorten it, what part of them is left
 # then, and the least that is tried.
 _MANY = 1 << 15
@@ -230,17 +226,16 @@ def contact_force(engine: Table, soft: Table, i: int) -> float:
 
 @compiled
 def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
-    """Slope and curvature of a barrier at the iterate, by its tangent where it has an anchor."""
+    """Slope and curvature of a barrier at the iterate, which may be expected to be met."""
     activation = soft.pair_activation[soft.pair[i]]
-    anchor = soft.anchor[i]
     square = soft.square[i]
-    if square >= activation * activation and anchor == 0.0 and soft.final[i] == 1.0:
+    if square >= activation * activation and soft.final[i] == 1.0:
         return 0.0, 0.0
     h = engine.time.step
     s = engine.options.barrier_stiffness * h * h * soft.weight[i]
     if soft.kind[i] == EDGE_EDGE:
         s *= mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
-    slope, curvature = barrier_model(square, activation, anchor, soft.final[i])
+    slope, curvature = barrier_model(square, activation, 0.0, soft.final[i])
     return s * slope, s * curvature
 
 
@@ -358,40 +353,6 @@ def follow_contacts(engine: Table, soft: Table) -> bool:
         ratio = distance / activation
         move = _move_along(soft, i) / (distance * activation)
         trial = min(max(ratio + move, 0.1 * ratio), 1.0)
-        if soft.anchor[i] == 0.0:
-            final = expected_ratio(final, ratio, ratio + move / share)
-        else:
-            final = trial
-        soft.final[i] = final
-        unlike = unlike or differs(final, trial)
+        soft.final[i] = expected_ratio(final, ratio, ratio + move / share)
+        unlike = unlike or differs(soft.final[i], trial)
     return unlike
-
-
-@compiled
-def anticipate_contacts(engine: Table, soft: Table) -> tuple[int, bool]:
-    """Choose where barriers are linearized; how many have an anchor, and whether one is new."""
-    measure_now(engine, soft)
-    place(soft, engine.poses.q_trial, soft.trial)
-    # What lies beyond a long way's boxes is not met yet.
-    if engine.soft.code != 0 or renew_list(engine, soft, soft.trial) < 1.0:
-        return 0, False
-    _largest_move(soft, soft.trial)
-    anchored = 0
-    new = False
-    for i in range(soft.count):
-        before = soft.anchor[i]
-        activation = soft.pair_activation[soft.pair[i]]
-        distance = math.sqrt(soft.square[i])
-        if before == 0.0 and distance - 2.0 * soft.largest_move >= activation:
-            continue
-        ahead = (distance + _move_along(soft, i) / distance) / activation
-        if before == 0.0 and soft.kind[i] == EDGE_EDGE:
-            factor = mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
-            if factor < _PARALLEL:
-                continue
-        anchor = choose_anchor(before, distance / activation, ahead)
-        soft.anchor[i] = anchor
-        new = new or anchor != before
-        if anchor > 0.0:
-            anchored += 1
-    return anchored, new

@@ -5,8 +5,8 @@ stiffness k, a damper c and the step h their energy is
 
     ½ k |s|² + ½ c/h |s − s_0|²,
 
-s_0 being that of the step's beginning. The Hessian leaves out second derivatives of κ, and those of
-an edge that is pressed.
+s_0 being that of the step's beginning. The Hessian leaves out second derivatives of κ, and far from
+the solution those of an edge that is pressed.
 
 An edge that an equality holds is a stiff spring: k is more by what the weight of all that moves
 would stretch by a ten thousandth of it (`asperity.midas.soft.soft_tables`). Springs of convex
@@ -19,7 +19,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_fixed
+from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_exact, is_fixed
 from asperity.soft.strands import bend, direction
 
 __all__ = ["add_strand_terms", "begin_strands", "strand_energy"]
@@ -75,6 +75,7 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
     now = soft.strand_now
     rates = soft.strand_rates
     block = soft.small[0]
+    exact = is_exact(engine.newton)
     for strand in range(soft.strand_length.size):
         inverse = _measure(soft, soft.now, strand)
         vertex = soft.strand_particle[strand]
@@ -86,7 +87,8 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
             change = now[row] - soft.strand_start[strand, row]
             now[row] = stiffness * now[row] + rate * change
         along = stiffness + rate
-        across = max(now[0], 0.0) * inverse
+        pull = now[0] if exact else max(now[0], 0.0)
+        across = pull * inverse
         for a in range(places):
             if is_fixed(engine, soft, vertex[a]):
                 continue

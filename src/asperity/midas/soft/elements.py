@@ -27,16 +27,17 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.soft.couples import add_couple, begin_couples, enter_couples
 from asperity.midas.soft.edges import add_strand_terms, begin_strands, strand_energy
-from asperity.midas.soft.quadratic import add_quadratic_terms, quadratic_energy, turn_cells
-from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_exact
+from asperity.midas.soft.quadratic import add_quadratic_slopes, quadratic_energy, turn_cells
+from asperity.midas.soft.sites import add_gradient, is_exact
 from asperity.midas.soft.strains import FLAT, deform, diagonalize, stretch
 
 __all__ = ["add_element_terms", "begin_elements", "element_energy"]
 
 
 @compiled
-def begin_elements(soft: Table) -> None:
+def begin_elements(soft: Table, h: float) -> None:
     """Keep the strains of the step's beginning, of elements with damping, and turn cells."""
     begin_strands(soft)
     for e in range(soft.element_size.size):
@@ -46,7 +47,7 @@ def begin_elements(soft: Table) -> None:
         for i in range(3):
             for j in range(3):
                 soft.element_strain[e, i, j] = soft.small[1][i, j]
-    turn_cells(soft)
+    turn_cells(soft, h)
 
 
 @compiled
@@ -80,7 +81,7 @@ def element_energy(soft: Table, x: np.ndarray, h: float) -> float:
         total += soft.element_size[e] * (
             0.5 * shear * squares - shear * log + 0.5 * first * log * log + lost
         )
-    return total + quadratic_energy(soft, x, h) + strand_energy(soft, x, h)
+    return total + quadratic_energy(soft, x) + strand_energy(soft, x, h)
 
 
 @compiled
@@ -200,7 +201,8 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
     stress = soft.small[5]
     m = deform(soft, e, x)
     corners = soft.element_corners[e]
-    scale = h * h * soft.element_size[e]
+    scale = soft.element_size[e]
+    force = h * h * scale
     rate = soft.element_damping[e] / h
     for i in range(corners):
         for k in range(3):
@@ -217,7 +219,7 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
             for k in range(3):
                 for i in range(m):
                     for j in range(m):
-                        soft.slope_work[a, k] += scale * f[k, i] * stress[i, j] * g[a, j]
+                        soft.slope_work[a, k] += force * f[k, i] * stress[i, j] * g[a, j]
     s0, s1, s2, log = stretch(soft, m)
     sigma = soft.small[4][0]
     sigma[0] = s0
@@ -229,7 +231,7 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
         for i in range(m):
             pull = shear * sigma[i] + (first * log - shear) / sigma[i]
             for k in range(3):
-                soft.slope_work[a, k] += scale * pull * soft.along[i, a] * u[k, i]
+                soft.slope_work[a, k] += force * pull * soft.along[i, a] * u[k, i]
         add_gradient(engine, soft, vertex[a], soft.slope_work[a])
     if not whole:
         return
@@ -241,17 +243,23 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
     _add_elastic_block(soft, m, corners, scale, first, shear, log, least)
     if rate > 0.0:
         _add_damping_block(soft, e, scale * rate)
+    couple = 0
     for a in range(corners):
         for b in range(a + 1):
-            part = block[3 * a : 3 * a + 3, 3 * b : 3 * b + 3]
-            add_vertex_block(engine, soft, vertex[a], vertex[b], part)
+            at = soft.element_couple[e, couple]
+            add_couple(soft.couple_block, at, vertex[a], vertex[b], block, 3 * a, 3 * b)
+            couple += 1
 
 
 @compiled
 def add_element_terms(engine: Table, soft: Table) -> None:
     """Add the gradient of elements, and unless only slopes are wanted, their Hessian."""
     whole = engine.newton.only_slopes == 0
+    if whole:
+        begin_couples(soft)
     for e in range(soft.element_size.size):
         _add_element(engine, soft, e, whole)
-    add_quadratic_terms(engine, soft, whole)
+    add_quadratic_slopes(engine, soft)
+    if whole:
+        enter_couples(engine, soft)
     add_strand_terms(engine, soft, whole)

@@ -11,14 +11,12 @@ from asperity.integrators.world_layout import OK
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.pose.link_kinematics import link_jacobians
 from asperity.midas.soft.calls import (
-    ANTICIPATE,
     ARRANGE,
     BEGIN,
     BLOCKS,
     ENERGY,
     EXPECT_PRESENT,
     FOLLOW,
-    FORGET_ANCHORS,
     FORGET_FRICTION,
     FREEZE,
     GRADIENTS,
@@ -28,7 +26,6 @@ from asperity.midas.soft.calls import (
 from asperity.midas.soft.contacts import (
     add_contact_blocks,
     add_contact_gradients,
-    anticipate_contacts,
     contact_energy,
     expect_present,
     follow_contacts,
@@ -66,7 +63,7 @@ def _begin(engine: Table, soft: Table) -> None:
         for k in range(3):
             soft.start[v, k] = soft.now[v, k]
     set_rest_shapes(soft, engine.soft.plastic)
-    begin_elements(soft)
+    begin_elements(soft, engine.time.step)
     begin_twists(engine, soft)
     place(soft, engine.poses.q_target, soft.trial)
     if renew_list(engine, soft, soft.trial) > 0.0:
@@ -129,7 +126,7 @@ def _list_pairs(engine: Table, soft: Table) -> int:
     for i in range(soft.count):
         near = _NEAR * soft.pair_activation[soft.pair[i]]
         soft.laid[i] = 0
-        if soft.square[i] >= near * near and soft.anchor[i] == 0.0 and soft.final[i] == 1.0:
+        if soft.square[i] >= near * near and soft.final[i] == 1.0:
             continue
         soft.laid[i] = 1
         fill_sites(engine, soft, i, spare)
@@ -148,7 +145,7 @@ def _arrange(engine: Table, soft: Table) -> None:
         if soft.laid[i] == 0:
             activation = soft.pair_activation[soft.pair[i]]
             touches = soft.square[i] < activation * activation or soft.final[i] < 1.0
-            if touches or soft.anchor[i] != 0.0:
+            if touches:
                 needed = True
                 break
     if needed and engine.soft.code == 0:
@@ -196,10 +193,6 @@ def do_soft(engine: Table, task: int) -> int:
         soft.stencils = 0
         engine.soft.friction = 0.0
         return 0
-    if task == FORGET_ANCHORS:
-        for i in range(soft.count):
-            soft.anchor[i] = 0.0
-        return 0
     measure_now(engine, soft)
     if task == EXPECT_PRESENT:
         expect_present(soft)
@@ -216,10 +209,6 @@ def do_soft(engine: Table, task: int) -> int:
         _find_energy(engine, soft)
     elif task == TIME:
         engine.soft.time = free_time(engine, soft, engine.soft.time)
-    elif task == ANTICIPATE:
-        anchored, new = anticipate_contacts(engine, soft)
-        engine.newton.anchored += anchored
-        return 1 if new else 0
     elif task == FREEZE:
         collect_friction(engine, soft, 1)
     else:

@@ -5,6 +5,9 @@ step to step. What their stiffness is more than that of their mean strain vanish
 deformations, so that frozen axes resist no rotation. Triangles of cloth that bends are cells as
 well, with those beside them: their stiffness vanishes for rotations of the shape at rest
 (`asperity.soft.bending`).
+
+Over a step their stiffness K is constant, damping β K/h included. With the moves u of vertices from
+the step's beginning, where cells pull with the force f, their energy is f·u + ½ uᵀ K u.
 """
 
 from __future__ import annotations
@@ -12,41 +15,53 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_fixed
+from asperity.midas.soft.couples import add_couple
+from asperity.midas.soft.sites import add_gradient, is_fixed
 from asperity.midas.soft.strains import deform, stretch
 
-__all__ = ["add_quadratic_terms", "quadratic_energy", "turn_cells"]
+__all__ = ["add_quadratic_slopes", "quadratic_energy", "turn_cells"]
 
 
 @compiled
-def turn_cells(soft: Table) -> None:
-    """Turn the stiffness of cells to where they are at the step's beginning."""
+def turn_cells(soft: Table, h: float) -> None:
+    """Sum stiffness and force of cells, turned to where they are at the step's beginning."""
+    for couple in range(soft.couple.shape[0]):
+        for i in range(3):
+            for j in range(3):
+                soft.couple_steady[couple, i, j] = 0.0
+    for v in range(soft.steady_force.shape[0]):
+        for k in range(3):
+            soft.steady_force[v, k] = 0.0
     for cell in range(soft.cell_element.size):
-        stretch(soft, deform(soft, soft.cell_element[cell], soft.start))
-        _turn_cell(soft, cell)
+        element = soft.cell_element[cell]
+        stretch(soft, deform(soft, element, soft.start))
+        _turn_cell(soft, cell, 1.0 + soft.element_damping[element] / h)
 
 
 @compiled
-def _turn_cell(soft: Table, cell: int) -> None:
-    """Fill R K Rᵀ of a cell and R X, with R = U Vᵀ of its element's singular vectors."""
+def _turn_cell(soft: Table, cell: int, damped: float) -> None:
+    """Add R K Rᵀ of a cell, with R = U Vᵀ of its element's singular vectors, and its force."""
     v = soft.small[2]
     u = soft.small[3]
     r = soft.small[4]
     half = soft.small[5]
+    block = soft.small[6]
     k = soft.matrix[soft.cell_matrix[cell]]
-    out = soft.cell_turned[cell]
     for i in range(3):
         for j in range(3):
             r[i, j] = u[i, 0] * v[j, 0] + u[i, 1] * v[j, 1] + u[i, 2] * v[j, 2]
     rest = soft.cell_rest[cell]
+    vertex = soft.cell_vertex[cell]
     corners = soft.cell_corners[cell]
+    offset = soft.cell_offset
     for a in range(corners):
         for i in range(3):
-            soft.cell_place[cell, 3 * a + i] = (
-                r[i, 0] * rest[a, 0] + r[i, 1] * rest[a, 1] + r[i, 2] * rest[a, 2]
-            )
+            offset[a, i] = soft.start[vertex[a], i] - soft.start[vertex[0], i]
+            for j in range(3):
+                offset[a, i] -= r[i, j] * rest[a, j]
+    couple = 0
     for a in range(corners):
-        for b in range(corners):
+        for b in range(a + 1):
             for i in range(3):
                 for j in range(3):
                     half[i, j] = 0.0
@@ -57,76 +72,61 @@ def _turn_cell(soft: Table, cell: int) -> None:
                     value = 0.0
                     for n in range(3):
                         value += half[i, n] * r[j, n]
-                    out[3 * a + i, 3 * b + j] = value
+                    block[i, j] = damped * value
+                    soft.steady_force[vertex[a], i] += value * offset[b, j]
+                    if a != b:
+                        soft.steady_force[vertex[b], j] += value * offset[a, i]
+            at = soft.cell_couple[cell, couple]
+            add_couple(soft.couple_steady, at, vertex[a], vertex[b], block, 0, 0)
+            couple += 1
 
 
 @compiled
-def _offsets(soft: Table, cell: int, x: np.ndarray) -> np.ndarray:
-    """Fill x_a − x_0 − R X_a of a cell's corners, and how that has changed; returns its corners."""
-    vertex = soft.cell_vertex[cell]
-    for a in range(soft.cell_corners[cell]):
-        for k in range(3):
-            at = x[vertex[a], k] - x[vertex[0], k]
-            soft.offset[0, 3 * a + k] = at - soft.cell_place[cell, 3 * a + k]
-            soft.offset[1, 3 * a + k] = at - soft.start[vertex[a], k] + soft.start[vertex[0], k]
-    return vertex
-
-
-@compiled
-def _cell_energy(soft: Table, cell: int, x: np.ndarray, h: float) -> float:
-    _offsets(soft, cell, x)
-    rate = soft.element_damping[soft.cell_element[cell]] / h
+def quadratic_energy(soft: Table, x: np.ndarray) -> float:
+    """Change of the energy of cells over the step, with what damping takes [J]."""
+    if soft.cell_element.size == 0:
+        return 0.0
+    start = soft.start
     total = 0.0
-    width = 3 * soft.cell_corners[cell]
-    for i in range(width):
-        one = 0.0
-        other = 0.0
-        for j in range(width):
-            one += soft.cell_turned[cell, i, j] * soft.offset[0, j]
-            other += soft.cell_turned[cell, i, j] * soft.offset[1, j]
-        total += 0.5 * (soft.offset[0, i] * one + rate * soft.offset[1, i] * other)
+    for couple in range(soft.couple.shape[0]):
+        one = soft.couple[couple, 0]
+        other = soft.couple[couple, 1]
+        share = 0.5 if one == other else 1.0
+        for i in range(3):
+            along = 0.0
+            for j in range(3):
+                along += soft.couple_steady[couple, i, j] * (x[other, j] - start[other, j])
+            along *= share
+            if one == other:
+                along += soft.steady_force[one, i]
+            total += along * (x[one, i] - start[one, i])
     return total
 
 
 @compiled
-def _add_cell(engine: Table, soft: Table, cell: int, whole: bool) -> None:
-    h = engine.time.step
-    vertex = _offsets(soft, cell, soft.now)
-    turned = soft.cell_turned[cell]
-    rate = soft.element_damping[soft.cell_element[cell]] / h
-    scale = h * h * (1.0 + rate)
-    corners = soft.cell_corners[cell]
-    for a in range(corners):
-        if is_fixed(engine, soft, vertex[a]):
-            continue
-        for k in range(3):
-            value = 0.0
-            for j in range(3 * corners):
-                value += turned[3 * a + k, j] * (soft.offset[0, j] + rate * soft.offset[1, j])
-            soft.slope_work[a, k] = h * h * value
-        add_gradient(engine, soft, vertex[a], soft.slope_work[a])
-    if not whole:
+def add_quadratic_slopes(engine: Table, soft: Table) -> None:
+    """Add gradients of cells."""
+    if soft.cell_element.size == 0:
         return
-    block = soft.small[0]
-    for a in range(corners):
-        for b in range(a + 1):
-            for i in range(3):
-                for j in range(3):
-                    block[i, j] = scale * turned[3 * a + i, 3 * b + j]
-            add_vertex_block(engine, soft, vertex[a], vertex[b], block)
-
-
-@compiled
-def quadratic_energy(soft: Table, x: np.ndarray, h: float) -> float:
-    """Energy of cells, with what damping takes [J]."""
-    total = 0.0
-    for cell in range(soft.cell_element.size):
-        total += _cell_energy(soft, cell, x, h)
-    return total
-
-
-@compiled
-def add_quadratic_terms(engine: Table, soft: Table, whole: bool) -> None:
-    """Add gradients, and with ``whole`` the Hessian."""
-    for cell in range(soft.cell_element.size):
-        _add_cell(engine, soft, cell, whole)
+    now = soft.now
+    start = soft.start
+    slope = soft.steady_slope
+    for v in range(slope.shape[0]):
+        for k in range(3):
+            slope[v, k] = soft.steady_force[v, k]
+    for couple in range(soft.couple.shape[0]):
+        one = soft.couple[couple, 0]
+        other = soft.couple[couple, 1]
+        for i in range(3):
+            for j in range(3):
+                value = soft.couple_steady[couple, i, j]
+                slope[one, i] += value * (now[other, j] - start[other, j])
+                if one != other:
+                    slope[other, j] += value * (now[one, i] - start[one, i])
+    square = engine.time.step * engine.time.step
+    for couple in range(soft.couple.shape[0]):
+        v = soft.couple[couple, 0]
+        if v == soft.couple[couple, 1] and not is_fixed(engine, soft, v):
+            for k in range(3):
+                slope[v, k] *= square
+            add_gradient(engine, soft, v, slope[v])

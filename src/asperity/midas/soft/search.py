@@ -5,9 +5,13 @@ vertices stay in theirs, no pair of primitives comes within its activation dista
 are listed. Primitives of one flex have boxes beside its mean motion as well: a cloth that falls is
 not near to itself for that. Boxes are sorted along one axis and swept (D. Baraff, Dynamic
 simulation of non-penetrating rigid bodies, 1992, section 5.1); order is kept from list to list.
+They are swept strip by strip of a second axis, without those that are apart from all that their
+group may touch.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -104,20 +108,109 @@ def _sort(box: np.ndarray, axis: int, order: np.ndarray) -> None:
 
 
 @compiled
-def _widest(soft: Table) -> int:
-    """The axis along which particles are spread most."""
-    best = 0
+def _spread(soft: Table, axis: int) -> tuple[float, float]:
+    """From where to where particles are spread along an axis."""
+    low = soft.box[0, 0, axis]
+    high = low
+    for v in range(soft.particles):
+        low = min(low, soft.box[v, 0, axis])
+        high = max(high, soft.box[v, 0, axis])
+    return low, high
+
+
+@compiled
+def _widest(soft: Table, but: int) -> int:
+    """The axis along which particles are spread most, but for one."""
+    best = -1
     widest = -1.0
     for k in range(3):
-        low = soft.box[0, 0, k]
-        high = low
-        for v in range(soft.particles):
-            low = min(low, soft.box[v, 0, k])
-            high = max(high, soft.box[v, 0, k])
-        if high - low > widest:
+        low, high = _spread(soft, k)
+        if k != but and not high - low <= widest:
             widest = high - low
             best = k
     return best
+
+
+@compiled
+def _bound_groups(soft: Table) -> None:
+    """Fill the boxes of groups."""
+    for group in range(soft.group_box.shape[0]):
+        for k in range(3):
+            soft.group_box[group, 0, k] = math.inf
+            soft.group_box[group, 1, k] = -math.inf
+    for v in range(soft.vertex_group.size):
+        own = soft.group_box[soft.vertex_group[v]]
+        margin = soft.vertex_radius[v] + 0.5 * soft.activation
+        for k in range(3):
+            own[0, k] = min(own[0, k], soft.box[v, 0, k] - margin)
+            own[1, k] = max(own[1, k], soft.box[v, 1, k] + margin)
+
+
+@compiled
+def _may_touch(soft: Table, group: int, box: np.ndarray) -> bool:
+    """Whether the box of a primitive of a group meets any that it may touch."""
+    for other in range(soft.group_box.shape[0]):
+        if soft.group_pair[group, other] >= 0 and not apart(box, soft.group_box[other], 0.0):
+            return True
+    return False
+
+
+@compiled
+def _strip(at: float, low: float, width: float, strips: int) -> int:
+    """The number of the strip that a coordinate is in, of those at the border beyond it."""
+    place = (at - low) / width
+    # Written so that NaN is in the first one.
+    if not place > 0.0:
+        return 0
+    return int(place) if place < strips - 1.0 else strips - 1
+
+
+@compiled
+def _fill_strips(soft: Table, box: np.ndarray, order: np.ndarray, axis: int) -> int:
+    """Deal out boxes, in their order, to the strips that they meet; returns how many there are.
+
+    Boxes that touch nothing have −1 for their first strip.
+    """
+    low, high = _spread(soft, axis)
+    kept = 0
+    extent = 0.0
+    for i in range(order.size):
+        if soft.strip[i, 0] >= 0:
+            kept += 1
+            extent += box[i, 1, axis] - box[i, 0, axis]
+    if kept == 0:
+        return 0
+    start = soft.strip_start
+    # Boxes as wide as the mean are in two strips.
+    strips = _strip((high - low) * kept, 0.0, extent, start.size - 1) + 1
+    while True:
+        width = max((high - low) / strips, 1e-300)
+        for s in range(strips + 1):
+            start[s] = 0
+        for i in range(order.size):
+            if soft.strip[i, 0] < 0:
+                continue
+            soft.strip[i, 0] = _strip(box[i, 0, axis], low, width, strips)
+            soft.strip[i, 1] = _strip(box[i, 1, axis], low, width, strips)
+            for s in range(soft.strip[i, 0], soft.strip[i, 1] + 1):
+                start[s] += 1
+        total = 0
+        for s in range(strips + 1):
+            count = start[s]
+            start[s] = total
+            total += count
+        if total <= soft.strip_item.size:
+            break
+        strips //= 2
+    for i in order:
+        if soft.strip[i, 0] >= 0:
+            for s in range(soft.strip[i, 0], soft.strip[i, 1] + 1):
+                soft.strip_item[start[s]] = i
+                start[s] += 1
+    for back in range(strips):
+        start[strips - back] = start[strips - back - 1]
+    start[0] = 0
+    return strips
 
 
 @compiled
@@ -147,7 +240,6 @@ def _append(
     soft.pair[count] = pair
     soft.weight[count] = weight
     soft.threshold[count] = 0.0
-    soft.anchor[count] = 0.0
     soft.laid[count] = 0
     soft.radius[count] = soft.vertex_radius[i0]
     if kind != VERTEX_PLANE:
@@ -162,19 +254,19 @@ def _pair_of(soft: Table, one: int, other: int) -> int:
 
 
 @compiled
-def _list_faces(soft: Table, axis: int) -> bool:
-    """List vertices and faces that may touch; False without room."""
+def _list_faces(soft: Table, axis: int, strip: int, begin: int, end: int) -> bool:
+    """List vertices and faces of a strip that may touch; False without room."""
     points = soft.point.size
     box = soft.item_box
-    order = soft.item_order
-    for a in range(order.size):
-        i = order[a]
+    item = soft.strip_item
+    for a in range(begin, end):
+        i = item[a]
         high = box[i, 1, axis]
-        for b in range(a + 1, order.size):
-            j = order[b]
+        for b in range(a + 1, end):
+            j = item[b]
             if box[j, 0, axis] > high:
                 break
-            if (i < points) == (j < points):
+            if (i < points) == (j < points) or max(soft.strip[i, 0], soft.strip[j, 0]) != strip:
                 continue
             at = soft.point[min(i, j)]
             face = soft.face[max(i, j) - points]
@@ -194,18 +286,20 @@ def _list_faces(soft: Table, axis: int) -> bool:
 
 
 @compiled
-def _list_edges(soft: Table, axis: int) -> bool:
-    """List pairs of edges that may touch; False without room."""
+def _list_edges(soft: Table, axis: int, strip: int, begin: int, end: int) -> bool:
+    """List pairs of edges of a strip that may touch; False without room."""
     box = soft.side_box
-    order = soft.side_order
-    for a in range(order.size):
-        i = order[a]
+    item = soft.strip_item
+    for a in range(begin, end):
+        i = item[a]
         one = soft.edge[i]
         high = box[i, 1, axis]
-        for b in range(a + 1, order.size):
-            j = order[b]
+        for b in range(a + 1, end):
+            j = item[b]
             if box[j, 0, axis] > high:
                 break
+            if max(soft.strip[i, 0], soft.strip[j, 0]) != strip:
+                continue
             other = soft.edge[j]
             pair = _pair_of(soft, one[0], other[0])
             if pair < 0 or apart(box[i], box[j], 0.0):
@@ -252,17 +346,28 @@ def list_stencils(soft: Table, planes: np.ndarray, one: np.ndarray, other: np.nd
     _fill_boxes(soft, one, other)
     soft.count = 0
     soft.listed = 0
+    _bound_groups(soft)
+    axis = _widest(soft, -1)
+    across = _widest(soft, axis)
+    start = soft.strip_start
     points = soft.point.size
-    for i in range(points):
-        _hold(soft, soft.box, soft.point[i : i + 1], soft.item_box[i])
-    for i in range(soft.face.shape[0]):
-        _hold(soft, soft.box, soft.face[i], soft.item_box[points + i])
-    for i in range(soft.edge.shape[0]):
-        _hold(soft, soft.box, soft.edge[i], soft.side_box[i])
-    axis = _widest(soft)
+    for i in range(soft.item_order.size):
+        own = soft.point[i : i + 1] if i < points else soft.face[i - points]
+        _hold(soft, soft.box, own, soft.item_box[i])
+        touches = _may_touch(soft, soft.vertex_group[own[0]], soft.item_box[i])
+        soft.strip[i, 0] = 0 if touches else -1
     _sort(soft.item_box, axis, soft.item_order)
+    room = True
+    for s in range(_fill_strips(soft, soft.item_box, soft.item_order, across)):
+        room = room and _list_faces(soft, axis, s, start[s], start[s + 1])
+    for i in range(soft.side_order.size):
+        _hold(soft, soft.box, soft.edge[i], soft.side_box[i])
+        touches = _may_touch(soft, soft.vertex_group[soft.edge[i, 0]], soft.side_box[i])
+        soft.strip[i, 0] = 0 if touches else -1
     _sort(soft.side_box, axis, soft.side_order)
-    if not (_list_faces(soft, axis) and _list_edges(soft, axis) and _list_planes(soft, planes)):
+    for s in range(_fill_strips(soft, soft.side_box, soft.side_order, across)):
+        room = room and _list_edges(soft, axis, s, start[s], start[s + 1])
+    if not (room and _list_planes(soft, planes)):
         soft.count = 0
         return SOFT_FULL
     soft.listed = 1

@@ -50,11 +50,18 @@ SOFT = Layout(
     cell_element="i8[:]",  # whose rotation it has
     cell_vertex="i8[:,:]",  # its own, or those of a triangle and beside it
     cell_corners="i8[:]",
-    cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width/3, 3)
-    cell_place="f8[cells, width]",  # R X
+    cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width, 3)
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
-    matrix="f8[:,:,:]",  # [N/m], shape (., width, width)
-    cell_turned="f8[cells, width, width]",
+    matrix="f8[:,:,:]",  # [N/m], shape (., 3 width, 3 width)
+    # Pairs of vertices in elements and cells (`asperity.midas.soft.couples`), and their blocks: of
+    # cells, which resist as much all step, with their forces at its beginning; and of all.
+    couple="i8[:,:]",
+    element_couple="i8[:,:]",
+    cell_couple="i8[:,:]",
+    couple_steady="f8[couples, 3, 3]",
+    couple_block="f8[couples, 3, 3]",
+    steady_force="f8[vertices, 3]",  # [N]
+    steady_slope="f8[vertices, 3]",
     # Elements that yield, as `asperity.soft.layout` has them, and those that have their shapes at
     # rest, whose gradients are these where nothing has yielded.
     yielding="i8",
@@ -119,6 +126,10 @@ SOFT = Layout(
     item_order="i8[items]",
     side_box="f8[sides, 2, 3]",  # of edges
     side_order="i8[sides]",
+    group_box="f8[groups, 2, 3]",
+    strip="i8[swept, 2]",  # first and last of an item or a side
+    strip_start="i8[strips + 1]",
+    strip_item="i8[4 * swept]",
     # Candidates, measured at the iterate.
     count="i8",
     kind="i8[soft_room]",
@@ -131,7 +142,6 @@ SOFT = Layout(
     coefficient="f8[soft_room + 1, 6]",
     arm="f8[soft_room + 1, 3]",
     final="f8[soft_room]",
-    anchor="f8[soft_room]",  # as `CANDIDATES` has it
     laid="i8[soft_room]",  # 1 of those that the factor has room for
     # Sites of friction's stencils, and in the last row those of the candidate at hand.
     sites="i8[soft_room + 1]",
@@ -162,7 +172,7 @@ SOFT = Layout(
     tilt="f8[4, 3]",
     along="f8[3, corners]",
     slope_work="f8[most_corners, 3]",
-    offset="f8[2, width]",
+    cell_offset="f8[width, 3]",
     upper="f8[6]",
 )
 """Deformable bodies."""

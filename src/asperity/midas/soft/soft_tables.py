@@ -11,6 +11,7 @@ from asperity.midas.model.contact_numbers import contact_numbers
 from asperity.midas.model.links import Links, variable_count
 from asperity.midas.model.round_geoms import round_areas
 from asperity.midas.model.shapes import Shapes
+from asperity.midas.soft.couples import couples_of
 from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_elements import soft_elements
 from asperity.midas.soft.soft_layout import SOFT
@@ -40,6 +41,8 @@ from asperity.soft.dissection import dissection_ranks
 __all__ = ["elimination_ranks", "soft_table"]
 
 _ROOM = 1024
+# The broad phase has at most so many.
+_STRIPS = 64
 # Of a triangle of cloth that bends, with those beside it.
 _MOST_CORNERS = 12
 # Strain of an edge that an equality holds, under the weight of all that moves.
@@ -140,6 +143,12 @@ def soft_table(
     vertex_link = np.concatenate([link, np.asarray(surfaces.vertex_link[chosen])])
     edge_of_twist[edge_of_twist >= 0] += len(vertex_link)
     shaped = np.concatenate([np.zeros(0, np.int64), *bodies.shaped]).astype(np.int64)
+    cell_corners = np.where(
+        np.arange(bodies.cell_vertex.shape[1]) < bodies.cell_corners[:, None],
+        bodies.cell_vertex,
+        -1,
+    )
+    couples, (element_couple, cell_couple) = couples_of(bodies.vertex, cell_corners)
     table = Table(
         SOFT,
         vertices=particles + len(chosen),
@@ -151,6 +160,9 @@ def soft_table(
         most_sites=4 * sites,
         items=len(point) + len(face),
         sides=len(edge),
+        swept=max(len(point) + len(face), len(edge)),
+        strips=_STRIPS,
+        groups=len(pairs["group_pair"]),
         soft_room=_ROOM,
         particles=particles,
         between=between,
@@ -172,8 +184,11 @@ def soft_table(
         element_gradient=bodies.gradient,
         element_size=bodies.size,
         element_lame=constants[element_owner] * bodies.share[:, None],
-        cells=len(bodies.cell),
-        width=bodies.matrix.shape[1],
+        width=bodies.cell_vertex.shape[1],
+        couples=len(couples),
+        couple=couples,
+        element_couple=element_couple,
+        cell_couple=cell_couple,
         cell_element=bodies.cell,
         cell_vertex=bodies.cell_vertex,
         cell_corners=bodies.cell_corners,
