@@ -9,7 +9,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.potentials import (
     barrier,
-    barrier_model,
+    barrier_secant,
     barrier_slopes,
     differs,
     expected_ratio,
@@ -235,7 +235,7 @@ def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
     s = engine.options.barrier_stiffness * h * h * soft.weight[i]
     if soft.kind[i] == EDGE_EDGE:
         s *= mollifier(stencil_of(soft, i), soft.now, soft.threshold[i], soft.slope)
-    slope, curvature = barrier_model(square, activation, 0.0, soft.final[i])
+    slope, curvature = barrier_secant(square, activation, soft.final[i])
     return s * slope, s * curvature
 
 
@@ -317,7 +317,6 @@ def add_contact_blocks(engine: Table, soft: Table) -> None:
         fill_sites(engine, soft, i, spare)
         _fill_hessian(engine, soft, i, slope, curvature, h)
         add_site_blocks(engine, soft, spare, h)
-        # The tangent of a barrier far from its anchor would pull.
         if slope < 0.0 and tilts(soft, i):
             add_tilting(engine, soft, i, -slope)
 

@@ -144,8 +144,7 @@ def _arrange(engine: Table, soft: Table) -> None:
     for i in range(soft.count):
         if soft.laid[i] == 0:
             activation = soft.pair_activation[soft.pair[i]]
-            touches = soft.square[i] < activation * activation or soft.final[i] < 1.0
-            if touches:
+            if soft.square[i] < activation * activation or soft.final[i] < 1.0:
                 needed = True
                 break
     if needed and engine.soft.code == 0:
