@@ -336,7 +336,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "search-memory",
-        "A line search may end above the present energy, but not above the one before it.",
+        "The energy may grow once in a line search.",
         "The energy falls in every iteration.",
         ("midas",),
         (Body("midas.newton.energy_newton", "_bound", "return energy"),),

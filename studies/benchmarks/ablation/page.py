@@ -128,9 +128,7 @@ def _right(trials: Sequence[Trial], number: float) -> int:
 
 
 def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str:
-    """Change of some work, over the runs that both have finished [%]."""
-    if not base:
-        return ""
+    """Change of some work, over the runs that both have finished [%]; nothing if there are none."""
     stopped = GRADES.index("stopped")
     both = {(t.case, t.number, t.near_by): getattr(t, field) for t in trials if t.grade != stopped}
     mine = total = 0
@@ -139,8 +137,7 @@ def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str
         if trial.grade != stopped and key in both:
             mine += both[key]
             total += getattr(trial, field)
-    change = 100.0 * (mine / total - 1.0) if total else 0.0
-    return f"{change:+.0f} %".replace("-", "−")
+    return f"{100.0 * (mine / total - 1.0):+.0f} %".replace("-", "−") if total else ""
 
 
 def _work(trials: Sequence[Trial], base: Sequence[Trial], field: str, absolute: bool) -> list[str]:
