@@ -314,7 +314,7 @@ def test_a_rigid_flex_slides_and_stops_as_its_body(integrator: asp.Integrator, d
         "<geom type='plane' size='1 1 .1' friction='.5'/><body name='b' pos='0 0 .036'><freejoint/>"
         "<inertial pos='0 0 0' mass='.3' diaginertia='2e-4 2e-4 2e-4'/>"
         f"<flexcomp name='f' type='box' dim='{dim}' count='3 3 3' spacing='.03 .03 .03'"
-        f" radius='.005' rigid='true'><contact selfcollide='none' friction='.5'/></flexcomp></body>"
+        " radius='.005' rigid='true'><contact selfcollide='none' friction='.5'/></flexcomp></body>"
     )
     sim = asp.Simulator(model, integrator=integrator)
     sim.advance_to(0.2)

@@ -3,9 +3,9 @@
 An iterate is accepted if the straight paths of all vertices from the last one keep every pair of
 surfaces apart, no joint passes a limit, and the energy falls below the larger of its last two
 values. So every iterate is free of intersections, whatever happens to the ones after it (IPC,
-algorithm 1). The energy may grow once because piles whose friction turns take up to 28 % fewer
-iterations (Grippo, Lampariello and Lucidi, SIAM J. Numer. Anal. 23, 1986, with a memory of one);
-a longer memory gains no more.
+algorithm 1). That the energy may grow once (Grippo, Lampariello and Lucidi, SIAM J. Numer. Anal.
+23, 1986, with a memory of one) saves up to 28 % of the iterations of piles in steps of 1 ms. A beam
+that a gripper inserts takes 7 % more. A longer memory gains no more.
 """
 
 from __future__ import annotations
@@ -324,14 +324,14 @@ def minimize(engine: Table, _unused: int) -> int:
         if newton.iterations_left <= 0:
             return NOT_CONVERGED
         newton.iterations_left -= 1
-        lower = math.nan
+        reached = math.nan
         if share > 0.0:
-            lower = _descend(engine, _bound(energy, previous), rounding, slope, share)
+            reached = _descend(engine, _bound(energy, previous), rounding, slope, share)
             if engine.soft.code != 0:
                 return engine.soft.code
-        if abs(lower) <= _LARGEST:
+        if abs(reached) <= _LARGEST:
             previous = energy
-            energy = lower
+            energy = reached
             met = met or ahead
             whole = newton.taken_share == 1.0 and not ahead
             newtons = whole and expects_present(engine)

@@ -5,10 +5,7 @@ from __future__ import annotations
 import mujoco
 import numpy as np
 
-from asperity.plant.model.cells import (
-    cell_edges,
-    filled_cells,
-)
+from asperity.plant.model.cells import cell_edges, filled_cells
 from asperity.plant.model.cloth import bends, cloth_elements
 from asperity.plant.model.flexes import (
     flex_elements,
@@ -19,11 +16,7 @@ from asperity.plant.model.flexes import (
     rest_positions,
     resting_data,
 )
-from asperity.plant.model.shells import (
-    is_shell,
-    shell_bending,
-    shell_membranes,
-)
+from asperity.plant.model.shells import is_shell, shell_bending, shell_membranes
 from asperity.soft.cells import cell
 from asperity.soft.elements import (
     Element,
