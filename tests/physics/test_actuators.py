@@ -357,13 +357,18 @@ def test_a_dc_motor_with_bristles_is_mujoco_s_at_its_step(method: type[asp.Icf])
     assert differences[1] < 0.3 * differences[0]
 
 
-def test_plugins_exert_mujoco_s_forces() -> None:
-    model = compile_mjcf(
+def _controlled_by_plugin(count: int = 1, dynamics: str = "") -> mujoco.MjModel:
+    return compile_mjcf(
         ARM.format(a="", b=""),
         sections="<extension><plugin plugin='mujoco.pid'/></extension><actuator>"
-        "<plugin joint='a' plugin='mujoco.pid' actdim='1'><config key='kp' value='40'/>"
-        "<config key='ki' value='30'/><config key='kd' value='3'/></plugin></actuator>",
+        f"<plugin joint='a' plugin='mujoco.pid' actdim='{count}' {dynamics}>"
+        "<config key='kp' value='40'/><config key='ki' value='30'/>"
+        "<config key='kd' value='3'/></plugin></actuator>",
     )
+
+
+def test_plugins_exert_mujoco_s_forces() -> None:
+    model = _controlled_by_plugin()
     ctrl = [0.5]
     model.opt.timestep = 2e-3
     data = mujoco.MjData(model)
@@ -450,3 +455,19 @@ def test_applied_forces_act_as_in_mujoco() -> None:
     sim.advance_to(0.0)
     # Implicit only in what it has to be: over a microsecond the acceleration is that of the instant.
     np.testing.assert_allclose(sim.data.qacc, data.qacc, rtol=1e-4, atol=1e-2)
+
+
+@pytest.mark.parametrize(("count", "dynamics"), [(1, ""), (2, "dyntype='filter' dynprm='.05'")])
+def test_plugins_under_midas_get_to_mujoco_s_motion(count: int, dynamics: str) -> None:
+    model = _controlled_by_plugin(count, dynamics)
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    differences = []
+    for step in (4e-3, 1e-3):
+        model.opt.timestep = step
+        data = mujoco.MjData(model)
+        data.ctrl[:] = 0.5
+        mujoco.mj_step(model, data, nstep=round(0.4 / step))
+        ours = _ours(model, asp.Midas(time_step=step), [0.5], float(data.time))
+        differences.append(np.hstack([ours.qpos - data.qpos, ours.act - data.act]))
+    assert np.all(np.abs(differences[1]) < 0.33 * np.abs(differences[0]) + 1e-5)
+    assert np.abs(differences[0]).max() < 0.03

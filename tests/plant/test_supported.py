@@ -52,8 +52,6 @@ def test_flex() -> None:
         ("gaintype='user'", ["user-defined"]),
         ("biastype='user'", ["user-defined"]),
         ("dyntype='user' actdim='1'", ["user-defined"]),
-        ("nsample='3' delay='0.01'", ["delay", "any integrator but Midas"]),
-        ("nsample='3'", ["history"]),
     ],
 )
 def test_actuators(attributes: str, words: list[str]) -> None:
@@ -141,9 +139,15 @@ def test_global_callbacks(name: str) -> None:
 
 
 def test_plugins() -> None:
-    subject = model(sections="<actuator><motor name='act' joint='a'/></actuator>")
-    subject.actuator_plugin[0] = 0
-    refused(subject, "Actuator 'act'", "plugin")
+    pid = (
+        "<extension><plugin plugin='mujoco.pid'/></extension><actuator>"
+        "<plugin name='act' joint='a' plugin='mujoco.pid' actdim='1'>"
+        "<config key='ki' value='2'/></plugin></actuator>"
+    )
+    subject = model(sections=pid)
+    assert check_supported(subject) == ()
+    subject.plugin_statenum[0] = 1
+    refused(subject, "Actuator 'act'", "state of their own")
     subject = model()
     subject.body_plugin[1] = 0
     refused(subject, "Body 'a'", "plugin")
@@ -238,12 +242,6 @@ def test_friction_that_is_simplified_is_noted() -> None:
     assert check_supported(model(sections=pair.format(3, 0.5))) == ()
     notes = check_supported(model(sections=pair.format(4, 0.5)))
     assert any("'p'" in note and "rolling" in note for note in notes)
-
-
-def test_delayed_sensors_are_a_simulator_s() -> None:
-    section = "<sensor><jointpos name='s' joint='a' nsample='3' delay='0.01'/></sensor>"
-    refused(model(sections=section), "Sensor 's'", "delay", "any integrator but Midas")
-    assert check_supported(model(sections=section), asks_mujoco=True) == ()
 
 
 @pytest.mark.parametrize("integrator", [asp.Cenic(sleep=False), asp.Icf(sleep=False)])

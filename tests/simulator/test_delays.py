@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from pathlib import Path
 
 import mujoco
@@ -32,6 +33,10 @@ MODEL = """
   </sensor>
 </mujoco>"""
 VELOCITY = MODEL.format(servo="velocity", gains='kv="3"')
+PID = VELOCITY.replace(
+    '<motor joint="x" delay="0.05" nsample="6"/>',
+    '<pid joint="x" kp="20" kv="3" ki="5" delay="0.04" nsample="6"/>',
+)
 
 
 def _control(time: float) -> tuple[float, float]:
@@ -58,14 +63,10 @@ def test_forces_and_sensors_are_mujoco_s_at_its_step() -> None:
 
 
 def test_both_controls_of_a_controller_are_late() -> None:
-    pid = 'kp="20" kv="3" ki="5" delay="0.04" nsample="6"'
-    text = VELOCITY.replace(
-        '<motor joint="x" delay="0.05" nsample="6"/>', f'<pid joint="x" {pid}/>'
-    )
-    model = mujoco.MjModel.from_xml_string(text)
+    model = mujoco.MjModel.from_xml_string(PID)
     model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
     data = mujoco.MjData(model)
-    sim = asp.Simulator(text, integrator=asp.Icf(time_step=STEP))
+    sim = asp.Simulator(PID, integrator=asp.Icf(time_step=STEP))
     for _ in range(60):
         data.ctrl[:] = sim.data.ctrl[:] = 0.3, *_control(data.time)
         mujoco.mj_step(model, data)
@@ -74,12 +75,15 @@ def test_both_controls_of_a_controller_are_late() -> None:
     assert np.ptp(data.qpos) > 0.05
 
 
-@pytest.mark.parametrize("integrator", [asp.Cenic(accuracy=1e-6), asp.Tamsi(time_step=1e-3)])
+@pytest.mark.parametrize(
+    "integrator",
+    [asp.Cenic(accuracy=1e-6), asp.Tamsi(time_step=1e-3), asp.Midas(time_step=1e-3)],
+)
 def test_a_force_acts_after_its_delay(integrator: asp.Integrator) -> None:
     sim = asp.Simulator(VELOCITY, integrator=integrator)
     sim.data.ctrl[0] = 4.0
     assert sim.advance_to(0.45).success
-    # By round-off it is heard one of Tamsi's steps later.
+    # By round-off it is heard one fixed step later.
     late = 4.0 / 2.0 * 1e-3
     assert sim.data.qvel[0] == pytest.approx(4.0 / 2.0 * 0.4, abs=late + 1e-12)
 
@@ -118,9 +122,26 @@ def test_a_reset_forgets_them() -> None:
     assert np.all(sim.data.qvel == 0.0)
 
 
-def test_midas_refuses_them_by_name() -> None:
-    with pytest.raises(asp.ModelError, match=r"Actuator 0 .*delay.*any integrator but Midas"):
-        asp.Simulator(VELOCITY, integrator=asp.Midas())
+@pytest.mark.parametrize("fast", [VELOCITY, PID])
+def test_midas_gets_to_mujoco_s_motion_as_steps_shrink(fast: str) -> None:
+    differences = []
+    for step in (0.01, 0.0025):
+        text = re.sub('nsample="[0-9]*"', 'nsample="30"', fast)
+        model = mujoco.MjModel.from_xml_string(text.replace('"0.01"', f'"{step}"'))
+        model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+        data = mujoco.MjData(model)
+        sim = asp.Simulator(model, integrator=asp.Midas(time_step=step))
+        for _ in range(round(0.6 / step)):
+            controls = _control(data.time)
+            data.ctrl[:] = sim.data.ctrl[:] = controls if model.nu == 2 else (0.3, *controls)
+            mujoco.mj_step(model, data)
+            assert sim.advance_to(data.time).success
+        mujoco.mj_forward(model, data)
+        found = np.hstack([sim.data.qpos - data.qpos, sim.data.sensordata - data.sensordata])
+        differences.append(np.abs(found).max())
+    # Either method is off by about as much as its step is long.
+    assert differences[1] < 0.3 * differences[0]
+    assert differences[0] < 0.03
 
 
 def test_rollouts_begin_and_end_with_what_is_on_its_way() -> None:

@@ -84,16 +84,27 @@ class EngineInputs:
         off = is_disabled(self.model, _FLAG.mjDSBL_GRAVITY)
         gravity = np.zeros(3) if off else self.model.opt.gravity
         table.links.gravity[:] = np.outer(self._gravity_shares, gravity)
-        self._motor_feed.feed(data, table)
+        control = self._controls(data)
+        self._motor_feed.feed(control, table)
         if self.looks_at_state:
             state = self.linearized.evaluate(table.poses.qpos, table.poses.qvel)
             self.linearized.refresh(table, state)
-            self.evaluated_motors.feed(
-                table, state, np.array(data.ctrl), activation, self._time_step
-            )
+            self.evaluated_motors.feed(table, state, control, activation, self._time_step)
         self._read_applied_forces(table, data)
         if self.sticky.any:
             self.sticky.pull(table, data)
+
+    def _controls(self, data: mujoco.MjData) -> Floats:
+        """Controls that have arrived, shape (nu,): those that are delayed are of before."""
+        model, control = self.model, np.array(data.ctrl)
+        for i in np.flatnonzero(model.actuator_delay):
+            first, count = int(model.actuator_ctrladr[i]), int(model.actuator_ctrlnum[i])
+            found = np.zeros(count)
+            kept = mujoco.mj_readCtrl(
+                model, data, i, data.time, found, model.actuator_history[i, 1]
+            )
+            control[first : first + count] = found if kept is None else kept
+        return control
 
     def _read_equalities(self, table: Table, data: mujoco.MjData) -> None:
         """Switch constraints on and off; one that is off forgets its force."""

@@ -31,8 +31,15 @@ _PID, _DC = int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR)
 # Differences of lengths [m or rad], of velocities, and of activations, whatever their unit. All but
 # cogging, friction and clamped voltages is linear.
 _LENGTH, _SPEED, _ACTIVATION = 1e-6, 1e-5, 1e-6
-# What MuJoCo shall not do: limit forces, which motors do themselves, or look ahead in activations.
-_SWITCHED_OFF = ("actuator_forcelimited", "tendon_actfrclimited", "actuator_actearly")
+# What MuJoCo shall not do: limit forces, which motors do themselves, look ahead in activations, or
+# delay controls, which are given as they arrive.
+_SWITCHED_OFF = (
+    "actuator_forcelimited",
+    "tendon_actfrclimited",
+    "actuator_actearly",
+    "actuator_delay",
+    "actuator_history",
+)
 
 
 class EvaluatedMotors:
@@ -102,7 +109,7 @@ class EvaluatedMotors:
         state : mujoco.MjData
             Data of the engine's own, evaluated at its positions and velocities.
         control, activation : ndarray
-            ``ctrl`` and ``act``.
+            Controls that have arrived, and ``act``.
         step : float
             The usual step size [s].
         """

@@ -185,12 +185,11 @@ class MotorFeed:
         self._state = model.actuator_actadr[simple]
         self._state_control, self._rate = address[simple], np.where(decay > 0.0, decay, 1.0)
 
-    def feed(self, data: mujoco.MjData, table: Table) -> None:
-        """Bring it up to date."""
+    def feed(self, control: np.ndarray, table: Table) -> None:
+        """Bring it up to date, with controls of shape (nu,)."""
         motors = table.motors
         if not len(self._control):
             return
-        control = np.array(data.ctrl)
         if not is_disabled(self._model, _FLAG.mjDSBL_CLAMPCTRL):
             control = np.clip(control, self._range[:, 0], self._range[:, 1])
         inputs = np.append(control, 0.0)

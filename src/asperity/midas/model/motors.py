@@ -30,7 +30,8 @@ def evaluated_actuators(model: mujoco.MjModel) -> list[int]:
     return [
         i
         for i in range(model.nactuator)
-        if int(model.actuator_dyntype[i]) in _OTHERS
+        if model.actuator_plugin[i] >= 0
+        or int(model.actuator_dyntype[i]) in _OTHERS
         or _depends_on_state(model, i)
         or int(model.actuator_biastype[i]) not in _BIASES
         or _is_on_circle(model, i)

@@ -56,7 +56,7 @@ def check_supported(
         Whether the integrator knows torsion, rolling, different friction along the tangents, and
         adhesion of geoms.
     asks_mujoco : bool
-        Whether MuJoCo is asked for inertia and forces at every state, as delays and plugins need.
+        Whether MuJoCo is asked for inertia and forces at every state, as plugins of bodies need.
     no_flexes : str or None
         Who does not simulate deformable bodies, or None if they are simulated.
     sleep : bool
@@ -84,17 +84,19 @@ def check_supported(
             )
     check_flexes(model, no_flexes)
     for index, name in _plugins(model):
-        if not asks_mujoco or model.plugin_statenum[index] > 0:
+        if not (asks_mujoco or index in model.actuator_plugin):
             raise ModelError(
-                f"{name}, which any integrator but Midas knows if the plugin has no state of its "
-                "own; use one, or a built-in element instead."
+                f"{name}, which any integrator but Midas knows; use one, or remove the plugin."
+            )
+        if model.plugin_statenum[index] > 0:
+            raise ModelError(
+                f"{name}, and only plugins without a state of their own are known; use a built-in "
+                "element instead."
             )
     for check in _CHECKS:
         check(model)
     if asks_mujoco:
         check_slides(model, model.dof_frictionloss > 0.0)
-    else:
-        _delays(model)
     if not (every_friction and model.flg_adhesion):
         refuse_adhesion(model)
     if not every_actuator:
@@ -102,6 +104,10 @@ def check_supported(
         _inner_states(model)
     check_finite(model)
     notes = [*_notes(model, sleep, starts_asleep), *flex_notes(model)]
+    if asks_mujoco and any(_plugins(model)):
+        notes.append(
+            "Forces of plugins are those of a step's beginning; stiff ones need short steps."
+        )
     if not every_friction and (names := _named_friction(model)):
         notes.append(
             f"{integrator} ignores torsional and rolling friction, and takes the first coefficient "
@@ -139,15 +145,6 @@ def _actuators(model: mujoco.MjModel) -> None:
         "has a user-defined gain, bias or dynamics, which needs a MuJoCo callback; use a motor and "
         "compute its control in the Simulator's `control=` callback.",
     )
-
-
-def _delays(model: mujoco.MjModel) -> None:
-    why = (
-        "has a delay, an interval or a history (nsample), which any integrator but Midas knows; "
-        "use one, or remove them."
-    )
-    refuse_first(model, _OBJ.mjOBJ_ACTUATOR, model.actuator_history[:, 0] > 0, why)
-    refuse_first(model, _OBJ.mjOBJ_SENSOR, model.sensor_history[:, 0] > 0, why)
 
 
 def _sticky(model: mujoco.MjModel) -> None:
@@ -245,8 +242,6 @@ def _notes(model: mujoco.MjModel, sleep: bool, starts_asleep: bool) -> Iterator[
             "Contacts of signed distance fields are those that MuJoCo's search finds, which can "
             f"miss some; sdf_initpoints and sdf_iterations make it thorough: {listed(names)}."
         )
-    if any(_plugins(model)):
-        yield "Forces of plugins are those of a step's beginning; stiff ones need short steps."
     flags = model.opt.enableflags
     if flags & mujoco.mjtEnableBit.mjENBL_SLEEP:
         if not sleep:
