@@ -34,7 +34,9 @@ while they hold.
 
 **Left out** are islands with contacts that push: rolling on a gap within the accuracy exchanges
 more energy than a step loses. So are islands that float freely, whose momenta are known as well
-(`.tree_balance`), and islands with a kind of energy that is not known.
+(`.tree_balance`), and islands with a kind of energy that is not known. And so are islands that
+jump: the beginning's velocities violate an equality or limit, as when one is switched on, and what
+its impulse then takes is lost.
 
 None of this is part of the CENIC paper.
 """
@@ -44,7 +46,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.contact.constraint_set import EQUALITY
+from asperity.contact.constraint_set import EQUALITY, LIMIT
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.motion import move_positions, position_difference
 from asperity.integrators.methods.swings import TURNING_ANGLE
@@ -62,6 +64,8 @@ _LITTLE = 0.002
 _NEGLIGIBLE = 1e-3
 # Angle [rad] from which the work of equalities is taken for 0, smoothly.
 _FAR = 0.03
+# Impulses times changes of speed, over twice the kinetic energy, from which an island jumps.
+_JUMPED = 1e-3
 # Work of limits, servos and dry friction, and of equalities.
 _HELD, _EQUALITIES = 0, 1
 
@@ -199,6 +203,27 @@ def _smooth_work(
 
 
 @compiled
+def _find_jumps(world: Table, source: Table, half: Table) -> None:
+    """Fill what equalities and limits change of an island's motion in the first half step.
+
+    That is the sum of impulses times changes of speed along their rows [J].
+    """
+    plant = world.plant
+    memory = EXTRAPOLATION.at(world.memory)
+    memory.jumped[:] = 0.0
+    rows = source.rows
+    velocity = source.work.velocity_change
+    velocity_to_solver(plant, source.cdof, half.qvel, velocity)
+    for r in range(rows.count):
+        if rows.kind[r] == EQUALITY or rows.kind[r] == LIMIT:
+            change = 0.0
+            for e in range(rows.start[r, 0], rows.start[r, 2]):
+                dof = rows.dof[e]
+                change += rows.jacobian[e] * (velocity[dof] - source.velocity[dof])
+            memory.jumped[memory.island[rows.tree[r, 0]]] += rows.impulse[r] * change
+
+
+@compiled
 def _find_energies(
     world: Table, source: Table, half: Table, full: Table, target: Table, step: float
 ) -> None:
@@ -241,7 +266,8 @@ def _find_energies(
         memory.twice_kinetic[island] += motion[tree, 0]
     for island in range(plant.ntree):
         lacking, other = memory.lacking[island], memory.lacking_otherwise[island]
-        if lacking * other <= 0.0:
+        jumps = memory.jumped[island] > _JUMPED * memory.twice_kinetic[island]
+        if jumps or lacking * other <= 0.0:
             memory.lacking[island] = 0.0
         elif abs(other) < abs(lacking):
             memory.lacking[island] = other
@@ -349,6 +375,7 @@ def balance_energy(
         memory.balanced[island] = 0
     if not _find_islands(world, source, half, full, step):
         return
+    _find_jumps(world, source, half)
     _find_energies(world, source, half, full, target, step)
     if _scale_velocities(memory, memory.balanced):
         _find_shares(world, half, target)

@@ -47,8 +47,8 @@ EXTRAPOLATION = Layout(
     # trees, by all but equalities and by these; islands that nothing leaves out, those that the
     # world holds, and their trees; energies of trees at the beginning, at the end, and at a
     # position beside that or once it has moved on; of islands what they lack by both sums of work,
-    # twice their kinetic energy, the derivative of energy by λ, what they gain by moving on, λ
-    # and s.
+    # how much they jump, twice their kinetic energy, the derivative of energy by λ, what they gain
+    # by moving on, λ and s.
     work_of_whole="f8[2, trees]",
     work_of_halves="f8[2, trees]",
     balanced_island="i8[trees]",
@@ -58,6 +58,7 @@ EXTRAPOLATION = Layout(
     beside="f8[positions]",
     lacking="f8[trees]",
     lacking_otherwise="f8[trees]",
+    jumped="f8[trees]",
     twice_kinetic="f8[trees]",
     slope="f8[trees]",
     gained="f8[trees]",
