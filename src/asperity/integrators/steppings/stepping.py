@@ -174,8 +174,8 @@ class ErrorControl(Stepping):
         world.problem.options.limit_gap = _LIMIT_GAP * self.accuracy
         table.largest_step = self.max_step
         table.smallest_step = self.min_step
-        fastest = math.sqrt(self.accuracy / _FIRST_ACCELERATION)
-        table.next_step = max(min(_FIRST_STEP * self.max_step, fastest), self.min_step)
+        fastest = max(math.sqrt(self.accuracy / _FIRST_ACCELERATION), self.min_step)
+        table.next_step = min(_FIRST_STEP * self.max_step, fastest)
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = _VELOCITY_TIMES[self.error_norm]
