@@ -17,11 +17,12 @@ ELASTIC = Layout(
     elements="i8",
     bonds="i8",  # pairs of moving particles, or edges that turn, that share an element or bend
     # Particles: positions are those in the frame of the flex, the parent of its vertices' bodies.
-    # Where that is the world each particle is a tree; else all are in the tree of that body.
+    # Where that is the world each particle with three slides is a tree; else all are in one tree.
     flex_frame="i8[:]",  # body
+    flex_inner="i8[:]",  # 1 where all are in one
     particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
     # What contacts move, the same and those with fewer slides, and how many slides: vertices with
-    # one or two are in the tree of a body, no element's or strand's, and held by MuJoCo's rows.
+    # one or two are in one tree, no element's or strand's, and held by MuJoCo's rows.
     contact_dof="i8[:]",
     contact_dofs="i8[:]",
     particle_tree="i8[:]",  # −1 of what is fixed

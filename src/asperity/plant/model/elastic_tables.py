@@ -136,8 +136,14 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     contact_dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     slides = np.where(moving, model.body_dofnum[bodies], 0).astype(np.int64)
     tree = np.where(moving, dof_tree[contact_dof], -1)
+    size = np.bincount(dof_tree)
+    frames = np.array([frame_body(model, flex) for flex in range(model.nflex)])
+    inner = frames != 0
     for flex in range(model.nflex):
-        moving[flex_particles(model, flex)] = free_particles(model, flex)
+        vertices = flex_particles(model, flex)
+        those = np.arange(vertices.start, vertices.stop)[moving[vertices]]
+        inner[flex] |= np.any(size[tree[those]] != slides[those])
+        moving[vertices] = free_particles(model, flex)
     dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     joint = np.where(moving, model.body_jntadr[bodies], 0)
     qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
@@ -150,14 +156,12 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     start = model.qpos0[np.where(moving, qpos, 0)[:, None] + np.arange(3)]
     rest = base
     base = rest - np.where(moving[:, None], start, 0.0)
-    size = np.bincount(dof_tree)
-    frames = np.array([frame_body(model, flex) for flex in range(model.nflex)])
-    tied = owner[(frames[owner] == 0) & moving & (size[tree] > 3)]
-    if len(tied):
-        raise ModelError(
-            f"{flex_name(model, int(tied[0]))} is among trees that a tendon couples, and vertices "
-            "are simulated one by one; put its flexcomp before or behind all that the tendon pulls."
-        )
+    for flex in np.flatnonzero(inner & (frames == 0)).tolist():
+        if len(rope_twists(model, flex).joint):
+            raise ModelError(
+                f"{flex_name(model, flex)} is a rod among trees that a tendon couples; put its "
+                "flexcomp before or behind all that the tendon pulls."
+            )
     strands = Strands(*(np.concatenate(parts) for parts in zip(*ropes, strict=True)))
     twists = Twists(*(np.concatenate(parts) for parts in zip(*twisting, strict=True)))
     # Edges that twist are trees of one joint, which are nodes behind the particles here.
@@ -197,6 +201,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.tree_rank = np.full(len(size), -1, np.int64)
     table.tree_rank[nodes[moves]] = ranks
     table.flex_frame = integers(frames)
+    table.flex_inner = inner.astype(np.int64)
     table.particle_dof = dof
     table.contact_dof, table.contact_dofs = contact_dof, slides
     table.particle_qpos = qpos
@@ -307,6 +312,7 @@ def _table(
         elements=len(elements),
         bonds=len(bonds),
         flex_frame=none,
+        flex_inner=none,
         particle_tree=tree[:count].astype(np.int64),
         particle_dof=none,
         contact_dof=none,

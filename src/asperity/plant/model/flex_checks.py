@@ -24,6 +24,7 @@ from asperity.plant.model.flexes import (
     free_particles,
     in_frame,
     is_cloth,
+    is_loose,
     moving_particles,
     orientation,
     particle_bodies,
@@ -107,10 +108,6 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
     if model.flex_interp[flex] != 0:
         _check_cells(model, flex, name)
         return
-    by_edges = model.flex_edgeequality[flex] != 0
-    first = int(model.flex_stiffnessadr[flex])
-    if not by_edges and (first < 0 or not np.any(model.flex_stiffness[first : first + 1])):
-        raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
     elements = flex_elements(model, flex)
     positions = rest_positions(model, flex)
     corner = positions[elements]
@@ -145,10 +142,8 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
     bodies, offsets = particle_bodies(model)[particles], particle_offsets(model)[particles]
     body_of_frame = frame_body(model, flex)
     moving = moving_particles(model, flex)
-    by_edges = (
-        model.flex_edgeequality[flex] == 1
-        and model.flex_bendingadr[flex] < 0
-        and body_of_frame != 0
+    may_slide = is_loose(model, flex) or (
+        model.flex_edgeequality[flex] == 1 and model.flex_bendingadr[flex] < 0
     )
     frame: np.ndarray | None = None
     for body, offset, moves in zip(bodies.tolist(), offsets, moving, strict=True):
@@ -173,7 +168,7 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
         slides = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_SLIDE
         free = model.body_jntnum[body] == 3
         if (
-            not (free or (by_edges and 1 <= model.body_jntnum[body] <= 2))
+            not (free or (may_slide and 1 <= model.body_jntnum[body] <= 2))
             or not slides.all()
             or np.abs(offset).max() > _TOLERANCE
             or (free and np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE)
@@ -234,6 +229,11 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
                 f"{name}: {count} vertices move in "
                 f"{element(model, mujoco.mjtObj.mjOBJ_BODY, frame)}, and Icf and Cenic take a time "
                 "that grows with their cube; a coarser mesh, or Midas, is faster."
+            )
+        if is_loose(model, flex):
+            yield (
+                f"{name}: nothing holds its vertices together, which move one by one and only "
+                "touch; elasticity/young or edge/equality would."
             )
         if model.flex_dim[flex] == 1:
             yield from rope_notes(model, flex, name)
