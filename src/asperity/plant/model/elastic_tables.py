@@ -34,6 +34,7 @@ from asperity.plant.model.flexes import (
     rest_positions,
     resting_data,
 )
+from asperity.plant.model.folds import Folds, fill_folds, folds_of_flex, yields_by_bending
 from asperity.plant.model.joints import integers
 from asperity.plant.model.plastic import (
     Yielding,
@@ -92,6 +93,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     data = resting_data(model)
     elements: list[Element] = []
     yielding: list[Yielding] = []
+    folds: list[Folds] = []
     ropes, twisting = [_no_strands()], [_no_twists()]
     triangle: list[int] = []
     areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
@@ -124,6 +126,9 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             yielding += yielding_triangles(model, flex, len(elements), own, poisson)
             areas.append(triangles(rest_positions(model, flex), faces)[0])
             moduli.append(np.tile(constants[flex], (len(faces), 1)))
+        if yields_by_bending(model, flex):
+            before = len(elements) + len(flex_elements(model, flex))
+            folds.append(folds_of_flex(model, flex, before, constants[flex]))
         elements += [
             one._replace(vertices=tuple(v + vertices.start for v in one.vertices)) for one in found
         ]
@@ -173,6 +178,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     damping = model.flex_damping[owner]
     table = _table(elements, strands, twists._replace(joint=edge), nodes, first_dof, damping)
     fill_plasticity(table, plastic_size(model), yielding, elements)
+    fill_folds(table, folds)
     table.twist_dof = _where(model.jnt_dofadr, twists.joint)
     table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)
@@ -374,6 +380,7 @@ def _table(
         geom_size=np.zeros((0, 3)),
     )
     fill_plasticity(table, 0, [])
+    fill_folds(table, [])
     return table
 
 

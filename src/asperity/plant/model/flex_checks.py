@@ -13,7 +13,7 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells, holds_strain
-from asperity.plant.model.cloth import check_cloth, cloth_rigidity
+from asperity.plant.model.cloth import check_cloth
 from asperity.plant.model.elements_of_flexes import volume_elements
 from asperity.plant.model.flexes import (
     flex_elements,
@@ -23,7 +23,6 @@ from asperity.plant.model.flexes import (
     frame_body,
     free_particles,
     in_frame,
-    is_cloth,
     is_loose,
     moving_particles,
     orientation,
@@ -33,6 +32,7 @@ from asperity.plant.model.flexes import (
     rest_positions,
     resting_data,
 )
+from asperity.plant.model.folds import yields_by_bending
 from asperity.plant.model.names import element
 from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
@@ -50,8 +50,6 @@ _MANY = 200
 # Of the heaviest vertex, in units of its share of the volume.
 _HEAVY = 2.0
 _TOLERANCE = 1e-9
-# In `flex_plasticmode`.
-_BEND = 1
 
 
 def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
@@ -87,15 +85,10 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{name} is a plastic shell of cells, and only full cells yield; remove yield, or "
             "elastic2d."
         )
-    if (
-        is_plastic(model, flex)
-        and is_cloth(model, flex)
-        and model.flex_plasticmode[flex] & _BEND
-        and cloth_rigidity(model, flex, rest_positions(model, flex)) > 0.0
-    ):
+    if is_loose(model, flex) and yields_by_bending(model, flex):
         raise ModelError(
-            f"{name} yields when it bends, and cloth yields by stretch only here; give it a second "
-            "number of yield that is 0, or make it a volume."
+            f"{name} yields when it bends, and its thickness is not in the model; use "
+            'elastic2d="both".'
         )
     if is_plastic(model, flex) and model.flex_edgeequality[flex] != 0:
         raise ModelError(
