@@ -23,6 +23,7 @@ from asperity.midas.model.engine_support import check_supported
 from asperity.midas.model.overlaps import near_note, overlap_note
 from asperity.midas.model.pairs import LinkPair
 from asperity.midas.pose.clearance import Outcome, check_clearance
+from asperity.midas.pose.flex_separation import separate_flexes
 from asperity.midas.pose.touching import TOUCHING_KERNELS
 from asperity.midas.soft.flex_support import check_midas_flexes, soft_notes
 from asperity.midas.soft.hooks import SOFT_KERNELS
@@ -165,6 +166,8 @@ class MidasMethod(Method):
             engine, overlaps=self.overlaps, adapt_activation=self.adapt_activation, first=first
         )
         if engine.soft is not None:
+            if self.overlaps == "separate" and engine.soft.touches():
+                outcome.changed |= separate_flexes(engine)
             engine.soft.check(adapt=self.adapt_activation)
         if outcome.changed:
             engine.write_state(world.current.table.qpos)

@@ -113,7 +113,8 @@ class Midas(Integrator):
         and joints whose reference position is beyond a limit are moved back to it. Links of one
         mechanism that overlap in the simulator's first state may pass through each other from then
         on; a note in `Simulator.load_report` names them. All other overlaps are an error, but with
-        ``"separate"`` free bodies are moved apart, and all joints moved back.
+        ``"separate"`` free bodies are moved apart, flexes without pins are moved out of geoms, and
+        all joints are moved back.
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.

@@ -7,6 +7,7 @@ from numba import types
 from asperity.compiled import Table, compiled, entry_point
 from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
 from asperity.soft.corotation import add_elasticity
+from asperity.soft.folds import add_folds
 from asperity.soft.plasticity import add_plasticity
 from asperity.soft.strands import add_strands
 from asperity.soft.twists import add_twists
@@ -50,6 +51,17 @@ def find_elasticity(plant: Table, state: Table) -> int:
             soft.force,
             soft.own,
             soft.bond,
+        )
+    if elastic.folds > 0:
+        soft.energy += add_folds(
+            elastic,
+            soft.position,
+            state.plastic,
+            soft.work,
+            soft.force,
+            soft.own,
+            soft.bond,
+            soft.work_points,
         )
     soft.energy += add_strands(elastic, soft.position, soft.work, soft.force)
     soft.energy += add_twists(elastic, state)

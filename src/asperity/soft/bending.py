@@ -55,6 +55,8 @@ class Bend(NamedTuple):
     """Along the same axes [N/m], shape (3 n, 3 n); K ⊗ 1 where the patch is flat."""
     flat: bool
     """Whether the patch is flat at rest."""
+    moment: np.ndarray
+    """xx, yy and xy of A S by heights of the vertices, shape (3, n)."""
 
 
 class _Edges(NamedTuple):
@@ -268,7 +270,8 @@ def bending(
         for place in np.flatnonzero(there[number]):
             moment[:, :, own.index(vertices[number, place])] += moments[number, :, :, place]
         turn = axes[number]
-        moment = np.einsum("ia,qacb,jb->qicj", turn, moment, turn).reshape(3, 3, -1)
+        moment = np.einsum("ia,qacb,jb->qicj", turn, moment, turn)
+        across, moment = moment[:, 2, :, 2].copy(), moment.reshape(3, 3, -1)
         weights = rigidity / area[number] * np.array([1.0, 1.0, 2.0]) * (1.0 - poisson)
         trace = moment[0] + moment[1]
         stiffness = np.einsum("q,qia,qib->ab", weights, moment, moment)
@@ -279,5 +282,5 @@ def bending(
         rest = place - place.mean(axis=0)
         # Heights are from the triangle's own plane, not from the mean.
         flat = bool(np.abs(place[:, 2]).max() <= _FLAT * np.abs(rest).max())
-        bends.append(Bend(number, np.array(own), rest, gradient, stiffness, flat))
+        bends.append(Bend(number, np.array(own), rest, gradient, stiffness, flat, across))
     return bends

@@ -17,11 +17,12 @@ ELASTIC = Layout(
     elements="i8",
     bonds="i8",  # pairs of moving particles, or edges that turn, that share an element or bend
     # Particles: positions are those in the frame of the flex, the parent of its vertices' bodies.
-    # Where that is the world each particle is a tree; else all are in the tree of that body.
+    # Where that is the world each particle with three slides is a tree; else all are in one tree.
     flex_frame="i8[:]",  # body
+    flex_inner="i8[:]",  # 1 where all are in one
     particle_dof="i8[:]",  # the first of three slides along the frame's axes; −1 of what is fixed
     # What contacts move, the same and those with fewer slides, and how many slides: vertices with
-    # one or two are in the tree of a body, no element's or strand's, and held by MuJoCo's rows.
+    # one or two are in one tree, no element's or strand's, and held by MuJoCo's rows.
     contact_dof="i8[:]",
     contact_dofs="i8[:]",
     particle_tree="i8[:]",  # −1 of what is fixed
@@ -60,6 +61,20 @@ ELASTIC = Layout(
     plastic_write="i8[:]",
     plastic_matrix="f8[:]",
     plastic_length="f8[:]",  # length that an element changes by per change of a slot [m]
+    # edges of cloth that yield as it bends (`asperity.soft.folds`): ends, and vertices across
+    folds="i8",
+    fold_particle="i8[:,:]",
+    fold_slot="i8[:]",
+    fold_unit="f8[:]",  # ψ_p per slot
+    fold_limit="f8[:]",  # largest ψ − ψ_p
+    # and triangles that bend there: S times the area, by heights of vertices and by edges
+    bends="i8",
+    bend_element="i8[:]",
+    bend_moment="i8[:]",  # where its matrix is, shape (3, vertices)
+    bend_matrix="f8[:]",
+    bend_moduli="f8[:,:]",  # D (1 − ν)/A and D ν/A
+    bend_fold="i8[:,:]",  # −1 of none
+    bend_share="f8[:,:,:]",
     # strands: edges of ropes, and bends of two edges that meet (`asperity.soft.strands`)
     strands="i8",
     strand_particle="i8[:,:]",  # the third one of an edge is −1

@@ -49,6 +49,7 @@ from asperity.integrators.world_layout import (
 from asperity.plant.elasticity import find_positions
 from asperity.plant.plant_layouts import STATE
 from asperity.soft.blocks import add_inner_bonds, own_block
+from asperity.soft.folds import flow_of_folds
 from asperity.soft.plasticity import flow
 from asperity.soft.strands import add_strand_stiffness, find_taut_strands, find_tension
 from asperity.soft.tense_triangles import (
@@ -180,15 +181,12 @@ def _keep_tension(world: Table, source: Table, target: Table, step: float) -> in
     )
     find_triangle_tension(world.plant.elastic, source, target.qvel, step, target.tension)
     turn_edges(world.plant.elastic, source, target.qpos)
-    if world.plant.elastic.yielding > 0:
-        find_positions(world.plant.elastic, target)
-        flow(
-            world.plant.elastic,
-            target.soft.position,
-            source.plastic,
-            target.soft.work,
-            target.plastic,
-        )
+    elastic = world.plant.elastic
+    if elastic.yielding + elastic.folds > 0:
+        position, work = target.soft.position, target.soft.work
+        find_positions(elastic, target)
+        flow(elastic, position, source.plastic, work, target.plastic)
+        flow_of_folds(elastic, position, source.plastic, work, target.plastic)
     return OK
 
 

@@ -157,6 +157,13 @@ class SoftBodies:
                 )
             table.pair_activation[pair] = min(table.pair_activation[pair], _OWN_SHARE * gap[pair])
 
+    def touches(self) -> bool:
+        """Whether surfaces touch or intersect in the engine's state."""
+        x = self.positions
+        return bool(
+            np.any(self._gaps(x) <= 0.0) or crossing_pair(self._engine, x, self._closed) >= 0
+        )
+
     def check(self, *, adapt: bool) -> None:
         """Check the engine's state; with ``adapt`` lower activation distances to clearances, once.
 
@@ -179,8 +186,9 @@ class SoftBodies:
                 what = f"{one} intersects itself, or is nearer to itself than twice its radius"
             raise ModelError(
                 f"{what}; the Midas integrator needs a state in which surfaces, with the radii of "
-                "flexes, are apart. Move them apart, or keep them from touching by contype and "
-                "conaffinity."
+                "flexes, are apart. Move them apart, keep them from touching by contype and "
+                "conaffinity, or let Midas(overlaps='separate') move flexes without pins out of "
+                "geoms."
             )
         if adapt and not self._adapted:
             table.pair_activation[:] = np.maximum(np.minimum(table.pair_activation, gap), _SMALLEST)

@@ -187,7 +187,6 @@ def soft_elements(
                 add(own + vertices.start, g, area, np.ones(len(own)))
             continue
         if not constants[flex, 1] > 0.0:
-            # Its edges hold it.
             continue
         if model.flex_interp[flex] != 0:
             nodes = flex_particles(model, flex)

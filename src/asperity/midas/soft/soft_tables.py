@@ -22,6 +22,7 @@ from asperity.plant.model.flexes import (
     flex_triangles,
     flex_vertices,
     free_particles,
+    is_loose,
     particle_bodies,
     particle_offsets,
     particle_positions,
@@ -104,6 +105,10 @@ def soft_table(
         sides, side_areas, area[vertices] = _edges(surface)
         if model.flex_dim[flex] == 1:
             sides, side_areas, area[vertices] = round_areas(surface, float(radius[vertices.start]))
+        if is_loose(model, flex):
+            inside = vertices.start + np.flatnonzero(area[vertices] == 0.0)
+            area[inside] = area[vertices].sum() / max(np.count_nonzero(area[vertices]), 1)
+            points.append(inside)
         points.append(vertices.start + np.unique(surface.faces))
         edges.append(vertices.start + sides)
         edge_areas.append(side_areas)

@@ -97,13 +97,7 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
         if link < 0:
             continue
         if contacts.link_soft[link] == 0:
-            flex = contacts.geom[c, side] - plant.ngeom
-            body = (
-                plant.elastic.flex_frame[flex]
-                if flex >= 0
-                else plant.geoms.body[flex + plant.ngeom]
-            )
-            root = plant.bodies.reference[body]
+            root = plant.bodies.reference[plant.trees.body[contacts.link_tree[link]]]
             for n in range(3):
                 arm[c, n] = point[n] - state.mj_subtree_com[root, n]
         contacts.inverse_mass[c] += side_inverse_mass(plant, state, contacts, link, arm, c)

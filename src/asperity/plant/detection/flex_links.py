@@ -197,7 +197,7 @@ def flex_link(
     if link >= contacts.link_tree.size or room > contacts.chain_dof.size:
         return -2
     frame = elastic.flex_frame[flex]
-    inner = plant.bodies.tree[frame] >= 0
+    inner = elastic.flex_inner[flex] == 1
     work = state.soft.work_points
     first = elastic.flex_first_vertex[flex]
     count = 0

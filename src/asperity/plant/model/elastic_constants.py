@@ -19,6 +19,7 @@ from asperity.plant.model.flexes import (
     flex_particles,
     flex_vertices,
     in_frame,
+    is_loose,
     moving_particles,
     orientation,
     particle_positions,
@@ -42,7 +43,7 @@ _RESIDUAL = 1e-6
 def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
     """Lamé's parameters λ and μ of all flexes, shape (nflex, 2): [Pa], of cloth and shells [N/m].
 
-    They are zero of ropes, and of cloth that only its edges hold.
+    They are zero of ropes, and of what only its edges hold, or nothing.
 
     The odd part of MuJoCo's forces at random displacements is fitted by those of elements with
     λ or μ of one.
@@ -78,11 +79,12 @@ def elastic_constants(model: mujoco.MjModel) -> np.ndarray:
     found = np.zeros((model.nflex, 2))
     held = (model.flex_dim > 1) & (model.flex_edgeequality == 0) & (model.flex_interp == 0)
     held &= model.flex_rigid == 0
-    for flex in np.flatnonzero(held):
-        found[flex] = _fitted(model, int(flex), rest, change, odd)
-    for flex in np.flatnonzero(model.flex_interp):
-        fitted = _fitted_to_faces if is_shell(model, int(flex)) else _fitted_to_cells
-        found[flex] = fitted(model, int(flex))
+    for flex in np.flatnonzero(held).tolist():
+        if not is_loose(model, flex):
+            found[flex] = _fitted(model, flex, rest, change, odd)
+    for flex in np.flatnonzero(model.flex_interp).tolist():
+        fitted = _fitted_to_faces if is_shell(model, flex) else _fitted_to_cells
+        found[flex] = fitted(model, flex)
     return found
 
 

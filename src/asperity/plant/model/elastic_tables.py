@@ -34,6 +34,7 @@ from asperity.plant.model.flexes import (
     rest_positions,
     resting_data,
 )
+from asperity.plant.model.folds import Folds, fill_folds, folds_of_flex, yields_by_bending
 from asperity.plant.model.joints import integers
 from asperity.plant.model.plastic import (
     Yielding,
@@ -92,6 +93,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     data = resting_data(model)
     elements: list[Element] = []
     yielding: list[Yielding] = []
+    folds: list[Folds] = []
     ropes, twisting = [_no_strands()], [_no_twists()]
     triangle: list[int] = []
     areas, moduli = [np.zeros(0)], [np.zeros((0, 2))]
@@ -124,6 +126,9 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
             yielding += yielding_triangles(model, flex, len(elements), own, poisson)
             areas.append(triangles(rest_positions(model, flex), faces)[0])
             moduli.append(np.tile(constants[flex], (len(faces), 1)))
+        if yields_by_bending(model, flex):
+            before = len(elements) + len(flex_elements(model, flex))
+            folds.append(folds_of_flex(model, flex, before, constants[flex]))
         elements += [
             one._replace(vertices=tuple(v + vertices.start for v in one.vertices)) for one in found
         ]
@@ -136,8 +141,14 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     contact_dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     slides = np.where(moving, model.body_dofnum[bodies], 0).astype(np.int64)
     tree = np.where(moving, dof_tree[contact_dof], -1)
+    size = np.bincount(dof_tree)
+    frames = np.array([frame_body(model, flex) for flex in range(model.nflex)])
+    inner = frames != 0
     for flex in range(model.nflex):
-        moving[flex_particles(model, flex)] = free_particles(model, flex)
+        vertices = flex_particles(model, flex)
+        those = np.arange(vertices.start, vertices.stop)[moving[vertices]]
+        inner[flex] |= np.any(size[tree[those]] != slides[those])
+        moving[vertices] = free_particles(model, flex)
     dof = np.where(moving, model.body_dofadr[bodies], -1).astype(np.int64)
     joint = np.where(moving, model.body_jntadr[bodies], 0)
     qpos = np.where(moving, model.jnt_qposadr[joint], -1).astype(np.int64)
@@ -150,14 +161,12 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     start = model.qpos0[np.where(moving, qpos, 0)[:, None] + np.arange(3)]
     rest = base
     base = rest - np.where(moving[:, None], start, 0.0)
-    size = np.bincount(dof_tree)
-    frames = np.array([frame_body(model, flex) for flex in range(model.nflex)])
-    tied = owner[(frames[owner] == 0) & moving & (size[tree] > 3)]
-    if len(tied):
-        raise ModelError(
-            f"{flex_name(model, int(tied[0]))} is among trees that a tendon couples, and vertices "
-            "are simulated one by one; put its flexcomp before or behind all that the tendon pulls."
-        )
+    for flex in np.flatnonzero(inner & (frames == 0)).tolist():
+        if len(rope_twists(model, flex).joint):
+            raise ModelError(
+                f"{flex_name(model, flex)} is a rod among trees that a tendon couples; put its "
+                "flexcomp before or behind all that the tendon pulls."
+            )
     strands = Strands(*(np.concatenate(parts) for parts in zip(*ropes, strict=True)))
     twists = Twists(*(np.concatenate(parts) for parts in zip(*twisting, strict=True)))
     # Edges that twist are trees of one joint, which are nodes behind the particles here.
@@ -169,6 +178,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     damping = model.flex_damping[owner]
     table = _table(elements, strands, twists._replace(joint=edge), nodes, first_dof, damping)
     fill_plasticity(table, plastic_size(model), yielding, elements)
+    fill_folds(table, folds)
     table.twist_dof = _where(model.jnt_dofadr, twists.joint)
     table.twist_qpos = _where(model.jnt_qposadr, twists.joint)
     table.triangles = len(triangle)
@@ -197,6 +207,7 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.tree_rank = np.full(len(size), -1, np.int64)
     table.tree_rank[nodes[moves]] = ranks
     table.flex_frame = integers(frames)
+    table.flex_inner = inner.astype(np.int64)
     table.particle_dof = dof
     table.contact_dof, table.contact_dofs = contact_dof, slides
     table.particle_qpos = qpos
@@ -307,6 +318,7 @@ def _table(
         elements=len(elements),
         bonds=len(bonds),
         flex_frame=none,
+        flex_inner=none,
         particle_tree=tree[:count].astype(np.int64),
         particle_dof=none,
         contact_dof=none,
@@ -368,6 +380,7 @@ def _table(
         geom_size=np.zeros((0, 3)),
     )
     fill_plasticity(table, 0, [])
+    fill_folds(table, [])
     return table
 
 

@@ -30,7 +30,7 @@ __all__ = ["elements_of_flex", "volume_elements"]
 
 
 def elements_of_flex(model: mujoco.MjModel, flex: int, constants: np.ndarray) -> list[Element]:
-    """Elements of a flex with these elastic constants; none where its edges hold it."""
+    """Elements of a flex with these elastic constants; none where its edges hold it, or nothing."""
     if is_shell(model, flex):
         across = bends(shell_bending(model, flex, plane_poisson(constants)))
         return shell_membranes(model, flex, constants) + across
@@ -41,7 +41,6 @@ def elements_of_flex(model: mujoco.MjModel, flex: int, constants: np.ndarray) ->
     if model.flex_dim[flex] == 2:
         return cloth_elements(model, flex, constants)
     if not constants[1] > 0.0:
-        # Its edges hold it.
         return []
     return volume_elements(model, flex, constants)[0]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from asperity.errors import ModelError
 from asperity.plant.model.cells import cell_edges, cell_matrices, filled_cells, holds_strain
-from asperity.plant.model.cloth import check_cloth, cloth_rigidity
+from asperity.plant.model.cloth import check_cloth
 from asperity.plant.model.elements_of_flexes import volume_elements
 from asperity.plant.model.flexes import (
     flex_elements,
@@ -23,7 +23,7 @@ from asperity.plant.model.flexes import (
     frame_body,
     free_particles,
     in_frame,
-    is_cloth,
+    is_loose,
     moving_particles,
     orientation,
     particle_bodies,
@@ -32,6 +32,7 @@ from asperity.plant.model.flexes import (
     rest_positions,
     resting_data,
 )
+from asperity.plant.model.folds import yields_by_bending
 from asperity.plant.model.names import element
 from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
@@ -49,8 +50,6 @@ _MANY = 200
 # Of the heaviest vertex, in units of its share of the volume.
 _HEAVY = 2.0
 _TOLERANCE = 1e-9
-# In `flex_plasticmode`.
-_BEND = 1
 
 
 def check_flexes(model: mujoco.MjModel, method: str | None) -> None:
@@ -86,15 +85,10 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{name} is a plastic shell of cells, and only full cells yield; remove yield, or "
             "elastic2d."
         )
-    if (
-        is_plastic(model, flex)
-        and is_cloth(model, flex)
-        and model.flex_plasticmode[flex] & _BEND
-        and cloth_rigidity(model, flex, rest_positions(model, flex)) > 0.0
-    ):
+    if is_loose(model, flex) and yields_by_bending(model, flex):
         raise ModelError(
-            f"{name} yields when it bends, and cloth yields by stretch only here; give it a second "
-            "number of yield that is 0, or make it a volume."
+            f"{name} yields when it bends, and its thickness is not in the model; use "
+            'elastic2d="both".'
         )
     if is_plastic(model, flex) and model.flex_edgeequality[flex] != 0:
         raise ModelError(
@@ -107,10 +101,6 @@ def _check_kind(model: mujoco.MjModel, flex: int, name: str) -> None:
     if model.flex_interp[flex] != 0:
         _check_cells(model, flex, name)
         return
-    by_edges = model.flex_edgeequality[flex] != 0
-    first = int(model.flex_stiffnessadr[flex])
-    if not by_edges and (first < 0 or not np.any(model.flex_stiffness[first : first + 1])):
-        raise ModelError(f"Nothing holds {name} together; give it elasticity/young.")
     elements = flex_elements(model, flex)
     positions = rest_positions(model, flex)
     corner = positions[elements]
@@ -145,10 +135,8 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
     bodies, offsets = particle_bodies(model)[particles], particle_offsets(model)[particles]
     body_of_frame = frame_body(model, flex)
     moving = moving_particles(model, flex)
-    by_edges = (
-        model.flex_edgeequality[flex] == 1
-        and model.flex_bendingadr[flex] < 0
-        and body_of_frame != 0
+    may_slide = is_loose(model, flex) or (
+        model.flex_edgeequality[flex] == 1 and model.flex_bendingadr[flex] < 0
     )
     frame: np.ndarray | None = None
     for body, offset, moves in zip(bodies.tolist(), offsets, moving, strict=True):
@@ -173,7 +161,7 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
         slides = model.jnt_type[joints] == mujoco.mjtJoint.mjJNT_SLIDE
         free = model.body_jntnum[body] == 3
         if (
-            not (free or (by_edges and 1 <= model.body_jntnum[body] <= 2))
+            not (free or (may_slide and 1 <= model.body_jntnum[body] <= 2))
             or not slides.all()
             or np.abs(offset).max() > _TOLERANCE
             or (free and np.abs(model.jnt_axis[joints] - np.eye(3)).max() > _TOLERANCE)
@@ -234,6 +222,11 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
                 f"{name}: {count} vertices move in "
                 f"{element(model, mujoco.mjtObj.mjOBJ_BODY, frame)}, and Icf and Cenic take a time "
                 "that grows with their cube; a coarser mesh, or Midas, is faster."
+            )
+        if is_loose(model, flex):
+            yield (
+                f"{name}: nothing holds its vertices together, which move one by one and only "
+                "touch; elasticity/young or edge/equality would."
             )
         if model.flex_dim[flex] == 1:
             yield from rope_notes(model, flex, name)

@@ -21,6 +21,7 @@ __all__ = [
     "free_particles",
     "in_frame",
     "is_cloth",
+    "is_loose",
     "mean_edge",
     "moving_particles",
     "orientation",
@@ -95,6 +96,18 @@ def free_particles(model: mujoco.MjModel, flex: int) -> np.ndarray:
 def is_cloth(model: mujoco.MjModel, flex: int) -> bool:
     """Whether a flex resists along and across its triangles, and is no surface of a volume."""
     return bool(model.flex_dim[flex] == 2 and model.flex_interp[flex] == 0)
+
+
+def is_loose(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether nothing holds vertices together along the edges between them."""
+    first = int(model.flex_stiffnessadr[flex])
+    return not (
+        model.flex_interp[flex] != 0
+        or model.flex_edgeequality[flex]
+        or model.flex_edgestiffness[flex] > 0.0
+        or (model.flex_dim[flex] == 1 and model.flex_bendingadr[flex] >= 0)
+        or (first >= 0 and model.flex_stiffness[first] != 0.0)
+    )
 
 
 def flex_elements(model: mujoco.MjModel, flex: int) -> np.ndarray:

@@ -1,8 +1,10 @@
 """Kinematic trees, and which of them the solvers take for one.
 
 A row of the constraint set belongs to two trees at most, as contacts do: the solvers' matrices have
-a block for every pair of trees. A tendon can run over more of them. Such trees, and those between
-them, are then one tree to the solvers, whose branches are cut into chains as those of any robot.
+a block for every pair of trees. A tendon can run over more of them, and so can a point of a flex
+whose vertices slide along one axis or two. Such trees, and those between them, are then one tree to
+the solvers, whose branches are cut into chains as those of any robot. All of a flex is in such a
+tree, or nothing of it.
 """
 
 from __future__ import annotations
@@ -11,6 +13,12 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.plant.model.flexes import (
+    flex_particles,
+    free_particles,
+    moving_particles,
+    particle_bodies,
+)
 from asperity.plant.model.joints import integers, is_disabled
 
 __all__ = ["has_other_trees", "set_trees", "tendon_trees"]
@@ -141,7 +149,26 @@ def _coupled_trees(model: mujoco.MjModel) -> np.ndarray:
     for trees in [*tendons, *_tendon_equalities(model, tendons)]:
         if len(trees) > _ROW_TREES:
             joined[min(trees) + 1 : max(trees) + 1] = True
-    return np.cumsum(~joined) - 1
+    flexes = _flex_trees(model)
+    while True:
+        together = np.cumsum(~joined) - 1
+        shared = np.bincount(together)[together] > 1
+        for own, slide in flexes:
+            if slide or shared[own].any():
+                joined[own.min() + 1 : own.max() + 1] = True
+        if np.array_equal(together, np.cumsum(~joined) - 1):
+            return together
+
+
+def _flex_trees(model: mujoco.MjModel) -> list[tuple[np.ndarray, bool]]:
+    """Kinematic trees of each flex, and whether a vertex there moves along one axis or two."""
+    found = []
+    for flex in np.flatnonzero(model.flex_rigid == 0).tolist():
+        moving = moving_particles(model, flex)
+        trees = model.body_treeid[particle_bodies(model)[flex_particles(model, flex)][moving]]
+        if len(trees):
+            found.append((trees, bool(np.any(moving & ~free_particles(model, flex)))))
+    return found
 
 
 def tendon_trees(model: mujoco.MjModel, tendon: int) -> set[int]:

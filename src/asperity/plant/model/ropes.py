@@ -18,7 +18,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
-from asperity.plant.model.flexes import moving_particles
+from asperity.plant.model.flexes import is_loose, moving_particles
 
 __all__ = [
     "Strands",
@@ -86,11 +86,6 @@ def check_rope(model: mujoco.MjModel, flex: int, name: str) -> None:
         raise ModelError(f"{name} holds its strain by constraints; use edge/equality.")
     if not np.all(model.flexedge_length0[edges] > 0.0):
         raise ModelError(f"{name} has an edge without length; move its vertices apart.")
-    if not (len(bends) or model.flex_edgeequality[flex] or model.flex_edgestiffness[flex] > 0.0):
-        raise ModelError(
-            f"Nothing holds {name} together; give it edge/equality, edge/stiffness or "
-            "elasticity/young."
-        )
     if np.any(bends[:, 3] >= 0.0) or np.any(bends[:, _CURVATURE] > _SMALL):
         raise ModelError(
             f"{name} is closed or curved at rest, and only rods that are straight at rest resist "
@@ -138,12 +133,16 @@ def _rigidities(model: mujoco.MjModel, flex: int, bends: np.ndarray) -> np.ndarr
 
 
 def acts_along_edges(model: mujoco.MjModel, flex: int) -> bool:
-    """Whether a flex has forces along its edges: it is a rope, or has springs, dampers, rows."""
+    """Whether a flex has forces along its edges: it is a rope, or has springs, dampers, rows.
+
+    Edges of one that is loose have none of either, and say which vertices a contact moves at once.
+    """
     return model.flex_interp[flex] == 0 and bool(
         model.flex_dim[flex] == 1
         or model.flex_edgeequality[flex]
         or model.flex_edgestiffness[flex] != 0.0
         or model.flex_edgedamping[flex] != 0.0
+        or is_loose(model, flex)
     )
 
 

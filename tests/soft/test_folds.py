@@ -1,0 +1,201 @@
+"""Cloth that yields when it bends: curvature stays beyond that of its outermost fibres' yield."""
+
+from __future__ import annotations
+
+import ctypes
+
+import mujoco
+import numpy as np
+import pytest
+from soft_models import Array, compile_soft
+
+import asperity as asp
+from asperity.plant.elasticity import find_elasticity
+
+SIDE, THICKNESS, LIMIT = 0.05, 0.01, 5e-3
+# Curvature from which on a strip yields [1/m].
+YIELD = 2.0 * LIMIT / THICKNESS
+INTEGRATORS = {
+    "icf": lambda h: asp.Icf(time_step=h),
+    "cenic": lambda h: asp.Cenic(accuracy=1e-2 * h),
+}
+
+_call = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_int64)
+
+
+def strip(
+    *, poisson: float = 0.0, stretch: float = 0.0, damping: float = 1.0, step: float = 0.01
+) -> mujoco.MjModel:
+    """A strip of 0.4 m by 0.1 m. With so much damping it creeps to rest without swinging."""
+    model = compile_soft(
+        f"<flexcomp name='strip' type='grid' dim='2' count='9 3 1' spacing='{SIDE} {SIDE} {SIDE}'"
+        f" mass='0.2' radius='0.002'><elasticity young='1e6' poisson='{poisson}'"
+        f" thickness='{THICKNESS}' elastic2d='both' yield='{stretch} {LIMIT}' damping='{damping}'/>"
+        "<contact selfcollide='none' contype='0' conaffinity='0'/></flexcomp>",
+        gravity=0.0,
+    )
+    model.opt.timestep = step
+    return model
+
+
+def at_rest(model: mujoco.MjModel) -> Array:
+    data = mujoco.MjData(model)
+    mujoco.mj_kinematics(model, data)
+    mujoco.mj_flex(model, data)
+    return np.array(data.flexvert_xpos)
+
+
+def rolled(model: mujoco.MjModel, curvature: float) -> Array:
+    """Displacements that bend the strip to a cylinder about y."""
+    x = at_rest(model)
+    y = x.copy()
+    y[:, 0] = np.sin(curvature * x[:, 0]) / curvature
+    y[:, 2] = (1.0 - np.cos(curvature * x[:, 0])) / curvature
+    return y - x
+
+
+def curvatures(model: mujoco.MjModel, x: Array) -> Array:
+    """Angles over the edges along y, by the side of a cell [1/m]."""
+    rest = at_rest(model)
+    found = []
+    for (a, b), (c, d) in zip(model.flex_edge, model.flex_edgeflap, strict=True):
+        if d < 0 or abs(rest[b, 0] - rest[a, 0]) > 1e-9:
+            continue
+        one, two = np.cross(x[b] - x[a], x[c] - x[a]), np.cross(x[d] - x[a], x[b] - x[a])
+        one, two = one / np.linalg.norm(one), two / np.linalg.norm(two)
+        found.append(2.0 * np.arcsin(0.5 * np.linalg.norm(one - two)) / SIDE)
+    return np.array(found)
+
+
+def let_go(integrator: asp.Integrator, curvature: float) -> asp.Simulator:
+    sim = asp.Simulator(strip(), integrator=integrator)
+    sim.data.qpos[:] = rolled(sim.model, curvature).ravel()
+    sim.advance_to(12.0)
+    return sim
+
+
+def elasticity(sim: asp.Simulator) -> tuple[float, Array]:
+    """Elastic energy at the state of a simulator's data, and forces on particles."""
+    world = sim.session.world
+    state = world.current.table
+    state.qpos[:], state.plastic[:] = sim.data.qpos, sim.data.plastic
+    _call(find_elasticity.address)(world.plant.table.address, state.address)
+    return float(state.soft.energy), np.array(state.soft.force)
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+@pytest.mark.parametrize("curvature", [1.5, -1.5, 3.0])
+def test_what_stays_is_the_curvature_beyond_that_of_yield(name: str, curvature: float) -> None:
+    """κ − κ_y = κ − M_y/D everywhere; what flows in the first step falls short by its length."""
+    left = []
+    for step in (0.01, 0.005):
+        sim = let_go(INTEGRATORS[name](step), curvature)
+        left.append(curvatures(sim.model, sim.data.flexvert_xpos))
+    # Twice the sine of half an angle is what yields.
+    sine = np.sin(0.5 * SIDE * abs(curvature)) - 0.5 * SIDE * YIELD
+    expected = 2.0 * np.arcsin(sine) / SIDE
+    assert left[1] == pytest.approx(expected, rel=0.02)
+    if name == "icf":
+        assert 2.0 * left[1] - left[0] == pytest.approx(expected, rel=6e-3)
+
+
+@pytest.mark.parametrize("name", INTEGRATORS)
+def test_below_the_limit_nothing_stays(name: str) -> None:
+    sim = let_go(INTEGRATORS[name](0.01), 0.95 * YIELD)
+    assert not sim.data.plastic.any()
+    assert curvatures(sim.model, sim.data.flexvert_xpos).max() < 2e-5
+
+
+def test_it_is_what_mujoco_finds() -> None:
+    """The same strip, simulated by MuJoCo, and its own forces where ours has come to rest."""
+    sim = let_go(asp.Icf(time_step=0.01), 1.5)
+    model = sim.model
+    data = mujoco.MjData(model)
+    data.qpos[:] = rolled(model, 1.5).ravel()
+    while data.time < 12.0 - 1e-9:
+        mujoco.mj_step(model, data)
+    assert sim.data.plastic == pytest.approx(data.plastic, abs=5e-3 * np.abs(data.plastic).max())
+    data = mujoco.MjData(model)
+    data.qpos[:] = sim.data.qpos
+    mujoco.mj_forward(model, data)
+    bent = np.abs(data.qfrc_spring).max()
+    data.plastic[:] = sim.data.plastic
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.qfrc_spring).max() < 3e-2 * bent
+
+
+@pytest.mark.parametrize("stretch", [0.0, 0.02])
+def test_forces_are_the_gradient_of_the_energy(stretch: float) -> None:
+    """At a random state that has yielded, also beside what yields by stretch."""
+    model = strip(poisson=0.3, stretch=stretch)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=0.01))
+    rng = np.random.default_rng(0)
+    sim.data.qpos[:] = (rolled(model, 3.0) + 2e-3 * rng.normal(size=(27, 3))).ravel()
+    sim.advance_to(0.01)
+    assert np.abs(sim.data.plastic).max() > 1.0
+    _, force = elasticity(sim)
+    begin, move, size = sim.data.qpos.copy(), rng.normal(size=model.nv), 1e-6
+    energies = []
+    for sign in (1.0, -1.0):
+        sim.data.qpos[:] = begin + sign * size * move
+        energies.append(elasticity(sim)[0])
+    slope = (energies[0] - energies[1]) / (2.0 * size)
+    assert force.ravel() @ move == pytest.approx(-slope, rel=1e-5)
+    x = model.body_pos[model.dof_bodyid[::3]] + begin.reshape(-1, 3)
+    torque = np.abs(np.cross(x, force).sum(axis=0))
+    assert torque.max() < 1e-10 * np.abs(np.cross(x, force)).sum()
+
+
+def test_what_flows_takes_energy() -> None:
+    """Elastic energy, after the flow of each step, and motion together never grow."""
+    model = strip(poisson=0.3, damping=1e-3, step=1e-3)
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    sim.data.qpos[:] = rolled(model, 4.0).ravel()
+    mass = model.body_mass[model.dof_bodyid]
+    total, flowed = [elasticity(sim)[0]], []
+    for k in range(1, 200):
+        before = sim.data.plastic.copy()
+        sim.advance_to(1e-3 * k)
+        flowed.append(np.abs(sim.data.plastic - before).max())
+        total.append(elasticity(sim)[0] + 0.5 * float(mass @ sim.data.qvel**2))
+    assert np.count_nonzero(flowed) > 1
+    assert np.diff(total).max() < 1e-6 * total[0]
+
+
+def test_what_stays_bent_turns_freely() -> None:
+    sim = let_go(asp.Icf(time_step=0.01), 3.0)
+    model = sim.model
+    mass = model.body_mass[model.dof_bodyid[::3]][0]
+
+    def momentum() -> Array:
+        at = at_rest(model) + sim.data.qpos.reshape(-1, 3)
+        return np.asarray(mass * np.cross(at, sim.data.qvel.reshape(-1, 3)).sum(axis=0))
+
+    # Damping slows what turns and is strained.
+    model.flex_damping[:] = 1e-3
+    sim.change_integrator(asp.Icf(time_step=1e-3))
+    at = at_rest(model) + sim.data.qpos.reshape(-1, 3)
+    sim.data.qvel[:] = np.cross([2.0, 5.0, 1.0], at - at.mean(axis=0)).ravel()
+    before = momentum()
+    sim.advance_to(sim.time + 0.3)
+    assert momentum() == pytest.approx(before, abs=3e-4 * np.linalg.norm(before))
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "integrator", "message"),
+    [
+        ("bend", "grid' count='4 3 1", asp.Icf(), "its thickness is not in the model"),
+        ("both", "box' count='3 3 3", asp.Icf(), "is curved at rest"),
+        ("both", "grid' count='4 3 1", asp.Midas(), "which Midas does not simulate"),
+    ],
+)
+def test_what_does_not_yield_by_bending_is_refused(
+    kind: str, shape: str, integrator: asp.Integrator, message: str
+) -> None:
+    model = compile_soft(
+        f"<flexcomp name='f' type='{shape}' dim='2' spacing='.1 .1 .1' mass='1' radius='.01'>"
+        f"<elasticity young='1e5' poisson='.3' thickness='.02' elastic2d='{kind}' yield='0 .01'/>"
+        "</flexcomp>"
+    )
+    with pytest.raises(asp.ModelError, match=f"'f' yields when it bends, .*{message}"):
+        asp.Simulator(model, integrator=integrator)
