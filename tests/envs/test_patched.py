@@ -222,4 +222,4 @@ def test_what_cannot_be_stepped(tmp_path, ant: Any) -> None:
         "</worldbody>",
     )
     with pytest.raises(asp.ModelError, match="Flex 'cloth'"):
-        with_asperity(Slider(str(tmp_path / "cloth.xml"), xml))
+        with_asperity(Slider(str(tmp_path / "cloth.xml"), xml), integrator=asp.Sap())
