@@ -33,7 +33,10 @@ def test_a_hook_takes_the_momentum_that_its_impulse_takes(accuracy: float) -> No
 @pytest.mark.parametrize("accuracy", ACCURACIES)
 @pytest.mark.parametrize("spin", [0.0, 0.5])
 def test_a_limit_that_takes_a_joint_back_leaves_others_alone(spin: float, accuracy: float) -> None:
-    """A damper of 1 N s/m brakes the other, of 1 kg, to v e^(−t)."""
+    """A damper of 1 N s/m brakes the other, of 1 kg, to v e^(−t).
+
+    What a joint lacks of its limit decays with a time of 0.1 s.
+    """
     screw = mujoco.MjModel.from_xml_string(
         """<mujoco><compiler angle="radian"/><option gravity="0 0 0"/><worldbody><body>
         <joint axis="1 0 0" limited="true" range="0.1 1"/><geom size=".1" mass="1"/>
@@ -43,7 +46,7 @@ def test_a_limit_that_takes_a_joint_back_leaves_others_alone(spin: float, accura
     sim = asp.Simulator(screw, integrator=asp.Cenic(accuracy=accuracy))
     sim.data.qvel[:] = spin, 0.4
     sim.advance_to(0.2)
-    assert sim.data.qpos[0] == pytest.approx(0.0865, abs=0.01)
+    assert sim.data.qpos[0] == pytest.approx(0.1 * (1.0 - np.exp(-2.0)), abs=4e-3)
     assert sim.data.qvel[1] == pytest.approx(0.4 * np.exp(-0.2), rel=1e-3)
 
 
@@ -59,4 +62,4 @@ def test_dry_friction_lets_things_slide_as_far_as_they_do(speed: float, accuracy
     sim = asp.Simulator(slide, integrator=asp.Cenic(accuracy=accuracy))
     sim.data.qvel[0] = speed
     sim.advance_to(0.1)
-    assert np.abs(sim.data.qpos[0] - speed**2 / 10.0) < 2.0 * accuracy
+    assert np.abs(sim.data.qpos[0] - speed**2 / 10.0) < accuracy

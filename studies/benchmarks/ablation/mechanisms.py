@@ -53,7 +53,7 @@ class Mechanism:
 MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism(
         "extrapolation",
-        "Two half steps and a whole one make a solution of second order.",
+        "Doubled steps make a second-order solution.",
         "The two half steps, of first order (the paper's scheme).",
         ("cenic",),
         (Value(_CENIC, "Cenic.error_estimate", '"step-doubling"'),),
@@ -67,7 +67,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "contact-changes",
-        "Islands in which contacts or limits come or go are not extrapolated.",
+        "Islands whose contacts or limits change are not extrapolated.",
         "Only a fast approach that ends prevents extrapolation.",
         ("cenic",),
         (
@@ -86,7 +86,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "closing-test",
-        "Islands in which a fast approach ends are not extrapolated.",
+        "Islands that end a fast approach are not extrapolated.",
         "Every island that keeps its contacts is extrapolated.",
         ("cenic",),
         (Body(f"{_METHODS}.rough_islands", "_stops_approach", "return False"),),
@@ -131,7 +131,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "middle-forces",
-        "The second half step takes Coriolis forces at a velocity of third order.",
+        "The second half step has Coriolis forces of third order.",
         "Coriolis forces at the second half step's beginning.",
         ("cenic",),
         (
@@ -148,7 +148,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "half-step-gaps",
-        "The second half step takes the gaps that the first has aimed at.",
+        "The second half step takes the first one's aimed-at gaps.",
         "The gaps of the geoms, which chords of curved motion leave.",
         ("cenic",),
         (Body(f"{_METHODS}.half_step_gaps", "keep_expected_gaps", "return"),),
@@ -189,14 +189,28 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "step-energy",
-        "What nothing touches ends an extrapolated step with the right energy.",
+        "Extrapolated steps end with the right energy.",
         "Energy drifts by the error of extrapolation.",
         ("cenic",),
         (Body(f"{_METHODS}.energy_balance", "_find_islands", "return False"),),
     ),
     Mechanism(
+        "jumps",
+        "Energy that jumps of velocities lose stays lost.",
+        "They get it back as if it were an error.",
+        ("cenic",),
+        (Value(f"{_METHODS}.energy_balance", "_JUMPED", "1e300"),),
+    ),
+    Mechanism(
+        "first-step",
+        "Tight accuracies begin with short steps.",
+        "A tenth of the largest step.",
+        ("cenic",),
+        (Value("integrators.steppings.stepping", "_FIRST_ACCELERATION", "1e-300"),),
+    ),
+    Mechanism(
         "energy-balance",
-        "Velocities of robots that turn far are scaled to the right energy.",
+        "Robots that turn far get the right energy.",
         "Velocities remain as solved.",
         ("cenic", "icf"),
         (
@@ -244,7 +258,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "friction-within-steps",
-        "Newton's steps in contact space foresee the bounds of friction.",
+        "Iterations in contact space foresee friction's bounds.",
         "Bounds follow from one step of Newton's method to the next, as elsewhere.",
         ("cenic", "icf"),
         (Body("convex.contact_iteration", "_may_follow", "return False"),),
@@ -258,7 +272,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "centred-gyroscopic",
-        "Gyroscopic forces are those at a step's mean velocity (Cenic: of free bodies).",
+        "Gyroscopic forces are those of the mean velocity.",
         "Forces at the step's beginning.",
         ("cenic", "icf"),
         (Body(f"{_METHODS}.gyroscopic", "find_turning", "return False"),),
@@ -279,7 +293,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "rebounds-of-steps",
-        "Bodies rebound from impacts that fixed steps are too long for.",
+        "Bodies rebound from impacts shorter than fixed steps.",
         "Implicit Euler, which damps them.",
         ("icf",),
         (Value(_ICF, "Icf.resolve_impacts", "False"),),
@@ -300,7 +314,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "rebounds",
-        "After an impact bodies part as fast as their contacts' dissipation allows.",
+        "After impacts bodies part as fast as dissipation allows.",
         "Impacts without a rebound.",
         ("midas",),
         (Body("midas.time.rebounds", "find_rebounds", "return 0"),),
@@ -350,7 +364,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "prediction",
-        "Rigid links first move as the last step's acceleration takes them.",
+        "Rigid links first keep the last step's acceleration.",
         "The state before the step.",
         ("midas",),
         (
@@ -360,7 +374,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "friction-solves",
-        "Steps are solved again until friction has their own normal forces.",
+        "Steps are solved until friction has their normal forces.",
         "Normal forces of the step's beginning.",
         ("midas",),
         (Value("midas.preset", "Midas.friction_solves", "1"),),

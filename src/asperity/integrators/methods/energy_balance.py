@@ -34,9 +34,9 @@ while they hold.
 
 **Left out** are islands with contacts that push: rolling on a gap within the accuracy exchanges
 more energy than a step loses. So are islands that float freely, whose momenta are known as well
-(`.tree_balance`), and islands with a kind of energy that is not known. And so are islands that
-jump: the beginning's velocities violate an equality or limit, as when one is switched on, and what
-its impulse then takes is lost.
+(`.tree_balance`), and islands with a kind of energy that is not known. Islands whose velocities
+jump are left out, too. That happens if the velocities at the beginning violate an equality or a
+limit, as when an equality is switched on. Its impulse then dissipates energy.
 
 None of this is part of the CENIC paper.
 """
@@ -64,7 +64,7 @@ _LITTLE = 0.002
 _NEGLIGIBLE = 1e-3
 # Angle [rad] from which the work of equalities is taken for 0, smoothly.
 _FAR = 0.03
-# Impulses times changes of speed, over twice the kinetic energy, from which an island jumps.
+# Impulses times changes of speed, over twice the kinetic energy, above which velocities jump.
 _JUMPED = 1e-3
 # Work of limits, servos and dry friction, and of equalities.
 _HELD, _EQUALITIES = 0, 1

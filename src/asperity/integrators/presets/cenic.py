@@ -46,7 +46,8 @@ class Cenic(Integrator):
         Largest estimated error of a step in any coordinate: metres, radians. 1e-3 by default, which
         the paper found sufficient against discretisation artifacts (section VIII).
     max_step : float
-        Largest step [s]; 0.1 as in the paper. The first attempt is a tenth of it.
+        Largest step [s]; 0.1 as in the paper. The first attempt is a tenth of it, or
+        √(accuracy/10) seconds if that is shorter.
     min_step : float
         Smallest step [s]. If a step of this size is refused, the simulation ends with
         ``Status.STEP_TOO_SMALL``.

@@ -24,10 +24,12 @@ ErrorNorm = Literal["position", "state"]
 _VELOCITY_TIMES = {"position": 0.0, "state": 1.0}
 """Time [s] by which an error of velocity counts as one of position."""
 
-# The first attempt, as a part of the largest step (CENIC V-F), and at most the time in which this
-# acceleration [m/s²] moves what is at rest by half the accuracy: no estimate sees what begins and
-# ends within one half step, as what dry friction stops.
-_FIRST_STEP, _FIRST_ACCELERATION = 0.1, 10.0
+# The first attempt, as a part of the largest step (CENIC V-F).
+_FIRST_STEP = 0.1
+# It is at most the time in which this acceleration [m/s²] moves what is at rest by half the
+# accuracy.
+# An error estimate does not see a motion that dry friction ends within the first half step.
+_FIRST_ACCELERATION = 10.0
 # A limit counts as reached within this part of the accuracy, so that what steps leave of a joint or
 # tendon that rests on it is no gap, which the next step would close by an impact.
 _LIMIT_GAP = 0.3
@@ -174,8 +176,8 @@ class ErrorControl(Stepping):
         world.problem.options.limit_gap = _LIMIT_GAP * self.accuracy
         table.largest_step = self.max_step
         table.smallest_step = self.min_step
-        fastest = max(math.sqrt(self.accuracy / _FIRST_ACCELERATION), self.min_step)
-        table.next_step = min(_FIRST_STEP * self.max_step, fastest)
+        shortened = max(math.sqrt(self.accuracy / _FIRST_ACCELERATION), self.min_step)
+        table.next_step = min(_FIRST_STEP * self.max_step, shortened)
         table.last_step = table.next_step
         table.velocity_weight = self.velocity_weight
         table.velocity_time = _VELOCITY_TIMES[self.error_norm]

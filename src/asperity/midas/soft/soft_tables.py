@@ -106,6 +106,7 @@ def soft_table(
         if model.flex_dim[flex] == 1:
             sides, side_areas, area[vertices] = round_areas(surface, float(radius[vertices.start]))
         if is_loose(model, flex):
+            # Nothing but contact of their own stops vertices that are not on the surface.
             inside = vertices.start + np.flatnonzero(area[vertices] == 0.0)
             area[inside] = area[vertices].sum() / max(np.count_nonzero(area[vertices]), 1)
             points.append(inside)

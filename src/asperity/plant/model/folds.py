@@ -57,6 +57,7 @@ class Folds(NamedTuple):
 
 
 def yields_by_bending(model: mujoco.MjModel, flex: int) -> bool:
+    """Whether a flex is cloth that resists bending, and yields when it bends far enough."""
     return bool(
         is_cloth(model, flex)
         and not model.flex_rigid[flex]
