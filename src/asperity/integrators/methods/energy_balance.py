@@ -46,7 +46,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.contact.constraint_set import EQUALITY, LIMIT
+from asperity.contact.constraint_set import EQUALITY, LIMIT, PASSIVE
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.motion import move_positions, position_difference
 from asperity.integrators.methods.swings import TURNING_ANGLE
@@ -81,6 +81,14 @@ def begin_work(world: Table) -> None:
 
 
 @compiled
+def _speed(rows: Table, r: int, velocity: np.ndarray) -> float:
+    speed = 0.0
+    for e in range(rows.start[r, 0], rows.start[r, 2]):
+        speed += rows.jacobian[e] * velocity[rows.dof[e]]
+    return speed
+
+
+@compiled
 def add_work(plant: Table, state: Table, end: np.ndarray, work: np.ndarray) -> None:
     """Add the work of the constraint rows of a step from a state.
 
@@ -91,7 +99,7 @@ def add_work(plant: Table, state: Table, end: np.ndarray, work: np.ndarray) -> N
     end : array, shape (nv,)
         Generalized velocities at the step's end.
     work : array, shape (2, ntree)
-        By all but equalities, and by these [J].
+        By all but equalities and passive forces, and by equalities [J].
     """
     rows = state.rows
     if rows.count == 0:
@@ -99,10 +107,8 @@ def add_work(plant: Table, state: Table, end: np.ndarray, work: np.ndarray) -> N
     velocity = state.work.velocity_change
     velocity_to_solver(plant, state.cdof, end, velocity)
     for r in range(rows.count):
-        if rows.impulse[r] != 0.0:
-            speed = 0.0
-            for e in range(rows.start[r, 0], rows.start[r, 2]):
-                speed += rows.jacobian[e] * velocity[rows.dof[e]]
+        if rows.impulse[r] != 0.0 and rows.kind[r] != PASSIVE:
+            speed = _speed(rows, r, velocity)
             kind = _EQUALITIES if rows.kind[r] == EQUALITY else _HELD
             work[kind, rows.tree[r, 0]] += rows.impulse[r] * speed
 
@@ -199,6 +205,18 @@ def _smooth_work(
             damping = plant.dofs.damping[i]
             simpson -= damping * (v0 * v0 + 4.0 * halfway * halfway + end[i] * end[i])
             extrapolated -= damping * (v1 * v1 + v2 * v2 - whole[i] * whole[i])
+    rows = half.rows
+    for r in range(rows.count):
+        # The dampers of these were taken for forces of the beginning, and resist what changes.
+        if rows.kind[r] == PASSIVE and rows.tree[r, 0] == tree:
+            damping = rows.derivative[r]
+            v0, v1 = _speed(rows, r, source.velocity), _speed(rows, r, half.velocity)
+            v2, last, far = _speed(rows, r, second), _speed(rows, r, end), _speed(rows, r, whole)
+            halfway = 0.25 * (_speed(rows, r, mean) - v0 - last)
+            simpson -= damping * (
+                v0 * last + last * last + 4.0 * halfway * halfway - (4.0 * halfway + 2.0 * last) * v1
+            )
+            extrapolated -= damping * (v1 * v1 - far * far - v0 * (v1 - far) + v2 * (v2 - v1))
     return simpson / 6.0, extrapolated
 
 
