@@ -35,7 +35,8 @@ while they hold.
 **Left out** are islands with contacts that push: rolling on a gap within the accuracy exchanges
 more energy than a step loses. So are islands that float freely, whose momenta are known as well
 (`.tree_balance`), and islands with a kind of energy that is not known. Islands whose velocities
-jump are left out, too. That happens if the velocities at the beginning violate an equality or a
+jump are left out, too, and those with passive dampers (`asperity.plant.passive_rows`) that the step
+does not resolve. That happens if the velocities at the beginning violate an equality or a
 limit, as when an equality is switched on. Its impulse then dissipates energy.
 
 None of this is part of the CENIC paper.
@@ -66,6 +67,8 @@ _NEGLIGIBLE = 1e-3
 _FAR = 0.03
 # Impulses times changes of speed, over twice the kinetic energy, above which velocities jump.
 _JUMPED = 1e-3
+# Rate of a passive damper times the step from which its work is not known.
+_UNRESOLVED = 0.1
 # Work of limits, servos and dry friction, and of equalities.
 _HELD, _EQUALITIES = 0, 1
 
@@ -78,14 +81,6 @@ def begin_work(world: Table) -> None:
         for kind in range(2):
             memory.work_of_whole[kind, tree] = 0.0
             memory.work_of_halves[kind, tree] = 0.0
-
-
-@compiled
-def _speed(rows: Table, r: int, velocity: np.ndarray) -> float:
-    speed = 0.0
-    for e in range(rows.start[r, 0], rows.start[r, 2]):
-        speed += rows.jacobian[e] * velocity[rows.dof[e]]
-    return speed
 
 
 @compiled
@@ -108,7 +103,9 @@ def add_work(plant: Table, state: Table, end: np.ndarray, work: np.ndarray) -> N
     velocity_to_solver(plant, state.cdof, end, velocity)
     for r in range(rows.count):
         if rows.impulse[r] != 0.0 and rows.kind[r] != PASSIVE:
-            speed = _speed(rows, r, velocity)
+            speed = 0.0
+            for e in range(rows.start[r, 0], rows.start[r, 2]):
+                speed += rows.jacobian[e] * velocity[rows.dof[e]]
             kind = _EQUALITIES if rows.kind[r] == EQUALITY else _HELD
             work[kind, rows.tree[r, 0]] += rows.impulse[r] * speed
 
@@ -142,9 +139,14 @@ def _find_islands(world: Table, source: Table, half: Table, full: Table, step: f
             wanted[later] = 0
         if not plant.trees.spatial[tree] and not plant.trees.floats[tree]:
             memory.fixed[island] = 1
-    for r in range(half.rows.count):
-        if half.rows.tree[r, 1] < 0:
-            memory.fixed[island_of[half.rows.tree[r, 0]]] = 1
+    rows = half.rows
+    for r in range(rows.count):
+        island = island_of[rows.tree[r, 0]]
+        if rows.tree[r, 1] < 0:
+            memory.fixed[island] = 1
+        fast = step * rows.derivative[r] * rows.inverse_mass[r] > _UNRESOLVED
+        if fast and rows.kind[r] == PASSIVE:
+            wanted[island] = 0
     for contacts in (source.contacts, half.contacts):
         for c in range(contacts.count):
             if contacts.impulse[c, 2] > 0.0:
@@ -205,18 +207,6 @@ def _smooth_work(
             damping = plant.dofs.damping[i]
             simpson -= damping * (v0 * v0 + 4.0 * halfway * halfway + end[i] * end[i])
             extrapolated -= damping * (v1 * v1 + v2 * v2 - whole[i] * whole[i])
-    rows = half.rows
-    for r in range(rows.count):
-        # The dampers of these were taken for forces of the beginning, and resist what changes.
-        if rows.kind[r] == PASSIVE and rows.tree[r, 0] == tree:
-            damping = rows.derivative[r]
-            v0, v1 = _speed(rows, r, source.velocity), _speed(rows, r, half.velocity)
-            v2, last, far = _speed(rows, r, second), _speed(rows, r, end), _speed(rows, r, whole)
-            halfway = 0.25 * (_speed(rows, r, mean) - v0 - last)
-            simpson -= damping * (
-                v0 * last + last * last + 4.0 * halfway * halfway - (4.0 * halfway + 2.0 * last) * v1
-            )
-            extrapolated -= damping * (v1 * v1 - far * far - v0 * (v1 - far) + v2 * (v2 - v1))
     return simpson / 6.0, extrapolated
 
 
