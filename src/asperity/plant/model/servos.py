@@ -235,7 +235,7 @@ def _has_row(model: mujoco.MjModel, i: int) -> bool:
 
 
 def _has_length(model: mujoco.MjModel, i: int) -> bool:
-    """Whether MuJoCo knows a length of an actuator's transmission; else it is 0, however it moves."""
+    """Whether an actuator's transmission has a length; else MuJoCo's is always 0."""
     kind = int(model.actuator_trntype[i])
     if kind == int(mujoco.mjtTrn.mjTRN_SITE):
         return bool(model.actuator_trnid[i, 1] >= 0)
