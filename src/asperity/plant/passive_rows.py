@@ -41,8 +41,8 @@ def set_passive(table: Table, model: mujoco.MjModel) -> None:
     passive.tendon, passive.tendon_numbers = _of_tendons(model)
     passive.tendon_weight = np.array(model.tendon_invweight0[passive.tendon])
     passive.dof, passive.dof_qpos, passive.dof_numbers = _of_joints(model)
-    bodies = np.flatnonzero(model.body_mass >= _LEAST) if _has_fluid(model) else []
-    drags = [drag for body in bodies if model.body_weldid[body] for drag in _drags(model, body)]
+    moving = (model.body_mass >= _LEAST) & (model.body_weldid > 0) & _has_fluid(model)
+    drags = [drag for body in np.flatnonzero(moving).tolist() for drag in _drags(model, body)]
     passive.drag_body = np.array([body for body, _, _ in drags], np.int64)
     passive.drag_geom = np.array([geom for _, geom, _ in drags], np.int64)
     passive.drag_numbers = np.array([numbers for _, _, numbers in drags]).reshape(len(drags), 6)
