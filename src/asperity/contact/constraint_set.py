@@ -15,6 +15,8 @@ Kinds
                ``lower`` the velocity [m/s or rad/s] that regularises it.
 ``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to
                [``lower``, ``upper``]; ``force`` is the value at the present state.
+``PASSIVE``    the same of springs, dampers and fluids; ``force`` is 0, since the smooth forces have
+               the present value. Springs that the step resolves do not count.
 """
 
 from __future__ import annotations
@@ -28,12 +30,14 @@ __all__ = [
     "FRICTION",
     "LIMIT",
     "NO_LIMIT",
+    "PASSIVE",
 ]
 
 EQUALITY = 0
 LIMIT = 1
 FRICTION = 2
 ACTUATOR = 3
+PASSIVE = 4
 
 NO_LIMIT = 1e20
 """Distance [m or rad] to a limit that does not exist."""

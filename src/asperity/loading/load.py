@@ -21,6 +21,7 @@ from asperity.loading.text_stl import convert_text_stl
 from asperity.loading.urdf import prepare_urdf
 from asperity.loading.urdf_spec import compile_urdf
 from asperity.loading.xml_reader import root_tag
+from asperity.plant.model.derived_bounds import update_bounds
 
 __all__ = ["load_model", "load_spec"]
 
@@ -60,7 +61,7 @@ def load_model(
     Returns
     -------
     model : mujoco.MjModel
-        A given MjModel itself.
+        A given MjModel itself. Bounds of its geoms are made to fit sizes that were changed.
     report : LoadReport
 
     Raises
@@ -85,6 +86,7 @@ def load_model(
             "a compiled MjModel",
         )
         check_names(source, "MjModel")
+        update_bounds(source)
         return source, report_on(source, "MjModel", [])
     opened = _open(
         source, package_paths, floating_base, discard_visual, fuse_static, exclude_overlaps

@@ -24,6 +24,7 @@ from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, add_tend
 from asperity.plant.detection.gliding_kernels import gliding_model
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.model.actuation import actuator_forces, add_servo_rows
+from asperity.plant.passive_rows import add_passive_rows
 from asperity.plant.plant_layouts import (
     EVALUATED,
     NOT_AHEAD,
@@ -300,6 +301,8 @@ def read_constraints(plant: Table, state: Table) -> int:
         status = add_mujoco_rows(plant, state)
     if status == EVALUATED and plant.tendons.limited.size > 0:
         status = add_tendon_limits(plant, state)
+    if status == EVALUATED:
+        status = add_passive_rows(plant, state)
     if status == EVALUATED and plant.actuators.effort_dof.size > 0:
         status = add_effort_rows(plant, state)
     return status

@@ -35,6 +35,7 @@ from asperity.plant.model.servos import (
 )
 from asperity.plant.model.surface_fields import make_fields
 from asperity.plant.model.surface_parameters import resolve_surfaces
+from asperity.plant.passive_rows import set_passive
 from asperity.plant.plant_layouts import OFFSETS, PLANT
 from asperity.plant.state import State
 from asperity.plant.topic_layouts import TOPICS
@@ -195,6 +196,7 @@ class Plant(HoldsAddresses):
         table.tendons.colind = integers(model.ten_J_colind)
         table.sparse_rows = int(mujoco.mj_isSparse(model))
         set_joints(table, model)
+        set_passive(table, model)
         set_motions(table, model)
         set_energies(table, model)
         set_servos(table, model, efforts.commanded)

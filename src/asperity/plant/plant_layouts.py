@@ -212,6 +212,7 @@ STATE = Layout(
     # Where contacts of what glides are found too, the address of `GLIDING`, and the time step [s]
     # 1 if the method knows torsion, rolling and different friction along the tangents
     every_friction="i8",
+    passive_rows="i8",  # 1 if passive forces are to change within the method's steps
     gliding="i8",
     glides="i8",  # 1: they depend on the step
     widened="i8",  # 1: contacts of the snapshot were looked for at a distance

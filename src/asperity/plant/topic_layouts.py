@@ -116,6 +116,22 @@ TOPICS = {
         rowadr="i8[:]",
         colind="i8[:]",
     ),
+    "passive": Layout(
+        "springs and dampers that rows make implicit (`asperity.plant.passive_rows`)",
+        # Numbers: lengths between which the spring is at rest, k, k_1, k_2, and b, b_1, b_2
+        tendon="i8[:]",
+        tendon_numbers="f8[:,8]",
+        tendon_weight="f8[:]",  # J M⁻¹ Jᵀ in the initial pose
+        dof="i8[:]",
+        dof_qpos="i8[:]",  # −1 without a spring
+        dof_numbers="f8[:,8]",
+        # What a fluid drags: a body's equivalent box, or a geom as an ellipsoid
+        drag_body="i8[:]",
+        drag_geom="i8[:]",  # −1 of a box
+        drag_numbers="f8[:,6]",  # lengths, and coefficients of blunt, slender and angular drag
+        frame="f8[:,4,3]",  # position and axes, in the body's frame
+        medium="f8[:]",  # density, viscosity, wind
+    ),
     "actuators": Layout(
         "actuators",
         # linear servos, treated implicitly

@@ -25,7 +25,7 @@ from asperity.compiled.calls import (
     store_double,
     store_int,
 )
-from asperity.contact.constraint_set import ACTUATOR, LIMIT
+from asperity.contact.constraint_set import ACTUATOR, LIMIT, PASSIVE
 from asperity.plant import native
 
 __all__ = [
@@ -302,7 +302,7 @@ def _write_rows(plant: Table, data: int, delivered: Table, force: int, count: in
     # MuJoCo's rows are sorted by type and then by id, as ours are that were made from them.
     next_row = 0
     for r in range(rows.count):
-        if rows.kind[r] == ACTUATOR:
+        if rows.kind[r] in (ACTUATOR, PASSIVE):
             continue
         value = rows.impulse[r] / delivered.step
         if rows.source[r] >= 0:

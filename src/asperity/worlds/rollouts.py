@@ -16,6 +16,7 @@ from asperity.compiled.team import available_threads
 from asperity.errors import ArgumentError, Status, warn_user
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
+from asperity.plant.model.derived_bounds import update_bounds
 from asperity.simulator.checks import check_contact, check_count, check_integrator, check_model
 from asperity.systems import ExternalSystem
 from asperity.worlds.compiled_worlds import CompiledWorlds
@@ -132,6 +133,7 @@ def run_rollouts(
     number = available_threads() if threads is None else check_count("threads", threads)
     for one in {id(one): one for one in models}.values():
         check_model(one, integrator, many=True)
+        update_bounds(one)
     status = np.zeros(arrays.worlds, np.int64)
     groups = _groups(models, arrays.worlds)
     if len(groups) == 1:

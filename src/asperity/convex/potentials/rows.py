@@ -45,7 +45,7 @@ from asperity.contact.constraint_laws import (
     STIFFEST_STEP,
     restoring_speed,
 )
-from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT
+from asperity.contact.constraint_set import ACTUATOR, EQUALITY, FRICTION, LIMIT, PASSIVE
 from asperity.soft.strands import turning_speed
 
 __all__ = [
@@ -58,6 +58,17 @@ __all__ = [
 
 # By which impulses may differ from those that curvatures foretell, relative to their sizes.
 _ROUND_OFF = 1e-12
+# (ω δt)² up to which passive springs are explicit, and from which they are implicit. Explicit ones
+# are stable up to 4, and several may pull together.
+_RESOLVED, _FAST = 0.25, 1.0
+
+
+@compiled
+def _implicit_share(step: float, stiffness: float, inverse_mass: float) -> float:
+    """Share of a spring that is implicit: none that a step resolves, all of a fast one."""
+    fastness = step * step * stiffness * inverse_mass
+    between = min(max((fastness - _RESOLVED) / (_FAST - _RESOLVED), 0.0), 1.0)
+    return between * between * (3.0 - 2.0 * between)
 
 
 @compiled
@@ -129,12 +140,15 @@ def prepare_rows(
         else:
             reach = 0.5 * step if backward else step
             shift = 0.5 * step * iterate.row_du[i] - step * iterate.row_u[i] if backward else 0.0
-            slope = reach * rows.proportional[r] + rows.derivative[r]
+            stiffness = rows.proportional[r]
+            if what == PASSIVE:
+                stiffness *= _implicit_share(limit_step, stiffness, rows.inverse_mass[r])
+            slope = reach * stiffness + rows.derivative[r]
             gain[i] = max(slope, 0.0)
             target[i] = rows.force[r]
             if slope > 0.0:
-                target[i] += rows.derivative[r] * iterate.row_u[i] - rows.proportional[r] * shift
-        if what == ACTUATOR:
+                target[i] += rows.derivative[r] * iterate.row_u[i] - stiffness * shift
+        if what in (ACTUATOR, PASSIVE):
             gain[i] *= step
             target[i] *= step
             law.row_lower[i] = step * rows.lower[r]

@@ -160,6 +160,7 @@ class ConvexMethod(FarSightedMethod):
         world.share_islands(solve_problem.address)
         for state in world.evaluated_states:
             state.table.every_friction = 1
+            state.table.passive_rows = 1
 
 
 @compiled

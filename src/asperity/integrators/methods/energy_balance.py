@@ -35,7 +35,8 @@ while they hold.
 **Left out** are islands with contacts that push: rolling on a gap within the accuracy exchanges
 more energy than a step loses. So are islands that float freely, whose momenta are known as well
 (`.tree_balance`), and islands with a kind of energy that is not known. Islands whose velocities
-jump are left out, too. That happens if the velocities at the beginning violate an equality or a
+jump are left out, too, and those with passive dampers (`asperity.plant.passive_rows`) that the step
+does not resolve. That happens if the velocities at the beginning violate an equality or a
 limit, as when an equality is switched on. Its impulse then dissipates energy.
 
 None of this is part of the CENIC paper.
@@ -46,7 +47,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.contact.constraint_set import EQUALITY, LIMIT
+from asperity.contact.constraint_set import EQUALITY, LIMIT, PASSIVE
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.motion import move_positions, position_difference
 from asperity.integrators.methods.swings import TURNING_ANGLE
@@ -66,6 +67,8 @@ _NEGLIGIBLE = 1e-3
 _FAR = 0.03
 # Impulses times changes of speed, over twice the kinetic energy, above which velocities jump.
 _JUMPED = 1e-3
+# Rate of a passive damper times the step from which its work is not known.
+_UNRESOLVED = 0.1
 # Work of limits, servos and dry friction, and of equalities.
 _HELD, _EQUALITIES = 0, 1
 
@@ -91,7 +94,7 @@ def add_work(plant: Table, state: Table, end: np.ndarray, work: np.ndarray) -> N
     end : array, shape (nv,)
         Generalized velocities at the step's end.
     work : array, shape (2, ntree)
-        By all but equalities, and by these [J].
+        By all but equalities and passive forces, and by equalities [J].
     """
     rows = state.rows
     if rows.count == 0:
@@ -99,7 +102,7 @@ def add_work(plant: Table, state: Table, end: np.ndarray, work: np.ndarray) -> N
     velocity = state.work.velocity_change
     velocity_to_solver(plant, state.cdof, end, velocity)
     for r in range(rows.count):
-        if rows.impulse[r] != 0.0:
+        if rows.impulse[r] != 0.0 and rows.kind[r] != PASSIVE:
             speed = 0.0
             for e in range(rows.start[r, 0], rows.start[r, 2]):
                 speed += rows.jacobian[e] * velocity[rows.dof[e]]
@@ -136,9 +139,14 @@ def _find_islands(world: Table, source: Table, half: Table, full: Table, step: f
             wanted[later] = 0
         if not plant.trees.spatial[tree] and not plant.trees.floats[tree]:
             memory.fixed[island] = 1
-    for r in range(half.rows.count):
-        if half.rows.tree[r, 1] < 0:
-            memory.fixed[island_of[half.rows.tree[r, 0]]] = 1
+    rows = half.rows
+    for r in range(rows.count):
+        island = island_of[rows.tree[r, 0]]
+        if rows.tree[r, 1] < 0:
+            memory.fixed[island] = 1
+        fast = step * rows.derivative[r] * rows.inverse_mass[r] > _UNRESOLVED
+        if fast and rows.kind[r] == PASSIVE:
+            wanted[island] = 0
     for contacts in (source.contacts, half.contacts):
         for c in range(contacts.count):
             if contacts.impulse[c, 2] > 0.0:

@@ -439,6 +439,9 @@ class ThetaMethod(ConvexMethod):
         world.table.center_gyroscopic = ALL_TREES if table.is_symplectic else NO_TREES
         world.table.follow_spins = follow_spins.address
         world.table.balances_steps = table.is_symplectic
+        # Free motion has passive forces of its own middle then.
+        for state in world.evaluated_states:
+            state.table.passive_rows = table.is_symplectic
         self.look_farther(
             world,
             glides=True,

@@ -27,7 +27,7 @@ from asperity.compiled import Kernel, Layout, Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method
 from asperity.contact.constraint_laws import DRIFT_SPEED
-from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT
+from asperity.contact.constraint_set import ACTUATOR, FRICTION, LIMIT, PASSIVE
 from asperity.contact.laws import friction_of_contact
 from asperity.convex.contact_velocities import add_impulses, row_velocities
 from asperity.convex.ellipsoids import slip_square
@@ -111,7 +111,7 @@ def _impulses_now(graph: Table, law: Table, iterate: Table, state: Table, step: 
                 * iterate.row_u[i]
                 / np.sqrt(iterate.row_u[i] * iterate.row_u[i] + rows.lower[r] * rows.lower[r])
             )
-        elif rows.kind[r] == ACTUATOR:
+        elif rows.kind[r] in (ACTUATOR, PASSIVE):
             iterate.row_impulse[i] = step * min(max(rows.force[r], rows.lower[r]), rows.upper[r])
 
 

@@ -89,7 +89,9 @@ class Sap(SteppedIntegrator):
         0.15 µm/s, whatever the step.
     relaxation_time : float, optional
         Relaxation time [s] of contacts whose materials give none; the time step by default, as in
-        the paper's cases, and 0.01 under error control.
+        the paper's cases, and 0.01 under error control. With the time step, an overlap φ in which
+        bodies start throws them apart at about φ/(2 δt): 1 m/s from 2 mm in steps of 1 ms. With a
+        longer time they part more slowly, and sliding bodies glide higher.
     tolerance : float
         ε_r of the stopping criterion, relative to momentum or impulses (section IV-E, equation 26).
     scaling : {"mass", "system"}

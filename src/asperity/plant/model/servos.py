@@ -67,6 +67,8 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
     table.actuators.servo_bias[
         model.actuator_biastype[servos] == int(mujoco.mjtBias.mjBIAS_NONE)
     ] = 0.0
+    lengthless = np.array([not _has_length(model, i) for i in servos], bool)
+    table.actuators.servo_gain[lengthless, 1] = table.actuators.servo_bias[lengthless, 1] = 0.0
     table.actuators.servo_range = limits
     table.actuators.servo_asked = np.array([is_asked(model, i) for i in servos], np.int64)
     table.actuators.output_explicit = explicit
@@ -218,16 +220,28 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
 def _has_row(model: mujoco.MjModel, i: int) -> bool:
     """Whether a row may exert the force of an actuator, with all limits that it has."""
     joint = joint_of(model, i)
-    # Transmissions with three outputs measure setpoints on the circle; sites have no length.
-    if joint < 0 and model.actuator_trntype[i] != mujoco.mjtTrn.mjTRN_TENDON:
+    kind = int(model.actuator_trntype[i])
+    # Transmissions with three outputs measure setpoints on the circle.
+    if kind == int(mujoco.mjtTrn.mjTRN_BODY) or model.actuator_outnum[i] != 1:
         return False
-    if joint < 0 and model.tendon_actfrclimited[model.actuator_trnid[i, 0]]:
+    tendon = kind == int(mujoco.mjtTrn.mjTRN_TENDON)
+    if tendon and model.tendon_actfrclimited[model.actuator_trnid[i, 0]]:
         return False
     if joint >= 0 and model.jnt_actfrclimited[joint]:
         # The joint's limit moves into the row, which must then be the joint's only actuator.
         others = [j for j in range(len(model.actuator_gaintype)) if joint_of(model, j) == joint]
         return len(others) == 1 and model.actuator_gear[model.actuator_outadr[i], 0] != 0
     return True
+
+
+def _has_length(model: mujoco.MjModel, i: int) -> bool:
+    """Whether an actuator's transmission has a length; else MuJoCo's is always 0."""
+    kind = int(model.actuator_trntype[i])
+    if kind == int(mujoco.mjtTrn.mjTRN_SITE):
+        return bool(model.actuator_trnid[i, 1] >= 0)
+    free = int(mujoco.mjtJoint.mjJNT_FREE)
+    joints = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+    return kind not in joints or int(model.jnt_type[model.actuator_trnid[i, 0]]) != free
 
 
 def joint_of(model: mujoco.MjModel, i: int) -> int:

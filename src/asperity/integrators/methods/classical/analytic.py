@@ -20,7 +20,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.contact.constraint_laws import row_force
-from asperity.contact.constraint_set import ACTUATOR, FRICTION
+from asperity.contact.constraint_set import ACTUATOR, FRICTION, PASSIVE
 from asperity.contact.laws import friction_coefficient, friction_per_speed, normal_force
 from asperity.convex.block_cholesky import cholesky_solve
 from asperity.convex.contact_velocities import (
@@ -102,7 +102,7 @@ def _row_slopes(
             square = u[i] * u[i] + low * low
             law.row_gain[i] = -high * low * low / (square * np.sqrt(square))
             law.row_target[i] = 0.0
-        elif kind[r] == ACTUATOR:
+        elif kind[r] in (ACTUATOR, PASSIVE):
             free = low < force[r] < high
             law.row_gain[i] = -rows.derivative[r] if free else 0.0
             law.row_target[i] = -rows.proportional[r] if free else 0.0

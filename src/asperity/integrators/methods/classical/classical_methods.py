@@ -141,6 +141,8 @@ class ImplicitMethod(ClassicalMethod):
             self._work = world.new_state()
             self.table.work = self._work.table
         self.table.solve_stage = solve_stage.address
+        for state in world.evaluated_states:
+            state.table.passive_rows = 1
         self.table.differentiate = _JACOBIANS[self.jacobian].address
         self.table.full_newton = int(self.full_newton)
         self.table.transition_aware = int(self.transition_aware)

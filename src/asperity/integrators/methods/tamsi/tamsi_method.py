@@ -98,4 +98,5 @@ class TamsiMethod(FarSightedMethod):
         world.table.balances_steps = 1
         for state in world.evaluated_states:
             state.table.every_friction = 1
+            state.table.passive_rows = 1
         world.table.solve_problem = solve_tamsi.address

@@ -1,0 +1,173 @@
+"""Springs and dampers of tendons, nonlinear joints and fluids that are faster than the steps."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+
+import asperity as asp
+from asperity import derivatives
+
+STEPPED = (asp.Icf(time_step=0.01), asp.Sap(time_step=0.01), asp.Tamsi(time_step=0.01))
+every_method = pytest.mark.parametrize(
+    "method",
+    [*STEPPED, asp.Cenic(), asp.Cenic(accuracy=1e-5)],
+    ids=["icf", "sap", "tamsi", "cenic-3", "cenic-5"],
+)
+stepped = pytest.mark.parametrize("method", STEPPED, ids=lambda one: type(one).__name__)
+
+# Two sliders of 1 kg that a tendon couples.
+SLIDERS = """<mujoco><option gravity="0 0 0"/><worldbody>
+  <body><joint name="a" type="slide" axis="1 0 0"/><geom size=".1" mass="1"/></body>
+  <body pos="9 0 0"><joint name="b" type="slide" axis="1 0 0"/><geom size=".1" mass="1"/></body>
+  </worldbody><tendon><fixed {tendon}><joint joint="a" coef="1"/><joint joint="b" coef="-1"/>
+  </fixed></tendon></mujoco>"""
+# Two links of 10 g, whose end moves relative to a site above.
+ARM = """<mujoco><worldbody><site name="top" pos="0 0 .3"/>
+  <body><joint name="a" axis="0 1 0" {joint}/>
+    <geom type="capsule" fromto="0 0 0 .1 0 0" size=".01" mass=".01"/>
+  <body pos=".1 0 0"><joint name="b" axis="0 1 0"/>
+    <geom type="capsule" fromto="0 0 0 .1 0 0" size=".01" mass=".01"/>
+    <site name="end" pos=".1 0 0"/></body></body></worldbody>
+  <tendon><spatial name="t" {tendon}><site site="top"/><site site="end"/></spatial></tendon>
+  <actuator>{actuator}</actuator></mujoco>"""
+SITES = '<velocity site="end" refsite="top" gear="1 0 1 0 0 0" kv="500"/>'
+ARMS = {
+    "damper of a tendon": {"tendon": 'damping="500"'},
+    "quadratic damper of a tendon": {"tendon": 'damping="0 500"'},
+    "quadratic damper of a joint": {"joint": 'damping="0 .5"'},
+    "damper of an actuator": {"actuator": '<motor tendon="t" damping="500"/>'},
+    "servo between sites": {"actuator": SITES},
+}
+# A plate that sinks in water, about to turn.
+PLATE = """<mujoco><option density="1000" viscosity="1e-3" wind=".2 0 0"/><worldbody><body>
+  <freejoint/><geom type="box" size=".1 .1 .0002" density="2000"/></body></worldbody></mujoco>"""
+# A ball of 1 mm in honey, by Stokes' law.
+HONEY = """<mujoco><option density="1000" viscosity="10" wind="{wind} 0 0"/><worldbody><body>
+  <freejoint/><geom size="1e-3" density="2000" fluidshape="ellipsoid" fluidcoef="0 0 0 0 0"/>
+  </body></worldbody></mujoco>"""
+BALL = {"mass": 2000.0 * 4.0 / 3.0 * np.pi * 1e-9, "drag": 6.0 * np.pi * 10.0 * 1e-3}
+
+
+def arm(joint: str = "", tendon: str = "", actuator: str = "") -> mujoco.MjModel:
+    return mujoco.MjModel.from_xml_string(ARM.format(joint=joint, tendon=tendon, actuator=actuator))
+
+
+@every_method
+def test_a_damper_of_a_tendon_stops_what_it_couples(method: asp.Integrator) -> None:
+    """The sliders' mean velocity stays, and the difference decays with e^(−2 b t/m), 2e5 times."""
+    model = mujoco.MjModel.from_xml_string(SLIDERS.format(tendon='damping="1e5"'))
+    sim = asp.Simulator(model, integrator=method)
+    sim.data.qvel[:] = 1.0, 0.0
+    sim.advance_to(0.2)
+    np.testing.assert_allclose(sim.data.qvel, 0.5, atol=1e-6)
+    accuracy = getattr(method, "accuracy", None)
+    # The distance until the difference has decayed, m/2b times 1 m/s, is less than this.
+    moved = 1e-5 if accuracy is None else accuracy
+    np.testing.assert_allclose(sim.data.qpos, 0.1, atol=moved)
+    assert sim.stats.steps < 60
+
+
+@every_method
+def test_a_stiff_spring_of_a_tendon_keeps_what_it_couples_together(method: asp.Integrator) -> None:
+    model = mujoco.MjModel.from_xml_string(SLIDERS.format(tendon='stiffness="1e7" damping="10"'))
+    sim = asp.Simulator(model, integrator=method)
+    sim.data.qvel[:] = 1.0, 0.0
+    sim.advance_to(1.0)
+    assert np.mean(sim.data.qpos) == pytest.approx(0.5, abs=1e-9)
+    # It vibrates by v √(m/2k) at first.
+    assert abs(sim.data.qpos[0] - sim.data.qpos[1]) < np.sqrt(1.0 / 2e7)
+
+
+@stepped
+def test_a_slow_spring_of_a_tendon_loses_no_energy(method: asp.Integrator) -> None:
+    """Explicit springs keep it within ω δt/2; implicit ones would lose e^(−ω² δt t), a factor 7."""
+    model = mujoco.MjModel.from_xml_string(SLIDERS.format(tendon='stiffness="2"'))
+    sim = asp.Simulator(model, integrator=method)
+    sim.data.qvel[:] = 1.0, -1.0
+    sim.advance_to(50.0)
+    energy = 0.5 * np.sum(sim.data.qvel**2) + (sim.data.qpos[0] - sim.data.qpos[1]) ** 2
+    assert energy == pytest.approx(1.0, rel=0.011)
+
+
+@stepped
+@pytest.mark.parametrize("kind", [*ARMS, "fluid"])
+def test_steps_are_those_of_mujocos_implicit_integrator(kind: str, method: asp.Integrator) -> None:
+    """``implicitfast`` has the same slopes of forces by velocities, without products of inertia."""
+    model = mujoco.MjModel.from_xml_string(PLATE) if kind == "fluid" else arm(**ARMS[kind])
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    model.opt.timestep = 1e-3
+    data = mujoco.MjData(model)
+    data.qvel[:] = [0.5, 0.0, -0.5, 0.0, 3.0, 0.0] if kind == "fluid" else 1.0
+    sim = asp.Simulator(model, integrator=type(method)(time_step=1e-3))
+    sim.data.qvel[:] = data.qvel
+    sim.advance_to(0.02)
+    mujoco.mj_step(model, data, nstep=20)
+    # Bias forces of the middle of the step, which robots have here, are what differs.
+    np.testing.assert_allclose(sim.data.qvel, data.qvel, rtol=1e-2, atol=2e-3)
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4])
+def test_error_control_resolves_what_a_tendon_s_damper_lets_move(accuracy: float) -> None:
+    """The reference is MuJoCo's implicit integrator in steps of 2 µs, whose own error is 1e-5."""
+    model = arm(**ARMS["damper of a tendon"])
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 2e-6
+    data = mujoco.MjData(model)
+    data.qvel[:] = 1.0
+    mujoco.mj_step(model, data, nstep=50_000)
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
+    sim.data.qvel[:] = 1.0
+    sim.advance_to(0.1)
+    np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=5.0 * accuracy)
+    assert sim.stats.steps < 400
+
+
+@every_method
+def test_a_ball_sinks_in_honey_at_stokes_speed(method: asp.Integrator) -> None:
+    """Its velocity decays within 0.04 ms, over a distance of v τ, and its spin still faster."""
+    sim = asp.Simulator(HONEY.format(wind=0.3), integrator=method)
+    sim.data.qvel[:] = 0.5, 0.0, 0.0, 1.0, 0.0, 0.0
+    sim.advance_to(0.5)
+    sinking = -BALL["mass"] * 9.81 / BALL["drag"]
+    np.testing.assert_allclose(sim.data.qvel[:3], [0.3, 0.0, sinking], atol=1e-6)
+    np.testing.assert_allclose(sim.data.qvel[3:], 0.0, atol=1e-6)
+    lag = BALL["mass"] / BALL["drag"]
+    accuracy = getattr(method, "accuracy", None) or lag
+    np.testing.assert_allclose(sim.data.qpos[0], 0.15 + 0.2 * lag, atol=accuracy)
+    assert sim.stats.steps < 100
+
+
+@stepped
+def test_derivatives_know_passive_rows(method: asp.Integrator) -> None:
+    kind = ARMS["quadratic damper of a tendon"]
+    model = arm(**kind)
+    data = mujoco.MjData(model)
+    data.qvel[:] = 1.0, -0.4
+    found = derivatives.linearize(model, data, integrator=method)
+    size = 1e-5
+
+    def end(change: np.ndarray) -> np.ndarray:
+        sim = asp.Simulator(model, integrator=method)
+        sim.data.qpos[:] = change[:2]
+        sim.data.qvel[:] = data.qvel + change[2:]
+        sim.step()
+        return np.concatenate([sim.data.qpos, sim.data.qvel])
+
+    columns = [(end(size * e) - end(-size * e)) / (2.0 * size) for e in np.eye(4)]
+    scale = np.abs(columns).max()
+    np.testing.assert_allclose(found.A, np.transpose(columns), atol=1e-5 * scale)
+
+
+def test_worlds_have_dampers_of_their_own() -> None:
+    model = arm(**ARMS["damper of a tendon"])
+    batch = asp.Batch(model, 2, integrator=asp.Icf(time_step=0.01), threads=1)
+    batch.vary("tendon_damping")[:] = [[500.0], [50.0]]
+    batch.qvel[:] = 1.0
+    batch.step(20)
+    for world, damping in enumerate((500.0, 50.0)):
+        own = arm(tendon=f'damping="{damping}"')
+        sim = asp.Simulator(own, integrator=asp.Icf(time_step=0.01))
+        sim.data.qvel[:] = 1.0
+        sim.advance_to(0.2)
+        np.testing.assert_allclose(batch.qvel[world], sim.data.qvel, rtol=1e-9)
