@@ -20,6 +20,7 @@ from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
 
 __all__ = [
+    "SPARE",
     "find_columns",
     "first_panel",
     "last_tree_of",
@@ -28,6 +29,9 @@ __all__ = [
     "list_updates",
     "touch_panels",
 ]
+
+SPARE = 8
+"""Numbers after the last panel, which may be read beside its own."""
 
 _PARTICLE = 3  # dofs
 
@@ -214,7 +218,7 @@ def list_panels(problem: Table, islands: int) -> int:
             size = list_island(graph, first, last, size, _PARTICLE)
     _place_bonds(graph, problem.scratch.tree_column)
     list_updates(graph)
-    return size
+    return size + SPARE
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))
