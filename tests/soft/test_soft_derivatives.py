@@ -72,8 +72,8 @@ def _pressed_cube() -> mujoco.MjData:
 
 
 def _between_vertices() -> mujoco.MjData:
-    """A small ball lies on a face."""
-    ball = _BALL.format(0.006, 0.014, 0.0595, 0.009, 0.05)
+    """A small ball lies on a face of an element, beside its edges."""
+    ball = _BALL.format(0.006, 0.012, 0.0595, 0.009, 0.05)
     model = soft_models.compile_soft(FLOOR + soft_models.cube(height=0.0251) + ball)
     return _simulated(_exact(model), 20)
 

@@ -22,6 +22,7 @@ __all__ = [
     "copy",
     "dot",
     "eliminate_8",
+    "negated_four_8",
     "scale",
     "subtract_four",
     "subtract_product_6",
@@ -87,7 +88,7 @@ def _make_products(width: int, *, added: bool) -> Any:
     return intrinsic(typed)
 
 
-def _make_subtract_four(width: int) -> Any:
+def _make_four(width: int, *, from_zero: bool) -> Any:
     def typed(
         _context: Any,
         target: Any,
@@ -102,8 +103,9 @@ def _make_subtract_four(width: int) -> Any:
             target, length, left, step, right, stride, n = args
             rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(4)]
             totals = [cgutils.alloca_once(builder, _kind(width)) for _ in rows]
+            zero = ir.Constant(_kind(width), [0.0] * width if width > 1 else 0.0)
             for row, total in zip(rows, totals, strict=True):
-                builder.store(_load(builder, row, width), total)
+                builder.store(zero if from_zero else _load(builder, row, width), total)
             with cgutils.for_range(builder, n) as loop:
                 numbers = builder.add(left, builder.mul(loop.index, step))
                 row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), width)
@@ -282,11 +284,13 @@ def subtract_product_6(_context: Any, target: Any, left: Any, right: Any) -> Any
 
 subtract_products = {width: _make_products(width, added=False) for width in WIDTHS}
 """``target −= Σ_k left[k] · right[k]``, of n numbers and n rows, with the steps between them."""
-subtract_four = {width: _make_subtract_four(width) for width in WIDTHS}
+subtract_four = {width: _make_four(width, from_zero=False) for width in WIDTHS}
 """``target[r] −= Σ_k left[k][r] · right[k]`` for four rows r, with the step between them.
 
 Each of four sums waits for itself alone, and a row on the right is read once for all.
 """
+negated_four_8 = _make_four(8, from_zero=True)
+"""``target[r] = −Σ_k left[k][r] · right[k]``, the same of eight numbers."""
 add_products = {width: _make_products(width, added=True) for width in (8, 4)}
 """``target += Σ_k left[k] · right[k]``."""
 add_multiple = {width: _make_add_multiple(width) for width in WIDTHS}

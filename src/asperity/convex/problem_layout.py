@@ -229,7 +229,7 @@ SCRATCH = Layout(
     # panels (`asperity.convex.particles`)
     tree_column="i8[bonded_trees]",  # of a tree in the panel at hand
     run="i8[bonded_trees, 3]",  # of its columns
-    panel_part="f8[bonded_dofs]",  # of a vector
+    panel_part="f8[4 * (bonded_dofs + 8)]",  # of a vector, or products of four columns
 )
 """What belongs to the island at hand, wherever it is. Each thread has one of its own."""
 

@@ -162,10 +162,10 @@ WORK = Layout(
     moments_work="f8[3, 3]",
     round_work="f8[8, 4]",
     # Of a panel of the factor (`asperity.convex.particles`): columns of links, those that are side
-    # by side in another one, and a part of a vector.
+    # by side in another one, and a part of a vector, or products of four columns.
     tree_column="i8[links]",
     run="i8[links, 3]",
-    panel_part="f8[variables]",
+    panel_part="f8[4 * (variables + 8)]",
 )
 """Space to work in, of which every member of a team has its own."""
 

@@ -7,9 +7,14 @@ forces are
 
 and its stiffness is taken to be R K_0 Rᵀ, which is positive semidefinite whatever the strain. R is
 found from F alone, so that forces depend on the state and nothing else: from the first column of F
-and what is orthogonal to it of the second, by turns about ω = Σ R_c × F_c/(Σ R_c · F_c + ε) with
-the columns of both (M. Müller, J. Bender, N. Chentanez, M. Macklin, A robust method to extract the
-rotational part of deformations, 2016).
+and what is orthogonal to it of the second, by turns ω that make tr Rᵀ F largest. With T = F Rᵀ
+Newton's method finds them,
+
+    (tr T − ½ (T + Tᵀ)) ω = Σ R_c × F_c
+
+with the columns of both, where the matrix is positive definite and ω small. Elsewhere, as of
+elements that are inside out, ω is Σ R_c × F_c/(|tr T| + ε) (M. Müller, J. Bender, N. Chentanez, M.
+Macklin, A robust method to extract the rotational part of deformations, 2016).
 """
 
 from __future__ import annotations
@@ -29,6 +34,9 @@ __all__ = [
 
 _MOST_TURNS = 50
 _SMALL = 1e-13
+# Of the matrix of Newton's method over its trace, below which it is not used.
+_LEAST_PIVOT = 1e-2
+_LARGEST_TURN = 0.5  # [rad]
 _DIAGONAL = -1
 
 Rotation = tuple[float, float, float, float, float, float, float, float, float]
@@ -69,31 +77,55 @@ def _first_guess(f: np.ndarray, r: np.ndarray) -> None:
     r[8] = ax * by - ay * bx
 
 
+@inlined
+def _turn(f: np.ndarray, r: np.ndarray) -> tuple[float, float, float]:
+    """The turn ω with which R comes next to F."""
+    xx = f[0] * r[0] + f[1] * r[1] + f[2] * r[2]
+    xy = f[0] * r[3] + f[1] * r[4] + f[2] * r[5]
+    xz = f[0] * r[6] + f[1] * r[7] + f[2] * r[8]
+    yx = f[3] * r[0] + f[4] * r[1] + f[5] * r[2]
+    yy = f[3] * r[3] + f[4] * r[4] + f[5] * r[5]
+    yz = f[3] * r[6] + f[4] * r[7] + f[5] * r[8]
+    zx = f[6] * r[0] + f[7] * r[1] + f[8] * r[2]
+    zy = f[6] * r[3] + f[7] * r[4] + f[8] * r[5]
+    zz = f[6] * r[6] + f[7] * r[7] + f[8] * r[8]
+    a = zy - yz
+    b = xz - zx
+    c = yx - xy
+    along = xx + yy + zz
+    # L D Lᵀ, and what it makes of the vector.
+    least = _LEAST_PIVOT * along
+    first = yy + zz
+    low = -0.5 * (xy + yx) / first
+    last = -0.5 * (xz + zx) / first
+    second = xx + zz - first * low * low
+    side = (-0.5 * (yz + zy) - first * low * last) / second
+    third = xx + yy - first * last * last - second * side * side
+    if along > 0.0 and first > least and second > least and third > least:
+        v = b - low * a
+        w = (c - last * a - side * v) / third
+        v = v / second - side * w
+        u = a / first - low * v - last * w
+        if u * u + v * v + w * w < _LARGEST_TURN * _LARGEST_TURN:
+            return u, v, w
+    scale = 1.0 / (abs(along) + 1e-9)
+    return a * scale, b * scale, c * scale
+
+
 @compiled
 def _rotation(f: np.ndarray, r: np.ndarray) -> None:
     """Fill R, row by row, with the rotation next to F."""
     _first_guess(f, r)
     for _ in range(_MOST_TURNS):
-        x = 0.0
-        y = 0.0
-        z = 0.0
-        along = 0.0
-        for c in range(3):
-            x += r[3 + c] * f[6 + c] - r[6 + c] * f[3 + c]
-            y += r[6 + c] * f[c] - r[c] * f[6 + c]
-            z += r[c] * f[3 + c] - r[3 + c] * f[c]
-            along += r[c] * f[c] + r[3 + c] * f[3 + c] + r[6 + c] * f[6 + c]
-        scale = 1.0 / (abs(along) + 1e-9)
-        x *= scale
-        y *= scale
-        z *= scale
+        x, y, z = _turn(f, r)
         square = x * x + y * y + z * z
         if not square > _SMALL * _SMALL:
             return
         angle = np.sqrt(square)
         cosine = np.cos(angle)
         sine = np.sin(angle) / angle
-        rest = (1.0 - cosine) / square
+        # (1 − cos)/angle², without its round-off.
+        rest = sine * sine / (1.0 + cosine) if cosine > 0.0 else (1.0 - cosine) / square
         for c in range(3):
             u = r[c]
             v = r[3 + c]

@@ -17,29 +17,32 @@ __all__ = ["add_bonds", "multiply_bonds"]
 
 @compiled
 def _multiply(graph: Table, smooth: Table, tree: int, x: np.ndarray, out: np.ndarray) -> None:
-    """Add to a tree's part of A x what its bonds contribute."""
+    """Add to A x what a tree's bonds contribute of which it is the first tree, to both trees."""
     bonds = graph.bonds
     if bonds.first[tree] == bonds.first[tree + 1]:
         return  # no particle: it may have less than three degrees of freedom
     value = smooth.bond
     start = graph.tree_start[tree]
     n = graph.tree_size[tree]
+    # Numbers of a bond's matrix that are not a tree's are zero.
+    a = x[start]
+    b = x[start + 1] if n > 1 else 0.0
+    c = x[start + 2] if n > 1 else 0.0
     u = 0.0
     v = 0.0
     w = 0.0
     for place in range(bonds.first[tree], bonds.first[tree + 1]):
+        if bonds.end[place] & 1:
+            continue
         bond = bonds.end[place] >> 1
-        # Where rows and columns of a bond's matrix are: numbers that are not a tree's are zero.
-        second = bonds.end[place] & 1
-        row = 1 if second else 3
-        other = bonds.tree[bond, 1 - second]
+        other = bonds.tree[bond, 1]
         first = graph.tree_start[other]
         for j in range(graph.tree_size[other]):
             x_j = x[first + j]
-            at = j * (4 - row)
-            u += value[bond, at] * x_j
-            v += value[bond, at + row] * x_j
-            w += value[bond, at + 2 * row] * x_j
+            u += value[bond, j] * x_j
+            v += value[bond, 3 + j] * x_j
+            w += value[bond, 6 + j] * x_j
+            out[first + j] += value[bond, j] * a + value[bond, 3 + j] * b + value[bond, 6 + j] * c
     out[start] += u
     if n > 1:
         out[start + 1] += v

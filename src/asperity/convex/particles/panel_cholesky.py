@@ -13,7 +13,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp_status, load_double, store_double
-from asperity.compiled.vector_rows import subtract_four
+from asperity.compiled.vector_rows import negated_four_8, subtract_four
 from asperity.convex.particles.panels import find_columns, first_panel, last_tree_of
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import add_row, dot_rows, scale_row, subtract_rows
@@ -26,6 +26,9 @@ __all__ = [
     "solve_panels",
 ]
 
+
+# Rows whose product with what follows is found while they are in the cache.
+_BLOCK = 32
 
 # Names that compiled code can look up.
 _four_8 = subtract_four[8]
@@ -84,49 +87,53 @@ def _subtract_four(
         _four_1(target, length, left, step, right, step, n)
 
 
+@inlined
+def _multiply_four(product: int, pitch: int, left: int, step: int, n: int) -> None:
+    """Fill four rows, ``product[r][:pitch] = −Σ_k left[k][r] · left[k][:pitch]``, in eights."""
+    for at in range(0, 8 * pitch, 64):
+        negated_four_8(product + at, 8 * pitch, left, step, left + at, step, n)
+
+
 @compiled
 def _update(
     graph: Table, values: np.ndarray, scratch: Table, panel: int, source: int, entry: int
 ) -> None:
-    """Subtract what the elimination of one panel leaves in another."""
+    """Subtract what the elimination of one panel leaves in another.
+
+    Products of four columns with all that follow are found as a whole, and a little more of them
+    than is wanted, so that their loops need no remainders. Their pieces then go to where runs are.
+    """
     panels = graph.panels
     run = scratch.run
     count = _find_runs(graph, scratch.tree_column, source, entry, run)
-    last = last_tree_of(graph, source)
-    begin = panels.stride[source]
-    end = graph.column_start[last] + graph.column_size[last]
-    for e in range(entry, end):
-        begin -= graph.tree_size[graph.entry_tree[e]]
-    n = panels.width[source]
+    columns = run[count - 1, 0] + run[count - 1, 2]
     width = panels.width[panel]
     stride = 8 * panels.stride[panel]
     step = 8 * panels.stride[source]
     base = values.ctypes.data + 8 * panels.at[panel]
-    rows = values.ctypes.data + 8 * (panels.at[source] + begin)
+    left = values.ctypes.data + 8 * panels.at[source] + step - 8 * columns
+    product = scratch.panel_part.ctypes.data
+    first = 0
     for r in range(count):
         if run[r, 1] >= width:
             break
-        rows_of_run = min(run[r, 2], width - run[r, 1])
-        k = 0
-        # Below the diagonal numbers are void.
-        while k + 4 <= rows_of_run:
-            left = rows + 8 * (run[r, 0] + k)
-            row = run[r, 1] + k
-            target = base + row * stride
-            _subtract_four(target + 8 * row, stride, left, step, left, n, run[r, 2] - k)
-            for s in range(r + 1, count):
-                right = rows + 8 * run[s, 0]
-                _subtract_four(target + 8 * run[s, 1], stride, left, step, right, n, run[s, 2])
-            k += 4
-        while k < rows_of_run:
-            left = rows + 8 * (run[r, 0] + k)
-            row = run[r, 1] + k
-            target = base + row * stride
-            subtract_rows(target + 8 * row, left, step, left, step, n, run[r, 2] - k)
-            for s in range(r + 1, count):
-                right = rows + 8 * run[s, 0]
-                subtract_rows(target + 8 * run[s, 1], left, step, right, step, n, run[s, 2])
-            k += 1
+        first = r
+    own = run[first, 0] + min(run[first, 2], width - run[first, 1])
+    first = 0
+    for k in range(0, own, 4):
+        pitch = (columns - k + 7) // 8 * 8
+        _multiply_four(product, pitch, left + 8 * k, step, panels.width[source])
+        for row in range(k, min(k + 4, own)):
+            while run[first, 0] + run[first, 2] <= row:
+                first += 1
+            target = base + (run[first, 1] + row - run[first, 0]) * stride
+            piece = product + 8 * ((row - k) * pitch + row - k)
+            begin = row
+            for r in range(first, count):
+                length = run[r, 0] + run[r, 2] - begin
+                add_row(target + 8 * (run[r, 1] + begin - run[r, 0]), piece, 1.0, length)
+                piece += 8 * length
+                begin += length
 
 
 @compiled
@@ -161,6 +168,41 @@ def _copy_trees(graph: Table, hessian: Table, scratch: Table, panel: int) -> Non
                     coupling[target + i * stride + j] = coupling[source + i * m + j]
 
 
+@inlined
+def _subtract_rows(base: int, length: int, row: int, end: int, first: int, last: int) -> None:
+    """Subtract from four rows of a panel, or fewer, what rows ``first .. last`` of U leave."""
+    stride = 8 * length
+    if row + 4 == end:
+        left = base + first * stride + 8 * row
+        target = base + row * (stride + 8)
+        _subtract_four(target, stride, left, stride, left, last - first, length - row)
+        return
+    for i in range(row, end):
+        left = base + first * stride + 8 * i
+        target = base + i * (stride + 8)
+        subtract_rows(target, left, stride, left, stride, last - first, length - i)
+
+
+@inlined
+def _factorize_rows(base: int, length: int, first: int, last: int) -> bool:
+    """Replace rows ``first .. last`` of H by those of U; False without these."""
+    stride = 8 * length
+    for begin in range(first, last, 4):
+        end = min(begin + 4, last)
+        _subtract_rows(base, length, begin, end, first, begin)
+        for i in range(begin, end):
+            row = base + i * (stride + 8)
+            left = base + begin * stride + 8 * i
+            subtract_rows(row, left, stride, left, stride, i - begin, length - i)
+            pivot = load_double(row)
+            if not pivot > 0.0:
+                return False
+            inverse = 1.0 / np.sqrt(pivot)
+            scale_row(row + 8, inverse, length - i - 1)
+            store_double(row, inverse)
+    return True
+
+
 @compiled
 def factorize_panel(graph: Table, values: np.ndarray, scratch: Table, panel: int) -> bool:
     """Replace a panel of H, in its place in ``values``, by that of U; False without one.
@@ -177,27 +219,15 @@ def factorize_panel(graph: Table, values: np.ndarray, scratch: Table, panel: int
         source = panels.update_panel[k]
         _update(graph, values, scratch, panel, source, panels.update_entry[k])
     length = panels.stride[panel]
-    stride = 8 * length
     base = values.ctypes.data + 8 * panels.at[panel]
     width = panels.width[panel]
-    done = 0
-    for i in range(width):
-        left = base + 8 * i
-        row = left + i * stride
-        if i % 4 == 0:
-            # What rows before four of them leave is subtracted from all at once.
-            done = 0
-            if i + 4 <= width:
-                _subtract_four(row, stride, left, stride, left, i, length - i)
-                done = i
-        rest = left + done * stride
-        subtract_rows(row, rest, stride, rest, stride, i - done, length - i)
-        pivot = load_double(row)
-        if not pivot > 0.0:
+    for first in range(0, width, _BLOCK):
+        last = min(first + _BLOCK, width)
+        if not _factorize_rows(base, length, first, last):
             return False
-        inverse = 1.0 / np.sqrt(pivot)
-        scale_row(row + 8, inverse, length - i - 1)
-        store_double(row, inverse)
+        # While these rows are in the cache, they are subtracted from all that follow.
+        for row in range(last, width, 4):
+            _subtract_rows(base, length, row, min(row + 4, width), first, last)
     return True
 
 

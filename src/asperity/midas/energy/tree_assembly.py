@@ -328,6 +328,20 @@ def _begin_rows(engine: Table, link: int, q: np.ndarray) -> None:
     _add_pairs(engine, link)
 
 
+@compiled
+def _enter_vertex(factor: Table, hessian: Table, link: int) -> None:
+    """Enter the block of a vertex: its first coordinates are its variables, and nothing else is."""
+    block = hessian.link_block[link]
+    sums = hessian.link_sums[link]
+    at = factor.diagonal_at[link]
+    row = 0
+    for i in range(3):
+        for j in range(i, 3):
+            factor.values[at + j] = block[i, j] + sums[row, 0]
+            row += 1
+        at += factor.row_step[link]
+
+
 @entry_point(PART)
 def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     """Fill an island's Hessian in the variables, but for what couples coordinates of joints.
@@ -338,6 +352,9 @@ def carry_part(engine: Table, island: int, _member: int, _unused: int) -> int:
     links = engine.links.parent.size
     for place in range(factor.island_link[island], factor.island_link[island + 1]):
         link = factor.island_order[place]
+        if engine.links.kind[link] == POINT and engine.hessian.slot_first[link] < 0:
+            _enter_vertex(factor, engine.hessian, link)
+            continue
         width = 8 if engine.links.kind[link] > BALL else 12
         _begin_rows(engine, link, engine.poses.q_now)
         for at in range(engine.hessian.entry_start[link], engine.hessian.entry_start[link + 1]):

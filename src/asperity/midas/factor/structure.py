@@ -19,7 +19,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.bits import lowest_bit
 from asperity.convex.elimination import clear_couplings, couple, eliminate, sort_column
-from asperity.convex.particles.panels import find_columns, list_island, list_updates
+from asperity.convex.particles.panels import SPARE, find_columns, list_island, list_updates
 from asperity.midas.engine_layout import FACTOR_FULL
 from asperity.midas.factor.islands import divide_into_islands
 from asperity.midas.factor.outer_products import is_zero
@@ -172,9 +172,9 @@ def _lay_out(engine: Table, spare: float) -> int:
     divide_into_islands(factor, components, size)
     _place_blocks(factor, engine.work.tree_column)
     list_updates(factor)
-    factor.size = size
+    factor.size = size + SPARE
     whole = 1.0 + spare
-    full = whole * size > factor.values.size or whole * entries > factor.entry_tree.size
+    full = whole * factor.size > factor.values.size or whole * entries > factor.entry_tree.size
     return FACTOR_FULL if full else 0
 
 

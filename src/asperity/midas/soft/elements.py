@@ -97,11 +97,13 @@ def _add_mode(soft: Table, corners: int, scale: float, turn: np.ndarray) -> None
             amount = turn[i, 0] * along[0, a] + turn[i, 1] * along[1, a] + turn[i, 2] * along[2, a]
             for k in range(3):
                 h[a, k] += amount * u[k, i]
+    block = soft.block
     for a in range(corners):
-        for b in range(a + 1):
-            for i in range(3):
+        for i in range(3):
+            share = scale * h[a, i]
+            for b in range(a + 1):
                 for j in range(3):
-                    soft.block[3 * a + i, 3 * b + j] += scale * h[a, i] * h[b, j]
+                    block[3 * a + i, 3 * b + j] += share * h[b, j]
 
 
 @compiled
@@ -168,6 +170,7 @@ def _add_damping_block(soft: Table, e: int, scale: float) -> None:
     first = scale * soft.element_lame[e, 0]
     shear = scale * soft.element_lame[e, 1]
     p = soft.corner
+    block = soft.block
     square = soft.small[5]
     for i in range(3):
         for j in range(3):
@@ -181,7 +184,7 @@ def _add_damping_block(soft: Table, e: int, scale: float) -> None:
             dot = g[a, 0] * g[b, 0] + g[a, 1] * g[b, 1] + g[a, 2] * g[b, 2]
             for i in range(3):
                 for j in range(3):
-                    soft.block[3 * a + i, 3 * b + j] += (
+                    block[3 * a + i, 3 * b + j] += (
                         shear * (square[i, j] * dot + p[b, i] * p[a, j]) + first * p[a, i] * p[b, j]
                     )
 

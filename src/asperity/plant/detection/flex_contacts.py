@@ -110,11 +110,12 @@ def _of_element(contacts: Table, c: int) -> bool:
 
 
 @compiled
-def _distance(contacts: Table, c: int, d: int) -> float:
+def _distance(contacts: Table, c: int, d: int, largest: float) -> float:
+    """The distance of two contacts, or the largest that counts."""
     square = 0.0
     for n in range(3):
         square += (contacts.point[c, n] - contacts.point[d, n]) ** 2
-    return np.sqrt(square)
+    return np.sqrt(square) if square < largest * largest else largest
 
 
 @compiled
@@ -124,7 +125,7 @@ def _weight(contacts: Table, c: int, first: int, last: int, edge: float) -> floa
     deepest = 0.0
     for d in range(first, last):
         if not _of_element(contacts, d):
-            near = min(4.0 - 2.0 * _distance(contacts, c, d) / edge, 1.0)
+            near = min(4.0 - 2.0 * _distance(contacts, c, d, 2.0 * edge) / edge, 1.0)
             deepest = max(deepest, -_DEEPER * near * contacts.signed_distance[d])
     if deepest >= depth:
         return 1.0 if deepest == 0.0 else 0.0
@@ -153,10 +154,10 @@ def _share_surface(plant: Table, state: Table, first: int, last: int) -> None:
             share[i] *= weight
     for i in range(first, last):
         total = depth[i]
+        element = _of_element(contacts, i)
         for j in range(first, last):
-            if j == i or not (_of_element(contacts, i) or _of_element(contacts, j)):
-                continue
-            total += max(1.0 - _distance(contacts, i, j) / edge, 0.0) * depth[j]
+            if j != i and depth[j] > 0.0 and (element or _of_element(contacts, j)):
+                total += (1.0 - _distance(contacts, i, j, edge) / edge) * depth[j]
         share[i] = share[i] / total if total > 0.0 else 0.0
     for i in range(first, last):
         contacts.stiffness[i] *= share[i]

@@ -298,7 +298,7 @@ def _table(
     ends = np.array(sorted(bonds, key=bonds.__getitem__), np.int64).reshape(-1, 2)
     ends = np.take_along_axis(ends, np.argsort(dof[ends], axis=1), axis=1)
     inner = tree[ends[:, 0]] == tree[ends[:, 1]]
-    order = np.argsort(inner, kind="stable")
+    order = np.lexsort((ends[:, 1], ends[:, 0], inner))
     ends, apart = ends[order], int(np.sum(~inner))
     number = np.argsort(order)
 
