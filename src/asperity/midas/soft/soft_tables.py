@@ -28,6 +28,7 @@ from asperity.plant.model.flexes import (
     particle_positions,
     resting_data,
 )
+from asperity.plant.model.folds import fill_folds
 from asperity.plant.model.plastic import fill_plasticity, plastic_size
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.ropes import (
@@ -229,6 +230,7 @@ def soft_table(
         **pairs,
     )
     fill_plasticity(table, plastic_size(model), bodies.yielding)
+    fill_folds(table, bodies.folds)
     table.item_order[:] = np.arange(len(table.item_order))
     table.side_order[:] = np.arange(len(table.side_order))
     return table
