@@ -260,6 +260,6 @@ def add_element_terms(engine: Table, soft: Table) -> None:
     for e in range(soft.element_size.size):
         _add_element(engine, soft, e, whole)
     add_quadratic_slopes(engine, soft)
+    add_strand_terms(engine, soft, whole)
     if whole:
         enter_couples(engine, soft)
-    add_strand_terms(engine, soft, whole)

@@ -54,11 +54,12 @@ SOFT = Layout(
     cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width, 3)
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
     matrix="f8[:,:,:]",  # [N/m], shape (., 3 width, 3 width)
-    # Pairs of vertices in elements and cells (`asperity.midas.soft.couples`), and their blocks: of
-    # cells, which resist as much all step, with their forces at its beginning; and of all.
+    # Pairs of vertices in elements, cells and strands (`asperity.midas.soft.couples`), and their
+    # blocks: of cells, which resist as much all step, with their forces at its beginning; of all.
     couple="i8[:,:]",
     element_couple="i8[:,:]",
     cell_couple="i8[:,:]",
+    strand_couple="i8[:,:]",
     couple_steady="f8[couples, 3, 3]",
     couple_block="f8[couples, 3, 3]",
     steady_force="f8[vertices, 3]",  # [N]
@@ -114,6 +115,7 @@ SOFT = Layout(
     own_box="f8[vertices, 2, 3]",
     own_mean="f8[flexes, 2, 3]",
     listed="i8",
+    sweep_axis="i8",
     item_box="f8[items, 2, 3]",  # of points and faces
     item_order="i8[items]",
     side_box="f8[sides, 2, 3]",  # of edges

@@ -155,7 +155,9 @@ def soft_table(
         bodies.cell_vertex,
         -1,
     )
-    couples, (element_couple, cell_couple) = couples_of(bodies.vertex, cell_corners)
+    couples, (element_couple, cell_couple, strand_couple) = couples_of(
+        bodies.vertex, cell_corners, strands["strand_particle"]
+    )
     table = Table(
         SOFT,
         vertices=particles + len(chosen),
@@ -196,6 +198,7 @@ def soft_table(
         couple=couples,
         element_couple=element_couple,
         cell_couple=cell_couple,
+        strand_couple=strand_couple,
         cell_element=bodies.cell,
         cell_vertex=bodies.cell_vertex,
         cell_corners=bodies.cell_corners,
