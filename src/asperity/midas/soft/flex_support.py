@@ -24,7 +24,9 @@ _OBJ = mujoco.mjtObj
 def may_touch_flex(model: mujoco.MjModel, flex: int, geom: int) -> bool:
     """Whether a geom and a flex may touch, by their affinities, and as they are on two bodies."""
     frame = frame_body(model, flex)
-    if frame != 0 and model.body_weldid[model.geom_bodyid[geom]] == frame:
+    if (frame != 0 or model.flex_rigid[flex]) and model.body_weldid[
+        model.geom_bodyid[geom]
+    ] == frame:
         return False
     return bool(
         model.geom_contype[geom] & model.flex_conaffinity[flex]
