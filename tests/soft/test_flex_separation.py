@@ -42,3 +42,27 @@ def test_a_flex_with_pins_stays() -> None:
     model = compile_soft(FLOOR + cloth(height=-0.01, pins="<pin id='0'/>"))
     with pytest.raises(asp.ModelError, match="Flex 'cloth' and Geom 'floor' intersect"):
         asp.Simulator(model, integrator=asp.Midas(overlaps="separate"))
+
+
+def test_a_rope_without_room_between_geoms_is_refused() -> None:
+    """A ball leaves 1 cm above the floor to a rope that is 2 cm thick."""
+    model = compile_soft(
+        FLOOR + "<geom name='ball' size='.04' pos='0 0 .05'/>"
+        "<flexcomp name='rope' type='grid' dim='1' count='3 1 1' spacing='.05 .05 .05' pos='0 0 .01'"
+        " radius='.01' mass='1'><edge equality='true'/></flexcomp>"
+    )
+    with pytest.raises(asp.ModelError, match=r"Flex 'rope' and .*and finds no room between geoms"):
+        asp.Simulator(model, integrator=asp.Midas(overlaps="separate"))
+
+
+def test_what_is_rigid_in_the_world_may_overlap_the_geoms_there() -> None:
+    """Neither of them ever moves, and a ball rests on the flex."""
+    fixed = (
+        "<body name='b' pos='0 0 .1'><flexcomp name='fixed' type='grid' dim='2' count='3 3 1'"
+        " spacing='.1 .1 .1' radius='.005' rigid='true'/></body>"
+    )
+    ball = "<body name='ball' pos='0 0 .16'><freejoint/><geom size='.05'/></body>"
+    model = compile_soft("<geom name='post' size='.02' pos='.08 .08 .1'/>" + fixed + ball)
+    sim = asp.Simulator(model, integrator=asp.Midas())
+    sim.advance_to(0.5)
+    assert 0.155 < sim.data.qpos[2] < 0.16

@@ -123,6 +123,26 @@ def test_a_note_says_what_a_large_pad_costs() -> None:
     assert any("215 vertices move in Body 'b'" in note for note in notes)
 
 
+@pytest.mark.parametrize("around", [False, True])
+def test_a_note_says_what_a_tendon_around_cloth_costs(around: bool) -> None:
+    """Bodies that are all before the cloth leave its vertices trees of their own."""
+    bodies = [
+        f"<body pos='{k} 0 0'><joint/><geom size='0.01'/><site name='s{k}'/></body>"
+        for k in range(1, 4)
+    ]
+    cloth = (
+        "<flexcomp name='cloth' type='grid' dim='2' count='15 15 1' spacing='.02 .02 .02' mass='1'"
+        " radius='.001'><elasticity young='1e5' poisson='.3' thickness='.002' elastic2d='both'/>"
+        "</flexcomp>"
+    )
+    bodies.insert(2 if around else 3, cloth)
+    over = "".join(f"<site site='s{k}'/>" for k in range(1, 4))
+    model = compile_soft("".join(bodies), sections=f"<tendon><spatial>{over}</spatial></tendon>")
+    notes = asp.Simulator(model, integrator=asp.Icf()).load_report.notes
+    found = [note for note in notes if "225 vertices are one tree with what a tendon" in note]
+    assert len(found) == around
+
+
 def test_options_without_flexes_are_refused_later_too() -> None:
     sim = asp.Simulator(compile_soft(cube()), integrator=asp.Icf())
     with pytest.raises(asp.ModelError, match="Icf with friction_bound='similar' does not simulate"):

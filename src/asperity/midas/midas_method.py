@@ -166,9 +166,10 @@ class MidasMethod(Method):
             engine, overlaps=self.overlaps, adapt_activation=self.adapt_activation, first=first
         )
         if engine.soft is not None:
-            if self.overlaps == "separate" and engine.soft.touches():
+            separate = self.overlaps == "separate"
+            if separate and engine.soft.touches():
                 outcome.changed |= separate_flexes(engine)
-            engine.soft.check(adapt=self.adapt_activation)
+            engine.soft.check(adapt=self.adapt_activation, separated=separate)
         if outcome.changed:
             engine.write_state(world.current.table.qpos)
         engine.checked = True

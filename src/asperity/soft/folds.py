@@ -32,10 +32,10 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.soft.corotation import add_pair
 
-__all__ = ["add_folds", "flow_of_folds"]
+__all__ = ["FOLD_BLOCK", "add_folds", "flow_of_folds", "fold_block", "fold_push", "fold_terms"]
 
 _PARTS = 3
-_BLOCK = 9
+FOLD_BLOCK = 9
 _AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -57,32 +57,130 @@ def _normal(x: np.ndarray, a: int, b: int, c: int, out: np.ndarray) -> float:
 
 
 @compiled
-def _stays(elastic: Table, plastic: np.ndarray, bend: int, out: np.ndarray) -> bool:
+def _stays(table: Table, plastic: np.ndarray, bend: int, out: np.ndarray) -> bool:
     """Fill P of a triangle that bends; False if it is zero."""
     found = False
     for q in range(_PARTS):
         out[q] = 0.0
-    for k in range(elastic.bend_fold.shape[1]):
-        fold = elastic.bend_fold[bend, k]
+    for k in range(table.bend_fold.shape[1]):
+        fold = table.bend_fold[bend, k]
         if fold < 0:
             continue
-        value = elastic.fold_unit[fold] * plastic[elastic.fold_slot[fold]]
+        value = table.fold_unit[fold] * plastic[table.fold_slot[fold]]
         # Not a number is not zero.
         if value != 0.0:
             found = True
             for q in range(_PARTS):
-                out[q] += elastic.bend_share[bend, q, k] * value
+                out[q] += table.bend_share[bend, q, k] * value
     return found
 
 
 @compiled
-def _times_moduli(elastic: Table, bend: int, a: np.ndarray, out: np.ndarray, row: int) -> None:
+def _times_moduli(table: Table, bend: int, a: np.ndarray, out: np.ndarray, row: int) -> None:
     """Fill C times three numbers."""
-    one, other = elastic.bend_moduli[bend, 0], elastic.bend_moduli[bend, 1]
+    one, other = table.bend_moduli[bend, 0], table.bend_moduli[bend, 1]
     trace = other * (a[0] + a[1])
     out[row, 0] = one * a[0] + trace
     out[row, 1] = one * a[1] + trace
     out[row, 2] = 2.0 * one * a[2]
+
+
+@compiled
+def fold_terms(
+    table: Table,
+    bend: int,
+    position: np.ndarray,
+    plastic: np.ndarray,
+    vertices: np.ndarray,
+    work: np.ndarray,
+    local: np.ndarray,
+) -> tuple[bool, float, float]:
+    """Find what a triangle that bends has of its folds that stay.
+
+    ``vertices`` are those that it bends by, its own first. Row 2 of ``work`` gets m_v · p, row 3 n;
+    ``local`` p, g of the corners, Σ P_q u_q, and u_q along one axis.
+
+    Returns
+    -------
+    stays : bool
+        False if nothing does; then there is no more.
+    energy : float
+        What it adds to that of bending without folds [J].
+    along : float
+        P · p.
+    """
+    stays, moments, normal = work[0], work[2], work[3]
+    if not _stays(table, plastic, bend, stays):
+        return False, 0.0, 0.0
+    count = vertices.size
+    a, b, c = vertices[0], vertices[1], vertices[2]
+    size = _normal(position, a, b, c, normal)
+    _times_moduli(table, bend, stays, local, 0)
+    at = table.bend_moment[bend]
+    energy = 0.0
+    for k in range(3):
+        local[4, k] = 0.0
+    for k in range(3):
+        for q in range(_PARTS):
+            total = 0.0
+            for v in range(count):
+                part = table.bend_matrix[at + q * count + v]
+                total += part * (position[vertices[v], k] - position[a, k])
+            moments[q] = total
+            energy -= local[0, q] * total * normal[k]
+        _times_moduli(table, bend, moments, local, 5)
+        for q in range(_PARTS):
+            local[4, k] += stays[q] * local[5, q]
+    along = 0.0
+    for q in range(_PARTS):
+        along += stays[q] * local[0, q]
+    energy += 0.5 * along
+    for v in range(3):
+        i = vertices[(v + 1) % 3]
+        j = vertices[(v + 2) % 3]
+        for k in range(3):
+            m = (k + 1) % 3
+            n = (k + 2) % 3
+            local[1 + v, k] = (
+                normal[m] * (position[j, n] - position[i, n])
+                - normal[n] * (position[j, m] - position[i, m])
+            ) / size
+    for v in range(count):
+        total = 0.0
+        for q in range(_PARTS):
+            total += table.bend_matrix[at + q * count + v] * local[0, q]
+        moments[v] = total
+    return True, energy, along
+
+
+@compiled
+def fold_push(v: int, work: np.ndarray, local: np.ndarray) -> float:
+    """Force on a vertex along n, after `fold_terms`."""
+    push = work[2, v]
+    if v < 3:
+        for k in range(3):
+            push -= local[1 + v, k] * local[4, k]
+    return float(push)
+
+
+@compiled
+def fold_block(v: int, w: int, along: float, work: np.ndarray, local: np.ndarray) -> bool:
+    """Fill K_vw, w ≤ v, in row 1 of ``work`` behind `FOLD_BLOCK`; False if it is zero."""
+    if w >= 3:
+        return False
+    moments, normal = work[2], work[3]
+    dot = 0.0
+    if v < 3:
+        for k in range(3):
+            dot += local[1 + v, k] * local[1 + w, k]
+    for i in range(3):
+        for j in range(3):
+            value = moments[v] * local[1 + w, i] * normal[j]
+            value += along * dot * normal[i] * normal[j]
+            if v < 3:
+                value += moments[w] * normal[i] * local[1 + v, j]
+            work[1, FOLD_BLOCK + 3 * i + j] = value
+    return True
 
 
 @compiled
@@ -102,58 +200,19 @@ def add_folds(
     with.
     """
     energy = 0.0
-    stays, moments, normal = work[0], work[2], work[3]
-    # Rows of ``local``: p, g of the corners, Σ P_q u_q, and u_q along one axis.
+    normal = work[3]
     for bend in range(elastic.bends):
-        if not _stays(elastic, plastic, bend, stays):
-            continue
         element = elastic.bend_element[bend]
         first = elastic.element_first[element]
-        count = elastic.element_first[element + 1] - first
-        place = elastic.place_particle
-        a, b, c = place[first], place[first + 1], place[first + 2]
-        size = _normal(position, a, b, c, normal)
-        _times_moduli(elastic, bend, stays, local, 0)
-        at = elastic.bend_moment[bend]
-        for k in range(3):
-            local[4, k] = 0.0
-        for k in range(3):
-            for q in range(_PARTS):
-                total = 0.0
-                for v in range(count):
-                    part = elastic.bend_matrix[at + q * count + v]
-                    total += part * (position[place[first + v], k] - position[a, k])
-                moments[q] = total
-                energy -= local[0, q] * total * normal[k]
-            _times_moduli(elastic, bend, moments, local, 5)
-            for q in range(_PARTS):
-                local[4, k] += stays[q] * local[5, q]
-        along = 0.0
-        for q in range(_PARTS):
-            along += stays[q] * local[0, q]
-        energy += 0.5 * along
-        for v in range(3):
-            i = place[first + (v + 1) % 3]
-            j = place[first + (v + 2) % 3]
-            for k in range(3):
-                m = (k + 1) % 3
-                n = (k + 2) % 3
-                local[1 + v, k] = (
-                    normal[m] * (position[j, n] - position[i, n])
-                    - normal[n] * (position[j, m] - position[i, m])
-                ) / size
-        for v in range(count):
-            total = 0.0
-            for q in range(_PARTS):
-                total += elastic.bend_matrix[at + q * count + v] * local[0, q]
-            moments[v] = total
+        place = elastic.place_particle[first : elastic.element_first[element + 1]]
+        found, more, along = fold_terms(elastic, bend, position, plastic, place, work, local)
+        if not found:
+            continue
+        energy += more
         pair = elastic.element_pair[element]
-        for v in range(count):
-            p = place[first + v]
-            push = moments[v]
-            if v < 3:
-                for k in range(3):
-                    push -= local[1 + v, k] * local[4, k]
+        for v in range(place.size):
+            p = place[v]
+            push = fold_push(v, work, local)
             for k in range(3):
                 force[p, k] += push * normal[k]
             for w in range(v + 1):
@@ -161,37 +220,31 @@ def add_folds(
                 pair += 1
                 if w == v:
                     code = -1
-                if w >= 3 or (code < 0 and (w < v or elastic.particle_dof[p] < 0)):
+                if code < 0 and (w < v or elastic.particle_dof[p] < 0):
                     continue
-                dot = 0.0
-                if v < 3:
-                    for k in range(3):
-                        dot += local[1 + v, k] * local[1 + w, k]
-                for i in range(3):
-                    for j in range(3):
-                        value = moments[v] * local[1 + w, i] * normal[j]
-                        value += along * dot * normal[i] * normal[j]
-                        if v < 3:
-                            value += moments[w] * normal[i] * local[1 + v, j]
-                        work[1, _BLOCK + 3 * i + j] = value
+                if not fold_block(v, w, along, work, local):
+                    continue
                 if w == v:
-                    add_pair(work[1], _BLOCK, 3, _AXES, own, p, 0)
+                    add_pair(work[1], FOLD_BLOCK, 3, _AXES, own, p, 0)
                 else:
-                    add_pair(work[1], _BLOCK, 3, _AXES, bond, code >> 1, code & 1)
+                    add_pair(work[1], FOLD_BLOCK, 3, _AXES, bond, code >> 1, code & 1)
     return energy
 
 
 @compiled
 def flow_of_folds(
-    elastic: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
+    table: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
 ) -> None:
-    """Fill how edges stay folded after a step, with what flows at its end."""
+    """Fill how edges stay folded after a step, with what flows at its end.
+
+    ``after`` may be ``before``.
+    """
     one, other = work[0], work[2]
-    for fold in range(elastic.folds):
-        a = elastic.fold_particle[fold, 0]
-        b = elastic.fold_particle[fold, 1]
-        c = elastic.fold_particle[fold, 2]
-        d = elastic.fold_particle[fold, 3]
+    for fold in range(table.folds):
+        a = table.fold_particle[fold, 0]
+        b = table.fold_particle[fold, 1]
+        c = table.fold_particle[fold, 2]
+        d = table.fold_particle[fold, 3]
         _normal(position, a, b, c, one)
         _normal(position, a, d, b, other)
         square = 0.0
@@ -200,10 +253,10 @@ def flow_of_folds(
             square += (one[k] - other[k]) ** 2
             above += one[k] * (position[d, k] - position[a, k])
         angle = np.sqrt(square) if above >= 0.0 else -np.sqrt(square)
-        slot = elastic.fold_slot[fold]
-        limit = elastic.fold_limit[fold]
-        beyond = angle - elastic.fold_unit[fold] * before[slot]
+        slot = table.fold_slot[fold]
+        limit = table.fold_limit[fold]
+        beyond = angle - table.fold_unit[fold] * before[slot]
         # Not a number flows.
         if not abs(beyond) <= limit:
             rest = limit if beyond > 0.0 else -limit
-            after[slot] = before[slot] + (beyond - rest) / elastic.fold_unit[fold]
+            after[slot] = before[slot] + (beyond - rest) / table.fold_unit[fold]

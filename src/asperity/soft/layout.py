@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from asperity.compiled import Layout
 
-__all__ = ["ELASTIC", "HELD_BY_ELEMENTS"]
+__all__ = ["ELASTIC", "HELD_BY_ELEMENTS", "YIELDING"]
 
 HELD_BY_ELEMENTS = -2
 """In ``equality_strand``: an equality that needs no rows, as elements do its work."""
+
+YIELDING = {
+    # elements that yield (`asperity.soft.plasticity`): what a state keeps of one is in the slots
+    # `plastic_first .. first of the next`, of which two matrices make a tensor and back
+    "yielding": "i8",
+    "plastic_element": "i8[:]",
+    "plastic_limit": "f8[:]",  # ε_y
+    "plastic_squared": "i8[:]",  # whether slots are those of C_p − 1, and not of U_p − 1
+    "plastic_plane": "f8[:]",  # Poisson's ratio of triangles, −1 of volumes
+    "plastic_moduli": "f8[:,:]",  # V λ and V μ [J], of triangles those of their planes
+    "plastic_first": "i8[:]",
+    "plastic_slot": "i8[:]",
+    "plastic_read": "i8[:]",  # where the matrices are, shapes (6, slots) and (slots, 6)
+    "plastic_write": "i8[:]",
+    "plastic_matrix": "f8[:]",
+    "plastic_length": "f8[:]",  # length that an element changes by per change of a slot [m]
+    # edges of cloth that yield as it bends (`asperity.soft.folds`): ends, and vertices across
+    "folds": "i8",
+    "fold_particle": "i8[:,:]",
+    "fold_slot": "i8[:]",
+    "fold_unit": "f8[:]",  # ψ_p per slot
+    "fold_limit": "f8[:]",  # largest ψ − ψ_p
+    # and triangles that bend there, elements or cells: S times the area, by vertices and by edges
+    "bends": "i8",
+    "bend_element": "i8[:]",
+    "bend_moment": "i8[:]",  # where its matrix is, shape (3, vertices)
+    "bend_matrix": "f8[:]",
+    "bend_moduli": "f8[:,:]",  # D (1 − ν)/A and D ν/A
+    "bend_fold": "i8[:,:]",  # −1 of none
+    "bend_share": "f8[:,:,:]",
+}
+"""What yields, of this table and of Midas's."""
 
 ELASTIC = Layout(
     "elastic bodies",
@@ -47,34 +79,7 @@ ELASTIC = Layout(
     bond_damping="f8[:]",  # β of Rayleigh's damping β K [s]
     particle_damping="f8[:]",
     tree_rank="i8[:]",  # place in the order of elimination of trees with bonds; −1 of others
-    # elements that yield (`asperity.soft.plasticity`): what a state keeps of one is in the slots
-    # `plastic_first .. first of the next`, of which two matrices make a tensor and back
-    yielding="i8",
-    plastic_element="i8[:]",
-    plastic_limit="f8[:]",  # ε_y
-    plastic_squared="i8[:]",  # whether slots are those of C_p − 1, and not of U_p − 1
-    plastic_plane="f8[:]",  # Poisson's ratio of triangles, −1 of volumes
-    plastic_moduli="f8[:,:]",  # V λ and V μ [J], of triangles those of their planes
-    plastic_first="i8[:]",
-    plastic_slot="i8[:]",
-    plastic_read="i8[:]",  # where the matrices are, shapes (6, slots) and (slots, 6)
-    plastic_write="i8[:]",
-    plastic_matrix="f8[:]",
-    plastic_length="f8[:]",  # length that an element changes by per change of a slot [m]
-    # edges of cloth that yield as it bends (`asperity.soft.folds`): ends, and vertices across
-    folds="i8",
-    fold_particle="i8[:,:]",
-    fold_slot="i8[:]",
-    fold_unit="f8[:]",  # ψ_p per slot
-    fold_limit="f8[:]",  # largest ψ − ψ_p
-    # and triangles that bend there: S times the area, by heights of vertices and by edges
-    bends="i8",
-    bend_element="i8[:]",
-    bend_moment="i8[:]",  # where its matrix is, shape (3, vertices)
-    bend_matrix="f8[:]",
-    bend_moduli="f8[:,:]",  # D (1 − ν)/A and D ν/A
-    bend_fold="i8[:,:]",  # −1 of none
-    bend_share="f8[:,:,:]",
+    **YIELDING,
     # strands: edges of ropes, and bends of two edges that meet (`asperity.soft.strands`)
     strands="i8",
     strand_particle="i8[:,:]",  # the third one of an edge is −1

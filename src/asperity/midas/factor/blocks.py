@@ -11,7 +11,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.bits import count_bits
 
-__all__ = ["add_block", "add_entry", "find_block", "find_row"]
+__all__ = ["add_block", "add_entry", "find_block", "find_row", "find_shared", "place_within"]
 
 
 @inlined
@@ -43,14 +43,35 @@ def find_row(factor: Table, variable: int, other: int) -> tuple[int, int]:
     return find_block(factor, other, one) + i, factor.row_step[other]
 
 
+@inlined
+def find_shared(factor: Table, variable: int, other: int) -> int:
+    """Where the block of two variables' links begins."""
+    one = factor.variable_link[variable]
+    two = factor.variable_link[other]
+    if factor.position[one] <= factor.position[two]:
+        return find_block(factor, one, two)
+    return find_block(factor, two, one)
+
+
+@inlined
+def place_within(factor: Table, variable: int, other: int) -> int:
+    """The place of the entry of two variables within the block of their links."""
+    one = factor.variable_link[variable]
+    two = factor.variable_link[other]
+    i = variable - factor.tree_start[one]
+    j = other - factor.tree_start[two]
+    if one == two:
+        return min(i, j) * factor.row_step[one] + max(i, j)
+    if factor.position[one] <= factor.position[two]:
+        return i * factor.row_step[one] + j
+    return j * factor.row_step[two] + i
+
+
 @compiled
 def add_entry(factor: Table, variable: int, other: int, value: float) -> None:
     """Add to the entry of two variables, which has one place in the factor."""
-    first = min(variable, other)
-    second = max(variable, other)
-    link = factor.variable_link[second]
-    at, apart = find_row(factor, first, link)
-    factor.values[at + apart * (second - factor.tree_start[link])] += value
+    place = find_shared(factor, variable, other) + place_within(factor, variable, other)
+    factor.values[place] += value
 
 
 @compiled

@@ -19,7 +19,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.soft.sites import add_gradient, add_vertex_block, is_exact, is_fixed
+from asperity.midas.soft.couples import add_couple
+from asperity.midas.soft.sites import add_gradient, is_exact, is_fixed
 from asperity.soft.strands import bend, direction
 
 __all__ = ["add_strand_terms", "begin_strands", "strand_energy"]
@@ -70,7 +71,7 @@ def strand_energy(soft: Table, x: np.ndarray, h: float) -> float:
 
 @compiled
 def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
-    """Add gradients, and with ``whole`` the Hessian."""
+    """Add gradients, and with ``whole`` the Hessian to the blocks of couples."""
     h = engine.time.step
     now = soft.strand_now
     rates = soft.strand_rates
@@ -108,5 +109,6 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
                         for row in range(rows):
                             product = rates[row, 3 * a + k] * rates[row, 3 * b + n]
                             value += (along - across) * product
-                        block[k, n] = h * h * value
-                add_vertex_block(engine, soft, vertex[a], vertex[b], block)
+                        block[k, n] = value
+                at = soft.strand_couple[strand, a * (a + 1) // 2 + b]
+                add_couple(soft.couple_block, at, vertex[a], vertex[b], block, 0, 0)

@@ -37,7 +37,7 @@ __all__ = ["add_element_terms", "begin_elements", "element_energy"]
 
 
 @compiled
-def begin_elements(soft: Table, h: float) -> None:
+def begin_elements(soft: Table, plastic: np.ndarray, h: float) -> None:
     """Keep the strains of the step's beginning, of elements with damping, and turn cells."""
     begin_strands(soft)
     for e in range(soft.element_size.size):
@@ -47,7 +47,7 @@ def begin_elements(soft: Table, h: float) -> None:
         for i in range(3):
             for j in range(3):
                 soft.element_strain[e, i, j] = soft.small[1][i, j]
-    turn_cells(soft, h)
+    turn_cells(soft, plastic, h)
 
 
 @compiled
@@ -263,6 +263,6 @@ def add_element_terms(engine: Table, soft: Table) -> None:
     for e in range(soft.element_size.size):
         _add_element(engine, soft, e, whole)
     add_quadratic_slopes(engine, soft)
+    add_strand_terms(engine, soft, whole)
     if whole:
         enter_couples(engine, soft)
-    add_strand_terms(engine, soft, whole)

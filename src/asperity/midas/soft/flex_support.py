@@ -12,7 +12,6 @@ from asperity.plant.model.flexes import (
     moving_particles,
     particle_bodies,
 )
-from asperity.plant.model.folds import yields_by_bending
 from asperity.plant.model.names import element, listed
 from asperity.plant.model.ropes import rope_twists
 
@@ -25,7 +24,9 @@ _OBJ = mujoco.mjtObj
 def may_touch_flex(model: mujoco.MjModel, flex: int, geom: int) -> bool:
     """Whether a geom and a flex may touch, by their affinities, and as they are on two bodies."""
     frame = frame_body(model, flex)
-    if frame != 0 and model.body_weldid[model.geom_bodyid[geom]] == frame:
+    if (frame != 0 or model.flex_rigid[flex]) and model.body_weldid[
+        model.geom_bodyid[geom]
+    ] == frame:
         return False
     return bool(
         model.geom_contype[geom] & model.flex_conaffinity[flex]
@@ -47,11 +48,6 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
         name = element(model, _OBJ.mjOBJ_FLEX, flex)
         if not model.flex_radius[flex] > 0.0 and model.flex_dim[flex] == 1:
             raise ModelError(f"{name} has no thickness; give it a radius, which is half of that.")
-        if yields_by_bending(model, flex):
-            raise ModelError(
-                f"{name} yields when it bends, which Midas does not simulate; give it a second "
-                "number of yield that is 0, or make it a volume."
-            )
         _check_joints(model, flex, name)
         for geom in range(model.ngeom):
             if np.any(model.geom_surfacevel[geom]) and may_touch_flex(model, flex, geom):

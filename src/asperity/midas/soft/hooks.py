@@ -63,7 +63,7 @@ def _begin(engine: Table, soft: Table) -> None:
         for k in range(3):
             soft.start[v, k] = soft.now[v, k]
     set_rest_shapes(soft, engine.soft.plastic)
-    begin_elements(soft, engine.time.step)
+    begin_elements(soft, engine.soft.plastic, engine.time.step)
     begin_twists(engine, soft)
     place(soft, engine.poses.q_target, soft.trial)
     if renew_list(engine, soft, soft.trial) > 0.0:

@@ -17,6 +17,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.soft.strains import deform, diagonalize
+from asperity.soft.folds import flow_of_folds
 from asperity.soft.plasticity import (
     between,
     flow_of,
@@ -77,3 +78,4 @@ def flow(soft: Table, x: np.ndarray, plastic: np.ndarray) -> None:
         )
         squares = soft.plastic_squared[place] == 1
         keep_plasticity(soft, place, tensor if squares else root(tensor), plastic)
+    flow_of_folds(soft, x, plastic, soft.fold_work, plastic)

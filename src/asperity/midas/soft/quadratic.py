@@ -4,7 +4,8 @@ Cells bend by incompatible modes (`asperity.soft.elements`), along axes that tur
 step to step. What their stiffness is more than that of their mean strain vanishes for linear
 deformations, so that frozen axes resist no rotation. Triangles of cloth that bends are cells as
 well, with those beside them: their stiffness vanishes for rotations of the shape at rest
-(`asperity.soft.bending`).
+(`asperity.soft.bending`), and of the shape that stays where they have yielded
+(`asperity.soft.folds`).
 
 Over a step their stiffness K is constant, damping β K/h included. With the moves u of vertices from
 the step's beginning, where cells pull with the force f, their energy is f·u + ½ uᵀ K u.
@@ -18,13 +19,17 @@ from asperity.compiled import Table, compiled
 from asperity.midas.soft.couples import add_couple
 from asperity.midas.soft.sites import add_gradient, is_fixed
 from asperity.midas.soft.strains import deform, stretch
+from asperity.soft.folds import FOLD_BLOCK, fold_block, fold_push, fold_terms
 
 __all__ = ["add_quadratic_slopes", "quadratic_energy", "turn_cells"]
 
 
 @compiled
-def turn_cells(soft: Table, h: float) -> None:
-    """Sum stiffness and force of cells, turned to where they are at the step's beginning."""
+def turn_cells(soft: Table, plastic: np.ndarray, h: float) -> None:
+    """Sum stiffness and force of cells, turned to where they are at the step's beginning.
+
+    ``plastic`` is how edges stay folded.
+    """
     for couple in range(soft.couple.shape[0]):
         for i in range(3):
             for j in range(3):
@@ -36,6 +41,7 @@ def turn_cells(soft: Table, h: float) -> None:
         element = soft.cell_element[cell]
         stretch(soft, deform(soft, element, soft.start))
         _turn_cell(soft, cell, 1.0 + soft.element_damping[element] / h)
+    _add_folds(soft, plastic, h)
 
 
 @compiled
@@ -79,6 +85,32 @@ def _turn_cell(soft: Table, cell: int, damped: float) -> None:
             at = soft.cell_couple[cell, couple]
             add_couple(soft.couple_steady, at, vertex[a], vertex[b], block, 0, 0)
             couple += 1
+
+
+@compiled
+def _add_folds(soft: Table, plastic: np.ndarray, h: float) -> None:
+    """Add what triangles that stay bent have besides."""
+    work, local, block = soft.fold_work, soft.fold_local, soft.small[6]
+    for bend in range(soft.bends):
+        cell = soft.bend_element[bend]
+        vertex = soft.cell_vertex[cell, : soft.cell_corners[cell]]
+        found, _, along = fold_terms(soft, bend, soft.start, plastic, vertex, work, local)
+        if not found:
+            continue
+        damped = 1.0 + soft.element_damping[soft.cell_element[cell]] / h
+        couple = 0
+        for a in range(vertex.size):
+            push = fold_push(a, work, local)
+            for k in range(3):
+                soft.steady_force[vertex[a], k] -= push * work[3, k]
+            for b in range(a + 1):
+                if fold_block(a, b, along, work, local):
+                    for i in range(3):
+                        for j in range(3):
+                            block[i, j] = damped * work[1, FOLD_BLOCK + 3 * i + j]
+                    at = soft.cell_couple[cell, couple]
+                    add_couple(soft.couple_steady, at, vertex[a], vertex[b], block, 0, 0)
+                couple += 1
 
 
 @compiled

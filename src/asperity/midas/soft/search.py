@@ -25,6 +25,8 @@ __all__ = ["are_in_boxes", "list_stencils"]
 # Slack of boxes: in activation distances, and as a share of the longest path.
 _SLACK = 1.0
 _SHARE = 0.1
+# By how much wider another axis must be to become that of the sweep.
+_WIDER = 2.0
 
 
 @compiled
@@ -129,6 +131,20 @@ def _widest(soft: Table, but: int) -> int:
             widest = high - low
             best = k
     return best
+
+
+@compiled
+def _sweep_axis(soft: Table) -> int:
+    """The axis of the sweep: another one than before only if particles are spread far more there.
+
+    Order along it is kept, and sorting anew costs more than it saves.
+    """
+    low, high = _spread(soft, soft.sweep_axis)
+    axis = _widest(soft, -1)
+    first, last = _spread(soft, axis)
+    if last - first > _WIDER * (high - low):
+        soft.sweep_axis = axis
+    return soft.sweep_axis
 
 
 @compiled
@@ -347,7 +363,7 @@ def list_stencils(soft: Table, planes: np.ndarray, one: np.ndarray, other: np.nd
     soft.count = 0
     soft.listed = 0
     _bound_groups(soft)
-    axis = _widest(soft, -1)
+    axis = _sweep_axis(soft)
     across = _widest(soft, axis)
     start = soft.strip_start
     points = soft.point.size

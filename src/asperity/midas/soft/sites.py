@@ -12,7 +12,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.midas.engine_layout import FREE
-from asperity.midas.factor.blocks import add_block, add_entry
+from asperity.midas.factor.blocks import add_block, find_shared, place_within
 from asperity.midas.factor.outer_products import add_outer
 from asperity.midas.geometry.stencil import VERTEX_PLANE
 
@@ -106,18 +106,32 @@ def _add_between(
 ) -> None:
     """Add a 3 × 3 block between two places, and its transpose, to entries of their variables."""
     links = engine.links
-    for column in range(_columns(links, link, variable)):
-        row = _variable(links, link, variable, column)
-        for column_too in range(_columns(links, other, variable_too)):
-            at = _variable(links, other, variable_too, column_too)
-            value = 0.0
-            for i in range(3):
-                rate = _rate(links, link, variable, y, column, i)
-                if rate != 0.0:
-                    for k in range(3):
-                        rate_too = _rate(links, other, variable_too, y_too, column_too, k)
-                        value += rate * block[i, k] * rate_too
-            add_entry(engine.factor, row, at, 2.0 * value if row == at else value)
+    factor = engine.factor
+    for column_too in range(_columns(links, other, variable_too)):
+        at = _variable(links, other, variable_too, column_too)
+        s0 = 0.0
+        s1 = 0.0
+        s2 = 0.0
+        for k in range(3):
+            rate_too = _rate(links, other, variable_too, y_too, column_too, k)
+            s0 += block[0, k] * rate_too
+            s1 += block[1, k] * rate_too
+            s2 += block[2, k] * rate_too
+        # Variables of one link follow each other.
+        seen = -1
+        begin = 0
+        for column in range(_columns(links, link, variable)):
+            row = _variable(links, link, variable, column)
+            if factor.variable_link[row] != seen:
+                seen = factor.variable_link[row]
+                begin = find_shared(factor, row, at)
+            value = (
+                _rate(links, link, variable, y, column, 0) * s0
+                + _rate(links, link, variable, y, column, 1) * s1
+                + _rate(links, link, variable, y, column, 2) * s2
+            )
+            place = begin + place_within(factor, row, at)
+            factor.values[place] += 2.0 * value if row == at else value
 
 
 @compiled

@@ -164,8 +164,10 @@ class SoftBodies:
             np.any(self._gaps(x) <= 0.0) or crossing_pair(self._engine, x, self._closed) >= 0
         )
 
-    def check(self, *, adapt: bool) -> None:
+    def check(self, *, adapt: bool, separated: bool = False) -> None:
         """Check the engine's state; with ``adapt`` lower activation distances to clearances, once.
+
+        ``separated`` says that flexes have been moved out of geoms as far as they can be.
 
         Raises
         ------
@@ -184,11 +186,16 @@ class SoftBodies:
             what = f"{one} and {other} {'intersect' if within else 'touch'}"
             if one == other:
                 what = f"{one} intersects itself, or is nearer to itself than twice its radius"
+            instead = (
+                "or keep them from touching by contype and conaffinity: overlaps='separate' moves "
+                "flexes without pins, each as a whole, and finds no room between geoms."
+                if separated
+                else "keep them from touching by contype and conaffinity, or let "
+                "Midas(overlaps='separate') move flexes without pins out of geoms."
+            )
             raise ModelError(
                 f"{what}; the Midas integrator needs a state in which surfaces, with the radii of "
-                "flexes, are apart. Move them apart, keep them from touching by contype and "
-                "conaffinity, or let Midas(overlaps='separate') move flexes without pins out of "
-                "geoms."
+                f"flexes, are apart. Move them apart, {instead}"
             )
         if adapt and not self._adapted:
             table.pair_activation[:] = np.maximum(np.minimum(table.pair_activation, gap), _SMALLEST)

@@ -22,6 +22,7 @@ from asperity.plant.model.flexes import (
     is_cloth,
     plane_poisson,
 )
+from asperity.plant.model.folds import Folds, folds_of_flex, yields_by_bending
 from asperity.plant.model.plastic import Yielding, yielding_elements, yielding_triangles
 from asperity.plant.model.shells import (
     is_shell,
@@ -79,6 +80,8 @@ class SoftElements(NamedTuple):
     yielding: list[Yielding]
     shaped: list[list[int]]
     """Elements that have the shape at rest of each that yields, itself among them."""
+    folds: list[Folds]
+    """Of cloth that yields when it bends; its elements are cells here."""
     matrix: np.ndarray
     """What cells resist beyond their mean strain, shape (., 3 w, 3 w) [N/m]."""
 
@@ -113,6 +116,7 @@ def soft_elements(
     cell_matrix: list[int] = []
     yielding: list[Yielding] = []
     shaped: list[list[int]] = []
+    folds: list[Folds] = []
     matrices: dict[bytes, int] = {}
     matrix: list[np.ndarray] = []
 
@@ -180,6 +184,8 @@ def soft_elements(
                 shaped += [[one.element] for one in yields]
             if rigidity > 0.0:
                 bends = bending(x, own, rigidity, poisson)
+                if yields_by_bending(model, flex):
+                    folds.append(folds_of_flex(model, flex, len(cells), constants[flex]))
                 add_bends(first, vertices.start, bends)
             # Where edges hold it, triangles only say how what bends has turned.
             if constants[flex, 1] > 0.0 or rigidity > 0.0:
@@ -258,5 +264,6 @@ def soft_elements(
         np.array(cell_matrix, np.int64),
         yielding,
         shaped,
+        folds,
         np.array([one[:side, :side] for one in matrix]).reshape(len(matrix), side, side),
     )

@@ -8,6 +8,7 @@ there is self contact.
 from __future__ import annotations
 
 from asperity.compiled import Layout
+from asperity.soft.layout import YIELDING
 
 __all__ = ["SOFT", "SOFT_FULL"]
 
@@ -53,32 +54,24 @@ SOFT = Layout(
     cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width, 3)
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
     matrix="f8[:,:,:]",  # [N/m], shape (., 3 width, 3 width)
-    # Pairs of vertices in elements and cells (`asperity.midas.soft.couples`), and their blocks: of
-    # cells, which resist as much all step, with their forces at its beginning; and of all.
+    # Pairs of vertices in elements, cells and strands (`asperity.midas.soft.couples`), and their
+    # blocks: of cells, which resist as much all step, with their forces at its beginning; of all.
     couple="i8[:,:]",
     element_couple="i8[:,:]",
     cell_couple="i8[:,:]",
+    strand_couple="i8[:,:]",
     couple_steady="f8[couples, 3, 3]",
     couple_block="f8[couples, 3, 3]",
     steady_force="f8[vertices, 3]",  # [N]
     steady_slope="f8[vertices, 3]",
-    # Elements that yield, as `asperity.soft.layout` has them, and those that have their shapes at
-    # rest, whose gradients are these where nothing has yielded.
-    yielding="i8",
-    plastic_element="i8[:]",
-    plastic_limit="f8[:]",
-    plastic_squared="i8[:]",
-    plastic_plane="f8[:]",
-    plastic_moduli="f8[:,:]",
-    plastic_first="i8[:]",
-    plastic_slot="i8[:]",
-    plastic_read="i8[:]",
-    plastic_write="i8[:]",
-    plastic_matrix="f8[:]",
-    plastic_length="f8[:]",
+    # What yields. Elements that have the shape at rest of one that does, whose gradients are these
+    # where nothing has yielded.
+    **YIELDING,
     shaped_first="i8[:]",
     shaped="i8[:]",
     shaped_gradient="f8[:,:,:]",
+    fold_work="f8[4, 18]",
+    fold_local="f8[6, 3]",
     # Strands (`asperity.midas.soft.edges`): edges that are springs or keep their length, and bends
     # of two edges, which have a third vertex.
     strand_particle="i8[:,:]",  # −1 for the third of an edge
@@ -122,6 +115,7 @@ SOFT = Layout(
     own_box="f8[vertices, 2, 3]",
     own_mean="f8[flexes, 2, 3]",
     listed="i8",
+    sweep_axis="i8",
     item_box="f8[items, 2, 3]",  # of points and faces
     item_order="i8[items]",
     side_box="f8[sides, 2, 3]",  # of edges

@@ -28,6 +28,7 @@ from asperity.plant.model.flexes import (
     particle_positions,
     resting_data,
 )
+from asperity.plant.model.folds import fill_folds
 from asperity.plant.model.plastic import fill_plasticity, plastic_size
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.model.ropes import (
@@ -154,7 +155,9 @@ def soft_table(
         bodies.cell_vertex,
         -1,
     )
-    couples, (element_couple, cell_couple) = couples_of(bodies.vertex, cell_corners)
+    couples, (element_couple, cell_couple, strand_couple) = couples_of(
+        bodies.vertex, cell_corners, strands["strand_particle"]
+    )
     table = Table(
         SOFT,
         vertices=particles + len(chosen),
@@ -195,6 +198,7 @@ def soft_table(
         couple=couples,
         element_couple=element_couple,
         cell_couple=cell_couple,
+        strand_couple=strand_couple,
         cell_element=bodies.cell,
         cell_vertex=bodies.cell_vertex,
         cell_corners=bodies.cell_corners,
@@ -229,6 +233,7 @@ def soft_table(
         **pairs,
     )
     fill_plasticity(table, plastic_size(model), bodies.yielding)
+    fill_folds(table, bodies.folds)
     table.item_order[:] = np.arange(len(table.item_order))
     table.side_order[:] = np.arange(len(table.side_order))
     return table

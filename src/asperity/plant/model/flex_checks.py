@@ -33,6 +33,7 @@ from asperity.plant.model.flexes import (
     resting_data,
 )
 from asperity.plant.model.folds import yields_by_bending
+from asperity.plant.model.kinematic_trees import coupled_trees
 from asperity.plant.model.names import element
 from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.ropes import check_rope, rope_notes, rope_twists
@@ -212,16 +213,16 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
             yield f"{name}: passive contact is ignored; all contact is implicit."
         if model.flex_rigid[flex]:
             continue
-        count, frame = int(moving_particles(model, flex).sum()), frame_body(model, flex)
+        count = int(moving_particles(model, flex).sum())
         if count > free_particles(model, flex).sum() and (
             model.flex_edgestiffness[flex] != 0.0 or model.flex_edgedamping[flex] != 0.0
         ):
             yield f"{name}: Icf and Cenic ignore springs and dampers of its edges, which are held."
-        if frame != 0 and count > _MANY:
+        why, instead = _why_one_tree(model, flex)
+        if why and count > _MANY:
             yield (
-                f"{name}: {count} vertices move in "
-                f"{element(model, mujoco.mjtObj.mjOBJ_BODY, frame)}, and Icf and Cenic take a time "
-                "that grows with their cube; a coarser mesh, or Midas, is faster."
+                f"{name}: {count} vertices {why}, and Icf and Cenic take a time that grows with "
+                f"their cube; a coarser mesh, or {instead}, is faster."
             )
         if is_loose(model, flex):
             yield (
@@ -253,6 +254,22 @@ def flex_notes(model: mujoco.MjModel) -> Iterator[str]:
                 f"{name}: all vertices have the same mass, as in MuJoCo, so that its surface is "
                 "heavier, and its inside lighter, than that of an even body."
             )
+
+
+def _why_one_tree(model: mujoco.MjModel, flex: int) -> tuple[str, str]:
+    """Why the vertices of a flex are one tree to the solvers, and what to do; empty if not."""
+    frame, moving = frame_body(model, flex), moving_particles(model, flex)
+    if frame != 0:
+        return f"move in {element(model, mujoco.mjtObj.mjOBJ_BODY, frame)}", "Midas"
+    if np.any(moving & ~free_particles(model, flex)):
+        return "are one tree, as some have less than three slides", 'dof="full"'
+    together = coupled_trees(model)
+    bodies = particle_bodies(model)[flex_particles(model, flex)][moving]
+    own = together[model.body_treeid[bodies]]
+    if np.any(np.bincount(together)[own] > 1):
+        tendon = "a tendon over bodies that are all before it, or all behind it"
+        return "are one tree with what a tendon couples", tendon
+    return "", ""
 
 
 def _bends_stiffly(model: mujoco.MjModel, flex: int) -> bool:

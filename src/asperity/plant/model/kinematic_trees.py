@@ -21,7 +21,7 @@ from asperity.plant.model.flexes import (
 )
 from asperity.plant.model.joints import integers, is_disabled
 
-__all__ = ["has_other_trees", "set_trees", "tendon_trees"]
+__all__ = ["coupled_trees", "has_other_trees", "set_trees", "tendon_trees"]
 
 _ROW_TREES = 2
 
@@ -29,7 +29,7 @@ _ROW_TREES = 2
 def set_trees(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of trees, bodies and degrees of freedom."""
     table.nq, table.nv, table.na = model.nq, model.nv, model.na
-    together = _coupled_trees(model)
+    together = coupled_trees(model)
     _, first = np.unique(together, return_index=True)
     table.nbody, table.ntree = model.nbody, len(first)
     table.trees.start = integers(model.tree_dofadr[first])
@@ -77,7 +77,7 @@ def set_trees(table: Table, model: mujoco.MjModel) -> None:
 
 def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
     """Whether other trees are free bodies, or taken together, than when the tables were filled."""
-    together = _coupled_trees(model)
+    together = coupled_trees(model)
     return not (
         np.array_equal(together[model.dof_treeid], table.dofs.tree)
         and np.array_equal(_spatial_trees(model, together), table.trees.spatial)
@@ -136,7 +136,7 @@ def _only_free_bodies(model: mujoco.MjModel, spatial: np.ndarray) -> bool:
     )
 
 
-def _coupled_trees(model: mujoco.MjModel) -> np.ndarray:
+def coupled_trees(model: mujoco.MjModel) -> np.ndarray:
     """Number of the solvers' tree to which each kinematic tree of a model belongs.
 
     Returns
