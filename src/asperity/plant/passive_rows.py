@@ -333,4 +333,4 @@ def add_passive_rows(plant: Table, state: Table) -> int:
         return EVALUATED
     if _add_tendons(plant, state) != EVALUATED or _add_dofs(plant, state) != EVALUATED:
         return ROWS_FULL
-    return _add_drags(plant, state)
+    return _add_drags(plant, state) if plant.passive.drag_body.size > 0 else EVALUATED
