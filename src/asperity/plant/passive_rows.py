@@ -46,7 +46,6 @@ def set_passive(table: Table, model: mujoco.MjModel) -> None:
     passive.drag_body = np.array([body for body, _, _ in drags], np.int64)
     passive.drag_geom = np.array([geom for _, geom, _ in drags], np.int64)
     passive.drag_numbers = np.array([numbers for _, _, numbers in drags]).reshape(len(drags), 6)
-    passive.frame = _frames(model, passive.drag_body, passive.drag_geom)
     option = model.opt
     passive.medium = np.array([option.density, option.viscosity, *option.wind], np.float64)
 
@@ -124,21 +123,6 @@ def _drags(model: mujoco.MjModel, body: int) -> list[tuple[int, int, list[float]
             axes = (r, r, half)
         drags.append((body, geom, [*axes, *model.geom_fluid[geom, 1:4]]))
     return drags
-
-
-def _frames(model: mujoco.MjModel, bodies: np.ndarray, geoms: np.ndarray) -> np.ndarray:
-    """Positions and axes of what drags, in the frames of bodies, shape (n, 4, 3)."""
-    frames = np.empty((len(bodies), 4, 3))
-    turn = np.empty(9)
-    for k, (body, geom) in enumerate(zip(bodies, geoms, strict=True)):
-        if geom >= 0:
-            frames[k, 0] = model.geom_pos[geom]
-            mujoco.mju_quat2Mat(turn, model.geom_quat[geom])
-        else:
-            frames[k, 0] = model.body_ipos[body]
-            mujoco.mju_quat2Mat(turn, model.body_iquat[body])
-        frames[k, 1:] = turn.reshape(3, 3).T
-    return frames
 
 
 @compiled
@@ -292,19 +276,17 @@ def _add_drags(plant: Table, state: Table) -> int:
     speed = np.empty(6)
     found = np.empty(6, np.int64)
     for k in range(passive.drag_body.size):
-        body = passive.drag_body[k]
-        x, y, z = between(state.mj_xpos, body, state.mj_subtree_com, plant.bodies.root[body])
-        turn = state.mj_xmat[body]
-        frame = passive.frame[k]
+        body, geom = passive.drag_body[k], passive.drag_geom[k]
+        com, root = state.mj_subtree_com, plant.bodies.root[body]
+        if geom >= 0:
+            turn = state.mj_geom_xmat[geom]
+            point[0], point[1], point[2] = between(state.mj_geom_xpos, geom, com, root)
+        else:
+            turn = state.mj_ximat[body]
+            point[0], point[1], point[2] = between(state.mj_xipos, body, com, root)
         for a in range(3):
-            point[a] = (x, y, z)[a]
             for b in range(3):
-                point[a] += turn[3 * a + b] * frame[0, b]
-                axes[b, a] = (
-                    turn[3 * a] * frame[1 + b, 0]
-                    + turn[3 * a + 1] * frame[1 + b, 1]
-                    + turn[3 * a + 2] * frame[1 + b, 2]
-                )
+                axes[b, a] = turn[3 * a + b]
         for i in range(6):
             axis = axes[i % 3]
             speed[i] = _fill_axis(plant, state, body, point, axis, i >= 3)
@@ -314,10 +296,10 @@ def _add_drags(plant: Table, state: Table) -> int:
             if found[i] == _FULL:
                 return ROWS_FULL
         numbers = passive.drag_numbers[k]
-        if passive.drag_geom[k] >= 0:
+        if geom >= 0:
             along, about = _ellipsoid_drag(numbers, medium, speed)
         for i in range(3):
-            if passive.drag_geom[k] < 0:
+            if geom < 0:
                 along, about = _box_drag(numbers, medium, speed, i)
             if found[i] >= 0:
                 _complete(state, found[i], 0.0, along)

@@ -261,6 +261,7 @@ STATE = Layout(
     mj_qfrc_applied="f8[:]",
     mj_xfrc_applied="f8[:,:]",
     mj_xipos="f8[:,:]",
+    mj_ximat="f8[:,:]",
     mj_xpos="f8[:,:]",
     mj_xmat="f8[:,:]",
     mj_xquat="f8[:,:]",

@@ -84,6 +84,7 @@ class State(HoldsAddresses):
             mj_qfrc_applied=data.qfrc_applied,
             mj_xfrc_applied=data.xfrc_applied,
             mj_xipos=data.xipos,
+            mj_ximat=data.ximat,
             mj_xpos=data.xpos,
             mj_xmat=data.xmat,
             mj_xquat=data.xquat,

@@ -129,7 +129,6 @@ TOPICS = {
         drag_body="i8[:]",
         drag_geom="i8[:]",  # −1 of a box
         drag_numbers="f8[:,6]",  # lengths, and coefficients of blunt, slender and angular drag
-        frame="f8[:,4,3]",  # position and axes, in the body's frame
         medium="f8[:]",  # density, viscosity, wind
     ),
     "actuators": Layout(

@@ -202,6 +202,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(f"{_METHODS}.energy_balance", "_JUMPED", "1e300"),),
     ),
     Mechanism(
+        "damper-work",
+        "Dampers that steps do not resolve do no known work.",
+        "Their islands get the energy that Simpson's rule gives.",
+        ("cenic",),
+        (Value(f"{_METHODS}.energy_balance", "_UNRESOLVED", "1e300"),),
+    ),
+    Mechanism(
         "first-step",
         "Tight accuracies begin with short steps.",
         "A tenth of the largest step.",

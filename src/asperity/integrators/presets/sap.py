@@ -74,10 +74,11 @@ class Sap(SteppedIntegrator):
         on the steps that it takes.
     theta_scheme : {"symplectic-euler", "midpoint", "implicit-euler", "explicit-euler"}
         The θ-method (section II-C). Symplectic Euler, the default, costs least and lets bodies come
-        to rest. In it dampers of joints, and springs faster than the step, are implicit, because
-        the paper's explicit ones gain energy without bound. The midpoint rule is of second order
-        and conserves energy. It chatters on stiff contacts with a relaxation time below
-        (1 + √2)²/2 − 1 = 1.92 time steps. Implicit Euler is stable and dissipates.
+        to rest. In it dampers, drag, and springs faster than the step are implicit, because
+        explicit ones gain energy without bound; tendons and fluids are explicit in the others. The
+        midpoint rule is of second order and conserves energy. It chatters on stiff contacts with a
+        relaxation time below (1 + √2)²/2 − 1 = 1.92 time steps. Implicit Euler is stable and
+        dissipates.
     near_rigid : float
         β: contacts that the step cannot resolve get the period β δt. A resting point mass then
         overlaps by about β² g δt²/(4π²), 25 µm at 10 ms (section V-B, equation 29).
