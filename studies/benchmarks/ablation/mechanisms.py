@@ -67,7 +67,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "contact-changes",
-        "Islands whose contacts or limits change are not extrapolated.",
+        "Islands whose contacts change are not extrapolated.",
         "Only a fast approach that ends prevents extrapolation.",
         ("cenic",),
         (
@@ -86,7 +86,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "closing-test",
-        "Islands that end a fast approach are not extrapolated.",
+        "Islands ending a fast approach are not extrapolated.",
         "Every island that keeps its contacts is extrapolated.",
         ("cenic",),
         (Body(f"{_METHODS}.rough_islands", "_stops_approach", "return False"),),
@@ -131,7 +131,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "middle-forces",
-        "The second half step has Coriolis forces of third order.",
+        "The second half has third-order Coriolis forces.",
         "Coriolis forces at the second half step's beginning.",
         ("cenic",),
         (
@@ -148,14 +148,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "half-step-gaps",
-        "The second half step takes the first one's aimed-at gaps.",
+        "The second half takes the first one's aimed-at gaps.",
         "The gaps of the geoms, which chords of curved motion leave.",
         ("cenic",),
         (Body(f"{_METHODS}.half_step_gaps", "keep_expected_gaps", "return"),),
     ),
     Mechanism(
         "pressed-contacts",
-        "The second half step keeps contacts that the first has pressed.",
+        "The second half keeps contacts that the first pressed.",
         "Contacts of what overlaps in the middle of the step.",
         ("cenic",),
         (Body(f"{_METHODS}.half_step_gaps", "_loses_contact", "return False"),),
@@ -203,7 +203,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "damper-work",
-        "Dampers that steps do not resolve do no known work.",
+        "Unresolved dampers do no known work.",
         "Their islands get the energy that Simpson's rule gives.",
         ("cenic",),
         (Value(f"{_METHODS}.energy_balance", "_UNRESOLVED", "1e300"),),
@@ -227,7 +227,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "impact-resolution",
-        "Steps too long for an impact's rebound are refused.",
+        "Steps too long for rebounds are refused.",
         "Error control alone.",
         ("cenic",),
         (Value(_CENIC, "Cenic.resolve_impacts", "False"),),
@@ -255,7 +255,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "delivered-friction",
-        "The normal impulse that the step delivers limits friction.",
+        "The delivered normal impulse limits friction.",
         "The paper's law: the normal impulse that the state before the step predicts.",
         ("cenic", "icf"),
         (

@@ -34,7 +34,7 @@ Each row shows what [verification](verification.md) loses without a mechanism th
 papers' methods.
 
 ```sh title="from a checkout"
-python -m studies benchmark ablation --mechanisms swings     # one row; all without the option
+python -m studies benchmark ablation --mechanisms swings     # one row
 ```
 
 Every case runs at {near_by} times each accuracy or time step. *Right* counts the runs within the
