@@ -1,6 +1,8 @@
-"""Springs and dampers of tendons, nonlinear joints and fluids that are faster than the steps."""
+"""Springs and dampers of tendons, nonlinear joints, muscles and fluids, faster than the steps."""
 
 from __future__ import annotations
+
+import itertools
 
 import mujoco
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 import asperity as asp
 from asperity import derivatives
+from asperity.plant.muscles import muscle_curves, muscle_slopes
 
 STEPPED = (asp.Icf(time_step=0.01), asp.Sap(time_step=0.01), asp.Tamsi(time_step=0.01))
 every_method = pytest.mark.parametrize(
@@ -39,6 +42,11 @@ ARMS = {
     "quadratic damper of a joint": {"joint": 'damping="0 .5"'},
     "damper of an actuator": {"actuator": '<motor tendon="t" damping="500"/>'},
     "servo between sites": {"actuator": SITES},
+}
+# A muscle that can pull with 10⁴ times the links' weight.
+MUSCLE = {
+    "actuator": '<general tendon="t" lengthrange=".1 .5" gaintype="muscle" biastype="muscle" '
+    'gainprm=".6 1.2 500 1 .4 1.6 1.5 1.3 1.2" biasprm=".6 1.2 500 1 .4 1.6 1.5 1.3 1.2"/>'
 }
 # A plate that sinks in water, about to turn.
 PLATE = """<mujoco><option density="1000" viscosity="1e-3" wind=".2 0 0"/><worldbody><body>
@@ -138,11 +146,14 @@ def test_a_ball_sinks_in_honey_at_stokes_speed(method: asp.Integrator) -> None:
 
 
 @stepped
-def test_derivatives_know_passive_rows(method: asp.Integrator) -> None:
-    kind = ARMS["quadratic damper of a tendon"]
+@pytest.mark.parametrize(
+    "kind", [ARMS["quadratic damper of a tendon"], MUSCLE], ids=["damper", "muscle"]
+)
+def test_derivatives_know_passive_rows(kind: dict[str, str], method: asp.Integrator) -> None:
     model = arm(**kind)
     data = mujoco.MjData(model)
     data.qvel[:] = 1.0, -0.4
+    data.ctrl[:] = 0.8
     found = derivatives.linearize(model, data, integrator=method)
     size = 1e-5
 
@@ -150,12 +161,58 @@ def test_derivatives_know_passive_rows(method: asp.Integrator) -> None:
         sim = asp.Simulator(model, integrator=method)
         sim.data.qpos[:] = change[:2]
         sim.data.qvel[:] = data.qvel + change[2:]
+        sim.data.ctrl[:] = data.ctrl
         sim.step()
         return np.concatenate([sim.data.qpos, sim.data.qvel])
 
     columns = [(end(size * e) - end(-size * e)) / (2.0 * size) for e in np.eye(4)]
     scale = np.abs(columns).max()
     np.testing.assert_allclose(found.A, np.transpose(columns), atol=1e-5 * scale)
+
+
+@pytest.mark.parametrize("activation", [0.0, 0.7])
+def test_slopes_of_muscles_are_those_of_their_forces(activation: float) -> None:
+    model = arm(**MUSCLE)
+    curves, size = muscle_curves(model, 0), 1e-7
+    lengths = model.actuator_lengthrange[0], model.actuator_acc0[0]
+
+    def pull(length: float, speed: float) -> float:
+        gain = mujoco.mju_muscleGain(length, speed, *lengths, model.actuator_gainprm[0, :9])
+        return -activation * gain - mujoco.mju_muscleBias(
+            length, *lengths, model.actuator_biasprm[0, :9]
+        )
+
+    for length, speed in itertools.product(np.linspace(0.01, 0.99, 40), np.linspace(-1.5, 1, 12)):
+        ends = [pull(length + way * size, speed) for way in (1.0, -1.0)]
+        rates = [pull(length, speed + way * size) for way in (1.0, -1.0)]
+        stiffness, damping = [(more - less) / (2.0 * size) for more, less in (ends, rates)]
+        # Not less than up to where the muscle pulls with its passive force alone.
+        fastest = -curves[0, 6] * curves[0, 2]
+        if speed > fastest:
+            to_end = (pull(length, speed) - pull(length, fastest)) / (speed - fastest)
+            damping = max(damping, to_end)
+        found = muscle_slopes(curves, length, speed, activation)
+        np.testing.assert_allclose(found, [stiffness, damping], rtol=1e-6, atol=1e-4)
+
+
+@pytest.mark.parametrize("start", [1.0, -1.0], ids=["stretched", "shortened"])
+@pytest.mark.parametrize("method", [asp.Icf, asp.Sap, asp.Tamsi, asp.Cenic])
+def test_a_strong_muscle_shortens_as_fast_as_it_can(
+    method: type[asp.Integrator], start: float
+) -> None:
+    """Light links bear hardly any force; the reference is MuJoCo's in steps of 1 µs."""
+    model = arm(**MUSCLE)
+    model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 1e-6
+    data = mujoco.MjData(model)
+    setting = asp.Cenic() if method is asp.Cenic else method(time_step=5e-4)
+    sim = asp.Simulator(model, integrator=setting)
+    sim.data.qvel[:] = data.qvel[:] = start
+    sim.data.ctrl[:] = data.ctrl[:] = 0.8
+    sim.advance_to(0.02)
+    mujoco.mj_step(model, data, nstep=20_000)
+    np.testing.assert_allclose(sim.data.qpos, data.qpos, atol=4e-3)
+    np.testing.assert_allclose(sim.data.qvel, data.qvel, rtol=0.012)
+    assert sim.stats.steps < 60
 
 
 def test_worlds_have_dampers_of_their_own() -> None:

@@ -1,4 +1,4 @@
-"""Springs and dampers of tendons, nonlinear ones of joints, and fluids, as they change in a step.
+"""Springs and dampers of tendons, nonlinear joints, muscles and fluids, as they change in a step.
 
 MuJoCo's passive forces are those of a step's beginning, which make stiff ones gain energy without
 bounds. A ``PASSIVE`` row adds what its force f(c, ċ) changes by within the step,
@@ -11,7 +11,8 @@ joints are no rows: they are part of the step's matrix.
 
 A body in a fluid has six rows, along and about the axes of its equivalent box, or of each of the
 ellipsoids that stand for its geoms. Their b are of MuJoCo's viscous and quadratic drag. Its lift,
-Magnus force and added mass stay those of the beginning.
+Magnus force and added mass stay those of the beginning. A muscle at the limit of its force has no
+row, nor does what an external system commands.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import NO_LIMIT, PASSIVE
 from asperity.plant.constraints import add_row
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
+from asperity.plant.model.servos import force_limits, is_switched_off
+from asperity.plant.muscles import muscle_curves, muscle_slopes
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL
 from asperity.plant.rotations import between
 
@@ -48,6 +51,14 @@ def set_passive(table: Table, model: mujoco.MjModel) -> None:
     passive.drag_numbers = np.array([numbers for _, _, numbers in drags]).reshape(len(drags), 6)
     option = model.opt
     passive.medium = np.array([option.density, option.viscosity, *option.wind], np.float64)
+    curves = [muscle_curves(model, i) for i in range(model.nactuator)]
+    muscles = [i for i, own in enumerate(curves) if own.any() and not is_switched_off(model, i)]
+    last = model.actuator_actadr[muscles] + model.actuator_actnum[muscles] - 1
+    passive.muscle_output = integers(model.actuator_outadr[muscles])
+    passive.muscle_activation = integers(np.where(model.actuator_actnum[muscles] > 0, last, -1))
+    passive.muscle_control = integers(model.actuator_ctrladr[muscles])
+    passive.muscle_curves = np.array([curves[i] for i in muscles]).reshape(-1, 2, 8)
+    passive.muscle_range = np.array([force_limits(model, i) for i in muscles]).reshape(-1, 2)
 
 
 def _has_fluid(model: mujoco.MjModel) -> bool:
@@ -190,6 +201,33 @@ def _add_dofs(plant: Table, state: Table) -> int:
 
 
 @compiled
+def _add_muscles(plant: Table, state: Table) -> int:
+    """Rows of muscles; those across more than two trees stay explicit."""
+    passive = plant.passive
+    for k in range(passive.muscle_output.size):
+        o = passive.muscle_output[k]
+        limits = passive.muscle_range[k]
+        free = limits[0] < state.mj_actuator_force[o] < limits[1]
+        if plant.actuators.output_explicit[o] == 0 or not free:
+            continue
+        at = passive.muscle_activation[k]
+        activation = state.act[at] if at >= 0 else state.mj_ctrl[passive.muscle_control[k]]
+        extent, speed = state.mj_actuator_length[o], state.mj_actuator_velocity[o]
+        stiffness, damping = muscle_slopes(passive.muscle_curves[k], extent, speed, activation)
+        if stiffness <= 0.0 and damping <= 0.0:
+            continue
+        first = state.mj_moment_rowadr[o]
+        for e in range(first, first + state.mj_moment_rownnz[o]):
+            state.work.dof_row[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
+        row = add_row(plant, state, PASSIVE, -1)
+        if row == _FULL:
+            return ROWS_FULL
+        if row >= 0:
+            _complete(state, row, stiffness, damping)
+    return EVALUATED
+
+
+@compiled
 def _box_drag(
     size: np.ndarray, medium: np.ndarray, speed: np.ndarray, axis: int
 ) -> tuple[float, float]:
@@ -313,6 +351,7 @@ def add_passive_rows(plant: Table, state: Table) -> int:
     """Append the passive rows; returns ``EVALUATED`` or ``ROWS_FULL``."""
     if state.passive_rows == 0:
         return EVALUATED
-    if _add_tendons(plant, state) != EVALUATED or _add_dofs(plant, state) != EVALUATED:
-        return ROWS_FULL
+    for status in (_add_tendons(plant, state), _add_dofs(plant, state), _add_muscles(plant, state)):
+        if status != EVALUATED:
+            return ROWS_FULL
     return _add_drags(plant, state) if plant.passive.drag_body.size > 0 else EVALUATED

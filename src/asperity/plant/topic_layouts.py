@@ -130,6 +130,12 @@ TOPICS = {
         drag_geom="i8[:]",  # −1 of a box
         drag_numbers="f8[:,6]",  # lengths, and coefficients of blunt, slender and angular drag
         medium="f8[:]",  # density, viscosity, wind
+        # Muscles, which act along outputs of actuators
+        muscle_output="i8[:]",
+        muscle_activation="i8[:]",  # index into act, −1 of what its control excites
+        muscle_control="i8[:]",
+        muscle_curves="f8[:,2,8]",  # `asperity.plant.muscles.muscle_curves`
+        muscle_range="f8[:,2]",  # of forces
     ),
     "actuators": Layout(
         "actuators",

@@ -7,8 +7,9 @@ An actuator whose force is linear in length l and velocity, for its present inpu
 is linear feedback with k_p = −(g_1 u + b_1) and k_d = −(g_2 u + b_2). Position and velocity servos
 are of this kind. They become ``ACTUATOR`` rows, which the convex methods integrate implicitly and
 whose effort limits are exact. So do PID controllers and DC motors, by the slopes that MuJoCo is
-asked for (`asperity.plant.asked_actuators`). The rest of MuJoCo's actuators (motors, muscles, ...)
-act through MuJoCo's own forces at the beginning of the step.
+asked for (`asperity.plant.asked_actuators`). The rest of MuJoCo's actuators act through MuJoCo's
+own forces at the beginning of the step, with what those of muscles change by within it
+(`asperity.plant.passive_rows`).
 """
 
 from __future__ import annotations
