@@ -15,7 +15,7 @@ Kinds
                ``lower`` the velocity [m/s or rad/s] that regularises it.
 ``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to
                [``lower``, ``upper``]; ``force`` is the value at the present state.
-``PASSIVE``    the same of springs, dampers, muscles, fluids; ``force`` is 0, since the smooth forces have
+``PASSIVE``    the same of springs, muscles and fluids; ``force`` is 0, since the smooth forces have
                the present value. Springs that the step resolves do not count.
 """
 
