@@ -19,7 +19,7 @@ from asperity.midas.engine_team import NOT_REMEMBERED, EngineTeam
 from asperity.midas.geometry.round_planes import FEW
 from asperity.midas.model.contradictions import contradicted_limits
 from asperity.midas.model.links import read_links
-from asperity.midas.model.pairs import LinkPair, exclude_links, pair_geoms, pair_links
+from asperity.midas.model.pairs import LinkPair, exclude_links, pair_ends, pair_geoms, pair_links
 from asperity.midas.model.shapes import read_shapes
 from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.placement import place
@@ -35,6 +35,9 @@ from asperity.plant.model.resolved_materials import ResolvedMaterials
 __all__ = ["Engine"]
 
 Floats = NDArray[np.float64]
+
+# Changes of joints [rad or m] that are none.
+_ROUND_OFF = 1e-9
 
 
 class Engine(HoldsAddresses):
@@ -80,6 +83,8 @@ class Engine(HoldsAddresses):
         self.checked = False
         self.test: object = None
         self.links = read_links(model)
+        # Links that were moved since a state was checked, and the world, which never is.
+        self.moved = np.zeros(len(self.links.links) + 1, np.bool_)
         self.inputs = EngineInputs(model, self.links, self.own_options, options.time_step)
         self.contradicted = contradicted_limits(model)
         self.shapes = read_shapes(
@@ -155,6 +160,18 @@ class Engine(HoldsAddresses):
             return False
         return True
 
+    @property
+    def linked(self) -> NDArray[np.int64]:
+        """The two links of every pair of shapes, the smaller one first, shape (pairs, 2)."""
+        world = np.full(len(self.shapes.plane_geom), len(self.links.links))
+        ends = pair_ends(self.table.pairs.shape, self.shapes.link, world)
+        return np.sort(np.column_stack(ends), axis=1)
+
+    @property
+    def moved_pairs(self) -> NDArray[np.bool_]:
+        """Whether a link of a pair of shapes was moved since a state was checked."""
+        return np.any(self.moved[self.linked], axis=1)
+
     # -- copies ------------------------------------------------------------------------------
 
     def memory(self) -> dict[str, Any]:
@@ -198,9 +215,12 @@ class Engine(HoldsAddresses):
         table = self.table
         mocap = self.inputs.mocap_targets(self.data)
         z, q, v, joint, rate = place(self.model, self.links, qpos, qvel, mocap)
+        self._note_moves(qpos)
+        before = table.joints.value.copy()
         table.poses.z[:], table.poses.q[:], table.poses.v[:] = z, q, v
         table.joints.value[: len(joint)], table.joints.rate[: len(rate)] = joint, rate
         find_tendons(table.joints)
+        table.joints.limit_width[np.abs(table.joints.value - before) > _ROUND_OFF] = 0.0
         table.poses.qpos[:], table.poses.qvel[:] = qpos, qvel
         table.time.has_history = table.time.wait = table.time.smooth_steps = table.time.was_free = 0
         table.time.last_step = self.options.time_step
@@ -213,6 +233,17 @@ class Engine(HoldsAddresses):
         table.boxes.listed = 0
         table.soft.measured = 0
         move_vertices(table.shapes, table.poses.q, table.vertices.now)
+
+    def _note_moves(self, qpos: Floats) -> None:
+        """Note links whose joints, or joints of links before them, are elsewhere at ``qpos``."""
+        changed = np.flatnonzero(qpos != self.table.poses.qpos)
+        joints = set(np.searchsorted(self.model.jnt_qposadr, changed, side="right") - 1)
+        if not joints:
+            return
+        for i, link in enumerate(self.links.links):
+            self.moved[i] |= link.joint in joints or (link.parent >= 0 and self.moved[link.parent])
+        turns = self.table.turns
+        turns.width[[self.links.links[i].joint in joints for i in turns.link]] = 0.0
 
     def write_state(self, qpos: Floats) -> None:
         """Write the coordinates that the engine's state has, after it was corrected."""

@@ -59,12 +59,18 @@ def limit_gap(joints: Table, joint: int, side: int, angle: float) -> float:
 
 @compiled
 def begin_limits(joints: Table) -> None:
-    """At the beginning of a step, choose the forces of limits by the speeds towards them."""
+    """At the beginning of a step, choose the forces of limits by the speeds towards them.
+
+    A joint that is put near a limit is not pushed until it comes nearer.
+    """
     for joint in range(joints.value.size):
         for side in range(2):
+            gap = limit_gap(joints, joint, side, joints.value[joint])
+            if gap > joints.limit_width[joint, side]:
+                joints.limit_width[joint, side] = min(gap, joints.activation[joint])
             closing = (2.0 * side - 1.0) * joints.rate[joint]
             before = math.inf
-            if limit_gap(joints, joint, side, joints.value[joint]) < joints.activation[joint]:
+            if gap < joints.limit_width[joint, side]:
                 before = joints.limit_factor[joint, side]
             joints.limit_factor[joint, side] = dissipation_factor(
                 before, closing, LIMIT_DISSIPATION
@@ -74,7 +80,7 @@ def begin_limits(joints: Table) -> None:
 @compiled
 def _ratio(joints: Table, joint: int, side: int, angle: float) -> float:
     """Gap between a coordinate and its limit over the distance at which that begins to push."""
-    return limit_gap(joints, joint, side, angle) / joints.activation[joint]
+    return limit_gap(joints, joint, side, angle) / joints.limit_width[joint, side]
 
 
 @compiled
@@ -109,7 +115,6 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
     damping = joints.damping[joint] / h
     dry = joints.friction[joint]
     applied = joints.applied[joint]
-    width = joints.activation[joint]
     lead = angle - joints.target[joint]
     low = joints.spring[joint, 0]
     high = joints.spring[joint, 1]
@@ -137,6 +142,7 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
         curvature += brake
     for side in range(2):
         gap = limit_gap(joints, joint, side, angle)
+        width = joints.limit_width[joint, side]
         if gap >= width and joints.limit_end[joint, side] == 1.0:
             continue
         if gap <= 0.0:
@@ -170,7 +176,7 @@ def meets_limit(joints: Table) -> bool:
             closing = joints.rate[joint] * (2.0 * side - 1.0)
             now = limit_gap(joints, joint, side, joints.now[joint])
             before = limit_gap(joints, joint, side, joints.value[joint])
-            near = min(now, before) < joints.activation[joint]
+            near = min(now, before) < joints.limit_width[joint, side]
             if near and closing * LIMIT_DISSIPATION > 1.0:
                 return True
     return False

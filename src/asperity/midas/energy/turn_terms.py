@@ -118,6 +118,8 @@ def begin_turns(engine: Table) -> None:
             gap = turns.bound[term] - _measure(
                 engine.links, turns, term, engine.poses.q, turns.rows
             )
+            if gap > turns.width[term]:
+                turns.width[term] = min(gap, turns.activation[term])
             before = turns.factor[term] if gap < turns.width[term] else math.inf
             closing = _closing_speed(engine, term, turns.rows)
             turns.factor[term] = dissipation_factor(before, closing, LIMIT_DISSIPATION)

@@ -1,4 +1,4 @@
-"""Activation distances of pairs: what the initial state leaves between links.
+"""Activation distances of pairs: what a given state leaves between links.
 
 Barriers that push from the start would throw things apart, so activation distances d̂ are no larger
 than the clearances that things begin with. Down to half of the usual one all pairs have the same:
@@ -7,6 +7,9 @@ links have one of their own, since within a small d̂ everything is as steep as 
 others would have to move as carefully. The pressure at a ratio D/d̂ is the same for any d̂
 (`asperity.midas.energy.potentials`): what a contact bears does not change, only how far it gives
 way.
+
+Where a later state has moved links, their pairs have what that leaves, and at most what the first
+one has left.
 
 The distance is that of two links, of which the world with its half-spaces is one, so that what
 slides from one of a link's geoms to the next meets with no step. Shapes too small for it have less.
@@ -17,9 +20,9 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.midas.engine import Engine
-from asperity.midas.model.pairs import LinkPair, pair_ends
+from asperity.midas.model.pairs import LinkPair
 
-__all__ = ["adapt_activation_distances"]
+__all__ = ["adapt_activation_distances", "widen_activation_distances"]
 
 # No activation distance is chosen below this [m], nor above this share of a shape's extent.
 _SMALLEST = 1e-5
@@ -28,6 +31,15 @@ _EXTENT_SHARE = 0.05
 _COMMON = 0.5
 # Share of the usual one below which users are told.
 _MUCH_SMALLER = 0.1
+
+
+def widen_activation_distances(engine: Engine) -> None:
+    """Give the pairs of links that were moved the activation distances of the first state."""
+    table = engine.table
+    moved = engine.moved_pairs
+    if engine.adapted and np.any(moved):
+        table.pairs.activation[moved] = table.pairs.widest[moved]
+        _tell_lists(engine)
 
 
 def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
@@ -42,30 +54,36 @@ def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
     if len(table.pairs.shape) == 0:
         return {}
     usual = float(table.options.activation)
-    world = len(engine.links.links)
-    ends = np.column_stack(
-        pair_ends(table.pairs.shape, shapes.link, np.full(len(shapes.plane_geom), world))
-    )
-    links, label = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+    links, label = np.unique(engine.linked, axis=0, return_inverse=True)
     label = label.reshape(-1)
     count = int(table.candidates.count)
     clearance = np.full(len(links), np.inf)
     near = label[table.candidates.pair[:count]]
     np.minimum.at(clearance, near, np.sqrt(table.candidates.square[:count]))
-    extents = [
-        float(np.ptp(surface.vertices, axis=0).max() + 2.0 * radius)
-        for surface, radius in zip(shapes.surface, shapes.radius, strict=True)
-    ]
-    every = np.concatenate([extents, np.full(len(shapes.plane_geom), np.inf)])
-    largest = _EXTENT_SHARE * every[table.pairs.shape].min(axis=1)
-    common = min(usual, max(float(clearance.min()), _COMMON * usual))
-    wanted = np.minimum(np.minimum(clearance[label], largest), common)
-    table.pairs.activation[:] = np.maximum(wanted, _SMALLEST)
-    table.options.activation = float(table.pairs.activation.max())
-    # Lists were made with other ones.
-    table.boxes.listed = 0
+    fitting = np.maximum(clearance[label], _SMALLEST)
+    if engine.adapted:
+        moved = engine.moved_pairs
+        table.pairs.activation[moved] = np.minimum(fitting, table.pairs.widest)[moved]
+    else:
+        extents = [
+            float(np.ptp(surface.vertices, axis=0).max() + 2.0 * radius)
+            for surface, radius in zip(shapes.surface, shapes.radius, strict=True)
+        ]
+        every = np.concatenate([extents, np.full(len(shapes.plane_geom), np.inf)])
+        largest = np.maximum(_EXTENT_SHARE * every[table.pairs.shape].min(axis=1), _SMALLEST)
+        common = min(usual, max(float(clearance.min()), _COMMON * usual))
+        table.pairs.activation[:] = np.minimum(np.minimum(fitting, largest), common)
+        table.pairs.widest[:] = table.pairs.activation
+    _tell_lists(engine)
     return {
         (int(one), int(other)): max(float(least), _SMALLEST)
         for (one, other), least in zip(links, clearance, strict=True)
         if least < _MUCH_SMALLER * usual
     }
+
+
+def _tell_lists(engine: Engine) -> None:
+    """Let lists be made anew, which were made with other activation distances."""
+    table = engine.table
+    table.options.activation = float(table.pairs.activation.max())
+    table.boxes.listed = 0

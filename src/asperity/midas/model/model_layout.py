@@ -87,10 +87,11 @@ JOINTS = Layout(
     limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
     activation="f8[:]",  # distance from a limit at which it begins to push
     barrier="f8[:]",  # force of that barrier [N or N m], 0 without limits
+    limit_width="f8[coordinates, 2]",  # that of both, in the last step; less if put nearer
     limit_factor="f8[coordinates, 2] = inf",  # of it, in the last step, of both limits
     speed="f8[:]",  # limit of the rate, infinite where there is none
     brake="f8[:]",  # h² times the stiffness against what is beyond it [kg or kg m²]
-    limit_end="f8[coordinates, 2] = 1",  # ratio of the gap to ``activation`` where it will be
+    limit_end="f8[coordinates, 2] = 1",  # ratio of the gap to ``limit_width`` where it will be
     dual="f8[coordinates]",  # of dry friction, as `FRICTION`'s, in [−1, 1]
     applied="f8[coordinates]",  # applied force [N or N m]
     value="f8[coordinates]",  # at the end of the last step, and before it
@@ -131,7 +132,8 @@ TURNS = Layout(
     scale="f8[:]",  # stiffness, damping or a barrier's slope by u [N m/rad, N m s/rad, J]
     bound="f8[:]",  # u of a limit
     factor="f8[turn_terms] = inf",  # of its force, in the last step
-    width="f8[:]",  # distance from it at which its barrier begins
+    activation="f8[:]",  # distance from it at which its barrier begins
+    width="f8[turn_terms]",  # that in the last step; less if put nearer
     first="i8[links + 1]",  # first term of a link, which are in the order of links
     rows="f8[3, 3]",
 )
@@ -240,6 +242,7 @@ PAIRS = Layout(
     may_overlap="i8",  # 1 while it is asked what overlaps in a state that is given
     shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
     activation="f8[:]",  # d̂ [m]
+    widest="f8[:]",  # that of the first state
     friction="f8[:]",
     # 1 if it has torsion, rolling or another coefficient along the second tangent; of that, of
     # rolling about both tangents [m] and of torsion [m], the ratios to the first coefficient.

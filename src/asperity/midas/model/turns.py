@@ -55,7 +55,7 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
         "frame": np.array([turn[2] for turn in turns], dtype=np.float64).reshape(-1, 3, 3),
         "scale": np.array([turn[3] for turn in turns], dtype=np.float64),
         "bound": np.array([turn[4] for turn in turns], dtype=np.float64),
-        "width": np.array([turn[5] for turn in turns], dtype=np.float64),
+        "activation": np.array([turn[5] for turn in turns], dtype=np.float64),
         "first": np.searchsorted([turn[0] for turn in turns], np.arange(len(links.links) + 1)),
     }
 

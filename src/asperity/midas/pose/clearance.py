@@ -8,7 +8,10 @@ import mujoco
 
 from asperity.errors import ModelError
 from asperity.midas.engine import Engine
-from asperity.midas.model.activation_distances import adapt_activation_distances
+from asperity.midas.model.activation_distances import (
+    adapt_activation_distances,
+    widen_activation_distances,
+)
 from asperity.midas.model.joint_ranges import enter_limits
 from asperity.midas.model.overlaps import are_tied, of_one_mechanism, overlapping_links
 from asperity.midas.model.pairs import LinkPair
@@ -44,7 +47,7 @@ def check_clearance(
     overlaps : {"exclude", "refuse", "separate"}
         Of `asperity.midas.preset.Midas`.
     adapt_activation : bool
-        Whether activation distances are lowered to clearances, on the first state.
+        Whether activation distances are lowered to clearances.
     first : bool
         Whether this is the state that the simulator is made in, in which links of one mechanism may
         overlap by design.
@@ -60,9 +63,10 @@ def check_clearance(
     """
     outcome = Outcome()
     lenient = overlaps != "refuse"
-    adapts = adapt_activation and not engine.adapted
-    # Activation distances become what surfaces are apart, or barriers push from the start.
-    whole = not adapts
+    # First activation distances become what surfaces are apart, or barriers push from the start.
+    whole = engine.adapted or not adapt_activation
+    if adapt_activation:
+        widen_activation_distances(engine)
     outcome.changed, outcome.brought_back = enter_limits(engine, overlaps)
     flagged = find_touching(engine)
     if flagged and lenient:
@@ -85,9 +89,10 @@ def check_clearance(
         flagged = find_touching(engine)
     if flagged:
         _refuse(engine, flagged)
-    if adapts:
+    if adapt_activation:
         outcome.near = adapt_activation_distances(engine)
     engine.adapted = True
+    engine.moved[:] = False
     return outcome
 
 

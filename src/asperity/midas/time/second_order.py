@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.energy.joint_terms import TOO_FAST
+from asperity.midas.energy.joint_terms import TOO_FAST, limit_gap
 from asperity.midas.engine_layout import LIMIT
 from asperity.midas.pose.pivots import find_pivot, move_origin
 from asperity.midas.time.free_motion import angular_momentum, free_motion
@@ -76,12 +76,11 @@ def moves_freely(joints: Table, runs: Table) -> bool:
     for joint in range(joints.now.size):
         if abs(joints.rate[joint]) > TOO_FAST * joints.speed[joint]:
             return False
-        width = joints.activation[joint]
-        now = joints.now[joint]
-        if joints.barrier[joint] > 0.0 and (
-            now - joints.limit[joint, 0] < width or joints.limit[joint, 1] - now < width
-        ):
-            return False
+        if joints.barrier[joint] > 0.0:
+            for side in range(2):
+                gap = limit_gap(joints, joint, side, joints.now[joint])
+                if gap < joints.limit_width[joint, side]:
+                    return False
     return True
 
 
