@@ -107,6 +107,19 @@ def test_surfaces_push_where_they_usually_do_after_the_box_was_away() -> None:
     assert heights[1] == pytest.approx(heights[0], abs=1e-9)
 
 
+def test_what_rests_goes_on_resting_where_it_is_put_again() -> None:
+    """Its weight holds it against the barrier."""
+    sim = boxes(1e-3, -G)
+    sim.data.qpos[2] = 0.06
+    sim.advance_to(1.0)
+    rests = sim.data.qpos.copy()
+    sim.data.qpos[2] = 0.5
+    sim.step()
+    sim.data.qpos[:], sim.data.qvel[:] = rests, 0.0
+    sim.advance_to(1.2)
+    np.testing.assert_allclose(sim.data.qpos, rests, atol=1e-8)
+
+
 def test_what_is_not_moved_keeps_its_distance() -> None:
     """A resting box does not sink while another one is put elsewhere, again and again."""
     sim = boxes(1e-2, -G)

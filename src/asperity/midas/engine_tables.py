@@ -211,6 +211,7 @@ def new_engine_table(
     table.options.activation = options.activation_distance
     table.pairs.activation = np.full(len(table.pairs.shape), options.activation_distance)
     table.pairs.widest = table.pairs.activation.copy()
+    table.pairs.given = np.full(len(table.pairs.shape), np.inf)
     table.options.barrier_stiffness = options.barrier_stiffness
     if options.stiction_tolerance is not None:
         table.pairs.stiction[:] = options.stiction_tolerance

@@ -8,8 +8,8 @@ others would have to move as carefully. The pressure at a ratio D/d̂ is the sam
 (`asperity.midas.energy.potentials`): what a contact bears does not change, only how far it gives
 way.
 
-Where a later state has moved links, their pairs have what that leaves, and at most what the first
-one has left.
+Of links that a later state has moved, pairs have that of the first one, or what it leaves if its
+first step throws them apart (`asperity.midas.time.given_states`).
 
 The distance is that of two links, of which the world with its half-spaces is one, so that what
 slides from one of a link's geoms to the next meets with no step. Shapes too small for it have less.
@@ -21,11 +21,15 @@ import numpy as np
 
 from asperity.midas.engine import Engine
 from asperity.midas.model.pairs import LinkPair
+from asperity.midas.time.given_states import SMALLEST_ACTIVATION
 
-__all__ = ["adapt_activation_distances", "widen_activation_distances"]
+__all__ = [
+    "adapt_activation_distances",
+    "note_given_distances",
+    "widen_activation_distances",
+]
 
-# No activation distance is chosen below this [m], nor above this share of a shape's extent.
-_SMALLEST = 1e-5
+# No activation distance is chosen above this share of a shape's extent.
 _EXTENT_SHARE = 0.05
 # Share of the usual one down to which clearances lower that of all pairs.
 _COMMON = 0.5
@@ -37,13 +41,24 @@ def widen_activation_distances(engine: Engine) -> None:
     """Give the pairs of links that were moved the activation distances of the first state."""
     table = engine.table
     moved = engine.moved_pairs
-    if engine.adapted and np.any(moved):
+    if np.any(moved):
         table.pairs.activation[moved] = table.pairs.widest[moved]
         _tell_lists(engine)
 
 
+def note_given_distances(engine: Engine) -> None:
+    """Note how far apart pairs of links that were moved are, in a state that was surveyed."""
+    table = engine.table
+    count = int(table.candidates.count)
+    table.pairs.given[:] = np.inf
+    square = np.asarray(table.candidates.square[:count])
+    np.minimum.at(table.pairs.given, table.candidates.pair[:count], np.sqrt(square))
+    table.pairs.given[~engine.moved_pairs] = np.inf
+    table.time.given = int(np.any(table.pairs.given < table.pairs.activation))
+
+
 def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
-    """Lower activation distances to the clearances of a state that was surveyed.
+    """Lower activation distances to the clearances of a first state that was surveyed.
 
     Returns
     -------
@@ -60,23 +75,19 @@ def adapt_activation_distances(engine: Engine) -> dict[LinkPair, float]:
     clearance = np.full(len(links), np.inf)
     near = label[table.candidates.pair[:count]]
     np.minimum.at(clearance, near, np.sqrt(table.candidates.square[:count]))
-    fitting = np.maximum(clearance[label], _SMALLEST)
-    if engine.adapted:
-        moved = engine.moved_pairs
-        table.pairs.activation[moved] = np.minimum(fitting, table.pairs.widest)[moved]
-    else:
-        extents = [
-            float(np.ptp(surface.vertices, axis=0).max() + 2.0 * radius)
-            for surface, radius in zip(shapes.surface, shapes.radius, strict=True)
-        ]
-        every = np.concatenate([extents, np.full(len(shapes.plane_geom), np.inf)])
-        largest = np.maximum(_EXTENT_SHARE * every[table.pairs.shape].min(axis=1), _SMALLEST)
-        common = min(usual, max(float(clearance.min()), _COMMON * usual))
-        table.pairs.activation[:] = np.minimum(np.minimum(fitting, largest), common)
-        table.pairs.widest[:] = table.pairs.activation
+    extents = [
+        float(np.ptp(surface.vertices, axis=0).max() + 2.0 * radius)
+        for surface, radius in zip(shapes.surface, shapes.radius, strict=True)
+    ]
+    every = np.concatenate([extents, np.full(len(shapes.plane_geom), np.inf)])
+    largest = _EXTENT_SHARE * every[table.pairs.shape].min(axis=1)
+    common = min(usual, max(float(clearance.min()), _COMMON * usual))
+    wanted = np.minimum(np.minimum(clearance[label], largest), common)
+    table.pairs.activation[:] = np.maximum(wanted, SMALLEST_ACTIVATION)
+    table.pairs.widest[:] = table.pairs.activation
     _tell_lists(engine)
     return {
-        (int(one), int(other)): max(float(least), _SMALLEST)
+        (int(one), int(other)): max(float(least), SMALLEST_ACTIVATION)
         for (one, other), least in zip(links, clearance, strict=True)
         if least < _MUCH_SMALLER * usual
     }

@@ -243,6 +243,7 @@ PAIRS = Layout(
     shape="i8[:,:]",  # what may touch; a second of −1 − i is half-space i
     activation="f8[:]",  # d̂ [m]
     widest="f8[:]",  # that of the first state
+    given="f8[:]",  # distance in a given state that has moved a link of them [m]
     friction="f8[:]",
     # 1 if it has torsion, rolling or another coefficient along the second tangent; of that, of
     # rolling about both tangents [m] and of torsion [m], the ratios to the first coefficient.

@@ -10,6 +10,7 @@ from asperity.errors import ModelError
 from asperity.midas.engine import Engine
 from asperity.midas.model.activation_distances import (
     adapt_activation_distances,
+    note_given_distances,
     widen_activation_distances,
 )
 from asperity.midas.model.joint_ranges import enter_limits
@@ -47,7 +48,7 @@ def check_clearance(
     overlaps : {"exclude", "refuse", "separate"}
         Of `asperity.midas.preset.Midas`.
     adapt_activation : bool
-        Whether activation distances are lowered to clearances.
+        Whether activation distances may be lowered to clearances.
     first : bool
         Whether this is the state that the simulator is made in, in which links of one mechanism may
         overlap by design.
@@ -63,9 +64,10 @@ def check_clearance(
     """
     outcome = Outcome()
     lenient = overlaps != "refuse"
-    # First activation distances become what surfaces are apart, or barriers push from the start.
-    whole = engine.adapted or not adapt_activation
-    if adapt_activation:
+    adapts = adapt_activation and not engine.adapted
+    # Activation distances become what surfaces are apart, or barriers push from the start.
+    whole = not adapts
+    if adapt_activation and engine.adapted:
         widen_activation_distances(engine)
     outcome.changed, outcome.brought_back = enter_limits(engine, overlaps)
     flagged = find_touching(engine)
@@ -89,8 +91,10 @@ def check_clearance(
         flagged = find_touching(engine)
     if flagged:
         _refuse(engine, flagged)
-    if adapt_activation:
+    if adapts:
         outcome.near = adapt_activation_distances(engine)
+    elif adapt_activation:
+        note_given_distances(engine)
     engine.adapted = True
     engine.moved[:] = False
     return outcome

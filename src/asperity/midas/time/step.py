@@ -20,6 +20,7 @@ from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.pose.poses import write_qpos, write_qvel
 from asperity.midas.soft.calls import FORGET_FRICTION, FREEZE, ask_soft
 from asperity.midas.time.activations import advance_activations
+from asperity.midas.time.given_states import TRIAL_STEP, lower_where_parting
 from asperity.midas.time.impacts import meets_impact
 from asperity.midas.time.second_order import (
     forget_past,
@@ -185,6 +186,10 @@ def _solve_first(engine: Table, h: float) -> int:
 @compiled
 def _take_step(engine: Table, h: float) -> int:
     """Advance the engine's state by h [s]; returns a code, and unless it is OK changes nothing."""
+    if engine.time.given == 1:
+        engine.time.given = 0
+        if _solve_with_friction(engine, max(h, TRIAL_STEP), False) == OK:
+            lower_where_parting(engine)
     if engine.options.second_order == 1 and engine.time.has_history == 0:
         code = _solve_first(engine, h)
         if code != _NOT_SMOOTH:

@@ -15,6 +15,7 @@ TIME = Layout(
     past_levels="i8",  # how many states before the present one the step looks back at
     last_step="f8",  # [s], of BDF2's history, or the usual one if there is none
     rebounded="i8",  # 1 if the last step ended with velocities of restitution
+    given="i8",  # 1 if a given state has surfaces that may be thrown apart
     has_history="i8",  # 1 if the state before the present one is known
     smooth_steps="i8",  # how many steps in a row were of second order
     was_free="i8",  # 1 if nothing touched at the end of the last
