@@ -61,9 +61,14 @@ def test_a_rope_without_room_passes_what_it_overlaps_most() -> None:
         asp.Simulator(model, integrator=asp.Midas())
     sim = asp.Simulator(model, integrator=asp.Midas(overlaps="separate", verify=True))
     assert _passing(sim).startswith("Flex 'rope' and Geom 'ball' (10 mm). ")
+    assert sim.data.qpos.reshape(-1, 3) == pytest.approx(np.tile([0, 0, 1.02e-3], (3, 1)), abs=1e-9)
     sim.advance_to(0.5)
     assert sim.data.flexvert_xpos[:, 2] == pytest.approx(0.011, abs=1e-4)
     assert np.abs(sim.contacts.force[:, 2]).sum() == pytest.approx(9.81, rel=1e-4)
+    wall = "<geom name='wall' type='box' size='.1 .02 .1' pos='0 .029 .1'/>"
+    sim = asp.Simulator(compile_soft(wall + WEDGE), integrator=asp.Midas(overlaps="separate"))
+    assert _passing(sim).startswith("Flex 'rope' and Geom 'ball' (10 mm). ")
+    assert sim.data.qpos[1::3] == pytest.approx([-2.02e-3] * 3, abs=1e-9)
 
 
 def test_what_passes_is_kept(tmp_path: Path) -> None:
