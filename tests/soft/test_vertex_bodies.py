@@ -74,6 +74,37 @@ def test_geoms_on_vertices_collide_with_each_other() -> None:
     assert sim.data.qvel[6:] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("shape", ["type='sphere'", "type='box' pos='.01 0 0'"])
+def test_geoms_on_vertices_push_other_flexes(shape: str) -> None:
+    """A vertex of 0.5 kg and a rope of 1 kg go on together after its impact in the middle."""
+    slides = "".join(f"<joint type='slide' axis='{axis}'/>" for axis in AXES)
+    geom = f"<geom {shape} size='.02 .02 .02' mass='0' contype='4' conaffinity='4' condim='1'/>"
+    places = {"a0": "0 0 0", "a1": "-.2 .3 0", "b0": ".1 -.1 0", "b1": ".1 .1 0"}
+    bodies = "".join(
+        f"<body name='{name}' pos='{place}'>{slides}{geom if name == 'a0' else ''}"
+        "<inertial pos='0 0 0' mass='.5' diaginertia='1e-4 1e-4 1e-4'/></body>"
+        for name, place in places.items()
+    )
+    flexes = "".join(
+        f"<flex name='{name}' dim='1' radius='.005' body='{name}0 {name}1' element='0 1'"
+        " vertex='0 0 0 0 0 0'><contact selfcollide='none' contype='0' condim='1'"
+        f" conaffinity='{4 if name == 'b' else 0}'/></flex>"
+        for name in "ab"
+    )
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><option gravity='0 0 0'/><worldbody>{bodies}</worldbody>"
+        f"<deformable>{flexes}</deformable></mujoco>"
+    )
+    sim = asp.Simulator(model, integrator=asp.Midas(time_step=2e-3, verify=True))
+    sim.data.qvel[0] = 1.0
+    sim.advance_to(0.2)
+    # The barrier's last push, of less than an activation distance, parts them slowly.
+    assert sim.data.qvel[[0, 6, 9]] == pytest.approx([1.0 / 3.0] * 3, abs=0.012)
+    assert 0.0 < sim.data.qvel[6] - sim.data.qvel[0] < 0.02
+    assert sim.data.qvel.reshape(-1, 3).sum(axis=0) == pytest.approx([1.0, 0.0, 0.0], abs=1e-9)
+    assert sim.data.qvel[3:6] == pytest.approx(0.0, abs=1e-12)
+
+
 SITES = "<site name='s{i}'/>"
 SPRING = (
     "<tendon><spatial name='t' stiffness='80' springlength='0.2' {more}>"
