@@ -19,7 +19,14 @@ from asperity.midas.engine_team import NOT_REMEMBERED, EngineTeam
 from asperity.midas.geometry.round_planes import FEW
 from asperity.midas.model.contradictions import contradicted_limits
 from asperity.midas.model.links import read_links
-from asperity.midas.model.pairs import LinkPair, exclude_links, pair_ends, pair_geoms, pair_links
+from asperity.midas.model.pairs import (
+    FlexPair,
+    LinkPair,
+    exclude_links,
+    pair_ends,
+    pair_geoms,
+    pair_links,
+)
 from asperity.midas.model.shapes import read_shapes
 from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.placement import place
@@ -51,8 +58,8 @@ class Engine(HoldsAddresses):
     materials : ResolvedMaterials
         For coefficients of friction.
     options : EngineOptions
-    excluded : iterable of (int, int)
-        Pairs of links that may pass through each other.
+    excluded : iterable of LinkPair or FlexPair
+        What may pass through each other.
     keep : bool
         Whether the engine keeps ``data`` alive, or who makes the engine does.
     team : Team, optional
@@ -71,7 +78,7 @@ class Engine(HoldsAddresses):
         materials: ResolvedMaterials,
         options: EngineOptions,
         *,
-        excluded: Iterable[LinkPair] = (),
+        excluded: Iterable[LinkPair | FlexPair] = (),
         keep: bool = True,
         team: Team | None = None,
     ) -> None:
@@ -289,9 +296,14 @@ class Engine(HoldsAddresses):
         """Links of a pair of shapes."""
         return pair_links(self.table, self.shapes, pair)
 
-    def exclude(self, pairs: Iterable[LinkPair]) -> None:
-        """Let links pass through each other from now on."""
-        exclude_links(self.table, self.shapes, pairs)
+    def exclude(self, pairs: Iterable[LinkPair | FlexPair]) -> None:
+        """Let links, or flexes and something else, pass through each other from now on."""
+        every = set(pairs)
+        flexes = {pair for pair in every if isinstance(pair, FlexPair)}
+        links = [pair for pair in every if not isinstance(pair, FlexPair)]
+        exclude_links(self.table, self.shapes, links)
+        if self.soft is not None:
+            self.soft.exclude(flexes)
 
     @property
     def positions(self) -> Floats:

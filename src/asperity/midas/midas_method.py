@@ -20,10 +20,10 @@ from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_tables import ENGINE_KERNELS, STATE_KERNELS, EngineOptions
 from asperity.midas.model.compliance import compliance_notes
 from asperity.midas.model.engine_support import check_supported
-from asperity.midas.model.overlaps import near_note, overlap_note
-from asperity.midas.model.pairs import LinkPair
+from asperity.midas.model.overlaps import flex_note, near_note, overlap_note
+from asperity.midas.model.pairs import FlexPair, LinkPair
 from asperity.midas.pose.clearance import Outcome, check_clearance
-from asperity.midas.pose.flex_separation import separate_flexes
+from asperity.midas.pose.flex_separation import clear_flexes
 from asperity.midas.pose.touching import TOUCHING_KERNELS
 from asperity.midas.soft.flex_support import check_midas_flexes, soft_notes
 from asperity.midas.soft.hooks import SOFT_KERNELS
@@ -72,8 +72,8 @@ class MidasMethod(Method):
         self._first_memory: dict[str, Any] = {}
         # Equality constraints that the user knows to have yielded.
         self._yielded: set[int] = set()
-        # Links that overlap by design may pass through each other, in all states to come.
-        self._excluded: frozenset[LinkPair] = frozenset()
+        # What overlaps by design may pass through each other, in all states to come.
+        self._excluded: frozenset[LinkPair | FlexPair] = frozenset()
 
     @property
     def kernels(self) -> tuple[Kernel, ...]:
@@ -166,10 +166,10 @@ class MidasMethod(Method):
             engine, overlaps=self.overlaps, adapt_activation=self.adapt_activation, first=first
         )
         if engine.soft is not None:
-            separate = self.overlaps == "separate"
-            if separate and engine.soft.touches():
-                outcome.changed |= separate_flexes(engine)
-            engine.soft.check(adapt=self.adapt_activation, separated=separate)
+            moved, outcome.passing = clear_flexes(engine, overlaps=self.overlaps, first=first)
+            outcome.changed |= moved
+            separated = self.overlaps == "separate"
+            engine.soft.check(adapt=self.adapt_activation, separated=separated)
         if outcome.changed:
             engine.write_state(world.current.table.qpos)
         engine.checked = True
@@ -177,7 +177,7 @@ class MidasMethod(Method):
 
     def look_at_start(self, world: World) -> tuple[str, ...]:
         outcome = self._check(world, first=True)
-        self._excluded |= frozenset(outcome.excluded)
+        self._excluded |= frozenset(outcome.excluded) | frozenset(outcome.passing)
         notes = list(self.engine.shapes.notes)
         if outcome.brought_back:
             notes.append(
@@ -196,6 +196,8 @@ class MidasMethod(Method):
         notes += soft_notes(world.plant.model, second_order=self.options.second_order)
         if outcome.excluded:
             notes.append(overlap_note(self.engine, outcome.excluded))
+        if outcome.passing:
+            notes.append(flex_note(self.engine, outcome.passing))
         if outcome.near:
             notes.append(near_note(self.engine, outcome.near))
         return tuple(notes)

@@ -113,9 +113,10 @@ class Midas(Integrator):
         Otherwise surfaces that merely touch are moved apart by less than the activation distance,
         and joints whose reference position is beyond a limit are moved back to it. Links of one
         mechanism that overlap in the simulator's first state may pass through each other from then
-        on; a note in `Simulator.load_report` names them. All other overlaps are an error, but with
-        ``"separate"`` free bodies are moved apart, flexes without pins are moved out of geoms, and
-        all joints are moved back.
+        on, and so may a flex and links that it is pinned in or with; a note in
+        `Simulator.load_report` names them. All other overlaps are an error, but with ``"separate"``
+        free bodies are moved apart, flexes without pins are moved out of geoms, and all joints are
+        moved back. What of flexes still overlaps in the first state then passes, the deepest first.
     verify : bool
         Check every state with the independent intersection test of ``ipctk`` (extra ``midas``), and
         raise if there is one.

@@ -96,14 +96,15 @@ class IntersectionTest:
         touching = engine.soft.touching
         parts = [*own, *(x[shape] for shape in touching)]
         triangles = [*faces, *(engine.shapes.drawn[shape].faces for shape in touching)]
-        for one, other in engine.soft.table.pair_group:
+        for pair in engine.soft.pairs().values():
+            one, other = (int(group) for group in engine.soft.table.pair_group[pair])
             if other < 0:
                 plane = engine.table.shapes.plane[-1 - other]
                 if np.min(parts[one] @ plane[:3]) <= plane[3]:
                     return True
                 continue
             sides = [one] if one == other else [one, other]
-            key = (-1 - int(one), -1 - int(other))
+            key = (-1 - one, -1 - other)
             if self._meet(key, [parts[i] for i in sides], [triangles[i] for i in sides]):
                 return True
         return False

@@ -73,8 +73,8 @@ class _Reader:
         self.dampers = not is_disabled(model, _FLAG.mjDSBL_DAMPER)
         self.dry = not is_disabled(model, _FLAG.mjDSBL_FRICTIONLOSS | _FLAG.mjDSBL_CONSTRAINT)
 
-    def of_joint(self, link: Link, unlimited: Container[int]) -> _Coordinate:
-        model, joint = self.model, link.joint
+    def of_joint(self, joint: int, kind: int, unlimited: Container[int]) -> _Coordinate:
+        model = self.model
         at, dof = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
         own = _Coordinate(float(model.qpos0[at]), armature=float(model.dof_armature[dof]))
         own.spring = np.full(2, model.qpos_spring[at] - own.reference)
@@ -82,7 +82,7 @@ class _Reader:
         own.damping = self.dampers * _first(model.dof_damping[dof])
         own.friction = self.dry * float(model.dof_frictionloss[dof])
         if model.jnt_limited[joint] and self.limits and joint not in unlimited:
-            own.add_limit(model, model.jnt_range[joint], _ACTIVATION[link.kind])
+            own.add_limit(model, model.jnt_range[joint], _ACTIVATION[kind])
         if np.isfinite(self.speed[joint]) and self.limits:
             own.speed = float(self.speed[joint])
             own.brake = _BRAKE / max(float(model.dof_invweight0[dof]), 1e-9)
@@ -119,6 +119,10 @@ class _Reader:
             stiffness = _TAUT / max(float(model.tendon_invweight0[index]), 1e-9)
             return _Coordinate(spring=model.tendon_range[index], stiffness=stiffness)
         if kind == DOF:
+            joint = int(model.dof_jntid[index])
+            if int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE):
+                # Of a vertex of a flex.
+                return self.of_joint(joint, SLIDE, (joint,))
             friction = self.dry * float(model.dof_frictionloss[index])
             return _Coordinate(armature=float(model.dof_armature[index]), friction=friction)
         return _Coordinate()
@@ -141,7 +145,7 @@ def coordinate_tables(
     """
     reader = _Reader(model)
     scalar = [links[i] for i in scalar_links(links)]
-    every = [reader.of_joint(link, unlimited) for link in scalar]
+    every = [reader.of_joint(link.joint, link.kind, unlimited) for link in scalar]
     every += [reader.of_fixed_tendon(tendon, held) for tendon in fixed_tendons(model)]
     every += [reader.of_source(source.kind, source.index) for source in linearized.sources]
     frames = np.zeros((len(scalar), 3, 3))

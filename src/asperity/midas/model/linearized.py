@@ -1,9 +1,9 @@
 """Coordinates that are not functions of single joints, linear over a step.
 
 Lengths of tendons through space, what actuators on sites, on slider-cranks and on ball and free
-joints pull along, and the six or three directions in which a free or ball joint has armature or dry
-friction: of each, MuJoCo knows the value L and the moment J = ∂L̇/∂q̇ at a step's beginning. Over the
-step they are taken as
+joints pull along, the six or three directions in which a free or ball joint has armature or dry
+friction, and those in which anything acts on a vertex of a flex: of each, MuJoCo knows the value L
+and the moment J = ∂L̇/∂q̇ at a step's beginning. Over the step they are taken as
 
     L(z) = L₀ + g·(z − z₀),        g = J ∂q̇/∂ż,
 
@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from asperity.compiled import Table, compiled_loop
 from asperity.contact.constraint_laws import LIMIT_RECOVERY
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
-from asperity.midas.engine_layout import BALL, FREE, HINGE, MIDAS, SLIDE
-from asperity.midas.model.joint_numbers import scalar_links
+from asperity.midas.engine_layout import BALL, FREE, HINGE, MIDAS, POINT, SLIDE
+from asperity.midas.model.joint_numbers import joint_links, scalar_links
 from asperity.midas.model.links import Link, Links, variable_count
 from asperity.midas.model.motors import motor_actuators
 from asperity.midas.model.tendons import fixed_tendons
@@ -127,7 +127,8 @@ class LinearizedCoordinates:
             link = tip
             while 0 <= link < len(links.links):
                 found.add(link)
-                link = links.links[link].parent
+                # A joint of a vertex is between it and its holder.
+                link = max(links.links[link].parent, links.links[link].holder)
         return sorted(found)
 
     def _tips(self, source: _Source) -> set[int]:
@@ -152,7 +153,8 @@ class LinearizedCoordinates:
             elif kind != int(_TRN.mjTRN_BODY):  # which presses by contacts (`energy.adhesion`)
                 sites = [site for site in (one, other) if site >= 0]
                 return {int(links.body_link[model.site_bodyid[site]]) for site in sites}
-        return {i for i, link in enumerate(links.links) if link.joint in joints}
+        of_joint = joint_links(links.links)
+        return {of_joint[joint] for joint in joints if joint in of_joint}
 
     # -- every step --------------------------------------------------------------------------------
 
@@ -223,7 +225,11 @@ class LinearizedCoordinates:
             return self._gap(source.index, data)[0]
         if source.kind == MOTOR:
             return float(data.actuator_length[source.index])
-        return 0.0
+        joint = int(self._model.dof_jntid[source.index])
+        if int(self._model.jnt_type[joint]) != int(mujoco.mjtJoint.mjJNT_SLIDE):
+            return 0.0
+        at = int(self._model.jnt_qposadr[joint])
+        return float(data.qpos[at] - self._model.qpos0[at])
 
     def _moment(self, source: _Source, data: mujoco.MjData) -> Floats:
         model = self._model
@@ -275,6 +281,9 @@ class LinearizedCoordinates:
             if link.kind == SLIDE:
                 own[:, table.links.variable[i]] += moment[:, dof]
                 continue
+            if link.kind == POINT:
+                _add_vertex_slopes(table, by_link, i, link, moment[:, dof : dof + 3])
+                continue
             if link.kind == FREE:
                 by_link[:, i] += np.einsum(
                     "j,rk->rjk", np.append(1.0, -link.centre), moment[:, dof : dof + 3]
@@ -293,6 +302,20 @@ class LinearizedCoordinates:
         gradient = np.zeros_like(own)
         _carry_gradients(table, by_link, gradient)
         return own + gradient
+
+
+def _add_vertex_slopes(
+    table: Table, by_link: Floats, index: int, link: Link, moment: Floats
+) -> None:
+    """Add slopes by a vertex, whose slides are along axes of its holder, shape (r, 3)."""
+    push = moment @ link.turn.T
+    if link.holder >= 0:
+        axes = np.asarray(table.poses.q[link.holder, 1:])
+        push = push @ axes
+        arm = table.poses.q[index, 0] - table.poses.q[link.holder, 0]
+        by_link[:, link.holder, 0] -= push
+        by_link[:, link.holder, 1:] -= 0.5 * np.cross(np.cross(arm, push)[:, None], axes[None])
+    by_link[:, index, 0] += push
 
 
 @compiled_loop(types.void(MIDAS.type, types.float64[:, :, :, ::1], types.float64[:, ::1]))
@@ -324,7 +347,7 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
             if tendon not in fixed and model.tendon_limited[tendon]
         ]
     found += [_Source(HELD, i) for i in range(model.neq) if _is_through_space(model, i, fixed)]
-    kinds = {link.joint: link.kind for link in links}
+    kinds = {joint: links[link].kind for joint, link in joint_links(links).items()}
     for motor, i in enumerate(motor_actuators(model)):
         target, kind = int(model.actuator_trnid[i, 0]), int(model.actuator_trntype[i])
         if kind in _JOINTS and kinds.get(target) in (HINGE, SLIDE):
@@ -333,9 +356,11 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
             continue
         found.append(_Source(MOTOR, motor))
     for dof in range(model.nv):
-        if kinds.get(int(model.dof_jntid[dof])) in (FREE, BALL) and (
-            model.dof_armature[dof] or model.dof_frictionloss[dof]
-        ):
+        joint = int(model.dof_jntid[dof])
+        acts = model.dof_armature[dof] or model.dof_frictionloss[dof]
+        if kinds.get(joint) == POINT:
+            acts = acts or model.dof_damping[dof] or model.jnt_stiffness[joint]
+        if kinds.get(joint) in (FREE, BALL, POINT) and acts:
             found.append(_Source(DOF, dof))
     return found
 

@@ -8,12 +8,21 @@ import mujoco
 import numpy as np
 
 from asperity.midas.engine import Engine
-from asperity.midas.engine_layout import FREE
-from asperity.midas.model.pairs import LinkPair
+from asperity.midas.engine_layout import FREE, POINT
+from asperity.midas.model.pairs import FlexPair, LinkPair, pair_names
 from asperity.midas.pose.touching import merely_touch
+from asperity.plant.model.flexes import flex_particles, particle_bodies
 from asperity.plant.model.names import element, listed
 
-__all__ = ["are_tied", "near_note", "of_one_mechanism", "overlap_note", "overlapping_links"]
+__all__ = [
+    "are_tied",
+    "flex_note",
+    "is_held_by",
+    "near_note",
+    "of_one_mechanism",
+    "overlap_note",
+    "overlapping_links",
+]
 
 _SITE = int(mujoco.mjtObj.mjOBJ_SITE)
 _TIES = (int(mujoco.mjtEq.mjEQ_CONNECT), int(mujoco.mjtEq.mjEQ_WELD))
@@ -41,7 +50,7 @@ def of_one_mechanism(engine: Engine, pair: int, *, half_spaces: bool = False) ->
     is the world's. What floats is connected to nothing else. Half-spaces are the world's if they
     count at all.
     """
-    roots = [_root(engine, geom) for geom in engine.pair_geoms(pair)]
+    roots = [_root(engine, engine.model.geom_bodyid[geom]) for geom in engine.pair_geoms(pair)]
     if engine.table.pairs.shape[pair, 1] < 0:
         return half_spaces and roots[0] >= 0
     fixed = 0 in roots and min(roots) >= 0
@@ -60,15 +69,31 @@ def are_tied(engine: Engine, pair: int) -> bool:
     return False
 
 
-def _root(engine: Engine, geom: int) -> int:
-    """What a geom hangs on: a body, 0 for the world, or something negative for what floats."""
+def is_held_by(engine: Engine, pair: FlexPair) -> bool:
+    """Whether a flex is pinned in the mechanism of the other side, which is no half-space."""
+    model = engine.model
+    if pair.other == model.ngeom + pair.flex or pair.other in engine.shapes.plane_geom:
+        return False
+    bodies = particle_bodies(model)
+    one = bodies[flex_particles(model, pair.flex)]
+    other = (
+        model.geom_bodyid[[pair.other]]
+        if pair.other < model.ngeom
+        else bodies[flex_particles(model, pair.other - model.ngeom)]
+    )
+    return not {_root(engine, body) for body in one}.isdisjoint(
+        _root(engine, body) for body in other
+    )
+
+
+def _root(engine: Engine, body: int) -> int:
+    """What a body hangs on: a body, 0 for the world, or something negative for what floats."""
     model, links = engine.model, engine.links.links
-    body = int(model.geom_bodyid[geom])
     root = int(model.body_rootid[body])
     link = int(engine.links.body_link[body])
-    while link >= 0 and links[link].parent >= 0:
-        link = links[link].parent
-    if link >= 0 and (links[link].kind == FREE or links[link].is_mocap):
+    while link >= 0 and max(links[link].parent, links[link].holder) >= 0:
+        link = max(links[link].parent, links[link].holder)
+    if link >= 0 and (links[link].kind in (FREE, POINT) or links[link].is_mocap):
         return -1 - link
     # What carries nothing that moves is a part of the world, as a table is.
     carries = np.any(model.body_treeid[model.body_rootid == root] >= 0)
@@ -80,12 +105,29 @@ def overlap_note(engine: Engine, found: Mapping[LinkPair, float]) -> str:
     names = []
     for links, distance in sorted(found.items(), key=lambda item: item[1]):
         one, other = (_link_name(engine, link) for link in links)
-        depth = f"{-1e3 * distance:.3g} mm" if distance < 0.0 else "they touch"
-        names.append(f"{one} and {other} ({depth})")
+        names.append(f"{one} and {other} ({_depth(distance)})")
     return (
         "Links of one mechanism that overlap where it starts pass through each other: "
         f"{listed(names, _NAMED)}. Midas(overlaps='refuse') has none of that."
     )
+
+
+def flex_note(engine: Engine, found: Mapping[FlexPair, float]) -> str:
+    """A sentence about flexes that may pass through something."""
+    names = []
+    for pair, distance in sorted(found.items(), key=lambda item: item[1]):
+        one, other = pair_names(engine.model, pair)
+        names.append(f"{one} and {'itself' if one == other else other} ({_depth(distance)})")
+    return (
+        "Flexes pass through what they overlap where they start: "
+        f"{listed(names, _NAMED)}. Midas(overlaps='refuse') has none of that."
+    )
+
+
+def _depth(distance: float) -> str:
+    if not np.isfinite(distance):
+        return "they cross"
+    return f"{-1e3 * distance:.3g} mm" if distance < 0.0 else "they touch"
 
 
 def near_note(engine: Engine, found: Mapping[LinkPair, float]) -> str:

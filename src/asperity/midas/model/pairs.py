@@ -3,17 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
+import mujoco
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from asperity.compiled import Table
 from asperity.midas.model.shapes import Shapes
+from asperity.plant.model.names import element
 
-__all__ = ["LinkPair", "exclude_links", "pair_ends", "pair_geoms", "pair_links"]
+__all__ = [
+    "FlexPair",
+    "LinkPair",
+    "exclude_links",
+    "pair_ends",
+    "pair_geoms",
+    "pair_links",
+    "pair_names",
+]
 
 LinkPair = tuple[int, int]
 """Two links, the smaller first. The world is the number of links, its half-space i −1 − i."""
+
+
+@dataclass(frozen=True)
+class FlexPair:
+    """A flex, and a geom or another flex, which follow the geoms in number."""
+
+    flex: int
+    other: int
 
 
 def pair_ends(
@@ -37,6 +56,15 @@ def pair_links(table: Table, shapes: Shapes, pair: int) -> LinkPair:
     a, b = (int(i) for i in table.pairs.shape[pair])
     one, other = int(shapes.link[a]), int(shapes.link[b]) if b >= 0 else b
     return min(one, other), max(one, other)
+
+
+def pair_names(model: mujoco.MjModel, pair: FlexPair) -> tuple[str, str]:
+    """What a flex and the other side are called."""
+    flex, geom = mujoco.mjtObj.mjOBJ_FLEX, mujoco.mjtObj.mjOBJ_GEOM
+    other = pair.other - model.ngeom
+    return element(model, flex, pair.flex), (
+        element(model, geom, pair.other) if other < 0 else element(model, flex, other)
+    )
 
 
 def exclude_links(table: Table, shapes: Shapes, pairs: Iterable[LinkPair]) -> None:

@@ -15,7 +15,7 @@ from asperity.midas.model.activation_distances import (
 )
 from asperity.midas.model.joint_ranges import enter_limits
 from asperity.midas.model.overlaps import are_tied, of_one_mechanism, overlapping_links
-from asperity.midas.model.pairs import LinkPair
+from asperity.midas.model.pairs import FlexPair, LinkPair
 from asperity.midas.pose.separation import separate_free_bodies, take_apart
 from asperity.midas.pose.touching import find_touching, merely_touch
 from asperity.plant.model.names import element
@@ -33,6 +33,8 @@ class Outcome:
     """Joints that were beyond their limits."""
     excluded: dict[LinkPair, float] = field(default_factory=dict)
     """Links that may not touch from now on, with their distance [m]."""
+    passing: dict[FlexPair, float] = field(default_factory=dict)
+    """Flexes that may not touch something from now on, with their distance [m]."""
     near: dict[LinkPair, float] = field(default_factory=dict)
     """Links that begin so near to each other that their activation distance is much smaller."""
 

@@ -1,4 +1,4 @@
-"""Flexes moved out of geoms in a given state, each as a whole."""
+"""Flexes that overlap something in a given state: moved out of geoms, or let through."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import mujoco
 import numpy as np
 
 from asperity.midas.engine import Engine
+from asperity.midas.model.overlaps import is_held_by
+from asperity.midas.model.pairs import FlexPair
 from asperity.midas.pose.touching import state_data
 from asperity.plant.model.flexes import flex_particles, frame_body, free_particles, particle_bodies
 
-__all__ = ["separate_flexes"]
+__all__ = ["clear_flexes"]
 
 _ROUNDS = 100
 # Shares of the activation distance: what a flex is brought away by, and what is enough.
@@ -26,23 +28,62 @@ def _first_coordinates(model: mujoco.MjModel, flex: int) -> np.ndarray:
     return np.asarray(model.jnt_qposadr[joints], np.int64)
 
 
-def separate_flexes(engine: Engine) -> bool:
-    """Push flexes that nothing is pinned of along the normals of MuJoCo's contacts with geoms.
-
-    Geoms stay where they are. Whether that is enough is for a check of distances to say.
+def clear_flexes(
+    engine: Engine, *, overlaps: str, first: bool
+) -> tuple[bool, dict[FlexPair, float]]:
+    """Move flexes out of geoms, or let them pass through what they overlap, if that is allowed.
 
     Parameters
     ----------
     engine : Engine
+    overlaps : {"exclude", "refuse", "separate"}
+        Of `asperity.midas.preset.Midas`.
+    first : bool
+        Whether this is the state that the simulator is made in, the only one in which anything is
+        let through.
 
     Returns
     -------
-    bool
-        Whether the state is another one now.
+    changed : bool
+        Whether the engine has another state now.
+    passing : dict
+        What may not touch from now on, with its distance [m].
+    """
+    soft = engine.soft
+    assert soft is not None
+    passing: dict[FlexPair, float] = {}
+    start, qvel = engine.table.poses.qpos.copy(), engine.table.poses.qvel.copy()
+    changed = False
+    while overlaps != "refuse" and (found := soft.overlapping()):
+        held = {pair: found[pair] for pair in found if first and is_held_by(engine, pair)}
+        if not held and overlaps == "separate":
+            changed = _separate(engine)
+            if not soft.overlapping():
+                break
+            if first:
+                # The deepest one has no room, and keeps others from having any.
+                engine.set_state(start, qvel)
+                changed = False
+                deepest = min(found, key=lambda pair: found[pair])
+                held = {deepest: found[deepest]}
+        if not held:
+            break
+        engine.exclude(held)
+        passing |= held
+    return changed, passing
+
+
+def _separate(engine: Engine) -> bool:
+    """Push flexes that nothing is pinned of along the normals of MuJoCo's contacts with geoms.
+
+    Geoms stay where they are. Whether that is enough is for a check of distances to say. Returns
+    whether the state is another one now.
     """
     model = engine.model
     places = [_first_coordinates(model, flex) for flex in range(model.nflex)]
     activation = float(engine.table.options.activation)
+    assert engine.soft is not None
+    pairs = engine.soft.pairs()
     changed = False
     for _ in range(_ROUNDS):
         data = state_data(engine)
@@ -56,7 +97,8 @@ def separate_flexes(engine: Engine) -> bool:
         for contact in data.contact:
             for side, sign in ((0, -1.0), (1, 1.0)):
                 flex, distance = int(contact.flex[side]), float(contact.dist)
-                if flex < 0 or contact.geom[1 - side] < 0 or distance >= _ENOUGH * activation:
+                geom = int(contact.geom[1 - side])
+                if FlexPair(flex, geom) not in pairs or distance >= _ENOUGH * activation:
                     continue
                 if distance < deepest.get(flex, (np.inf, None))[0]:
                     deepest[flex] = distance, sign * np.array(contact.frame[:3])

@@ -9,7 +9,7 @@ from asperity.errors import ModelError
 from asperity.plant.model.flexes import (
     flex_particles,
     frame_body,
-    moving_particles,
+    free_particles,
     particle_bodies,
 )
 from asperity.plant.model.names import element, listed
@@ -84,7 +84,7 @@ def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
 def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
     """Refuse whatever is on vertices or edges that twist, or acts on joints of vertices."""
     bodies = particle_bodies(model)[flex_particles(model, flex)]
-    moving = bodies[moving_particles(model, flex)]
+    moving = bodies[free_particles(model, flex)]
     twists = np.unique(rope_twists(model, flex).joint)
     edges = model.jnt_bodyid[twists[twists >= 0]]
     flows = model.opt.density or model.opt.viscosity or np.any(model.opt.wind)
@@ -101,42 +101,24 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
             f"{body} is fastened to a vertex of {name}, which Midas does not simulate; hold it by "
             "contact, or by a connect constraint."
         )
-    for kind, owners in (
-        (_OBJ.mjOBJ_GEOM, model.geom_bodyid),
-        (_OBJ.mjOBJ_SITE, model.site_bodyid),
-    ):
-        for number in np.flatnonzero(np.isin(owners, own)):
+    for geom in np.flatnonzero(np.isin(model.geom_bodyid, own)):
+        if may_touch_flex(model, flex, int(geom)):
             raise ModelError(
-                f"{element(model, kind, int(number))} is on a vertex of {name}, which Midas does "
-                "not simulate; remove it."
+                f"{element(model, _OBJ.mjOBJ_GEOM, int(geom))} is on a vertex of {name}, which it "
+                "touches from the start; keep them from touching by contype and conaffinity."
             )
     joints = np.isin(model.jnt_bodyid, moving)
-    dofs = joints[model.dof_jntid]
-    what = ""
-    if np.any(model.dof_damping[dofs]) or np.any(model.dof_dampingpoly[dofs]):
-        what = "damping"
-    elif np.any(model.jnt_stiffness[joints]) or np.any(model.jnt_stiffnesspoly[joints]):
-        what = "springs"
-    elif np.any(model.jnt_limited[joints]):
-        what = "limits"
-    elif np.any(model.dof_frictionloss[dofs]) or np.any(model.dof_armature[dofs]):
-        what = "friction or armature"
-    if what:
+    if np.any(model.jnt_limited[joints]):
         raise ModelError(
-            f"The joints of {name} have {what}, which Midas does not simulate; use elasticity, and "
-            "elasticity/damping."
+            f"The joints of {name} have limits, which Midas does not simulate; let it touch geoms "
+            "where it may not go."
         )
-    kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-    for actuator in range(model.nactuator):
-        kind = mujoco.mjtTrn(model.actuator_trntype[actuator])
-        target = int(model.actuator_trnid[actuator, 0])
-        if (kind in kinds and joints[target]) or (
-            kind == mujoco.mjtTrn.mjTRN_BODY and target in moving
-        ):
-            raise ModelError(
-                f"{element(model, _OBJ.mjOBJ_ACTUATOR, actuator)} drives a vertex of {name}, which "
-                "Midas does not simulate; push it by a body, or by qfrc_applied."
-            )
+    adheres = model.actuator_trntype == mujoco.mjtTrn.mjTRN_BODY
+    for actuator in np.flatnonzero(adheres & np.isin(model.actuator_trnid[:, 0], moving)):
+        raise ModelError(
+            f"{element(model, _OBJ.mjOBJ_ACTUATOR, int(actuator))} is adhesion of a vertex of "
+            f"{name}, which Midas does not simulate; remove it."
+        )
     ends = np.column_stack([model.eq_obj1id, model.eq_obj2id])
     of_bodies = model.eq_objtype == _OBJ.mjOBJ_BODY
     for i in np.flatnonzero(of_bodies & np.isin(ends, edges).any(axis=1)):
@@ -156,6 +138,6 @@ def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:
         by_joint = model.wrap_type[wraps] == mujoco.mjtWrap.mjWRAP_JOINT
         if np.any(joints[model.wrap_objid[wraps][by_joint]]):
             raise ModelError(
-                f"{element(model, _OBJ.mjOBJ_TENDON, tendon)} pulls at a vertex of {name}, which "
-                "Midas does not simulate; remove it."
+                f"{element(model, _OBJ.mjOBJ_TENDON, tendon)} runs over a joint of a vertex of "
+                f"{name}, which Midas does not simulate; let it run over sites."
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import mujoco
@@ -11,6 +12,7 @@ from asperity.compiled import Table
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import is_closed
 from asperity.midas.model.links import Links
+from asperity.midas.model.pairs import FlexPair, pair_names
 from asperity.midas.model.shapes import Shapes
 from asperity.midas.remembered import put_back, remember
 from asperity.midas.soft.flex_support import may_touch_flex
@@ -18,14 +20,17 @@ from asperity.midas.soft.soft_check import crossing_pair, place_vertices, survey
 from asperity.midas.soft.soft_contacts import COLUMNS, fill_contacts
 from asperity.midas.soft.soft_layout import SOFT_FULL
 from asperity.midas.soft.soft_tables import elimination_ranks, soft_table
-from asperity.plant.model.flexes import flex_triangles, flex_vertices, rest_positions
+from asperity.plant.model.flexes import (
+    flex_name,
+    flex_triangles,
+    flex_vertices,
+    rest_positions,
+)
 from asperity.plant.model.joints import is_disabled
-from asperity.plant.model.names import element
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
 __all__ = ["SoftBodies", "SoftContacts"]
 
-_OBJ = mujoco.mjtObj
 # No activation distance is chosen below this [m].
 _SMALLEST = 1e-5
 # Share of what is left between parts of a flex at rest that becomes its activation distance.
@@ -111,15 +116,6 @@ class SoftBodies:
             closed.append(int(len(surface.vertices) > 3 and is_closed(surface)))
         return np.array(closed, np.int64)
 
-    def _name(self, group: int) -> str:
-        model, shapes = self._model, self._shapes
-        if group < 0:
-            return element(model, _OBJ.mjOBJ_GEOM, int(shapes.plane_geom[-1 - group]))
-        if group < model.nflex:
-            return element(model, _OBJ.mjOBJ_FLEX, group)
-        shape = self.touching[group - model.nflex]
-        return element(model, _OBJ.mjOBJ_GEOM, int(shapes.geom[shape]))
-
     def _gaps(self, x: np.ndarray) -> np.ndarray:
         """Smallest distances of all pairs at positions [m], infinite beyond the usual reach."""
         reach = float(self._engine.options.activation)
@@ -151,18 +147,49 @@ class SoftBodies:
                 radius = float(model.flex_radius[one])
                 apart = 1e3 * max(gap[pair] + 2.0 * radius, 0.0)
                 raise ModelError(
-                    f"{self._name(int(one))}: parts of it that share no vertex are {apart:.3g} mm "
-                    f"apart at rest, and twice its radius is {2e3 * radius:.3g} mm; give it a "
+                    f"{flex_name(model, int(one))}: parts of it that share no vertex are "
+                    f"{apart:.3g} mm apart at rest, and twice its radius is "
+                    f"{2e3 * radius:.3g} mm; give it a "
                     'smaller radius, a coarser mesh, or selfcollide="none".'
                 )
             table.pair_activation[pair] = min(table.pair_activation[pair], _OWN_SHARE * gap[pair])
 
-    def touches(self) -> bool:
-        """Whether surfaces touch or intersect in the engine's state."""
+    def pairs(self) -> dict[FlexPair, int]:
+        """Pairs whose contact is simulated, with their numbers."""
+        model, table, shapes = self._model, self.table, self._shapes
+        flexes = model.ngeom + np.arange(model.nflex)
+        # Half-space i, number −1 − i, is the i-th from the end.
+        sides = np.concatenate([flexes, shapes.geom[self.touching], shapes.plane_geom[::-1]])
+        listed = np.concatenate([table.group_pair.ravel(), table.plane_pair.ravel()])
+        numbers = np.unique(listed[listed >= 0])
+        ends = sides.astype(np.int64)[table.pair_group[numbers]]
+        return {
+            FlexPair(int(one) - model.ngeom, int(other)): int(number)
+            for (one, other), number in zip(ends, numbers, strict=True)
+        }
+
+    def overlapping(self) -> dict[FlexPair, float]:
+        """Pairs that touch or intersect in the engine's state, with their distances [m].
+
+        Of surfaces that cross, one pair is found, at a distance of −∞.
+        """
         x = self.positions
-        return bool(
-            np.any(self._gaps(x) <= 0.0) or crossing_pair(self._engine, x, self._closed) >= 0
-        )
+        gap = self._gaps(x)
+        crossed = int(crossing_pair(self._engine, x, self._closed))
+        if crossed >= 0:
+            gap[crossed] = -np.inf
+        return {
+            pair: float(gap[number]) for pair, number in self.pairs().items() if gap[number] <= 0.0
+        }
+
+    def exclude(self, pairs: Iterable[FlexPair]) -> None:
+        """Let both sides of pairs pass through each other from now on."""
+        table, every = self.table, self.pairs()
+        gone = [every[pair] for pair in pairs if pair in every]
+        for numbers in (table.group_pair, table.plane_pair):
+            numbers[np.isin(numbers, gone)] = -1
+        table.stencils = table.count = table.listed = table.rub_laid = 0
+        self._engine.soft.pairs = self._engine.soft.measured = 0
 
     def check(self, *, adapt: bool, separated: bool = False) -> None:
         """Check the engine's state; with ``adapt`` lower activation distances to clearances, once.
@@ -174,16 +201,11 @@ class SoftBodies:
         ModelError
             If surfaces intersect.
         """
-        x = self.positions
-        gap = self._gaps(x)
-        table = self.table
-        crossed = int(crossing_pair(self._engine, x, self._closed))
-        touching = np.flatnonzero(gap <= 0.0)
-        pair = crossed if crossed >= 0 else int(touching[0]) if len(touching) else -1
-        if pair >= 0:
-            one, other = (self._name(int(group)) for group in table.pair_group[pair])
-            within = crossed >= 0 or gap[pair] < -_TOUCHING
-            what = f"{one} and {other} {'intersect' if within else 'touch'}"
+        found = self.overlapping()
+        if found:
+            pair, distance = min(found.items(), key=lambda item: item[1])
+            one, other = pair_names(self._model, pair)
+            what = f"{one} and {other} {'intersect' if distance < -_TOUCHING else 'touch'}"
             if one == other:
                 what = f"{one} intersects itself, or is nearer to itself than twice its radius"
             instead = (
@@ -191,13 +213,15 @@ class SoftBodies:
                 "flexes without pins, each as a whole, and finds no room between geoms."
                 if separated
                 else "keep them from touching by contype and conaffinity, or let "
-                "Midas(overlaps='separate') move flexes without pins out of geoms."
+                "Midas(overlaps='separate') move flexes without pins out of geoms, and let others "
+                "pass."
             )
             raise ModelError(
                 f"{what}; the Midas integrator needs a state in which surfaces, with the radii of "
                 f"flexes, are apart. Move them apart, {instead}"
             )
         if adapt and not self._adapted:
+            table, gap = self.table, self._gaps(self.positions)
             table.pair_activation[:] = np.maximum(np.minimum(table.pair_activation, gap), _SMALLEST)
         self._adapted = True
 
