@@ -73,6 +73,10 @@ def _refuse_what_is_not_translated(model: mujoco.MjModel) -> None:
         "tendons": model.ntendon,
         "dry joint friction": int(np.count_nonzero(model.dof_frictionloss)),
         "armature": int(np.count_nonzero(model.dof_armature)),
+        "nonlinear springs and dampers": int(
+            np.count_nonzero(model.jnt_stiffnesspoly) + np.count_nonzero(model.dof_dampingpoly)
+        ),
+        "fluids": model.opt.density > 0.0 or model.opt.viscosity > 0.0,
         "servos": int(
             np.count_nonzero(model.actuator_biastype) + np.count_nonzero(model.actuator_dyntype)
         ),

@@ -59,6 +59,8 @@ class FixedSteps(Simulate):
         model = world.model()
         if model.ntendon:
             raise NotApplicable("no tendons")
+        if model.opt.density > 0.0 or model.opt.viscosity > 0.0:
+            raise NotApplicable("no fluids")
         scene = self.scene(world, model)
         start = scene.begin(
             np.array(model.qpos0 if given.qpos is None else given.qpos, float),

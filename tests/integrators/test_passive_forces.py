@@ -98,6 +98,38 @@ def test_a_slow_spring_of_a_tendon_loses_no_energy(method: asp.Integrator) -> No
 
 
 @stepped
+@pytest.mark.parametrize("damping", [0.0, 30.0])
+def test_a_step_feels_where_a_spring_s_play_ends(damping: float, method: asp.Integrator) -> None:
+    """As implicit Euler does, from within the play, and from the spring back into it."""
+    stiffness, step, play = 1e5, 0.01, 0.05
+    tendon = f'stiffness="{stiffness}" damping="{damping}" springlength="-{play} {play}"'
+    mass = 1.0 + 2.0 * step * damping  # twice, for the difference of the sliders
+    for sign in (1.0, -1.0):
+        sim = sliders(method, tendon, (sign, -sign))
+        sim.data.qpos[0] = 0.04 * sign
+        sim.step()
+        speed = (2.0 - 2.0 * step * stiffness * (0.04 - play)) / (mass + 2.0 * step**2 * stiffness)
+        apart = sign * (sim.data.qpos[0] - sim.data.qpos[1])
+        assert apart == pytest.approx(0.04 + step * speed, abs=1e-12)
+        sim.data.qpos[:] = 0.051 * sign, 0.0
+        sim.data.qvel[:] = -sign, sign
+        sim.step()
+        np.testing.assert_allclose(sim.data.qvel, np.array([-sign, sign]) / mass, atol=1e-12)
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4, 1e-5, 1e-6])
+def test_error_control_sees_a_spring_at_the_end_of_its_play(accuracy: float) -> None:
+    """The sliders come apart by 50 mm, swing in the spring for π/ω, and come back."""
+    sim = sliders(
+        asp.Cenic(accuracy=accuracy), 'stiffness="1e4" springlength="-.05 .05"', (1.0, -1.0)
+    )
+    sim.advance_to(0.08)
+    apart = 0.05 - 2.0 * (0.08 - 0.025 - np.pi / np.sqrt(2e4))
+    assert sim.data.qpos[0] - sim.data.qpos[1] == pytest.approx(apart, abs=10.0 * accuracy)
+    np.testing.assert_allclose(sim.data.qvel, [-1.0, 1.0], atol=100.0 * accuracy)
+
+
+@stepped
 @pytest.mark.parametrize("kind", [*ARMS, "fluid"])
 def test_steps_are_those_of_mujocos_implicit_integrator(kind: str, method: asp.Integrator) -> None:
     """``implicitfast`` has the same slopes of forces by velocities."""
@@ -146,20 +178,25 @@ def test_a_ball_sinks_in_honey_at_stokes_speed(method: asp.Integrator) -> None:
 
 
 @stepped
-@pytest.mark.parametrize(
-    "kind", [ARMS["quadratic damper of a tendon"], MUSCLE], ids=["damper", "muscle"]
-)
-def test_derivatives_know_passive_rows(kind: dict[str, str], method: asp.Integrator) -> None:
-    model = arm(**kind)
+@pytest.mark.parametrize("kind", [None, "muscle", 0.049, 0.06, 0.051])
+def test_derivatives_know_passive_rows(kind: str | float | None, method: asp.Integrator) -> None:
+    """Of a damper, a muscle, and a spring that a step runs into, presses, and leaves."""
+    model = arm(**(ARMS["quadratic damper of a tendon"] if kind is None else MUSCLE))
+    if isinstance(kind, float):
+        tendon = 'stiffness="4e4 300" springlength="-.05 .05"'
+        model = mujoco.MjModel.from_xml_string(SLIDERS.format(tendon=tendon))
     data = mujoco.MjData(model)
     data.qvel[:] = 1.0, -0.4
     data.ctrl[:] = 0.8
+    if isinstance(kind, float):
+        data.qpos[0] = kind
+        data.qvel[:] *= -1.0 if kind == 0.051 else 1.0
     found = derivatives.linearize(model, data, integrator=method)
     size = 1e-5
 
     def end(change: np.ndarray) -> np.ndarray:
         sim = asp.Simulator(model, integrator=method)
-        sim.data.qpos[:] = change[:2]
+        sim.data.qpos[:] = data.qpos + change[:2]
         sim.data.qvel[:] = data.qvel + change[2:]
         sim.data.ctrl[:] = data.ctrl
         sim.step()

@@ -70,9 +70,10 @@ def test_a_ball_rolls(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_what_an_engine_lacks_is_said(name: str) -> None:
-    with pytest.raises(NotApplicable, match="tendons"):
-        CASES["tackle"].measure(peer(name))
+@pytest.mark.parametrize(("case", "what"), [("tackle", "tendons"), ("honey", "fluids")])
+def test_what_an_engine_lacks_is_said(case: str, what: str, name: str) -> None:
+    with pytest.raises(NotApplicable, match=what):
+        CASES[case].measure(peer(name))
 
 
 def test_speculative_contacts_of_mujoco_let_less_through_a_wall() -> None:

@@ -28,6 +28,7 @@ from studies.benchmarks.verification import (
 from studies.benchmarks.verification.case import (
     Case,
     Contact,
+    Given,
     NotApplicable,
     Record,
     Simulate,
@@ -136,7 +137,7 @@ for _integrator, _names in (
     (
         asp.Icf(time_step=1e-4),
         "coin-lean double-pendulum-energy light-damping duffing servo-step spring-and-floor "
-        "stick-slip",
+        "stick-slip caught-bar damped-sliders damped-links honey shot play",
     ),
     (
         asp.Cenic(accuracy=1e-5),
@@ -298,6 +299,54 @@ def test_the_slowest_mode_of_three_masses_is_the_textbook_s() -> None:
     frequency, springs = oscillators.slowest_mode()
     assert frequency == pytest.approx(2 * 10 * math.sin(math.pi / 14))
     assert springs.sum() == pytest.approx(1.0)
+
+
+class _Radau(Simulate):
+    """MuJoCo's accelerations, integrated by an implicit Runge–Kutta method of fifth order."""
+
+    def run(self, world: World, duration: float, given: Given) -> Record:
+        from scipy.integrate import solve_ivp
+
+        model = world.model()
+        data = mujoco.MjData(model)
+        places = min(model.nq, model.nv) if model.nq == model.nv else 3  # a ball does not turn
+
+        def rate(_: float, state: np.ndarray) -> np.ndarray:
+            data.qpos[:places], data.qvel[:places] = np.split(state, 2)
+            mujoco.mj_forward(model, data)
+            np.testing.assert_allclose(data.qacc[places:], 0.0, atol=1e-12)
+            return np.concatenate([state[places:], data.qacc[:places]])
+
+        qpos = model.qpos0 if given.qpos is None else np.array(given.qpos, float)
+        qvel = np.zeros(model.nv) if given.qvel is None else np.array(given.qvel, float)
+        start = np.concatenate([qpos[:places], qvel[:places]])
+        options = {"method": "Radau", "rtol": 1e-9, "atol": 1e-12, "max_step": 0.01}
+        found = solve_ivp(rate, (0, duration), start, **options)
+        return Record(model, found.t, *np.split(found.y.T, 2, axis=1))
+
+
+@pytest.mark.parametrize("name", ["damped-sliders", "damped-links", "honey", "shot", "play"])
+def test_truths_of_light_bodies_are_those_of_an_implicit_runge_kutta_method(name: str) -> None:
+    case = CASES[name]
+    assert case.measure(_Radau()) == pytest.approx(case.truth, abs=0.01 * case.tolerance)
+
+
+def test_a_bar_is_caught_as_by_a_stiff_and_overdamped_spring() -> None:
+    from scipy.integrate import solve_ivp
+
+    arm, inertia = impacts.ARM, impacts.BAR**2 / 12
+
+    def rate(_: float, state: np.ndarray) -> list[float]:
+        x, z, angle, u, w, spin = state
+        c, s = arm * math.cos(angle), arm * math.sin(angle)
+        right = -1e8 * (x - c + arm) - 2e5 * (u + s * spin)
+        up = -1e8 * (z + s) - 2e5 * (w + c * spin)
+        return [u, w, spin, right, up - GRAVITY, (s * right + c * up) / inertia]
+
+    fall = math.sqrt(2 * impacts.FALL / GRAVITY)
+    start = [0.0, 0.0, 0.0, 0.0, -GRAVITY * fall, 0.0]
+    run = solve_ivp(rate, (0, impacts.CAUGHT - fall), start, method="Radau", rtol=1e-9, atol=1e-12)
+    assert math.degrees(run.y[2, -1]) == pytest.approx(impacts.caught_angle(), abs=0.05)
 
 
 # -- the machinery ---------------------------------------------------------------------------------

@@ -91,6 +91,9 @@ def test_drake_finds_the_truth_of_simple_contact(name: str) -> None:
         (mechanisms.atwood(), "equalities, tendons"),
         (World(smooth.pendulum().bodies.replace("axis", "frictionloss='1' axis")), "dry joint"),
         (World(smooth.pendulum().bodies.replace("axis", "armature='1' axis")), "armature"),
+        (World(smooth.pendulum().bodies.replace("axis", "stiffness='1 2' axis")), "nonlinear"),
+        (World(smooth.pendulum().bodies.replace("axis", "damping='1 2' axis")), "nonlinear"),
+        (World(smooth.pendulum().bodies, sections="<option density='1'/>"), "fluids"),
     ],
 )
 def test_what_is_not_translated_is_refused_by_name(world: World, what: str) -> None:

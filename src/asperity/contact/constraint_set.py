@@ -15,8 +15,9 @@ Kinds
                ``lower`` the velocity [m/s or rad/s] that regularises it.
 ``ACTUATOR``   linear feedback ``f = clamp(force − proportional·(c⁺ − c) − derivative·(ċ⁺ − ċ))`` to
                [``lower``, ``upper``]; ``force`` is the value at the present state.
-``PASSIVE``    the same of springs, muscles and fluids; ``force`` is 0, since the smooth forces have
-               the present value. Springs that the step resolves do not count.
+``PASSIVE``    the same of springs, muscles and fluids, whose present value the smooth forces have:
+               ``force`` is 0, but of springs with play that have yet to be reached. Springs that
+               the step resolves do not count.
 """
 
 from __future__ import annotations

@@ -9,6 +9,9 @@ It does nothing to the order of a method: k and b may be any numbers (linearly i
 without exact Jacobians; Steihaug & Wolfbrandt, Math. Comp. 33, 1979). Linear springs and dampers of
 joints are no rows: they are part of the step's matrix.
 
+A spring with play (two lengths of rest) has k = 0 within it. Steps that run through the play would
+not feel it, nor would the error estimate. So its row pushes one way, and from its end on.
+
 A body in a fluid has six rows, along and about the axes of its equivalent box, or of each of the
 ellipsoids that stand for its geoms. Their b are of MuJoCo's viscous and quadratic drag. Its lift,
 Magnus force and added mass stay those of the beginning. A muscle at the limit of its force has no
@@ -88,7 +91,13 @@ def _of_tendons(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
         numbers[:, _DAMPER + 1 :] = model.tendon_dampingpoly
         numbers[:, _DAMPER:] += _actuator_dampers(model, kinds, model.ntendon)
     some = np.flatnonzero(np.any(numbers[:, _SPRING:], axis=1))
-    return some, numbers[some]
+    # A spring with play has a row that pushes one way, its damper another one.
+    play = (numbers[:, _LOWER] < numbers[:, _UPPER]) & np.any(numbers[:, _SPRING:_DAMPER], axis=1)
+    both = np.flatnonzero(play & np.any(numbers[:, _DAMPER:], axis=1))
+    dampers = numbers[both]
+    numbers[both, _DAMPER:] = 0.0
+    dampers[:, _SPRING:_DAMPER] = 0.0
+    return np.concatenate([some, both]), np.concatenate([numbers[some], dampers])
 
 
 def _of_joints(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -158,6 +167,27 @@ def _stretch(numbers: np.ndarray, extent: float) -> float:
 
 
 @compiled
+def _push_one_way(state: Table, row: int, numbers: np.ndarray, length: float, speed: float) -> None:
+    """Bound the row of a spring with play, so that both together are −k max(c⁺ − upper, 0).
+
+    That is for a tendon that is stretched or grows; one that is short or shrinks has the same with
+    its other end.
+    """
+    rows = state.rows
+    lower, upper = numbers[_LOWER], numbers[_UPPER]
+    stretch = _stretch(numbers, length)
+    force = stretch * (
+        numbers[_SPRING] + stretch * (numbers[_SPRING + 1] + stretch * numbers[_SPRING + 2])
+    )
+    if stretch > 0.0 or (stretch == 0.0 and speed > 0.0):
+        rows.upper[row] = force
+        rows.force[row] = rows.proportional[row] * max(upper - length, 0.0)
+    else:
+        rows.lower[row] = force
+        rows.force[row] = rows.proportional[row] * min(lower - length, 0.0)
+
+
+@compiled
 def _add_tendons(plant: Table, state: Table) -> int:
     """Rows of tendons; those of more than two trees stay explicit."""
     tendons = plant.tendons
@@ -175,9 +205,11 @@ def _add_tendons(plant: Table, state: Table) -> int:
             return ROWS_FULL
         if row < 0:
             continue
-        stretch = _stretch(numbers, state.mj_ten_length[tendon])
-        stiffness = _slope(numbers, _SPRING, stretch) if stretch != 0.0 else 0.0
+        length = state.mj_ten_length[tendon]
+        stiffness = _slope(numbers, _SPRING, _stretch(numbers, length))
         _complete(state, row, stiffness, _slope(numbers, _DAMPER, abs(speed)))
+        if stiffness > 0.0 and numbers[_LOWER] < numbers[_UPPER]:
+            _push_one_way(state, row, numbers, length, speed)
         weight = plant.passive.tendon_weight[k]
         state.rows.inverse_mass[row] = max(state.rows.inverse_mass[row], weight)
     return EVALUATED

@@ -60,7 +60,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "velocity-errors",
-        "Errors of velocity count, not of positions alone.",
+        "Errors of velocity count.",
         "The paper's norm, of positions alone.",
         ("cenic",),
         (Value(_CENIC, "Cenic.velocity_weight", "0.0"),),
@@ -112,7 +112,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "swings",
-        "An oscillator ends a step on its exact sine.",
+        "Oscillators end steps on their exact sine.",
         "Extrapolation alone, which damps oscillators.",
         ("cenic",),
         (
@@ -175,7 +175,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "limit-gap",
-        "Joints count as held a little before their limits.",
+        "Joints are held just before their limits.",
         "A gap of any size is closed at once.",
         ("cenic",),
         (Value("integrators.steppings.stepping", "_LIMIT_GAP", "0.0"),),
@@ -207,6 +207,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Their islands get the energy that Simpson's rule gives.",
         ("cenic",),
         (Value(f"{_METHODS}.energy_balance", "_UNRESOLVED", "1e300"),),
+    ),
+    Mechanism(
+        "spring-play",
+        "Steps feel where a spring's play ends.",
+        "The slope at the beginning.",
+        ("cenic",),
+        (Body("plant.passive_rows", "_push_one_way", "return"),),
     ),
     Mechanism(
         "first-step",
@@ -248,7 +255,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "slip-test",
-        "Solves go on until slip is within the stiction tolerance.",
+        "Solves go on until slip is within tolerance.",
         "The paper's criteria alone, which do not see slip within the stiction tolerance.",
         ("cenic",),
         (Body("convex.convex_newton", "_slip_is_known", "return True"),),
@@ -265,14 +272,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "friction-within-steps",
-        "Iterations in contact space foresee friction's bounds.",
+        "Iterations foresee friction's bounds.",
         "Bounds follow from one step of Newton's method to the next, as elsewhere.",
         ("cenic", "icf"),
         (Body("convex.contact_iteration", "_may_follow", "return False"),),
     ),
     Mechanism(
         "trapezoid-fallback",
-        "Doubled steps replace steps in which the trapezoid would ring.",
+        "Doubled steps replace trapezoids that would ring.",
         "The paper's trapezoid everywhere.",
         ("trapezoid",),
         (Body(f"{_METHODS}.trapezoid", "_note_rough", "return"),),
@@ -286,14 +293,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "following-spins",
-        "Gyroscopic forces of free bodies follow Newton's iterates.",
+        "Free bodies' gyroscopic forces follow Newton's iterates.",
         "The step's problem is solved again until they are those of its solution.",
         ("cenic", "icf"),
         (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
     ),
     Mechanism(
         "look-ahead",
-        "Fixed steps meet what they would otherwise pass through.",
+        "Fixed steps meet what they would pass.",
         "Contacts of what overlaps at the beginning of a step.",
         ("icf",),
         (Body("plant.detection.gliding_kernels", "_look_ahead", "return False"),),
@@ -307,7 +314,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "explicit-springs",
-        "Springs of joints are explicit where a fixed step resolves them.",
+        "Springs that a fixed step resolves are explicit.",
         "All springs are implicit.",
         ("icf",),
         (Body(f"{_METHODS}.springs", "has_fast_springs", "return True"),),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from studies.benchmarks.verification import (
     collisions,
     curves,
+    dampers,
     drives,
     flight,
     friction,
@@ -35,7 +36,7 @@ FAMILIES: dict[str, tuple[Case, ...]] = {
     "Tops": tops.CASES,
     "Rest and toppling": rest.CASES,
     "Smooth motion": smooth.CASES + rigid.CASES,
-    "Springs, dampers, dry joints": oscillators.CASES,
+    "Springs, dampers, dry joints": oscillators.CASES + dampers.CASES,
     "Mechanisms": mechanisms.CASES,
     "Actuators and couplings": drives.CASES,
     "Robots in flight": flight.CASES,

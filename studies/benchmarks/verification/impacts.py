@@ -17,7 +17,16 @@ from studies.benchmarks.verification.case import (
     World,
 )
 
-__all__ = ["CASES", "bouncing_ball", "dominoes", "elastic_row", "landing_ball", "thin_wall"]
+__all__ = [
+    "CASES",
+    "bouncing_ball",
+    "caught_angle",
+    "dominoes",
+    "elastic_row",
+    "hook",
+    "landing_ball",
+    "thin_wall",
+]
 
 # -- friction of an impact -----------------------------------------------------------------------
 
@@ -213,6 +222,60 @@ def _wave(simulate: Simulate) -> float:
     return 12 * SPACING / (times[1] - times[0])
 
 
+# -- a bar that is caught --------------------------------------------------------------------------
+
+BAR, ARM, PIN, WALL, FALL, CAUGHT = 1.0, 0.3, 0.01, 0.05, 0.1, 0.5
+STEEP = math.radians(60.0)
+
+
+def hook() -> World:
+    """A level bar over a groove, which is to catch the pin 30 cm from its middle."""
+    walls = ""
+    for side in (-1, 1):
+        # Its face touches the pin, whose centre is the origin, at 30° below the horizontal.
+        x, z = -side * math.sin(STEEP), math.cos(STEEP)
+        centre = (-(PIN + WALL) * x, -(PIN + WALL) * z)
+        walls += (
+            f"<geom type='box' size='{WALL} .1 {WALL}' pos='{centre[0]:.17g} 0 {centre[1]:.17g}' "
+            f"euler='0 {-side * STEEP:.17g} 0'/>"
+        )
+    return World(
+        f"{walls}<body pos='{ARM} 0 {FALL}'><freejoint/>"
+        f"<geom size='{PIN}' pos='{-ARM} 0 0' mass='0'/>"
+        f"<inertial pos='0 0 0' mass='1' diaginertia='.001 {BAR**2 / 12:.17g} {BAR**2 / 12:.17g}'/>"
+        "</body>",
+        Contact(stiffness=1e7, friction=0.0),
+    )
+
+
+def caught_angle() -> float:
+    """How far the bar has turned down a time after it was let go [°].
+
+    It falls at v = √(2 g h). The impulse J on its pin brings that to rest: v = J (1/m + a²/I), so
+    that the bar turns at J a/I. From then on it is a pendulum about its pin.
+    """
+    from scipy.integrate import solve_ivp
+
+    inertia = BAR**2 / 12
+    impulse = math.sqrt(2 * GRAVITY * FALL) / (1 + ARM**2 / inertia)
+    time = CAUGHT - math.sqrt(2 * FALL / GRAVITY)
+    run = solve_ivp(
+        lambda _, y: [y[1], GRAVITY * ARM * math.cos(y[0]) / (inertia + ARM**2)],
+        (0, time),
+        [0.0, impulse * ARM / inertia],
+        method="DOP853",
+        rtol=1e-12,
+        atol=1e-12,
+    )
+    return math.degrees(float(run.y[0, -1]))
+
+
+def _caught(simulate: Simulate) -> float:
+    run = simulate(hook(), CAUGHT)
+    w, y = run.qpos[-1, 3], run.qpos[-1, 5]
+    return math.degrees(2 * math.atan2(float(y), float(w)))
+
+
 CASES = (
     Case(
         "impact-friction",
@@ -305,5 +368,15 @@ CASES = (
         f"{CONVERGED} 0.8048 and 0.8014.",
         0.02,
         _wave,
+    ),
+    Case(
+        "caught-bar",
+        "A level bar of 1 m falls 10 cm until a hook catches its pin, 30 cm from its middle.",
+        "angle 0.5 s after it was let go [°]",
+        caught_angle(),
+        "a plastic impulse on the pin, then a pendulum, scipy's DOP853, tolerance 10⁻¹².",
+        0.5,
+        _caught,
+        form=".4g",
     ),
 )

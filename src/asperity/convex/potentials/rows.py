@@ -141,11 +141,15 @@ def prepare_rows(
             reach = 0.5 * step if backward else step
             shift = 0.5 * step * iterate.row_du[i] - step * iterate.row_u[i] if backward else 0.0
             stiffness = rows.proportional[r]
-            if what == PASSIVE:
-                stiffness *= _implicit_share(limit_step, stiffness, rows.inverse_mass[r])
+            share = 1.0
+            # Error control sees what a step runs into only if the step feels all of it.
+            runs = rows.force[r] != 0.0 and problem.options.limit_gap > 0.0
+            if what == PASSIVE and not runs:
+                share = _implicit_share(limit_step, stiffness, rows.inverse_mass[r])
+            stiffness *= share
             slope = reach * stiffness + rows.derivative[r]
             gain[i] = max(slope, 0.0)
-            target[i] = rows.force[r]
+            target[i] = share * rows.force[r]
             if slope > 0.0:
                 target[i] += rows.derivative[r] * iterate.row_u[i] - stiffness * shift
         if what in (ACTUATOR, PASSIVE):
