@@ -18,6 +18,7 @@ from asperity.midas.engine_tables import EngineOptions, new_engine_table
 from asperity.midas.engine_team import NOT_REMEMBERED, EngineTeam
 from asperity.midas.geometry.round_planes import FEW
 from asperity.midas.model.contradictions import contradicted_limits
+from asperity.midas.model.joint_numbers import joint_links
 from asperity.midas.model.links import read_links
 from asperity.midas.model.pairs import (
     FlexPair,
@@ -244,13 +245,15 @@ class Engine(HoldsAddresses):
     def _note_moves(self, qpos: Floats) -> None:
         """Note links whose joints, or joints of links before them, are elsewhere at ``qpos``."""
         changed = np.flatnonzero(qpos != self.table.poses.qpos)
-        joints = set(np.searchsorted(self.model.jnt_qposadr, changed, side="right") - 1)
-        if not joints:
+        if changed.size == 0:
             return
+        joints = np.unique(np.searchsorted(self.model.jnt_qposadr, changed, side="right") - 1)
+        of_joint = joint_links(self.links.links)
+        own = {of_joint[joint] for joint in joints.tolist() if joint in of_joint}
         for i, link in enumerate(self.links.links):
-            self.moved[i] |= link.joint in joints or (link.parent >= 0 and self.moved[link.parent])
-        turns = self.table.turns
-        turns.width[[self.links.links[i].joint in joints for i in turns.link]] = 0.0
+            before = max(link.parent, link.holder)
+            self.moved[i] |= i in own or (before >= 0 and self.moved[before])
+        self.table.turns.width[np.isin(self.table.turns.link, list(own))] = 0.0
 
     def write_state(self, qpos: Floats) -> None:
         """Write the coordinates that the engine's state has, after it was corrected."""
