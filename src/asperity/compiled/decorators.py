@@ -80,6 +80,9 @@ def _vectorizing_blocks() -> Iterator[None]:
     settings not always the same, the order of compilation would decide the last bits of results.
     """
     with global_compiler_lock:
+        # Where variables of the environment have changed, Numba would read all settings again as it
+        # compiles, and undo these.
+        config.reload_config()
         before = {name: vars(config)[name] for name in _VECTORIZERS}
         vars(config).update(_VECTORIZERS)
         try:
