@@ -191,6 +191,7 @@ class Engine(HoldsAddresses):
             "tables": {name: remember(one) for name, one in remembered.items()},
             "adapted": self.adapted,
             "checked": self.checked,
+            "moved": self.moved.copy(),
             "mocap_pose": self.inputs.mocap_pose.copy(),
             "soft": None if self.soft is None else self.soft.memory(),
         }
@@ -202,6 +203,7 @@ class Engine(HoldsAddresses):
         if self._team is not None:
             self._team.set_lists(len(self.table.candidates.kind))
         self.adapted, self.checked = memory["adapted"], memory["checked"]
+        self.moved[:] = memory["moved"]
         self.inputs.mocap_pose = np.copy(memory["mocap_pose"])
         if self.soft is not None:
             self.soft.set_memory(memory["soft"])

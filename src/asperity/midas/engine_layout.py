@@ -50,6 +50,7 @@ __all__ = [
     "POINT",
     "PREDICTED",
     "SLIDE",
+    "SMALLEST_ACTIVATION",
     "SPRING",
     "STARTED",
     "STATISTICS",
@@ -79,6 +80,9 @@ PREDICTED = 2
 WHOLE = 0
 DRAFT = 1
 CUT_SHORT = 2
+
+SMALLEST_ACTIVATION = 1e-5
+"""No activation distance is chosen below this [m]."""
 
 # Codes of methods, besides those of `asperity.integrators.world`: what must grow.
 CANDIDATES_FULL = 32

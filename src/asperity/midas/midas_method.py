@@ -162,6 +162,7 @@ class MidasMethod(Method):
     def _check(self, world: World, *, first: bool) -> Outcome:
         """Check the world's state, and correct it."""
         engine = self._synchronised(world)
+        edited = bool(np.any(engine.moved))
         outcome = check_clearance(
             engine, overlaps=self.overlaps, adapt_activation=self.adapt_activation, first=first
         )
@@ -169,7 +170,7 @@ class MidasMethod(Method):
             moved, outcome.passing = clear_flexes(engine, overlaps=self.overlaps, first=first)
             outcome.changed |= moved
             separated = self.overlaps == "separate"
-            engine.soft.check(adapt=self.adapt_activation, separated=separated)
+            engine.soft.check(adapt=self.adapt_activation, moved=edited, separated=separated)
         if outcome.changed:
             engine.write_state(world.current.table.qpos)
         engine.checked = True

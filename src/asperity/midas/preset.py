@@ -64,8 +64,9 @@ class Midas(Integrator):
         All pairs have the distance that is given. By default it is the smallest clearance of the
         initial state, within 0.5 and 1 mm. Two links that begin nearer to each other have their
         clearance, and shapes smaller than 2 cm a twentieth of their extent. A note in
-        `Simulator.load_report` names links that have less than 0.1 mm. Links that a later state
-        puts so near that they would be thrown apart have what that leaves, until one moves them.
+        `Simulator.load_report` names links that have less than 0.1 mm. Surfaces that a
+        later state puts so near that they would be thrown apart have what it leaves, until another
+        state moves them.
     barrier_stiffness : float
         Pressure [Pa] that brings surfaces to about 0.4 activation distances, whatever these are. A
         thousandth of it, the pressure of 0.1 m of steel on its base, leaves them 2 % nearer than

@@ -61,7 +61,8 @@ def limit_gap(joints: Table, joint: int, side: int, angle: float) -> float:
 def begin_limits(joints: Table) -> None:
     """At the beginning of a step, choose the forces of limits by the speeds towards them.
 
-    A joint that is put near a limit is not pushed until it comes nearer.
+    A joint that a user puts near a limit is not pushed until it comes nearer. As it goes away, the
+    limit begins to push farther out, up to the usual distance.
     """
     for joint in range(joints.value.size):
         for side in range(2):

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import compiled
+from asperity.midas.engine_layout import SMALLEST_ACTIVATION
 
 __all__ = [
     "FIRST_DEPTH",
@@ -30,6 +31,7 @@ __all__ = [
     "expected_ratio",
     "friction",
     "friction_slope",
+    "lowered_activation",
     "ratio_of_force",
 ]
 
@@ -45,6 +47,9 @@ FIRST_DEPTH = 0.1
 Things at rest are less deep: it is better to count with too stiff a contact than with too soft a
 one.
 """
+# Share of the activation distance by which surfaces part that a barrier throws. What is pressed
+# parts by less as bodies deform, which begin undeformed.
+_PARTS = 1e-2
 # Least factor of a barrier that something departs from.
 _SOFTEST = 0.1
 
@@ -164,6 +169,13 @@ def dissipation_factor(before: float, closing: float, dissipation: float) -> flo
     share = dissipation * closing
     factor = 1.0 + share if share > 0.0 else 1.0 / (1.0 - share)
     return max(min(before, factor), _SOFTEST)
+
+
+@compiled
+def lowered_activation(given: float, activation: float, ended: float) -> float:
+    """d̂ of surfaces that were at a given distance, and ended at another after a trial step [m]."""
+    parts = given < activation and ended > given + _PARTS * activation
+    return max(given, SMALLEST_ACTIVATION) if parts else activation
 
 
 @compiled

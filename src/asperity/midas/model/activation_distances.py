@@ -20,8 +20,8 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.midas.engine import Engine
+from asperity.midas.engine_layout import SMALLEST_ACTIVATION
 from asperity.midas.model.pairs import LinkPair
-from asperity.midas.time.given_states import SMALLEST_ACTIVATION
 
 __all__ = [
     "adapt_activation_distances",

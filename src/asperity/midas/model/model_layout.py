@@ -87,7 +87,7 @@ JOINTS = Layout(
     limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)
     activation="f8[:]",  # distance from a limit at which it begins to push
     barrier="f8[:]",  # force of that barrier [N or N m], 0 without limits
-    limit_width="f8[coordinates, 2]",  # that of both, in the last step; less if put nearer
+    limit_width="f8[coordinates, 2]",  # that of both, in the last step; 0 in a new state
     limit_factor="f8[coordinates, 2] = inf",  # of it, in the last step, of both limits
     speed="f8[:]",  # limit of the rate, infinite where there is none
     brake="f8[:]",  # h² times the stiffness against what is beyond it [kg or kg m²]
@@ -133,7 +133,7 @@ TURNS = Layout(
     bound="f8[:]",  # u of a limit
     factor="f8[turn_terms] = inf",  # of its force, in the last step
     activation="f8[:]",  # distance from it at which its barrier begins
-    width="f8[turn_terms]",  # that in the last step; less if put nearer
+    width="f8[turn_terms]",  # that in the last step; 0 in a new state
     first="i8[links + 1]",  # first term of a link, which are in the order of links
     rows="f8[3, 3]",
 )

@@ -17,6 +17,7 @@ __all__ = [
     "FORGET_FRICTION",
     "FREEZE",
     "GRADIENTS",
+    "LOWER",
     "TIME",
     "TURN",
     "ask_soft",
@@ -31,6 +32,8 @@ TURN, FREEZE, FORGET_FRICTION, END = range(6, 10)
 # Expect of contacts what they bear at the iterate, or what a direction has counted with, for which
 # 1 is returned if they do not bear it at the trial state.
 EXPECT_PRESENT, FOLLOW = range(10, 12)
+# Lower activation distances of a given state.
+LOWER = 12
 
 
 @compiled

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.integrators.world_layout import OK
+from asperity.midas.energy.potentials import lowered_activation
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.pose.link_kinematics import link_jacobians
 from asperity.midas.soft.calls import (
@@ -20,6 +22,7 @@ from asperity.midas.soft.calls import (
     FORGET_FRICTION,
     FREEZE,
     GRADIENTS,
+    LOWER,
     TIME,
     TURN,
 )
@@ -176,6 +179,18 @@ def _end(engine: Table, soft: Table) -> None:
     engine.counts.clearance = min(engine.counts.clearance, math.sqrt(max(smallest, 0.0)))
 
 
+@compiled
+def _lower_where_parting(soft: Table) -> None:
+    """Lower activation distances of pairs that the iterate has farther apart than given."""
+    ended = np.full(soft.pair_given.size, np.inf)
+    for i in range(soft.count):
+        pair = soft.pair[i]
+        ended[pair] = min(ended[pair], math.sqrt(max(soft.square[i], 0.0)))
+    for pair in range(ended.size):
+        usual = soft.pair_activation[pair]
+        soft.pair_activation[pair] = lowered_activation(soft.pair_given[pair], usual, ended[pair])
+
+
 @entry_point(types.int64(MIDAS.type, types.int64))
 def do_soft(engine: Table, task: int) -> int:
     """Do a task of `asperity.midas.soft.calls`; returns a code."""
@@ -195,6 +210,9 @@ def do_soft(engine: Table, task: int) -> int:
     measure_now(engine, soft)
     if task == EXPECT_PRESENT:
         expect_present(soft)
+        return 0
+    if task == LOWER:
+        _lower_where_parting(soft)
         return 0
     if task == ARRANGE:
         _arrange(engine, soft)

@@ -11,6 +11,7 @@ import numpy as np
 from asperity.compiled import Table
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import is_closed
+from asperity.midas.engine_layout import SMALLEST_ACTIVATION
 from asperity.midas.model.links import Links
 from asperity.midas.model.pairs import FlexPair, pair_names
 from asperity.midas.model.shapes import Shapes
@@ -31,8 +32,6 @@ from asperity.plant.model.resolved_materials import ResolvedMaterials
 
 __all__ = ["SoftBodies", "SoftContacts"]
 
-# No activation distance is chosen below this [m].
-_SMALLEST = 1e-5
 # Share of what is left between parts of a flex at rest that becomes its activation distance.
 _OWN_SHARE = 0.9
 # Overlap that is called touching [m].
@@ -143,7 +142,7 @@ class SoftBodies:
         for pair, (one, other) in enumerate(table.pair_group):
             if one != other:
                 continue
-            if _OWN_SHARE * gap[pair] < _SMALLEST:
+            if _OWN_SHARE * gap[pair] < SMALLEST_ACTIVATION:
                 radius = float(model.flex_radius[one])
                 apart = 1e3 * max(gap[pair] + 2.0 * radius, 0.0)
                 raise ModelError(
@@ -191,10 +190,11 @@ class SoftBodies:
         table.stencils = table.count = table.listed = table.rub_laid = 0
         self._engine.soft.pairs = self._engine.soft.measured = 0
 
-    def check(self, *, adapt: bool, separated: bool = False) -> None:
-        """Check the engine's state; with ``adapt`` lower activation distances to clearances, once.
+    def check(self, *, adapt: bool, moved: bool = False, separated: bool = False) -> None:
+        """Check the engine's state; with ``adapt`` lower activation distances to clearances.
 
-        ``separated`` says that flexes have been moved out of geoms as far as they can be.
+        In later states, if anything was ``moved``, that is for a trial step to do. ``separated``
+        says that flexes have been moved out of geoms as far as they can be.
 
         Raises
         ------
@@ -220,10 +220,23 @@ class SoftBodies:
                 f"{what}; the Midas integrator needs a state in which surfaces, with the radii of "
                 f"flexes, are apart. Move them apart, {instead}"
             )
-        if adapt and not self._adapted:
-            table, gap = self.table, self._gaps(self.positions)
-            table.pair_activation[:] = np.maximum(np.minimum(table.pair_activation, gap), _SMALLEST)
+        if adapt and (moved or not self._adapted):
+            self._adapt()
         self._adapted = True
+
+    def _adapt(self) -> None:
+        """Lower activation distances of the first state; note distances of pairs in later ones."""
+        table, gap = self.table, self._gaps(self.positions)
+        own = table.pair_activation
+        if not self._adapted:
+            own[:] = np.maximum(np.minimum(own, gap), SMALLEST_ACTIVATION)
+            table.pair_widest[:] = own
+            return
+        # What was lowered is restored where it is farther apart.
+        own[:] = np.where(gap >= table.pair_widest, table.pair_widest, own)
+        table.pair_given[:] = gap
+        if np.any(gap < own):
+            self._engine.time.given = 1
 
     def grow(self, code: int) -> bool:
         """Enlarge what was found too small; False if ``code`` is about something else."""

@@ -400,6 +400,8 @@ def _pairs(
         "plane_pair": plane_pair,
         "pair_group": np.array(ends, dtype=np.int64).reshape(-1, 2),
         "pair_activation": np.zeros(len(ends)),
+        "pair_widest": np.zeros(len(ends)),
+        "pair_given": np.full(len(ends), np.inf),
         "pair_friction": parameters[:, 0].copy(),
         "pair_stiction": parameters[:, 1].copy(),
     }

@@ -10,31 +10,29 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.energy.potentials import lowered_activation
+from asperity.midas.soft.calls import LOWER, ask_soft
 
-__all__ = ["SMALLEST_ACTIVATION", "TRIAL_STEP", "lower_where_parting"]
-
-SMALLEST_ACTIVATION = 1e-5
-"""No activation distance is chosen below this [m]."""
+__all__ = ["TRIAL_STEP", "lower_where_parting"]
 
 TRIAL_STEP = 0.01
 """The least trial step [s]."""
 
-# Share of the activation distance by which surfaces part that are thrown. What is pressed parts by
-# less as bodies deform, which begin undeformed.
-_PARTS = 1e-2
-
 
 @compiled
 def lower_where_parting(engine: Table) -> None:
-    """Lower the activation distance of pairs that the iterate has farther apart than given."""
+    """Lower activation distances of pairs of links that the iterate has farther apart than given.
+
+    So it does with pairs of flexes (`asperity.midas.soft.hooks`).
+    """
     pairs = engine.pairs
     ended = np.full(pairs.given.size, np.inf)
     for run in range(engine.runs.count):
         pair = engine.candidates.pair[engine.runs.begin[run]]
         ended[pair] = min(ended[pair], engine.runs.least[run])
     for pair in range(ended.size):
-        before, usual = pairs.given[pair], pairs.activation[pair]
-        if before < usual and ended[pair] > before + _PARTS * usual:
-            pairs.activation[pair] = max(before, SMALLEST_ACTIVATION)
+        usual = pairs.activation[pair]
+        pairs.activation[pair] = lowered_activation(pairs.given[pair], usual, ended[pair])
     # Lists were made with other distances.
     engine.boxes.listed = 0
+    ask_soft(engine, LOWER)
