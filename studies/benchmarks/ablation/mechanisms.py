@@ -60,7 +60,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "velocity-errors",
-        "Errors of velocity count.",
+        "Errors of velocity count, too.",
         "The paper's norm, of positions alone.",
         ("cenic",),
         (Value(_CENIC, "Cenic.velocity_weight", "0.0"),),
@@ -175,7 +175,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "limit-gap",
-        "Joints are held just before their limits.",
+        "Joints count as held just before their limits.",
         "A gap of any size is closed at once.",
         ("cenic",),
         (Value("integrators.steppings.stepping", "_LIMIT_GAP", "0.0"),),
@@ -300,7 +300,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "look-ahead",
-        "Fixed steps meet what they would pass.",
+        "Fixed steps meet what they would pass through.",
         "Contacts of what overlaps at the beginning of a step.",
         ("icf",),
         (Body("plant.detection.gliding_kernels", "_look_ahead", "return False"),),
@@ -314,7 +314,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "explicit-springs",
-        "Springs that a fixed step resolves are explicit.",
+        "Springs that fixed steps resolve are explicit.",
         "All springs are implicit.",
         ("icf",),
         (Body(f"{_METHODS}.springs", "has_fast_springs", "return True"),),
