@@ -8,11 +8,12 @@ stiffness k, a damper c and the step h their energy is
 s_0 being that of the step's beginning. The Hessian leaves out second derivatives of κ, and far from
 the solution those of an edge that is pressed.
 
-An edge that an equality holds has the energy λ s + ½ ρ s² besides, as constraints of links have
-(`asperity.midas.energy.equality_terms`): after every minimization λ takes over ρ s, until edges
-have their lengths. The penalty ρ is a hundred times what moves all that moves by s in a step, and
-grows where a round leaves too much. Where edges cannot have their lengths, as between two pins, or
-round-off is in the way, the last solution stands, and the next step begins without multipliers.
+An edge that an equality holds has the energy λ φ + ½ ρ φ² besides, as constraints of links have
+(`asperity.midas.energy.equality_terms`), φ being s less what the step leaves of a given stretch.
+After every minimization λ takes over ρ φ, until φ is no more than a hundred millionth of ℓ. The
+penalty ρ is a hundred times what moves all that moves by φ in a step, and grows where a round
+leaves too much. Where something keeps edges from their lengths, as pins do, the last solution
+stands, and the next step begins without multipliers.
 """
 
 from __future__ import annotations
