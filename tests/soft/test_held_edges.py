@@ -126,7 +126,9 @@ def test_a_mesh_that_cannot_bend_is_no_stiffer_than_it_can_be() -> None:
         "<contact selfcollide='none'/></flexcomp>"
     )
     sim = asp.Simulator(model, integrator=asp.Midas(time_step=0.01))
-    sim.advance_to(0.3)
+    with pytest.warns(asp.AsperityWarning, match="Equality constraint 0"):
+        sim.advance_to(0.3)
+    assert sim.stats.yielding > 0
     assert np.isfinite(sim.data.qvel).all()
     assert -3e-3 < sim.data.flexvert_xpos[:, 2].min() < 0.0
     assert np.abs(sim.data.qvel).max() < 0.02
