@@ -25,7 +25,6 @@ from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.plant.model.names import element, refuse_first
-from asperity.plant.model.plastic import is_plastic
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
@@ -61,13 +60,6 @@ class StepDerivative:
             model.actuator_delay,
             "has a delay, and what is on its way is no part of the state that derivatives are of; "
             "remove the delay.",
-        )
-        refuse_first(
-            model,
-            mujoco.mjtObj.mjOBJ_FLEX,
-            [is_plastic(model, flex) for flex in range(model.nflex)],
-            "is plastic, and what stays of its deformation is no part of the state that "
-            "derivatives are of; remove yield.",
         )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
@@ -198,8 +190,7 @@ class StepDerivative:
             return [interval]
         current = world.current.table
         current.time = start.time
-        for name in ("qpos", "qvel", "act"):
-            getattr(current, name)[:] = getattr(start, name)
+        start.write(current)
         current.valid = 0
         world.forget_solutions()
         simulator.session.stepping.prepare(world)
@@ -221,5 +212,4 @@ class StepDerivative:
 
 def read_state(simulator: Simulator) -> StepState:
     """The current state of a simulator's world."""
-    table = simulator.session.world.current.table
-    return StepState(float(table.time), table.qpos.copy(), table.qvel.copy(), table.act.copy())
+    return StepState.read(simulator.session.world.current.table, simulator.model)

@@ -32,10 +32,21 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.soft.corotation import add_pair
 
-__all__ = ["FOLD_BLOCK", "add_folds", "flow_of_folds", "fold_block", "fold_push", "fold_terms"]
+__all__ = [
+    "FOLD_BLOCK",
+    "add_folds",
+    "flow_of_folds",
+    "fold_angle",
+    "fold_block",
+    "fold_flow",
+    "fold_push",
+    "fold_terms",
+]
 
 _PARTS = 3
 FOLD_BLOCK = 9
+# ψ² of a right angle.
+_RIGHT = 2.0
 _AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -50,10 +61,10 @@ def _normal(x: np.ndarray, a: int, b: int, c: int, out: np.ndarray) -> float:
             x[c, i] - x[a, i]
         )
         square += out[k] * out[k]
-    size = np.sqrt(square)
+    size: float = np.sqrt(square)
     for k in range(3):
         out[k] /= size
-    return float(size)
+    return size
 
 
 @compiled
@@ -156,11 +167,11 @@ def fold_terms(
 @compiled
 def fold_push(v: int, work: np.ndarray, local: np.ndarray) -> float:
     """Force on a vertex along n, after `fold_terms`."""
-    push = work[2, v]
+    push: float = work[2, v]
     if v < 3:
         for k in range(3):
             push -= local[1 + v, k] * local[4, k]
-    return float(push)
+    return push
 
 
 @compiled
@@ -232,6 +243,46 @@ def add_folds(
 
 
 @compiled
+def fold_angle(table: Table, fold: int, position: np.ndarray, work: np.ndarray) -> float:
+    """ψ of an edge; rows 0 and 2 of ``work`` get its triangles' normals.
+
+    Complex numbers differentiate it.
+    """
+    one, other = work[0], work[2]
+    a = table.fold_particle[fold, 0]
+    b = table.fold_particle[fold, 1]
+    c = table.fold_particle[fold, 2]
+    d = table.fold_particle[fold, 3]
+    _normal(position, a, b, c, one)
+    area = _normal(position, a, d, b, other)
+    square = 0.0
+    above = 0.0
+    edge = 0.0
+    for k in range(3):
+        square += (one[k] - other[k]) ** 2
+        above += one[k] * (position[d, k] - position[a, k])
+        edge += (position[b, k] - position[a, k]) ** 2
+    angle: float = np.sqrt(square)
+    if square.real < _RIGHT:
+        # 2 sin ½α = sin α/cos ½α is smooth where triangles are in one plane.
+        angle = above * np.sqrt(edge) / (area * np.sqrt(1.0 - 0.25 * square))
+    elif above.real < 0.0:
+        angle = -angle
+    return angle
+
+
+@compiled
+def fold_flow(table: Table, fold: int, angle: float, before: np.ndarray) -> float:
+    """What an edge folded by ψ flows by; zero below its limit."""
+    beyond = angle - table.fold_unit[fold] * before[table.fold_slot[fold]]
+    limit = table.fold_limit[fold]
+    # Not a number flows.
+    if abs(beyond) <= limit:
+        return 0.0
+    return float(beyond - limit if beyond > 0.0 else beyond + limit)
+
+
+@compiled
 def flow_of_folds(
     table: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
 ) -> None:
@@ -239,24 +290,8 @@ def flow_of_folds(
 
     ``after`` may be ``before``.
     """
-    one, other = work[0], work[2]
     for fold in range(table.folds):
-        a = table.fold_particle[fold, 0]
-        b = table.fold_particle[fold, 1]
-        c = table.fold_particle[fold, 2]
-        d = table.fold_particle[fold, 3]
-        _normal(position, a, b, c, one)
-        _normal(position, a, d, b, other)
-        square = 0.0
-        above = 0.0
-        for k in range(3):
-            square += (one[k] - other[k]) ** 2
-            above += one[k] * (position[d, k] - position[a, k])
-        angle = np.sqrt(square) if above >= 0.0 else -np.sqrt(square)
-        slot = table.fold_slot[fold]
-        limit = table.fold_limit[fold]
-        beyond = angle - table.fold_unit[fold] * before[slot]
-        # Not a number flows.
-        if not abs(beyond) <= limit:
-            rest = limit if beyond > 0.0 else -limit
-            after[slot] = before[slot] + (beyond - rest) / table.fold_unit[fold]
+        more = fold_flow(table, fold, fold_angle(table, fold, position, work), before)
+        if more != 0.0:
+            slot = table.fold_slot[fold]
+            after[slot] = before[slot] + more / table.fold_unit[fold]

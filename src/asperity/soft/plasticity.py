@@ -40,10 +40,13 @@ __all__ = [
     "between",
     "flow",
     "flow_of",
+    "flowed",
     "inverse",
     "keep_plasticity",
     "plastic_stretch",
+    "read_plastic",
     "root",
+    "stretch_of",
 ]
 
 _MOST_ITERATIONS = 40
@@ -97,7 +100,7 @@ def root(c: Tensor) -> Tensor:
     """√C of a positive definite tensor (Denman, Beavers 1976); not a number of others."""
     y = c
     z = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-    change = np.inf
+    change = size = np.inf
     for _ in range(_MOST_ITERATIONS):
         following = _mean_with_inverse(y, z)
         z = _mean_with_inverse(z, y)
@@ -105,18 +108,20 @@ def root(c: Tensor) -> Tensor:
         for i in range(6):
             change = max(change, abs(following[i] - y[i]))
         y = following
-        if change <= _EXACT * max(y[0], y[1], y[2]):
+        size = max(y[0].real, y[1].real, y[2].real)
+        if change <= _EXACT * size:
             break
-    positive = y[0] > 0.0 and y[0] * y[1] > y[3] * y[3] and _determinant(y) > 0.0
+    minor = y[0] * y[1] - y[3] * y[3]
+    positive = y[0].real > 0.0 and minor.real > 0.0 and _determinant(y).real > 0.0
     # Round-off may keep the last digits moving.
-    if positive and change <= _NEAR * max(y[0], y[1], y[2]):
+    if positive and change <= _NEAR * size:
         return y
     return (np.nan, np.nan, np.nan, np.nan, np.nan, np.nan)
 
 
 @compiled
-def plastic_stretch(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bool, Tensor]:
-    """Whether an element that yields has done so, and its U_p."""
+def read_plastic(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bool, Tensor]:
+    """Whether an element that yields has done so, and its C_p, or its U_p if a state keeps that."""
     first = elastic.plastic_first[place]
     count = elastic.plastic_first[place + 1] - first
     at = elastic.plastic_read[place]
@@ -133,7 +138,13 @@ def plastic_stretch(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bo
             d += elastic.plastic_matrix[at + 3 * count + k] * value
             e += elastic.plastic_matrix[at + 4 * count + k] * value
             f += elastic.plastic_matrix[at + 5 * count + k] * value
-    stretch = (1.0 + a, 1.0 + b, 1.0 + c, d, e, f)
+    return found, (1.0 + a, 1.0 + b, 1.0 + c, d, e, f)
+
+
+@compiled
+def plastic_stretch(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bool, Tensor]:
+    """Whether an element that yields has done so, and its U_p."""
+    found, stretch = read_plastic(elastic, plastic, place)
     if found and elastic.plastic_squared[place] == 1:
         stretch = root(stretch)
     return found, stretch
@@ -286,7 +297,7 @@ def keep_plasticity(elastic: Table, place: int, tensor: Tensor, plastic: np.ndar
 
 
 @compiled
-def _stretch_of(r: np.ndarray, f: np.ndarray) -> Tensor:
+def stretch_of(r: np.ndarray, f: np.ndarray) -> Tensor:
     """U = Rᵀ F."""
     return (
         r[0] * f[0] + r[3] * f[3] + r[6] * f[6],
@@ -305,7 +316,7 @@ def _plane_flow(xx: float, yy: float, xy: float, poisson: float, limit: float) -
     s = ratio * (xx + yy)
     square = (xx - yy) ** 2 + 4.0 * xy * xy
     most = 9.0 * limit * limit
-    if s * s + 3.0 * square <= most:
+    if (s * s + 3.0 * square).real <= most:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if limit == 0.0:
         return (xx, yy, 0.0, xy, 0.0, 0.0)
@@ -316,7 +327,7 @@ def _plane_flow(xx: float, yy: float, xy: float, poisson: float, limit: float) -
         beyond = s * s * a * a + 3.0 * square * b * b - most
         # Newton's method on a convex function, from the left: it does not pass the solution.
         g += 0.5 * beyond / (ratio * s * s * a * a * a + 9.0 * square * b * b * b)
-        if not beyond > _EXACT * most:
+        if not beyond.real > _EXACT * most:
             break
     trace = g * s / (1.0 + ratio * g)
     difference = 3.0 * g * (xx - yy) / (1.0 + 3.0 * g)
@@ -372,7 +383,7 @@ def _volume_flow(strain: Tensor, limit: float) -> Tensor:
     x, y, z = strain[0] - mean, strain[1] - mean, strain[2] - mean
     _, _, _, t, v, w = strain
     size = np.sqrt(2.0 / 3.0 * (x * x + y * y + z * z + 2.0 * (t * t + v * v + w * w)))
-    if size <= limit:
+    if size.real <= limit:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     share = 1.0 - limit / size
     return (share * x, share * y, share * z, share * t, share * v, share * w)
@@ -387,6 +398,34 @@ def flow_of(strain: Tensor, poisson: float, limit: float) -> Tensor:
 
 
 @compiled
+def flowed(elastic: Table, place: int, u: Tensor, old: Tensor) -> tuple[bool, Tensor]:
+    """Whether an element flows that has U and had U_p, and what C_p or U_p a state keeps then.
+
+    Complex numbers differentiate it, as they do all that it calls.
+    """
+    poisson, limit = elastic.plastic_plane[place], elastic.plastic_limit[place]
+    flat = poisson >= 0.0
+    if flat:
+        u = (u[0], u[1], 1.0, u[3], 0.0, 0.0)
+    xx, yy, zz, xy, yz, zx = _mean_product(u, inverse(old))
+    more = flow_of((xx - 1.0, yy - 1.0, zz - 1.0, xy, yz, zx), poisson, limit)
+    largest = 0.0
+    for i in range(6):
+        # Not a number is not zero.
+        if not abs(more[i]) <= largest:
+            largest = abs(more[i])
+    if largest == 0.0:
+        return False, old
+    grown = (1.0 + more[0], 1.0 + more[1], 1.0 + more[2], more[3], more[4], more[5])
+    tensor = between(old, _square(grown))
+    if not flat:
+        scale = _determinant(tensor) ** (-1.0 / 3.0)
+        a, b, c, d, e, f = tensor
+        tensor = (scale * a, scale * b, scale * c, scale * d, scale * e, scale * f)
+    return True, tensor if elastic.plastic_squared[place] == 1 else root(tensor)
+
+
+@compiled
 def flow(
     elastic: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
 ) -> None:
@@ -396,25 +435,6 @@ def flow(
     for place in range(elastic.yielding):
         _, old = plastic_stretch(elastic, before, place)
         element_rotation(elastic, position, elastic.plastic_element[place], work)
-        u = _stretch_of(work[1], work[2])
-        poisson, limit = elastic.plastic_plane[place], elastic.plastic_limit[place]
-        flat = poisson >= 0.0
-        if flat:
-            u = (u[0], u[1], 1.0, u[3], 0.0, 0.0)
-        xx, yy, zz, xy, yz, zx = _mean_product(u, inverse(old))
-        more = flow_of((xx - 1.0, yy - 1.0, zz - 1.0, xy, yz, zx), poisson, limit)
-        largest = 0.0
-        for i in range(6):
-            # Not a number is not zero.
-            if not abs(more[i]) <= largest:
-                largest = abs(more[i])
-        if largest == 0.0:
-            continue
-        grown = (1.0 + more[0], 1.0 + more[1], 1.0 + more[2], more[3], more[4], more[5])
-        tensor = between(old, _square(grown))
-        if not flat:
-            scale = _determinant(tensor) ** (-1.0 / 3.0)
-            a, b, c, d, e, f = tensor
-            tensor = (scale * a, scale * b, scale * c, scale * d, scale * e, scale * f)
-        squares = elastic.plastic_squared[place] == 1
-        keep_plasticity(elastic, place, tensor if squares else root(tensor), after)
+        flows, tensor = flowed(elastic, place, stretch_of(work[1], work[2]), old)
+        if flows:
+            keep_plasticity(elastic, place, tensor, after)
