@@ -35,10 +35,10 @@ from asperity.soft.corotation import add_pair
 __all__ = [
     "FOLD_BLOCK",
     "add_folds",
+    "flow_fold",
     "flow_of_folds",
     "fold_angle",
     "fold_block",
-    "fold_flow",
     "fold_push",
     "fold_terms",
 ]
@@ -272,14 +272,25 @@ def fold_angle(table: Table, fold: int, position: np.ndarray, work: np.ndarray) 
 
 
 @compiled
-def fold_flow(table: Table, fold: int, angle: float, before: np.ndarray) -> float:
-    """What an edge folded by ψ flows by; zero below its limit."""
-    beyond = angle - table.fold_unit[fold] * before[table.fold_slot[fold]]
+def flow_fold(
+    table: Table,
+    fold: int,
+    position: np.ndarray,
+    before: np.ndarray,
+    work: np.ndarray,
+    after: np.ndarray,
+    least: float,
+) -> bool:
+    """Whether an edge flows, beyond ``least`` of its limit; fill how it stays folded then."""
+    slot = table.fold_slot[fold]
     limit = table.fold_limit[fold]
+    beyond = fold_angle(table, fold, position, work) - table.fold_unit[fold] * before[slot]
     # Not a number flows.
-    if abs(beyond) <= limit:
-        return 0.0
-    return float(beyond - limit if beyond > 0.0 else beyond + limit)
+    if abs(beyond) <= least * limit:
+        return False
+    rest = limit if beyond > 0.0 else -limit
+    after[slot] = before[slot] + (beyond - rest) / table.fold_unit[fold]
+    return True
 
 
 @compiled
@@ -291,7 +302,4 @@ def flow_of_folds(
     ``after`` may be ``before``.
     """
     for fold in range(table.folds):
-        more = fold_flow(table, fold, fold_angle(table, fold, position, work), before)
-        if more != 0.0:
-            slot = table.fold_slot[fold]
-            after[slot] = before[slot] + more / table.fold_unit[fold]
+        flow_fold(table, fold, position, before, work, after, 1.0)

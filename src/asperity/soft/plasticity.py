@@ -39,6 +39,7 @@ __all__ = [
     "add_plasticity",
     "between",
     "flow",
+    "flow_element",
     "flow_of",
     "flowed",
     "inverse",
@@ -310,13 +311,15 @@ def stretch_of(r: np.ndarray, f: np.ndarray) -> Tensor:
 
 
 @compiled
-def _plane_flow(xx: float, yy: float, xy: float, poisson: float, limit: float) -> Tensor:
-    """What flows of a strain of plane stress; zero below the limit."""
+def _plane_flow(
+    xx: float, yy: float, xy: float, poisson: float, limit: float, least: float
+) -> Tensor:
+    """What flows of a strain of plane stress."""
     ratio = (1.0 + poisson) / (1.0 - poisson)
     s = ratio * (xx + yy)
     square = (xx - yy) ** 2 + 4.0 * xy * xy
     most = 9.0 * limit * limit
-    if (s * s + 3.0 * square).real <= most:
+    if (s * s + 3.0 * square).real <= least * least * most:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     if limit == 0.0:
         return (xx, yy, 0.0, xy, 0.0, 0.0)
@@ -377,38 +380,42 @@ def between(a: Tensor, s: Tensor) -> Tensor:
 
 
 @compiled
-def _volume_flow(strain: Tensor, limit: float) -> Tensor:
-    """What flows of a strain; zero below the limit."""
+def _volume_flow(strain: Tensor, limit: float, least: float) -> Tensor:
+    """What flows of a strain."""
     mean = (strain[0] + strain[1] + strain[2]) / 3.0
     x, y, z = strain[0] - mean, strain[1] - mean, strain[2] - mean
     _, _, _, t, v, w = strain
     size = np.sqrt(2.0 / 3.0 * (x * x + y * y + z * z + 2.0 * (t * t + v * v + w * w)))
-    if size.real <= limit:
+    if size.real <= least * limit:
         return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     share = 1.0 - limit / size
     return (share * x, share * y, share * z, share * t, share * v, share * w)
 
 
 @compiled
-def flow_of(strain: Tensor, poisson: float, limit: float) -> Tensor:
-    """What flows of a strain; of plane stress unless Poisson's ratio is negative."""
+def flow_of(strain: Tensor, poisson: float, limit: float, least: float = 1.0) -> Tensor:
+    """What flows of a strain; of plane stress unless Poisson's ratio is negative.
+
+    Zero below the limit, or below so much of it as ``least`` says.
+    """
     if poisson >= 0.0:
-        return _plane_flow(strain[0], strain[1], strain[3], poisson, limit)
-    return _volume_flow(strain, limit)
+        return _plane_flow(strain[0], strain[1], strain[3], poisson, limit, least)
+    return _volume_flow(strain, limit, least)
 
 
 @compiled
-def flowed(elastic: Table, place: int, u: Tensor, old: Tensor) -> tuple[bool, Tensor]:
+def flowed(elastic: Table, place: int, u: Tensor, old: Tensor, least: float) -> tuple[bool, Tensor]:
     """Whether an element flows that has U and had U_p, and what C_p or U_p a state keeps then.
 
-    Complex numbers differentiate it, as they do all that it calls.
+    It flows beyond ``least`` of its limit. Complex numbers differentiate this, and all that it
+    calls.
     """
     poisson, limit = elastic.plastic_plane[place], elastic.plastic_limit[place]
     flat = poisson >= 0.0
     if flat:
         u = (u[0], u[1], 1.0, u[3], 0.0, 0.0)
     xx, yy, zz, xy, yz, zx = _mean_product(u, inverse(old))
-    more = flow_of((xx - 1.0, yy - 1.0, zz - 1.0, xy, yz, zx), poisson, limit)
+    more = flow_of((xx - 1.0, yy - 1.0, zz - 1.0, xy, yz, zx), poisson, limit, least)
     largest = 0.0
     for i in range(6):
         # Not a number is not zero.
@@ -426,6 +433,25 @@ def flowed(elastic: Table, place: int, u: Tensor, old: Tensor) -> tuple[bool, Te
 
 
 @compiled
+def flow_element(
+    elastic: Table,
+    place: int,
+    position: np.ndarray,
+    before: np.ndarray,
+    work: np.ndarray,
+    after: np.ndarray,
+    least: float,
+) -> bool:
+    """Whether an element flows, beyond ``least`` of its limit; fill what is plastic of it then."""
+    _, old = plastic_stretch(elastic, before, place)
+    element_rotation(elastic, position, elastic.plastic_element[place], work)
+    flows, tensor = flowed(elastic, place, stretch_of(work[1], work[2]), old, least)
+    if flows:
+        keep_plasticity(elastic, place, tensor, after)
+    return flows
+
+
+@compiled
 def flow(
     elastic: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
 ) -> None:
@@ -433,8 +459,4 @@ def flow(
     for i in range(before.size):
         after[i] = before[i]
     for place in range(elastic.yielding):
-        _, old = plastic_stretch(elastic, before, place)
-        element_rotation(elastic, position, elastic.plastic_element[place], work)
-        flows, tensor = flowed(elastic, place, stretch_of(work[1], work[2]), old)
-        if flows:
-            keep_plasticity(elastic, place, tensor, after)
+        flow_element(elastic, place, position, before, work, after, 1.0)

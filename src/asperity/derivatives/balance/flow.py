@@ -20,8 +20,8 @@ from asperity.compiled.arrays import copy_numbers
 from asperity.derivatives.balance.elastic_columns import fill_inverse, fill_spin
 from asperity.plant.elasticity import find_positions
 from asperity.soft.corotation import element_rotation
-from asperity.soft.folds import flow_of_folds, fold_angle, fold_flow
-from asperity.soft.plasticity import Tensor, flow, flowed, read_plastic, root, stretch_of
+from asperity.soft.folds import flow_fold, fold_angle
+from asperity.soft.plasticity import Tensor, flow_element, flowed, read_plastic, root, stretch_of
 
 __all__ = [
     "COMPLEX_STEP",
@@ -45,17 +45,30 @@ def _find_end(world: Table, work: Table) -> None:
 
 
 @compiled
-def plastic_after(world: Table, work: Table, out: np.ndarray) -> None:
-    """Fill the part of ``out`` behind the activations with what stays at the step's end."""
-    start = work.start
+def plastic_after(world: Table, work: Table, beside: bool, out: np.ndarray) -> None:
+    """Fill the part of ``out`` behind the activations with what stays at the step's end.
+
+    Notes what flows; in a simulation ``beside`` it, with other parameters, the same does.
+    """
+    start, slopes = work.start, work.flow
     if start.plastic.size == 0:
         return
     elastic = world.plant.elastic
     soft = world.following.soft
     after = out[start.qvel.size + start.act.size :]
+    least = 0.0 if beside else 1.0
     _find_end(world, work)
-    flow(elastic, soft.position, start.plastic, soft.work, after)
-    flow_of_folds(elastic, soft.position, start.plastic, soft.work, after)
+    copy_numbers(start.plastic, after)
+    for place in range(elastic.yielding):
+        if not beside or slopes.flows[place] == 1:
+            slopes.flows[place] = int(
+                flow_element(elastic, place, soft.position, start.plastic, soft.work, after, least)
+            )
+    for fold in range(elastic.folds):
+        if not beside or slopes.folds_flow[fold] == 1:
+            slopes.folds_flow[fold] = int(
+                flow_fold(elastic, fold, soft.position, start.plastic, soft.work, after, least)
+            )
 
 
 @compiled
@@ -80,22 +93,19 @@ def fill_root_slopes(tensor: Tensor, squared: bool, x: np.ndarray, out: np.ndarr
 @compiled
 def _slopes(
     elastic: Table, place: int, u: Tensor, c: Tensor, x: np.ndarray, out: np.ndarray
-) -> bool:
-    """Fill what T changes by with U and with what was, shape (6, 12); False if nothing flows."""
+) -> None:
+    """Fill what T changes by with U and with what was, shape (6, 12)."""
     for k in range(12):
         for i in range(6):
             x[i] = u[i]
             x[6 + i] = c[i]
         x[k] += COMPLEX_STEP * 1j
         old = _tensor(x, 6)
-        flows, found = flowed(
-            elastic, place, _tensor(x, 0), root(old) if elastic.plastic_squared[place] == 1 else old
-        )
-        if not flows:
-            return False
+        if elastic.plastic_squared[place] == 1:
+            old = root(old)
+        _, found = flowed(elastic, place, _tensor(x, 0), old, 0.0)
         for i in range(6):
             out[i, k] = found[i].imag / COMPLEX_STEP
-    return True
 
 
 @compiled
@@ -124,19 +134,15 @@ def _fill_element(
     pad: np.ndarray,
     out: np.ndarray,
     tail: np.ndarray,
-) -> bool:
-    """Fill what T of an element changes by with positions, and ``tail`` with c⁺ by c.
-
-    False if nothing flows. ``tail`` is by c first.
-    """
+) -> None:
+    """Fill what T of an element changes by with positions, and ``tail`` with c⁺ by c, c first."""
     element = elastic.plastic_element[place]
     _, kept = read_plastic(elastic, before, place)
     element_rotation(elastic, position, element, pad)
     r, f = pad[1], pad[2]
     u = stretch_of(r, f)
     slopes = np.empty((6, 12))
-    if not _slopes(elastic, place, u, kept, np.empty(12, np.complex128), slopes):
-        return False
+    _slopes(elastic, place, u, kept, np.empty(12, np.complex128), slopes)
     matrix = np.empty((3, 3))
     for k in range(6):
         matrix[_ROWS[k], _COLUMNS[k]] = matrix[_COLUMNS[k], _ROWS[k]] = u[k]
@@ -169,7 +175,6 @@ def _fill_element(
                         * elastic.plastic_matrix[read + k * count + one]
                     )
             tail[elastic.plastic_slot[first + one], elastic.plastic_slot[first + other]] = value
-    return True
 
 
 @compiled
@@ -202,18 +207,16 @@ def fill_flow(world: Table, work: Table) -> None:
             tail[s, i] = 1.0 if s == i else 0.0
     _find_end(world, work)
     for place in range(elastic.yielding):
-        flows = _fill_element(
-            *(elastic, soft.position, start.plastic, place, soft.work),
-            *(slopes.by_position[place], tail),
-        )
-        slopes.flows[place] = int(flows)
+        if slopes.flows[place] == 1:
+            _fill_element(
+                *(elastic, soft.position, start.plastic, place, soft.work),
+                *(slopes.by_position[place], tail),
+            )
     if elastic.folds == 0:
         return
     position = soft.position.astype(np.complex128)
     pad = np.empty(soft.work.shape, np.complex128)
     for fold in range(elastic.folds):
-        angle = fold_angle(elastic, fold, soft.position, soft.work)
-        slopes.folds_flow[fold] = int(fold_flow(elastic, fold, angle, start.plastic) != 0.0)
         if slopes.folds_flow[fold] == 1:
             tail[elastic.fold_slot[fold], elastic.fold_slot[fold]] = 0.0
             _fill_fold(elastic, fold, position, pad, slopes.fold_by_position[fold])
