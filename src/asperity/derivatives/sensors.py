@@ -60,20 +60,23 @@ def sensor_derivatives(
     steps = model.nhistory > 0 or not _are_kinematic(model, left)
     moving = inner + model.nu if steps else 2 * model.nv
     used = data if steps else derivative.kinematics
+    sizes = np.full(inner + model.nu, _SIZE)
+    sizes[inner:] = _CONTROL_SIZE
+    length = simulator.session.plant.table.elastic.plastic_length
+    sizes[inner - len(length) : inner] /= np.where(length > 0.0, length, 1.0)
     with solved_tightly(simulator):
         for index in range(moving):
-            size = _SIZE if index < inner else _CONTROL_SIZE
             sides = []
             for sign in (1.0, -1.0):
                 change = np.zeros(inner + model.nu)
-                change[index] = sign * size
+                change[index] = sign * sizes[index]
                 _displace(model, used, state, change)
                 if steps:
                     _publish(derivative)
                 else:
                     _sense(model, used)
                 sides.append(used.sensordata[values])
-            columns[index, values] = (sides[0] - sides[1]) / (2.0 * size)
+            columns[index, values] = (sides[0] - sides[1]) / (2.0 * sizes[index])
     if steps:
         mujoco.mj_setState(model, data, state, _INPUTS)
         simulator.take_over()

@@ -1,6 +1,6 @@
 """What stays of deformations at a step's end, and what it changes by.
 
-It is `asperity.soft.plasticity.flow` and `asperity.soft.folds.flow_of_folds` of the end's positions
+It is `asperity.soft.flow.flow` and `asperity.soft.folds.flow_of_folds` of the end's positions
 and of what was before,
 
     c⁺ = W T(U(q⁺), A c),
@@ -20,8 +20,9 @@ from asperity.compiled.arrays import copy_numbers
 from asperity.derivatives.balance.elastic_columns import fill_inverse, fill_spin
 from asperity.plant.elasticity import find_positions
 from asperity.soft.corotation import element_rotation
+from asperity.soft.flow import flow_element, flowed, stretch_of
 from asperity.soft.folds import flow_fold, fold_angle
-from asperity.soft.plasticity import Tensor, flow_element, flowed, read_plastic, root, stretch_of
+from asperity.soft.plasticity import Tensor, read_plastic, root
 
 __all__ = [
     "COMPLEX_STEP",
