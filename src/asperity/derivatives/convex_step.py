@@ -19,7 +19,9 @@ from asperity.compiled import HoldsAddresses, Layout, Table
 from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.assembly import assemble_step, pull_back_step
 from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
+from asperity.derivatives.balance.flow import keep_plastic
 from asperity.derivatives.balance.mode_changes import follow_one_side
+from asperity.derivatives.balance.plastic_columns import plastic_columns
 from asperity.derivatives.balance.residual import keep_the_guess
 from asperity.derivatives.balance.rigid_model import joint_order, moves_rigidly
 from asperity.derivatives.balance.root_search import (
@@ -66,7 +68,13 @@ from asperity.plant import native
 from asperity.plant.evaluate import evaluate_smooth
 from asperity.plant.model.plastic import plastic_size
 
-__all__ = ["DERIVATIVE_KERNELS", "STEADY_TOLERANCE", "ConvexStep", "table_of_inputs"]
+__all__ = [
+    "DERIVATIVE_KERNELS",
+    "PLASTIC_KERNELS",
+    "STEADY_TOLERANCE",
+    "ConvexStep",
+    "table_of_inputs",
+]
 
 STEADY_TOLERANCE = 1e-13
 """Of velocities without vibrations, in steps that are differentiated."""
@@ -75,6 +83,9 @@ DERIVATIVE_KERNELS = (
     *(assemble_step, pull_back_step, follow_one_side),
     *(*ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
+
+PLASTIC_KERNELS = (plastic_columns, keep_plastic)
+"""Further ones, of models with flexes that yield."""
 
 
 class ConvexStep(HoldsAddresses):
@@ -102,6 +113,7 @@ class ConvexStep(HoldsAddresses):
             **{"column_room": tangent_size(model) + model.nu, "direction_room": 1},
             **{"ny": plastic_size(model), "width": world.current.table.soft.work.shape[1]},
             **{"yielding": elastic.yielding, "folds": elastic.folds},
+            **{"slots": int(np.diff(elastic.plastic_first).max(initial=0))},
             **{"contact_room": 1, "row_room": 1},
         }
 
@@ -141,6 +153,9 @@ class ConvexStep(HoldsAddresses):
             pull_back=pull_back_step.address,
             follow_one_side=follow_one_side.address,
         )
+        if len(work.start.plastic) > 0:
+            work.keep_plastic = keep_plastic.address
+            work.plastic_columns = plastic_columns.address
         # Differences of what is taut need all digits.
         world.table.steady_tolerance = STEADY_TOLERANCE
         self.addresses = world.table.address, work.address

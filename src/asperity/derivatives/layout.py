@@ -177,6 +177,8 @@ FLOW = Layout(
     by_position="f8[yielding, 6, width]",  # of what they keep, by places of their particles
     folds_flow="i8[folds]",  # and of folds
     fold_by_position="f8[folds, 12]",
+    stretch="f8[yielding, 6, slots]",  # of U_p at the beginning, by what a state keeps
+    after="f8[ny]",  # what stays
 )
 
 PARAMETERS = Layout(
@@ -215,6 +217,8 @@ DERIVATIVE = Layout(
     fill_columns="i8",
     assemble="i8",
     pull_back="i8",
+    keep_plastic="i8",  # with what yields
+    plastic_columns="i8",
     follow_one_side="i8",  # where pieces meet
     evaluate_smooth="i8",  # of a state
     has_stages="i8",  # 1 for the θ-method

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
-from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep
+from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, PLASTIC_KERNELS, ConvexStep
 from asperity.derivatives.doubled_step import DoubledStep
 from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
@@ -25,6 +25,7 @@ from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.plant.model.names import element, refuse_first
+from asperity.plant.model.plastic import plastic_size
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
@@ -69,7 +70,8 @@ class StepDerivative:
         # Closed forms of contact laws are those of slips of two components.
         plain = not has_every_friction(simulator.model)
         if plain and isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
-            compile_kernels(DERIVATIVE_KERNELS, "derivatives")
+            yields = PLASTIC_KERNELS if plastic_size(model) > 0 else ()
+            compile_kernels((*yields, *DERIVATIVE_KERNELS), "derivatives")
             self.convex = ConvexStep(simulator.session.world, base)
             if method is base or isinstance(method, Substeps):
                 self.steps = self.convex

@@ -77,7 +77,7 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
     turn_edges(plant.elastic, world.current, row)
     for i in range(nq):
         work.end[i] = row[i]
-    plastic_after(world, work, False, work.sides[0])
+    plastic_after(world, work, 0, work.sides[0])
     for i in range(start.act.size + start.plastic.size):
         row[nq + nv + i] = work.sides[0, nv + i]
 

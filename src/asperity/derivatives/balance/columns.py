@@ -27,7 +27,7 @@ from asperity.derivatives.balance.displacement import restore
 from asperity.derivatives.balance.elastic_columns import elastic_columns
 from asperity.derivatives.balance.law_slopes import fill_law_slopes
 from asperity.derivatives.balance.new_contacts import mark_contacts, new_contact_columns
-from asperity.derivatives.balance.plastic_columns import fold_columns, plastic_columns
+from asperity.derivatives.balance.plastic_columns import add_plastic_columns
 from asperity.derivatives.balance.rigid_terms import fill_rigid_terms, rigid_columns
 from asperity.derivatives.balance.row_slopes import row_columns
 from asperity.derivatives.balance.strand_columns import edge_columns, rope_edges, strand_columns
@@ -95,7 +95,7 @@ def _smooth_columns(world: Table, work: Table, step: float) -> None:
     strand_columns(elastic, work, state, step)
     twist_columns(elastic, work, state, step)
     triangle_columns(elastic, work, state, step)
-    fold_columns(elastic, work, state, step, 0, True)
+    add_plastic_columns(world, work, step, True)
     tension_columns(elastic, work, state, step, max(world.doubled_step, step))
     edge_columns(world, work, step)
     if work.sets.patches == 0:
@@ -161,7 +161,7 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
     if sets.fields == 0:
         _know_contacts(world, work, step)
     rigid = _is_rigid(work, state)
-    plastic_columns(world, work, step)
+    add_plastic_columns(world, work, step, False)
     if 0 < directions < _FEW[0 if rigid else 1] * nv and start.plastic.size == 0:
         code = difference_columns(world, work, step, DIRECTION, 0, np.zeros(directions, np.int64))
     else:

@@ -18,6 +18,8 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.derivatives.balance.elastic_columns import fill_inverse, fill_spin
+from asperity.derivatives.stages import call_stage, stage
+from asperity.integrators.world_layout import OK
 from asperity.plant.elasticity import find_positions
 from asperity.soft.corotation import element_rotation
 from asperity.soft.flow import flow_element, flowed, stretch_of
@@ -29,6 +31,7 @@ __all__ = [
     "add_flow",
     "fill_flow",
     "fill_root_slopes",
+    "keep_plastic",
     "plastic_after",
     "pull_back_flow",
 ]
@@ -45,31 +48,37 @@ def _find_end(world: Table, work: Table) -> None:
     find_positions(world.plant.elastic, world.following)
 
 
-@compiled
-def plastic_after(world: Table, work: Table, beside: bool, out: np.ndarray) -> None:
-    """Fill the part of ``out`` behind the activations with what stays at the step's end.
+@stage
+def keep_plastic(world: Table, work: Table, _step: float, beside: int) -> int:
+    """Fill ``flow.after`` with what stays at the step's end.
 
     Notes what flows; in a simulation ``beside`` it, with other parameters, the same does.
     """
-    start, slopes = work.start, work.flow
-    if start.plastic.size == 0:
-        return
+    slopes, before = work.flow, work.start.plastic
     elastic = world.plant.elastic
     soft = world.following.soft
-    after = out[start.qvel.size + start.act.size :]
-    least = 0.0 if beside else 1.0
+    least = 1.0 - beside
     _find_end(world, work)
-    copy_numbers(start.plastic, after)
+    copy_numbers(before, slopes.after)
     for place in range(elastic.yielding):
-        if not beside or slopes.flows[place] == 1:
+        if beside == 0 or slopes.flows[place] == 1:
             slopes.flows[place] = int(
-                flow_element(elastic, place, soft.position, start.plastic, soft.work, after, least)
+                flow_element(elastic, place, soft.position, before, soft.work, slopes.after, least)
             )
     for fold in range(elastic.folds):
-        if not beside or slopes.folds_flow[fold] == 1:
+        if beside == 0 or slopes.folds_flow[fold] == 1:
             slopes.folds_flow[fold] = int(
-                flow_fold(elastic, fold, soft.position, start.plastic, soft.work, after, least)
+                flow_fold(elastic, fold, soft.position, before, soft.work, slopes.after, least)
             )
+    return OK
+
+
+@compiled
+def plastic_after(world: Table, work: Table, beside: int, out: np.ndarray) -> None:
+    """Fill the part of ``out`` behind the activations with what stays, as `keep_plastic` does."""
+    if work.start.plastic.size > 0:
+        call_stage(work.keep_plastic, world, work, 0.0, beside)
+        copy_numbers(work.flow.after, out[work.start.qvel.size + work.start.act.size :])
 
 
 @compiled

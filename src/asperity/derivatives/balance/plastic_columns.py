@@ -26,11 +26,16 @@ from asperity.derivatives.balance.elastic_columns import (
     turn_back,
 )
 from asperity.derivatives.balance.flow import COMPLEX_STEP, fill_flow, fill_root_slopes
+from asperity.derivatives.stages import call_stage, stage
+from asperity.integrators.world_layout import OK
 from asperity.soft.corotation import element_rotation
 from asperity.soft.folds import FOLD_BLOCK, fold_block, fold_push, fold_terms
 from asperity.soft.plasticity import Tensor, inverse, plastic_stretch, read_plastic
 
-__all__ = ["fill_stretch_slopes", "fold_columns", "plastic_columns"]
+__all__ = ["add_plastic_columns", "plastic_columns"]
+
+# What `plastic_columns` fills.
+_BY_PLASTIC, _BY_POSITION = 0, 1
 
 
 @compiled
@@ -60,7 +65,7 @@ def _subtract_product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def fill_stretch_slopes(elastic: Table, plastic: np.ndarray, place: int, out: np.ndarray) -> None:
+def _fill_stretch_slopes(elastic: Table, plastic: np.ndarray, place: int, out: np.ndarray) -> None:
     """Fill what U_p of an element changes by with its slots of a state, shape (6, slots)."""
     _, kept = read_plastic(elastic, plastic, place)
     by_kept = np.empty((6, 6))
@@ -153,8 +158,8 @@ def _add_elements(elastic: Table, work: Table, state: Table, step: float, first:
         slot = elastic.plastic_first[place]
         slots = elastic.plastic_first[place + 1] - slot
         _, stretch = plastic_stretch(elastic, state.plastic, place)
-        by_slot = np.empty((6, slots))
-        fill_stretch_slopes(elastic, state.plastic, place, by_slot)
+        by_slot = work.flow.stretch[place]
+        _fill_stretch_slopes(elastic, state.plastic, place, by_slot)
         element_rotation(elastic, soft.position, element, soft.work)
         fill_strained(elastic, soft.position, work.velocity, element, step, r, pad)
         subtract_rest(elastic, element, step, stretch, pad[5])
@@ -222,7 +227,7 @@ def _add_bend(elastic: Table, bend: int, change: np.ndarray, column: np.ndarray)
 
 
 @compiled
-def fold_columns(
+def _fold_columns(
     elastic: Table, work: Table, state: Table, step: float, first: int, by_position: bool
 ) -> None:
     """Add what folds that stay do to columns by positions, or from row ``first`` by what stays.
@@ -275,18 +280,28 @@ def fold_columns(
                 moved[3 * v + i] += step * COMPLEX_STEP * 1j
 
 
-@compiled
-def plastic_columns(world: Table, work: Table, step: float) -> None:
-    """Fill columns by what stays at the beginning, but for what it does to tensions.
+@stage
+def plastic_columns(world: Table, work: Table, step: float, what: int) -> int:
+    """Fill columns by what stays at the beginning, or add to those by positions.
 
-    The current state must be that of the beginning, evaluated.
+    The first but for what it does to tensions, the second what folds do. The current state must be
+    that of the beginning, evaluated.
     """
-    size = work.start.plastic.size
-    if size == 0:
-        return
-    first = work.result.shape[0] - size
-    work.columns[first : first + size] = 0.0
     elastic, state = world.plant.elastic, world.current
+    first = work.result.shape[0] - work.start.plastic.size
+    if what == _BY_POSITION:
+        _fold_columns(elastic, work, state, step, 0, True)
+        return OK
+    work.columns[first : work.result.shape[0]] = 0.0
     _add_elements(elastic, work, state, step, first)
-    fold_columns(elastic, work, state, step, first, False)
+    _fold_columns(elastic, work, state, step, first, False)
     fill_flow(world, work)
+    return OK
+
+
+@compiled
+def add_plastic_columns(world: Table, work: Table, step: float, by_position: bool) -> None:
+    """Do what `plastic_columns` does, where something yields."""
+    if work.start.plastic.size > 0:
+        what = _BY_POSITION if by_position else _BY_PLASTIC
+        call_stage(work.plastic_columns, world, work, step, what)

@@ -134,7 +134,7 @@ def tension_columns(elastic: Table, work: Table, state: Table, step: float, whol
     for strand in range(elastic.strands):
         _add_edge(elastic, soft, strand, vectors, changes)
     for triangle in range(elastic.triangles):
-        add_triangle_tension(elastic, state, triangle, vectors, changes)
+        add_triangle_tension(elastic, state, triangle, vectors, work.flow.stretch, changes)
     square = step * step
     slow = SLOW * square / (whole * whole)
     for i in range(nv):

@@ -24,7 +24,6 @@ from asperity.derivatives.balance.elastic_columns import (
     fill_spin,
     turn_back,
 )
-from asperity.derivatives.balance.plastic_columns import fill_stretch_slopes
 from asperity.soft.corotation import element_rotation
 from asperity.soft.tense_triangles import find_gradient, strain_of, strain_rest, turning_strain
 
@@ -156,6 +155,7 @@ def _add_yield(
     triangle: int,
     strain: tuple[float, float, float],
     vectors: np.ndarray,
+    stretch: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """Add what K y changes by with what stays, of which the strain has no part."""
@@ -163,8 +163,6 @@ def _add_yield(
     first = elastic.element_first[elastic.triangle_element[triangle]]
     slot = elastic.plastic_first[place]
     slots = elastic.plastic_first[place + 1] - slot
-    stretch = np.empty((6, slots))
-    fill_stretch_slopes(elastic, state.plastic, place, stretch)
     taut = state.soft.taut[elastic.strands + triangle]
     change = np.zeros(6)
     g = elastic.place_gradient
@@ -195,6 +193,7 @@ def add_triangle_tension(
     state: Table,
     triangle: int,
     vectors: np.ndarray,
+    stretch: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """Add what K y of a triangle changes by with positions, of several vectors y.
@@ -205,6 +204,8 @@ def add_triangle_tension(
         With what is taut.
     triangle : int
     vectors : array, shape (n, particles, 3)
+    stretch : array, shape (yielding, 6, slots)
+        What U_p changes by with what stays.
     out : array, shape (n, nv + numbers of what stays, nv)
         Forces, by positions first, and then by what stays of deformations.
     """
@@ -264,4 +265,5 @@ def add_triangle_tension(
                     for i in range(3):
                         out[n, column + j, row + i] += more * taut[i] + taut[3] * size * tilt[i]
     if elastic.triangle_yielding[triangle] >= 0:
-        _add_yield(elastic, state, triangle, strain, vectors, out)
+        own = stretch[elastic.triangle_yielding[triangle]]
+        _add_yield(elastic, state, triangle, strain, vectors, own, out)

@@ -71,7 +71,7 @@ def _balance(
         return code
     residual(world, solved, state, step, out)
     activations_after(world, solved.start, state, step, out)
-    plastic_after(world, solved, True, out)
+    plastic_after(world, solved, 1, out)
     return OK
 
 
