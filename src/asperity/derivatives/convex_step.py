@@ -103,6 +103,7 @@ class ConvexStep(HoldsAddresses):
         model, elastic = world.plant.model, world.plant.table.elastic
         self._world = world
         self._model = model
+        self._tangent_size = tangent_size(model)
         self._numbers: object = None
         rotations = np.array(rotation_dofs(model), np.int64)
         sizes = {
@@ -110,7 +111,7 @@ class ConvexStep(HoldsAddresses):
             **{"trees": model.ntree, "bodies": model.nbody},
             **{"vector": len(world.problem.iterate.velocity), "turned": len(rotations)},
             # Directions may be combined of all coordinates.
-            **{"column_room": tangent_size(model) + model.nu, "direction_room": 1},
+            **{"column_room": self._tangent_size + model.nu, "direction_room": 1},
             **{"ny": plastic_size(model), "width": world.current.table.soft.work.shape[1]},
             **{"yielding": elastic.yielding, "folds": elastic.folds},
             **{"slots": int(np.diff(elastic.plastic_first).max(initial=0))},
@@ -189,7 +190,7 @@ class ConvexStep(HoldsAddresses):
         """
         model, work = self._model, self._work
         count = 0 if parameters is None else parameters.count
-        inner = tangent_size(model)
+        inner = self._tangent_size
         self._prepare(state.time, inner + model.nu + count, 0, parameters)
         work.ahead = int(ahead)
         row = state.row
@@ -246,7 +247,7 @@ class ConvexStep(HoldsAddresses):
 
     def end(self, state: StepState, step: float) -> StepState:
         """Where the step ends, solved to round-off as for the derivatives."""
-        return self.along(state, step, np.zeros((tangent_size(self._model), 0)))[0]
+        return self.along(state, step, np.zeros((self._tangent_size, 0)))[0]
 
     def deliver(self, state: StepState, step: float) -> None:
         """Let what is published at a state be of the step that is solved to round-off from there.
@@ -328,8 +329,8 @@ class ConvexStep(HoldsAddresses):
             To which derivatives are added, shapes (n, nu) and (number of parameters,).
         parameters : DisplacedModels, optional
         """
-        model = self._model
-        self._prepare(0.0, tangent_size(model) + model.nu + len(by_parameter), 0, parameters)
+        columns = self._tangent_size + self._model.nu + len(by_parameter)
+        self._prepare(0.0, columns, 0, parameters)
         self._work.ahead = 0
         left = len(controls)
         while left > 0:

@@ -37,8 +37,8 @@ class StepState:
     @classmethod
     def of(cls, row: np.ndarray, model: mujoco.MjModel, time: float = 0.0) -> StepState:
         """The state of which `row` is that."""
-        ends = np.cumsum([model.nq, model.nv, model.na])
-        return cls(time, *np.split(row, ends))
+        velocity, act = model.nq, model.nq + model.nv
+        return cls(time, *np.split(row, [velocity, act, act + model.na]))
 
     @classmethod
     def read(cls, source: Any, model: mujoco.MjModel) -> StepState:

@@ -95,6 +95,7 @@ class Transition:
                 f"integrator must be an asperity integrator such as Icf(), got {integrator!r}."
             )
         self.model = copy.copy(model)
+        self._tangent_size = tangent_size(model)
         # Rebounds have no derivative.
         self.integrator = Icf(resolve_impacts=False) if integrator is None else integrator
         self.parameters = tuple(parameters)
@@ -198,12 +199,12 @@ class Transition:
     @property
     def state_size(self) -> int:
         """nq + nv + na, and nplastic if a flex yields."""
-        return self.tangent_size + int(self.model.nq - self.model.nv)
+        return self._tangent_size + int(self.model.nq - self.model.nv)
 
     @property
     def tangent_size(self) -> int:
         """2nv + na, and nplastic if a flex yields."""
-        return tangent_size(self.model)
+        return self._tangent_size
 
     def state_of(self, data: mujoco.MjData) -> np.ndarray:
         """The state x of an MjData."""
