@@ -45,8 +45,6 @@ __all__ = [
 
 _PARTS = 3
 FOLD_BLOCK = 9
-# ψ² of a right angle.
-_RIGHT = 2.0
 _AXES = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 1.0)
 
 
@@ -254,21 +252,14 @@ def fold_angle(table: Table, fold: int, position: np.ndarray, work: np.ndarray) 
     c = table.fold_particle[fold, 2]
     d = table.fold_particle[fold, 3]
     _normal(position, a, b, c, one)
-    area = _normal(position, a, d, b, other)
+    _normal(position, a, d, b, other)
     square = 0.0
     above = 0.0
-    edge = 0.0
     for k in range(3):
         square += (one[k] - other[k]) ** 2
         above += one[k] * (position[d, k] - position[a, k])
-        edge += (position[b, k] - position[a, k]) ** 2
     angle: float = np.sqrt(square)
-    if square.real < _RIGHT:
-        # 2 sin ½α = sin α/cos ½α is smooth where triangles are in one plane.
-        angle = above * np.sqrt(edge) / (area * np.sqrt(1.0 - 0.25 * square))
-    elif above.real < 0.0:
-        angle = -angle
-    return angle
+    return angle if above.real >= 0.0 else -angle
 
 
 @compiled

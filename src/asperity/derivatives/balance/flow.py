@@ -62,14 +62,16 @@ def keep_plastic(world: Table, work: Table, _step: float, beside: int) -> int:
     copy_numbers(before, slopes.after)
     for place in range(elastic.yielding):
         if beside == 0 or slopes.flows[place] == 1:
-            slopes.flows[place] = int(
-                flow_element(elastic, place, soft.position, before, soft.work, slopes.after, least)
+            flows = flow_element(
+                elastic, place, soft.position, before, soft.work, slopes.after, least
             )
+            if beside == 0:
+                slopes.flows[place] = int(flows)
     for fold in range(elastic.folds):
         if beside == 0 or slopes.folds_flow[fold] == 1:
-            slopes.folds_flow[fold] = int(
-                flow_fold(elastic, fold, soft.position, before, soft.work, slopes.after, least)
-            )
+            flows = flow_fold(elastic, fold, soft.position, before, soft.work, slopes.after, least)
+            if beside == 0:
+                slopes.folds_flow[fold] = int(flows)
     return OK
 
 
