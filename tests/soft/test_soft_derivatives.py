@@ -404,9 +404,6 @@ def test_what_is_not_there_is_refused_by_name() -> None:
     for integrator in (asp.Cenic(), asp.Midas(time_step=5e-3)):
         with pytest.raises(asp.ModelError, match=r"'cube' is deformable, .* those of Icf"):
             asp.derivatives.linearize(flying, mujoco.MjData(flying), integrator=integrator)
-    plastic = soft_models.cube().replace("<elasticity", "<elasticity yield='0.01'")
-    with pytest.raises(asp.ModelError, match=r"'cube' is plastic, .* no part of the state"):
-        Transition(soft_models.compile_soft(plastic), integrator=ICF)
     with pytest.raises(asp.ArgumentError, match="no flex 'rope'"):
         flex_elasticity(spec, "rope", "young")
     with pytest.raises(asp.ArgumentError, match="'mass' is no number of a flex"):

@@ -3,7 +3,8 @@
     dv = −H⁻¹ dg,        q⁺ = q ⊕ δq,   δq = δt (θ_vq v + (1 − θ_vq) v_0)
 
 The angles of a rod's edges change by what they turn without a velocity besides
-(`asperity.soft.twists`).
+(`asperity.soft.twists`), and what stays of deformations by the end's positions
+(`asperity.derivatives.balance.flow`).
 
 In tangent spaces the end's position changes by J_r(δq) d(δq) + exp(−δq) dq, where a quaternion
 describes it; everything else adds up.
@@ -19,6 +20,7 @@ from asperity.derivatives.balance.dense_solve import (
     solve_system,
     solve_transposed,
 )
+from asperity.derivatives.balance.flow import add_flow, pull_back_flow
 from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 from asperity.soft.twists import turning_slopes
@@ -78,7 +80,7 @@ def _fill_turns(work: Table, step: float) -> None:
 
 @stage
 def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
-    """Fill ``result``, (2nv+na, count), from H and so many ``columns``; all NaN if H is singular.
+    """Fill so many columns of ``result`` from H and ``columns``; all NaN if H is singular.
 
     With −count the columns belong to ``directions``, and else to coordinates of the state, inputs
     and parameters in this order.
@@ -88,7 +90,7 @@ def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
     along = number < 0
     count = -number if along else number
     nv = start.qvel.size
-    na = start.act.size
+    others = start.act.size + start.plastic.size
     result = work.result
     right = work.right
     if not factorize_system(root, work.system):
@@ -107,7 +109,7 @@ def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
             travel = work.share * right[i, k]
             travel += (1.0 - work.share) * _change(work, along, k, nv + i)
             result[i, k] = step * travel + _change(work, along, k, i)
-    for i in range(na):
+    for i in range(others):
         for k in range(count):
             result[2 * nv + i, k] = work.columns[k, nv + i]
     for number in range(work.rotations.size):
@@ -138,6 +140,7 @@ def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
                         value += sign * slopes[0, i] * result[dof + i, k]
                         value += sign * slopes[1, i] * _change(work, along, k, dof + i)
             result[elastic.turning_dof[edge], k] += value
+    add_flow(elastic, work, count)
     return OK
 
 
@@ -148,7 +151,7 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
     This is the transpose of `assemble_step`, for one solution with Hᵀ; overwrites the adjoint.
     """
     nv = work.start.qvel.size
-    na = work.start.act.size
+    others = work.start.act.size + work.start.plastic.size
     adjoint = work.adjoint
     pulled = work.pulled
     if not factorize_system(work.root, work.system):
@@ -157,6 +160,7 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
     _fill_turns(work, step)
     pulled[:count] = 0.0
     elastic = world.plant.elastic
+    pull_back_flow(elastic, work)
     slopes = np.empty((2, 3))
     for edge in range(elastic.turning_dof.size):
         turning_slopes(elastic, world.current, work.end, edge, slopes)
@@ -185,7 +189,7 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
         value = 0.0
         for i in range(nv):
             value += work.mean[i] * work.columns[k, i]
-        for i in range(na):
+        for i in range(others):
             value += adjoint[2 * nv + i] * work.columns[k, nv + i]
         pulled[k] += value
     return OK

@@ -19,7 +19,9 @@ from asperity.compiled import HoldsAddresses, Layout, Table
 from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.assembly import assemble_step, pull_back_step
 from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
+from asperity.derivatives.balance.flow import keep_plastic
 from asperity.derivatives.balance.mode_changes import follow_one_side
+from asperity.derivatives.balance.plastic_columns import plastic_columns
 from asperity.derivatives.balance.residual import keep_the_guess
 from asperity.derivatives.balance.rigid_model import joint_order, moves_rigidly
 from asperity.derivatives.balance.root_search import (
@@ -33,6 +35,7 @@ from asperity.derivatives.contact_changes import ContactChanges, contact_changes
 from asperity.derivatives.layout import (
     DELIVERED_BOUND,
     DERIVATIVE,
+    FLOW,
     FRICTION_ALONE,
     INPUTS,
     LAWS,
@@ -46,7 +49,7 @@ from asperity.derivatives.layout import (
     SYMMETRIC,
 )
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
-from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent
+from asperity.derivatives.tangent import IMPLICIT, StepState, Tangent, tangent_size
 from asperity.derivatives.tangent_space import rotation_dofs
 from asperity.derivatives.trajectory_loops import (
     TRAJECTORY_LOOPS,
@@ -63,8 +66,15 @@ from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK
 from asperity.plant import native
 from asperity.plant.evaluate import evaluate_smooth
+from asperity.plant.model.plastic import plastic_size
 
-__all__ = ["DERIVATIVE_KERNELS", "STEADY_TOLERANCE", "ConvexStep", "table_of_inputs"]
+__all__ = [
+    "DERIVATIVE_KERNELS",
+    "PLASTIC_KERNELS",
+    "STEADY_TOLERANCE",
+    "ConvexStep",
+    "table_of_inputs",
+]
 
 STEADY_TOLERANCE = 1e-13
 """Of velocities without vibrations, in steps that are differentiated."""
@@ -73,6 +83,9 @@ DERIVATIVE_KERNELS = (
     *(assemble_step, pull_back_step, follow_one_side),
     *(*ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
 )
+
+PLASTIC_KERNELS = (plastic_columns, keep_plastic)
+"""Further ones, of models with flexes that yield."""
 
 
 class ConvexStep(HoldsAddresses):
@@ -87,9 +100,10 @@ class ConvexStep(HoldsAddresses):
     """
 
     def __init__(self, world: World, method: IcfMethod | ThetaMethod | TamsiMethod) -> None:
-        model = world.plant.model
+        model, elastic = world.plant.model, world.plant.table.elastic
         self._world = world
         self._model = model
+        self._tangent_size = tangent_size(model)
         self._numbers: object = None
         rotations = np.array(rotation_dofs(model), np.int64)
         sizes = {
@@ -97,7 +111,10 @@ class ConvexStep(HoldsAddresses):
             **{"trees": model.ntree, "bodies": model.nbody},
             **{"vector": len(world.problem.iterate.velocity), "turned": len(rotations)},
             # Directions may be combined of all coordinates.
-            **{"column_room": 2 * model.nv + model.na + model.nu, "direction_room": 1},
+            **{"column_room": self._tangent_size + model.nu, "direction_room": 1},
+            **{"ny": plastic_size(model), "width": world.current.table.soft.work.shape[1]},
+            **{"yielding": elastic.yielding, "folds": elastic.folds},
+            **{"slots": int(np.diff(elastic.plastic_first).max(initial=0))},
             **{"contact_room": 1, "row_room": 1},
         }
 
@@ -120,6 +137,7 @@ class ConvexStep(HoldsAddresses):
             ),
             laws=table(LAWS),
             row_laws=table(ROW_LAWS),
+            flow=table(FLOW),
             rigid=table(RIGID, joint_first=first, joint_last=last, subtree_end=end),
             parameters=table(
                 PARAMETERS,
@@ -136,6 +154,9 @@ class ConvexStep(HoldsAddresses):
             pull_back=pull_back_step.address,
             follow_one_side=follow_one_side.address,
         )
+        if len(work.start.plastic) > 0:
+            work.keep_plastic = keep_plastic.address
+            work.plastic_columns = plastic_columns.address
         # Differences of what is taut need all digits.
         world.table.steady_tolerance = STEADY_TOLERANCE
         self.addresses = world.table.address, work.address
@@ -169,7 +190,7 @@ class ConvexStep(HoldsAddresses):
         """
         model, work = self._model, self._work
         count = 0 if parameters is None else parameters.count
-        inner = 2 * model.nv + model.na
+        inner = self._tangent_size
         self._prepare(state.time, inner + model.nu + count, 0, parameters)
         work.ahead = int(ahead)
         row = state.row
@@ -207,7 +228,7 @@ class ConvexStep(HoldsAddresses):
         step : float
             Its size [s].
         directions : numpy.ndarray
-            Shape (2nv+na, n).
+            Shape (tangent_size, n).
         parameters : DisplacedModels, optional
             Which change along with the last of the directions.
 
@@ -215,7 +236,7 @@ class ConvexStep(HoldsAddresses):
         -------
         end : StepState
         changes : numpy.ndarray
-            Of the end, shape (2nv+na, n).
+            Of the end, shape (tangent_size, n).
         """
         row = state.row
         states, changes = np.zeros((2, len(row))), np.zeros((2, *directions.shape))
@@ -226,7 +247,7 @@ class ConvexStep(HoldsAddresses):
 
     def end(self, state: StepState, step: float) -> StepState:
         """Where the step ends, solved to round-off as for the derivatives."""
-        return self.along(state, step, np.zeros((2 * self._model.nv + self._model.na, 0)))[0]
+        return self.along(state, step, np.zeros((self._tangent_size, 0)))[0]
 
     def deliver(self, state: StepState, step: float) -> None:
         """Let what is published at a state be of the step that is solved to round-off from there.
@@ -258,13 +279,13 @@ class ConvexStep(HoldsAddresses):
         Parameters
         ----------
         states : numpy.ndarray
-            Shape (n+1, nq+nv+na), of which the first is given.
+            Shape (n+1, state_size), of which the first is given.
         step : float
             Size of each [s].
         controls : numpy.ndarray
             Shape (n, nu).
         changes : numpy.ndarray
-            Shape (n+1, 2nv+na, directions), of which the first are given.
+            Shape (n+1, tangent_size, directions), of which the first are given.
         parameters : DisplacedModels, optional
             Which change along with the last of the directions.
         time : float
@@ -301,15 +322,15 @@ class ConvexStep(HoldsAddresses):
         states, step, controls
             As `follow` has filled them.
         by_states : numpy.ndarray
-            Derivatives of a function of the states before the last one, shape (n, 2nv+na).
+            Derivatives of a function of the states before the last one, shape (n, tangent_size).
         adjoint : numpy.ndarray
-            Its derivatives by the last state, and then by the first one, shape (2nv+na,).
+            Its derivatives by the last state, and then by the first one, shape (tangent_size,).
         by_control, by_parameter : numpy.ndarray
             To which derivatives are added, shapes (n, nu) and (number of parameters,).
         parameters : DisplacedModels, optional
         """
-        model = self._model
-        self._prepare(0.0, 2 * model.nv + model.na + model.nu + len(by_parameter), 0, parameters)
+        columns = self._tangent_size + self._model.nu + len(by_parameter)
+        self._prepare(0.0, columns, 0, parameters)
         self._work.ahead = 0
         left = len(controls)
         while left > 0:

@@ -1,8 +1,8 @@
 """Transitions and rollouts as functions of JAX (extra ``jax``).
 
     transition = Transition(model, parameters=[...])
-    state = step(transition, state, control)                   # (nq+nv+na,)
-    states = rollout(transition, state, controls, theta)       # (n+1, nq+nv+na)
+    state = step(transition, state, control)                   # (state_size,)
+    states = rollout(transition, state, controls, theta)       # (n+1, state_size)
 
 Gradients (``jax.grad``, ``jax.vjp``) flow to states, controls and parameters. The functions may be
 compiled with ``jax.jit`` and batched with ``jax.vmap``, whose members are worlds that are simulated
@@ -101,7 +101,7 @@ def step(transition: Transition, state: Any, control: Any, parameters: Any = Non
     ----------
     transition : Transition
     state : jax.Array
-        (qpos, qvel, act), shape (nq+nv+na,).
+        As of the transition, shape (state_size,).
     control : jax.Array
         Shape (nu,).
     parameters : jax.Array, optional
@@ -112,7 +112,7 @@ def step(transition: Transition, state: Any, control: Any, parameters: Any = Non
 
 
 def rollout(transition: Transition, state: Any, controls: Any, parameters: Any = None) -> Any:
-    """All states of a trajectory, shape (n+1, nq+nv+na); as `step`, with controls (n, nu)."""
+    """All states of a trajectory, shape (n+1, state_size); as `step`, with controls (n, nu)."""
     state, controls = jnp.asarray(state, float), jnp.asarray(controls, float)
     check_shapes(transition, state.shape, controls.shape)
     theta = jnp.asarray(transition.values if parameters is None else parameters, float)

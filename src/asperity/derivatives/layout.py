@@ -14,6 +14,7 @@ __all__ = [
     "DELIVERED_BOUND",
     "DERIVATIVE",
     "DIRECTION",
+    "FLOW",
     "FRICTION_ALONE",
     "INERTIAL_PARAMETER",
     "INPUTS",
@@ -62,6 +63,7 @@ START = Layout(
     qpos="f8[nq]",
     qvel="f8[nv]",
     act="f8[na]",
+    plastic="f8[ny]",
     ctrl="f8[nu]",
     applied="f8[nv]",
 )
@@ -169,6 +171,16 @@ RIGID = Layout(
     argument=f"f8[nv, {ARGUMENTS}]",  # y
 )
 
+FLOW = Layout(
+    "flow at a step's end",
+    flows="i8[yielding]",  # 1 of elements that do
+    by_position="f8[yielding, 6, width]",  # of what they keep, by places of their particles
+    folds_flow="i8[folds]",  # and of folds
+    fold_by_position="f8[folds, 12]",
+    stretch="f8[yielding, 6, slots]",  # of U_p at the beginning, by what a state keeps
+    after="f8[ny]",  # what stays
+)
+
 PARAMETERS = Layout(
     "columns by parameters",
     add_parameters="i8",  # compiled entry point of the stage
@@ -176,7 +188,7 @@ PARAMETERS = Layout(
     displaced="i8[:, 4]",  # addresses of world and inputs, of the larger and the smaller value
     displaced_sizes="f8[:]",
     displaced_codes="i8[:, 2]",
-    displaced_sides="f8[:, 2, :]",  # residual and activations at the end
+    displaced_sides="f8[:, 2, :]",  # as `sides`
     # and what is known without (`direct_parameters`)
     displaced_kind="i8[:]",
     displaced_plant="i8[:]",  # addresses of plants with the larger values
@@ -198,12 +210,15 @@ DERIVATIVE = Layout(
     laws=LAWS,
     row_laws=ROW_LAWS,
     rigid=RIGID,
+    flow=FLOW,
     parameters=PARAMETERS,
     # stages, compiled entry points
     find_root="i8",
     fill_columns="i8",
     assemble="i8",
     pull_back="i8",
+    keep_plastic="i8",  # with what yields
+    plastic_columns="i8",
     follow_one_side="i8",  # where pieces meet
     evaluate_smooth="i8",  # of a state
     has_stages="i8",  # 1 for the θ-method
@@ -223,19 +238,20 @@ DERIVATIVE = Layout(
     system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities
     jacobian="f8[3 * contact_room + row_room, nv]",  # rows (1, 2, n) of contacts, then constraints
     kinks="i8",  # contacts and rows that are where pieces of their laws meet
-    # residual and activations at the end: at the state, and on both sides of it
-    sides="f8[3, nv + na]",
-    directions="f8[direction_room, 2 * nv + na]",  # changes of positions, velocities, activations
-    columns="f8[column_room, nv + na]",  # their derivatives, one row for each displacement
+    # residual, and activations and what stays of deformations at the end: at the state, and on both
+    # sides of it; the last where positions end as they do
+    sides="f8[3, nv + na + ny]",
+    directions="f8[direction_room, 2 * nv + na + ny]",  # changes of states
+    columns="f8[column_room, nv + na + ny]",  # their derivatives, one row for each displacement
     is_closed_form="i8",  # 1 if columns by positions and velocities are
     # the step's derivatives
     right="f8[nv, column_room]",
     share="f8",  # of the end velocity in the motion of positions
     rotations="i8[:]",  # first dofs of rotations that a quaternion describes
     turns="f8[turned, 18]",  # their J_r(travel) and exp(−travel) − 1
-    result="f8[2 * nv + na, column_room]",
+    result="f8[2 * nv + na + ny, column_room]",
     end="f8[nq]",  # positions
     # derivatives of a function by the end, and by what columns are by
-    adjoint="f8[2 * nv + na]",
+    adjoint="f8[2 * nv + na + ny]",
     pulled="f8[column_room]",
 )

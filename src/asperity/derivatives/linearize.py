@@ -12,7 +12,7 @@ import numpy as np
 from asperity.arguments import as_number
 from asperity.derivatives.sensors import sensor_derivatives
 from asperity.derivatives.step_derivative import StepDerivative
-from asperity.derivatives.tangent import Tangent
+from asperity.derivatives.tangent import Tangent, tangent_size
 from asperity.errors import ArgumentError, SimulationError
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
@@ -30,7 +30,8 @@ class Linearization:
     """The derivative of a transition x⁺ = f(x, u) with the outputs y = g(x, u).
 
     A change of the state is (position, velocity, activation), positions in the tangent space of
-    `mj_differentiatePos`, as in `mujoco.mjd_transitionFD`.
+    `mj_differentiatePos`, as in `mujoco.mjd_transitionFD`. If a flex yields, that of
+    ``MjData.plastic`` is behind it, and 2nv+na is nplastic more.
 
     Attributes
     ----------
@@ -41,8 +42,8 @@ class Linearization:
     C, D : numpy.ndarray
         ∂y/∂x and ∂y/∂u of ``sensordata`` at the beginning, shape (nsensordata, 2nv+na) and
         (nsensordata, nu).
-    qpos, qvel, act : numpy.ndarray
-        The state x⁺ itself.
+    qpos, qvel, act, plastic : numpy.ndarray
+        The state x⁺ itself; ``plastic`` is empty if no flex yields.
     steps : numpy.ndarray
         Sizes of the integrator's steps [s], which the derivative takes as given.
     method : str
@@ -70,6 +71,7 @@ class Linearization:
     residual: float
     one_sided: int
     unmatched: int
+    plastic: np.ndarray
 
 
 class _Linearized:
@@ -192,7 +194,7 @@ def _linearize(
     derivative.take_over(state)
     tangent = derivative.over(step)
     _check_finite(tangent)
-    by_state = np.zeros((0, 2 * model.nv + model.na))
+    by_state = np.zeros((0, tangent_size(model)))
     by_control = np.zeros((0, model.nu))
     if sensors and model.nsensordata > 0:
         by_state, by_control = sensor_derivatives(derivative, state)
@@ -209,6 +211,7 @@ def _linearize(
         residual=tangent.residual,
         one_sided=tangent.one_sided,
         unmatched=tangent.unmatched,
+        plastic=tangent.end.plastic,
     )
 
 

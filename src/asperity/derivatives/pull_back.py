@@ -51,8 +51,8 @@ def _plain(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
 
 
 def to_tangent_space(model: mujoco.MjModel, state: np.ndarray, gradient: np.ndarray) -> np.ndarray:
-    """A gradient by (qpos, qvel, act) as one by changes (position, velocity, activation)."""
-    result = np.zeros(2 * model.nv + model.na)
+    """A gradient by a state as one by changes of it."""
+    result = np.zeros(len(gradient) - model.nq + model.nv)
     result[model.nv :] = gradient[model.nq :]
     positions, dofs = _plain(model)
     result[dofs] = gradient[positions]
@@ -65,8 +65,8 @@ def to_tangent_space(model: mujoco.MjModel, state: np.ndarray, gradient: np.ndar
 def from_tangent_space(
     model: mujoco.MjModel, state: np.ndarray, gradient: np.ndarray
 ) -> np.ndarray:
-    """A gradient by changes (position, velocity, activation) as one by (qpos, qvel, act)."""
-    result = np.zeros(model.nq + model.nv + model.na)
+    """A gradient by changes of a state as one by the state."""
+    result = np.zeros(len(gradient) - model.nv + model.nq)
     result[model.nq :] = gradient[model.nv :]
     positions, dofs = _plain(model)
     result[positions] = gradient[dofs]

@@ -16,7 +16,7 @@ from asperity.derivatives.force_sensors import FORCE_SENSORS, force_rows
 from asperity.derivatives.sensor_jacobians import closed_rows
 from asperity.derivatives.step_derivative import StepDerivative, read_state
 from asperity.derivatives.step_differences import solved_tightly
-from asperity.derivatives.tangent import StepState, Tangent
+from asperity.derivatives.tangent import StepState, Tangent, tangent_size
 from asperity.derivatives.tangent_space import displaced
 from asperity.simulator.exchange import publish_session
 
@@ -49,7 +49,7 @@ def sensor_derivatives(
     """
     simulator = derivative.simulator
     model, data = simulator.model, simulator.data
-    inner = 2 * model.nv + model.na
+    inner = tangent_size(model)
     columns = np.zeros((inner + model.nu, model.nsensordata))
     left = np.ones(model.nsensor, dtype=bool)
     if model.nhistory == 0:
@@ -60,20 +60,23 @@ def sensor_derivatives(
     steps = model.nhistory > 0 or not _are_kinematic(model, left)
     moving = inner + model.nu if steps else 2 * model.nv
     used = data if steps else derivative.kinematics
+    sizes = np.full(inner + model.nu, _SIZE)
+    sizes[inner:] = _CONTROL_SIZE
+    length = simulator.session.plant.table.elastic.plastic_length
+    sizes[inner - len(length) : inner] /= np.where(length > 0.0, length, 1.0)
     with solved_tightly(simulator):
         for index in range(moving):
-            size = _SIZE if index < inner else _CONTROL_SIZE
             sides = []
             for sign in (1.0, -1.0):
                 change = np.zeros(inner + model.nu)
-                change[index] = sign * size
+                change[index] = sign * sizes[index]
                 _displace(model, used, state, change)
                 if steps:
                     _publish(derivative)
                 else:
                     _sense(model, used)
                 sides.append(used.sensordata[values])
-            columns[index, values] = (sides[0] - sides[1]) / (2.0 * size)
+            columns[index, values] = (sides[0] - sides[1]) / (2.0 * sizes[index])
     if steps:
         mujoco.mj_setState(model, data, state, _INPUTS)
         simulator.take_over()
@@ -98,13 +101,13 @@ def _closed(derivative: StepDerivative, state: np.ndarray) -> tuple[np.ndarray, 
     """
     simulator, data = derivative.simulator, derivative.kinematics
     model, nv = simulator.model, simulator.model.nv
-    inner = 2 * nv + model.na
+    inner = tangent_size(model)
     columns = np.zeros((inner + model.nu, model.nsensordata))
     _displace(model, data, state, np.zeros(inner + model.nu))
     _sense(model, data)
     late = derivative.convex is not None and bool(np.any(model.sensor_needstage > _VELOCITIES))
     if late:
-        start = StepState(data.time, data.qpos, data.qvel, data.act)
+        start = StepState.read(data, model)
         step = derivative.published_step(start)
         data.qacc[:] = (step.end.qvel - data.qvel) / step.steps[0]
         by_state = step.by_state[nv : 2 * nv] / step.steps[0]
@@ -145,12 +148,10 @@ def _add_forces(
 def _displace(
     model: mujoco.MjModel, data: mujoco.MjData, state: np.ndarray, change: np.ndarray
 ) -> None:
-    """Set a state and change its positions, velocities, activations and controls."""
+    """Set a state and change it and its controls."""
     mujoco.mj_setState(model, data, state, _INPUTS)
-    inner = 2 * model.nv + model.na
-    start = StepState(data.time, data.qpos, data.qvel, data.act)
-    moved = displaced(model, start, change[:inner])
-    data.qpos[:], data.qvel[:], data.act[:] = moved.qpos, moved.qvel, moved.act
+    inner = tangent_size(model)
+    displaced(model, StepState.read(data, model), change[:inner]).write(data)
     data.ctrl[:] += change[inner:]
 
 

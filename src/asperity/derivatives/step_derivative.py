@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled.compilation import compile_kernels
-from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, ConvexStep
+from asperity.derivatives.convex_step import DERIVATIVE_KERNELS, PLASTIC_KERNELS, ConvexStep
 from asperity.derivatives.doubled_step import DoubledStep
 from asperity.derivatives.parameters.displaced_balances import DisplacedBalances
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
@@ -25,7 +25,7 @@ from asperity.integrators.methods.theta import ThetaMethod
 from asperity.integrators.steppings.accepted import BUDGET_USED
 from asperity.integrators.world_layout import OK
 from asperity.plant.model.names import element, refuse_first
-from asperity.plant.model.plastic import is_plastic
+from asperity.plant.model.plastic import plastic_size
 from asperity.plant.model.support import has_every_friction
 from asperity.simulator import Simulator
 
@@ -62,13 +62,6 @@ class StepDerivative:
             "has a delay, and what is on its way is no part of the state that derivatives are of; "
             "remove the delay.",
         )
-        refuse_first(
-            model,
-            mujoco.mjtObj.mjOBJ_FLEX,
-            [is_plastic(model, flex) for flex in range(model.nflex)],
-            "is plastic, and what stays of its deformation is no part of the state that "
-            "derivatives are of; remove yield.",
-        )
         method, base = simulator.session.method, simulator.session.method.base
         self._world = simulator.session.world
         self.convex: ConvexStep | None = None
@@ -77,7 +70,8 @@ class StepDerivative:
         # Closed forms of contact laws are those of slips of two components.
         plain = not has_every_friction(simulator.model)
         if plain and isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
-            compile_kernels(DERIVATIVE_KERNELS, "derivatives")
+            yields = PLASTIC_KERNELS if plastic_size(model) > 0 else ()
+            compile_kernels((*yields, *DERIVATIVE_KERNELS), "derivatives")
             self.convex = ConvexStep(simulator.session.world, base)
             if method is base or isinstance(method, Substeps):
                 self.steps = self.convex
@@ -198,8 +192,7 @@ class StepDerivative:
             return [interval]
         current = world.current.table
         current.time = start.time
-        for name in ("qpos", "qvel", "act"):
-            getattr(current, name)[:] = getattr(start, name)
+        start.write(current)
         current.valid = 0
         world.forget_solutions()
         simulator.session.stepping.prepare(world)
@@ -221,5 +214,4 @@ class StepDerivative:
 
 def read_state(simulator: Simulator) -> StepState:
     """The current state of a simulator's world."""
-    table = simulator.session.world.current.table
-    return StepState(float(table.time), table.qpos.copy(), table.qvel.copy(), table.act.copy())
+    return StepState.read(simulator.session.world.current.table, simulator.model)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import numpy as np
 
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
-from asperity.derivatives.tangent import DIFFERENCES, StepState, Tangent
+from asperity.derivatives.tangent import DIFFERENCES, StepState, Tangent, tangent_size
 from asperity.derivatives.tangent_space import difference, displaced
 from asperity.errors import SimulationError, Status
 from asperity.integrators.steppings.stepping import Fixed
@@ -78,7 +79,7 @@ class StepDifferences:
     ) -> Tangent:
         """Take a step of this size from a state, with its derivatives."""
         model, data = self._simulator.model, self._simulator.session.world.current.data
-        inner = 2 * model.nv + model.na
+        inner = tangent_size(model)
         ctrl = data.ctrl.copy()
         end = self.end(state, step, ctrl)
         columns = np.zeros((inner + model.nu, inner))
@@ -123,8 +124,7 @@ class StepDifferences:
         world = simulator.session.world
         current = world.current.table
         current.time = state.time
-        for name in ("qpos", "qvel", "act"):
-            getattr(current, name)[:] = getattr(state, name)
+        state.write(current)
         current.valid = 0
         if ctrl is not None:
             self._write_controls(ctrl)
@@ -138,9 +138,7 @@ class StepDifferences:
                 break
         if code != OK:
             raise SimulationError(f"a displaced step of {step} s failed: {reason_of(code)}")
-        return StepState(
-            state.time + step, current.qpos.copy(), current.qvel.copy(), current.act.copy()
-        )
+        return replace(StepState.read(current, simulator.model), time=state.time + step)
 
     def _write_controls(self, ctrl: np.ndarray) -> None:
         for one in self._simulator.session.world.evaluated_states:

@@ -29,19 +29,21 @@ _SMALL = 1e-4
 
 
 def displaced(model: mujoco.MjModel, state: StepState, change: np.ndarray) -> StepState:
-    """The state that a change (position, velocity, activation) leads to."""
-    nv = model.nv
+    """The state that a change (position, velocity, activation, what has yielded) leads to."""
+    nv, last = model.nv, 2 * model.nv + model.na
     qpos = state.qpos.copy()
     mujoco.mj_integratePos(model, qpos, change[:nv], 1.0)
     qvel = state.qvel + change[nv : 2 * nv]
-    return StepState(state.time, qpos, qvel, state.act + change[2 * nv :])
+    act, plastic = state.act + change[2 * nv : last], state.plastic + change[last:]
+    return StepState(state.time, qpos, qvel, act, plastic)
 
 
 def difference(model: mujoco.MjModel, first: StepState, second: StepState) -> np.ndarray:
-    """The change (position, velocity, activation) from one state to another."""
+    """The change (position, velocity, activation, what has yielded) from one state to another."""
     positions = np.zeros(model.nv)
     mujoco.mj_differentiatePos(model, positions, 1.0, first.qpos, second.qpos)
-    return np.concatenate([positions, second.qvel - first.qvel, second.act - first.act])
+    rest = [second.qvel - first.qvel, second.act - first.act, second.plastic - first.plastic]
+    return np.concatenate([positions, *rest])
 
 
 def skew(u: np.ndarray) -> np.ndarray:

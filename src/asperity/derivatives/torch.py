@@ -1,8 +1,8 @@
 """Transitions and rollouts as functions of PyTorch (extra ``torch``).
 
     transition = Transition(model, parameters=[...])
-    state = step(transition, state, control)                   # (..., nq+nv+na)
-    states = rollout(transition, state, controls, theta)       # (..., n+1, nq+nv+na)
+    state = step(transition, state, control)                   # (..., state_size)
+    states = rollout(transition, state, controls, theta)       # (..., n+1, state_size)
 
 Gradients flow to states, controls and parameters. All leading dimensions are a batch of worlds,
 which are simulated together as `asperity.Batch` does it, and whose gradients are shared out to
@@ -82,7 +82,7 @@ def step(
     ----------
     transition : Transition
     state : torch.Tensor
-        (qpos, qvel, act), shape (..., nq+nv+na).
+        As of the transition, shape (..., state_size).
     control : torch.Tensor
         Shape (..., nu), with the same batch.
     parameters : torch.Tensor, optional
@@ -97,7 +97,7 @@ def rollout(
     controls: torch.Tensor,
     parameters: torch.Tensor | None = None,
 ) -> torch.Tensor:
-    """All states of a trajectory, shape (..., n+1, nq+nv+na).
+    """All states of a trajectory, shape (..., n+1, state_size).
 
     As `step`, with controls of the shape (..., n, nu). The gradient is found backward in time, with
     nothing but the states in memory.

@@ -13,6 +13,7 @@ from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_p_status
 from asperity.contact.delivered import SOLVED
 from asperity.derivatives.balance.displacement import begin_anew
+from asperity.derivatives.balance.flow import plastic_after
 from asperity.derivatives.layout import DERIVATIVE
 from asperity.derivatives.stages import call_stage, differentiate, fill_columns
 from asperity.integrators.methods.motion import move_positions
@@ -42,7 +43,7 @@ def _open(world: Table, work: Table) -> None:
 
 @compiled
 def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> None:
-    """Let a step begin in a state (qpos, qvel, act), whatever was solved before."""
+    """Let a step begin in a state (qpos, qvel, act, plastic), whatever was solved before."""
     start = work.start
     nq = start.qpos.size
     nv = start.qvel.size
@@ -50,8 +51,11 @@ def _begin(world: Table, work: Table, row: np.ndarray, control: np.ndarray) -> N
         start.qpos[i] = row[i]
     for i in range(nv):
         start.qvel[i] = row[nq + i]
-    for i in range(start.act.size):
+    na = start.act.size
+    for i in range(na):
         start.act[i] = row[nq + nv + i]
+    for i in range(start.plastic.size):
+        start.plastic[i] = row[nq + nv + na + i]
     copy_numbers(control, start.ctrl)
     begin_anew(world, work)
 
@@ -73,7 +77,8 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
     turn_edges(plant.elastic, world.current, row)
     for i in range(nq):
         work.end[i] = row[i]
-    for i in range(start.act.size):
+    plastic_after(world, work, 0, work.sides[0])
+    for i in range(start.act.size + start.plastic.size):
         row[nq + nv + i] = work.sides[0, nv + i]
 
 
@@ -118,7 +123,7 @@ def follow_trajectory(
     states: np.ndarray,
     changes: np.ndarray,
 ) -> int:
-    """Fill ``states`` from number ``first`` on, and ``changes``, (n+1, 2nv+na, directions).
+    """Fill ``states`` from number ``first`` on, and ``changes``, (n+1, tangent_size, directions).
 
     Returns how many steps were taken in all; ``code`` says why there are no more.
     """

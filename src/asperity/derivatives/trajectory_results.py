@@ -16,11 +16,11 @@ class Sensitivities:
     Attributes
     ----------
     states : numpy.ndarray
-        (qpos, qvel, act) at the beginning and after every transition, shape (n+1, nq+nv+na).
+        At the beginning and after every transition, shape (n+1, state_size of the transition).
     by_state, by_parameter : numpy.ndarray
-        Of these states, in tangent spaces, by the first one, shape (n+1, 2nv+na, 2nv+na) or without
-        columns if that was not asked for, and by the parameters, shape (n+1, 2nv+na, number of
-        parameters).
+        Of these states, in tangent spaces, by the first one, shape (n+1, tangent_size,
+        tangent_size) or without columns if that was not asked for, and by the parameters, shape
+        (n+1, tangent_size, number of parameters).
     """
 
     states: np.ndarray
@@ -37,7 +37,7 @@ class Gradient:
     states : numpy.ndarray
         As in `Sensitivities`.
     by_state : numpy.ndarray
-        By the first state, in its tangent space, shape (2nv+na,).
+        By the first state, in its tangent space, shape (tangent_size,).
     by_control : numpy.ndarray
         By the controls of every transition, shape (n, nu).
     by_parameter : numpy.ndarray

@@ -15,7 +15,7 @@ from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.parameterized_step import ParameterizedStep
 from asperity.derivatives.parameters.parameters import Parameter, refuse_simple_bodies
 from asperity.derivatives.step_derivative import StepDerivative
-from asperity.derivatives.tangent import StepState, Tangent
+from asperity.derivatives.tangent import StepState, Tangent, tangent_size
 from asperity.derivatives.tangent_space import difference, displaced
 from asperity.derivatives.trajectory_results import Gradient, Sensitivities
 from asperity.errors import ArgumentError
@@ -43,8 +43,9 @@ def require_finite(name: str, values: np.ndarray) -> None:
 class Transition:
     """The map x⁺ = f(x, u, θ) over a time step, with its derivatives.
 
-    States are vectors x = (qpos, qvel, act); derivatives are with respect to changes (position,
-    velocity, activation) in tangent spaces, as in `asperity.derivatives.linearize`.
+    States are vectors x = (qpos, qvel, act), of models with flexes that yield (qpos, qvel, act,
+    plastic); derivatives are with respect to changes of these in tangent spaces, as in
+    `asperity.derivatives.linearize`.
 
     Parameters
     ----------
@@ -94,6 +95,7 @@ class Transition:
                 f"integrator must be an asperity integrator such as Icf(), got {integrator!r}."
             )
         self.model = copy.copy(model)
+        self._tangent_size = tangent_size(model)
         # Rebounds have no derivative.
         self.integrator = Icf(resolve_impacts=False) if integrator is None else integrator
         self.parameters = tuple(parameters)
@@ -196,25 +198,25 @@ class Transition:
 
     @property
     def state_size(self) -> int:
-        """nq + nv + na."""
-        return int(self.model.nq + self.model.nv + self.model.na)
+        """nq + nv + na, and nplastic if a flex yields."""
+        return self._tangent_size + int(self.model.nq - self.model.nv)
 
     @property
     def tangent_size(self) -> int:
-        """2nv + na."""
-        return int(2 * self.model.nv + self.model.na)
+        """2nv + na, and nplastic if a flex yields."""
+        return self._tangent_size
 
     def state_of(self, data: mujoco.MjData) -> np.ndarray:
         """The state x of an MjData."""
-        return np.concatenate([data.qpos, data.qvel, data.act])
+        return StepState.read(data, self.model).row
 
     def difference(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """The change (position, velocity, activation) from one state to another."""
+        """The change of positions, velocities and all else from one state to another."""
         model = self.model
         return difference(model, StepState.of(first, model), StepState.of(second, model))
 
     def displace(self, state: np.ndarray, change: np.ndarray) -> np.ndarray:
-        """The state that a change (position, velocity, activation) leads to."""
+        """The state that a change of positions, velocities and all else leads to."""
         return displaced(self.model, StepState.of(state, self.model), change).row
 
     def _unpack(self, state: np.ndarray, control: np.ndarray) -> StepState:
@@ -255,14 +257,14 @@ class Transition:
         Parameters
         ----------
         state : numpy.ndarray
-            The first one, shape (nq+nv+na,).
+            The first one, shape (state_size,).
         controls : numpy.ndarray
             Shape (n, nu).
 
         Returns
         -------
         states : numpy.ndarray
-            Shape (n+1, nq+nv+na).
+            Shape (n+1, state_size).
         """
         nothing = np.zeros((self.tangent_size, 0))
         return self._follow(state, self._controls(controls), nothing, None)[0]
@@ -279,7 +281,7 @@ class Transition:
         changes: np.ndarray,
         displaced: DisplacedModels | None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """States and changes along those of the first one, (n+1, 2nv+na, directions)."""
+        """States and changes along those of the first one, (n+1, tangent_size, directions)."""
         derivative, step = self._derivative, self.step_size
         states = np.zeros((len(controls) + 1, self.state_size))
         along = np.zeros((len(states), *changes.shape))
@@ -333,8 +335,7 @@ class Transition:
         state, controls
             As of `trajectory`.
         by_states : numpy.ndarray
-            Derivatives of the function by the states' changes (position, velocity, activation),
-            shape (n+1, 2nv+na).
+            Derivatives of the function by the states' changes, shape (n+1, tangent_size).
         states : numpy.ndarray, optional
             What `trajectory` has returned, if that was called.
         checkpoint_every : int

@@ -75,14 +75,14 @@ class TransitionWorlds:
         Parameters
         ----------
         states : numpy.ndarray
-            First states, shape (worlds, nq+nv+na).
+            First states, shape (worlds, state_size).
         controls : numpy.ndarray
             Shape (worlds, n, nu).
 
         Returns
         -------
         numpy.ndarray
-            Shape (worlds, n+1, nq+nv+na).
+            Shape (worlds, n+1, state_size).
 
         Raises
         ------

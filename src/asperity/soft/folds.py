@@ -32,7 +32,16 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.soft.corotation import add_pair
 
-__all__ = ["FOLD_BLOCK", "add_folds", "flow_of_folds", "fold_block", "fold_push", "fold_terms"]
+__all__ = [
+    "FOLD_BLOCK",
+    "add_folds",
+    "flow_fold",
+    "flow_of_folds",
+    "fold_angle",
+    "fold_block",
+    "fold_push",
+    "fold_terms",
+]
 
 _PARTS = 3
 FOLD_BLOCK = 9
@@ -50,10 +59,10 @@ def _normal(x: np.ndarray, a: int, b: int, c: int, out: np.ndarray) -> float:
             x[c, i] - x[a, i]
         )
         square += out[k] * out[k]
-    size = np.sqrt(square)
+    size: float = np.sqrt(square)
     for k in range(3):
         out[k] /= size
-    return float(size)
+    return size
 
 
 @compiled
@@ -156,11 +165,11 @@ def fold_terms(
 @compiled
 def fold_push(v: int, work: np.ndarray, local: np.ndarray) -> float:
     """Force on a vertex along n, after `fold_terms`."""
-    push = work[2, v]
+    push: float = work[2, v]
     if v < 3:
         for k in range(3):
             push -= local[1 + v, k] * local[4, k]
-    return float(push)
+    return push
 
 
 @compiled
@@ -232,6 +241,50 @@ def add_folds(
 
 
 @compiled
+def fold_angle(table: Table, fold: int, position: np.ndarray, work: np.ndarray) -> float:
+    """ψ of an edge; rows 0 and 2 of ``work`` get its triangles' normals.
+
+    Complex numbers differentiate it.
+    """
+    one, other = work[0], work[2]
+    a = table.fold_particle[fold, 0]
+    b = table.fold_particle[fold, 1]
+    c = table.fold_particle[fold, 2]
+    d = table.fold_particle[fold, 3]
+    _normal(position, a, b, c, one)
+    _normal(position, a, d, b, other)
+    square = 0.0
+    above = 0.0
+    for k in range(3):
+        square += (one[k] - other[k]) ** 2
+        above += one[k] * (position[d, k] - position[a, k])
+    angle: float = np.sqrt(square)
+    return angle if above.real >= 0.0 else -angle
+
+
+@compiled
+def flow_fold(
+    table: Table,
+    fold: int,
+    position: np.ndarray,
+    before: np.ndarray,
+    work: np.ndarray,
+    after: np.ndarray,
+    least: float,
+) -> bool:
+    """Whether an edge flows, beyond ``least`` of its limit; fill how it stays folded then."""
+    slot = table.fold_slot[fold]
+    limit = table.fold_limit[fold]
+    beyond = fold_angle(table, fold, position, work) - table.fold_unit[fold] * before[slot]
+    # Not a number flows.
+    if abs(beyond) <= least * limit:
+        return False
+    rest = limit if beyond > 0.0 else -limit
+    after[slot] = before[slot] + (beyond - rest) / table.fold_unit[fold]
+    return True
+
+
+@compiled
 def flow_of_folds(
     table: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
 ) -> None:
@@ -239,24 +292,5 @@ def flow_of_folds(
 
     ``after`` may be ``before``.
     """
-    one, other = work[0], work[2]
     for fold in range(table.folds):
-        a = table.fold_particle[fold, 0]
-        b = table.fold_particle[fold, 1]
-        c = table.fold_particle[fold, 2]
-        d = table.fold_particle[fold, 3]
-        _normal(position, a, b, c, one)
-        _normal(position, a, d, b, other)
-        square = 0.0
-        above = 0.0
-        for k in range(3):
-            square += (one[k] - other[k]) ** 2
-            above += one[k] * (position[d, k] - position[a, k])
-        angle = np.sqrt(square) if above >= 0.0 else -np.sqrt(square)
-        slot = table.fold_slot[fold]
-        limit = table.fold_limit[fold]
-        beyond = angle - table.fold_unit[fold] * before[slot]
-        # Not a number flows.
-        if not abs(beyond) <= limit:
-            rest = limit if beyond > 0.0 else -limit
-            after[slot] = before[slot] + (beyond - rest) / table.fold_unit[fold]
+        flow_fold(table, fold, position, before, work, after, 1.0)

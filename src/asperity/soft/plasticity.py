@@ -6,17 +6,9 @@ that strain
 
     √(⅔ e : e) ≤ ε_y,    or with the shear modulus μ    σ_Mises = 3 μ √(⅔ e : e) ≤ 3 μ ε_y,
 
-so that a bar yields at a strain of 3 ε_y/2(1 + ν). At the end of a step what is beyond that, Δ in
-the direction of e, flows (radial return: M. L. Wilkins, Calculation of elastic-plastic flow, 1964):
-C_p = U_p² becomes U_p (1 + Δ)² U_p, scaled to det C_p = 1, as flow changes no volume. Within a
-step it is constant, so that stress is beyond the limit by what the step strains.
-
-Triangles of cloth have plane stress, of which μ is left out: with ν, ε of their plane and its trace
-
-    s = (1 + ν)/(1 − ν) tr ε,    q² = (ε_xx − ε_yy)² + 4 ε_xy²,    σ_Mises² = s² + 3 q²,
-
-and flow by g in the direction of that stress's gradient leaves s/(1 + (1 + ν)/(1 − ν) g) and
-q/(1 + 3 g) (J. C. Simo, R. L. Taylor, Int. J. Numer. Methods Eng. 22, 1986).
+so that a bar yields at a strain of 3 ε_y/2(1 + ν). What is beyond that flows at the end of a step
+(`asperity.soft.flow`). Within a step U_p is constant, so that stress is beyond the limit by what
+the step strains.
 
 With gradients g' = U_p⁻¹ g of the shape at rest the stiffness is
 
@@ -32,23 +24,24 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.soft.corotation import add_pair, element_offsets, element_rotation
+from asperity.soft.corotation import add_pair, element_offsets
 
 __all__ = [
+    "MOST_ITERATIONS",
+    "NEAR",
+    "ROUND_OFF",
     "Tensor",
     "add_plasticity",
-    "between",
-    "flow",
-    "flow_of",
+    "determinant",
     "inverse",
-    "keep_plasticity",
     "plastic_stretch",
+    "read_plastic",
     "root",
 ]
 
-_MOST_ITERATIONS = 40
-_EXACT = 1e-15
-_NEAR = 1e-11
+MOST_ITERATIONS = 40
+ROUND_OFF = 1e-15
+NEAR = 1e-11
 # Where a block of a stiffness is, behind a rotation.
 _BLOCK = 9
 
@@ -57,7 +50,7 @@ Tensor = tuple[float, float, float, float, float, float]
 
 
 @compiled
-def _determinant(a: Tensor) -> float:
+def determinant(a: Tensor) -> float:
     return (
         a[0] * (a[1] * a[2] - a[4] * a[4])
         - a[3] * (a[3] * a[2] - a[4] * a[5])
@@ -67,7 +60,7 @@ def _determinant(a: Tensor) -> float:
 
 @compiled
 def inverse(a: Tensor) -> Tensor:
-    scale = 1.0 / _determinant(a)
+    scale = 1.0 / determinant(a)
     return (
         scale * (a[1] * a[2] - a[4] * a[4]),
         scale * (a[0] * a[2] - a[5] * a[5]),
@@ -94,29 +87,34 @@ def _mean_with_inverse(a: Tensor, b: Tensor) -> Tensor:
 
 @compiled
 def root(c: Tensor) -> Tensor:
-    """√C of a positive definite tensor (Denman, Beavers 1976); not a number of others."""
+    """√C of a positive definite tensor (Denman, Beavers 1976); not a number of others.
+
+    Complex numbers differentiate it.
+    """
     y = c
     z = (1.0, 1.0, 1.0, 0.0, 0.0, 0.0)
-    change = np.inf
-    for _ in range(_MOST_ITERATIONS):
+    change = size = np.inf
+    for _ in range(MOST_ITERATIONS):
         following = _mean_with_inverse(y, z)
         z = _mean_with_inverse(z, y)
         change = 0.0
         for i in range(6):
             change = max(change, abs(following[i] - y[i]))
         y = following
-        if change <= _EXACT * max(y[0], y[1], y[2]):
+        size = max(y[0].real, y[1].real, y[2].real)
+        if change <= ROUND_OFF * size:
             break
-    positive = y[0] > 0.0 and y[0] * y[1] > y[3] * y[3] and _determinant(y) > 0.0
+    minor = y[0] * y[1] - y[3] * y[3]
+    positive = y[0].real > 0.0 and minor.real > 0.0 and determinant(y).real > 0.0
     # Round-off may keep the last digits moving.
-    if positive and change <= _NEAR * max(y[0], y[1], y[2]):
+    if positive and change <= NEAR * size:
         return y
     return (np.nan, np.nan, np.nan, np.nan, np.nan, np.nan)
 
 
 @compiled
-def plastic_stretch(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bool, Tensor]:
-    """Whether an element that yields has done so, and its U_p."""
+def read_plastic(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bool, Tensor]:
+    """Whether an element that yields has done so, and its C_p, or its U_p if a state keeps that."""
     first = elastic.plastic_first[place]
     count = elastic.plastic_first[place + 1] - first
     at = elastic.plastic_read[place]
@@ -133,7 +131,13 @@ def plastic_stretch(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bo
             d += elastic.plastic_matrix[at + 3 * count + k] * value
             e += elastic.plastic_matrix[at + 4 * count + k] * value
             f += elastic.plastic_matrix[at + 5 * count + k] * value
-    stretch = (1.0 + a, 1.0 + b, 1.0 + c, d, e, f)
+    return found, (1.0 + a, 1.0 + b, 1.0 + c, d, e, f)
+
+
+@compiled
+def plastic_stretch(elastic: Table, plastic: np.ndarray, place: int) -> tuple[bool, Tensor]:
+    """Whether an element that yields has done so, and its U_p."""
+    found, stretch = read_plastic(elastic, plastic, place)
     if found and elastic.plastic_squared[place] == 1:
         stretch = root(stretch)
     return found, stretch
@@ -256,165 +260,3 @@ def add_plasticity(
             force[p, 1] += r[3] * fx + r[4] * fy + r[5] * fz
             force[p, 2] += r[6] * fx + r[7] * fy + r[8] * fz
     return energy
-
-
-@compiled
-def _square(a: Tensor) -> Tensor:
-    """The product of a tensor with itself."""
-    x, y, z, t, v, w = a
-    return (
-        x * x + t * t + w * w,
-        y * y + t * t + v * v,
-        z * z + v * v + w * w,
-        x * t + t * y + w * v,
-        t * w + y * v + v * z,
-        w * x + v * t + z * w,
-    )
-
-
-@compiled
-def keep_plasticity(elastic: Table, place: int, tensor: Tensor, plastic: np.ndarray) -> None:
-    """Write C_p of an element that yields, or U_p, to where a state has it."""
-    first = elastic.plastic_first[place]
-    at = elastic.plastic_write[place]
-    for k in range(elastic.plastic_first[place + 1] - first):
-        total = 0.0
-        for j in range(6):
-            one = tensor[j] - 1.0 if j < 3 else tensor[j]
-            total += elastic.plastic_matrix[at + 6 * k + j] * one
-        plastic[elastic.plastic_slot[first + k]] = total
-
-
-@compiled
-def _stretch_of(r: np.ndarray, f: np.ndarray) -> Tensor:
-    """U = Rᵀ F."""
-    return (
-        r[0] * f[0] + r[3] * f[3] + r[6] * f[6],
-        r[1] * f[1] + r[4] * f[4] + r[7] * f[7],
-        r[2] * f[2] + r[5] * f[5] + r[8] * f[8],
-        0.5 * (r[0] * f[1] + r[3] * f[4] + r[6] * f[7] + r[1] * f[0] + r[4] * f[3] + r[7] * f[6]),
-        0.5 * (r[1] * f[2] + r[4] * f[5] + r[7] * f[8] + r[2] * f[1] + r[5] * f[4] + r[8] * f[7]),
-        0.5 * (r[2] * f[0] + r[5] * f[3] + r[8] * f[6] + r[0] * f[2] + r[3] * f[5] + r[6] * f[8]),
-    )
-
-
-@compiled
-def _plane_flow(xx: float, yy: float, xy: float, poisson: float, limit: float) -> Tensor:
-    """What flows of a strain of plane stress; zero below the limit."""
-    ratio = (1.0 + poisson) / (1.0 - poisson)
-    s = ratio * (xx + yy)
-    square = (xx - yy) ** 2 + 4.0 * xy * xy
-    most = 9.0 * limit * limit
-    if s * s + 3.0 * square <= most:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    if limit == 0.0:
-        return (xx, yy, 0.0, xy, 0.0, 0.0)
-    g = 0.0
-    for _ in range(_MOST_ITERATIONS):
-        a = 1.0 / (1.0 + ratio * g)
-        b = 1.0 / (1.0 + 3.0 * g)
-        beyond = s * s * a * a + 3.0 * square * b * b - most
-        # Newton's method on a convex function, from the left: it does not pass the solution.
-        g += 0.5 * beyond / (ratio * s * s * a * a * a + 9.0 * square * b * b * b)
-        if not beyond > _EXACT * most:
-            break
-    trace = g * s / (1.0 + ratio * g)
-    difference = 3.0 * g * (xx - yy) / (1.0 + 3.0 * g)
-    return (
-        0.5 * (trace + difference),
-        0.5 * (trace - difference),
-        0.0,
-        3.0 * g * xy / (1.0 + 3.0 * g),
-        0.0,
-        0.0,
-    )
-
-
-@compiled
-def _mean_product(a: Tensor, b: Tensor) -> Tensor:
-    """½ (a b + b a)."""
-    return (
-        a[0] * b[0] + a[3] * b[3] + a[5] * b[5],
-        a[3] * b[3] + a[1] * b[1] + a[4] * b[4],
-        a[5] * b[5] + a[4] * b[4] + a[2] * b[2],
-        0.5 * (a[0] * b[3] + a[3] * b[1] + a[5] * b[4] + a[3] * b[0] + a[1] * b[3] + a[4] * b[5]),
-        0.5 * (a[3] * b[5] + a[1] * b[4] + a[4] * b[2] + a[5] * b[3] + a[4] * b[1] + a[2] * b[4]),
-        0.5 * (a[5] * b[0] + a[4] * b[3] + a[2] * b[5] + a[0] * b[5] + a[3] * b[4] + a[5] * b[2]),
-    )
-
-
-@compiled
-def between(a: Tensor, s: Tensor) -> Tensor:
-    """The symmetric tensor a s a."""
-    xx = a[0] * s[0] + a[3] * s[3] + a[5] * s[5]
-    xy = a[0] * s[3] + a[3] * s[1] + a[5] * s[4]
-    xz = a[0] * s[5] + a[3] * s[4] + a[5] * s[2]
-    yx = a[3] * s[0] + a[1] * s[3] + a[4] * s[5]
-    yy = a[3] * s[3] + a[1] * s[1] + a[4] * s[4]
-    yz = a[3] * s[5] + a[1] * s[4] + a[4] * s[2]
-    zx = a[5] * s[0] + a[4] * s[3] + a[2] * s[5]
-    zy = a[5] * s[3] + a[4] * s[1] + a[2] * s[4]
-    zz = a[5] * s[5] + a[4] * s[4] + a[2] * s[2]
-    return (
-        xx * a[0] + xy * a[3] + xz * a[5],
-        yx * a[3] + yy * a[1] + yz * a[4],
-        zx * a[5] + zy * a[4] + zz * a[2],
-        xx * a[3] + xy * a[1] + xz * a[4],
-        yx * a[5] + yy * a[4] + yz * a[2],
-        zx * a[0] + zy * a[3] + zz * a[5],
-    )
-
-
-@compiled
-def _volume_flow(strain: Tensor, limit: float) -> Tensor:
-    """What flows of a strain; zero below the limit."""
-    mean = (strain[0] + strain[1] + strain[2]) / 3.0
-    x, y, z = strain[0] - mean, strain[1] - mean, strain[2] - mean
-    _, _, _, t, v, w = strain
-    size = np.sqrt(2.0 / 3.0 * (x * x + y * y + z * z + 2.0 * (t * t + v * v + w * w)))
-    if size <= limit:
-        return (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-    share = 1.0 - limit / size
-    return (share * x, share * y, share * z, share * t, share * v, share * w)
-
-
-@compiled
-def flow_of(strain: Tensor, poisson: float, limit: float) -> Tensor:
-    """What flows of a strain; of plane stress unless Poisson's ratio is negative."""
-    if poisson >= 0.0:
-        return _plane_flow(strain[0], strain[1], strain[3], poisson, limit)
-    return _volume_flow(strain, limit)
-
-
-@compiled
-def flow(
-    elastic: Table, position: np.ndarray, before: np.ndarray, work: np.ndarray, after: np.ndarray
-) -> None:
-    """Fill what is plastic after a step with what was before, and with what flows at its end."""
-    for i in range(before.size):
-        after[i] = before[i]
-    for place in range(elastic.yielding):
-        _, old = plastic_stretch(elastic, before, place)
-        element_rotation(elastic, position, elastic.plastic_element[place], work)
-        u = _stretch_of(work[1], work[2])
-        poisson, limit = elastic.plastic_plane[place], elastic.plastic_limit[place]
-        flat = poisson >= 0.0
-        if flat:
-            u = (u[0], u[1], 1.0, u[3], 0.0, 0.0)
-        xx, yy, zz, xy, yz, zx = _mean_product(u, inverse(old))
-        more = flow_of((xx - 1.0, yy - 1.0, zz - 1.0, xy, yz, zx), poisson, limit)
-        largest = 0.0
-        for i in range(6):
-            # Not a number is not zero.
-            if not abs(more[i]) <= largest:
-                largest = abs(more[i])
-        if largest == 0.0:
-            continue
-        grown = (1.0 + more[0], 1.0 + more[1], 1.0 + more[2], more[3], more[4], more[5])
-        tensor = between(old, _square(grown))
-        if not flat:
-            scale = _determinant(tensor) ** (-1.0 / 3.0)
-            a, b, c, d, e, f = tensor
-            tensor = (scale * a, scale * b, scale * c, scale * d, scale * e, scale * f)
-        squares = elastic.plastic_squared[place] == 1
-        keep_plasticity(elastic, place, tensor if squares else root(tensor), after)

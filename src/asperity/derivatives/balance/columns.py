@@ -27,6 +27,7 @@ from asperity.derivatives.balance.displacement import restore
 from asperity.derivatives.balance.elastic_columns import elastic_columns
 from asperity.derivatives.balance.law_slopes import fill_law_slopes
 from asperity.derivatives.balance.new_contacts import mark_contacts, new_contact_columns
+from asperity.derivatives.balance.plastic_columns import add_plastic_columns
 from asperity.derivatives.balance.rigid_terms import fill_rigid_terms, rigid_columns
 from asperity.derivatives.balance.row_slopes import row_columns
 from asperity.derivatives.balance.strand_columns import edge_columns, rope_edges, strand_columns
@@ -94,6 +95,7 @@ def _smooth_columns(world: Table, work: Table, step: float) -> None:
     strand_columns(elastic, work, state, step)
     twist_columns(elastic, work, state, step)
     triangle_columns(elastic, work, state, step)
+    add_plastic_columns(world, work, step, True)
     tension_columns(elastic, work, state, step, max(world.doubled_step, step))
     edge_columns(world, work, step)
     if work.sets.patches == 0:
@@ -144,7 +146,7 @@ def _combine(work: Table, directions: int) -> None:
 
 @stage
 def state_columns(world: Table, work: Table, step: float, selection: int) -> int:
-    """Fill ``columns`` by positions, velocities, activations and controls.
+    """Fill ``columns`` by positions, velocities, activations, what stays of deformations, controls.
 
     Or, with a selection below zero, by so many directions alone. Needs H, and ``sides[0]``, of the
     state itself; afterwards the current state is that again, without an evaluation.
@@ -159,7 +161,8 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
     if sets.fields == 0:
         _know_contacts(world, work, step)
     rigid = _is_rigid(work, state)
-    if 0 < directions < _FEW[0 if rigid else 1] * nv:
+    add_plastic_columns(world, work, step, False)
+    if 0 < directions < _FEW[0 if rigid else 1] * nv and start.plastic.size == 0:
         code = difference_columns(world, work, step, DIRECTION, 0, np.zeros(directions, np.int64))
     else:
         code = OK
@@ -172,11 +175,15 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
                 # What is wrong of the others is written anew.
                 _smooth_columns(world, work, step)
                 _mark_particles(world.plant.elastic, state.rows, known)
+            elif start.plastic.size > 0:
+                # By positions it is written anew.
+                whole = max(world.doubled_step, step)
+                tension_columns(world.plant.elastic, work, state, step, whole)
             code = difference_columns(world, work, step, VELOCITY, nv, known)
         if code == OK:
             code = difference_columns(world, work, step, ACTIVATION, 2 * nv, np.zeros(na, np.int64))
         if code == OK and directions <= 0:
-            code = control_columns(world, work, step, 2 * nv + na)
+            code = control_columns(world, work, step, work.result.shape[0])
         if code == OK and sets.patches == 1:
             mark_contacts(world.plant, state.contacts, known)
             code = new_contact_columns(world, work, step, known)

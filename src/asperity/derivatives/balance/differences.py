@@ -277,6 +277,8 @@ def balance_side(
     for i in range(work.generalized.size):
         work.sides[side, i] = work.generalized[i]
     activations_after(world, work.start, state, step, work.sides[side])
+    for i in range(work.start.qvel.size + state.act.size, work.sides.shape[1]):
+        work.sides[side, i] = work.sides[0, i]
     return OK
 
 

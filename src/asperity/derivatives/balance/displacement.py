@@ -45,6 +45,7 @@ def restore(start: Table, inputs: Table, state: Table) -> None:
         state.qvel[i] = start.qvel[i]
         _write_input(state.mj_qfrc_applied, inputs.other_applied, i, start.applied[i])
     copy_numbers(start.act, state.act)
+    copy_numbers(start.plastic, state.plastic)
     for i in range(start.ctrl.size):
         _write_input(state.mj_ctrl, inputs.other_ctrl, i, start.ctrl[i])
 
@@ -116,6 +117,8 @@ def displace(world: Table, work: Table, kind: int, index: int, size: float) -> N
         else:
             for i in range(state.act.size):
                 state.act[i] += size * work.directions[index, 2 * nv + i]
+            for i in range(state.plastic.size):
+                state.plastic[i] += size * work.directions[index, 2 * nv + state.act.size + i]
         move_positions(plant, state.qpos, work.displacement, 1.0)
     elif kind == VELOCITY:
         state.qvel[index] += size

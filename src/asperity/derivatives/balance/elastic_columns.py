@@ -12,6 +12,10 @@ A displacement dx turns R by R [ω]×. R is where S = Rᵀ F is symmetric, so th
 and G changes by
 
     R (δt K_0 Rᵀ dx + ω × h − K_0 (ω × z)),    z = Rᵀ (δt x + δt (δt + β) v).
+
+Of an element that has yielded K and u − w of `asperity.soft.plasticity` are in the places of K_0
+and u. K x differs from K_0 x by stresses σ(L) = λ tr L + μ (L + Lᵀ), times the volume, of
+L = Σ x_a g'_aᵀ: by σ g'_a, less what it would be with g.
 """
 
 from __future__ import annotations
@@ -20,13 +24,20 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.soft.corotation import element_rotation
+from asperity.soft.plasticity import Tensor, inverse, plastic_stretch
 
 __all__ = [
+    "add_stress",
     "add_turning",
     "cross_all",
     "elastic_columns",
     "fill_inverse",
     "fill_spin",
+    "fill_strained",
+    "find_stress",
+    "multiply",
+    "rest_gradients",
+    "subtract_rest",
     "turn",
     "turn_back",
 ]
@@ -78,7 +89,71 @@ def turn_back(r: np.ndarray, x: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _multiply(matrix: np.ndarray, x: np.ndarray, width: int, out: np.ndarray) -> None:
+def rest_gradients(elastic: Table, element: int, stretch: Tensor, out: np.ndarray) -> None:
+    """``out`` = g' = U_p⁻¹ g of an element's places, shape (m, 3)."""
+    a, b, c, d, e, f = inverse(stretch)
+    first = elastic.element_first[element]
+    for k in range(elastic.element_first[element + 1] - first):
+        x, y, z = elastic.place_gradient[first + k]
+        out[k, 0] = a * x + d * y + f * z
+        out[k, 1] = d * x + b * y + e * z
+        out[k, 2] = f * x + e * y + c * z
+
+
+@compiled
+def find_stress(elastic: Table, place: int, gradient: np.ndarray, out: np.ndarray) -> None:
+    """``out`` = V σ(L) of an element that yields, shapes (3, 3)."""
+    lame, shear = elastic.plastic_moduli[place, 0], elastic.plastic_moduli[place, 1]
+    # Of cloth nothing acts across it.
+    last = 2 if elastic.plastic_plane[place] >= 0.0 else 3
+    trace = 0.0
+    for i in range(last):
+        trace += gradient[i, i]
+    for i in range(3):
+        for j in range(3):
+            inner = i < last and j < last
+            out[i, j] = shear * (gradient[i, j] + gradient[j, i]) if inner else 0.0
+            if i == j and inner:
+                out[i, j] += lame * trace
+
+
+@compiled
+def add_stress(
+    stress: np.ndarray, slopes: np.ndarray, first: int, count: int, sign: float, out: np.ndarray
+) -> None:
+    """Add ± σ g of places."""
+    for a in range(count):
+        for i in range(3):
+            for j in range(3):
+                out[3 * a + i] += sign * stress[i, j] * slopes[first + a, j]
+
+
+@compiled
+def _add_yield(
+    elastic: Table, element: int, place: int, slopes: np.ndarray, x: np.ndarray, out: np.ndarray
+) -> None:
+    """Add (K − K_0) x of an element with the gradients g'."""
+    first = elastic.element_first[element]
+    count = elastic.element_first[element + 1] - first
+    gradient = np.empty((3, 3))
+    stress = np.empty((3, 3))
+    for k in range(2):
+        g = slopes if k == 0 else elastic.place_gradient
+        at = 0 if k == 0 else first
+        gradient[:, :] = 0.0
+        for b in range(count):
+            for i in range(3):
+                for j in range(3):
+                    gradient[i, j] += x[3 * b + i] * g[at + b, j]
+        find_stress(elastic, place, gradient, stress)
+        add_stress(stress, g, at, count, 1.0 if k == 0 else -1.0, out)
+
+
+@compiled
+def multiply(elastic: Table, element: int, x: np.ndarray, out: np.ndarray) -> None:
+    """``out`` = K_0 x of an element."""
+    width = 3 * (elastic.element_first[element + 1] - elastic.element_first[element])
+    matrix = elastic.matrix[elastic.element_matrix[element] :]
     for i in range(width):
         value = 0.0
         for j in range(width):
@@ -98,7 +173,7 @@ def cross_all(axis: int, x: np.ndarray, count: int, out: np.ndarray) -> None:
 
 
 @compiled
-def _fill_turned(
+def fill_strained(
     elastic: Table,
     position: np.ndarray,
     velocity: np.ndarray,
@@ -107,14 +182,11 @@ def _fill_turned(
     r: np.ndarray,
     pad: np.ndarray,
 ) -> None:
-    """Fill rows 0 to 2 of ``pad`` with what G changes by as the element turns, before R."""
+    """Fill rows 4 and 5 of ``pad`` with z, and with z − δt X."""
     first = elastic.element_first[element]
     count = elastic.element_first[element + 1] - first
-    width = 3 * count
-    matrix = elastic.matrix[elastic.element_matrix[element] :]
-    h = pad[3]
     z = pad[4]
-    turned = pad[5]
+    strained = pad[5]
     middle = np.zeros(3)
     for a in range(count):
         p = elastic.place_particle[first + a]
@@ -131,13 +203,45 @@ def _fill_turned(
                 x[i] += reach * velocity[dof + i]
         turn(r, x, z[3 * a : 3 * a + 3])
         for i in range(3):
-            turned[3 * a + i] = z[3 * a + i] - step * elastic.place_rest[first + a, i]
-    _multiply(matrix, turned, width, h)
+            strained[3 * a + i] = z[3 * a + i] - step * elastic.place_rest[first + a, i]
+
+
+@compiled
+def subtract_rest(
+    elastic: Table, element: int, step: float, stretch: Tensor, out: np.ndarray
+) -> None:
+    """Subtract δt w, w = (U_p − 1) X, of an element's places."""
+    first = elastic.element_first[element]
+    a, b, c, d, e, f = stretch
+    for k in range(elastic.element_first[element + 1] - first):
+        x, y, z = elastic.place_rest[first + k]
+        out[3 * k] -= step * ((a - 1.0) * x + d * y + f * z)
+        out[3 * k + 1] -= step * (d * x + (b - 1.0) * y + e * z)
+        out[3 * k + 2] -= step * (f * x + e * y + (c - 1.0) * z)
+
+
+@compiled
+def _fill_turned(
+    elastic: Table, element: int, place: int, slopes: np.ndarray, pad: np.ndarray
+) -> None:
+    """Fill rows 0 to 2 of ``pad`` with what G changes by as the element turns, before R.
+
+    After `fill_strained`; of what has yielded, with ``place`` ≥ 0, with its gradients g'.
+    """
+    count = elastic.element_first[element + 1] - elastic.element_first[element]
+    h = pad[3]
+    z = pad[4]
+    turned = pad[5]
+    multiply(elastic, element, turned, h)
+    if place >= 0:
+        _add_yield(elastic, element, place, slopes, turned, h)
     for axis in range(3):
         cross_all(axis, z, count, turned)
-        _multiply(matrix, turned, width, pad[axis])
+        multiply(elastic, element, turned, pad[axis])
+        if place >= 0:
+            _add_yield(elastic, element, place, slopes, turned, pad[axis])
         cross_all(axis, h, count, turned)
-        for i in range(width):
+        for i in range(3 * count):
             pad[axis, i] = turned[i] - pad[axis, i]
 
 
@@ -220,13 +324,25 @@ def elastic_columns(elastic: Table, work: Table, state: Table, step: float) -> N
     columns = work.columns
     r = soft.work[1]
     pad = np.empty((6, soft.work.shape[1]))
-    inverse = np.empty((3, 3))
+    back = np.empty((3, 3))
+    slopes = np.empty((soft.work.shape[1] // 3, 3))
+    places = np.full(elastic.elements, -1)
+    for place in range(elastic.yielding):
+        places[elastic.plastic_element[place]] = place
     _add_stiffness(elastic, soft, step, columns)
     for element in range(elastic.elements):
         element_rotation(elastic, soft.position, element, soft.work)
         if not np.any(soft.work[2, :9] != 0.0):
             # Bending of what is flat at rest does not turn.
             continue
-        fill_inverse(r, soft.work[2], inverse)
-        _fill_turned(elastic, soft.position, work.velocity, element, step, r, pad)
-        add_turning(elastic, element, r, inverse, pad, columns)
+        fill_inverse(r, soft.work[2], back)
+        fill_strained(elastic, soft.position, work.velocity, element, step, r, pad)
+        place = places[element]
+        if place >= 0:
+            yields, stretch = plastic_stretch(elastic, state.plastic, place)
+            subtract_rest(elastic, element, step, stretch, pad[5])
+            rest_gradients(elastic, element, stretch, slopes)
+            if not yields:
+                place = -1
+        _fill_turned(elastic, element, place, slopes, pad)
+        add_turning(elastic, element, r, back, pad, columns)

@@ -37,7 +37,7 @@ def _begin_beside(world: Table, work: Table, along: bool, k: int, fastest: float
     start = work.start
     state = world.current
     nv = start.qvel.size
-    inner = 2 * nv + start.act.size
+    inner = work.result.shape[0]
     size = min(_APART / max(fastest, 1e-300), _MOST)
     if along or k < inner:
         row = k if along else 0
@@ -52,6 +52,7 @@ def _begin_beside(world: Table, work: Table, along: bool, k: int, fastest: float
     start.qpos[:] = state.qpos
     start.qvel[:] = state.qvel
     start.act[:] = state.act
+    start.plastic[:] = state.plastic
     start.ctrl[:] = state.mj_ctrl
     begin_anew(world, work)
 
@@ -68,12 +69,13 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
     parameters = work.parameters
     root = work.root
     along = number < 0
-    inner = 2 * start.qvel.size + start.act.size
+    inner = work.result.shape[0]
     count = -number if along else number - parameters.displaced.shape[0]
     result = work.result.copy()
     qpos = start.qpos.copy()
     qvel = start.qvel.copy()
     act = start.act.copy()
+    plastic = start.plastic.copy()
     ctrl = start.ctrl.copy()
     residual = root.residual
     one_sided = work.one_sided
@@ -93,6 +95,7 @@ def follow_one_side(world: Table, work: Table, step: float, number: int) -> int:
         start.qpos[:] = qpos
         start.qvel[:] = qvel
         start.act[:] = act
+        start.plastic[:] = plastic
         start.ctrl[:] = ctrl
         if code > OK or code == SETS_FULL:
             # There is more than there is room for: all is done again when there is.

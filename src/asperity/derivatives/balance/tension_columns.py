@@ -109,7 +109,7 @@ def _fill_vectors(
 
 @compiled
 def tension_columns(elastic: Table, work: Table, state: Table, step: float, whole: float) -> None:
-    """Add what tensions do to columns by positions and velocities.
+    """Add what tensions do to columns by positions, velocities and what stays of deformations.
 
     ``whole`` is the whole step, if this is one of its halves [s].
     """
@@ -127,30 +127,36 @@ def tension_columns(elastic: Table, work: Table, state: Table, step: float, whol
                 mass[dof + i] = state.mass_diagonal[dof + i]
     factorize_system(work.root, _fill_system(elastic, soft, mass, whole * whole / SLOW))
     vectors = _fill_vectors(elastic, work.root, work.velocity, state.qvel, mass)
-    changes = np.zeros((3, nv, nv))
+    # By positions, and by what stays of deformations.
+    count = nv + state.plastic.size
+    behind = work.result.shape[0] - count
+    changes = np.zeros((3, count, nv))
     for strand in range(elastic.strands):
         _add_edge(elastic, soft, strand, vectors, changes)
     for triangle in range(elastic.triangles):
-        add_triangle_tension(elastic, state, triangle, vectors, changes)
+        add_triangle_tension(elastic, state, triangle, vectors, work.flow.stretch, changes)
     square = step * step
     slow = SLOW * square / (whole * whole)
     for i in range(nv):
-        for k in range(nv):
-            columns[k, i] += square * changes[0, k, i]
+        for k in range(count):
+            columns[k if k < nv else behind + k, i] += square * changes[0, k, i]
             right[i, k] = square * changes[1, k, i]
-            right[i, nv + k] = -slow * mass[i] if i == k else 0.0
-    solve_system(work.root, right, 2 * nv)
-    for i in range(nv):
         for k in range(nv):
+            right[i, count + k] = -slow * mass[i] if i == k else 0.0
+    solve_system(work.root, right, count + nv)
+    for i in range(nv):
+        for k in range(count):
             value = square * (2.0 * changes[1, k, i] - changes[2, k, i]) - mass[i] * right[i, k]
             right[i, k] = value
-            columns[k, i] += value
-            value = -2.0 * slow * mass[i] if i == k else 0.0
-            value -= mass[i] * right[i, nv + k]
-            right[i, nv + k] = value
-            columns[nv + k, i] += value
-    solve_system(work.root, right, 2 * nv)
-    for i in range(nv):
+            columns[k if k < nv else behind + k, i] += value
         for k in range(nv):
-            columns[k, i] -= mass[i] * right[i, k]
-            columns[nv + k, i] -= mass[i] * right[i, nv + k]
+            value = -2.0 * slow * mass[i] if i == k else 0.0
+            value -= mass[i] * right[i, count + k]
+            right[i, count + k] = value
+            columns[nv + k, i] += value
+    solve_system(work.root, right, count + nv)
+    for i in range(nv):
+        for k in range(count):
+            columns[k if k < nv else behind + k, i] -= mass[i] * right[i, k]
+        for k in range(nv):
+            columns[nv + k, i] -= mass[i] * right[i, count + k]

@@ -149,11 +149,51 @@ def _tension_change(
 
 
 @compiled
+def _add_yield(
+    elastic: Table,
+    state: Table,
+    triangle: int,
+    strain: tuple[float, float, float],
+    vectors: np.ndarray,
+    stretch: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add what K y changes by with what stays, of which the strain has no part."""
+    place = elastic.triangle_yielding[triangle]
+    first = elastic.element_first[elastic.triangle_element[triangle]]
+    slot = elastic.plastic_first[place]
+    slots = elastic.plastic_first[place + 1] - slot
+    taut = state.soft.taut[elastic.strands + triangle]
+    change = np.zeros(6)
+    g = elastic.place_gradient
+    for n in range(vectors.shape[0]):
+        u = v = 0.0
+        for b in range(3):
+            y = vectors[n, elastic.place_particle[first + b]]
+            along = taut[0] * y[0] + taut[1] * y[1] + taut[2] * y[2]
+            u += g[first + b, 0] * along
+            v += g[first + b, 1] * along
+        for s in range(slots):
+            change[0], change[3] = -stretch[0, s], -stretch[1, s]
+            change[1] = change[2] = -stretch[3, s]
+            tenser = _tension_change(elastic, triangle, strain, change)
+            tenser *= elastic.triangle_area[triangle]
+            column = out[n, state.qvel.size + elastic.plastic_slot[slot + s]]
+            for a in range(3):
+                row = elastic.particle_dof[elastic.place_particle[first + a]]
+                if row >= 0:
+                    size = tenser * (g[first + a, 0] * u + g[first + a, 1] * v)
+                    for i in range(3):
+                        column[row + i] += size * taut[i]
+
+
+@compiled
 def add_triangle_tension(
     elastic: Table,
     state: Table,
     triangle: int,
     vectors: np.ndarray,
+    stretch: np.ndarray,
     out: np.ndarray,
 ) -> None:
     """Add what K y of a triangle changes by with positions, of several vectors y.
@@ -164,8 +204,10 @@ def add_triangle_tension(
         With what is taut.
     triangle : int
     vectors : array, shape (n, particles, 3)
-    out : array, shape (n, nv, nv)
-        Forces, by positions first.
+    stretch : array, shape (yielding, 6, slots)
+        What U_p changes by with what stays.
+    out : array, shape (n, nv + numbers of what stays, nv)
+        Forces, by positions first, and then by what stays of deformations.
     """
     soft = state.soft
     taut = soft.taut[elastic.strands + triangle]
@@ -222,3 +264,6 @@ def add_triangle_tension(
                     more += taut[3] * (g[first + a, 0] * du + g[first + a, 1] * dv)
                     for i in range(3):
                         out[n, column + j, row + i] += more * taut[i] + taut[3] * size * tilt[i]
+    if elastic.triangle_yielding[triangle] >= 0:
+        own = stretch[elastic.triangle_yielding[triangle]]
+        _add_yield(elastic, state, triangle, strain, vectors, own, out)

@@ -15,6 +15,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp_status
 from asperity.derivatives.balance.displacement import restore
+from asperity.derivatives.balance.flow import plastic_after
 from asperity.derivatives.balance.matching import match_contacts, same_rows
 from asperity.derivatives.balance.residual import (
     activations_after,
@@ -29,6 +30,7 @@ from asperity.derivatives.parameters.direct_parameters import add_direct_column,
 from asperity.derivatives.parameters.displaced_models import DisplacedModels
 from asperity.derivatives.parameters.parameters import Parameter
 from asperity.derivatives.stages import stage
+from asperity.derivatives.tangent import tangent_size
 from asperity.integrators.world_layout import OK, WORLD
 from asperity.plant.evaluate import change_distances
 
@@ -48,7 +50,7 @@ _SIDES = 2
 def _balance(
     world: Table, inputs: Table, at_world: Table, solved: Table, step: float, out: np.ndarray
 ) -> int:
-    """Fill g and activations of another simulation at the state and velocity of a solution.
+    """Fill g, activations and what stays of another simulation at the solution of a step.
 
     Returns −1 if its contacts or rows are others.
     """
@@ -69,12 +71,13 @@ def _balance(
         return code
     residual(world, solved, state, step, out)
     activations_after(world, solved.start, state, step, out)
+    plastic_after(world, solved, 1, out)
     return OK
 
 
 @stage
 def displaced_balances(at_world: Table, solved: Table, step: float, first_column: int) -> int:
-    """Add derivatives of g and of the activations at the end by every parameter to columns.
+    """Add derivatives of all that ``sides`` have by every parameter to columns.
 
     ``displaced`` has the worlds and inputs of its simulations, with zeros where there is no second
     one, and ``displaced_codes`` is filled with what became of each. Returns ``MISSED``, with which
@@ -132,7 +135,8 @@ class DisplacedBalances(DisplacedModels):
 
     def _prepare(self) -> None:
         self._codes = np.zeros((self.count, _SIDES), np.int64)
-        self._sides_of = np.zeros((self.count, _SIDES, self.model.nv + self.model.na))
+        size = tangent_size(self.model) - self.model.nv
+        self._sides_of = np.zeros((self.count, _SIDES, size))
         self._addresses = np.zeros((self.count, 2 * _SIDES), np.int64)
         self._inputs: list[Table] = []
         for row, sides in zip(self._addresses, self.simulators, strict=True):

@@ -177,7 +177,7 @@ class DisplacedModels:
         return False
 
     def changes(self, state: StepState, step: float, ctrl: np.ndarray) -> np.ndarray:
-        """Derivatives of a whole step's end from this state, shape (2nv+na, parameters)."""
+        """Derivatives of a whole step's end from this state, shape (tangent_size, parameters)."""
         raise NotImplementedError
 
     @property

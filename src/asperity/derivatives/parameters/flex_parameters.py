@@ -39,7 +39,8 @@ def flex_elasticity(spec: mujoco.MjSpec, flex: str, *names: str) -> list[Paramet
     Returns
     -------
     list of Parameter
-        In the order of the names. All of them belong into the same `Transition`.
+        In the order of the names. All of them belong into the same `Transition`. Limits of yield
+        are `model_number`'s, ``("flex_yield", (flex, 0))``.
 
     Raises
     ------

@@ -49,8 +49,8 @@ from asperity.integrators.world_layout import (
 from asperity.plant.elasticity import find_positions
 from asperity.plant.plant_layouts import STATE
 from asperity.soft.blocks import add_inner_bonds, own_block
+from asperity.soft.flow import flow
 from asperity.soft.folds import flow_of_folds
-from asperity.soft.plasticity import flow
 from asperity.soft.strands import add_strand_stiffness, find_taut_strands, find_tension
 from asperity.soft.tense_triangles import (
     add_triangles,

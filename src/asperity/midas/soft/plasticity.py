@@ -17,15 +17,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.soft.strains import deform, diagonalize
+from asperity.soft.flow import between, flow_of, keep_plasticity
 from asperity.soft.folds import flow_of_folds
-from asperity.soft.plasticity import (
-    between,
-    flow_of,
-    inverse,
-    keep_plasticity,
-    plastic_stretch,
-    root,
-)
+from asperity.soft.plasticity import inverse, plastic_stretch, root
 
 __all__ = ["flow", "set_rest_shapes"]
 
