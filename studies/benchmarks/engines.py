@@ -15,6 +15,8 @@ penetration.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import mujoco
@@ -70,7 +72,11 @@ def _asperity(scene: Scene, setting: Setting) -> Engine:
     import asperity as asp
     from studies.peers.asperity import AsperityEngine
 
-    presets = {"icf": asp.Icf, "sap": asp.Sap, "tamsi": asp.Tamsi}
+    presets: dict[str, Callable[..., asp.Integrator]] = {
+        "icf": asp.Icf,
+        "sap": functools.partial(asp.Sap, gliding=True),  # the law of its paper, as in Drake
+        "tamsi": asp.Tamsi,
+    }
     if setting.method == "cenic":
         integrator = asp.Cenic(accuracy=setting.controlled(), max_step=setting.max_step)
     elif setting.method in presets:

@@ -58,6 +58,7 @@ def clutter_simulator(
         slip_regularization=slip_regularization,
         tolerance=tolerance,
         max_iterations=2000,
+        gliding=True,
     )
     scene = sap_clutter(bodies_per_column, walls, seed, face_spheres=face_spheres)
     return Simulator(scene, integrator=integrator)

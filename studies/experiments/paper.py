@@ -43,7 +43,7 @@ def paper_icf(time_step: float, **options: Any) -> Icf:
 
 
 def paper_sap(time_step: float, **options: Any) -> Sap:
-    """`Sap` with the paper's σ, by which sticking contacts creep.
+    """`Sap` with the paper's law: sticking contacts creep, and sliding bodies glide.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ def paper_sap(time_step: float, **options: Any) -> Sap:
     **options
         Of `Sap`.
     """
-    return Sap(time_step=time_step, **{"slip_regularization": 1e-3, **options})
+    return Sap(time_step=time_step, **{"slip_regularization": 1e-3, "gliding": True, **options})
 
 
 def paper_tamsi(time_step: float) -> Tamsi:

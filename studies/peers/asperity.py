@@ -27,7 +27,7 @@ from studies.peers.limits import Deadline, Stopped
 
 __all__ = ["AsperityEngine", "AsperitySimulate"]
 
-ONE_FRICTION = (asp.Sap, asp.Tamsi, asp.Midas)
+ONE_FRICTION = (asp.Tamsi, asp.Midas)
 
 FIELD_LENGTH = 0.01
 """Length [m] over which a world's stiffness [N/m] becomes a hydroelastic modulus [Pa], unless it

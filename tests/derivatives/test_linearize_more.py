@@ -158,7 +158,8 @@ def test_it_is_always_finite(name: str) -> None:
     """At states between which contacts open and close, most of them violent."""
     model = models.load(name)
     random = np.random.default_rng(0)
-    for integrator in (asp.Icf(), asp.Tamsi(), asp.Sap(time_step=5e-3)):
+    sap = asp.Sap(time_step=5e-3, resolve_impacts=False)
+    for integrator in (asp.Icf(), asp.Tamsi(), sap):
         data = mujoco.MjData(model)
         data.qvel[:] = 3.0 * random.normal(size=model.nv)
         for _ in range(25):

@@ -100,7 +100,8 @@ def test_beside_its_kinks_a_box_has_the_derivative_of_its_own_side(method: str, 
     model, data = _floating(_BOX)
     data.qpos[2] = 0.1 - _DEPTH + off
     data.qvel[2] = _DEPTH / _REACH[method]
-    for errors in _errors(model, data, _METHODS[method], 1e-10):
+    # Less is below what SAP's criterion asks of a velocity.
+    for errors in _errors(model, data, _METHODS[method], 1e-9):
         assert errors.max() < 2e-5
 
 
@@ -164,7 +165,7 @@ def test_pressure_fields_are_followed_ahead(method: str, shape: str) -> None:
 def test_a_contact_of_sap_between_sticking_and_sliding(shape: str, off: float) -> None:
     """The edge of the friction cone, where curvatures change from one number to another."""
     model, data = _floating(shape)
-    integrator = _METHODS["sap"]
+    integrator = asp.Sap(time_step=_STEP, gliding=True)
     data.qpos[2] = 0.1 - 1e-3
 
     def sticking(speed: float) -> float:

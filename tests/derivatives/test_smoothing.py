@@ -65,7 +65,7 @@ def test_what_is_not_smoothed_stays_as_it_is(integrator: asp.Integrator) -> None
 
 def test_what_an_integrator_does_not_read_is_refused() -> None:
     model = mujoco.MjModel.from_xml_string(MODEL)
-    sap = asp.Sap(time_step=1e-3, slip_regularization=1e-3, resolve_impacts=False)
+    sap = asp.Sap(time_step=1e-3, slip_regularization=1e-3, resolve_impacts=False, gliding=True)
     for options, said in (
         ({"smoothing": Smoothing(stiction_tolerance=1e-2)}, "smoothing .*stiction_tolerance"),
         ({"parameters": [contact_parameter("dissipation", 2.0)]}, "'dissipation' has no effect"),

@@ -157,11 +157,14 @@ GRIP = """<mujoco><worldbody>
 
 
 @pytest.mark.parametrize("relaxation", [None, 0.0, 2e-3])
-def test_a_grip_holds_by_its_friction_and_sap_s_opens_as_it_slips(relaxation: float | None) -> None:
-    """The speed of what slips out of a grip: dv/du = 2 μ T/m, and less with SAP.
+@pytest.mark.parametrize("gliding", [False, True])
+def test_a_grip_holds_by_its_friction_and_one_that_glides_opens(
+    relaxation: float | None, gliding: bool
+) -> None:
+    """The speed of what slips out of a grip: dv/du = 2 μ T/m, and less where bodies glide.
 
-    SAP's sliding contacts move apart, so that each finger of mass m_f moves outwards at
-    μ v_t (h + τ)/T, whose momentum the grip gives, not the friction (docs/integrators/sap.md).
+    Contacts that glide move apart, so that each finger of mass m_f moves outwards at μ v_t (h + τ)/T,
+    whose momentum the grip gives, not the friction (docs/integrators/sap.md).
     """
     step, count, friction, finger = 2e-3, 40, 0.5, 0.2
     model = mujoco.MjModel.from_xml_string(GRIP)
@@ -169,7 +172,8 @@ def test_a_grip_holds_by_its_friction_and_sap_s_opens_as_it_slips(relaxation: fl
         integrator, late = asp.Icf(time_step=step, resolve_impacts=False), 0.0
         contact = asp.ContactParameters()
     else:
-        integrator, late = asp.Sap(time_step=step, resolve_impacts=False), step + relaxation
+        integrator = asp.Sap(time_step=step, resolve_impacts=False, gliding=gliding)
+        late = step + relaxation if gliding else 0.0
         contact = asp.ContactParameters(relaxation_time=relaxation)
     transition = Transition(model, integrator=integrator, contact=contact)
     forces = np.full((count, 2), 9.0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import mujoco
 import numpy as np
 import pytest
@@ -71,7 +73,9 @@ def test_slip_of_a_pushed_point_mass(step: float, sigma: float) -> None:
     model, friction, share = point_mass(), 0.5, 0.9
     sim = asp.Simulator(
         model,
-        integrator=asp.Sap(time_step=step, slip_regularization=sigma, tolerance=1e-10),
+        integrator=asp.Sap(
+            time_step=step, slip_regularization=sigma, tolerance=1e-10, gliding=True
+        ),
         contact=asp.ContactParameters(stiffness=1e12, friction=friction),
     )
     assert sim.advance_to(100 * step).success
@@ -88,11 +92,11 @@ def test_slip_of_a_pushed_point_mass(step: float, sigma: float) -> None:
 @pytest.mark.parametrize("step", [1e-2, 2e-3, 5e-4])
 @pytest.mark.parametrize("share", [0.05, 0.9])
 def test_what_sticks_creeps_by_the_stiction_tolerance(step: float, share: float) -> None:
-    """Friction is linear up to its limit, at 3 µm/s, or at the paper's σ μ g δt if that is less."""
+    """By the paper's law friction is linear up to its limit, at 3 µm/s, or at σ μ g δt if less."""
     friction = 0.5
     sim = asp.Simulator(
         point_mass(),
-        integrator=asp.Sap(time_step=step, tolerance=1e-10),
+        integrator=asp.Sap(time_step=step, tolerance=1e-10, gliding=True),
         contact=asp.ContactParameters(stiffness=1e12, friction=friction),
     )
     assert sim.advance_to(100 * step).success
@@ -121,7 +125,8 @@ def test_box_at_rest_and_pushed(scheme: str) -> None:
     assert sim.advance_to(2.0).success
     force = sim.contacts.force.sum(axis=0)
     np.testing.assert_allclose(force, [-push, 0, mass * GRAVITY], atol=1e-3)
-    assert 0.0 < sim.data.qvel[0] < 3e-6
+    # v_s f/√(1 − f²) with f = 0.8.
+    assert sim.data.qvel[0] == pytest.approx(3e-6 * 0.8 / 0.6, rel=1e-3)
     # MuJoCo's own reading of the published contact forces is the same.
     total = np.zeros(3)
     for i in range(sim.data.ncon):
@@ -158,9 +163,12 @@ def sliding(integrator: asp.Icf | asp.Sap, friction: float = 0.3) -> tuple[float
 @pytest.mark.parametrize("relaxation", [0.0, 0.01])
 def test_gliding(step: float, relaxation: float) -> None:
     # SAP V-A: sliding bodies glide at (δt + τ_d) μ ‖v_t‖, less the penetration without slip.
-    integrator = asp.Sap(time_step=step, relaxation_time=relaxation)
+    integrator = asp.Sap(time_step=step, relaxation_time=relaxation, gliding=True)
     height, speed = sliding(integrator)
     assert height == pytest.approx((step + relaxation) * 0.3 * speed, rel=0.03)
+    height, speed = sliding(replace(integrator, gliding=False))
+    assert -1e-4 < height < 0.0
+    assert speed == pytest.approx(3.0 - 0.3 * GRAVITY * 0.4, rel=1e-3)
 
 
 def test_the_similar_law_glides_and_the_lagged_one_does_not() -> None:
@@ -277,15 +285,19 @@ def test_scaling_of_the_stopping_criterion() -> None:
 
 
 @pytest.mark.parametrize("search", ["exact", "armijo"])
-@pytest.mark.parametrize(("sigma", "most"), [(1e-3, 6), (None, 8)])
-def test_pile_with_both_line_searches(search: str, sigma: float | None, most: int) -> None:
+@pytest.mark.parametrize(
+    ("sigma", "gliding", "most"), [(1e-3, True, 6), (None, True, 8), (None, False, 10)]
+)
+def test_pile_with_both_line_searches(
+    search: str, sigma: float | None, gliding: bool, most: int
+) -> None:
     bodies = "".join(
         f"<body pos='{0.02 * (i % 2)} 0 {0.11 + 0.21 * i}'><freejoint/>"
         f"<geom type='{'box' if i % 2 else 'sphere'}' size='0.1 0.1 0.1' mass='0.5'/></body>"
         for i in range(6)
     )
     model = compile_mjcf("<geom type='plane' size='0 0 1'/>" + bodies)
-    integrator = asp.Sap(line_search=search, slip_regularization=sigma)
+    integrator = asp.Sap(line_search=search, slip_regularization=sigma, gliding=gliding)
     sim = asp.Simulator(model, integrator=integrator, contact=RIGID)
     report = sim.advance_to(2.0)
     assert report.success
@@ -305,6 +317,7 @@ def test_pile_with_both_line_searches(search: str, sigma: float | None, most: in
         ({"scaling": "A"}, "scaling 'A' is unknown; use one of mass, system"),
         ({"near_rigid": 0.0}, "near_rigid must be a positive"),
         ({"slip_regularization": -1.0}, "slip_regularization"),
+        ({"slip_regularization": 1e-3}, "give gliding=True, too"),
         ({"relaxation_time": -0.1}, "relaxation_time must be non-negative"),
         ({"relaxation_time": np.nan}, "relaxation_time must be non-negative"),
         ({"time_step": np.inf}, "time_step"),

@@ -196,6 +196,8 @@ def _do_chunk(problem: Table, own: Table, contacts: Table, phase: int, chunk: in
         division.chunk_sum[chunk, 5] = own.newton.changes_square
     elif phase == SETTLE:
         own.newton.changes = problem.newton.changes
+        own.newton.residual = problem.newton.residual
+        own.newton.wanted_residual = problem.newton.wanted_residual
         change_numbers(own, contacts, first, last, alpha == 1.0)
 
 

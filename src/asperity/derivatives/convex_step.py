@@ -438,6 +438,8 @@ def _coupling(method: IcfMethod | ThetaMethod | TamsiMethod) -> int:
         return FRICTION_ALONE
     if isinstance(method, IcfMethod) and method.law is DELIVERED_LAW:
         return DELIVERED_BOUND
+    if isinstance(method, ThetaMethod) and not method.gliding:
+        return DELIVERED_BOUND
     return SYMMETRIC
 
 

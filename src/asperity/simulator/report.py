@@ -41,9 +41,10 @@ class Statistics:
         Parts of steps whose solver did not converge at once (`Tamsi`, `Midas`).
     fallbacks : int
         `Midas`: steps that did not find the friction of an impact, and take it by normal forces of
-        the step's beginning or leave it out. `Icf`: solves of islands whose friction differs by
-        more than a tenth from what the delivered normal impulses allow. `Icf`, `Tamsi` and `Sap`:
-        steps in which a body spins too fast for the gyroscopic forces in the middle of the step.
+        the step's beginning or leave it out. `Icf` and `Sap`: solves of islands whose friction
+        differs by more than a tenth from what the delivered normal impulses allow. `Icf`, `Tamsi`
+        and `Sap`: steps in which a body spins too fast for the gyroscopic forces in the middle of
+        the step.
     frictionless : int
         Steps that leave it out (`Midas`).
     yielding : int

@@ -80,7 +80,7 @@ from asperity.convex.potentials.normal import (
     speed_of_impulse,
 )
 
-__all__ = ["DELIVERED_LAW", "LAGGED_LAW", "prepare_lagged"]
+__all__ = ["DELIVERED_LAW", "LAGGED_LAW", "limit_friction", "prepare_lagged"]
 
 # Growth of a bound from which a slip that friction could now stop is expected to end anew.
 _MUCH = 2.0
@@ -123,7 +123,7 @@ def _balanced_limit(
 
 
 @inlined
-def _limit_friction(graph: Table, law: Table, contacts: Table, i: int, limit: float) -> None:
+def limit_friction(graph: Table, law: Table, contacts: Table, i: int, limit: float) -> None:
     """Set the bound of friction, and what depends on it."""
     c = graph.contact[i]
     law.friction_limit[i] = limit
@@ -158,7 +158,7 @@ def prepare_lagged(
         slip = np.sqrt(slip_square(graph, iterate, i, 0.0))
         coefficient = friction_of_contact(contacts, c, slip)
         law.friction[i] = coefficient
-        _limit_friction(graph, law, contacts, i, lagged * coefficient)
+        limit_friction(graph, law, contacts, i, lagged * coefficient)
         law.expected_impulse[i] = -1.0
         law.cutoff[i], law.normal_slope[i], law.normal_bend[i] = normal_numbers(force, k, d, step)
 
@@ -185,7 +185,7 @@ def _settle_contact(
         # Aitken's extrapolation of what shrinks by a factor from one change to the next.
         limit = max(limit + difference * difference / (before - difference), 0.0)
     grows = limit > _MUCH * law.friction_limit[i]
-    _limit_friction(graph, law, contacts, i, limit)
+    limit_friction(graph, law, contacts, i, limit)
     if grows and square < law.stoppable[i] * law.stoppable[i]:
         law.dual1[i] = 0.0
         law.dual2[i] = 0.0
@@ -232,7 +232,7 @@ def _anticipate_contact(graph: Table, law: Table, iterate: Table, contacts: Tabl
         return
     limit = _balanced_limit(graph, law, iterate, contacts, i, 1)
     law.friction_change[i] = limit - law.friction_limit[i]
-    _limit_friction(graph, law, contacts, i, limit)
+    limit_friction(graph, law, contacts, i, limit)
 
 
 @entry_point(SETTLE_SIGNATURE)
@@ -267,7 +267,12 @@ def _measure(problem: Table, contacts: Table, first: int, last: int, ahead: int)
 @entry_point(SETTLE_SIGNATURE)
 def _settle(problem: Table, contacts: Table, first: int, last: int, ahead: int) -> int:
     """Bound friction by normal impulses. Needs the estimates of the present velocities."""
-    law = problem.law
+    law, newton = problem.law, problem.newton
+    if law.damps_linearly == 1 and newton.residual <= newton.wanted_residual:
+        # A linear law may converge at once, in a step that begins without contact: what momentum
+        # has asked for along it is then nothing.
+        for k in range(first, last):
+            law.dual_n[k] = max(law.cutoff[k] - problem.iterate.vn[k], 0.0)
     i = first
     while i < last:
         end = _patch_end(problem.graph, contacts, i, last)

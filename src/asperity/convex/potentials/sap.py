@@ -1,4 +1,4 @@
-"""The contact potential of SAP: compliant contact by projection onto the friction cone.
+"""The contact potentials of SAP's compliant contact, with its projection or Coulomb's friction.
 
 With the contact velocity v_c, the friction cone F = {γ: ‖γ_t‖ ≤ μ γ_n}, its analytic projection P
 in the norm of R = diag(R_t, R_t, R_n) (SAP III-B, V-A, appendix C; docs/equations.md,
@@ -39,13 +39,23 @@ the square of μ u · Δv_t − Δv_n, so the matrix is positive semidefinite fo
 
 Per contact the kernels keep ``friction`` = μ, ``normal_target`` = v̂_n, ``normal_gain`` = 1/R_n
 and ``tangential_gain`` = 1/R_t, ``dual1`` and ``dual2`` = w, and ``stoppable``.
+
+`COULOMB_LAW` has the same normal law, γ_n = (v̂_n − v_n)₊/R_n, without gliding: friction is that of
+`asperity.convex.potentials.lagged`, bounded by the normal impulse of the solution. Its friction
+reaches the bound at the stiction tolerance, whatever the bound is, and may be static and dynamic.
+
+It was chosen from two laws with Coulomb's friction. The other one subtracts μ s from v̂_n in the
+projection, with the slip s of the solution (the fixed point of G. de Saxcé and Z.-Q. Feng, 1998).
+There a wrong s is a wrong normal velocity, which a stack of bodies that slip on one another adds
+up: ten boxes that spin lose their support, and the fixed point is not found in a dozen steps.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, entry_point, inlined
+from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.contact.laws import friction_of_contact
 from asperity.convex.ellipsoids import slip_square
 from asperity.convex.mobility import fill_inverse_masses
 from asperity.convex.potentials.contact_driver import (
@@ -59,9 +69,10 @@ from asperity.convex.potentials.contact_driver import (
     evaluate_each,
 )
 from asperity.convex.potentials.friction_duals import begin_dual, follow_dual
+from asperity.convex.potentials.lagged import DELIVERED_LAW, limit_friction
 from asperity.convex.potentials.law_table import ContactLaw
 
-__all__ = ["SAP_LAW"]
+__all__ = ["COULOMB_LAW", "SAP_LAW"]
 
 # Added to the slip before dividing by it; smaller than any slip that matters.
 _TINY = 1e-200
@@ -74,8 +85,8 @@ _LEAST_INVERSE_MASS = 1e-12
 _SIGMA = 1e-3
 
 
-@entry_point(PREPARE_SIGNATURE)
-def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
+@compiled
+def _fill_numbers(problem: Table, contacts: Table, step: float, ncontact: int) -> None:
     """Fill the law's numbers; needs the problem's A, and uses the memory of its factors."""
     law, options = problem.law, problem.options
     sigma = options.slip_regularization if options.slip_regularization > 0.0 else _SIGMA
@@ -111,6 +122,29 @@ def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int
                 law.tangential_gain[i], bound / contacts.stiction_tolerance[c]
             )
         law.stoppable[i] = w * limit * max(law.normal_target[i] - vn, 0.0)
+
+
+@entry_point(PREPARE_SIGNATURE)
+def _prepare(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
+    _fill_numbers(problem, contacts, step, ncontact)
+    return 0
+
+
+@entry_point(PREPARE_SIGNATURE)
+def _prepare_coulomb(problem: Table, contacts: Table, step: float, ncontact: int) -> int:
+    """Fill the numbers of the lagged law that belong to the normal law of SAP."""
+    graph, law, iterate = problem.graph, problem.law, problem.iterate
+    _fill_numbers(problem, contacts, step, ncontact)
+    for i in range(ncontact):
+        law.cutoff[i] = law.normal_target[i]
+        law.normal_slope[i] = law.normal_gain[i]
+        law.normal_bend[i] = 0.0
+        law.expected_impulse[i] = -1.0
+        slip = np.sqrt(slip_square(graph, iterate, i, 0.0))
+        law.friction[i] = friction_of_contact(contacts, graph.contact[i], slip)
+        # What has been carried; of an impact the solve finds out.
+        carried = law.normal_gain[i] * max(law.cutoff[i] - abs(iterate.vn[i]), 0.0)
+        limit_friction(graph, law, contacts, i, law.friction[i] * carried)
     return 0
 
 
@@ -220,3 +254,6 @@ SAP_LAW = ContactLaw(
     begin_estimates=_begin_estimates,
     update_estimates=_update_estimates,
 )
+
+COULOMB_LAW = DELIVERED_LAW._replace(prepare=_prepare_coulomb, damps_linearly=True)
+"""The same normal law with Coulomb's friction, bounded by the normal impulse of the solution."""

@@ -61,8 +61,10 @@ from asperity.soft.twists import add_twist_stiffness, turn_edges
 from asperity.soft.vibrations import find_steady_velocity
 
 __all__ = [
+    "FIELD_PASSES",
     "ICF_KERNELS",
     "ICF_LAWS",
+    "PASSES",
     "IcfMethod",
     "icf_method",
     "icf_solution",
@@ -76,8 +78,8 @@ ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR
 _REUSED_ITERATIONS = 10
 # Changes of the bounds of friction, in points and with pressure fields: what presses one point of a
 # patch more presses others less, so that more of them are needed.
-_PASSES = 8
-_FIELD_PASSES = 40
+PASSES = 8
+FIELD_PASSES = 40
 _STEADY_TOLERANCE = 1e-5
 
 
@@ -312,7 +314,7 @@ class IcfMethod(ConvexMethod):
         problem.options.settle_tolerance = self.friction_tolerance
         passes = self.friction_passes
         if passes is None:
-            passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
+            passes = FIELD_PASSES if world.plant.fields.any else PASSES
         problem.options.most_changes = int(passes)
         world.table.doubled_step = 0.0
         world.table.steady_tolerance = _STEADY_TOLERANCE

@@ -32,11 +32,12 @@ from asperity.compiled import Kernel, Layout, Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_method, call_pp_status
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.convex.potentials.law_table import install_law
-from asperity.convex.potentials.sap import SAP_LAW
+from asperity.convex.potentials.law_table import ContactLaw, install_law
+from asperity.convex.potentials.sap import COULOMB_LAW, SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of
 from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
+from asperity.integrators.methods.icf import FIELD_PASSES, PASSES
 from asperity.integrators.methods.motion import (
     advance_activations,
     evaluate_for,
@@ -368,6 +369,11 @@ class ThetaMethod(ConvexMethod):
     line_search : str
         A key of `LINE_SEARCHES`.
     max_iterations : int
+    gliding : bool
+        Whether sliding bodies glide, as in the paper.
+    friction_tolerance : float
+    refuse_unsettled : bool
+        Of friction that does not glide, as of `asperity.integrators.methods.icf.IcfMethod`.
     looks_ahead : bool
         As of `asperity.integrators.methods.icf.IcfMethod`.
     """
@@ -384,6 +390,9 @@ class ThetaMethod(ConvexMethod):
     norm_by_system: bool
     line_search: str
     max_iterations: int
+    gliding: bool
+    friction_tolerance: float
+    refuse_unsettled: bool
     looks_ahead: bool
     _table: Table | None = field(init=False, default=None)
     _between: State | None = field(init=False, default=None)
@@ -393,12 +402,17 @@ class ThetaMethod(ConvexMethod):
         self.order = 2 if self.theta == self.theta_vq == 0.5 else 1
 
     @property
+    def law(self) -> ContactLaw:
+        """The contact law."""
+        return SAP_LAW if self.gliding else COULOMB_LAW
+
+    @property
     def kernels(self) -> tuple[Kernel, ...]:
         return (
             *super().kernels,
             theta_solution,
             follow_spins,
-            *SAP_LAW.kernels,
+            *self.law.kernels,
             evaluate_smooth,
             theta_method,
         )
@@ -424,12 +438,15 @@ class ThetaMethod(ConvexMethod):
         table.is_symplectic = int((self.theta, self.theta_vq) == (0.0, 1.0))
         table.norm_by_system = float(self.norm_by_system)
         table.evaluate_smooth = evaluate_smooth.address
-        install_law(problem, SAP_LAW)
+        install_law(problem, self.law)
         problem.options.tolerance = self.tolerance
         problem.options.absolute_tolerance = 1e-14
         problem.options.line_search_tolerance = 1e-8
         problem.options.slip_regularization = self.slip_regularization or 0.0
         problem.options.max_iterations = self.max_iterations
+        problem.options.settle_tolerance = self.friction_tolerance
+        problem.options.most_changes = FIELD_PASSES if world.plant.fields.any else PASSES
+        problem.options.refuse_unsettled = int(self.refuse_unsettled)
         problem.options.reused_iterations = 0
         problem.options.criterion = MOMENTUM
         problem.options.line_search_method = LINE_SEARCHES[self.line_search]
@@ -442,13 +459,14 @@ class ThetaMethod(ConvexMethod):
         # Free motion has passive forces of its own middle then.
         for state in world.evaluated_states:
             state.table.passive_rows = table.is_symplectic
-        self.look_farther(
-            world,
-            glides=True,
-            looks_ahead=self.looks_ahead,
-            relaxes=True,
-            default_relaxation=self.relaxation_time,
-        )
+        if self.gliding or self.looks_ahead:
+            self.look_farther(
+                world,
+                glides=self.gliding,
+                looks_ahead=self.looks_ahead,
+                relaxes=True,
+                default_relaxation=self.relaxation_time,
+            )
         problem.options.relaxation_time = (
             -1.0 if self.relaxation_time is None else self.relaxation_time
         )

@@ -30,6 +30,9 @@ _THETA: dict[ThetaScheme, tuple[float, float]] = {
     "explicit-euler": (0.0, 0.0),
 }
 
+# Of friction's bounds, as in `Icf` and `Cenic`.
+_FRICTION_TOLERANCE = 1e-2
+
 # Under error control steps have no size of their own.
 _RELAXATION_TIME = 0.01
 
@@ -58,11 +61,8 @@ class Sap(SteppedIntegrator):
     """Steps of the semi-analytic primal method with compliant contact (SAP), fixed ones by default.
 
     Normal forces are linear springs and dampers, by ``stiffness`` and ``relaxation_time`` of
-    `ContactParameters`. It ignores ``dissipation``. There is one coefficient of friction, the
-    dynamic one. Sliding bodies glide at the height
-    (δt + τ_d) μ ‖v_t‖, where contacts are kept (section V-A; docs/equations.md). The points of a
-    body that slide fastest would glide highest, so they carry its load: a disc that spins on its
-    face is braked as at its rim, by up to 1.5 times the torque. `Icf` has the right one. Linear
+    `ContactParameters`. It ignores ``dissipation``. Friction is bounded by the normal impulse that
+    the step delivers, as in `Icf`, or with ``gliding`` part of the paper's projection. Linear
     servos and external systems are implicit, as in `Icf`, with any scheme.
 
     Parameters
@@ -85,14 +85,14 @@ class Sap(SteppedIntegrator):
     slip_regularization : float, optional
         σ of the paper's friction, R_t = σ w, with 1e-3 in its cases: sticking contacts creep at up
         to about μ σ g δt (section V-B, equations 30 and 31), 6 µm/s in a grasp that needs a
-        twentieth of its friction, in steps of 2 ms. By default friction of what rests on its
-        contacts reaches its limit at the stiction tolerance, as in `Icf`, and the same grasp creeps
-        0.15 µm/s, whatever the step.
+        twentieth of its friction, in steps of 2 ms. By default friction reaches its limit at the
+        stiction tolerance, as in `Icf`, and the same grasp creeps 0.15 µm/s, whatever the step. For
+        ``gliding=True`` alone.
     relaxation_time : float, optional
         Relaxation time [s] of contacts whose materials give none; the time step by default, as in
         the paper's cases, and 0.01 under error control. With the time step, an overlap φ in which
         bodies start throws them apart at about φ/(2 δt): 1 m/s from 2 mm in steps of 1 ms. With a
-        longer time they part more slowly, and sliding bodies glide higher.
+        longer time they part more slowly.
     tolerance : float
         ε_r of the stopping criterion, relative to momentum or impulses (section IV-E, equation 26).
     scaling : {"mass", "system"}
@@ -108,9 +108,18 @@ class Sap(SteppedIntegrator):
         also where the steps are too long to show it. On by default in fixed steps of symplectic
         Euler, and refused elsewhere. With the default relaxation time bodies do not part. Not part
         of the paper.
+    gliding : bool
+        Whether friction is that of the paper, with one coefficient, the dynamic one. A sliding body
+        then glides at the height (δt + τ_d) μ ‖v_t‖, where contacts are kept (section V-A). Its
+        points that slide fastest would glide highest, so they carry its load: a disc that spins on
+        its face is braked by up to 1.5 times the torque.
 
     Notes
     -----
+    Without ``gliding``, bounds of friction change up to 8 times in a solve, and 40 times with
+    pressure fields. In fixed steps ``Statistics.fallbacks`` counts solves in which they then differ
+    by more than a tenth from those of the solution. Error control refuses such steps.
+
     ``docs/verification.md`` shows which cases of known outcome it gets right, and which wrong.
     """
 
@@ -129,6 +138,7 @@ class Sap(SteppedIntegrator):
     line_search: Literal["exact", "armijo"] = "exact"
     max_iterations: int = 100
     resolve_impacts: bool | None = None
+    gliding: bool = False
 
     default_time_step = 0.01
     contact_parameters = PRESSURE_FIELDS | {
@@ -145,6 +155,11 @@ class Sap(SteppedIntegrator):
             require_positive(name, getattr(self, name))
         if self.slip_regularization is not None:
             require_positive("slip_regularization", self.slip_regularization)
+            if not self.gliding:
+                raise ArgumentError(
+                    "slip_regularization is of the paper's friction; give gliding=True, too, or "
+                    "omit it."
+                )
             read = self.contact_parameters - {"stiction_tolerance"}
             object.__setattr__(self, "contact_parameters", read)
         require_count("max_iterations", self.max_iterations)
@@ -173,6 +188,9 @@ class Sap(SteppedIntegrator):
         time = self.relaxation_time
         if time is None and self.time_step is None:
             time = _RELAXATION_TIME
+        tolerance = _FRICTION_TOLERANCE
+        if self.accuracy is not None:
+            tolerance = min(tolerance, 10.0 * self.accuracy)
         return ThetaMethod(
             theta=theta,
             theta_vq=theta_vq,
@@ -183,5 +201,8 @@ class Sap(SteppedIntegrator):
             norm_by_system=self.scaling == "system",
             line_search=self.line_search,
             max_iterations=int(self.max_iterations),
+            gliding=self.gliding,
+            friction_tolerance=tolerance,
+            refuse_unsettled=self.time_step is None,
             looks_ahead=self.time_step is not None,
         )

@@ -60,7 +60,7 @@ _RESOLVED = 0.1
 # Contacts of an island from which on impacts stay damped, as in piles: further solves take as long
 # as the step's, and there hardly ever is a step without an impact.
 _DENSE = 24
-# μ times the slip, over the closing speed, from which on a contact of SAP glides.
+# μ times the slip, over the closing speed, from which on a contact glides by SAP's law.
 _GLIDES = 0.1
 # G, times the inverse mass.
 _STIFF = 1e4
@@ -134,17 +134,17 @@ def _is_dense(graph: Table, contacts: Table, c: int) -> bool:
 
 @compiled
 def _rolls_or_glides(world: Table, source: Table, first: int, last: int, closing: float) -> bool:
-    """Whether a group closes only because it turns, or because SAP's law lets it glide.
+    """Whether a group closes only because it turns, or because its law lets it glide.
 
-    A patch closes in front of a ball that rolls, and opens behind. A sliding contact of SAP rises
-    with μ times its slip, and falls again.
+    A patch closes in front of a ball that rolls, and opens behind. A contact that glides rises with
+    μ times its slip, and falls again.
     """
-    contacts = source.contacts
+    contacts, law = source.contacts, world.problem.law
     for c in range(first, last):
         now, _, _ = along_normal(world.plant, source, c, source.velocity, world.scratch)
         if now > 0.0:
             return True
-        if world.problem.law.damps_linearly == 1:
+        if law.damps_linearly == 1 and law.settle_contacts == 0:
             slip = np.hypot(contacts.velocity[c, 0], contacts.velocity[c, 1])
             if contacts.ellipsoidal[c] != 0:
                 slip = contacts.slip[c]

@@ -1,7 +1,7 @@
 """Contacts at a distance, of laws that let sliding bodies glide, and of what is too fast.
 
-The laws of SAP and ‘similar’ couple friction and the normal velocity by z = v_n − μ ‖v_t‖, so that
-what slides comes to rest at the height
+The laws of SAP’s paper and ‘similar’ couple friction and the normal velocity by
+z = v_n − μ ‖v_t‖, so that what slides comes to rest at the height
 
     φ_g = T μ ‖v_t‖,   T = δt + τ_d  (SAP; δt for ‘similar’),
 
