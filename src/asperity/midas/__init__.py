@@ -17,8 +17,9 @@ One step passes through these functions, in this order:
     (`geometry.collision_time`) or limits are reached. Where vertices would leave their boxes, 3
     comes first, along the direction.
 8.  `_descend`, the line search, goes as far as `newton.incremental_potential` falls.
-9.  `energy.equality_terms.raise_multipliers` closes gaps of equalities (5 again), and steps whose
-    normal forces have changed by more than a tenth are solved again with the new ones (4 again).
+9.  `energy.equality_terms.raise_multipliers` closes gaps of equalities, `soft.edges.close_edges`
+    those of edges (5 again), and steps whose normal forces have changed by more than a tenth are
+    solved again with the new ones (4 again).
 10. `time.step_end.finish_step` keeps the state, and lets bodies part after impacts
     (`time.rebounds`); `pose.poses` writes ``qpos`` and ``qvel``.
 

@@ -236,6 +236,8 @@ class Engine(HoldsAddresses):
         table.time.last_step = self.options.time_step
         table.time.patience = SHORTEST_WAIT
         table.gaps.force_start[:] = 0.0
+        if self.soft is not None:
+            self.soft.forget_multipliers()
         table.gaps.yields = 0
         table.joints.limit_factor[:] = table.turns.factor[:] = np.inf
         table.pairs.form[:] = 0

@@ -227,6 +227,8 @@ class MidasMethod(Method):
         """Warn of every equality constraint that something holds open, once."""
         found = np.flatnonzero(self.engine.table.gaps.yielded)
         new = set(self.engine.inputs.gap_source[found].tolist()) - self._yielded
+        if self.engine.soft is not None:
+            new |= self.engine.soft.open_equalities() - self._yielded
         if new:
             self._yielded |= new
             names = [element(model, mujoco.mjtObj.mjOBJ_EQUALITY, index) for index in sorted(new)]

@@ -10,6 +10,8 @@ __all__ = [
     "ARRANGE",
     "BEGIN",
     "BLOCKS",
+    "CLOSE",
+    "CLOSED",
     "END",
     "ENERGY",
     "EXPECT_PRESENT",
@@ -17,9 +19,12 @@ __all__ = [
     "FORGET_FRICTION",
     "FREEZE",
     "GRADIENTS",
+    "LEAVE_OPEN",
     "LOWER",
+    "STUCK",
     "TIME",
     "TURN",
+    "WAITING",
     "ask_soft",
 ]
 
@@ -34,6 +39,11 @@ TURN, FREEZE, FORGET_FRICTION, END = range(6, 10)
 EXPECT_PRESENT, FOLLOW = range(10, 12)
 # Lower activation distances of a given state.
 LOWER = 12
+# Raise multipliers of edges that equalities hold; forget them where edges stay open, for which 1 is
+# returned.
+CLOSE, LEAVE_OPEN = range(13, 15)
+# What `CLOSE` returns: edges have their lengths, another minimization may help, or it will not.
+CLOSED, WAITING, STUCK = range(3)
 
 
 @compiled

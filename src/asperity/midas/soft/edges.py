@@ -8,10 +8,12 @@ stiffness k, a damper c and the step h their energy is
 s_0 being that of the step's beginning. The Hessian leaves out second derivatives of κ, and far from
 the solution those of an edge that is pressed.
 
-An edge that an equality holds is a stiff spring: k is more by what the weight of all that moves
-would stretch by a ten thousandth of it (`asperity.midas.soft.soft_tables`). Springs of convex
-potentials give no energy to a chain of light edges with heavy ends, whatever the step. Multipliers
-that a step takes over from the one before do, and closing their gaps takes many rounds.
+An edge that an equality holds has the energy λ φ + ½ ρ φ² besides, as constraints of links have
+(`asperity.midas.energy.equality_terms`), φ being s less what the step leaves of a given stretch.
+After every minimization λ takes over ρ φ, until φ is no more than a hundred millionth of ℓ. The
+penalty ρ is a hundred times what moves all that moves by φ in a step, and grows where a round
+leaves too much. Where something keeps edges from their lengths, as pins do, the last solution
+stands, and the next step begins without multipliers.
 """
 
 from __future__ import annotations
@@ -19,11 +21,33 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.midas.model.equalities import RECOVERY
+from asperity.midas.soft.calls import CLOSED, STUCK, WAITING
 from asperity.midas.soft.couples import add_couple
 from asperity.midas.soft.sites import add_gradient, is_exact, is_fixed
 from asperity.soft.strands import bend, direction
 
-__all__ = ["add_strand_terms", "begin_strands", "strand_energy"]
+__all__ = [
+    "add_strand_terms",
+    "begin_strands",
+    "close_edges",
+    "keep_edge_forces",
+    "leave_edges_open",
+    "strand_energy",
+]
+
+# Penalty in units of inertia/h².
+_PENALTY = 1e2
+# Share of strains that a round may leave; else penalties grow by the next number, up to the last.
+_PROGRESS = 0.1
+_GROWTH = 10.0
+_LARGEST_GROWTH = 1e3
+# Strain that is left of what an equality holds.
+_STRAIN = 1e-8
+# Strain from which an edge counts as open.
+_OPEN = 1e-6
+# Share of strains that a round with the largest penalties has left, from which others are in vain.
+_STUCK = 0.5
 
 
 @compiled
@@ -46,12 +70,21 @@ def _measure(soft: Table, x: np.ndarray, strand: int) -> float:
 
 
 @compiled
-def begin_strands(soft: Table) -> None:
-    """Keep what strands are at the step's beginning."""
+def begin_strands(soft: Table, h: float) -> None:
+    """Keep what strands are at the step's beginning, and take up the last multipliers."""
+    growth = _LARGEST_GROWTH / _GROWTH if soft.left_open == 1 else 1.0
+    soft.left_open = 0
     for strand in range(soft.strand_length.size):
+        inertia = soft.strand_inertia[strand] if soft.strand_active[strand] == 1 else 0.0
+        soft.strand_penalty[strand] = growth * _PENALTY * inertia / (h * h)
+        soft.strand_force[strand] = soft.strand_force_start[strand]
         _measure(soft, soft.start, strand)
         for row in range(3):
             soft.strand_start[strand, row] = soft.strand_now[row]
+        stretch = soft.strand_start[strand, 0]
+        soft.strand_rest[strand] = 0.0
+        if abs(stretch) > _STRAIN * soft.strand_length[strand]:
+            soft.strand_rest[strand] = stretch * RECOVERY / (RECOVERY + h)
 
 
 @compiled
@@ -60,12 +93,14 @@ def strand_energy(soft: Table, x: np.ndarray, h: float) -> float:
     total = 0.0
     for strand in range(soft.strand_length.size):
         _measure(soft, x, strand)
-        stiffness = soft.strand_stiffness[strand] + soft.strand_held[strand]
+        stiffness = soft.strand_stiffness[strand]
         rate = soft.strand_damping[strand] / h
         for row in range(3):
             s = soft.strand_now[row]
             change = s - soft.strand_start[strand, row]
             total += 0.5 * (stiffness * s * s + rate * change * change)
+        gap = soft.strand_now[0] - soft.strand_rest[strand]
+        total += gap * (soft.strand_force[strand] + 0.5 * soft.strand_penalty[strand] * gap)
     return total
 
 
@@ -80,14 +115,17 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
     for strand in range(soft.strand_length.size):
         inverse = _measure(soft, soft.now, strand)
         vertex = soft.strand_particle[strand]
-        stiffness = soft.strand_stiffness[strand] + soft.strand_held[strand]
+        stiffness = soft.strand_stiffness[strand]
         rate = soft.strand_damping[strand] / h
+        penalty = soft.strand_penalty[strand]
+        force = soft.strand_force[strand] + penalty * (now[0] - soft.strand_rest[strand])
         places = 3 if vertex[2] >= 0 else 2
         rows = 3 if vertex[2] >= 0 else 1
         for row in range(3):
             change = now[row] - soft.strand_start[strand, row]
             now[row] = stiffness * now[row] + rate * change
-        along = stiffness + rate
+        now[0] += force
+        along = stiffness + penalty + rate
         pull = now[0] if exact else max(now[0], 0.0)
         across = pull * inverse
         for a in range(places):
@@ -112,3 +150,57 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
                         block[k, n] = value
                 at = soft.strand_couple[strand, a * (a + 1) // 2 + b]
                 add_couple(soft.couple_block, at, vertex[a], vertex[b], block, 0, 0)
+
+
+@compiled
+def _gap(soft: Table, strand: int) -> float:
+    """What an edge that an equality holds is longer than it is to be where vertices are now [m]."""
+    if soft.strand_penalty[strand] == 0.0:
+        return 0.0
+    _measure(soft, soft.now, strand)
+    return float(soft.strand_now[0] - soft.strand_rest[strand])
+
+
+@compiled
+def close_edges(soft: Table, h: float, before: float) -> tuple[int, float]:
+    """Let multipliers take over what penalties hold; penalties grow if strains have not shrunk.
+
+    Returns `CLOSED`, `WAITING` or `STUCK`, and the largest strain; ``before`` is that of the
+    minimization before the last, or infinity.
+    """
+    largest = 0.0
+    for strand in range(soft.strand_length.size):
+        gap = _gap(soft, strand)
+        soft.strand_force[strand] += soft.strand_penalty[strand] * gap
+        largest = max(largest, abs(gap) / soft.strand_length[strand])
+    if largest <= _STRAIN:
+        return CLOSED, largest
+    if largest > _PROGRESS * before:
+        most = _LARGEST_GROWTH * _PENALTY / (h * h)
+        grown = False
+        for strand in range(soft.strand_length.size):
+            penalty = soft.strand_penalty[strand]
+            soft.strand_penalty[strand] = min(_GROWTH * penalty, most * soft.strand_inertia[strand])
+            grown |= soft.strand_penalty[strand] > penalty
+        if not (grown or largest < _STUCK * before):
+            return STUCK, largest
+    return WAITING, largest
+
+
+@compiled
+def leave_edges_open(soft: Table) -> bool:
+    """Forget multipliers, and mark edges that are longer or shorter; True if there are any."""
+    soft.left_open = 1
+    found = False
+    for strand in range(soft.strand_length.size):
+        if abs(_gap(soft, strand)) > _OPEN * soft.strand_length[strand]:
+            soft.strand_opened[strand] = 1
+            found = True
+    return found
+
+
+@compiled
+def keep_edge_forces(soft: Table) -> None:
+    """At the end of a step, keep the multipliers for the next one."""
+    for strand in range(soft.strand_length.size):
+        soft.strand_force_start[strand] = 0.0 if soft.left_open == 1 else soft.strand_force[strand]

@@ -39,7 +39,7 @@ __all__ = ["add_element_terms", "begin_elements", "element_energy"]
 @compiled
 def begin_elements(soft: Table, plastic: np.ndarray, h: float) -> None:
     """Keep the strains of the step's beginning, of elements with damping, and turn cells."""
-    begin_strands(soft)
+    begin_strands(soft, h)
     for e in range(soft.element_size.size):
         if soft.element_damping[e] == 0.0:
             continue

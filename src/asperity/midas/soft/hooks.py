@@ -16,12 +16,14 @@ from asperity.midas.soft.calls import (
     ARRANGE,
     BEGIN,
     BLOCKS,
+    CLOSE,
     ENERGY,
     EXPECT_PRESENT,
     FOLLOW,
     FORGET_FRICTION,
     FREEZE,
     GRADIENTS,
+    LEAVE_OPEN,
     LOWER,
     TIME,
     TURN,
@@ -37,6 +39,7 @@ from asperity.midas.soft.contacts import (
     place,
     renew_list,
 )
+from asperity.midas.soft.edges import close_edges, keep_edge_forces, leave_edges_open
 from asperity.midas.soft.elements import add_element_terms, begin_elements, element_energy
 from asperity.midas.soft.friction import (
     add_friction_blocks,
@@ -172,6 +175,7 @@ def _end(engine: Table, soft: Table) -> None:
     """Find the smallest distance of the state at the step's end, what yields in it, and angles."""
     flow(soft, soft.now, engine.soft.plastic)
     count_turns(engine, soft)
+    keep_edge_forces(soft)
     smallest = math.inf
     for i in range(soft.count):
         if soft.square[i] < smallest:
@@ -214,6 +218,11 @@ def do_soft(engine: Table, task: int) -> int:
     if task == LOWER:
         _lower_where_parting(soft)
         return 0
+    if task == CLOSE:
+        result, engine.soft.strain = close_edges(soft, engine.time.step, engine.soft.strain)
+        return result
+    if task == LEAVE_OPEN:
+        return 1 if leave_edges_open(soft) else 0
     if task == ARRANGE:
         _arrange(engine, soft)
         return engine.soft.code

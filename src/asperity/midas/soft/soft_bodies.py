@@ -253,7 +253,17 @@ class SoftBodies:
         kinds = mujoco.mjtDisableBit.mjDSBL_EQUALITY | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
         on = np.append(data.eq_active.astype(bool), False)
         on &= not is_disabled(self._model, kinds)
-        self.table.strand_held[:] = self.table.strand_hold * on[self.table.strand_equality]
+        self.table.strand_active[:] = on[self.table.strand_equality]
+        self.table.strand_force_start[self.table.strand_active == 0] = 0.0
+
+    def forget_multipliers(self) -> None:
+        """Let the next step begin without the forces of equalities in the last one."""
+        self.table.strand_force_start[:] = 0.0
+        self.table.left_open = 0
+
+    def open_equalities(self) -> set[int]:
+        """Equalities whose edges something has kept from their lengths."""
+        return set(self.table.strand_equality[self.table.strand_opened == 1].tolist())
 
     def memory(self) -> dict[str, Any]:
         """What states to come depend on, besides the state."""

@@ -47,9 +47,6 @@ _ROOM = 1024
 _STRIPS = 64
 # Of a triangle of cloth that bends, with those beside it.
 _MOST_CORNERS = 12
-# Strain of an edge that an equality holds, under the weight of all that moves.
-_STRAIN = 1e-4
-_GRAVITY = 9.81
 
 
 def soft_table(
@@ -288,16 +285,13 @@ def _strands(model: mujoco.MjModel) -> dict[str, np.ndarray]:
     )
     held = np.concatenate(equality)
     mass = model.body_mass[model.body_weldid != 0].sum()
-    edges = held >= 0
-    hold = np.zeros(len(length))
-    hold[edges] = _GRAVITY * mass / (_STRAIN * length[edges])
     return {
         "strand_particle": particle,
         "strand_length": length,
         "strand_stiffness": stiffness,
         "strand_damping": damping,
         "strand_equality": held,
-        "strand_hold": hold,
+        "strand_inertia": np.where(held >= 0, mass, 0.0),
     }
 
 

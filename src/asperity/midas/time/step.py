@@ -18,7 +18,15 @@ from asperity.midas.engine_layout import CUT, CUT_SHORT, DRAFT, MIDAS, WHOLE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.pose.poses import write_qpos, write_qvel
-from asperity.midas.soft.calls import FORGET_FRICTION, FREEZE, ask_soft
+from asperity.midas.soft.calls import (
+    CLOSE,
+    CLOSED,
+    FORGET_FRICTION,
+    FREEZE,
+    LEAVE_OPEN,
+    STUCK,
+    ask_soft,
+)
 from asperity.midas.time.activations import advance_activations
 from asperity.midas.time.given_states import TRIAL_STEP, lower_where_parting
 from asperity.midas.time.impacts import meets_impact
@@ -52,17 +60,51 @@ _ROUNDS = 40
 
 
 @compiled
+def _keep_solution(poses: Table) -> None:
+    """Remember the iterate as the last solution."""
+    for i in range(poses.z_now.size):
+        poses.z_solution[i] = poses.z_now[i]
+
+
+@compiled
+def _return_to_solution(engine: Table) -> int:
+    """Set the iterate to the last solution; returns a code."""
+    z = engine.poses.z_now
+    for i in range(z.size):
+        z[i] = engine.poses.z_solution[i]
+    place_links(engine.links, z, engine.poses.q_now)
+    joint_coordinates(engine, engine.poses.q_now, z, engine.joints.value, engine.joints.now)
+    engine.boxes.longest_move = 0.0
+    engine.soft.measured = 0
+    return call_pp_status(engine.entries.rebuild, engine, CUT)
+
+
+@compiled
 def _close_gaps(engine: Table) -> int:
-    """After a minimization, close what gaps equality constraints have; returns a code."""
+    """After a minimization, close what gaps equality constraints have; returns a code.
+
+    Edges of flexes that do not get their lengths keep those of the last solution.
+    """
     gap = math.inf
+    engine.soft.strain = math.inf
     code = OK
     for _ in range(_ROUNDS):
         gap = raise_multipliers(engine, engine.poses.q_now, engine.joints.now, gap)
+        edges = ask_soft(engine, CLOSE)
         if gap <= _GAP:
-            return OK
+            if edges == CLOSED:
+                return OK
+            if edges == STUCK:
+                break
+            _keep_solution(engine.poses)
         code = call_pp_status(engine.entries.minimize, engine, 0)
         if code != OK:
             break
+    if gap <= _GAP and code in (OK, NOT_CONVERGED, NON_FINITE):
+        if code != OK:
+            code = _return_to_solution(engine)
+        engine.counts.yielding += ask_soft(engine, LEAVE_OPEN)
+        return code
     if code in (OK, NOT_CONVERGED, NON_FINITE):
         engine.gaps.stuck = 1
     return NOT_CONVERGED if code == OK else code
@@ -79,22 +121,8 @@ def _solve(engine: Table, limit: int) -> int:
         code = _close_gaps(engine)
     engine.counts.iterations += limit - engine.newton.iterations_left
     if code == OK:
-        for i in range(engine.poses.z_now.size):
-            engine.poses.z_solution[i] = engine.poses.z_now[i]
+        _keep_solution(engine.poses)
     return code
-
-
-@compiled
-def _return_to_solution(engine: Table) -> int:
-    """Set the iterate to the last solution; returns a code."""
-    z = engine.poses.z_now
-    for i in range(z.size):
-        z[i] = engine.poses.z_solution[i]
-    place_links(engine.links, z, engine.poses.q_now)
-    joint_coordinates(engine, engine.poses.q_now, z, engine.joints.value, engine.joints.now)
-    engine.boxes.longest_move = 0.0
-    engine.soft.measured = 0
-    return call_pp_status(engine.entries.rebuild, engine, CUT)
 
 
 @compiled
