@@ -6,7 +6,13 @@ import numpy as np
 
 from asperity.integrators import Cenic, Integrator
 from studies.experiments.dish_rack_runs import Run, fields, points, watch
-from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.form import (
+    Measured,
+    Runs,
+    finding,
+    product,
+    says,
+)
 from studies.experiments.outcome import Curve, Film, Panel
 from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress
@@ -63,7 +69,9 @@ def _measure(runs: Runs) -> Measured:
             name,
             (100 * run.rate, words, run.steps, 1e3 * depth, depth / deepest),
             "{:.0f} %; {}; {} steps; wires and walls {:.2f} mm deep ({:.1f} times the reference)",
-            _RUNS[name][2],
+            says(_RUNS[name][2]) if _RUNS[name][2] != "–" else "–",
+            # Rates are those of other machines.
+            judged=(words == "none") == _RUNS[name][2].endswith("none"),
         )
     shown = by_name[_SHOWN]
     time, rate, step = _rates(shown)

@@ -13,7 +13,13 @@ from asperity.simulator import Simulator
 from studies.experiments.cenic_cases import CASES
 from studies.experiments.dish_rack_runs import fields
 from studies.experiments.entry_times import EntryTimes
-from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.form import (
+    Measured,
+    Runs,
+    finding,
+    product,
+    says,
+)
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress
@@ -39,6 +45,8 @@ _PARTS = {
     "dynamics": ("MuJoCo, position", "MuJoCo, velocity", "MuJoCo, constraints", "snapshot"),
 }
 _REST = "rest"
+# Share of the time from which a part dominates [%].
+_DOMINATES = 50.0
 _ALL = (*_PARTS, _REST)
 
 
@@ -119,14 +127,16 @@ def _measure(runs: Runs) -> Measured:
         total = sum(spent.parts.values())
         heights.append({part: 100.0 * value / total for part, value in spent.parts.items()})
         points = "clutter" in key["case"]
+        largest = max(heights[-1], key=heights[-1].__getitem__)
         yield finding(
             f"{key['case']}: {1e3 * spent.cpu / duration:.2g} ms per s",
             list(heights[-1].items()),
             "{} {:.0f} %",
-            "no single part dominates"
+            says("no single part dominates")
             if points
-            else "geometry often a major part (pressure fields)",
+            else says("geometry often a major part (pressure fields)"),
             join=", ",
+            judged=heights[-1][largest] <= _DOMINATES if points else largest == "geometry",
         )
     number = np.arange(len(heights), dtype=float)
     axis = ", ".join(f"{i}: {key['case']}" for i, (key, _) in enumerate(runs))

@@ -29,6 +29,7 @@ __all__ = [
     "at_most",
     "finding",
     "product",
+    "says",
     "slope",
     "twofold",
 ]
@@ -140,6 +141,11 @@ def at_most(text: str, value: float) -> Paper:
 def at_least(text: str, value: float) -> Paper:
     """A lower bound."""
     return Paper(text, low=value)
+
+
+def says(text: str) -> Paper:
+    """What the paper says in words; ``judged`` is whether it is so here."""
+    return Paper(text, low=1.0)
 
 
 def finding(

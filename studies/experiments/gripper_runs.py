@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import mujoco
@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from asperity.errors import SimulationError
 from studies.experiments.engines import MIDAS, Make, Run, has_bullet, has_ipctk, peers, run_midas
-from studies.experiments.form import Runs, finding
+from studies.experiments.form import (
+    Runs,
+    finding,
+    says,
+)
 from studies.experiments.outcome import Curve, Finding
 from studies.experiments.overlap import OverlapMeter
 from studies.experiments.runs import Progress, part
@@ -94,6 +98,14 @@ def trial(
     return found._replace(end=end(found))
 
 
+class Ending(NamedTuple):
+    """How the trials of an engine end in the paper."""
+
+    text: str
+    so: Callable[[Sequence[Trial]], bool]
+    """Whether ours end like that."""
+
+
 def engines() -> list[str]:
     """Midas, and the others that are installed."""
     return [MIDAS, *peers()]
@@ -104,7 +116,7 @@ def overlaps(runs: Runs) -> tuple[Curve, ...]:
     return runs.curves("{engine}", lambda one: (one.overlap_time, 1e3 * one.overlap))
 
 
-def summaries(runs: Runs, paper: Mapping[str, str]) -> Iterator[Finding]:
+def summaries(runs: Runs, paper: Mapping[str, Ending]) -> Iterator[Finding]:
     """How each case ended with each engine, the deepest overlap, and the CPU time.
 
     Parameters
@@ -112,7 +124,7 @@ def summaries(runs: Runs, paper: Mapping[str, str]) -> Iterator[Finding]:
     runs : Runs
         Trials, of a ``case`` with an ``engine``.
     paper : mapping
-        What the paper says, by engine.
+        How they end in the paper, by engine.
     """
     for engine, own in runs.by("engine").items():
         ends = ", ".join(one.end for one in own.results)
@@ -120,15 +132,20 @@ def summaries(runs: Runs, paper: Mapping[str, str]) -> Iterator[Finding]:
         cpu = sum(one.run.cpu_time for one in own.results)
         quantity = f"{engine}: {', '.join(own.axis('case'))}"
         values, form = (ends, 1e3 * deepest, cpu), "{}; overlap {:.2g} mm, CPU {:.2g} s"
-        yield finding(quantity, values, form, paper.get(engine, "–"))
+        if engine in paper:
+            text, so = paper[engine]
+            yield finding(quantity, values, form, says(text), judged=so(own.results))
+        else:
+            yield finding(quantity, values, form)
     yield checked("Midas: every step checked by ipctk")
     yield from no_bullet()
 
 
 def checked(quantity: str) -> Finding:
     """A line that says who checked Midas."""
-    said = "no intersection" if has_ipctk() else "not checked, not installed (extra 'midas')"
-    return finding(quantity, said, paper="no intersection")
+    checks = has_ipctk()
+    said = "no intersection" if checks else "not checked, not installed (extra 'midas')"
+    return finding(quantity, said, paper=says("no intersection"), judged=checks)
 
 
 def no_bullet() -> Iterator[Finding]:

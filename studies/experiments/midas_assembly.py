@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,14 @@ from asperity.scenes.gripper_tasks import BEAM_DROP, beam_assembly, usb_insertio
 from asperity.scenes.usb import Fit
 from studies.experiments.engines import MIDAS
 from studies.experiments.form import Measured, Runs, product
-from studies.experiments.gripper_runs import Trial, engines, overlaps, summaries, trial
+from studies.experiments.gripper_runs import (
+    Ending,
+    Trial,
+    engines,
+    overlaps,
+    summaries,
+    trial,
+)
 from studies.experiments.outcome import Panel
 from studies.experiments.registry import Experiment, Progress
 
@@ -21,8 +28,24 @@ CLEARANCES = (5e-3, 5e-4, 1e-4)  # [m]
 FITS = {"standard": Fit(), "0.05 mm": Fit.close(5e-5)}
 USB_ACTIVATION = 1e-5  # [m]
 
-_PAPER_BEAM = {MIDAS: "in", "Bullet, convex meshes": "in with the widest, not with the others"}
-_PAPER_USB = {MIDAS: "in", "Bullet, convex meshes": "not in"}
+
+def _in(trials: Sequence[Trial]) -> int:
+    """How many are in."""
+    return sum(one.end == "in" for one in trials)
+
+
+_ALL_IN = Ending("in", lambda trials: _in(trials) == len(trials))
+_PAPER_BEAM = {
+    MIDAS: _ALL_IN,
+    "Bullet, convex meshes": Ending(
+        "in with the widest, not with the others",
+        lambda trials: _in(trials[:1]) == 1 and _in(trials[1:]) == 0,
+    ),
+}
+_PAPER_USB = {
+    MIDAS: _ALL_IN,
+    "Bullet, convex meshes": Ending("not in", lambda trials: _in(trials) == 0),
+}
 
 
 def beam_activation(clearance: float) -> float:
@@ -83,7 +106,7 @@ _BEAMS = {f"{1e3 * clearance:g} mm wider": clearance for clearance in CLEARANCES
 _STICKS = {f"{n} fit, gap {1e3 * min(fit.tightest):.3g} mm": fit for n, fit in FITS.items()}
 
 
-def _measure(paper: Mapping[str, str], runs: Runs) -> Measured:
+def _measure(paper: Mapping[str, Ending], runs: Runs) -> Measured:
     yield from summaries(runs, paper)
     # The last case is the tightest.
     case, own = runs.by("case").popitem()

@@ -29,6 +29,7 @@ from studies.experiments.engines import (
 )
 from studies.experiments.form import Key, Measured, Runs, about, finding, product
 from studies.experiments.gripper_runs import (
+    Ending,
     Trial,
     checked,
     engines,
@@ -49,11 +50,8 @@ CUBE_ACTIVATION = 9e-4  # [m]
 DENSITIES = (500.0, 1000.0, 2000.0, 4000.0)  # [kg/m³]
 FRICTIONS = (0.1, 0.2, 0.4, 0.8)
 DENSITY, FRICTION = 1000.0, 0.5
-
-_PAPER_CUP = {
-    MIDAS: "placed, no overlap",
-    "Bullet, convex meshes": "a jaw penetrates the cup, which sticks to the gripper",
-}
+_DEEP = 1e-3
+"""Overlap of a cup that a jaw penetrates [m]."""
 
 
 def is_placed(trial: Trial) -> bool:
@@ -62,6 +60,18 @@ def is_placed(trial: Trial) -> bool:
     lifted = float(trial.path[:, 2].max() - trial.path[0, 2]) > 0.1
     there = abs(float(moved[0]) - CUP_ASIDE) < 5e-3 and abs(float(moved[2])) < 5e-3
     return lifted and there and trial.upright > 0.999
+
+
+_PAPER_CUP = {
+    MIDAS: Ending(
+        "placed, no overlap",
+        lambda trials: all(is_placed(one) and one.deepest <= 0.0 for one in trials),
+    ),
+    "Bullet, convex meshes": Ending(
+        "a jaw penetrates the cup, which sticks to the gripper",
+        lambda trials: any(one.deepest > _DEEP and not is_placed(one) for one in trials),
+    ),
+}
 
 
 def _end(trial: Trial) -> str:

@@ -10,7 +10,13 @@ from asperity.midas import Midas
 from asperity.scenes.gripper_tasks import BEAM_DROP
 from asperity.simulator import Simulator
 from studies.experiments.engines import SAMPLE, has_ipctk
-from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.form import (
+    Measured,
+    Runs,
+    finding,
+    product,
+    says,
+)
 from studies.experiments.gripper_runs import checked
 from studies.experiments.midas_assembly import CLEARANCES, beam_activation
 from studies.experiments.outcome import Panel
@@ -83,7 +89,8 @@ def _measure(runs: Runs) -> Measured:
     )
     cases = ", ".join(f"{1e3 * clearance:g}" for clearance in CLEARANCES)
     values = ends, sum(one.seen.cpu[-1] for one in found)
-    yield finding(f"clearances of {cases} mm", values, "{}; CPU {:.2g} s", "always in")
+    quantity, always = f"clearances of {cases} mm", all(one.is_in for one in found)
+    yield finding(quantity, values, "{}; CPU {:.2g} s", says("always in"), judged=always)
     yield checked("every step checked by ipctk")
 
     def height(one: Assembly) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 
 from asperity.errors import AsperityError
 from studies.experiments.engines import BULLET, MIDAS, RANDOMIZED
-from studies.experiments.form import Key, Measured, Runs, finding, product
+from studies.experiments.form import (
+    Key,
+    Measured,
+    Paper,
+    Runs,
+    about,
+    at_least,
+    at_most,
+    finding,
+    product,
+    twofold,
+)
 from studies.experiments.gripper_runs import no_bullet
 from studies.experiments.outcome import Curve, Film, Finding, Panel
 from studies.experiments.registry import Experiment, Progress
@@ -116,19 +127,21 @@ def _learning(runs: Runs) -> Iterator[Panel]:
         yield Panel("iteration", label, curves)
 
 
-def _learned(engine: str, own: Runs, paper: Mapping[str, str]) -> Iterator[Finding]:
+def _learned(engine: str, own: Runs, paper: Mapping[str, Paper]) -> Iterator[Finding]:
     """Success after the last iteration, and when it was first above 90 %."""
     share = 100.0 * own.values(lambda training: training.success[-1])
     iterations, seeds = len(own.results[0].success), _seeds(len(share))
     quantity = f"{engine}: success after {iterations} iterations, {seeds}"
-    yield finding(quantity, spread(share), paper=paper.get(engine, "–"))
+    said, middle = paper.get(engine, "–"), float(np.median(share))
+    yield finding(quantity, spread(share), paper=said, judged=middle)
     first = own.values(lambda training: training.first_above)
     learned = first[np.isfinite(first)]
     when = spread(learned, "") if len(learned) else "never"
     if 0 < len(learned) < len(first):
         when += f", {len(first) - len(learned)} never"
-    said = "about 20" if engine == MIDAS else ""
-    yield finding(f"{engine}: first iteration above 90 %", when, paper=said)
+    about_20 = twofold("about 20", 20.0) if engine == MIDAS else "–"
+    middle = float(np.median(first))
+    yield finding(f"{engine}: first iteration above 90 %", when, paper=about_20, judged=middle)
 
 
 def _policies(runs: Runs) -> dict[str, bytes]:
@@ -141,7 +154,10 @@ def _policies(runs: Runs) -> dict[str, bytes]:
 
 def _figure_7(runs: Runs) -> Measured:
     """Reward and success over the iterations."""
-    paper = {MIDAS: "over 90 %", BULLET: "about 75 % (settings not given)"}
+    paper = {
+        MIDAS: at_least("over 90 %", 90.0),
+        BULLET: about("about 75 % (settings not given)", 75.0, 10.0),
+    }
     yield from no_bullet()
     for engine, own in runs.by("engine").items():
         yield from _learned(engine, own, paper)
@@ -167,12 +183,14 @@ def _figure_8(runs: Runs) -> Measured:
         inserted = [end for end in own if end.success]
         quantity = f"{engine}: inserted, {_seeds(len(runs.where(engine=engine).pairs))}"
         yield finding(quantity, (len(inserted), len(own)), "{} of {}")
-        hits = "not checked (extra 'midas')"
+        hits, count = "not checked (extra 'midas')", np.nan
         if all(end.intersects is not None for end in own):
-            hits = f"{sum(bool(end.intersects) for end in own)}"
+            count = sum(bool(end.intersects) for end in own)
+            hits = f"{count}"
             hits += f", {sum(bool(end.intersects) for end in inserted)} of them inserted"
-        said = "none" if _in_midas(engine) else "many"
-        yield finding(f"{engine}: final states that intersect, by ipctk", hits, paper=said)
+        said = at_most("none", 0.0) if _in_midas(engine) else at_least("many", 0.1 * len(own))
+        quantity = f"{engine}: final states that intersect, by ipctk"
+        yield finding(quantity, hits, paper=said, judged=count)
         off = [1e3 * min(float(np.hypot(*end.qpos[at : at + 2])), 2e-2) for end in own]
         curves.append(Curve(engine, np.arange(1.0, len(off) + 1.0), np.array(off), "o"))
     try:
@@ -192,20 +210,22 @@ def _in_midas(engine: str) -> bool:
     return engine in (MIDAS, RANDOMIZED)
 
 
-def _tested(engine: str, own: Runs, margin: float, paper: str) -> Iterator[Finding]:
+def _tested(engine: str, own: Runs, margin: float, paper: str | Paper) -> Iterator[Finding]:
     """How many pegs are in and within the margin."""
     inserted = own.values(lambda one: 100.0 * float(one[1].success.mean()))
     quantity = f"{engine}: inserted in {_TESTS} tests, {_seeds(len(inserted))}"
-    yield finding(quantity, spread(inserted), paper=paper)
+    yield finding(quantity, spread(inserted), paper=paper, judged=float(np.median(inserted)))
     together = np.concatenate(_places(own))
     if len(together):
         shares = np.array([100.0 * outside(one, margin) for one in _places(own) if len(one)])
         off = _off(together)
+        beyond = float(np.mean(off > margin))
         yield finding(
             f"{engine}: final positions outside the margin",
             (np.sum(off > margin), len(together), spread(shares), 1e3 * off.max()),
             "{} of {}; by policy {}; farthest {:.3f} mm",
-            "none" if _in_midas(engine) else "many (share lost)",
+            at_most("none", 0.0) if _in_midas(engine) else at_least("many (share lost)", 0.1),
+            judged=beyond,
         )
 
 
@@ -216,12 +236,13 @@ def _places(own: Runs) -> list[Floats]:
 
 def _figure_9(runs: Runs) -> Measured:
     """Horizontal positions at the end, and the share outside the margin."""
+    paper = {MIDAS: at_least("over 90 %", 90.0)}
     yield from no_bullet()
     angle = np.linspace(0.0, 2.0 * np.pi, 181)
     circle = 1e3 * MARGIN * np.stack([np.cos(angle), np.sin(angle)])
     curves = [Curve("margin", circle[0], circle[1], "b-")]
     for engine, own in runs.by("engine").items():
-        yield from _tested(engine, own, MARGIN, "over 90 %" if engine == MIDAS else "")
+        yield from _tested(engine, own, MARGIN, paper.get(engine, "–"))
         together = np.concatenate(_places(own))
         curves.append(Curve(engine, 1e3 * together[:, 0], 1e3 * together[:, 1], "."))
         middle = [1e3 * np.hypot(*one[:, :2].mean(axis=0)) for one in _places(own) if len(one)]
@@ -234,7 +255,10 @@ def _figure_9(runs: Runs) -> Measured:
 
 def _harder_task(runs: Runs) -> Measured:
     """The peg's task with a margin of 0.1 mm."""
-    paper = {MIDAS: "high (number lost)", BULLET: "2 % (settings not given)"}
+    paper = {
+        MIDAS: at_least("high (number lost)", 75.0),
+        BULLET: about("2 % (settings not given)", 2.0, 2.0),
+    }
     yield from no_bullet()
     trained = Runs([(key, training) for key, (training, _) in runs])
     for engine, own in runs.by("engine").items():

@@ -8,7 +8,14 @@ import numpy as np
 
 from asperity.simulator import Simulator
 from studies.experiments.clutter_runs import TIME_STEP, clutter_simulator, cost_history
-from studies.experiments.form import Measured, Paper, Runs, finding, twofold
+from studies.experiments.form import (
+    Measured,
+    Paper,
+    Runs,
+    finding,
+    says,
+    twofold,
+)
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 
@@ -24,6 +31,8 @@ SETTLED = 100
 """Last steps, in which most objects rest."""
 
 _TIGHT = 1e-13
+_FEW = 10
+"""Iterations."""
 
 
 def convergence(simulator: Simulator) -> tuple[int, np.ndarray]:
@@ -93,10 +102,14 @@ def _measure(runs: Runs) -> Measured:
     # Digits that the last iterations add: doubling means quadratic convergence.
     digits = list(-np.diff(np.log10(shown[1][1][-4:])))
     quantity = f"step {steps[1]}, digits gained by the last iterations"
-    yield finding(quantity, digits, "{:.1f}", "quadratic after a linear transient", join=", ")
+    quadratic = Paper("quadratic after a linear transient", 1.5)
+    gains = tuple(np.divide(digits[1:], digits[:-1]))
+    yield finding(quantity, digits, "{:.1f}", quadratic, join=", ", judged=gains)
     quantity = f"mean iterations, steps 1–{TRANSIENT} and {TRANSIENT + 1}–{LATE}"
     means = np.mean(counts[:TRANSIENT]), np.mean(counts[TRANSIENT:])
-    yield finding(quantity, means, "{:.1f} and {:.1f}", "larger and a few (numbers lost)")
+    few = says("larger and a few (numbers lost)")
+    less = bool(means[1] < min(means[0], _FEW))
+    yield finding(quantity, means, "{:.1f} and {:.1f}", few, judged=less)
     curves = [
         Curve(name, np.arange(len(relative)), relative, "o-")
         for name, (_, relative) in zip(names, shown, strict=True)

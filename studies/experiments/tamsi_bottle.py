@@ -9,7 +9,15 @@ import numpy as np
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController
-from studies.experiments.form import Measured, Runs, finding, product
+from studies.experiments.form import (
+    Measured,
+    Paper,
+    Runs,
+    at_most,
+    finding,
+    product,
+    says,
+)
 from studies.experiments.outcome import Panel
 from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress
@@ -103,12 +111,14 @@ def _measure(runs: Runs) -> Measured:
         rate = seen.time[-1] / seen.cpu[-1]
         yield finding(f"{name}: times faster than real time", rate, "{:.1f}")
         quantity = f"{name}: largest motion of the bottle in the grip while it is shaken"
-        yield finding(quantity, moved, "{:.1f} mm", "held")
+        yield finding(quantity, moved, "{:.1f} mm", at_most("held", 10.0))
         quantity = f"{name}: largest error of the regulated grasp force, then"
         yield finding(quantity, error, "{:.2g} N")
-        yield finding(f"{name}: placement felt", felt, paper="judged by force")
+        by_force, there = says("judged by force"), found.placed is not None
+        yield finding(f"{name}: placement felt", felt, paper=by_force, judged=there)
         quantity = f"{name}: bottle at the end, from its place; its tilt"
-        yield finding(quantity, (away, seen["tilt"][-1]), "{:.1f} mm; {:.2f}°", "stands")
+        stands = Paper("stands", high=(10.0, 1.0))
+        yield finding(quantity, (away, seen["tilt"][-1]), "{:.1f} mm; {:.2f}°", stands)
     heights = runs.curves("{name}", lambda found: (found.seen.time, found.seen["bottle"][:, 2]))
     yield Panel("time [s]", "height of the bottle's middle [m]", heights)
     forces = runs.curves("{name}", lambda found: (found.seen.time, found.seen["force"]))

@@ -5,7 +5,15 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.integrators.methods.tamsi.transition import transition_step
-from studies.experiments.form import Measured, Runs, about, finding, product
+from studies.experiments.form import (
+    Measured,
+    Runs,
+    about,
+    at_least,
+    at_most,
+    finding,
+    product,
+)
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 
@@ -21,6 +29,7 @@ DURATION = 1.0  # [s]
 
 _TOLERANCE = 1e-12
 _ITERATIONS = 20
+_FEW = 10
 
 
 def box_residual(velocity: float, before: float, force: float, step: float) -> tuple[float, float]:
@@ -107,8 +116,10 @@ def _measure(runs: Runs) -> Measured:
     quantity = "first step from sliding to sticking begins at"
     yield finding(quantity, begin, "{:.3f} s", about("0.160 s", 0.16, 5e-4))
     left = plain[-1], len(plain) - 1
-    yield finding("residual without TALS", left, "{:.2g} after {}", "cycles")
-    yield finding("iterations with TALS", len(cut) - 1, paper="a few, the last quadratic")
+    cycles = at_least("cycles", _TOLERANCE)
+    yield finding("residual without TALS", left, "{:.2g} after {}", cycles, judged=plain[-1])
+    few = at_most("a few, the last quadratic", _FEW)
+    yield finding("iterations with TALS", len(cut) - 1, paper=few)
     yield finding("steps of 100 that fail without TALS", failures[0])
     yield finding("steps of 100 that fail with TALS", failures[1])
     curves = (
