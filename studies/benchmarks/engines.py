@@ -78,7 +78,9 @@ def _asperity(scene: Scene, setting: Setting) -> Engine:
         "tamsi": asp.Tamsi,
     }
     if setting.method == "cenic":
-        integrator = asp.Cenic(accuracy=setting.controlled(), max_step=setting.max_step)
+        integrator: asp.Integrator = asp.Cenic(
+            accuracy=setting.controlled(), max_step=setting.max_step
+        )
     elif setting.method in presets:
         integrator = presets[setting.method](time_step=setting.fixed())
     else:
