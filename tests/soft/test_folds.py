@@ -13,6 +13,7 @@ from soft_models import Array, compile_soft
 
 import asperity as asp
 from asperity.plant.elasticity import find_elasticity
+from asperity.soft.folds import fold_angle
 
 SIDE, THICKNESS, LIMIT = 0.05, 0.01, 5e-3
 # Curvature from which on a strip yields [1/m].
@@ -241,3 +242,23 @@ def test_what_does_not_yield_by_bending_is_refused(
     )
     with pytest.raises(asp.ModelError, match=f"'f' yields when it bends, .*{message}"):
         asp.Simulator(model, integrator=integrator)
+
+
+@pytest.mark.parametrize("turn", [-2.5, -1.0, -1e-9, 0.0, 1e-9, 1.0, 2.5])
+def test_an_angle_and_its_slope(turn: float) -> None:
+    """2 sin of half the angle, also where the surface is flat, by complex numbers."""
+    model = compile_soft(
+        "<flexcomp name='cloth' type='grid' dim='2' count='3 3 1' spacing='.1 .1 .1' mass='0.2'"
+        " radius='0.01'><elasticity young='1e5' poisson='.3' thickness='.02' elastic2d='both'"
+        " yield='0 .01'/><contact selfcollide='none'/></flexcomp>"
+    )
+    table = asp.Simulator(model, integrator=asp.Icf()).session.world.plant.table.elastic
+    _, b, c, d = table.fold_particle[0]
+    x, work = np.zeros((9, 3), complex), np.zeros((3, 3), complex)
+    x[b, 0], x[c, 1] = 0.1, 0.08
+    step = 1e-30
+    for number in (turn, turn + 1j * step):
+        x[d, 1:] = -0.1 * np.cos(number), 0.1 * np.sin(number)
+        angle = fold_angle(table, 0, x, work)
+        assert angle.real == pytest.approx(2.0 * np.sin(0.5 * turn), rel=1e-13, abs=1e-30)
+    assert angle.imag / step == pytest.approx(np.cos(0.5 * turn), rel=1e-13)

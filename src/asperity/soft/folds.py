@@ -253,12 +253,21 @@ def fold_angle(table: Table, fold: int, position: np.ndarray, work: np.ndarray) 
     d = table.fold_particle[fold, 3]
     _normal(position, a, b, c, one)
     _normal(position, a, d, b, other)
-    square = 0.0
-    above = 0.0
+    apart = together = across = along = above = 0.0
     for k in range(3):
-        square += (one[k] - other[k]) ** 2
+        i = (k + 1) % 3
+        j = (k + 2) % 3
+        edge = position[b, k] - position[a, k]
+        apart += (one[k] - other[k]) ** 2
+        together += (one[k] + other[k]) ** 2
+        across += (other[i] * one[j] - other[j] * one[i]) * edge
+        along += edge * edge
         above += one[k] * (position[d, k] - position[a, k])
-    angle: float = np.sqrt(square)
+    # |n − n'| has no derivative where the surface is flat, and the quotient none where it is shut.
+    if apart.real < together.real:
+        flat: float = 2.0 * across / np.sqrt(along * together)
+        return flat
+    angle: float = np.sqrt(apart)
     return angle if above.real >= 0.0 else -angle
 
 
