@@ -13,16 +13,7 @@ from asperity.errors import Status
 from asperity.integrators import ImplicitEuler, Integrator, Rosenbrock2, RungeKutta3, Sdirk2
 from asperity.simulator import Simulator
 from studies.experiments.cenic_cases import CASES
-from studies.experiments.form import (
-    FIGURE_ONLY,
-    Key,
-    Measured,
-    Paper,
-    Runs,
-    finding,
-    product,
-    says,
-)
+from studies.experiments.form import FIGURE_ONLY, Key, Measured, Paper, Runs, finding, product, says
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress

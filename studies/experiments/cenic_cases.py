@@ -16,10 +16,7 @@ import numpy as np
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController
-from studies.experiments.form import (
-    Paper,
-    at_least,
-)
+from studies.experiments.form import Paper, at_least
 from studies.scenes.cenic_cases import falling_cylinder, static_gripper
 from studies.scenes.cenic_clutter import cenic_clutter
 from studies.scenes.franka_box import JOINTS, NOMINAL, START, franka, franka_and_box

@@ -6,13 +6,7 @@ import numpy as np
 
 from asperity.integrators import Cenic, Integrator
 from studies.experiments.dish_rack_runs import Run, fields, points, watch
-from studies.experiments.form import (
-    Measured,
-    Runs,
-    finding,
-    product,
-    says,
-)
+from studies.experiments.form import Measured, Runs, finding, product, says
 from studies.experiments.outcome import Curve, Film, Panel
 from studies.experiments.paper import paper_cenic, paper_icf
 from studies.experiments.registry import Experiment, Progress

@@ -135,7 +135,7 @@ def _measure(runs: Runs) -> Measured:
             (held, *grasp),
             "{} ({:.1f} mm); {:.2f} N; {:.2g} %; {}",
             _PAPER[method] if variant == "as published" else "–",
-            judged=noisy and not found.held if method.startswith("RK3") else found.held > noisy,
+            judged=bool(noisy != found.held and noisy == method.startswith("RK3")),
         )
     for variant, own in runs.by("variant").items():
         curves = own.curves("{method}", lambda found: (found.time, found.force[:, 0]))

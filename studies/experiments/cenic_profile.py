@@ -13,13 +13,7 @@ from asperity.simulator import Simulator
 from studies.experiments.cenic_cases import CASES
 from studies.experiments.dish_rack_runs import fields
 from studies.experiments.entry_times import EntryTimes
-from studies.experiments.form import (
-    Measured,
-    Runs,
-    finding,
-    product,
-    says,
-)
+from studies.experiments.form import Measured, Runs, finding, product, says
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_cenic
 from studies.experiments.registry import Experiment, Progress

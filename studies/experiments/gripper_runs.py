@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 
 from asperity.errors import SimulationError
 from studies.experiments.engines import MIDAS, Make, Run, has_bullet, has_ipctk, peers, run_midas
-from studies.experiments.form import (
-    Runs,
-    finding,
-    says,
-)
+from studies.experiments.form import Runs, finding, says
 from studies.experiments.outcome import Curve, Finding
 from studies.experiments.overlap import OverlapMeter
 from studies.experiments.runs import Progress, part

@@ -11,14 +11,7 @@ from asperity.scenes.gripper_tasks import BEAM_DROP, beam_assembly, usb_insertio
 from asperity.scenes.usb import Fit
 from studies.experiments.engines import MIDAS
 from studies.experiments.form import Measured, Runs, product
-from studies.experiments.gripper_runs import (
-    Ending,
-    Trial,
-    engines,
-    overlaps,
-    summaries,
-    trial,
-)
+from studies.experiments.gripper_runs import Ending, Trial, engines, overlaps, summaries, trial
 from studies.experiments.outcome import Panel
 from studies.experiments.registry import Experiment, Progress
 

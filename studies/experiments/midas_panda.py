@@ -10,13 +10,7 @@ from asperity.midas import Midas
 from asperity.scenes.gripper_tasks import BEAM_DROP
 from asperity.simulator import Simulator
 from studies.experiments.engines import SAMPLE, has_ipctk
-from studies.experiments.form import (
-    Measured,
-    Runs,
-    finding,
-    product,
-    says,
-)
+from studies.experiments.form import Measured, Runs, finding, product, says
 from studies.experiments.gripper_runs import checked
 from studies.experiments.midas_assembly import CLEARANCES, beam_activation
 from studies.experiments.outcome import Panel

@@ -8,14 +8,7 @@ import numpy as np
 
 from asperity.simulator import Simulator
 from studies.experiments.clutter_runs import TIME_STEP, clutter_simulator, cost_history
-from studies.experiments.form import (
-    Measured,
-    Paper,
-    Runs,
-    finding,
-    says,
-    twofold,
-)
+from studies.experiments.form import Measured, Paper, Runs, finding, says, twofold
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 

@@ -15,10 +15,10 @@ from studies.experiments.form import (
     Paper,
     Runs,
     about,
+    at_most,
     finding,
     product,
     slope,
-    twofold,
 )
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.paper import paper_sap
@@ -164,10 +164,10 @@ def _figure_6(runs: Runs) -> Measured:
     steps = _period(1.0) / scene.TIME_STEP
     yield finding("steps per period", steps, "{:.1f}", about("about 27", 27.0, 0.5))
     band = np.ptp(energy["midpoint"]) / energy["midpoint"][0]
-    # It grows with the time, which is not stated.
-    said = twofold("0.16 % (time not stated)", 0.0016)
+    # It grows with the time, so that a time that is not stated says nothing of agreement.
+    said = "0.16 % (time not stated)"
     yield finding(f"midpoint, peak to peak in {DURATION:g} s", band, "{:.2%}", said)
-    band, said_again = _band(energy["symplectic-euler"]), twofold("28 %, as without friction", 0.28)
+    band, said_again = _band(energy["symplectic-euler"]), at_most("28 %, as without friction", 0.29)
     yield finding("symplectic Euler, peak to peak over mean", band, "{:.1%}", said_again)
     for key, run in long:
         time = time_to_lose(run, LOST)

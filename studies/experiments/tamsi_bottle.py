@@ -9,15 +9,7 @@ import numpy as np
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
 from asperity.systems import InverseDynamicsController
-from studies.experiments.form import (
-    Measured,
-    Paper,
-    Runs,
-    at_most,
-    finding,
-    product,
-    says,
-)
+from studies.experiments.form import Measured, Paper, Runs, at_most, finding, product, says
 from studies.experiments.outcome import Panel
 from studies.experiments.paper import paper_tamsi
 from studies.experiments.registry import Experiment, Progress

@@ -5,15 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.integrators.methods.tamsi.transition import transition_step
-from studies.experiments.form import (
-    Measured,
-    Runs,
-    about,
-    at_least,
-    at_most,
-    finding,
-    product,
-)
+from studies.experiments.form import Measured, Runs, about, at_least, at_most, finding, product
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 

@@ -122,7 +122,7 @@ def _figure_7(runs: Runs) -> Measured:
         qpos = seen.simulator.data.qpos
         quantity = f"{name}, slip of the mug after {seen.time[-1]:g} s"
         slip = (qpos[4] - qpos[0]) * 1e6
-        yield finding(quantity, slip, "{:.1f} µm", at_most("holds", 1e3), judged=abs(slip))
+        yield finding(quantity, slip, "{:.1f} µm", at_most("holds", 100.0), judged=abs(slip))
     curves = [
         Curve(name, np.append(0.0, seen["wall"]), np.append(0.0, seen.time))
         for name, seen in found.items()

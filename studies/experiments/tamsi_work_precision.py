@@ -19,15 +19,7 @@ from asperity.integrators import ImplicitEuler
 from asperity.simulator.recorder import Recorder
 from asperity.study.local_error import windows_of
 from asperity.systems import FunctionSystem
-from studies.experiments.form import (
-    FIGURE_ONLY,
-    Measured,
-    Runs,
-    about,
-    at_most,
-    finding,
-    slope,
-)
+from studies.experiments.form import FIGURE_ONLY, Measured, Runs, about, at_most, finding, slope
 from studies.experiments.outcome import Curve, Panel
 from studies.experiments.registry import Experiment, Progress
 from studies.experiments.runs import part, tracked

@@ -114,6 +114,27 @@ def test_worlds_are_rolled_out_as_transitions_and_share_gradients() -> None:
         worlds.trajectories(np.full((2, 4), np.nan), controls[:2])
 
 
+@pytest.mark.parametrize("gliding", [False, True])
+def test_worlds_of_sap_take_the_steps_that_have_derivatives(gliding: bool) -> None:
+    """Boxes that slide on each other, whose friction depends on how well it is solved."""
+    box = (
+        "<body pos='{} 0 {}'><freejoint/><geom type='box' size='.05 .05 .05' mass='1'"
+        " friction='.5'/></body>"
+    )
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><worldbody><geom type='plane' size='5 5 .1' friction='.5'/>"
+        f"{box.format(0.0, 0.0499)}{box.format(0.02, 0.1497)}</worldbody></mujoco>"
+    )
+    integrator = asp.Sap(time_step=2e-3, gliding=gliding, resolve_impacts=False)
+    transition = Transition(model, integrator=integrator)
+    data = mujoco.MjData(model)
+    data.qvel[:6] = 1.0, 0.3, -0.2, 1.0, 2.0, 3.0
+    state, controls = transition.state_of(data), np.zeros((30, 0))
+    wanted = transition.trajectory(state, controls)
+    runs = TransitionWorlds(transition).trajectories(np.array([state]), controls[None])
+    np.testing.assert_allclose(runs[0], wanted, atol=1e-7)
+
+
 @pytest.mark.extras
 def test_torch_batches_and_parameters() -> None:
     torch = pytest.importorskip("torch")

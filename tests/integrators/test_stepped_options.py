@@ -47,6 +47,8 @@ IDLE = (
     (lambda: asp.Cenic(friction_bound="lagged", friction_tolerance=1e-3), "friction_tolerance has"),
     (lambda: asp.Icf(friction_bound="lagged", friction_passes=3), "friction_passes has no effect"),
     (lambda: asp.Icf(friction_bound="similar", friction_tolerance=0.1), "friction_tolerance has"),
+    (lambda: asp.Sap(gliding=True, friction_passes=3), "friction_passes has no effect"),
+    (lambda: asp.Sap(gliding=True, friction_tolerance=0.1), "friction_tolerance has no effect"),
     (lambda: asp.Tamsi(accuracy=1e-3, substeps=False), "substeps belongs to fixed steps"),
     (lambda: asp.Midas(convex_meshes=True, mesh_repair="close"), "mesh_repair has no effect"),
 )

@@ -45,7 +45,8 @@ Gradients = tuple[np.ndarray, np.ndarray, np.ndarray]
 def _tight(integrator: Integrator) -> Integrator:
     """The integrator with tight tolerances."""
     names = {field.name for field in fields(integrator)}  # type: ignore[arg-type]
-    if getattr(integrator, "friction_bound", "delivered") != "delivered":
+    gliding = getattr(integrator, "gliding", False)
+    if gliding or getattr(integrator, "friction_bound", "delivered") != "delivered":
         names -= {"friction_tolerance", "friction_passes"}  # refused where bounds do not change
     changes = {name: value for name, value in _TIGHT.items() if name in names}
     return replace(integrator, **changes)  # type: ignore[type-var]

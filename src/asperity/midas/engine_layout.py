@@ -181,6 +181,7 @@ SOFT_PART = Layout(
     share="f8",  # of the direction, by which friction's duals are moved
     friction="f8",  # sum of the forces that friction can bear [N]
     strain="f8",  # the largest of edges that equalities hold
+    open="i8",  # 1 if the last solution has left one of them longer or shorter
     measured="i8",  # 1 if vertices and candidates are those of the iterate
     code="i8",  # what must grow, or 0
     pairs="i8",  # pairs of links with an entry in the factor

@@ -30,6 +30,7 @@ __all__ = [
     "COMPLEX_STEP",
     "add_flow",
     "fill_flow",
+    "fill_matrix",
     "fill_root_slopes",
     "keep_plastic",
     "plastic_after",
@@ -86,6 +87,13 @@ def plastic_after(world: Table, work: Table, beside: int, out: np.ndarray) -> No
 @compiled
 def _tensor(x: np.ndarray, first: int) -> Tensor:
     return (x[first], x[first + 1], x[first + 2], x[first + 3], x[first + 4], x[first + 5])
+
+
+@compiled
+def fill_matrix(tensor: Tensor, out: np.ndarray) -> None:
+    """Fill the matrix of a symmetric tensor, shape (3, 3)."""
+    for k in range(6):
+        out[_ROWS[k], _COLUMNS[k]] = out[_COLUMNS[k], _ROWS[k]] = tensor[k]
 
 
 @compiled
@@ -156,8 +164,7 @@ def _fill_element(
     slopes = np.empty((6, 12))
     _slopes(elastic, place, u, kept, np.empty(12, np.complex128), slopes)
     matrix = np.empty((3, 3))
-    for k in range(6):
-        matrix[_ROWS[k], _COLUMNS[k]] = matrix[_COLUMNS[k], _ROWS[k]] = u[k]
+    fill_matrix(u, matrix)
     inverse = np.empty((3, 3))
     spin = np.empty((3, 3))
     by_vertex = np.empty((6, 3))

@@ -25,7 +25,12 @@ from asperity.derivatives.balance.elastic_columns import (
     subtract_rest,
     turn_back,
 )
-from asperity.derivatives.balance.flow import COMPLEX_STEP, fill_flow, fill_root_slopes
+from asperity.derivatives.balance.flow import (
+    COMPLEX_STEP,
+    fill_flow,
+    fill_matrix,
+    fill_root_slopes,
+)
 from asperity.derivatives.stages import call_stage, stage
 from asperity.integrators.world_layout import OK
 from asperity.soft.corotation import element_rotation
@@ -39,29 +44,12 @@ _BY_PLASTIC, _BY_POSITION = 0, 1
 
 
 @compiled
-def _fill_matrix(tensor: Tensor, out: np.ndarray) -> None:
-    for i in range(3):
-        out[i, i] = tensor[i]
-    out[0, 1] = out[1, 0] = tensor[3]
-    out[1, 2] = out[2, 1] = tensor[4]
-    out[0, 2] = out[2, 0] = tensor[5]
-
-
-@compiled
-def _multiply(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
-    out[:, :] = 0.0
-    _subtract_product(a, b, out)
-    for i in range(3):
-        for j in range(3):
-            out[i, j] = -out[i, j]
-
-
-@compiled
-def _subtract_product(a: np.ndarray, b: np.ndarray, out: np.ndarray) -> None:
+def _add_product(a: np.ndarray, b: np.ndarray, sign: float, out: np.ndarray) -> None:
+    """Add ± a b."""
     for i in range(3):
         for j in range(3):
             for k in range(3):
-                out[i, j] -= a[i, k] * b[k, j]
+                out[i, j] += sign * a[i, k] * b[k, j]
 
 
 @compiled
@@ -109,7 +97,7 @@ def _fill_changes(
     stress = np.empty((3, 3))
     turned = np.empty((3, 3))
     found = np.empty((3, 3))
-    _fill_matrix(inverse(stretch), back)
+    fill_matrix(inverse(stretch), back)
     find_stress(elastic, place, gradient, stress)
     for k in range(6):
         unit[:, :] = 0.0
@@ -131,11 +119,13 @@ def _fill_changes(
                     now[i, j] += value * slopes[b, j]
                     rest[i, j] += value * elastic.place_gradient[first + b, j]
         multiply(elastic, element, change, out[k])
-        _multiply(unit, back, turned)
-        _subtract_product(gradient, turned, now)
+        turned[:, :] = 0.0
+        _add_product(unit, back, 1.0, turned)
+        _add_product(gradient, turned, -1.0, now)
         find_stress(elastic, place, now, found)
-        _multiply(back, unit, turned)
-        _subtract_product(stress, turned, found)
+        turned[:, :] = 0.0
+        _add_product(back, unit, 1.0, turned)
+        _add_product(stress, turned, -1.0, found)
         add_stress(found, slopes, 0, count, 1.0, out[k])
         find_stress(elastic, place, rest, found)
         add_stress(found, elastic.place_gradient, first, count, -1.0, out[k])

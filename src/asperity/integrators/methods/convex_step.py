@@ -63,6 +63,11 @@ __all__ = [
     "velocities_at",
 ]
 
+# Changes of the bounds of friction, in points and with pressure fields: what presses one point of a
+# patch more presses others less, so that more of them are needed.
+_PASSES = 8
+_FIELD_PASSES = 40
+
 # Longest step whose near-rigid spring equalities have under error control [s].
 _SOFTEST = 2e-3
 
@@ -104,6 +109,18 @@ class FarSightedMethod(Method):
     @property
     def sees_ahead(self) -> bool:
         return self._gliding is not None and bool(self._gliding.table.looks_ahead)
+
+    @staticmethod
+    def settle_friction(
+        world: World, passes: int | None, tolerance: float, refuse_unsettled: bool
+    ) -> None:
+        """Let bounds of friction follow the solution, as options of integrators say."""
+        if passes is None:
+            passes = _FIELD_PASSES if world.plant.fields.any else _PASSES
+        options = world.problem.options
+        options.settle_tolerance = tolerance
+        options.most_changes = int(passes)
+        options.refuse_unsettled = int(refuse_unsettled)
 
     def look_farther(
         self,

@@ -61,10 +61,8 @@ from asperity.soft.twists import add_twist_stiffness, turn_edges
 from asperity.soft.vibrations import find_steady_velocity
 
 __all__ = [
-    "FIELD_PASSES",
     "ICF_KERNELS",
     "ICF_LAWS",
-    "PASSES",
     "IcfMethod",
     "icf_method",
     "icf_solution",
@@ -76,10 +74,6 @@ ICF_LAWS = {"delivered": DELIVERED_LAW, "lagged": LAGGED_LAW, "similar": SIMILAR
 
 # CENIC VI-C: the wished number of iterations with one Hessian.
 _REUSED_ITERATIONS = 10
-# Changes of the bounds of friction, in points and with pressure fields: what presses one point of a
-# patch more presses others less, so that more of them are needed.
-PASSES = 8
-FIELD_PASSES = 40
 _STEADY_TOLERANCE = 1e-5
 
 
@@ -311,16 +305,13 @@ class IcfMethod(ConvexMethod):
         problem.options.largest_search_step = 1.0
         problem.options.max_iterations = self.max_iterations
         problem.options.reused_iterations = _REUSED_ITERATIONS if self.hessian_reuse else 0
-        problem.options.settle_tolerance = self.friction_tolerance
-        passes = self.friction_passes
-        if passes is None:
-            passes = FIELD_PASSES if world.plant.fields.any else PASSES
-        problem.options.most_changes = int(passes)
+        self.settle_friction(
+            world, self.friction_passes, self.friction_tolerance, self.refuse_unsettled
+        )
         world.table.doubled_step = 0.0
         world.table.steady_tolerance = _STEADY_TOLERANCE
         world.table.center_gyroscopic = ALL_TREES if self.center_robots else FREE_BODIES
         world.table.explicit_springs = int(self.explicit_springs)
         world.table.balances_steps = 1
-        problem.options.refuse_unsettled = int(self.refuse_unsettled)
         problem.options.criterion = RESIDUAL_AND_STEP
         problem.options.line_search_method = EXACT

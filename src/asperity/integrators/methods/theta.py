@@ -37,7 +37,6 @@ from asperity.convex.potentials.sap import COULOMB_LAW, SAP_LAW
 from asperity.convex.problem import ARMIJO, EXACT, MOMENTUM
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of
 from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
-from asperity.integrators.methods.icf import FIELD_PASSES, PASSES
 from asperity.integrators.methods.motion import (
     advance_activations,
     evaluate_for,
@@ -371,6 +370,7 @@ class ThetaMethod(ConvexMethod):
     max_iterations : int
     gliding : bool
         Whether sliding bodies glide, as in the paper.
+    friction_passes : int or None
     friction_tolerance : float
     refuse_unsettled : bool
         Of friction that does not glide, as of `asperity.integrators.methods.icf.IcfMethod`.
@@ -391,6 +391,7 @@ class ThetaMethod(ConvexMethod):
     line_search: str
     max_iterations: int
     gliding: bool
+    friction_passes: int | None
     friction_tolerance: float
     refuse_unsettled: bool
     looks_ahead: bool
@@ -444,9 +445,9 @@ class ThetaMethod(ConvexMethod):
         problem.options.line_search_tolerance = 1e-8
         problem.options.slip_regularization = self.slip_regularization or 0.0
         problem.options.max_iterations = self.max_iterations
-        problem.options.settle_tolerance = self.friction_tolerance
-        problem.options.most_changes = FIELD_PASSES if world.plant.fields.any else PASSES
-        problem.options.refuse_unsettled = int(self.refuse_unsettled)
+        self.settle_friction(
+            world, self.friction_passes, self.friction_tolerance, self.refuse_unsettled
+        )
         problem.options.reused_iterations = 0
         problem.options.criterion = MOMENTUM
         problem.options.line_search_method = LINE_SEARCHES[self.line_search]

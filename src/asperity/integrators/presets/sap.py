@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -9,6 +10,7 @@ from asperity.errors import ArgumentError
 from asperity.integrators.integrator import (
     PRESSURE_FIELDS,
     SteppedIntegrator,
+    refuse_unused,
     require_count,
     require_non_negative,
     require_positive,
@@ -42,6 +44,7 @@ def _reference(step: float) -> Sap:
     return Sap(
         time_step=step,
         tolerance=1e-8,
+        friction_tolerance=1e-6,
         relaxation_time=_RELAXATION_TIME,
         resolve_impacts=False,
     )
@@ -108,6 +111,14 @@ class Sap(SteppedIntegrator):
         also where the steps are too long to show it. On by default in fixed steps of symplectic
         Euler, and refused elsewhere. With the default relaxation time bodies do not part. Not part
         of the paper.
+    friction_passes : int, optional
+        Largest number of changes of the bounds of friction in a solve. By default 8, and 40 with
+        pressure fields. In fixed steps ``Statistics.fallbacks`` counts solves in which the bounds
+        then differ by more than a tenth from those of the solution; error control refuses such
+        steps. Not with ``gliding=True``, like the next option.
+    friction_tolerance : float, optional
+        Largest relative difference of friction's bounds from those of the solution. By default
+        1e-2, and under error control ten times the accuracy if that is less.
     gliding : bool
         Whether friction is that of the paper, with one coefficient, the dynamic one. A sliding body
         then glides at the height (δt + τ_d) μ ‖v_t‖, where contacts are kept (section V-A). Its
@@ -116,10 +127,6 @@ class Sap(SteppedIntegrator):
 
     Notes
     -----
-    Without ``gliding``, bounds of friction change up to 8 times in a solve, and 40 times with
-    pressure fields. In fixed steps ``Statistics.fallbacks`` counts solves in which they then differ
-    by more than a tenth from those of the solution. Error control refuses such steps.
-
     ``docs/verification.md`` shows which cases of known outcome it gets right, and which wrong.
     """
 
@@ -138,6 +145,8 @@ class Sap(SteppedIntegrator):
     line_search: Literal["exact", "armijo"] = "exact"
     max_iterations: int = 100
     resolve_impacts: bool | None = None
+    friction_passes: int | None = None
+    friction_tolerance: float | None = None
     gliding: bool = False
 
     default_time_step = 0.01
@@ -163,6 +172,17 @@ class Sap(SteppedIntegrator):
             read = self.contact_parameters - {"stiction_tolerance"}
             object.__setattr__(self, "contact_parameters", read)
         require_count("max_iterations", self.max_iterations)
+        if self.friction_passes is not None:
+            require_count("friction_passes", self.friction_passes)
+        if self.friction_tolerance is not None:
+            require_positive("friction_tolerance", self.friction_tolerance)
+        if self.gliding:
+            refuse_unused(
+                self,
+                ("friction_passes", "friction_tolerance"),
+                "has no effect with gliding=True, whose friction has no bounds that change in a "
+                "solve; omit it.",
+            )
         if self.relaxation_time is not None:
             require_non_negative("relaxation_time", self.relaxation_time)
         if self.resolve_impacts and not self._may_rebound:
@@ -188,9 +208,10 @@ class Sap(SteppedIntegrator):
         time = self.relaxation_time
         if time is None and self.time_step is None:
             time = _RELAXATION_TIME
-        tolerance = _FRICTION_TOLERANCE
-        if self.accuracy is not None:
-            tolerance = min(tolerance, 10.0 * self.accuracy)
+        tolerance = self.friction_tolerance
+        if tolerance is None:
+            accuracy = math.inf if self.accuracy is None else self.accuracy
+            tolerance = min(_FRICTION_TOLERANCE, 10.0 * accuracy)
         return ThetaMethod(
             theta=theta,
             theta_vq=theta_vq,
@@ -202,6 +223,7 @@ class Sap(SteppedIntegrator):
             line_search=self.line_search,
             max_iterations=int(self.max_iterations),
             gliding=self.gliding,
+            friction_passes=self.friction_passes,
             friction_tolerance=tolerance,
             refuse_unsettled=self.time_step is None,
             looks_ahead=self.time_step is not None,

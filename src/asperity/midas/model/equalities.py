@@ -12,6 +12,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from asperity.contact.constraint_laws import EQUALITY_RECOVERY
 from asperity.midas.engine_layout import FREE
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.linearized import LinearizedCoordinates
@@ -19,13 +20,10 @@ from asperity.midas.model.links import Link, Links, rotation_matrix
 from asperity.midas.model.tendons import coordinate_of_tendon, fixed_tendons
 from asperity.plant.model.joints import is_disabled
 
-__all__ = ["RECOVERY", "Equalities", "mocap_points", "read_equalities"]
+__all__ = ["Equalities", "mocap_points", "read_equalities"]
 
 Floats = NDArray[np.float64]
 
-# A constraint that is violated at the start, or when it is switched on, closes with this time
-# constant [s].
-RECOVERY = 0.02
 _OF_GAPS = ("inertia", "stiffness", "damping", "recovery")
 _OF_STEPS = ("penalty", "rest", "force", "force_start", "bound")
 # Sources of what is no equality, −1 − i of mocap body i but for this one.
@@ -42,7 +40,7 @@ class Tie:
     link: tuple[int, int]
     side: tuple[Floats, Floats]
     inertia: float = 0.0
-    recovery: float = RECOVERY
+    recovery: float = EQUALITY_RECOVERY
     stiffness: float = 0.0
     damping: float = 0.0
 
@@ -140,7 +138,7 @@ def _add_coupling(
     mobility = float(shares[one])
     if other >= 0:
         mobility += polynomial[1] ** 2 * float(shares[other])
-    joint, recovery = (number.get(one, -1), number.get(other, -1)), RECOVERY
+    joint, recovery = (number.get(one, -1), number.get(other, -1)), EQUALITY_RECOVERY
     gap = linearized.of_equality(index)
     if gap is not None:
         # It knows what it leaves for later steps.

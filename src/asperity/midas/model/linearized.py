@@ -22,7 +22,7 @@ from numba import types
 from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled_loop
-from asperity.contact.constraint_laws import LIMIT_RECOVERY
+from asperity.contact.constraint_laws import EQUALITY_RECOVERY, LIMIT_RECOVERY
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.engine_layout import BALL, FREE, HINGE, MIDAS, POINT, SLIDE
 from asperity.midas.model.joint_numbers import joint_links, scalar_links
@@ -50,8 +50,6 @@ Floats = NDArray[np.float64]
 # equality of tendons, its gap. Of gaps, and of what is beyond a limit, a part is left for later.
 TENDON, MOTOR, DOF, LIMIT, HELD = range(5)
 _TENDONS = (TENDON, LIMIT)
-# A gap closes with this time constant [s], as in `asperity.midas.model.equalities`.
-_RECOVERY = 0.02
 
 _FLAG = mujoco.mjtDisableBit
 _TRN = mujoco.mjtTrn
@@ -208,7 +206,7 @@ class LinearizedCoordinates:
 
     def _left(self, table: Table, source: _Source, value: float) -> float:
         """What a step leaves of an equality's gap, or of what is beyond a limit."""
-        gap, recovery = value, _RECOVERY
+        gap, recovery = value, EQUALITY_RECOVERY
         if source.kind == LIMIT:
             low, high = self._model.tendon_range[source.index]
             gap, recovery = value - min(max(value, float(low)), float(high)), LIMIT_RECOVERY

@@ -42,7 +42,8 @@ LOWER = 12
 # Raise multipliers of edges that equalities hold; forget them where edges stay open, for which 1 is
 # returned.
 CLOSE, LEAVE_OPEN = range(13, 15)
-# What `CLOSE` returns: edges have their lengths, another minimization may help, or it will not.
+# What `CLOSE` returns: edges have their lengths, which is OK; another minimization may help; or it
+# will not.
 CLOSED, WAITING, STUCK = range(3)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.model.equalities import RECOVERY
+from asperity.contact.constraint_laws import EQUALITY_RECOVERY
 from asperity.midas.soft.calls import CLOSED, STUCK, WAITING
 from asperity.midas.soft.couples import add_couple
 from asperity.midas.soft.sites import add_gradient, is_exact, is_fixed
@@ -84,7 +84,7 @@ def begin_strands(soft: Table, h: float) -> None:
         stretch = soft.strand_start[strand, 0]
         soft.strand_rest[strand] = 0.0
         if abs(stretch) > _STRAIN * soft.strand_length[strand]:
-            soft.strand_rest[strand] = stretch * RECOVERY / (RECOVERY + h)
+            soft.strand_rest[strand] = stretch * EQUALITY_RECOVERY / (EQUALITY_RECOVERY + h)
 
 
 @compiled

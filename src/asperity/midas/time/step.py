@@ -87,6 +87,7 @@ def _close_gaps(engine: Table) -> int:
     """
     gap = math.inf
     engine.soft.strain = math.inf
+    engine.soft.open = 0
     code = OK
     for _ in range(_ROUNDS):
         gap = raise_multipliers(engine, engine.poses.q_now, engine.joints.now, gap)
@@ -103,7 +104,8 @@ def _close_gaps(engine: Table) -> int:
     if gap <= _GAP and code in (OK, NOT_CONVERGED, NON_FINITE):
         if code != OK:
             code = _return_to_solution(engine)
-        engine.counts.yielding += ask_soft(engine, LEAVE_OPEN)
+        if code == OK:
+            engine.soft.open = ask_soft(engine, LEAVE_OPEN)
         return code
     if code in (OK, NOT_CONVERGED, NON_FINITE):
         engine.gaps.stuck = 1
@@ -249,11 +251,10 @@ def solve_step(engine: Table, h: float) -> int:
     if code != OK and engine.gaps.stuck == 1 and engine.gaps.yields == 0:
         engine.gaps.yields = 1
         code = _take_step(engine, h)
-    if code == OK and engine.gaps.yields == 1:
-        if reach_bound(engine) > 0:
-            engine.counts.yielding += 1
-        else:
-            engine.gaps.yields = 0
+    if code == OK and engine.gaps.yields == 1 and reach_bound(engine) == 0:
+        engine.gaps.yields = 0
+    if code == OK and (engine.gaps.yields == 1 or engine.soft.open == 1):
+        engine.counts.yielding += 1
     return code
 
 
