@@ -129,10 +129,11 @@ def test_worlds_of_sap_take_the_steps_that_have_derivatives(gliding: bool) -> No
     transition = Transition(model, integrator=integrator)
     data = mujoco.MjData(model)
     data.qvel[:6] = 1.0, 0.3, -0.2, 1.0, 2.0, 3.0
-    state, controls = transition.state_of(data), np.zeros((30, 0))
+    state, controls = transition.state_of(data), np.zeros((60, 0))
     wanted = transition.trajectory(state, controls)
-    runs = TransitionWorlds(transition).trajectories(np.array([state]), controls[None])
-    np.testing.assert_allclose(runs[0], wanted, atol=1e-7)
+    worlds = TransitionWorlds(transition)
+    for run in worlds.trajectories(np.tile(state, (3, 1)), np.tile(controls, (3, 1, 1))):
+        np.testing.assert_allclose(run, wanted, atol=1e-7)
 
 
 @pytest.mark.extras
