@@ -11,6 +11,7 @@ import pytest
 from rope_models import EQUALITY, arc, capstan, lengths, line, motion, rod, rope, sliding_ratio
 from scipy.integrate import solve_bvp
 from scipy.optimize import brentq
+from scipy.special import j0, j1
 from soft_models import Array, positions
 
 import asperity as asp
@@ -171,6 +172,37 @@ def test_free_rope_keeps_momentum_and_energy(inner: str) -> None:
     # A rod has energy of bending as well.
     if inner != BENDING:
         assert after[2] == pytest.approx(before[2], rel=1e-3)
+
+
+@pytest.mark.parametrize(("edges", "accuracy"), [(50, 1e-5), (10, 1e-6)])
+def test_a_cable_that_hangs_by_an_equality_keeps_its_energy(edges: int, accuracy: float) -> None:
+    """It swings in Bernoulli's first mode, J_0(j √(1 − s)), whose energy is M g (j A J_1(j))²/4L."""
+    down = line(edges + 1, 1.0)[:, ::-1] * -1.0
+    tie = "<equality><connect body1='rope_0' anchor='0 0 0'/></equality>"
+    model = rope(down, BENDING, mass=0.0126, radius=0.002, sections=tie)
+    model.body_mass[model.flex_vertbodyid[[0, -1]]] *= 0.5
+    mujoco.mj_setConst(model, mujoco.MjData(model))
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
+    first, width = 2.404825557695773, 0.02
+    sim.data.qpos[0 : 3 * edges + 3 : 3] = width * j0(first * np.sqrt(1.0 + down[:, 2]))
+    mass = motion(model, sim.data)[0]
+    # Weights have stretched the edges, and what moves aside moves up.
+    below = 9.81 * np.cumsum(mass[:0:-1])[::-1]
+    side = np.diff(sim.data.qpos[0 : 3 * edges + 3 : 3])
+    length = (1.0 + below / (1e7 * np.pi * 0.002**2)) / edges
+    sim.data.qpos[5 : 3 * edges + 3 : 3] = np.cumsum(1.0 / edges - np.sqrt(length**2 - side**2))
+
+    def energy() -> float:
+        mujoco.mj_forward(model, sim.data)
+        mujoco.mj_energyPos(model, sim.data)
+        mujoco.mj_energyVel(model, sim.data)
+        return float(sim.data.energy.sum())
+
+    sim.advance_to(0.25)  # until the equality has given way
+    begin = energy()
+    sim.advance_to(3.25)
+    swing = 0.0126 * 9.81 * (first * width * j1(first)) ** 2 / 4.0
+    assert abs(energy() - begin) < 0.01 * swing
 
 
 def test_energy_does_not_grow_in_long_steps() -> None:

@@ -68,8 +68,9 @@ __all__ = [
 _PASSES = 8
 _FIELD_PASSES = 40
 
-# Longest step whose near-rigid spring equalities have under error control [s].
-_SOFTEST = 2e-3
+# Step whose near-rigid spring equalities have under error control [s]. Shorter ones are stiffer, so
+# that what cannot be reached takes more steps.
+_EQUALITY_STEP = 3e-4
 
 
 @entry_point(SHARE_SIGNATURE)
@@ -209,10 +210,10 @@ def limit_step(world: Table, step: float) -> float:
 def equality_step(world: Table, step: float) -> float:
     """The step that equalities take the period of their near-rigid spring from.
 
-    A doubled step and its halves have one in common, or else what hangs at rest has a velocity. So
-    have all long steps, or else lengths of ropes change with the step.
+    Under error control all steps have one in common, or else what hangs at rest has a velocity and
+    lengths of ropes change with the step.
     """
-    return min(0.5 * world.doubled_step, _SOFTEST) if world.doubled_step > 0.0 else step
+    return _EQUALITY_STEP if world.doubled_step > 0.0 else step
 
 
 @compiled

@@ -20,8 +20,9 @@ __all__ = ["find_rough_islands", "note_approach", "note_first_half"]
 
 # Closing speed, times dissipation, up to which extrapolation stands an impact.
 _CLOSING = 0.3
-# Gaps of limits by which an equality is violated that is restored rather than held.
-_RESTORED = 3.0
+# Gaps of limits, and how far [m or rad], by which an equality is violated that is restored rather
+# than held. So far one gives way to a force that would accelerate what it holds by 10⁴ m/s².
+_RESTORED, _GIVES_WAY = 3.0, 2e-5
 # Share of a limit's impulse up to which it holds a joint rather than stops it.
 _STOPPED = 0.01
 
@@ -102,7 +103,7 @@ def _stopped_share(rows: Table, r: int, velocity: float, step: float, gap: float
     if impulse == 0.0:
         return 0.0
     if rows.kind[r] == EQUALITY:
-        return 1.0 if abs(rows.position[r]) > _RESTORED * gap else 0.0
+        return 1.0 if abs(rows.position[r]) > max(_RESTORED * gap, _GIVES_WAY) else 0.0
     if rows.kind[r] != LIMIT:
         return 0.0
     fastest = rows.lower[r]
