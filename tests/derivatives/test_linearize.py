@@ -100,6 +100,24 @@ def test_without_contact_it_is_mujoco_s() -> None:
     np.testing.assert_allclose(lin.B, by_control, atol=2e-8)
 
 
+@pytest.mark.parametrize("key", ["icf", "sap"])
+def test_drag_in_a_straight_pose(key: str) -> None:
+    """Joints have no arms about some axes there, on which they have drag in a pose beside it."""
+    rod = "<geom type='capsule' size='.02' fromto='0 0 0 0 0 -.3' mass='.1'/>"
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option density='1000' viscosity='.1' gravity='0 0 0'/><worldbody>"
+        f"<body><joint axis='0 1 0'/>{rod}<body pos='0 0 -.3'><joint axis='1 0 0'/>{rod}</body>"
+        "</body></worldbody></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    data.qvel[:] = 2.0, -3.0
+    integrator = models.INTEGRATORS[key]
+    lin = asp.derivatives.linearize(model, data, integrator=integrator)
+    ahead, behind = models.Differences(model, integrator).sides(data, 1e-6)
+    assert lin.method == "implicit" and lin.unmatched == 0
+    assert models.error(lin.A, 0.5 * (ahead + behind)[:, :4]) < 1e-5
+
+
 def test_several_steps_are_the_product() -> None:
     model = models.load("double pendulum on the floor")
     data = next(models.states(model, 1, seed=2))
