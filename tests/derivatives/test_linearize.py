@@ -119,6 +119,25 @@ def test_drag_in_a_straight_pose(key: str) -> None:
     assert models.error(lin.A, 0.5 * (ahead + behind)[:, :4]) < 1e-5
 
 
+@pytest.mark.parametrize("key", ["icf", "sap"])
+def test_a_tendon_s_servo_in_a_straight_pose(key: str) -> None:
+    """It has no arm there, but beside: ∂v/∂θ is −h F L″/I with the force F and the length L(θ)."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option gravity='0 0 0'/><worldbody><site name='top' pos='0 0 .2'/><body>"
+        "<joint axis='0 1 0' armature='.1'/><geom size='.02' mass='1e-9' pos='0 0 -.3'/>"
+        "<site name='tip' pos='0 0 -.3'/></body></worldbody><tendon><spatial name='t'>"
+        "<site site='top'/><site site='tip'/></spatial></tendon>"
+        "<actuator><position tendon='t' kp='1000'/></actuator></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    data.ctrl[0] = 0.3
+    integrator = models.INTEGRATORS[key]
+    lin = asp.derivatives.linearize(model, data, integrator=integrator)
+    # L² = .2² + .3² + 2 · .2 · .3 cos θ, and the servo pulls by 1000 (L − .3).
+    slope = 1000.0 * (0.5 - 0.3) * (0.2 * 0.3 / 0.5)
+    assert lin.A[1, 0] == pytest.approx(slope * lin.steps[0] / 0.1, rel=1e-5)
+
+
 def test_several_steps_are_the_product() -> None:
     model = models.load("double pendulum on the floor")
     data = next(models.states(model, 1, seed=2))

@@ -61,8 +61,44 @@ def to_solver_row(plant: Table, state: Table, tree: int) -> None:
 
 
 @compiled
-def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
+def add_joint_row(
+    plant: Table, state: Table, kind: int, source: int, first: int, count: int
+) -> int:
+    """Add a row (`add_row`) over ``count`` dofs of one joint of an articulated tree."""
+    rows = state.rows
+    row = rows.count
+    entry = rows.entry_count
+    if row >= rows.tree.shape[0] or entry + count > rows.jacobian.size:
+        for j in range(first, first + count):
+            state.work.dof_row[j] = 0.0
+        return -1
+    w = 0.0
+    rows.start[row, 0] = entry
+    for j in range(first, first + count):
+        value = state.work.dof_row[j]
+        state.work.dof_row[j] = 0.0
+        rows.dof[entry] = j
+        rows.jacobian[entry] = value
+        w += value * value / state.mass_diagonal[j]
+        entry += 1
+    rows.start[row, 1] = entry
+    rows.start[row, 2] = entry
+    rows.tree[row, 0] = plant.dofs.tree[first]
+    rows.tree[row, 1] = -1
+    rows.count = row + 1
+    rows.entry_count = entry
+    rows.inverse_mass[row] = w
+    rows.kind[row] = kind
+    rows.source[row] = source
+    return row
+
+
+@compiled
+def add_row(plant: Table, state: Table, kind: int, source: int, dof: int) -> int:
     """Append a row whose generalized Jacobian is in ``dof_row`` (which is zeroed again).
+
+    A row that is zero has an entry for ``dof``, unless that is −1: in a state beside this one the
+    row may not be zero, and steps from both must have the same rows to be differentiated.
 
     Returns the row's index, ``−1`` if the constraint set is full, ``−2`` if the row has more than
     two trees, ``−3`` if it is zero (and was dropped).
@@ -109,43 +145,10 @@ def add_row(plant: Table, state: Table, kind: int, source: int) -> int:
                 dense[j] = 0.0
         i = end
     if trees == 0:
-        return -3
+        return -3 if dof < 0 else add_joint_row(plant, state, kind, source, dof, 1)
     if trees == 1:
         start[row, 1] = entry
     start[row, 2] = entry
-    rows.count = row + 1
-    rows.entry_count = entry
-    rows.inverse_mass[row] = w
-    rows.kind[row] = kind
-    rows.source[row] = source
-    return row
-
-
-@compiled
-def add_joint_row(
-    plant: Table, state: Table, kind: int, source: int, first: int, count: int
-) -> int:
-    """Add a row (`add_row`) over ``count`` dofs of one joint of an articulated tree."""
-    rows = state.rows
-    row = rows.count
-    entry = rows.entry_count
-    if row >= rows.tree.shape[0] or entry + count > rows.jacobian.size:
-        for j in range(first, first + count):
-            state.work.dof_row[j] = 0.0
-        return -1
-    w = 0.0
-    rows.start[row, 0] = entry
-    for j in range(first, first + count):
-        value = state.work.dof_row[j]
-        state.work.dof_row[j] = 0.0
-        rows.dof[entry] = j
-        rows.jacobian[entry] = value
-        w += value * value / state.mass_diagonal[j]
-        entry += 1
-    rows.start[row, 1] = entry
-    rows.start[row, 2] = entry
-    rows.tree[row, 0] = plant.dofs.tree[first]
-    rows.tree[row, 1] = -1
     rows.count = row + 1
     rows.entry_count = entry
     rows.inverse_mass[row] = w
@@ -222,7 +225,7 @@ def add_joint_rows(plant: Table, state: Table) -> int:
         dof = joints.friction_dof[k]
         state.work.dof_row[dof] = 1.0
         if plant.trees.spatial[plant.dofs.tree[dof]]:
-            row = add_row(plant, state, FRICTION, -1 - dof)
+            row = add_row(plant, state, FRICTION, -1 - dof, -1)
         else:
             row = add_joint_row(plant, state, FRICTION, -1 - dof, dof, 1)
         if row < 0:
@@ -252,7 +255,7 @@ def add_tendon_limits(plant: Table, state: Table) -> int:
             first = tendons.rowadr[tendon]
             for e in range(first, first + tendons.rownnz[tendon]):
                 state.work.dof_row[tendons.colind[e]] = sign * state.mj_ten_jacobian[e]
-            row = add_row(plant, state, LIMIT, 2 * tendon + side)
+            row = add_row(plant, state, LIMIT, 2 * tendon + side, -1)
             if row == -1:
                 return ROWS_FULL
             if row == -2 and remaining < 0.0:
@@ -325,7 +328,7 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         else:
             for j in range(nv):
                 dense[j] = load_double(jacobian + 8 * (i * nv + j))
-        row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else FRICTION, i)
+        row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else FRICTION, i, -1)
         if row == -1:
             return ROWS_FULL
         if row == -2:

@@ -148,7 +148,7 @@ def add_effort_rows(plant: Table, state: Table) -> int:
             row = _add_spanning_row(plant, state, k)
         else:
             effort_jacobian(plant, state, k, state.work.dof_row)
-            row = add_row(plant, state, ACTUATOR, -1)
+            row = add_row(plant, state, ACTUATOR, -1, -1)
         if row == -1:
             return ROWS_FULL
         if row == -2:

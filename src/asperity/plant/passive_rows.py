@@ -25,7 +25,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import NO_LIMIT, PASSIVE
-from asperity.plant.constraints import add_joint_row, add_row
+from asperity.plant.constraints import add_row
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
 from asperity.plant.model.servos import force_limits, is_switched_off
 from asperity.plant.muscles import muscle_curves, muscle_slopes
@@ -34,7 +34,7 @@ from asperity.plant.rotations import between
 
 __all__ = ["add_passive_rows", "set_passive"]
 
-_FULL, _ZERO = -1, -3
+_FULL = -1
 # Columns of the numbers of a spring and damper.
 _LOWER, _UPPER, _SPRING, _DAMPER = 0, 1, 2, 5
 _NUMBERS = 8
@@ -156,17 +156,6 @@ def _complete(state: Table, row: int, stiffness: float, damping: float) -> None:
 
 
 @compiled
-def _add(plant: Table, state: Table, dof: int) -> int:
-    """`add_row`, which has an entry for this dof where all are zero.
-
-    In a state beside this one they may not be, and both have to have the same rows: else a step
-    could not be differentiated.
-    """
-    row = add_row(plant, state, PASSIVE, -1)
-    return add_joint_row(plant, state, PASSIVE, -1, dof, 1) if row == _ZERO else row
-
-
-@compiled
 def _slope(numbers: np.ndarray, first: int, x: float) -> float:
     """Derivative of x (k + k_1 x + k_2 x²)."""
     return numbers[first] + x * (2.0 * numbers[first + 1] + 3.0 * x * numbers[first + 2])
@@ -213,7 +202,7 @@ def _add_tendons(plant: Table, state: Table) -> int:
         for e in range(first, first + tendons.rownnz[tendon]):
             dense[tendons.colind[e]] = state.mj_ten_jacobian[e]
             speed += state.mj_ten_jacobian[e] * state.qvel[tendons.colind[e]]
-        row = _add(plant, state, tendons.colind[first])
+        row = add_row(plant, state, PASSIVE, -1, tendons.colind[first])
         if row == _FULL:
             return ROWS_FULL
         if row < 0:
@@ -234,7 +223,7 @@ def _add_dofs(plant: Table, state: Table) -> int:
         dof = plant.passive.dof[k]
         numbers = plant.passive.dof_numbers[k]
         state.work.dof_row[dof] = 1.0
-        row = add_row(plant, state, PASSIVE, -1)
+        row = add_row(plant, state, PASSIVE, -1, dof)
         if row < 0:
             return ROWS_FULL
         stiffness = 0.0
@@ -264,7 +253,7 @@ def _add_muscles(plant: Table, state: Table) -> int:
         first = state.mj_moment_rowadr[o]
         for e in range(first, first + state.mj_moment_rownnz[o]):
             state.work.dof_row[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
-        row = _add(plant, state, state.mj_moment_colind[first])
+        row = add_row(plant, state, PASSIVE, -1, state.mj_moment_colind[first])
         if row == _FULL:
             return ROWS_FULL
         if row >= 0:
@@ -375,7 +364,7 @@ def _add_drags(plant: Table, state: Table) -> int:
             speed[i] = _fill_axis(plant, state, body, point, axis, i >= 3)
             if i < 3:
                 speed[i] -= medium[2] * axis[0] + medium[3] * axis[1] + medium[4] * axis[2]
-            found[i] = _add(plant, state, plant.bodies.last_dof[body])
+            found[i] = add_row(plant, state, PASSIVE, -1, plant.bodies.last_dof[body])
             if found[i] == _FULL:
                 return ROWS_FULL
         numbers = passive.drag_numbers[k]

@@ -95,21 +95,15 @@ def add_servo_rows(plant: Table, state: Table) -> int:
     rows = state.rows
     for k in range(actuators.servo_output.size):
         o = actuators.servo_output[k]
-        for e in range(
-            state.mj_moment_rowadr[o], state.mj_moment_rowadr[o] + state.mj_moment_rownnz[o]
-        ):
+        start, size = state.mj_moment_rowadr[o], state.mj_moment_rownnz[o]
+        for e in range(start, start + size):
             state.work.dof_row[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
+        first = state.mj_moment_colind[start] if size > 0 else -1
         # Most act on one joint; dofs of the others need not be looked at.
-        alone = state.mj_moment_rownnz[o] == 1
-        first = state.mj_moment_colind[state.mj_moment_rowadr[o]] if alone else 0
-        if (
-            alone
-            and state.work.dof_row[first] != 0.0
-            and not plant.trees.spatial[plant.dofs.tree[first]]
-        ):
+        if size == 1 and not plant.trees.spatial[plant.dofs.tree[first]]:
             row = add_joint_row(plant, state, ACTUATOR, -1 - o, first, 1)
         else:
-            row = add_row(plant, state, ACTUATOR, -1 - o)
+            row = add_row(plant, state, ACTUATOR, -1 - o, first)
         if row == -1:
             return ROWS_FULL
         if row == -2:
