@@ -88,6 +88,16 @@ CASES: dict[str, tuple[str, list[float], dict[str, str]]] = {
         [1.0, 0.5],
         {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'"},
     ),
+    "joint force limit on a servo and on a tendon's motor": (
+        "<position joint='a' kp='60' kv='1'/><motor tendon='t'/>",
+        [1.0, -0.8],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
+    ),
+    "joint force limit on a tendon's servo": (
+        "<position tendon='t' kp='60' kv='1'/>",
+        [1.0],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
+    ),
     "affine servo": (
         "<general joint='a' gaintype='affine' gainprm='2 0.5 0.3' biastype='affine' "
         "biasprm='0.4 -20 -2'/>",
@@ -418,15 +428,28 @@ def test_gravity_compensation_holds_a_body_in_the_air() -> None:
         assert data.qvel[8] == pytest.approx(-0.5 * GRAVITY, rel=1e-9)
 
 
-def test_gravity_compensation_through_an_actuator_obeys_its_limit() -> None:
+@pytest.mark.parametrize(
+    ("actuator", "control", "force"),
+    [
+        ("motor", 0.0, 4.0),
+        ("position kp='20'", 1.0, 4.0),
+        ("position kp='20'", -1.0, -4.0),
+        # The compensation alone is beyond the limit by more than the servo can exert.
+        ("position kp='20' forcerange='-2 2'", -1.0, 4.0),
+        ("position kp='20' gear='-2'", 1.0, -4.0),
+    ],
+)
+def test_gravity_compensation_through_an_actuator_obeys_its_limit(
+    actuator: str, control: float, force: float
+) -> None:
     # actuatorgravcomp: the compensation counts as actuator force, limited to 4 N of 9.81 N.
     model = compile_mjcf(
         "<body gravcomp='1'><joint name='z' type='slide' axis='0 0 1' actuatorgravcomp='true' "
         "actuatorfrclimited='true' actuatorfrcrange='-4 4'/><geom size='0.1' mass='1'/></body>",
-        sections="<actuator><motor joint='z'/></actuator>",
+        sections=f"<actuator><{actuator} joint='z'/></actuator>",
     )
-    data = _ours(model, asp.Icf(time_step=0.01), [0.0], 1.0)
-    assert data.qvel[0] == pytest.approx(4.0 - GRAVITY, rel=1e-9)
+    data = _ours(model, asp.Icf(time_step=0.01), [control], 0.1)
+    assert data.qvel[0] == pytest.approx(0.1 * (force - GRAVITY), rel=1e-9)
 
 
 def test_disabled_actuators_do_nothing() -> None:

@@ -47,6 +47,7 @@ def actuator_forces(plant: Table, state: Table, out: np.ndarray) -> None:
         total[i] = 0.0
         if actuators.dof_actuator_gravcomp[i]:
             value += state.mj_qfrc_gravcomp[i]
+        state.work.dof_explicit[i] = value
         out[i] += min(
             max(value, actuators.dof_actuator_range[i, 0]),
             actuators.dof_actuator_range[i, 1],
@@ -89,10 +90,26 @@ def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> Non
 
 
 @compiled
+def _limit_servo(plant: Table, state: Table, k: int, row: int) -> None:
+    """Fill the limits of servo k's row, by its own range and by what its joint has left."""
+    actuators = plant.actuators
+    lower, upper = actuators.servo_range[k, 0], actuators.servo_range[k, 1]
+    dof = actuators.servo_limited[k]
+    if dof >= 0:
+        gear = state.mj_actuator_moment[state.mj_moment_rowadr[actuators.servo_output[k]]]
+        one = (actuators.servo_joint_range[k, 0] - state.work.dof_explicit[dof]) / gear
+        other = (actuators.servo_joint_range[k, 1] - state.work.dof_explicit[dof]) / gear
+        least, most = min(one, other), max(one, other)
+        # The joint's limit counts last: it may ask for more than the servo can exert.
+        lower, upper = min(max(lower, least), most), max(min(upper, most), least)
+    state.rows.lower[row] = lower
+    state.rows.upper[row] = upper
+
+
+@compiled
 def add_servo_rows(plant: Table, state: Table) -> int:
     """Append a feedback row for every linear servo."""
     actuators = plant.actuators
-    rows = state.rows
     for k in range(actuators.servo_output.size):
         o = actuators.servo_output[k]
         for e in range(
@@ -117,6 +134,5 @@ def add_servo_rows(plant: Table, state: Table) -> int:
         if row < 0:
             continue
         set_servo(plant, state, k, row, 0.0)
-        rows.lower[row] = actuators.servo_range[k, 0]
-        rows.upper[row] = actuators.servo_range[k, 1]
+        _limit_servo(plant, state, k, row)
     return EVALUATED
