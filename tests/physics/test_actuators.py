@@ -38,7 +38,7 @@ def _mujoco(model: mujoco.MjModel, ctrl: list[float], end: float) -> mujoco.MjDa
 
 
 def _ours(
-    model: mujoco.MjModel, setting: asp.Cenic | asp.Icf, ctrl: list[float], end: float
+    model: mujoco.MjModel, setting: asp.Integrator, ctrl: list[float], end: float
 ) -> mujoco.MjData:
     sim = asp.Simulator(model, integrator=setting)
     sim.data.ctrl[:] = ctrl
@@ -448,8 +448,39 @@ def test_gravity_compensation_through_an_actuator_obeys_its_limit(
         "actuatorfrclimited='true' actuatorfrcrange='-4 4'/><geom size='0.1' mass='1'/></body>",
         sections=f"<actuator><{actuator} joint='z'/></actuator>",
     )
-    data = _ours(model, asp.Icf(time_step=0.01), [control], 0.1)
-    assert data.qvel[0] == pytest.approx(0.1 * (force - GRAVITY), rel=1e-9)
+    for setting in (asp.Icf(time_step=0.01), asp.Midas(time_step=0.01)):
+        data = _ours(model, setting, [control], 0.1)
+        assert data.qvel[0] == pytest.approx(0.1 * (force - GRAVITY), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("actuators", "ctrl", "extra"),
+    [
+        (
+            "<position joint='a' kp='60' kv='1'/><motor joint='a'/>",
+            [1.0, 0.5],
+            {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'"},
+        ),
+        (
+            "<position joint='a' kp='60' kv='1'/><motor tendon='t'/>",
+            [1.0, -0.8],
+            {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
+        ),
+        (
+            "<motor tendon='t'/><motor tendon='t'/>",
+            [1.0, 0.5],
+            {"sections": TENDON.replace("name='t'", "name='t' actuatorfrcrange='-1 0.3'")},
+        ),
+    ],
+    ids=["two on a joint", "joint and tendon", "two on a tendon"],
+)
+def test_limits_that_motors_share_hold_under_midas(
+    actuators: str, ctrl: list[float], extra: dict[str, str]
+) -> None:
+    model = _arm(actuators, **extra)
+    expected = _mujoco(model, ctrl, 0.4)
+    data = _ours(model, asp.Midas(time_step=1e-3), ctrl, 0.4)
+    np.testing.assert_allclose(data.qpos, expected.qpos, atol=3e-3)
 
 
 def test_disabled_actuators_do_nothing() -> None:
