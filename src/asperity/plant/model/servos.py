@@ -260,15 +260,16 @@ def _has_row(model: mujoco.MjModel, i: int) -> bool:
 
 
 def reached_dofs(model: mujoco.MjModel, i: int) -> list[int]:
-    """Degrees of freedom on which an actuator may act, but for adhesion and orientation servos."""
+    """Degrees of freedom on which an actuator may act, but for adhesion."""
     kind = int(model.actuator_trntype[i])
     one, other = (int(target) for target in model.actuator_trnid[i])
-    if kind in _JOINT_KINDS:
+    on_joint = kind == int(mujoco.mjtTrn.mjTRN_SO3) and other < 0
+    if kind in _JOINT_KINDS or on_joint:
         return np.flatnonzero(model.dof_jntid == one).tolist()
     if kind == int(mujoco.mjtTrn.mjTRN_TENDON):
         first = model.ten_J_rowadr[one]
         return np.unique(model.ten_J_colind[first : first + model.ten_J_rownnz[one]]).tolist()
-    if kind not in (int(mujoco.mjtTrn.mjTRN_SITE), int(mujoco.mjtTrn.mjTRN_SLIDERCRANK)):
+    if kind == int(mujoco.mjtTrn.mjTRN_BODY):
         return []
     bodies = set()
     for site in (one, other):
