@@ -172,24 +172,30 @@ class EngineInputs:
                 push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
                 table.forces.wrench[link, :3] += push
                 table.forces.wrench[link, 3:] += torque + np.cross(arm, push)
+        self._spread(table, force, table.poses.q[:, 1:])
         if self.fluid.is_there:
             qpos, qvel = self._state_ahead(table)
-            fluid, table.forces.drag, table.forces.drag_rate = self.fluid.at(qpos, qvel)
-            force += fluid
+            drag, table.forces.drag, table.forces.drag_rate, turn = self.fluid.at(qpos, qvel)
+            # What acts ahead has the axes that links have there.
+            axes = [turn[model.jnt_bodyid[link.joint]].T for link in self.links.links]
+            self._spread(table, drag, np.array(axes))
         elif len(table.forces.drag) > 0:
             table.forces.drag = np.zeros((0, 12, 12))
+
+    def _spread(self, table: Table, force: Floats, axes: Floats) -> None:
+        """Add generalized forces to those of joints and links, whose axes are the rows."""
         if not np.any(force):
             return
         scalar = 0
         for i, link_ in enumerate(self.links.links):
             if link_.is_mocap:
                 continue
-            dof = int(model.jnt_dofadr[link_.joint])
+            dof = int(self.model.jnt_dofadr[link_.joint])
             if link_.kind in (HINGE, SLIDE):
-                table.joints.applied[scalar] = force[dof]
+                table.joints.applied[scalar] += force[dof]
                 scalar += 1
             else:
-                _apply_to_link(table, i, link_, force[dof:])
+                _apply_to_link(table, i, link_, force[dof:], axes[i])
 
     def _state_ahead(self, table: Table) -> tuple[Floats, Floats]:
         """Where the next step ends, if accelerations stay what they are, or the state at hand.
@@ -206,7 +212,7 @@ class EngineInputs:
         return qpos, 2.0 * table.poses.qvel - table.poses.qvel_before
 
 
-def _apply_to_link(table: Table, index: int, link: Link, force: Floats) -> None:
+def _apply_to_link(table: Table, index: int, link: Link, force: Floats, axes: Floats) -> None:
     """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
     if link.kind == POINT:
         push = link.turn @ force[:3]
@@ -219,13 +225,11 @@ def _apply_to_link(table: Table, index: int, link: Link, force: Floats) -> None:
         table.forces.wrench[index, :3] += push
         return
     if link.kind == FREE:
-        arm = -link.centre @ table.poses.q[index, 1:]
+        arm = -link.centre @ axes
         table.forces.wrench[index, :3] += force[:3]
-        table.forces.wrench[index, 3:] += (
-            np.cross(arm, force[:3]) + force[3:6] @ table.poses.q[index, 1:]
-        )
+        table.forces.wrench[index, 3:] += np.cross(arm, force[:3]) + force[3:6] @ axes
         return
-    torque = force[:3] @ table.poses.q[index, 1:]
+    torque = force[:3] @ axes
     table.forces.wrench[index, 3:] += torque
     if link.parent >= 0:
         table.forces.wrench[link.parent, 3:] -= torque
