@@ -29,7 +29,8 @@ def armature_of_tendons(model: mujoco.MjModel) -> Floats:
 def _of_actuators(model: mujoco.MjModel, kinds: list[int], known: NDArray[np.int32]) -> Floats:
     """Armature by joint or tendon; MuJoCo reads none where ``known`` has no actuator."""
     added = np.zeros(len(known))
-    for i in np.flatnonzero(np.isin(model.actuator_trntype, kinds)):
+    some = np.isin(model.actuator_trntype, kinds) & (model.actuator_armature != 0.0)
+    for i in np.flatnonzero(some):
         gear = model.actuator_gear[model.actuator_outadr[i], 0]
         added[model.actuator_trnid[i, 0]] += gear * gear * model.actuator_armature[i]
     return np.where(known == -1, 0.0, added)
