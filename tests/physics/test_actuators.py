@@ -94,7 +94,7 @@ CASES: dict[str, tuple[str, list[float], dict[str, str]]] = {
         {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
     ),
     "joint force limit on a tendon's servo": (
-        "<position tendon='t' kp='60' kv='1'/>",
+        "<position tendon='t' kp='20' kv='1'/>",
         [1.0],
         {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
     ),
@@ -481,6 +481,25 @@ def test_limits_that_motors_share_hold_under_midas(
     expected = _mujoco(model, ctrl, 0.4)
     data = _ours(model, asp.Midas(time_step=1e-3), ctrl, 0.4)
     np.testing.assert_allclose(data.qpos, expected.qpos, atol=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("setting", "error"), [(asp.Icf(time_step=1e-3), 0.1), (asp.Cenic(accuracy=1e-3), 5e-3)]
+)
+def test_a_stiff_servo_on_a_tendon_is_stable_at_a_joint_s_limit(
+    setting: asp.Integrator, error: float
+) -> None:
+    """What the limited joint does not get stays implicit on the other one."""
+    model = _arm(
+        "<position tendon='t' kp='2000' kv='40'/>",
+        a="actuatorfrclimited='true' actuatorfrcrange='-9 9' armature='0.01'",
+        b="damping='0.1'",
+        sections=TENDON,
+    )
+    expected = _mujoco(model, [-0.3], 0.2)
+    assert np.abs(expected.qpos).max() > 0.3
+    data = _ours(model, setting, [-0.3], 0.2)
+    np.testing.assert_allclose(data.qpos, expected.qpos, atol=error)
 
 
 def test_disabled_actuators_do_nothing() -> None:

@@ -235,11 +235,8 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
 
 
 def _has_row(model: mujoco.MjModel, i: int) -> bool:
-    """Whether a row may exert the force of an actuator, with all limits that it has.
-
-    A joint's limit is of the sum of what acts on it. A row has it if it is that of the joint's only
-    actuator; what tendons and sites exert there is known at a step's beginning.
-    """
+    """Whether a row may exert the force of an actuator, with all limits that it has."""
+    joint = joint_of(model, i)
     kind = int(model.actuator_trntype[i])
     # Transmissions with three outputs measure setpoints on the circle.
     if kind == int(mujoco.mjtTrn.mjTRN_BODY) or model.actuator_outnum[i] != 1:
@@ -247,16 +244,11 @@ def _has_row(model: mujoco.MjModel, i: int) -> bool:
     tendon = kind == int(mujoco.mjtTrn.mjTRN_TENDON)
     if tendon and model.tendon_actfrclimited[model.actuator_trnid[i, 0]]:
         return False
-    limited = [
-        joint
-        for joint in np.unique(model.dof_jntid[reached_dofs(model, i)]).tolist()
-        if model.jnt_actfrclimited[joint] and int(model.jnt_type[joint]) not in JOINT_DOFS
-    ]
-    if joint_of(model, i) in limited:
-        joint = joint_of(model, i)
+    if joint >= 0 and model.jnt_actfrclimited[joint]:
+        # The joint's limit moves into the row, which must then be the joint's only actuator.
         others = [j for j in range(len(model.actuator_gaintype)) if joint_of(model, j) == joint]
         return len(others) == 1 and model.actuator_gear[model.actuator_outadr[i], 0] != 0
-    return not limited
+    return True
 
 
 def reached_dofs(model: mujoco.MjModel, i: int) -> list[int]:
