@@ -7,49 +7,13 @@ import math
 import mujoco
 import numpy as np
 import pytest
+from arm_models import ARM, TENDON
+from arm_models import arm as _arm
+from arm_models import by_asperity as _ours
+from arm_models import by_mujoco as _mujoco
 from physics_models import GRAVITY, compile_mjcf, fixed, observed_orders
 
 import asperity as asp
-
-ARM = (
-    "<body pos='0 0 2'><joint name='a' type='hinge' axis='0 1 0' {a}/>"
-    "<geom type='capsule' fromto='0 0 0 0 0 -0.5' size='0.03' mass='1' contype='0' conaffinity='0'/>"
-    "<body pos='0 0 -0.5'><joint name='b' type='hinge' axis='0 1 0' {b}/>"
-    "<geom type='capsule' fromto='0 0 0 0 0 -0.4' size='0.03' mass='0.7' contype='0' "
-    "conaffinity='0'/></body></body>"
-)
-
-
-def _arm(actuators: str, *, a: str = "", b: str = "", sections: str = "") -> mujoco.MjModel:
-    return compile_mjcf(
-        ARM.format(a=a, b=b), sections=f"{sections}<actuator>{actuators}</actuator>"
-    )
-
-
-def _mujoco(model: mujoco.MjModel, ctrl: list[float], end: float) -> mujoco.MjData:
-    """Fourth-order steps of 50 µs; exact to 1e-8 even across the kinks of clamps."""
-    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    model.opt.timestep = 5e-5
-    data = mujoco.MjData(model)
-    data.ctrl[:] = ctrl
-    for _ in range(round(end / model.opt.timestep)):
-        mujoco.mj_step(model, data)
-    return data
-
-
-def _ours(
-    model: mujoco.MjModel, setting: asp.Cenic | asp.Icf, ctrl: list[float], end: float
-) -> mujoco.MjData:
-    sim = asp.Simulator(model, integrator=setting)
-    sim.data.ctrl[:] = ctrl
-    assert sim.advance_to(end).success
-    return sim.data
-
-
-TENDON = (
-    "<tendon><fixed name='t'><joint joint='a' coef='0.7'/><joint joint='b' coef='-0.4'/>"
-    "</fixed></tendon>"
-)
 
 # actuators, controls, joint attributes, other sections
 CASES: dict[str, tuple[str, list[float], dict[str, str]]] = {
@@ -87,6 +51,16 @@ CASES: dict[str, tuple[str, list[float], dict[str, str]]] = {
         "<position joint='a' kp='60' kv='1'/><motor joint='a'/>",
         [1.0, 0.5],
         {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'"},
+    ),
+    "joint force limit on a servo and on a tendon's motor": (
+        "<position joint='a' kp='60' kv='1'/><motor tendon='t'/>",
+        [1.0, -0.8],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
+    ),
+    "joint force limit on a tendon's servo": (
+        "<position tendon='t' kp='20' kv='1'/>",
+        [1.0],
+        {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
     ),
     "affine servo": (
         "<general joint='a' gaintype='affine' gainprm='2 0.5 0.3' biastype='affine' "
@@ -416,17 +390,6 @@ def test_gravity_compensation_holds_a_body_in_the_air() -> None:
         data = _ours(model, setting, [], 1.0)
         assert data.qpos[2] == pytest.approx(1.0, abs=1e-12)
         assert data.qvel[8] == pytest.approx(-0.5 * GRAVITY, rel=1e-9)
-
-
-def test_gravity_compensation_through_an_actuator_obeys_its_limit() -> None:
-    # actuatorgravcomp: the compensation counts as actuator force, limited to 4 N of 9.81 N.
-    model = compile_mjcf(
-        "<body gravcomp='1'><joint name='z' type='slide' axis='0 0 1' actuatorgravcomp='true' "
-        "actuatorfrclimited='true' actuatorfrcrange='-4 4'/><geom size='0.1' mass='1'/></body>",
-        sections="<actuator><motor joint='z'/></actuator>",
-    )
-    data = _ours(model, asp.Icf(time_step=0.01), [0.0], 1.0)
-    assert data.qvel[0] == pytest.approx(4.0 - GRAVITY, rel=1e-9)
 
 
 def test_disabled_actuators_do_nothing() -> None:

@@ -26,11 +26,14 @@ SPRUNG = """<mujoco><option gravity="1 2 -9.81"/><worldbody>
   </body></body>
 </worldbody><tendon>
 <fixed stiffness="7 -2 30" springlength=".1 .3"><joint joint="b" coef="2"/><joint joint="c" coef="-.5"/>
-</fixed></tendon></mujoco>"""
+</fixed></tendon><actuator><motor joint="c" gear="3" armature=".05"/></actuator></mujoco>"""
 
 
 def test_energies_of_trees_are_mujoco_s() -> None:
-    """With springs that stiffen, tendons with slack, armature and gravity in any direction."""
+    """With springs that stiffen, tendons with slack, armature and gravity in any direction.
+
+    Armature is of a joint and of an actuator.
+    """
     model = mujoco.MjModel.from_xml_string(SPRUNG)
     model.opt.enableflags |= int(mujoco.mjtEnableBit.mjENBL_ENERGY)
     plant = asp.Simulator(model, integrator=asp.Cenic()).session.plant
@@ -52,6 +55,9 @@ def test_energies_of_trees_are_mujoco_s() -> None:
     [
         '<body><joint type="ball" stiffness="1"/><geom size=".1" pos=".1 0 0"/></body>',
         '<body gravcomp="1"><joint/><geom size=".1" pos=".1 0 0"/></body>',
+        '<body><joint name="j"/><geom size=".1" pos=".1 0 0"/></body></worldbody><tendon>'
+        '<fixed name="t"><joint joint="j" coef="1"/></fixed></tendon><actuator>'
+        '<motor tendon="t" armature=".1"/></actuator><worldbody>',
     ],
 )
 def test_energy_that_is_not_known_is_not_balanced(model: str) -> None:
@@ -110,3 +116,30 @@ def test_a_damped_swing_loses_what_its_damper_takes() -> None:
     energy = 0.5 * run.qvel[late, 0] ** 2 + 50.0 * run.qpos[late, 0] ** 2
     amplitude = np.sqrt(energy / 50.0)
     np.testing.assert_allclose(amplitude, 0.05 * np.exp(-0.2 * run.time[late]), rtol=0.08)
+
+
+ARMED = """<mujoco><worldbody>
+<body pos="0 0 1"><joint name="a" axis="0 1 0" {hinge}/>
+  <geom type="capsule" size=".02" fromto="0 0 0 .3 0 0" mass=".5"/>
+  <body pos=".3 0 0"><joint name="b" axis="0 1 0"/>
+    <geom type="capsule" size=".02" fromto="0 0 0 .2 0 0" mass=".3"/></body></body>
+<body pos="1 0 1"><joint name="free" type="free" {free}/>
+  <geom type="box" size=".1 .2 .05" pos=".02 0 .01" mass=".1"/></body>
+</worldbody><actuator><motor joint="a" gear="2" {motor}/><motor joint="free" {other}/></actuator>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("setting", [asp.Cenic(), asp.Icf(time_step=1e-3), asp.Sap(time_step=1e-3)])
+def test_armature_of_an_actuator_is_that_of_its_joint(setting: asp.Integrator) -> None:
+    """By the squared gear; MuJoCo has the same mass matrix for both."""
+    ends = []
+    for parts in (
+        {"hinge": 'armature=".4"', "free": 'armature=".05"'},
+        {"motor": 'armature=".1"', "other": 'armature=".05"'},
+    ):
+        model = ARMED.format(**dict.fromkeys(("hinge", "free", "motor", "other"), "") | parts)
+        sim = asp.Simulator(model, integrator=setting)
+        sim.data.qvel[2:] = [0.1, 0.2, 0.3, 3.0, 2.0, 1.0]
+        sim.advance_to(0.3)
+        ends.append([*sim.data.qpos, *sim.data.qvel])
+    np.testing.assert_allclose(ends[1], ends[0], rtol=0, atol=1e-12)

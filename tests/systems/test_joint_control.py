@@ -98,8 +98,15 @@ def test_pid_takes_the_euler_steps_that_one_derives_by_hand(implicit: bool) -> N
     assert sim.system_state(pid)[0] == pytest.approx(-m * g / ki, rel=1e-6)
 
 
-def test_inverse_dynamics_makes_the_error_a_damped_oscillator() -> None:
-    model = arm(3, joint="armature='0.02'")
+@pytest.mark.parametrize(
+    "armature",
+    [
+        {"joint": "armature='0.02'"},
+        {"sections": "<actuator><motor joint='j2' gear='2' armature='0.005'/></actuator>"},
+    ],
+)
+def test_inverse_dynamics_makes_the_error_a_damped_oscillator(armature: dict[str, str]) -> None:
+    model = arm(3, **armature)  # type: ignore[arg-type]
     kp, kd = 100.0, 12.0
     goal = np.array([0.8, -0.5, 0.4])
     start = np.array([0.2, 0.3, -0.6])

@@ -25,6 +25,7 @@ from asperity.contact.hydroelastic.field_layout import (
 from asperity.plant.model.contact_texts import parameters_of_model
 from asperity.plant.model.material import COLUMNS
 from asperity.plant.model.names import listed
+from asperity.plant.model.servos import force_limits
 from asperity.plant.plant import Plant
 
 __all__ = ["inventory"]
@@ -146,7 +147,7 @@ def _actuators(plant: Plant) -> Table:
             # Gains that multiply the control make the feedback depend on it.
             if not np.any(gain[1:]):
                 stiffness, damping = f"{-bias[1]:.4g}", f"{-bias[2]:.4g}"
-            low, high = plant.table.actuators.servo_range[servo]
+            low, high = force_limits(model, i)
             if high < 1e100:
                 limits = f"{low:g} to {high:g}"
         name = _name(model, _OBJ.mjOBJ_ACTUATOR, i)

@@ -16,7 +16,13 @@ from asperity.midas.model.evaluated_motors import EvaluatedMotors
 from asperity.midas.model.linearized import LinearizedCoordinates
 from asperity.midas.model.link_tables import gravity_shares
 from asperity.midas.model.links import Link, Links
-from asperity.midas.model.motor_tables import MotorFeed, motor_coordinates, motor_gears
+from asperity.midas.model.motor_tables import (
+    MotorFeed,
+    motor_coordinates,
+    motor_gears,
+    motor_tables,
+)
+from asperity.midas.model.shared_limits import SharedLimits
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.own_options import OwnOptions
 
@@ -52,6 +58,10 @@ class EngineInputs:
         self.gears = motor_gears(model, self.linearized, self.coordinates)
         self.evaluated_motors = EvaluatedMotors(model, own_options, self.gears)
         self._motor_feed = MotorFeed(model, self.gears)
+        motors = motor_tables(model, self.coordinates, self.gears)
+        self.shared_limits = SharedLimits(
+            model, own_options, motors["position"], motors["velocity"]
+        )
         self._gravity_shares = gravity_shares(model, links.links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # What each was told last.
@@ -60,7 +70,7 @@ class EngineInputs:
     @property
     def looks_at_state(self) -> bool:
         """Whether MuJoCo must be asked for lengths and moments before every step."""
-        return self.linearized.any or self.evaluated_motors.any
+        return self.linearized.any or self.evaluated_motors.any or self.shared_limits.any
 
     def read(self, table: Table, data: mujoco.MjData, activation: Floats) -> None:
         """Take over controls, applied forces, gravity, equalities and mocap poses.
@@ -85,11 +95,13 @@ class EngineInputs:
         gravity = np.zeros(3) if off else self.model.opt.gravity
         table.links.gravity[:] = np.outer(self._gravity_shares, gravity)
         control = self._controls(data)
+        self.shared_limits.release(table)
         self._motor_feed.feed(control, table)
         if self.looks_at_state:
             state = self.linearized.evaluate(table.poses.qpos, table.poses.qvel)
             self.linearized.refresh(table, state)
             self.evaluated_motors.feed(table, state, control, activation, self._time_step)
+            self.shared_limits.hold(table, state, control, activation, self._time_step)
         self._read_applied_forces(table, data)
         if self.sticky.any:
             self.sticky.pull(table, data)
@@ -146,7 +158,7 @@ class EngineInputs:
         model = self.model
         table.forces.wrench[:] = 0.0
         table.joints.applied[:] = 0.0
-        force = np.array(data.qfrc_applied)
+        force = np.array(data.qfrc_applied) + self.shared_limits.change
         for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
             link = int(self.links.body_link[body])
             if link >= 0 and self.links.links[link].twists:
@@ -160,24 +172,30 @@ class EngineInputs:
                 push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
                 table.forces.wrench[link, :3] += push
                 table.forces.wrench[link, 3:] += torque + np.cross(arm, push)
+        self._spread(table, force, table.poses.q[:, 1:])
         if self.fluid.is_there:
             qpos, qvel = self._state_ahead(table)
-            fluid, table.forces.drag, table.forces.drag_rate = self.fluid.at(qpos, qvel)
-            force += fluid
+            drag, table.forces.drag, table.forces.drag_rate, turn = self.fluid.at(qpos, qvel)
+            # What acts ahead has the axes that links have there.
+            axes = [turn[model.jnt_bodyid[link.joint]].T for link in self.links.links]
+            self._spread(table, drag, np.array(axes))
         elif len(table.forces.drag) > 0:
             table.forces.drag = np.zeros((0, 12, 12))
+
+    def _spread(self, table: Table, force: Floats, axes: Floats) -> None:
+        """Add generalized forces to those of joints and links, whose axes are the rows."""
         if not np.any(force):
             return
         scalar = 0
         for i, link_ in enumerate(self.links.links):
             if link_.is_mocap:
                 continue
-            dof = int(model.jnt_dofadr[link_.joint])
+            dof = int(self.model.jnt_dofadr[link_.joint])
             if link_.kind in (HINGE, SLIDE):
-                table.joints.applied[scalar] = force[dof]
+                table.joints.applied[scalar] += force[dof]
                 scalar += 1
             else:
-                _apply_to_link(table, i, link_, force[dof:])
+                _apply_to_link(table, i, link_, force[dof:], axes[i])
 
     def _state_ahead(self, table: Table) -> tuple[Floats, Floats]:
         """Where the next step ends, if accelerations stay what they are, or the state at hand.
@@ -194,7 +212,7 @@ class EngineInputs:
         return qpos, 2.0 * table.poses.qvel - table.poses.qvel_before
 
 
-def _apply_to_link(table: Table, index: int, link: Link, force: Floats) -> None:
+def _apply_to_link(table: Table, index: int, link: Link, force: Floats, axes: Floats) -> None:
     """Applied force of a free or ball joint: in world axes at its origin, torque in its own."""
     if link.kind == POINT:
         push = link.turn @ force[:3]
@@ -207,13 +225,11 @@ def _apply_to_link(table: Table, index: int, link: Link, force: Floats) -> None:
         table.forces.wrench[index, :3] += push
         return
     if link.kind == FREE:
-        arm = -link.centre @ table.poses.q[index, 1:]
+        arm = -link.centre @ axes
         table.forces.wrench[index, :3] += force[:3]
-        table.forces.wrench[index, 3:] += (
-            np.cross(arm, force[:3]) + force[3:6] @ table.poses.q[index, 1:]
-        )
+        table.forces.wrench[index, 3:] += np.cross(arm, force[:3]) + force[3:6] @ axes
         return
-    torque = force[:3] @ table.poses.q[index, 1:]
+    torque = force[:3] @ axes
     table.forces.wrench[index, 3:] += torque
     if link.parent >= 0:
         table.forces.wrench[link.parent, 3:] -= torque

@@ -139,7 +139,7 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
             table.motors.force / engine.inputs.gears,
             data.actuator_force,
         )
-    data.qfrc_actuator[:] = 0.0
+    data.qfrc_actuator[:] = engine.inputs.shared_limits.change
     dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joints.link]
     for motor, coordinate in enumerate(table.motors.joint):
         if coordinate >= engine.inputs.linearized.first:

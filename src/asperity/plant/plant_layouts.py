@@ -120,6 +120,7 @@ WORK = Layout(
     left_out="i8[trees]",  # 1: at rest, with all that is known of it at hand
     dof_row="f8[nv]",  # the generalized Jacobian of a row
     dof_force="f8[nv]",
+    dof_actuation="f8[nv]",  # what actuators exert, but for servos with the limit of their joint
     passive_force="f8[nv]",  # of the last evaluation, with bias forces
     actuator_length="f8[outputs]",
     output_force="f8[outputs]",  # of actuators that MuJoCo is asked for, without limits of rows,

@@ -148,6 +148,8 @@ TOPICS = {
         servo_gain="f8[:,:]",
         servo_bias="f8[:,:]",
         servo_range="f8[:,:]",
+        servo_limited="i8[:]",  # dof that limits it with all else that acts there, or −1
+        servo_joint_range="f8[:,:]",  # of the sum on that dof
         output_explicit="i8[:]",  # 1 for actuator outputs that act explicitly
         all_explicit="i8",  # 1 if MuJoCo's own sum of actuator forces is right
         # efforts of external systems: generalized forces, or forces of actuators that they command

@@ -11,6 +11,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.plant.model.armature import armature_of_tendons
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
 from asperity.plant.model.kinematic_trees import tendon_trees
 from asperity.plant.tree_motion import MOMENT, motion_of_trees
@@ -28,6 +29,7 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
     first: list[int] = [0]
     tree: list[int] = []
     off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_SPRING)
+    armature = armature_of_tendons(model)
     for joint in range(0 if off else model.njnt):
         stiffness = (model.jnt_stiffness[joint], *model.jnt_stiffnesspoly[joint])
         owner = int(table.dofs.tree[model.jnt_dofadr[joint]])
@@ -47,7 +49,7 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
         wraps = range(model.tendon_adr[tendon], model.tendon_adr[tendon] + model.tendon_num[tendon])
         pulled = tendon_trees(model, tendon)
         owners = sorted({int(table.dofs.tree[model.tree_dofadr[one]]) for one in pulled})
-        if model.tendon_armature[tendon]:
+        if armature[tendon]:
             known[owners] = 0
         if off or not np.any(stiffness) or not owners:
             continue

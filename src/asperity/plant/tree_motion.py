@@ -10,6 +10,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.plant.model.armature import armature_of_dofs
 from asperity.plant.model.joints import integers
 from asperity.plant.rotations import (
     Quaternion,
@@ -49,7 +50,7 @@ def set_motions(table: Table, model: mujoco.MjModel) -> None:
     table.bodies.iquat = np.array(model.body_iquat, np.float64)
     table.bodies.mass = np.array(model.body_mass, np.float64)
     table.bodies.inertia = np.array(model.body_inertia, np.float64)
-    table.dofs.armature = np.array(model.dof_armature, np.float64)
+    table.dofs.armature = armature_of_dofs(model)
     table.bodies.joint = integers(model.body_jntadr)
     table.bodies.joints = integers(model.body_jntnum)
     table.joints.qpos = integers(model.jnt_qposadr)

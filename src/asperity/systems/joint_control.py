@@ -16,6 +16,7 @@ from asperity.compiled.calls import call_pp, call_ppip
 from asperity.errors import ArgumentError
 from asperity.integrators.external.system_table import CALL_SUCCEEDED, SYSTEM
 from asperity.plant import native
+from asperity.plant.model.armature import armature_of_dofs
 from asperity.plant.model.sleep import wake
 from asperity.systems.base import ExternalSystem
 
@@ -251,7 +252,7 @@ class InverseDynamicsController(PidController):
         table.source_qpos = self._sources(model, control, "jnt_qposadr", control.nq)
         table.source_qvel = self._sources(model, control, "jnt_dofadr", control.nv)
         table.control_dof = self._addresses(control, control.jnt_dofadr)
-        table.armature = control.dof_armature
+        table.armature = armature_of_dofs(control)
         table.model = control._address
         table.data = data._address
         table.data_qpos, table.data_qvel, table.data_qacc = data.qpos, data.qvel, data.qacc

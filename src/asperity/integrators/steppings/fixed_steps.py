@@ -29,6 +29,9 @@ from asperity.plant.resting_layout import RESTING
 
 __all__ = ["fixed_steps"]
 
+# Relative error of a difference of times that is a step.
+_ROUND_OFF = 1e-9
+
 
 @entry_point(STEPPING_SIGNATURE)
 def fixed_steps(world: Table, method: int, step: float, end: float, budget: int) -> int:
@@ -56,8 +59,9 @@ def _take_steps(world: Table, method: int, step: float, end: float, budget: int)
         remaining = end - current.time
         h = step
         time = current.time + step
-        if remaining <= step * (1.0 + 1e-9):
-            h = remaining
+        if remaining <= step * (1.0 + _ROUND_OFF):
+            # The bits must not depend on how the way to `end` was divided into calls.
+            h = step if remaining >= step * (1.0 - _ROUND_OFF) else remaining
             time = end
         if world.resting != 0:
             wake_overdue(world)

@@ -31,15 +31,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled.arrays import copy_numbers
 from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
 from asperity.integrators.contact_groups import contact_group, was_known
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
 from asperity.plant.plant_layouts import STATE
+from asperity.plant.rotations import Vector
 from asperity.plant.trees import velocity_to_solver
 
 __all__ = [
     "REFUSED",
+    "accelerate",
     "along_normal",
     "as_spring",
     "beginning_impacts",
@@ -63,13 +66,28 @@ _COARSEST = 1.0
 _AIM = 0.3
 
 
+@inlined
+def _turned(mass: np.ndarray, block: int, x: float, y: float, z: float) -> Vector:
+    """I⁻¹ times a vector in world axes, with the inertia of a free body."""
+    xx, xy, xz = mass[block], mass[block + 1], mass[block + 2]
+    yy, yz, zz = mass[block + 7], mass[block + 8], mass[block + 14]
+    a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+    d, e, f = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
+    scale = 1.0 / (xx * a + xy * b + xz * c)
+    return (
+        scale * (a * x + b * y + c * z),
+        scale * (b * x + d * y + e * z),
+        scale * (c * x + e * y + f * z),
+    )
+
+
 @compiled
 def along_normal(
     plant: Table, state: Table, c: int, first: np.ndarray, second: np.ndarray
 ) -> tuple[float, float, float]:
     """A contact's normal components of two vectors in solver velocities, and its inverse mass.
 
-    The inverse mass is that of diag(M), along the normal.
+    The inverse mass is that of free bodies, and that of diag(M) for robots, along the normal.
     """
     contacts = state.contacts
     inverse = state.mass_inverse_diagonal
@@ -90,6 +108,10 @@ def along_normal(
         spatial = plant.trees.spatial[tree]
         start = 0 if spatial else contacts.link_start[link]
         size = 6 if spatial else contacts.link_size[link]
+        if spatial:
+            block = plant.trees.block_start[tree]
+            u, v, w = _turned(state.mass, block, mx, my, mz)
+            mobility += mx * u + my * v + mz * w + 1.0 / state.mass[block + 21]
         for e in range(start, start + size):
             if spatial:
                 dof = plant.trees.start[tree] + e
@@ -103,7 +125,7 @@ def along_normal(
                 )  # fmt: skip
             one += sign * j * first[dof]
             two += sign * j * second[dof]
-            mobility += j * j * inverse[dof]
+            mobility += 0.0 if spatial else j * j * inverse[dof]
     return one, two, mobility
 
 
@@ -166,8 +188,27 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
 @compiled
 def free_acceleration(world: Table, state: Table) -> None:
     """Fill the world's scratch with the acceleration by all but contacts and constraints, about."""
-    for i in range(world.scratch.size):
-        world.scratch[i] = state.force[i] * state.mass_inverse_diagonal[i]
+    copy_numbers(state.force, world.scratch)
+    accelerate(world.plant, state, world.scratch)
+
+
+@compiled
+def accelerate(plant: Table, state: Table, force: np.ndarray) -> None:
+    """Change forces in solver velocities to accelerations, those of robots by diag(M)."""
+    trees = plant.trees
+    for tree in range(plant.ntree):
+        start = trees.start[tree]
+        for i in range(start, start + trees.size[tree]):
+            if not trees.spatial[tree] or i >= start + 3:
+                force[i] *= state.mass_inverse_diagonal[i]
+        if trees.spatial[tree]:
+            force[start], force[start + 1], force[start + 2] = _turned(
+                state.mass,
+                trees.block_start[tree],
+                force[start],
+                force[start + 1],
+                force[start + 2],
+            )
 
 
 @entry_point(METHOD_SIGNATURE)

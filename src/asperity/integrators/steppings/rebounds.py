@@ -35,7 +35,7 @@ from asperity.integrators.contact_groups import contact_group
 from asperity.integrators.methods.convex_step import minimise
 from asperity.integrators.methods.motion import integrate_positions
 from asperity.integrators.results import FEWEST_CONTACTS, keep_results
-from asperity.integrators.steppings.impacts import along_normal, as_spring, free_acceleration
+from asperity.integrators.steppings.impacts import accelerate, along_normal, as_spring
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     METHOD_SIGNATURE,
@@ -115,13 +115,12 @@ def _begin_rebound(
 def _acceleration_without_contacts(world: Table, state: Table, step: float) -> None:
     """Fill the world's scratch with the acceleration by all but contacts, about."""
     rows = state.rows
-    acceleration = world.scratch
-    free_acceleration(world, state)
+    copy_numbers(state.force, world.scratch)
     for r in range(rows.count):
         force = rows.impulse[r] / step
         for e in range(rows.start[r, 0], rows.start[r, 2]):
-            dof = rows.dof[e]
-            acceleration[dof] += force * rows.jacobian[e] * state.mass_inverse_diagonal[dof]
+            world.scratch[rows.dof[e]] += force * rows.jacobian[e]
+    accelerate(world.plant, state, world.scratch)
 
 
 @inlined
@@ -239,10 +238,13 @@ def _affordable(
         tree = graph.island_tree[index]
         dofs = range(graph.tree_start[tree], graph.tree_start[tree] + graph.tree_size[tree])
         multiply_chains(graph, source.mass, tree, source.velocity, product)
+        power = 0.0
         for i in dofs:
             change[i] = after[i] - before[i]
             available += 0.5 * product[i] * source.velocity[i]
-            available += step * abs(source.force[i] * source.velocity[i])
+            power += source.force[i] * source.velocity[i]
+        # Its parts along axes depend on what axes these are.
+        available += step * abs(power)
         multiply_chains(graph, source.mass, tree, before, product)
         for i in dofs:
             without += 0.5 * product[i] * before[i]

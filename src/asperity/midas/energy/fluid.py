@@ -70,7 +70,7 @@ class Fluid:
         option = self._model.opt
         return bool(self._model.nv) and (option.density > 0.0 or option.viscosity > 0.0)
 
-    def at(self, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats, Floats]:
+    def at(self, qpos: Floats, qvel: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Forces at a state, and how they resist changes of velocities.
 
         Parameters
@@ -85,6 +85,8 @@ class Fluid:
             −∂F/∂Q̇ of links' coordinates, the part that is symmetric and positive semi-definite.
         ndarray, shape (number of links, 4, 3)
             Q̇ at the state, of links on which there is any.
+        ndarray, shape (nbody, 3, 3)
+            Orientations of bodies there.
         """
         data = self._evaluation.at(qpos, qvel)
         bodies, links = self._bodies, self._link
@@ -108,7 +110,7 @@ class Fluid:
         np.add.at(drag, links, of_link.transpose(0, 2, 1) @ resisted @ of_link)
         rate[links, 1:] = np.cross(spin[:, None], axes)
         rate[links, 0] = velocity - np.einsum("bi,bik->bk", self._point, rate[links, 1:])
-        return np.array(data.qfrc_fluid), drag, rate
+        return np.array(data.qfrc_fluid), drag, rate, data.xmat.reshape(-1, 3, 3)
 
     def _resistance(self, data: mujoco.MjData, twist: Floats, turn: Floats) -> Floats:
         """−∂F/∂v of twists of bodies' origins in world axes, shape (number, 6, 6)."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.compiled import Table
-from asperity.midas.model.motors import evaluated_actuators, motor_actuators
+from asperity.midas.model.motors import UNHEARD, evaluated_actuators, motor_actuators
 from asperity.plant.model.own_options import OwnOptions
 
 __all__ = ["EvaluatedMotors"]
@@ -31,15 +31,8 @@ _PID, _DC = int(mujoco.mjtDyn.mjDYN_PID), int(mujoco.mjtDyn.mjDYN_DCMOTOR)
 # Differences of lengths [m or rad], of velocities, and of activations, whatever their unit. All but
 # cogging, friction and clamped voltages is linear.
 _LENGTH, _SPEED, _ACTIVATION = 1e-6, 1e-5, 1e-6
-# What MuJoCo shall not do: limit forces, which motors do themselves, look ahead in activations, or
-# delay controls, which are given as they arrive.
-_SWITCHED_OFF = (
-    "actuator_forcelimited",
-    "tendon_actfrclimited",
-    "actuator_actearly",
-    "actuator_delay",
-    "actuator_history",
-)
+# Limits are the motors' own.
+_SWITCHED_OFF = ("actuator_forcelimited", "tendon_actfrclimited", *UNHEARD)
 
 
 class EvaluatedMotors:

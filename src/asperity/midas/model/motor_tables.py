@@ -11,6 +11,7 @@ from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.linearized import LinearizedCoordinates
 from asperity.midas.model.links import Link
 from asperity.midas.model.motors import evaluated_actuators, motor_actuators
+from asperity.midas.model.shared_limits import shared_limits
 from asperity.midas.model.tendons import coordinate_of_tendon, fixed_tendons
 from asperity.plant.model.joints import is_disabled
 from asperity.plant.model.servos import is_switched_off
@@ -74,6 +75,11 @@ def motor_tables(
         np.zeros(count),
         np.tile([-np.inf, np.inf], (count, 1)),
     )
+    joints, tendons = shared_limits(model)
+    alone = {
+        "jnt": model.jnt_actfrclimited & ~joints,
+        "tendon": model.tendon_actfrclimited & ~tendons,
+    }
     for motor, i in enumerate(owner):
         target = int(model.actuator_trnid[i, 0])
         if is_switched_off(model, i):
@@ -87,7 +93,7 @@ def motor_tables(
         if model.actuator_forcelimited[i]:
             ends = sorted(gear * model.actuator_forcerange[i])
         kind = _LIMITED.get(int(model.actuator_trntype[i]))
-        if kind is not None and getattr(model, f"{kind}_actfrclimited")[target]:
+        if kind is not None and alone[kind][target]:
             # The range is of the force on the joint or tendon, by a gear that is in the length of
             # what has a coordinate of its own.
             ratio = float(model.actuator_gear[motor, 0]) / gear if gear else 0.0

@@ -6,13 +6,17 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["DYNAMICS", "evaluated_actuators", "motor_actuators"]
+__all__ = ["DYNAMICS", "UNHEARD", "evaluated_actuators", "motor_actuators"]
 
 _DYN, _GAIN, _BIAS, _TRN = mujoco.mjtDyn, mujoco.mjtGain, mujoco.mjtBias, mujoco.mjtTrn
 _SIMPLE = [_DYN.mjDYN_NONE, _DYN.mjDYN_INTEGRATOR, _DYN.mjDYN_FILTER, _DYN.mjDYN_FILTEREXACT]
 _OTHERS = [_DYN.mjDYN_MUSCLE, _DYN.mjDYN_PID, _DYN.mjDYN_DCMOTOR]
 DYNAMICS = [int(kind) for kind in (*_SIMPLE, *_OTHERS)]
 """MuJoCo's kinds of activation dynamics that the engine knows."""
+
+UNHEARD = ("actuator_actearly", "actuator_delay", "actuator_history")
+"""What MuJoCo shall not do where it is asked for forces: look ahead in activations, or delay
+controls, which are given as they arrive."""
 
 _BIASES = [int(kind) for kind in (_BIAS.mjBIAS_NONE, _BIAS.mjBIAS_AFFINE)]
 

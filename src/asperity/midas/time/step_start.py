@@ -51,7 +51,10 @@ _DOUBT = 0.1
 
 @compiled
 def _apply_forces(poses: Table, forces: Table) -> None:
-    """Turn wrenches into forces on Q: a torque τ does ½ τ × aᵢ on the rows of a rigid link."""
+    """Turn wrenches into forces on Q: a torque τ does ½ τ × aᵢ on the rows of a rigid link.
+
+    Rows are those of the free motion's end. Those of the beginning would add ½ h ω × τ to it.
+    """
     wrench = forces.wrench
     for link in range(wrench.shape[0]):
         for k in range(3):
@@ -60,8 +63,8 @@ def _apply_forces(poses: Table, forces: Table) -> None:
             forces.force[link, 0, k] = wrench[link, k]
             for row in range(1, 4):
                 forces.force[link, row, k] = 0.5 * (
-                    wrench[link, 3 + i] * poses.q[link, row, j]
-                    - wrench[link, 3 + j] * poses.q[link, row, i]
+                    wrench[link, 3 + i] * poses.q_target[link, row, j]
+                    - wrench[link, 3 + j] * poses.q_target[link, row, i]
                 )
 
 
@@ -262,8 +265,8 @@ def prepare_step(engine: Table, h: float, second: bool) -> int:
 
     ``second`` says whether it is one of BDF2, for which there must be a history.
     """
-    _apply_forces(engine.poses, engine.forces)
     step = _predict(engine, h, second)
+    _apply_forces(engine.poses, engine.forces)
     _set_motors(engine.joints, engine.motors, step)
     begin_equalities(engine, h)
     begin_limits(engine.joints)

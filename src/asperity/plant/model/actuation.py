@@ -16,12 +16,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.contact.constraint_set import ACTUATOR
 from asperity.plant.constraints import add_joint_row, add_row
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL, TREES
 
 __all__ = ["actuator_forces", "add_servo_rows", "set_servo"]
+
+# A range of forces that is none.
+_ANY = 1e299
 
 
 @compiled
@@ -47,10 +50,42 @@ def actuator_forces(plant: Table, state: Table, out: np.ndarray) -> None:
         total[i] = 0.0
         if actuators.dof_actuator_gravcomp[i]:
             value += state.mj_qfrc_gravcomp[i]
-        out[i] += min(
-            max(value, actuators.dof_actuator_range[i, 0]),
-            actuators.dof_actuator_range[i, 1],
-        )
+        state.work.dof_actuation[i] = value
+        out[i] += value
+    _limit_joints(plant, state, out)
+
+
+@inlined
+def _is_limited(plant: Table, state: Table, dof: int) -> bool:
+    """Whether actuators exert more on a joint than its limit lets them, other than by a row."""
+    limits = plant.actuators.dof_actuator_range
+    return not limits[dof, 0] <= state.work.dof_actuation[dof] <= limits[dof, 1]
+
+
+@compiled
+def _limit_joints(plant: Table, state: Table, out: np.ndarray) -> None:
+    """Let joints whose limits are below the sum of what acts on them at first have these limits.
+
+    That is all that actuators exert, but servos that have their joint's limit in their row.
+    """
+    actuators = plant.actuators
+    actuation, explicit = state.work.dof_actuation, state.work.dof_row
+    for i in range(out.size):
+        explicit[i] = actuation[i]
+    for k in range(actuators.servo_output.size):
+        o = actuators.servo_output[k]
+        if actuators.servo_limited[k] < 0:
+            first = state.mj_moment_rowadr[o]
+            for e in range(first, first + state.mj_moment_rownnz[o]):
+                actuation[state.mj_moment_colind[e]] += (
+                    state.mj_actuator_moment[e] * state.mj_actuator_force[o]
+                )
+    for i in range(out.size):
+        if _is_limited(plant, state, i):
+            # Rows of servos leave it out.
+            least, most = actuators.dof_actuator_range[i, 0], actuators.dof_actuator_range[i, 1]
+            out[i] += min(max(actuation[i], least), most) - explicit[i]
+        explicit[i] = 0.0
 
 
 @compiled
@@ -89,15 +124,46 @@ def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> Non
 
 
 @compiled
+def _limit_servo(plant: Table, state: Table, k: int, row: int) -> None:
+    """Fill the limits of servo k's row, by its own range and by what joints have left."""
+    actuators, rows = plant.actuators, state.rows
+    actuation = state.work.dof_actuation
+    lower, upper = actuators.servo_range[k, 0], actuators.servo_range[k, 1]
+    o = actuators.servo_output[k]
+    force = state.mj_actuator_force[o]
+    own = actuators.servo_limited[k]
+    first = state.mj_moment_rowadr[o]
+    for e in range(first, first + state.mj_moment_rownnz[o]):
+        dof, moment = state.mj_moment_colind[e], state.mj_actuator_moment[e]
+        others = actuation[dof]
+        low, high = actuators.dof_actuator_range[dof, 0], actuators.dof_actuator_range[dof, 1]
+        if own >= 0:
+            low, high = actuators.servo_joint_range[k, 0], actuators.servo_joint_range[k, 1]
+        elif _is_limited(plant, state, dof):
+            continue
+        else:
+            others -= moment * force
+        if moment == 0.0 or high - low > _ANY:
+            continue
+        one, other = (low - others) / moment, (high - others) / moment
+        least, most = min(one, other), max(one, other)
+        # The joint's limit counts last: it may ask for more than the servo can exert.
+        lower, upper = min(max(lower, least), most), max(min(upper, most), least)
+    rows.lower[row] = lower
+    rows.upper[row] = upper
+
+
+@compiled
 def add_servo_rows(plant: Table, state: Table) -> int:
     """Append a feedback row for every linear servo."""
     actuators = plant.actuators
-    rows = state.rows
     for k in range(actuators.servo_output.size):
         o = actuators.servo_output[k]
         start, size = state.mj_moment_rowadr[o], state.mj_moment_rownnz[o]
         for e in range(start, start + size):
-            state.work.dof_row[state.mj_moment_colind[e]] += state.mj_actuator_moment[e]
+            dof = state.mj_moment_colind[e]
+            if actuators.servo_limited[k] >= 0 or not _is_limited(plant, state, dof):
+                state.work.dof_row[dof] += state.mj_actuator_moment[e]
         first = state.mj_moment_colind[start] if size > 0 else -1
         # Most act on one joint; dofs of the others need not be looked at.
         if size == 1 and not plant.trees.spatial[plant.dofs.tree[first]]:
@@ -111,6 +177,5 @@ def add_servo_rows(plant: Table, state: Table) -> int:
         if row < 0:
             continue
         set_servo(plant, state, k, row, 0.0)
-        rows.lower[row] = actuators.servo_range[k, 0]
-        rows.upper[row] = actuators.servo_range[k, 1]
+        _limit_servo(plant, state, k, row)
     return EVALUATED

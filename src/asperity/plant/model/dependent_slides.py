@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.errors import ModelError
+from asperity.plant.model.armature import armature_of_dofs
 from asperity.plant.model.names import element
 
 __all__ = ["check_slides"]
@@ -26,7 +27,7 @@ def check_slides(model: mujoco.MjModel, resists: NDArray[np.bool_]) -> None:
     ModelError
         Naming the first joint that is one too many.
     """
-    held = resists | (model.dof_armature + model.dof_damping > 0.0)
+    held = resists | (armature_of_dofs(model) + model.dof_damping > 0.0)
     held[model.jnt_dofadr] |= model.jnt_stiffness > 0.0
     for i in np.flatnonzero(model.actuator_biastype != int(mujoco.mjtBias.mjBIAS_NONE)):
         if model.actuator_trntype[i] == int(mujoco.mjtTrn.mjTRN_JOINT):

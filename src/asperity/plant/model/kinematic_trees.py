@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.plant.model.armature import armature_of_dofs, armature_of_tendons
 from asperity.plant.model.flexes import (
     flex_particles,
     free_particles,
@@ -87,7 +88,7 @@ def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
 def _balanced_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
     """1 for trees whose joints have all the armature that there is, and no tendon."""
     balances = np.ones(len(np.unique(together)), np.int64)
-    for tendon in np.flatnonzero(model.tendon_armature):
+    for tendon in np.flatnonzero(armature_of_tendons(model)):
         balances[together[list(tendon_trees(model, int(tendon)))]] = 0
     return balances
 
@@ -95,10 +96,11 @@ def _balanced_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
 def _floating_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
     """1 for trees of one root, which has a free joint without armature."""
     floats = np.zeros(len(np.unique(together)), np.int64)
+    armature = armature_of_dofs(model)
     for tree in np.flatnonzero(np.bincount(together)[together] == 1):
         start = model.tree_dofadr[tree]
         free = model.jnt_type[model.dof_jntid[start]] == mujoco.mjtJoint.mjJNT_FREE
-        floats[together[tree]] = free and not np.any(model.dof_armature[start : start + 6])
+        floats[together[tree]] = free and not np.any(armature[start : start + 6])
     return floats
 
 
@@ -106,6 +108,7 @@ def _spatial_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
     """Trees that are one free body without springs, dampers or armature on its joint."""
     members = np.bincount(together)
     spatial = np.zeros(len(members), np.int64)
+    armature = armature_of_dofs(model)
     for tree in np.flatnonzero(members[together] == 1):
         start = model.tree_dofadr[tree]
         joint = model.dof_jntid[start]
@@ -117,7 +120,7 @@ def _spatial_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
             and not np.any(model.jnt_stiffnesspoly[joint])
             and not np.any(model.dof_damping[dofs])
             and not np.any(model.dof_dampingpoly[dofs])
-            and not np.any(model.dof_armature[dofs])
+            and not np.any(armature[dofs])
         )
     return spatial
 

@@ -18,12 +18,14 @@ __all__ = [
     "is_switched_off",
     "joint_of",
     "limited_by_mujoco",
+    "reached_dofs",
     "set_activations",
     "set_servos",
 ]
 
 _EXACT_FILTER, _BY_SLOPE, _SLEWS, _MUSCLE = 1, 2, 3, 4
 _FILTERS = (int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
+_JOINT_KINDS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
 _PID, _DC = int(mujoco.mjtGain.mjGAIN_PID), int(mujoco.mjtGain.mjGAIN_DCMOTOR)
 # Where their dynprm have the fastest change of a set-point, and the largest integral of its error.
 _SLEW_AT, _WINDUP_AT = {_PID: 1, _DC: 7}, {_PID: 0, _DC: 8}
@@ -47,12 +49,18 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
         explicit[model.actuator_outadr[i]] = 0
     ctrl_range = np.full((len(servos), 2), [-_NO_LIMIT, _NO_LIMIT])
     limits = np.full((len(servos), 2), [-_NO_LIMIT, _NO_LIMIT])
+    joint_limits = np.full((len(servos), 2), [-_NO_LIMIT, _NO_LIMIT])
+    limited = np.full(len(servos), -1, np.int64)
     activation = np.full(len(servos), -1, np.int64)
     for k, i in enumerate(servos):
         explicit[model.actuator_outadr[i]] = 0
         if not is_asked(model, i):
             ctrl_range[k] = _control_range(model, i)
-        limits[k] = force_limits(model, i)
+        limits[k] = _own_limits(model, i)
+        joint = _limited_joint(model, i)
+        if joint >= 0:
+            limited[k] = model.jnt_dofadr[joint]
+            joint_limits[k] = model.jnt_actfrcrange[joint]
         if model.actuator_actnum[i] > 0:
             activation[k] = model.actuator_actadr[i]
     table.actuators.servo_output = integers(model.actuator_outadr[servos])
@@ -70,6 +78,8 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
     lengthless = np.array([not _has_length(model, i) for i in servos], bool)
     table.actuators.servo_gain[lengthless, 1] = table.actuators.servo_bias[lengthless, 1] = 0.0
     table.actuators.servo_range = limits
+    table.actuators.servo_limited = limited
+    table.actuators.servo_joint_range = joint_limits
     table.actuators.servo_asked = np.array([is_asked(model, i) for i in servos], np.int64)
     table.actuators.output_explicit = explicit
     table.actuators.all_explicit = int(np.all(explicit))
@@ -81,22 +91,29 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
         gravcomp[dof : dof + count] = model.jnt_actgravcomp[joint]
         if model.jnt_actfrclimited[joint] and count == 1:
             dof_range[dof] = model.jnt_actfrcrange[joint]
+    # Rows see to the others.
+    dof_range[limited[limited >= 0]] = [-_NO_LIMIT, _NO_LIMIT]
     table.actuators.dof_actuator_range = dof_range
     table.actuators.dof_actuator_gravcomp = gravcomp
 
 
 def force_limits(model: mujoco.MjModel, i: int) -> tuple[float, float]:
     """Least and largest force of an actuator [N, Nm], by its own range and by its joint's."""
-    low, high = -_NO_LIMIT, _NO_LIMIT
-    # Friction and cogging of a DC motor add to what its limit is for, which MuJoCo sees to.
-    if model.actuator_forcelimited[i] and model.actuator_gaintype[i] != _DC:
-        low, high = model.actuator_forcerange[i]
+    low, high = _own_limits(model, i)
     joint = _limited_joint(model, i)
     gear = model.actuator_gear[model.actuator_outadr[i], 0]
     if joint >= 0 and gear != 0:
         bounds = np.sort(model.jnt_actfrcrange[joint] / gear)
         low, high = max(low, bounds[0]), min(high, bounds[1])
     return float(low), float(high)
+
+
+def _own_limits(model: mujoco.MjModel, i: int) -> tuple[float, float]:
+    # Friction and cogging of a DC motor add to what its limit is for, which MuJoCo sees to.
+    if model.actuator_forcelimited[i] and model.actuator_gaintype[i] != _DC:
+        low, high = model.actuator_forcerange[i]
+        return float(low), float(high)
+    return -_NO_LIMIT, _NO_LIMIT
 
 
 def is_asked(model: mujoco.MjModel, i: int) -> bool:
@@ -234,20 +251,39 @@ def _has_row(model: mujoco.MjModel, i: int) -> bool:
     return True
 
 
+def reached_dofs(model: mujoco.MjModel, i: int) -> list[int]:
+    """Degrees of freedom on which an actuator may act, but for adhesion."""
+    kind = int(model.actuator_trntype[i])
+    one, other = (int(target) for target in model.actuator_trnid[i])
+    on_joint = kind == int(mujoco.mjtTrn.mjTRN_SO3) and other < 0
+    if kind in _JOINT_KINDS or on_joint:
+        return np.flatnonzero(model.dof_jntid == one).tolist()
+    if kind == int(mujoco.mjtTrn.mjTRN_TENDON):
+        first = model.ten_J_rowadr[one]
+        return np.unique(model.ten_J_colind[first : first + model.ten_J_rownnz[one]]).tolist()
+    if kind == int(mujoco.mjtTrn.mjTRN_BODY):
+        return []
+    bodies = set()
+    for site in (one, other):
+        body = int(model.site_bodyid[site]) if site >= 0 else 0
+        while body > 0:
+            bodies.add(body)
+            body = int(model.body_parentid[body])
+    return np.flatnonzero(np.isin(model.dof_bodyid, list(bodies))).tolist()
+
+
 def _has_length(model: mujoco.MjModel, i: int) -> bool:
     """Whether an actuator's transmission has a length; else MuJoCo's is always 0."""
     kind = int(model.actuator_trntype[i])
     if kind == int(mujoco.mjtTrn.mjTRN_SITE):
         return bool(model.actuator_trnid[i, 1] >= 0)
     free = int(mujoco.mjtJoint.mjJNT_FREE)
-    joints = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
-    return kind not in joints or int(model.jnt_type[model.actuator_trnid[i, 0]]) != free
+    return kind not in _JOINT_KINDS or int(model.jnt_type[model.actuator_trnid[i, 0]]) != free
 
 
 def joint_of(model: mujoco.MjModel, i: int) -> int:
     """The one-dof joint on which an actuator acts, or −1."""
-    joint_kinds = (mujoco.mjtTrn.mjTRN_JOINT, mujoco.mjtTrn.mjTRN_JOINTINPARENT)
-    if int(model.actuator_trntype[i]) not in joint_kinds:
+    if int(model.actuator_trntype[i]) not in _JOINT_KINDS:
         return -1
     joint = int(model.actuator_trnid[i, 0])
     kind = int(model.jnt_type[joint])

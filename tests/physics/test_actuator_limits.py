@@ -1,0 +1,84 @@
+"""Limits of the sum of what actuators exert on a joint or a tendon."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from arm_models import TENDON, arm, by_asperity, by_mujoco
+from physics_models import GRAVITY, compile_mjcf
+
+import asperity as asp
+
+
+@pytest.mark.parametrize(
+    ("actuator", "control", "force"),
+    [
+        ("motor", 0.0, 4.0),
+        ("position kp='20'", 1.0, 4.0),
+        ("position kp='20'", -1.0, -4.0),
+        # The compensation alone is beyond the limit by more than the servo can exert.
+        ("position kp='20' forcerange='-2 2'", -1.0, 4.0),
+        ("position kp='20' gear='-2'", 1.0, -4.0),
+    ],
+)
+def test_gravity_compensation_through_an_actuator_obeys_its_limit(
+    actuator: str, control: float, force: float
+) -> None:
+    # actuatorgravcomp: the compensation counts as actuator force, limited to 4 N of 9.81 N.
+    model = compile_mjcf(
+        "<body gravcomp='1'><joint name='z' type='slide' axis='0 0 1' actuatorgravcomp='true' "
+        "actuatorfrclimited='true' actuatorfrcrange='-4 4'/><geom size='0.1' mass='1'/></body>",
+        sections=f"<actuator><{actuator} joint='z'/></actuator>",
+    )
+    for setting in (asp.Icf(time_step=0.01), asp.Midas(time_step=0.01)):
+        data = by_asperity(model, setting, [control], 0.1)
+        assert data.qvel[0] == pytest.approx(0.1 * (force - GRAVITY), rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("actuators", "ctrl", "extra"),
+    [
+        (
+            "<position joint='a' kp='60' kv='1'/><motor joint='a'/>",
+            [1.0, 0.5],
+            {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'"},
+        ),
+        (
+            "<position joint='a' kp='60' kv='1'/><motor tendon='t'/>",
+            [1.0, -0.8],
+            {"a": "actuatorfrclimited='true' actuatorfrcrange='-2 3'", "sections": TENDON},
+        ),
+        (
+            "<motor tendon='t'/><motor tendon='t'/>",
+            [1.0, 0.5],
+            {"sections": TENDON.replace("name='t'", "name='t' actuatorfrcrange='-1 0.3'")},
+        ),
+    ],
+    ids=["two on a joint", "joint and tendon", "two on a tendon"],
+)
+def test_limits_that_motors_share_hold_under_midas(
+    actuators: str, ctrl: list[float], extra: dict[str, str]
+) -> None:
+    model = arm(actuators, **extra)
+    expected = by_mujoco(model, ctrl, 0.4)
+    data = by_asperity(model, asp.Midas(time_step=1e-3), ctrl, 0.4)
+    np.testing.assert_allclose(data.qpos, expected.qpos, atol=3e-3)
+
+
+@pytest.mark.parametrize(
+    ("setting", "error"), [(asp.Icf(time_step=1e-3), 0.1), (asp.Cenic(accuracy=1e-3), 5e-3)]
+)
+def test_a_stiff_servo_on_a_tendon_is_stable_at_a_joint_s_limit(
+    setting: asp.Integrator, error: float
+) -> None:
+    """What the limited joint does not get stays implicit on the other one."""
+    model = arm(
+        "<position tendon='t' kp='2000' kv='40'/>",
+        a="actuatorfrclimited='true' actuatorfrcrange='-9 9' armature='0.01'",
+        b="damping='0.1'",
+        sections=TENDON,
+    )
+    expected = by_mujoco(model, [-0.3], 0.2)
+    assert np.abs(expected.qpos).max() > 0.3
+    data = by_asperity(model, setting, [-0.3], 0.2)
+    np.testing.assert_allclose(data.qpos, expected.qpos, atol=error)
