@@ -171,3 +171,14 @@ def test_it_does_not_rebound_from_what_the_history_knows() -> None:
     assert first > 5
     assert schemes[1:first] == pytest.approx([0.01 / 1.66] * (first - 1))
     assert schemes[-1] == pytest.approx(0.02 / 3.0), "at rest it is smooth again"
+
+
+def test_at_rest_it_takes_no_iterations() -> None:
+    """A step begins where the last one leads, which is where it ends."""
+    model = compile_soft("<geom type='plane' size='1 1 .1'/>" + cube(height=0.0271, count=5))
+    sim = asp.Simulator(model, integrator=asp.Midas())
+    sim.advance_to(0.5)
+    before = sim.stats.iterations
+    sim.advance_to(1.0)
+    assert sim.stats.iterations == before
+    assert sim.session.method.engine.table.time.step == pytest.approx(0.02 / 3.0)
