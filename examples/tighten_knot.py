@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
     open: float
     """How far the ends were apart at first, over the rope's length,"""
     tight: float
-    """and at the end."""
+    """and when they were farthest. Nothing damps the rope, which swings on."""
     clearance: float | None
     """Smallest distance of two parts of the rope at any time [m]."""
     time: np.ndarray
@@ -75,15 +75,15 @@ def run(friction: float = 0.3, force: float = 10.0, *, touches: bool = True) -> 
     ends = model.flex_vertbodyid[[0, -1]]
     along = (points[-1] - points[0]) / np.linalg.norm(points[-1] - points[0])
     sim.data.xfrc_applied[ends, :3] = [-force * along, force * along]
-    time, qpos = [0.0], [sim.data.qpos.copy()]
+    time, qpos, apart = [0.0], [sim.data.qpos.copy()], [np.linalg.norm(points[-1] - points[0])]
     for step in range(1, round(DURATION / STEP) + 1):
         sim.advance_to(STEP * step)
         time.append(sim.data.time)
         qpos.append(sim.data.qpos.copy())
-    length = float(model.flexedge_length0.sum())
-    first, last = (float(np.linalg.norm(x[-1] - x[0])) for x in (points, sim.data.flexvert_xpos))
+        apart.append(np.linalg.norm(sim.data.flexvert_xpos[-1] - sim.data.flexvert_xpos[0]))
+    share = np.array(apart) / model.flexedge_length0.sum()
     clearance = sim.clearance if touches else None
-    return Outcome(first / length, last / length, clearance, np.array(time), np.array(qpos), model)
+    return Outcome(share[0], share.max(), clearance, np.array(time), np.array(qpos), model)
 
 
 def main() -> None:

@@ -12,6 +12,7 @@ from asperity.midas.energy.energy_assembly import assemble
 from asperity.midas.engine import Engine
 from asperity.midas.engine_tables import EngineOptions
 from asperity.midas.newton.incremental_potential import incremental_potential
+from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.soft.calls import ARRANGE, BEGIN, EXPECT_PRESENT
 from asperity.midas.soft.hooks import do_soft
@@ -80,6 +81,8 @@ def _move_to(engine: Engine, z: Array) -> None:
     table = engine.table
     table.poses.z_now[:] = z
     place_links(table.links, table.poses.z_now, table.poses.q_now)
+    joints = table.joints
+    joint_coordinates(table, table.poses.q_now, table.poses.z_now, joints.value, joints.now)
     table.soft.measured = 0
     assert _call(do_soft.address)(table.address, EXPECT_PRESENT) == 0
 

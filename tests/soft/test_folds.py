@@ -111,10 +111,17 @@ def test_below_the_limit_nothing_stays(name: str) -> None:
     assert curvatures(sim.model, sim.data.flexvert_xpos).max() < 2e-5
 
 
-@pytest.mark.parametrize("name", FIXED)
-def test_it_is_what_mujoco_finds(name: str) -> None:
-    """The same strip, simulated by MuJoCo, and its own forces where ours has come to rest."""
-    sim = let_go(INTEGRATORS[name](0.01), 1.5)
+@pytest.mark.parametrize(
+    "integrator",
+    [asp.Icf(time_step=0.01), asp.Midas(time_step=0.01, time_scheme="implicit-euler")],
+    ids=FIXED,
+)
+def test_it_is_what_mujoco_finds(integrator: asp.Integrator) -> None:
+    """The same strip, simulated by MuJoCo, and its own forces where ours has come to rest.
+
+    What flows depends on the first steps, which are ones of implicit Euler in MuJoCo.
+    """
+    sim = let_go(integrator, 1.5)
     model = sim.model
     data = mujoco.MjData(model)
     data.qpos[:] = rolled(model, 1.5).ravel()

@@ -125,7 +125,9 @@ def test_a_mesh_that_cannot_bend_is_no_stiffer_than_it_can_be() -> None:
         f" spacing='.04 .04 1'>{EQUALITY}<pin id='{pins}'/>"
         "<contact selfcollide='none'/></flexcomp>"
     )
-    sim = asp.Simulator(model, integrator=asp.Midas(time_step=0.01))
+    # Steps of BDF2 stretch no edge by as much as is counted.
+    integrator = asp.Midas(time_step=0.01, time_scheme="implicit-euler")
+    sim = asp.Simulator(model, integrator=integrator)
     with pytest.warns(asp.AsperityWarning, match="Equality constraint 0"):
         sim.advance_to(0.3)
     assert sim.stats.yielding > 0

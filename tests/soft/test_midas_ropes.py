@@ -83,8 +83,8 @@ def test_a_knot_is_pulled_tight_and_never_passes_through_itself() -> None:
 
 
 def test_a_twisted_rod_winds_about_itself_and_never_passes_through() -> None:
-    """Seven turns on a slack rod between two clamps; without contact it passes through itself."""
-    count, span, turns, radius = 41, 0.6, 7.0, 0.005
+    """Nine turns on a slack rod between two clamps; without contact it passes through itself."""
+    count, span, turns, radius = 41, 0.6, 9.0, 0.005
     straight, bent = line(count, 1.0), arc(count, span, 1.0)
     held = [0, 1, count - 2, count - 1]
     ties = "".join(f"<connect body1='rope_{v}' anchor='0 0 0'/>" for v in held)
@@ -106,8 +106,8 @@ def test_a_twisted_rod_winds_about_itself_and_never_passes_through() -> None:
         sim.data.qpos[: 3 * count] = (bent - straight).ravel()
         sim.data.qpos[3 * count :] = 2.0 * np.pi * turns * np.linspace(0.0, 1.0, count - 1)
         nearest.append(np.inf)
-        for step in range(1, 101):
-            sim.advance_to(0.01 * step)
+        for step in range(1, 201):
+            sim.advance_to(0.005 * step)
             nearest[-1] = min(nearest[-1], _nearest(model, sim.data.flexvert_xpos, apart=4))
     assert 2.0 * radius < nearest[0] < 2.4 * radius
     assert nearest[1] < 0.5 * radius
@@ -148,7 +148,7 @@ def test_free_rope_keeps_momentum_and_loses_energy() -> None:
 
 @pytest.mark.parametrize("kind", ["rope", "cloth"])
 def test_short_steps_agree_with_icf(kind: str) -> None:
-    """On what an equality of edges holds, and swings; the difference falls with the step."""
+    """On what an equality of edges holds, and swings; the difference falls as a step's square."""
     if kind == "rope":
         model = rope(line(21, 1.0), EQUALITY + "<pin id='0'/>", mass=0.2)
     else:
@@ -163,12 +163,12 @@ def test_short_steps_agree_with_icf(kind: str) -> None:
     truth = 2.0 * finer - fine
     apart = [
         float(np.linalg.norm(at_end(asp.Midas(time_step=step)) - truth, axis=1).max())
-        for step in (4e-3, 1e-3, 2.5e-4)
+        for step in (4e-3, 2e-3, 1e-3)
     ]
     fell = np.linalg.norm(truth - positions(model, mujoco.MjData(model)), axis=1).max()
-    assert apart[1] < 0.4 * apart[0]
-    assert apart[2] < 0.5 * apart[1]
-    assert apart[2] < 1e-2 * fell
+    assert apart[1] < 0.35 * apart[0]
+    assert apart[2] < 0.35 * apart[1]
+    assert apart[2] < 1e-3 * fell
 
 
 def test_springs_and_dampers_of_edges() -> None:

@@ -110,7 +110,12 @@ def _warp(sim: asp.Simulator) -> float:
 
 @pytest.mark.parametrize(
     "integrator",
-    [asp.Icf(time_step=0.05), asp.Cenic(accuracy=1e-4), asp.Midas(time_step=0.2)],
+    [
+        asp.Icf(time_step=0.05),
+        asp.Cenic(accuracy=1e-4),
+        # Without damping a ring that does not buckle would go on swinging.
+        asp.Midas(time_step=0.2, time_scheme="implicit-euler"),
+    ],
     ids=["icf", "cenic", "midas"],
 )
 @pytest.mark.parametrize(("share", "grows"), [(0.98, False), (1.02, True)])
@@ -253,7 +258,11 @@ def test_both_ends_clamped(kind: type[asp.Icf | asp.Midas]) -> None:
 
 
 def test_midas_agrees_with_icf_on_a_rod_that_bends_and_twists() -> None:
-    """The difference falls with the step of Midas, and extrapolated it is gone."""
+    """The difference falls with the step of Midas, and extrapolated it is gone.
+
+    Angles are of second order; of positions there is a little of first order, from the edges'
+    inertia about themselves.
+    """
     model = rope(line(11, 0.5), ROUND.replace("1e6", "1e7"), gravity=0.0)
     s = line(11, 0.5)[:, 0] - 0.25
     kick = np.stack([0.0 * s, np.sin(6.0 * s), 2.0 * s + np.cos(12.0 * s)], axis=1)
@@ -268,47 +277,65 @@ def test_midas_agrees_with_icf_on_a_rod_that_bends_and_twists() -> None:
     truth = at_end(asp.Cenic(accuracy=1e-8))
     effect = np.abs(at_end(asp.Cenic(accuracy=1e-8), 0.0) - truth)
     found = [at_end(asp.Midas(time_step=step)) for step in (1e-4, 5e-5, 2.5e-5)]
-    for part in (slice(33), slice(33, None)):
+    for part, order, left in ((slice(33), 1, 0.01), (slice(33, None), 2, 1e-3)):
         apart = [np.abs(one - truth)[part].max() for one in found]
-        assert apart[1] < 0.65 * apart[0]
-        assert apart[2] < 0.65 * apart[1]
-        assert np.abs(2.0 * found[2] - found[1] - truth)[part].max() < 0.01 * effect[part].max()
+        assert apart[1] < 1.3 * 0.5**order * apart[0]
+        assert apart[2] < 1.3 * 0.5**order * apart[1]
+        extrapolated = found[2] + (found[2] - found[1]) / (2.0**order - 1.0)
+        assert np.abs(extrapolated - truth)[part].max() < left * effect[part].max()
 
 
 def test_midas_gives_a_twisted_rod_no_energy() -> None:
-    """Of a free rod that turns over, bends and is twisted; its momenta stay."""
+    """Of a free rod that turns over, bends and is twisted; its momenta stay.
+
+    What the scheme does not let grow is a norm of two states. The energy of one swings about that,
+    by the square of the step.
+    """
     model = rope(line(11, 0.5), ROUND.replace("1e6", "1e7"), gravity=0.0)
-    sim = asp.Simulator(model, integrator=asp.Midas(time_step=1e-3))
     s = line(11, 0.5)[:, 0] - 0.25
     kick = np.stack([0.1 + 0.0 * s, np.sin(6.0 * s), 30.0 * s + np.cos(12.0 * s)], axis=1)
-    sim.data.qvel[:33] = kick.ravel()
-    sim.data.qpos[33:] = 3.0 * (1.0 - np.cos(np.pi * np.linspace(0.0, 1.0, 10)))
-    mass, v = motion(model, sim.data)
-    momentum, last = mass @ v, np.inf
     other = asp.Simulator(model, integrator=asp.Icf(time_step=1e-12))
-    for time in np.arange(21) * 0.01:
-        sim.advance_to(float(time))
-        # Midas does not evaluate energies.
-        other.data.qpos[:], other.data.qvel[:] = sim.data.qpos, sim.data.qvel
-        other.advance_to(other.time + 1e-12)
-        energy = _energy(other)
-        assert energy < last
-        last = energy
-    mass, v = motion(model, sim.data)
-    assert np.abs(mass @ v - momentum).max() < 1e-6 * np.abs(momentum).max()
+    rises = []
+    for step in (1e-3, 5e-4):
+        sim = asp.Simulator(model, integrator=asp.Midas(time_step=step))
+        sim.data.qvel[:33] = kick.ravel()
+        sim.data.qpos[33:] = 3.0 * (1.0 - np.cos(np.pi * np.linspace(0.0, 1.0, 10)))
+        mass, v = motion(model, sim.data)
+        momentum, found = mass @ v, []
+        for time in np.arange(201) * 1e-3:
+            sim.advance_to(float(time))
+            # Midas does not evaluate energies.
+            other.data.qpos[:], other.data.qvel[:] = sim.data.qpos, sim.data.qvel
+            other.advance_to(other.time + 1e-12)
+            found.append(_energy(other))
+        energy = np.array(found) / found[0]
+        rises.append((energy - np.minimum.accumulate(energy)).max())
+        assert energy.max() <= 1.0
+        assert energy[-1] > 0.98
+        mass, v = motion(model, sim.data)
+        assert np.abs(mass @ v - momentum).max() < 1e-6 * np.abs(momentum).max()
+    assert rises[1] < 0.4 * rises[0] < 1e-3
 
 
 @pytest.mark.parametrize("kind", [asp.Icf, asp.Midas])
 def test_the_state_is_in_positions(kind: type[asp.Icf | asp.Midas]) -> None:
-    """A rod that has moved goes on as another one does that begins there."""
+    """A rod that has moved goes on as another one does that begins there.
+
+    A step of second order begins there with a past that it invents, as exactly as it is itself.
+    """
     model = rope(line(7, 0.5), ROUND, gravity=0.0)
-    whole = asp.Simulator(model, integrator=kind(time_step=1e-3))
-    whole.data.qvel[:21] = np.random.default_rng(1).normal(size=21)
-    whole.data.qpos[21:] = np.linspace(0.0, 3.0, 6)
-    whole.advance_to(0.1)
-    other = asp.Simulator(model, integrator=kind(time_step=1e-3))
-    other.data.qpos[:], other.data.qvel[:] = whole.data.qpos, whole.data.qvel
-    whole.advance_to(0.2)
-    other.advance_to(0.1)
+    apart = []
+    for step in (1e-3, 5e-4, 2.5e-4):
+        whole = asp.Simulator(model, integrator=kind(time_step=step))
+        whole.data.qvel[:21] = np.random.default_rng(1).normal(size=21)
+        whole.data.qpos[21:] = np.linspace(0.0, 3.0, 6)
+        whole.advance_to(0.1)
+        other = asp.Simulator(model, integrator=kind(time_step=step))
+        other.data.qpos[:], other.data.qvel[:] = whole.data.qpos, whole.data.qvel
+        whole.advance_to(0.2)
+        other.advance_to(0.1)
+        apart.append(np.abs(whole.data.qpos - other.data.qpos).max())
     # The tension of edges is what is not in the positions.
-    assert whole.data.qpos == pytest.approx(other.data.qpos, abs=1e-4)
+    assert apart[1] < max(0.35 * apart[0], 1e-4)
+    assert apart[2] < max(0.35 * apart[1], 1e-4)
+    assert apart[2] < 5e-4

@@ -75,7 +75,11 @@ def _elastica(load: float, *, tip: bool) -> float:
     return float(abs(y[2, -1]))
 
 
-@pytest.mark.parametrize("integrator", [asp.Icf(time_step=5.0), asp.Midas(time_step=5.0)])
+@pytest.mark.parametrize(
+    "integrator",
+    # It comes to rest by the scheme's damping alone.
+    [asp.Icf(time_step=5.0), asp.Midas(time_step=5.0, time_scheme="implicit-euler")],
+)
 @pytest.mark.parametrize(
     ("load", "tip", "expected"),
     [

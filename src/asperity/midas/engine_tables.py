@@ -220,6 +220,5 @@ def new_engine_table(
     table.options.linear = int(is_linear(links))
     table.options.max_iterations = options.max_iterations
     table.options.max_lags = options.friction_solves
-    # Deformable bodies take implicit Euler, and so does what they may touch.
-    table.options.second_order = int(options.second_order and model.nflex == 0)
+    table.options.second_order = int(options.second_order)
     return table

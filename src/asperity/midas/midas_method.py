@@ -194,7 +194,7 @@ class MidasMethod(Method):
                 "No position satisfies both an equality constraint and the limits that it "
                 f"contradicts; the constraint holds: {listed(joints)}."
             )
-        notes += soft_notes(world.plant.model, second_order=self.options.second_order)
+        notes += soft_notes(world.plant.model)
         if outcome.excluded:
             notes.append(overlap_note(self.engine, outcome.excluded))
         if outcome.passing:

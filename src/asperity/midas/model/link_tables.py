@@ -105,8 +105,6 @@ def link_fields(
 
 def _has_known_velocity(link: Link) -> bool:
     """Whether its joint's velocities are by how much its coordinates have changed."""
-    if link.kind == POINT:
-        return link.holder < 0
     return link.kind in (HINGE, SLIDE) and not link.twists
 
 

@@ -149,8 +149,10 @@ def fill_qpos(engine: Table, qpos: np.ndarray) -> None:
 def _write_velocity_in_holder(
     links: Table, poses: Table, link: int, rotation: np.ndarray, qvel: np.ndarray
 ) -> None:
-    """Fill the velocity of a vertex beside the point of its holder where it is."""
+    """Fill the velocity of a vertex, beside the point of its holder where it is."""
     holder = links.holder[link]
+    if holder < 0:
+        holder = links.kind.size  # the world
     q = poses.q[holder]
     nearest_rotation(q, rotation)
     at = links.dof[link]
@@ -175,7 +177,7 @@ def _write_velocity_in_holder(
 def write_qvel(links: Table, poses: Table, qvel: np.ndarray) -> None:
     """Fill the velocities of free and ball joints, which have the links' momenta, and of vertices.
 
-    Those of what counts in the world are known. An edge of a rod turns about itself by what its
+    Those of other joints are known. An edge of a rod turns about itself by what its
     angle has changed, but for what it has by other reasons (`asperity.midas.soft.twists`).
     """
     rotation = np.empty((3, 3))

@@ -23,6 +23,7 @@ __all__ = [
     "LOWER",
     "STUCK",
     "TIME",
+    "TOUCH",
     "TURN",
     "WAITING",
     "ask_soft",
@@ -42,6 +43,8 @@ LOWER = 12
 # Raise multipliers of edges that equalities hold; forget them where edges stay open, for which 1 is
 # returned.
 CLOSE, LEAVE_OPEN = range(13, 15)
+# Say by 1 that something touches a deformable body at the iterate.
+TOUCH = 15
 # What `CLOSE` returns: edges have their lengths, which is OK; another minimization may help; or it
 # will not.
 CLOSED, WAITING, STUCK = range(3)

@@ -39,6 +39,7 @@ __all__ = [
     "place",
     "renew_list",
     "stencil_of",
+    "touches",
 ]
 
 # Candidates that a list may have before paths are cut to shorten it, what part of them is left
@@ -98,6 +99,15 @@ def measure_now(engine: Table, soft: Table) -> None:
     if engine.soft.measured == 0:
         place(soft, engine.poses.q_now, soft.now)
         _measure(engine, soft)
+
+
+@compiled
+def touches(soft: Table) -> bool:
+    """Whether any candidate pushes at the iterate, where they must be measured."""
+    found = False
+    for i in range(soft.count):
+        found = found or soft.square[i] < soft.pair_activation[soft.pair[i]] ** 2
+    return found
 
 
 @compiled

@@ -5,8 +5,8 @@ stiffness k, a damper c and the step h their energy is
 
     ½ k |s|² + ½ c/h |s − s_0|²,
 
-s_0 being that of the step's beginning. The Hessian leaves out second derivatives of κ, and far from
-the solution those of an edge that is pressed.
+s_0 being what its rate counts from (`asperity.midas.soft.past`). The Hessian leaves out second
+derivatives of κ, and far from the solution those of an edge that is pressed.
 
 An edge that an equality holds has the energy λ φ + ½ ρ φ² besides, as constraints of links have
 (`asperity.midas.energy.equality_terms`), φ being s less what the step leaves of a given stretch.
@@ -31,6 +31,7 @@ __all__ = [
     "add_strand_terms",
     "begin_strands",
     "close_edges",
+    "count_stretches",
     "keep_edge_forces",
     "leave_edges_open",
     "strand_energy",
@@ -70,21 +71,32 @@ def _measure(soft: Table, x: np.ndarray, strand: int) -> float:
 
 
 @compiled
-def begin_strands(soft: Table, h: float) -> None:
-    """Keep what strands are at the step's beginning, and take up the last multipliers."""
+def begin_strands(soft: Table, step: float, h: float) -> None:
+    """Take up the last multipliers of edges, and decide what a step of h [s] leaves of stretches.
+
+    ``step`` is that of forces [s].
+    """
     growth = _LARGEST_GROWTH / _GROWTH if soft.left_open == 1 else 1.0
     soft.left_open = 0
     for strand in range(soft.strand_length.size):
         inertia = soft.strand_inertia[strand] if soft.strand_active[strand] == 1 else 0.0
-        soft.strand_penalty[strand] = growth * _PENALTY * inertia / (h * h)
+        soft.strand_penalty[strand] = growth * _PENALTY * inertia / (step * step)
         soft.strand_force[strand] = soft.strand_force_start[strand]
         _measure(soft, soft.start, strand)
-        for row in range(3):
-            soft.strand_start[strand, row] = soft.strand_now[row]
-        stretch = soft.strand_start[strand, 0]
+        stretch = soft.strand_now[0]
         soft.strand_rest[strand] = 0.0
         if abs(stretch) > _STRAIN * soft.strand_length[strand]:
             soft.strand_rest[strand] = stretch * EQUALITY_RECOVERY / (EQUALITY_RECOVERY + h)
+
+
+@compiled
+def count_stretches(soft: Table, x: np.ndarray, weight: float) -> None:
+    """Add what strands with dampers are at positions to what their rates count from."""
+    for strand in range(soft.strand_length.size):
+        if soft.strand_damping[strand] > 0.0:
+            _measure(soft, x, strand)
+            for row in range(3):
+                soft.strand_past[strand, row] += weight * soft.strand_now[row]
 
 
 @compiled
@@ -97,7 +109,7 @@ def strand_energy(soft: Table, x: np.ndarray, h: float) -> float:
         rate = soft.strand_damping[strand] / h
         for row in range(3):
             s = soft.strand_now[row]
-            change = s - soft.strand_start[strand, row]
+            change = s - soft.strand_past[strand, row]
             total += 0.5 * (stiffness * s * s + rate * change * change)
         gap = soft.strand_now[0] - soft.strand_rest[strand]
         total += gap * (soft.strand_force[strand] + 0.5 * soft.strand_penalty[strand] * gap)
@@ -122,7 +134,7 @@ def add_strand_terms(engine: Table, soft: Table, whole: bool) -> None:
         places = 3 if vertex[2] >= 0 else 2
         rows = 3 if vertex[2] >= 0 else 1
         for row in range(3):
-            change = now[row] - soft.strand_start[strand, row]
+            change = now[row] - soft.strand_past[strand, row]
             now[row] = stiffness * now[row] + rate * change
         now[0] += force
         along = stiffness + penalty + rate

@@ -16,8 +16,8 @@ Cells of grids have one F, the mean, and resist what goes beyond it by a quadrat
 (`asperity.midas.soft.quadratic`). A thousandth of their energy is that of the tetrahedra which a
 cell is cut into: their barrier keeps corners from turning inside out.
 
-Damping acts on the change of Green's strain over the step, with the moduli times β/h. It resists no
-rotation.
+Damping acts on the rate of Green's strain that the scheme has (`asperity.midas.soft.past`), with
+the moduli times β. It resists no rotation.
 """
 
 from __future__ import annotations
@@ -28,26 +28,24 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.soft.couples import add_couple, begin_couples, enter_couples
-from asperity.midas.soft.edges import add_strand_terms, begin_strands, strand_energy
-from asperity.midas.soft.quadratic import add_quadratic_slopes, quadratic_energy, turn_cells
+from asperity.midas.soft.edges import add_strand_terms, strand_energy
+from asperity.midas.soft.quadratic import add_quadratic_slopes, quadratic_energy
 from asperity.midas.soft.sites import add_gradient, is_exact
 from asperity.midas.soft.strains import FLAT, deform, diagonalize, stretch
 
-__all__ = ["add_element_terms", "begin_elements", "element_energy"]
+__all__ = ["add_element_terms", "count_strains", "element_energy"]
 
 
 @compiled
-def begin_elements(soft: Table, plastic: np.ndarray, h: float) -> None:
-    """Keep the strains of the step's beginning, of elements with damping, and turn cells."""
-    begin_strands(soft, h)
+def count_strains(soft: Table, x: np.ndarray, weight: float) -> None:
+    """Add strains at positions to those that changes count from, of elements with damping."""
     for e in range(soft.element_size.size):
         if soft.element_damping[e] == 0.0:
             continue
-        deform(soft, e, soft.start)
+        deform(soft, e, x)
         for i in range(3):
             for j in range(3):
-                soft.element_strain[e, i, j] = soft.small[1][i, j]
-    turn_cells(soft, plastic, h)
+                soft.element_past[e, i, j] += weight * soft.small[1][i, j]
 
 
 @compiled
@@ -64,9 +62,9 @@ def element_energy(soft: Table, x: np.ndarray, h: float) -> float:
             squares = 0.0
             trace = 0.0
             for i in range(3):
-                trace += 0.5 * (c[i, i] - soft.element_strain[e, i, i])
+                trace += 0.5 * (c[i, i] - soft.element_past[e, i, i])
                 for j in range(3):
-                    squares += 0.25 * (c[i, j] - soft.element_strain[e, i, j]) ** 2
+                    squares += 0.25 * (c[i, j] - soft.element_past[e, i, j]) ** 2
             lost = soft.element_damping[e] / h * (shear * squares + 0.5 * first * trace * trace)
         squares = -1.0 * m
         for i in range(m):
@@ -213,10 +211,10 @@ def _add_element(engine: Table, soft: Table, e: int, whole: bool) -> None:
     if rate > 0.0:
         trace = 0.0
         for i in range(3):
-            trace += 0.5 * (c[i, i] - soft.element_strain[e, i, i])
+            trace += 0.5 * (c[i, i] - soft.element_past[e, i, i])
         for i in range(3):
             for j in range(3):
-                stress[i, j] = rate * shear * (c[i, j] - soft.element_strain[e, i, j])
+                stress[i, j] = rate * shear * (c[i, j] - soft.element_past[e, i, j])
             stress[i, i] += rate * first * trace
         for a in range(corners):
             for k in range(3):

@@ -58,15 +58,10 @@ def check_midas_flexes(model: mujoco.MjModel) -> None:
                 )
 
 
-def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
+def soft_notes(model: mujoco.MjModel) -> list[str]:
     """Sentences about what is approximated of a model's flexes."""
     if model.nflex == 0:
         return []
-    notes = []
-    if second_order:
-        notes.append(
-            "Steps of models with flexes are those of implicit Euler, which damps vibrations."
-        )
     turning = [
         element(model, _OBJ.mjOBJ_FLEX, flex)
         for flex in range(model.nflex)
@@ -76,9 +71,9 @@ def soft_notes(model: mujoco.MjModel, *, second_order: bool) -> list[str]:
             for geom in range(model.ngeom)
         )
     ]
-    if turning:
-        notes.append(f"Midas ignores torsional and rolling friction on {listed(turning)}.")
-    return notes
+    if not turning:
+        return []
+    return [f"Midas ignores torsional and rolling friction on {listed(turning)}."]
 
 
 def _check_joints(model: mujoco.MjModel, flex: int, name: str) -> None:

@@ -26,6 +26,7 @@ from asperity.midas.soft.calls import (
     LEAVE_OPEN,
     LOWER,
     TIME,
+    TOUCH,
     TURN,
 )
 from asperity.midas.soft.contacts import (
@@ -38,9 +39,15 @@ from asperity.midas.soft.contacts import (
     measure_now,
     place,
     renew_list,
+    touches,
 )
-from asperity.midas.soft.edges import close_edges, keep_edge_forces, leave_edges_open
-from asperity.midas.soft.elements import add_element_terms, begin_elements, element_energy
+from asperity.midas.soft.edges import (
+    begin_strands,
+    close_edges,
+    keep_edge_forces,
+    leave_edges_open,
+)
+from asperity.midas.soft.elements import add_element_terms, element_energy
 from asperity.midas.soft.friction import (
     add_friction_blocks,
     add_friction_gradients,
@@ -48,7 +55,9 @@ from asperity.midas.soft.friction import (
     friction_energy,
     turn_friction,
 )
+from asperity.midas.soft.past import count_past
 from asperity.midas.soft.plasticity import flow, set_rest_shapes
+from asperity.midas.soft.quadratic import turn_cells
 from asperity.midas.soft.sites import fill_sites
 from asperity.midas.soft.soft_layout import SOFT, SOFT_FULL
 from asperity.midas.soft.twists import add_twist_terms, begin_twists, count_turns, twist_energy
@@ -69,8 +78,10 @@ def _begin(engine: Table, soft: Table) -> None:
         for k in range(3):
             soft.start[v, k] = soft.now[v, k]
     set_rest_shapes(soft, engine.soft.plastic)
-    begin_elements(soft, engine.soft.plastic, engine.time.step)
+    begin_strands(soft, engine.time.step, engine.time.whole_step)
     begin_twists(engine, soft)
+    count_past(engine, soft)
+    turn_cells(soft, engine.soft.plastic, engine.time.step)
     place(soft, engine.poses.q_target, soft.trial)
     if renew_list(engine, soft, soft.trial) > 0.0:
         collect_friction(engine, soft, 0)
@@ -83,13 +94,13 @@ def _find_energy(engine: Table, soft: Table) -> None:
     at_trial = engine.newton.at_trial
     x = soft.now
     q = engine.poses.q_now
-    z = engine.poses.z_now
+    angle = engine.joints.now
     if at_trial == 1:
         x = soft.trial
         q = engine.poses.q_trial
-        z = engine.poses.z_trial
+        angle = engine.joints.trial
         place(soft, q, x)
-    energy = element_energy(soft, x, h) + twist_energy(engine, soft, x, z)
+    energy = element_energy(soft, x, h) + twist_energy(engine, soft, x, angle)
     if energy < math.inf:
         energy += contact_energy(engine, soft, x, at_trial)
     if energy < math.inf:
@@ -212,6 +223,8 @@ def do_soft(engine: Table, task: int) -> int:
         engine.soft.friction = 0.0
         return 0
     measure_now(engine, soft)
+    if task == TOUCH:
+        return 1 if touches(soft) else 0
     if task == EXPECT_PRESENT:
         expect_present(soft)
         return 0

@@ -1,17 +1,20 @@
 """Quadratic energies: what cells of grids resist beyond their mean strain, and bending of cloth.
 
-Cells bend by incompatible modes (`asperity.soft.elements`), along axes that turn with the cell from
-step to step. What their stiffness is more than that of their mean strain vanishes for linear
-deformations, so that frozen axes resist no rotation. Triangles of cloth that bends are cells as
-well, with those beside them: their stiffness vanishes for rotations of the shape at rest
-(`asperity.soft.bending`), and of the shape that stays where they have yielded
-(`asperity.soft.folds`).
+Cells bend by incompatible modes (`asperity.soft.elements`), along axes that are frozen over a step:
+those of where the last step leads, or of the beginning without one that counts. What their
+stiffness is more than that of their mean strain vanishes for linear deformations, so that frozen
+axes resist no rotation. Triangles of cloth that bends are cells as well, with those beside them:
+their stiffness vanishes for rotations of the shape at rest (`asperity.soft.bending`), and of the
+shape that stays where they have yielded (`asperity.soft.folds`).
 
-Over a step their stiffness K is constant, damping β K/h included. With the moves u of vertices from
-the step's beginning, where cells pull with the force f, their energy is f·u + ½ uᵀ K u.
+Over a step their stiffness K is constant. With the moves u of vertices from the step's beginning,
+where cells pull with the force f, their energy is f·u + ½ uᵀ K u. Damping adds β/2h times that of K
+for moves from where velocities count (`asperity.midas.soft.past`).
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -26,7 +29,7 @@ __all__ = ["add_quadratic_slopes", "quadratic_energy", "turn_cells"]
 
 @compiled
 def turn_cells(soft: Table, plastic: np.ndarray, h: float) -> None:
-    """Sum stiffness and force of cells, turned to where they are at the step's beginning.
+    """Sum stiffness of cells, turned to where they are ahead, and their force at the beginning.
 
     ``plastic`` is how edges stay folded.
     """
@@ -39,7 +42,8 @@ def turn_cells(soft: Table, plastic: np.ndarray, h: float) -> None:
             soft.steady_force[v, k] = 0.0
     for cell in range(soft.cell_element.size):
         element = soft.cell_element[cell]
-        stretch(soft, deform(soft, element, soft.start))
+        if stretch(soft, deform(soft, element, soft.ahead))[3] == -math.inf:
+            stretch(soft, deform(soft, element, soft.start))
         _turn_cell(soft, cell, 1.0 + soft.element_damping[element] / h)
     _add_folds(soft, plastic, h)
 
@@ -60,11 +64,13 @@ def _turn_cell(soft: Table, cell: int, damped: float) -> None:
     vertex = soft.cell_vertex[cell]
     corners = soft.cell_corners[cell]
     offset = soft.cell_offset
+    # Strains and, times β/h, their changes before the step; K has no use for translations.
     for a in range(corners):
         for i in range(3):
             offset[a, i] = soft.start[vertex[a], i] - soft.start[vertex[0], i]
             for j in range(3):
                 offset[a, i] -= r[i, j] * rest[a, j]
+            offset[a, i] += (damped - 1.0) * (soft.start[vertex[a], i] - soft.past[vertex[a], i])
     couple = 0
     for a in range(corners):
         for b in range(a + 1):
@@ -107,7 +113,15 @@ def _add_folds(soft: Table, plastic: np.ndarray, h: float) -> None:
                 if fold_block(a, b, along, work, local):
                     for i in range(3):
                         for j in range(3):
-                            block[i, j] = damped * work[1, FOLD_BLOCK + 3 * i + j]
+                            value = work[1, FOLD_BLOCK + 3 * i + j]
+                            block[i, j] = damped * value
+                            pull = (damped - 1.0) * value
+                            one, other = vertex[a], vertex[b]
+                            gone = soft.start[other, j] - soft.past[other, j]
+                            soft.steady_force[one, i] += pull * gone
+                            if a != b:
+                                gone = soft.start[one, i] - soft.past[one, i]
+                                soft.steady_force[other, j] += pull * gone
                     at = soft.cell_couple[cell, couple]
                     add_couple(soft.couple_steady, at, vertex[a], vertex[b], block, 0, 0)
                 couple += 1

@@ -35,6 +35,8 @@ SOFT = Layout(
     trial="f8[vertices, 3]",
     move="f8[vertices, 3]",
     start="f8[vertices, 3]",  # at the step's beginning
+    past="f8[vertices, 3]",  # from where displacements count, by the scheme's weights
+    ahead="f8[vertices, 3]",  # at the step's end, if they move as in the last one
     largest_move="f8",
     # Elements: cells and tetrahedra, triangles of cloth, faces of shells; −1 for corners beyond.
     element_vertex="i8[:,:]",
@@ -44,10 +46,10 @@ SOFT = Layout(
     element_size="f8[:]",  # volume [m³] or area [m²]
     element_lame="f8[:,:]",  # λ and μ [Pa or N/m]
     element_damping="f8[:]",  # β of Rayleigh's damping [s]
-    element_strain="f8[elements, 3, 3]",  # FᵀF at the step's beginning
+    element_past="f8[elements, 3, 3]",  # FᵀF from where its changes count
     # Cells bend besides: ½ Σ u_aᵀ R K Rᵀ u_b, u_a = x_a − x_0 − R X_a, with what their stiffness is
-    # more than that of their mean strain, and rotations of the step's beginning. X is 0 where K X
-    # is. So do triangles of cloth, with those beside them.
+    # more than that of their mean strain, and rotations that are known when a step begins. X is 0
+    # where K X is. So do triangles of cloth, with those beside them.
     cell_element="i8[:]",  # whose rotation it has
     cell_vertex="i8[:,:]",  # its own, or those of a triangle and beside it
     cell_corners="i8[:]",
@@ -87,7 +89,7 @@ SOFT = Layout(
     strand_force_start="f8[strands]",
     left_open="i8",  # 1 if the last solution has left some so
     strand_opened="i8[strands]",  # 1 of an edge that something has kept from its length
-    strand_start="f8[strands, 3]",  # stretch or curvature at the step's beginning
+    strand_past="f8[strands, 3]",  # stretch or curvature from where its changes count
     strand_now="f8[3]",
     strand_rates="f8[3, 9]",
     # Twist of bends (`asperity.midas.soft.twists`), by the links of the edges after and before.
@@ -97,6 +99,7 @@ SOFT = Layout(
     twist_damping="f8[:]",  # [N m s]
     twist_axis="f8[:,:]",  # the rod's direction at rest
     twist_start="f8[twists]",  # at the step's beginning
+    twist_past="f8[twists]",  # from where its changes count
     twist_slope="f8[9]",
     turning_link="i8[:]",  # edges that turn about themselves
     turning_particle="i8[:,:]",

@@ -7,8 +7,9 @@ is led from t⁰, where the edge began, by the smallest rotation to t, and turne
     m = m⁰ + Δz_1 − Δz_0 + ∠A(t_0⁰, t_1⁰, t_1) + ∠A(t_0⁰, t_1, t_0),
     ∂m/∂d_0 = (κ(t_0, t_1) + κ(t_0⁰, t_0))/2|d_0|,    ∂m/∂d_1 = (κ(t_0, t_1) − κ(t_1⁰, t_1))/2|d_1|
 
-and its energy is ½ k m² + ½ c/h (m − m⁰)². The Hessian leaves out second derivatives of m. At the
-end of a step z becomes the angle that `qpos` counts, which differs by ∠A(t, T, t⁰).
+and its energy is ½ k m² + ½ c/h (m − m*)², m* being what its rate counts from
+(`asperity.midas.soft.past`). The Hessian leaves out second derivatives of m. At the end of a step z
+becomes the angle that `qpos` counts, which differs by ∠A(t, T, t⁰), and so do those of its past.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from asperity.soft.twists import (
     within_half_a_turn,
 )
 
-__all__ = ["add_twist_terms", "begin_twists", "count_turns", "twist_energy"]
+__all__ = ["add_twist_terms", "begin_twists", "count_turns", "count_twists", "twist_energy"]
 
 
 @compiled
@@ -47,8 +48,8 @@ def begin_twists(engine: Table, soft: Table) -> None:
 
 
 @compiled
-def _measure(engine: Table, soft: Table, twist: int, x: np.ndarray, z: np.ndarray) -> float:
-    """m at positions and variables; fills ∂m/∂x of three vertices."""
+def _measure(engine: Table, soft: Table, twist: int, x: np.ndarray, angle: np.ndarray) -> float:
+    """m at positions and joints' coordinates; fills ∂m/∂x of three vertices."""
     vertex = soft.twist_particle[twist]
     slope = soft.twist_slope
     u, v = twist_slopes(x, vertex, slope)
@@ -58,8 +59,8 @@ def _measure(engine: Table, soft: Table, twist: int, x: np.ndarray, z: np.ndarra
     for side in range(2):
         link = soft.twist_link[twist, side]
         if link >= 0:
-            at = engine.links.variable[link]
-            m += (1.0 - 2.0 * side) * (z[at] - engine.poses.z[at])
+            at = engine.links.joint[link]
+            m += (1.0 - 2.0 * side) * (angle[at] - engine.joints.value[at])
     for side in range(2):
         _, inverse = along_edge(x, vertex[side], vertex[side + 1])
         led = half_bend(first, u) if side == 0 else half_bend(last, v)
@@ -71,12 +72,22 @@ def _measure(engine: Table, soft: Table, twist: int, x: np.ndarray, z: np.ndarra
 
 
 @compiled
-def twist_energy(engine: Table, soft: Table, x: np.ndarray, z: np.ndarray) -> float:
-    """Energy of twist at positions and variables, with what damping takes [J]."""
+def count_twists(
+    engine: Table, soft: Table, x: np.ndarray, angle: np.ndarray, weight: float
+) -> None:
+    """Add twists at positions and joints' coordinates to what their rates count from."""
+    for twist in range(soft.twist_stiffness.size):
+        if soft.twist_damping[twist] > 0.0:
+            soft.twist_past[twist] += weight * _measure(engine, soft, twist, x, angle)
+
+
+@compiled
+def twist_energy(engine: Table, soft: Table, x: np.ndarray, angle: np.ndarray) -> float:
+    """Energy of twist at positions and joints' coordinates, with what damping takes [J]."""
     total = 0.0
     for twist in range(soft.twist_stiffness.size):
-        m = _measure(engine, soft, twist, x, z)
-        change = m - soft.twist_start[twist]
+        m = _measure(engine, soft, twist, x, angle)
+        change = m - soft.twist_past[twist]
         rate = soft.twist_damping[twist] / engine.time.step
         total += 0.5 * (soft.twist_stiffness[twist] * m * m + rate * change * change)
     return total
@@ -119,10 +130,10 @@ def add_twist_terms(engine: Table, soft: Table, whole: bool) -> None:
     """Add gradients, and with ``whole`` the Hessian."""
     h = engine.time.step
     for twist in range(soft.twist_stiffness.size):
-        m = _measure(engine, soft, twist, soft.now, engine.poses.z_now)
+        m = _measure(engine, soft, twist, soft.now, engine.joints.now)
         stiffness = soft.twist_stiffness[twist]
         rate = soft.twist_damping[twist] / h
-        torque = h * h * (stiffness * m + rate * (m - soft.twist_start[twist]))
+        torque = h * h * (stiffness * m + rate * (m - soft.twist_past[twist]))
         for side in range(2):
             link = soft.twist_link[twist, side]
             if link >= 0:
@@ -149,7 +160,9 @@ def count_turns(engine: Table, soft: Table) -> None:
         after, _ = along_edge(soft.now, a, b)
         more = turned(after, axis_of(soft.turning_axis, place), before)
         link = soft.turning_link[place]
-        engine.joints.value[links.joint[link]] += more
         engine.poses.z[links.variable[link]] += more
-        for k in range(3):
-            engine.poses.q[link, 0, k] += more * links.slide_direction[link, k]
+        for angle in (engine.joints.value, engine.joints.before, engine.joints.older):
+            angle[links.joint[link]] += more
+        for q in (engine.poses.q, engine.poses.q_before, engine.poses.q_older):
+            for k in range(3):
+                q[link, 0, k] += more * links.slide_direction[link, k]

@@ -3,7 +3,8 @@
 Newton's method starts at the present state, from where the straight way to a turned link stretches
 it, the stiffer the link the longer the way back. A prediction in joint coordinates and rotations is
 strained by nothing, and what is left is the change of acceleration. It is only taken if surfaces
-and limits leave the way and its energy is lower; if not, nothing is lost but the look.
+and limits leave the way and its energy is lower; if not, nothing is lost but the look. Vertices of
+flexes keep their velocities, or go where inertia leads.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ __all__ = ["predict", "predict_turns"]
 _LEAST_TURN, _LEAST_JOINTED_TURN = 1e-3, 1e-5
 # Twice the square of a rotation [rad] beyond which a velocity is not extrapolated.
 _FAR = 0.05
+# What vertices at rest move by, in the largest activation distance per step.
+_REST = 0.05
 # Share of the way to a limit that a joint may be predicted to go.
 _ROOM = 0.5
 
@@ -127,6 +130,25 @@ def _coordinate_ahead(joints: Table, time: Table, joint: int) -> float:
 
 
 @compiled
+def _vertices_move_on(engine: Table) -> bool:
+    """Whether vertices of flexes are predicted to keep their velocities.
+
+    That is where motion is smooth, and nothing touches or all are next to rest: where they slide
+    and press each other, Newton's method has a longer way from there.
+    """
+    if engine.soft.bodies == 0 or engine.time.past_levels == 0 or engine.time.smooth_steps == 0:
+        return False
+    if engine.time.was_free == 1:
+        return True
+    most = 0.0
+    for link in range(engine.links.kind.size):
+        if engine.links.kind[link] == POINT:
+            for k in range(3):
+                most = max(most, abs(engine.poses.v[link, 0, k]))
+    return most * engine.time.whole_step <= _REST * engine.options.activation
+
+
+@compiled
 def predict(engine: Table) -> bool:
     """Fill the trial state with a prediction; False if there is none that is worth it.
 
@@ -137,6 +159,7 @@ def predict(engine: Table) -> bool:
     z = engine.poses.z_trial
     joint = 0
     largest = 0.0
+    moves_on = _vertices_move_on(engine)
     for link in range(links.kind.size):
         kind = links.kind[link]
         if kind in (FREE, BALL):
@@ -145,6 +168,9 @@ def predict(engine: Table) -> bool:
         elif kind == POINT:
             for k in range(3):
                 q[link, 0, k] = engine.poses.q_target[link, 0, k]
+                if moves_on:
+                    move = engine.time.step * engine.poses.v[link, 0, k]
+                    q[link, 0, k] = engine.poses.q_slip[link, 0, k] + move
                 for i in range(1, 4):
                     q[link, i, k] = engine.poses.q_now[link, i, k]
         else:
@@ -167,7 +193,7 @@ def predict(engine: Table) -> bool:
             if not square <= largest:
                 largest = square
     least = _LEAST_JOINTED_TURN if engine.joints.link.size > 0 else _LEAST_TURN
-    if not least**2 <= largest <= 1.0:
+    if not largest <= 1.0 or not (moves_on or largest >= least**2):
         return False
     place_trial(engine)
     return True

@@ -14,7 +14,8 @@ that has just come to rest from v would depart at v/3, and the impact itself wou
 in the opposite direction. So a step of BDF2 is done again with implicit Euler where the velocity of
 a link changes by much else than in the step before, and so is the step that follows, which has no
 smooth past. Where that goes on, as in a pile, BDF2 is tried more and more seldom, so that it costs
-next to nothing.
+next to nothing. Flexes that touch something do not try it either after a step of implicit Euler
+whose end was no smooth motion: of their many vertices one is enough to take the step back.
 """
 
 from __future__ import annotations
@@ -23,8 +24,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.joint_terms import TOO_FAST, limit_gap
-from asperity.midas.engine_layout import LIMIT
+from asperity.midas.engine_layout import LIMIT, POINT
 from asperity.midas.pose.pivots import find_pivot, move_origin
+from asperity.midas.soft.calls import TOUCH, ask_soft
 from asperity.midas.time.free_motion import angular_momentum, free_motion
 
 __all__ = [
@@ -65,11 +67,13 @@ def may_look_back(options: Table, time: Table, h: float) -> bool:
 
 
 @compiled
-def moves_freely(joints: Table, runs: Table) -> bool:
+def moves_freely(engine: Table) -> bool:
     """Whether no surfaces push each other, and no joint its limit, at the present iterate.
 
     Nor may a joint that begins faster than its limit of velocity be braked to that.
     """
+    runs = engine.runs
+    joints = engine.joints
     for run in range(runs.count):
         if runs.least[run] < runs.activation[run]:
             return False
@@ -81,7 +85,7 @@ def moves_freely(joints: Table, runs: Table) -> bool:
                 gap = limit_gap(joints, joint, side, joints.now[joint])
                 if gap < joints.limit_width[joint, side]:
                     return False
-    return True
+    return ask_soft(engine, TOUCH) == 0
 
 
 @compiled
@@ -187,7 +191,7 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
     poses = engine.poses
     free = (
         engine.time.was_free == 1
-        and moves_freely(engine.joints, engine.runs)
+        and moves_freely(engine)
         and not _has_other_stops(engine.joints, engine.turns)
     )
     unseen = _UNSEEN * engine.options.activation / h
@@ -230,6 +234,35 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
         if (change > limit and not free) or max(turn, turn_before) * h * h > 2.0 * _TURN**2:
             return False
     return True
+
+
+@compiled
+def _is_rough(engine: Table, h: float) -> bool:
+    """Whether a step of implicit Euler has had an impact of a flex, by what `is_smooth` allows.
+
+    The velocity of a vertex has then changed by much else than in the step before. The state must
+    not have moved on.
+    """
+    poses = engine.poses
+    unseen = _UNSEEN * engine.options.activation / h
+    for link in range(engine.links.kind.size):
+        if engine.links.kind[link] != POINT:
+            continue
+        change = 0.0
+        present = 0.0
+        past = 0.0
+        speed = 0.0
+        for k in range(3):
+            v = poses.v[link, 0, k]
+            d0 = v - poses.v_before[link, 0, k]
+            d = (poses.q_now[link, 0, k] - poses.q_slip[link, 0, k]) / engine.time.step - v
+            change += (d - d0) ** 2
+            present += d * d
+            past += d0 * d0
+            speed += v * v
+        if change > max(_CHANGE**2 * max(present, past), _SWING**2 * speed, unseen**2):
+            return True
+    return False
 
 
 @compiled
@@ -295,9 +328,11 @@ def count_step(engine: Table, second: bool) -> None:
     """At the end of a step, which was one of BDF2 or not."""
     time = engine.time
     time.smooth_steps = time.smooth_steps + 1 if second else 0
-    time.was_free = 1 if moves_freely(engine.joints, engine.runs) else 0
+    time.was_free = 1 if moves_freely(engine) else 0
     if second:
         # The next impact is again the first of its kind.
         time.patience = SHORTEST_WAIT
-    elif time.wait > 0:
-        time.wait -= 1
+        return
+    time.wait = max(time.wait - 1, 0)
+    if time.wait == 0 and time.was_free == 0 and _is_rough(engine, time.whole_step):
+        time.wait = 1

@@ -200,7 +200,7 @@ def _solve_first(engine: Table, h: float) -> int:
     code = _solve_with_friction(engine, h, False)
     if code != OK:
         return code
-    if not moves_freely(engine.joints, engine.runs):
+    if not moves_freely(engine):
         # An impact must not be taken for an acceleration.
         finish_step(engine, h, False)
         return OK
