@@ -190,7 +190,7 @@ def _figure_8(runs: Runs) -> Measured:
             hits += f", {sum(bool(end.intersects) for end in inserted)} of them inserted"
         said = at_most("none", 0.0) if _in_midas(engine) else at_least("many", 0.1 * len(own))
         quantity = f"{engine}: final states that intersect, by ipctk"
-        yield finding(quantity, hits, paper=said, judged=count)
+        yield finding(quantity, hits, paper=said if count >= 0 else said.text, judged=count)
         off = [1e3 * min(float(np.hypot(*end.qpos[at : at + 2])), 2e-2) for end in own]
         curves.append(Curve(engine, np.arange(1.0, len(off) + 1.0), np.array(off), "o"))
     try:

@@ -44,7 +44,7 @@ class Midas(Integrator):
     says.
 
     Flexes are volumes, cloth or ropes. They touch bodies, each other and themselves, at their
-    ``radius``. Equalities of their edges are stiff springs. Their contacts do not rebound.
+    ``radius``. Equalities of their edges hold lengths. Their contacts do not rebound.
 
     Impacts rebound by the dissipation of `ContactParameters`. Rebounds that gravity undoes within
     twelve steps are left out: those below 0.6 m/s at 10 ms, and below 0.1 m/s at 1.7 ms.
