@@ -26,7 +26,8 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import NO_LIMIT, PASSIVE
 from asperity.plant.constraints import add_row
-from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
+from asperity.plant.model.armature import through_gears
+from asperity.plant.model.joints import JOINT_DOFS, JOINT_KINDS, integers, is_disabled
 from asperity.plant.model.servos import force_limits, is_switched_off
 from asperity.plant.muscles import muscle_curves, muscle_slopes
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL
@@ -70,13 +71,8 @@ def _has_fluid(model: mujoco.MjModel) -> bool:
 
 def _actuator_dampers(model: mujoco.MjModel, kinds: tuple[int, ...], count: int) -> np.ndarray:
     """b, b_1, b_2 that actuators add to the dampers of joints or tendons."""
-    added = np.zeros((count, 3))
-    for k in range(model.nactuator):
-        if int(model.actuator_trntype[k]) in kinds:
-            gear = model.actuator_gear[model.actuator_outadr[k], 0]
-            own = [model.actuator_damping[k], *model.actuator_dampingpoly[k]]
-            added[model.actuator_trnid[k, 0]] += np.array(own) * gear * gear
-    return added
+    own = np.column_stack([model.actuator_damping, model.actuator_dampingpoly])
+    return through_gears(model, kinds, own, count)
 
 
 def _of_tendons(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
@@ -112,9 +108,8 @@ def _of_joints(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarra
                 numbers[dof, _LOWER:_SPRING] = model.qpos_spring[qpos[dof]]
                 numbers[dof, _SPRING + 1 : _DAMPER] = model.jnt_stiffnesspoly[joint]
     if not is_disabled(model, mujoco.mjtDisableBit.mjDSBL_DAMPER):
-        kinds = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
         numbers[:, _DAMPER + 1 :] = model.dof_dampingpoly
-        numbers[:, _DAMPER:] += _actuator_dampers(model, kinds, model.njnt)[model.dof_jntid]
+        numbers[:, _DAMPER:] += _actuator_dampers(model, JOINT_KINDS, model.njnt)[model.dof_jntid]
     some = np.flatnonzero(np.any(numbers[:, _SPRING:], axis=1))
     return some, integers(qpos[some]), numbers[some]
 

@@ -1,4 +1,7 @@
-"""Armature: inertia that turns with a joint, or moves with a tendon, and is no body's."""
+"""What actuators add to joints and tendons through their gears: armature and damping.
+
+Armature is inertia that turns with a joint, or moves with a tendon, and is no body's.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +9,45 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["armature_of_dofs", "armature_of_tendons"]
+from asperity.plant.model.joints import JOINT_KINDS
+
+__all__ = ["armature_of_dofs", "armature_of_tendons", "through_gears"]
 
 Floats = NDArray[np.float64]
 
-_TRN = mujoco.mjtTrn
-_JOINT_KINDS = [int(_TRN.mjTRN_JOINT), int(_TRN.mjTRN_JOINTINPARENT)]
+_TENDON_KINDS = (int(mujoco.mjtTrn.mjTRN_TENDON),)
 
 
 def armature_of_dofs(model: mujoco.MjModel) -> Floats:
     """Armature of joints with that of their actuators, shape (nv,) [kg or kg m²]."""
-    added = _of_actuators(model, _JOINT_KINDS, model.jnt_actuatorid)
+    added = _of_actuators(model, JOINT_KINDS, model.jnt_actuatorid)
     return np.asarray(model.dof_armature + added[model.dof_jntid])
 
 
 def armature_of_tendons(model: mujoco.MjModel) -> Floats:
     """Armature of tendons with that of their actuators, shape (ntendon,) [kg]."""
-    kinds = [int(_TRN.mjTRN_TENDON)]
-    return np.asarray(model.tendon_armature + _of_actuators(model, kinds, model.tendon_actuatorid))
+    added = _of_actuators(model, _TENDON_KINDS, model.tendon_actuatorid)
+    return np.asarray(model.tendon_armature + added)
 
 
-def _of_actuators(model: mujoco.MjModel, kinds: list[int], known: NDArray[np.int32]) -> Floats:
-    """Armature by joint or tendon; MuJoCo reads none where ``known`` has no actuator."""
-    added = np.zeros(len(known))
-    some = np.isin(model.actuator_trntype, kinds) & (model.actuator_armature != 0.0)
+def through_gears(
+    model: mujoco.MjModel, kinds: tuple[int, ...], numbers: Floats, count: int
+) -> Floats:
+    """Sums of actuators' numbers times their gears' squares, by joint or tendon, shape (count, n).
+
+    ``kinds`` are the transmissions that count, and ``numbers`` has the shape (nactuator, n).
+    """
+    added = np.zeros((count, numbers.shape[1]))
+    some = np.isin(model.actuator_trntype, kinds) & np.any(numbers, axis=1)
     for i in np.flatnonzero(some):
         gear = model.actuator_gear[model.actuator_outadr[i], 0]
-        added[model.actuator_trnid[i, 0]] += gear * gear * model.actuator_armature[i]
-    return np.where(known == -1, 0.0, added)
+        added[model.actuator_trnid[i, 0]] += gear * gear * numbers[i]
+    return added
+
+
+def _of_actuators(
+    model: mujoco.MjModel, kinds: tuple[int, ...], known: NDArray[np.int32]
+) -> Floats:
+    """Armature by joint or tendon; MuJoCo reads none where ``known`` has no actuator."""
+    own = np.reshape(model.actuator_armature, (-1, 1))
+    return np.where(known == -1, 0.0, through_gears(model, kinds, own, len(known))[:, 0])

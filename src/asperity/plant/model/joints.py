@@ -9,10 +9,13 @@ from asperity.compiled import Table
 from asperity.contact.constraint_set import NO_LIMIT
 from asperity.plant.model.own_texts import velocity_limits
 
-__all__ = ["JOINT_DOFS", "integers", "is_disabled", "set_joints"]
+__all__ = ["JOINT_DOFS", "JOINT_KINDS", "integers", "is_disabled", "set_joints"]
 
 JOINT_DOFS = {int(mujoco.mjtJoint.mjJNT_FREE): 6, int(mujoco.mjtJoint.mjJNT_BALL): 3}
 """Degrees of freedom of joints that have more than one, by type."""
+
+JOINT_KINDS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
+"""Transmissions to joints."""
 
 _FLAG = mujoco.mjtDisableBit
 

@@ -8,7 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
+from asperity.plant.model.joints import JOINT_DOFS, JOINT_KINDS, integers, is_disabled
 from asperity.plant.muscles import muscle_parameters
 
 __all__ = [
@@ -25,7 +25,6 @@ __all__ = [
 
 _EXACT_FILTER, _BY_SLOPE, _SLEWS, _MUSCLE = 1, 2, 3, 4
 _FILTERS = (int(mujoco.mjtDyn.mjDYN_FILTER), int(mujoco.mjtDyn.mjDYN_FILTEREXACT))
-_JOINT_KINDS = (int(mujoco.mjtTrn.mjTRN_JOINT), int(mujoco.mjtTrn.mjTRN_JOINTINPARENT))
 _PID, _DC = int(mujoco.mjtGain.mjGAIN_PID), int(mujoco.mjtGain.mjGAIN_DCMOTOR)
 # Where their dynprm have the fastest change of a set-point, and the largest integral of its error.
 _SLEW_AT, _WINDUP_AT = {_PID: 1, _DC: 7}, {_PID: 0, _DC: 8}
@@ -256,7 +255,7 @@ def reached_dofs(model: mujoco.MjModel, i: int) -> list[int]:
     kind = int(model.actuator_trntype[i])
     one, other = (int(target) for target in model.actuator_trnid[i])
     on_joint = kind == int(mujoco.mjtTrn.mjTRN_SO3) and other < 0
-    if kind in _JOINT_KINDS or on_joint:
+    if kind in JOINT_KINDS or on_joint:
         return np.flatnonzero(model.dof_jntid == one).tolist()
     if kind == int(mujoco.mjtTrn.mjTRN_TENDON):
         first = model.ten_J_rowadr[one]
@@ -278,12 +277,12 @@ def _has_length(model: mujoco.MjModel, i: int) -> bool:
     if kind == int(mujoco.mjtTrn.mjTRN_SITE):
         return bool(model.actuator_trnid[i, 1] >= 0)
     free = int(mujoco.mjtJoint.mjJNT_FREE)
-    return kind not in _JOINT_KINDS or int(model.jnt_type[model.actuator_trnid[i, 0]]) != free
+    return kind not in JOINT_KINDS or int(model.jnt_type[model.actuator_trnid[i, 0]]) != free
 
 
 def joint_of(model: mujoco.MjModel, i: int) -> int:
     """The one-dof joint on which an actuator acts, or −1."""
-    if int(model.actuator_trntype[i]) not in _JOINT_KINDS:
+    if int(model.actuator_trntype[i]) not in JOINT_KINDS:
         return -1
     joint = int(model.actuator_trnid[i, 0])
     kind = int(model.jnt_type[joint])
