@@ -216,6 +216,36 @@ def test_hessian_of_pressed_edges_is_exact_near_the_solution() -> None:
     [cube(count=3, height=1.0), cloth(0.06, count=4, height=1.0), _cells("quadratic", height=1.0)],
     ids=("volume", "cloth", "quadratic"),
 )
+def test_hessian_of_pressed_elements_is_exact_near_the_solution(body: str) -> None:
+    """With damping's stress; far from it no part is less than the exact one."""
+    engine = _stepped(body, steps=1, gravity=0.0, h=0.01)
+    assert engine.soft is not None
+    z = np.array(engine.table.poses.z_now).reshape(-1, 3)
+    z = z.mean(axis=0) + (z - z.mean(axis=0)) @ np.diag([0.8, 0.9, 1.1])
+    z = (z + np.random.default_rng(6).normal(scale=5e-4, size=z.shape)).ravel()
+    newton = engine.table.newton
+    newton.curved, newton.nearly_rigid = 1, 1
+    exact = hessian(engine, z)
+    moves = 1e-7 * np.eye(len(z))
+    expected = [(gradient(engine, z + m) - gradient(engine, z - m)) / 2e-7 for m in moves]
+    np.testing.assert_allclose(exact, expected, atol=1e-6 * np.abs(exact).max())
+    damping = np.array(engine.soft.table.element_damping)
+    engine.soft.table.element_damping[:] = 0.0
+    exact = hessian(engine, z)
+    newton.curved = 0
+    positive = hessian(engine, z)
+    added = np.linalg.eigvalsh(positive - exact)
+    assert damping.max() > 0.0
+    assert added[-1] > 1e-3 * np.abs(exact).max()
+    assert added[0] > -1e-9 * added[-1]
+    assert np.linalg.eigvalsh(positive)[0] > 0.0
+
+
+@pytest.mark.parametrize(
+    "body",
+    [cube(count=3, height=1.0), cloth(0.06, count=4, height=1.0), _cells("quadratic", height=1.0)],
+    ids=("volume", "cloth", "quadratic"),
+)
 def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     engine = _stepped(body, steps=1, gravity=0.0, h=0.1)
     z = np.array(engine.table.poses.z_now).reshape(-1, 3)

@@ -167,10 +167,13 @@ SOFT = Layout(
     bond="i8[:,:]",
     # Space to work in.
     slope="f8[2, 3]",
-    block="f8[span, span]",
     small="f8[8, 3, 3]",
     pinned_block="f8[3, 3]",
-    corner="f8[corners, 3]",
+    corner="f8[corners, 3]",  # F g
+    pull="f8[corners, 3]",  # F⁻ᵀ g
+    held="f8[corners, 3]",  # S g
+    mode="f8[6, corners, 3]",
+    mode_scale="f8[6]",
     tilt_block="f8[3, 3]",
     tilt_rate="f8[2, 4]",
     tilt_direction="f8[2, 3]",

@@ -161,7 +161,6 @@ def soft_table(
         elements=len(bodies.size),
         flexes=model.nflex,
         corners=corners,
-        span=3 * corners,
         most_corners=max(_MOST_CORNERS, corners),
         most_sites=4 * sites,
         items=len(point) + len(face),

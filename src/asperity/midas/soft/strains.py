@@ -8,11 +8,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["FLAT", "deform", "diagonalize", "stretch"]
+__all__ = ["deform", "diagonalize", "invert", "logarithm", "stretch"]
 
 _MOST_SWEEPS = 20
-FLAT = 1e-24
-"""Square of a stretch below which an element is flat."""
+# Square of a stretch below which an element is flat.
+_FLAT = 1e-24
 
 
 @compiled
@@ -77,6 +77,42 @@ def deform(soft: Table, e: int, x: np.ndarray) -> int:
 
 
 @compiled
+def logarithm(f: np.ndarray, m: int) -> float:
+    """ln J of a deformation gradient; minus infinity of what is flat or turned inside out."""
+    x = f[1, 0] * f[2, 1] - f[2, 0] * f[1, 1]
+    y = f[2, 0] * f[0, 1] - f[0, 0] * f[2, 1]
+    z = f[0, 0] * f[1, 1] - f[1, 0] * f[0, 1]
+    if m == 2:
+        square = x * x + y * y + z * z
+        return 0.5 * math.log(square) if square > _FLAT else -math.inf
+    volume = x * f[0, 2] + y * f[1, 2] + z * f[2, 2]
+    return math.log(volume) if volume > 0.0 else -math.inf
+
+
+@compiled
+def invert(f: np.ndarray, m: int, out: np.ndarray) -> None:
+    """Fill F⁻ᵀ; a triangle's F gets its unit normal for a third column before.
+
+    It must be neither flat nor turned inside out.
+    """
+    for k in range(3):
+        i = (k + 1) % 3
+        j = (k + 2) % 3
+        out[k, 2] = f[i, 0] * f[j, 1] - f[j, 0] * f[i, 1]
+    if m == 2:
+        area = math.sqrt(out[0, 2] ** 2 + out[1, 2] ** 2 + out[2, 2] ** 2)
+        for k in range(3):
+            f[k, 2] = out[k, 2] / area
+    inverse = 1.0 / (out[0, 2] * f[0, 2] + out[1, 2] * f[1, 2] + out[2, 2] * f[2, 2])
+    for k in range(3):
+        i = (k + 1) % 3
+        j = (k + 2) % 3
+        out[k, 0] = inverse * (f[i, 1] * f[j, 2] - f[j, 1] * f[i, 2])
+        out[k, 1] = inverse * (f[i, 2] * f[j, 0] - f[j, 2] * f[i, 0])
+        out[k, 2] *= inverse
+
+
+@compiled
 def stretch(soft: Table, m: int) -> tuple[float, float, float, float]:
     """Fill the singular vectors of F, whose FᵀF is lost, and return its singular values and ln J.
 
@@ -87,18 +123,12 @@ def stretch(soft: Table, m: int) -> tuple[float, float, float, float]:
     c = soft.small[1]
     v = soft.small[2]
     u = soft.small[3]
-    if m == 3:
-        det = (
-            f[0, 0] * (f[1, 1] * f[2, 2] - f[1, 2] * f[2, 1])
-            - f[0, 1] * (f[1, 0] * f[2, 2] - f[1, 2] * f[2, 0])
-            + f[0, 2] * (f[1, 0] * f[2, 1] - f[1, 1] * f[2, 0])
-        )
-        if not det > 0.0:
-            return 1.0, 1.0, 1.0, -math.inf
+    if logarithm(f, m) == -math.inf:
+        return 1.0, 1.0, 1.0, -math.inf
     diagonalize(c, v)
     product = 1.0
     for k in range(m):
-        if not c[k, k] > FLAT:
+        if not c[k, k] > _FLAT:
             return 1.0, 1.0, 1.0, -math.inf
         size = math.sqrt(c[k, k])
         product *= size
