@@ -32,9 +32,11 @@ __all__ = [
     "add_contact_gradients",
     "contact_energy",
     "contact_force",
+    "exact_square",
     "expect_present",
     "follow_contacts",
     "free_time",
+    "measure_all",
     "measure_now",
     "place",
     "renew_list",
@@ -42,6 +44,8 @@ __all__ = [
     "touches",
 ]
 
+# Candidates at more activation distances than these need not be measured.
+_FAR = 3.0
 # Candidates that a list may have before paths are cut to shorten it, what part of them is left
 # then, and the least that is tried.
 _MANY = 1 << 15
@@ -76,29 +80,71 @@ def place(soft: Table, q: np.ndarray, x: np.ndarray) -> None:
 
 
 @compiled
-def _measure(engine: Table, soft: Table) -> None:
+def _largest_move(soft: Table, x: np.ndarray) -> None:
+    """Fill how far vertices have moved from the iterate."""
+    largest = 0.0
+    for v in range(x.shape[0]):
+        square = 0.0
+        for k in range(3):
+            soft.move[v, k] = x[v, k] - soft.now[v, k]
+            square += soft.move[v, k] * soft.move[v, k]
+        if not square <= largest:
+            largest = square
+    soft.largest_move = math.sqrt(largest)
+
+
+@compiled
+def exact_square(engine: Table, soft: Table, i: int) -> float:
+    """Squared distance of a candidate at the iterate, which is measured unless that is done."""
+    if soft.asleep[i] == 1:
+        _measure(engine, soft, i)
+    return float(soft.square[i])
+
+
+@compiled
+def _measure(engine: Table, soft: Table, i: int) -> None:
+    soft.square[i] = separation(
+        stencil_of(soft, i),
+        soft.now,
+        engine.shapes,
+        soft.radius[i],
+        soft.coefficient[i],
+        soft.arm[i],
+    )
+    soft.bound[i] = math.sqrt(max(soft.square[i], 0.0))
+    soft.asleep[i] = 0
+
+
+@compiled
+def measure_all(engine: Table, soft: Table) -> None:
     """Measure all candidates at the iterate."""
-    smallest = math.inf
     for i in range(soft.count):
-        square = separation(
-            stencil_of(soft, i),
-            soft.now,
-            engine.shapes,
-            soft.radius[i],
-            soft.coefficient[i],
-            soft.arm[i],
-        )
-        soft.square[i] = square
-        smallest = min(smallest, square)
+        _measure(engine, soft, i)
     engine.soft.measured = 1
 
 
 @compiled
 def measure_now(engine: Table, soft: Table) -> None:
-    """Place vertices and measure candidates at the iterate, if that is not done."""
-    if engine.soft.measured == 0:
-        place(soft, engine.poses.q_now, soft.now)
-        _measure(engine, soft)
+    """Place vertices and measure candidates at the iterate, if that is not done.
+
+    Those that cannot have come near since they were measured sleep: of them only a bound is known.
+    """
+    if engine.soft.measured == 1:
+        return
+    place(soft, engine.poses.q_now, soft.trial)
+    _largest_move(soft, soft.trial)
+    for v in range(soft.now.shape[0]):
+        for k in range(3):
+            soft.now[v, k] = soft.trial[v, k]
+    for i in range(soft.count):
+        soft.bound[i] -= 2.0 * soft.largest_move
+        # Written so that NaN is measured.
+        if soft.bound[i] > _FAR * soft.pair_activation[soft.pair[i]] and soft.final[i] == 1.0:
+            soft.square[i] = soft.bound[i] * soft.bound[i]
+            soft.asleep[i] = 1
+        else:
+            _measure(engine, soft, i)
+    engine.soft.measured = 1
 
 
 @compiled
@@ -140,23 +186,16 @@ def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> float:
     if code != 0:
         engine.soft.code = code
         return 0.0
-    _measure(engine, soft)
+    measure_all(engine, soft)
     expect_present(soft)
     return share
 
 
 @compiled
-def _largest_move(soft: Table, x: np.ndarray) -> None:
-    """Fill how far vertices have moved from the iterate."""
-    largest = 0.0
-    for v in range(x.shape[0]):
-        square = 0.0
-        for k in range(3):
-            soft.move[v, k] = x[v, k] - soft.now[v, k]
-            square += soft.move[v, k] * soft.move[v, k]
-        if not square <= largest:
-            largest = square
-    soft.largest_move = math.sqrt(largest)
+def _has_room(soft: Table, i: int, time: float) -> bool:
+    """Whether a candidate keeps a tenth of its distance until a time, by how far vertices move."""
+    room = (1.0 - KEPT) * math.sqrt(max(soft.square[i], 0.0))
+    return soft.square[i] > 0.0 and 2.0 * soft.largest_move * time <= room
 
 
 @compiled
@@ -172,10 +211,12 @@ def free_time(engine: Table, soft: Table, time: float) -> float:
         return 0.0
     _largest_move(soft, soft.trial)
     for i in range(soft.count):
-        square = soft.square[i]
+        if _has_room(soft, i, time):
+            continue
+        square = exact_square(engine, soft, i)
         if not square > 0.0:
             return 0.0
-        if 2.0 * soft.largest_move * time <= (1.0 - KEPT) * math.sqrt(square):
+        if _has_room(soft, i, time):
             continue
         time = collision_free_time(
             stencil_of(soft, i),
@@ -359,6 +400,7 @@ def follow_contacts(engine: Table, soft: Table) -> bool:
         final = soft.final[i]
         if final == 1.0 and distance - 2.0 * soft.largest_move / share >= activation:
             continue
+        distance = math.sqrt(exact_square(engine, soft, i))
         ratio = distance / activation
         move = _move_along(soft, i) / (distance * activation)
         trial = min(max(ratio + move, 0.1 * ratio), 1.0)

@@ -33,6 +33,7 @@ from asperity.midas.soft.contacts import (
     add_contact_blocks,
     add_contact_gradients,
     contact_energy,
+    exact_square,
     expect_present,
     follow_contacts,
     free_time,
@@ -190,17 +191,17 @@ def _end(engine: Table, soft: Table) -> None:
     smallest = math.inf
     for i in range(soft.count):
         if soft.square[i] < smallest:
-            smallest = soft.square[i]
+            smallest = min(smallest, exact_square(engine, soft, i))
     engine.counts.clearance = min(engine.counts.clearance, math.sqrt(max(smallest, 0.0)))
 
 
 @compiled
-def _lower_where_parting(soft: Table) -> None:
+def _lower_where_parting(engine: Table, soft: Table) -> None:
     """Lower activation distances of pairs that the iterate has farther apart than given."""
     ended = np.full(soft.pair_given.size, np.inf)
     for i in range(soft.count):
         pair = soft.pair[i]
-        ended[pair] = min(ended[pair], math.sqrt(max(soft.square[i], 0.0)))
+        ended[pair] = min(ended[pair], math.sqrt(max(exact_square(engine, soft, i), 0.0)))
     for pair in range(ended.size):
         usual = soft.pair_activation[pair]
         soft.pair_activation[pair] = lowered_activation(soft.pair_given[pair], usual, ended[pair])
@@ -229,7 +230,7 @@ def do_soft(engine: Table, task: int) -> int:
         expect_present(soft)
         return 0
     if task == LOWER:
-        _lower_where_parting(soft)
+        _lower_where_parting(engine, soft)
         return 0
     if task == CLOSE:
         result, engine.soft.strain = close_edges(soft, engine.time.step, engine.soft.strain)

@@ -10,8 +10,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.geometry.crossings import edge_crosses, ray_leaves
-from asperity.midas.geometry.distances import separation
-from asperity.midas.soft.contacts import place, stencil_of
+from asperity.midas.soft.contacts import measure_all, place
 from asperity.midas.soft.search import list_stencils
 from asperity.midas.soft.soft_layout import SOFT
 
@@ -41,15 +40,7 @@ def survey(engine: Table, x: np.ndarray, activation: float) -> int:
     for v in range(x.shape[0]):
         for k in range(3):
             soft.now[v, k] = x[v, k]
-    for i in range(soft.count):
-        soft.square[i] = separation(
-            stencil_of(soft, i),
-            x,
-            engine.shapes,
-            soft.radius[i],
-            soft.coefficient[i],
-            soft.arm[i],
-        )
+    measure_all(engine, soft)
     soft.listed = 0
     engine.soft.measured = 0
     return code
