@@ -130,6 +130,8 @@ def test_a_soft_cube_spins_on() -> None:
     assert np.abs(last - spin).max() < 5e-3 * np.abs(spin).max()
     assert 0.98 * energy < left
     assert most <= energy
+    # From where inertia leads it would take three iterations a step.
+    assert sim.stats.iterations < 2.5 * sim.stats.steps
 
 
 def test_a_rope_swings_on() -> None:

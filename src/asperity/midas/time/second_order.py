@@ -14,8 +14,7 @@ that has just come to rest from v would depart at v/3, and the impact itself wou
 in the opposite direction. So a step of BDF2 is done again with implicit Euler where the velocity of
 a link changes by much else than in the step before, and so is the step that follows, which has no
 smooth past. Where that goes on, as in a pile, BDF2 is tried more and more seldom, so that it costs
-next to nothing. Flexes that touch something do not try it either after a step of implicit Euler
-whose end was no smooth motion: of their many vertices one is enough to take the step back.
+next to nothing.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.joint_terms import TOO_FAST, limit_gap
-from asperity.midas.engine_layout import LIMIT, POINT
+from asperity.midas.engine_layout import LIMIT
 from asperity.midas.pose.pivots import find_pivot, move_origin
 from asperity.midas.soft.calls import TOUCH, ask_soft
 from asperity.midas.time.free_motion import angular_momentum, free_motion
@@ -237,35 +236,6 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
 
 
 @compiled
-def _is_rough(engine: Table, h: float) -> bool:
-    """Whether a step of implicit Euler has had an impact of a flex, by what `is_smooth` allows.
-
-    The velocity of a vertex has then changed by much else than in the step before. The state must
-    not have moved on.
-    """
-    poses = engine.poses
-    unseen = _UNSEEN * engine.options.activation / h
-    for link in range(engine.links.kind.size):
-        if engine.links.kind[link] != POINT:
-            continue
-        change = 0.0
-        present = 0.0
-        past = 0.0
-        speed = 0.0
-        for k in range(3):
-            v = poses.v[link, 0, k]
-            d0 = v - poses.v_before[link, 0, k]
-            d = (poses.q_now[link, 0, k] - poses.q_slip[link, 0, k]) / engine.time.step - v
-            change += (d - d0) ** 2
-            present += d * d
-            past += d0 * d0
-            speed += v * v
-        if change > max(_CHANGE**2 * max(present, past), _SWING**2 * speed, unseen**2):
-            return True
-    return False
-
-
-@compiled
 def invent_past(engine: Table, h: float) -> None:
     """Before a first step, let there be a past, from which the accelerations are those to come.
 
@@ -334,5 +304,3 @@ def count_step(engine: Table, second: bool) -> None:
         time.patience = SHORTEST_WAIT
         return
     time.wait = max(time.wait - 1, 0)
-    if time.wait == 0 and time.was_free == 0 and _is_rough(engine, time.whole_step):
-        time.wait = 1
