@@ -11,7 +11,9 @@ from soft_models import Array, compile_soft, cube
 
 from asperity.compiled import Table
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE
+from asperity.midas.soft.contacts import exact_square
 from asperity.midas.soft.search import list_stencils
+from asperity.midas.time.step import solve_step
 
 _BOXES = "".join(
     f"<geom type='box' size='0.01 0.015 0.02' pos='{x} {y} {z}' euler='10 20 30'/>"
@@ -67,3 +69,21 @@ def test_what_may_touch_is_listed_once(body: str, turn: float) -> None:
     assert len(pairs) > 30
     assert len(found) == len(pairs)
     assert set(found) == pairs
+
+
+def test_what_sleeps_is_as_far_as_is_said() -> None:
+    """Cloth that falls: distances that were not measured are bounds of those that are."""
+    ball = "<geom type='sphere' size='0.03' friction='0.5'/>"
+    engine = engine_of(compile_soft(ball + cloth(0.1, count=6, height=0.05)))
+    assert engine.soft is not None
+    soft, bounds, distances = engine.soft.table, [], []
+    for _ in range(20):
+        engine.read_inputs()
+        while code := int(solve_step(engine.table, 0.01)):
+            assert engine.grow(code)
+        asleep = np.flatnonzero(soft.asleep[: int(soft.count)])
+        bounds.append(soft.bound[asleep].copy())
+        distances.append([np.sqrt(exact_square(engine.table, soft, int(i))) for i in asleep])
+    bound, distance = np.concatenate(bounds), np.concatenate(distances)
+    assert np.all(bound <= distance + 1e-12)
+    assert bound.size > 1000
