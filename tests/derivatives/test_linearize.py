@@ -138,6 +138,57 @@ def test_a_tendon_s_servo_in_a_straight_pose(key: str) -> None:
     assert lin.A[1, 0] == pytest.approx(slope * lin.steps[0] / 0.1, rel=1e-5)
 
 
+_ROD = "<geom type='capsule' size='.02' fromto='0 0 0 0 0 -.3' mass='.1'/>"
+_STRAIGHT = {
+    # A rod that hangs straight below its hinge is pulled further down, and two are pulled aside.
+    "connect": f"""<site name='w' pos='0 0 -.35'/><body><joint axis='0 1 0' armature='.1'/>{_ROD}
+      <site name='tip' pos='0 0 -.3'/></body></worldbody>
+      <equality><connect site1='tip' site2='w'/></equality>""",
+    "connect two": f"""<site name='w' pos='.1 0 -.75'/><body><joint axis='0 1 0'/>{_ROD}
+      <body pos='0 0 -.3'><joint axis='0 1 0'/>{_ROD}<site name='tip' pos='0 0 -.3'/></body></body>
+      </worldbody><equality><connect site1='tip' site2='w'/></equality>""",
+    "weld": f"""<site name='w' pos='0 0 -.35' euler='0 10 20'/><body>
+      <joint axis='0 1 0' armature='.1'/>{_ROD}<site name='tip' pos='0 0 -.3'/></body></worldbody>
+      <equality><weld site1='tip' site2='w'/></equality>""",
+    # a = .1 + 3 b², at b = 0
+    "joint": f"""<body><joint name='a' axis='0 1 0' armature='.1'/>{_ROD}</body><body pos='1 0 0'>
+      <joint name='b' axis='0 1 0' armature='.1'/>{_ROD}</body></worldbody>
+      <equality><joint joint1='a' joint2='b' polycoef='.1 0 3 0 0'/></equality>""",
+}
+
+
+@pytest.mark.parametrize("key", ["icf", "sap", "tamsi"])
+@pytest.mark.parametrize("name", _STRAIGHT)
+def test_an_equality_in_a_straight_pose(name: str, key: str) -> None:
+    """It has no arm along some of what it pulls, but beside."""
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><option gravity='0 0 0'/><worldbody>{_STRAIGHT[name]}</mujoco>"
+    )
+    data = mujoco.MjData(model)
+    data.qvel[:] = 0.3
+    integrator = models.INTEGRATORS[key]
+    lin = asp.derivatives.linearize(model, data, integrator=integrator)
+    ahead, behind = models.Differences(model, integrator).sides(data, 1e-7)
+    assert lin.unmatched == 0
+    assert models.error(lin.A, 0.5 * (ahead + behind)[:, : 2 * model.nv]) < 1e-6
+
+
+def test_of_a_tendon_s_equality_without_an_arm_there_is_a_warning() -> None:
+    """MuJoCo leaves it out, so that nothing is known of it beside."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option gravity='0 0 0'/><worldbody><site name='top' pos='0 0 .2'/>"
+        f"<body euler='0 -60 0'><joint axis='0 1 0' armature='.1'/>{_ROD}"
+        "<site name='tip' pos='0 0 -.3'/></body></worldbody><tendon><spatial name='t'>"
+        "<site site='top'/><site site='tip'/></spatial></tendon>"
+        "<equality><tendon tendon1='t' polycoef='-.1 0 0 0 0'/></equality></mujoco>"
+    )
+    data = mujoco.MjData(model)
+    data.qpos[0] = np.pi / 3.0
+    with pytest.warns(asp.AsperityWarning, match="leave out what these change by"):
+        lin = asp.derivatives.linearize(model, data, integrator=models.INTEGRATORS["icf"])
+    assert lin.unmatched == 1
+
+
 def test_several_steps_are_the_product() -> None:
     model = models.load("double pendulum on the floor")
     data = next(models.states(model, 1, seed=2))

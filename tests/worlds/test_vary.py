@@ -85,6 +85,33 @@ def test_many_fields(name: str) -> None:
     assert_all_differ(batch)
 
 
+@pytest.mark.parametrize("name", ["body_mass", "body_inertia"])
+def test_masses_of_a_robot_in_flight(name: str) -> None:
+    """Its energy and momentum are those of its own masses; and drag depends on inertias."""
+    model = mujoco.MjModel.from_xml_string(
+        "<mujoco><option density='1.2' viscosity='1e-5'/><worldbody><body pos='0 0 2'>"
+        "<freejoint/><geom type='capsule' size='.03' fromto='0 0 0 0 0 -.3' mass='.5'/>"
+        "<body pos='0 0 -.3'><joint axis='0 1 0'/>"
+        "<geom type='capsule' size='.03' fromto='0 0 0 .1 0 -.3' mass='.3'/></body></body>"
+        "</worldbody></mujoco>"
+    )
+    velocities = np.tile([1.0, 2.0, -3.0, 4.0, -5.0, 6.0, -7.0], (3, 1))
+    for integrator in (asp.Icf(time_step=2e-3), asp.Cenic()):
+        batch = asp.Batch(model, 3, integrator=integrator, threads=2)
+        masses = batch.vary(name)
+        masses[1, 2] *= 0.5
+        masses[2, 1] *= 2.0
+        batch.reset(qvel=velocities)
+        assert not batch.advance(0.01).any()
+        for w in range(3):
+            data = mujoco.MjData(batch.world_model(w))
+            data.qvel[:] = velocities[w]
+            sim = asp.Simulator(batch.world_model(w), integrator=integrator, data=data)
+            assert sim.advance_to(0.01).success
+            assert np.array_equal(batch.qvel[w], sim.data.qvel)
+        assert_all_differ(batch)
+
+
 def test_friction_makes_the_difference() -> None:
     """A box on an incline of 20° slides where μ < tan 20°, with the acceleration that remains."""
     model = mujoco.MjModel.from_xml_string(

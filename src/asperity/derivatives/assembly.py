@@ -6,6 +6,9 @@ The angles of a rod's edges change by what they turn without a velocity besides
 (`asperity.soft.twists`), and what stays of deformations by the end's positions
 (`asperity.derivatives.balance.flow`).
 
+Velocities of robots that turn far change by what balances them, too
+(`asperity.derivatives.balance.balanced_ends`).
+
 In tangent spaces the end's position changes by J_r(δq) d(δq) + exp(−δq) dq, where a quaternion
 describes it; everything else adds up.
 """
@@ -78,6 +81,56 @@ def _fill_turns(work: Table, step: float) -> None:
         _fill_turn(work.mean, work.turns[number])
 
 
+@compiled
+def _balance(plant: Table, work: Table, along: bool, count: int) -> None:
+    """Let velocities of ``result`` be those after the balance."""
+    ends = work.ends
+    result = work.result
+    nv = work.start.qvel.size
+    for tree in range(plant.ntree):
+        if ends.marked[tree] == 0:
+            continue
+        first = plant.trees.start[tree]
+        size = plant.trees.size[tree]
+        total = np.empty(size)
+        for k in range(count):
+            total[:] = 0.0
+            if k >= ends.parameters:
+                total += work.parameters.displaced_ends[k - ends.parameters, first : first + size]
+            for j in range(first, first + size):
+                changes = (_change(work, along, k, j), _change(work, along, k, nv + j))
+                for i in range(size):
+                    total[i] += changes[0] * ends.changes[0, j, i]
+                    total[i] += changes[1] * ends.changes[1, j, i]
+                    total[i] += result[nv + j, k] * ends.changes[2, j, i]
+            for i in range(size):
+                result[nv + first + i, k] = total[i]
+
+
+@compiled
+def _pull_back_balance(plant: Table, work: Table, count: int) -> None:
+    """Transpose of `_balance`, of the adjoint."""
+    ends = work.ends
+    adjoint = work.adjoint
+    nv = work.start.qvel.size
+    for tree in range(plant.ntree):
+        if ends.marked[tree] == 0:
+            continue
+        first = plant.trees.start[tree]
+        size = plant.trees.size[tree]
+        own = adjoint[nv + first : nv + first + size].copy()
+        for k in range(ends.parameters, count):
+            change = work.parameters.displaced_ends[k - ends.parameters]
+            for i in range(size):
+                work.pulled[k] += change[first + i] * own[i]
+        for j in range(first, first + size):
+            adjoint[nv + j] = 0.0
+            for i in range(size):
+                work.pulled[j] += ends.changes[0, j, i] * own[i]
+                work.pulled[nv + j] += ends.changes[1, j, i] * own[i]
+                adjoint[nv + j] += ends.changes[2, j, i] * own[i]
+
+
 @stage
 def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
     """Fill so many columns of ``result`` from H and ``columns``; all NaN if H is singular.
@@ -141,6 +194,8 @@ def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
                         value += sign * slopes[1, i] * _change(work, along, k, dof + i)
             result[elastic.turning_dof[edge], k] += value
     add_flow(elastic, work, count)
+    if work.ends.acts == 1:
+        _balance(world.plant, work, along, count)
     return OK
 
 
@@ -160,6 +215,8 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
     _fill_turns(work, step)
     pulled[:count] = 0.0
     elastic = world.plant.elastic
+    if work.ends.acts == 1:
+        _pull_back_balance(world.plant, work, count)
     pull_back_flow(elastic, work)
     slopes = np.empty((2, 3))
     for edge in range(elastic.turning_dof.size):
@@ -182,7 +239,7 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
             pulled[first + a] += turn[9 + a] * x + turn[12 + a] * y + turn[15 + a] * z
             adjoint[first + a] = turn[a] * x + turn[3 + a] * y + turn[6 + a] * z
     for i in range(nv):
-        pulled[nv + i] = step * (1.0 - work.share) * adjoint[i]
+        pulled[nv + i] += step * (1.0 - work.share) * adjoint[i]
         work.mean[i] = -adjoint[nv + i] - step * work.share * adjoint[i]
     solve_transposed(work.root, work.mean)
     for k in range(count):

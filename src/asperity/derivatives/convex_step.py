@@ -18,6 +18,11 @@ import numpy as np
 from asperity.compiled import HoldsAddresses, Layout, Table
 from asperity.convex.potentials.lagged import DELIVERED_LAW
 from asperity.derivatives.assembly import assemble_step, pull_back_step
+from asperity.derivatives.balance.balanced_ends import (
+    BALANCED_KERNELS,
+    balanced_end,
+    differentiate_ends,
+)
 from asperity.derivatives.balance.columns import COLUMN_KERNELS, state_columns
 from asperity.derivatives.balance.flow import keep_plastic
 from asperity.derivatives.balance.mode_changes import follow_one_side
@@ -35,6 +40,7 @@ from asperity.derivatives.contact_changes import ContactChanges, contact_changes
 from asperity.derivatives.layout import (
     DELIVERED_BOUND,
     DERIVATIVE,
+    ENDS,
     FLOW,
     FRICTION_ALONE,
     INPUTS,
@@ -81,7 +87,7 @@ STEADY_TOLERANCE = 1e-13
 
 DERIVATIVE_KERNELS = (
     *(assemble_step, pull_back_step, follow_one_side),
-    *(*ROOT_KERNELS, *COLUMN_KERNELS, *TRAJECTORY_LOOPS),
+    *(*ROOT_KERNELS, *COLUMN_KERNELS, *BALANCED_KERNELS, *TRAJECTORY_LOOPS),
 )
 
 PLASTIC_KERNELS = (plastic_columns, keep_plastic)
@@ -101,6 +107,7 @@ class ConvexStep(HoldsAddresses):
 
     def __init__(self, world: World, method: IcfMethod | ThetaMethod | TamsiMethod) -> None:
         model, elastic = world.plant.model, world.plant.table.elastic
+        trees = world.plant.table.trees
         self._world = world
         self._model = model
         self._tangent_size = tangent_size(model)
@@ -116,6 +123,7 @@ class ConvexStep(HoldsAddresses):
             **{"yielding": elastic.yielding, "folds": elastic.folds},
             **{"slots": int(np.diff(elastic.plastic_first).max(initial=0))},
             **{"contact_room": 1, "row_room": 1},
+            "largest": int((trees.size * (1 - trees.spatial)).max(initial=0)),
         }
 
         def table(layout: Layout, **values: Any) -> Table:
@@ -138,6 +146,11 @@ class ConvexStep(HoldsAddresses):
             laws=table(LAWS),
             row_laws=table(ROW_LAWS),
             flow=table(FLOW),
+            ends=table(
+                ENDS,
+                begin=balanced_end.address,
+                differentiate=differentiate_ends.address,
+            ),
             rigid=table(RIGID, joint_first=first, joint_last=last, subtree_end=end),
             parameters=table(
                 PARAMETERS,
@@ -169,6 +182,7 @@ class ConvexStep(HoldsAddresses):
         parameters: DisplacedModels | None = None,
         *,
         ahead: bool = True,
+        balanced: bool = True,
     ) -> Tangent:
         """Take a step from a state, with its derivatives.
 
@@ -182,6 +196,9 @@ class ConvexStep(HoldsAddresses):
         ahead : bool
             Whether columns are those ahead where pieces of laws meet. Matrices that are multiplied
             by others from the right, or by an adjoint from the left, must be on one piece.
+        balanced : bool
+            Whether velocities at the end are those after the balance of robots that turn far, and
+            not the solution, of which accelerations and forces are.
 
         Raises
         ------
@@ -193,6 +210,7 @@ class ConvexStep(HoldsAddresses):
         inner = self._tangent_size
         self._prepare(state.time, inner + model.nu + count, 0, parameters)
         work.ahead = int(ahead)
+        work.ends.wanted = int(balanced)
         row = state.row
         end = np.empty_like(row)
         while True:
@@ -387,6 +405,7 @@ class ConvexStep(HoldsAddresses):
     ) -> None:
         """Have compiled code take steps with the inputs, model and parameters that there are."""
         plant, work = self._world.plant.table, self._work
+        work.ends.wanted = 1
         if plant.dofs.stiffness is not self._numbers:
             # The plant has been read anew.
             self._numbers = plant.dofs.stiffness

@@ -14,6 +14,7 @@ __all__ = [
     "DELIVERED_BOUND",
     "DERIVATIVE",
     "DIRECTION",
+    "ENDS",
     "FLOW",
     "FRICTION_ALONE",
     "INERTIAL_PARAMETER",
@@ -181,6 +182,22 @@ FLOW = Layout(
     after="f8[ny]",  # what stays
 )
 
+ENDS = Layout(
+    "balance of robots that turn far, of velocities at a step's end",
+    wanted="i8",  # 1 of ends of steps, 0 of what is solved
+    begin="i8",  # stages, compiled entry points
+    differentiate="i8",
+    acts="i8",  # 1 if it changes velocities in the step at hand
+    marked="i8[trees]",  # as of `asperity.integrators.methods.turning_trees`
+    solved="f8[nv]",  # velocities before it
+    velocity="f8[nv]",  # and after it
+    drift="f8[trees, 3]",  # velocities of the centres of mass of what floats
+    # of the velocities after it within a tree, by positions, velocities at the beginning, and those
+    # before it
+    changes="f8[3, nv, largest]",
+    parameters="i8",  # first column by parameters, or one that there is not
+)
+
 PARAMETERS = Layout(
     "columns by parameters",
     add_parameters="i8",  # compiled entry point of the stage
@@ -189,6 +206,7 @@ PARAMETERS = Layout(
     displaced_sizes="f8[:]",
     displaced_codes="i8[:, 2]",
     displaced_sides="f8[:, 2, :]",  # as `sides`
+    displaced_ends="f8[:, :]",  # what `ENDS` change by with parameters alone
     # and what is known without (`direct_parameters`)
     displaced_kind="i8[:]",
     displaced_plant="i8[:]",  # addresses of plants with the larger values
@@ -211,6 +229,7 @@ DERIVATIVE = Layout(
     row_laws=ROW_LAWS,
     rigid=RIGID,
     flow=FLOW,
+    ends=ENDS,
     parameters=PARAMETERS,
     # stages, compiled entry points
     find_root="i8",
@@ -234,7 +253,7 @@ DERIVATIVE = Layout(
     index="i8[nv]",
     behind="f8[nv, 36]",  # of contacts with the world behind a degree of freedom
     # at the solution
-    velocity="f8[nv]",  # at the step's end
+    velocity="f8[nv]",  # at the step's end, before `ENDS`
     system="f8[nv, nv]",  # H = ∂g/∂v, in generalized velocities
     jacobian="f8[3 * contact_room + row_room, nv]",  # rows (1, 2, n) of contacts, then constraints
     kinks="i8",  # contacts and rows that are where pieces of their laws meet

@@ -13,7 +13,7 @@ from asperity.arguments import as_number
 from asperity.derivatives.sensors import sensor_derivatives
 from asperity.derivatives.step_derivative import StepDerivative
 from asperity.derivatives.tangent import Tangent, tangent_size
-from asperity.errors import ArgumentError, SimulationError
+from asperity.errors import ArgumentError, SimulationError, warn_user
 from asperity.integrators import Cenic, Integrator
 from asperity.plant.model.contact_parameters import ContactParameters, contact_key
 from asperity.renamed import refuse_old_arguments
@@ -194,6 +194,12 @@ def _linearize(
     derivative.take_over(state)
     tangent = derivative.over(step)
     _check_finite(tangent)
+    if tangent.unmatched > 0:
+        warn_user(
+            f"linearize: {tangent.unmatched} displacements change contacts or constraints on both "
+            "sides of the state, and A and B leave out what these change by there; take a state "
+            "nearby, or of meshes a lower ccd_tolerance (see unmatched of the result)."
+        )
     by_state = np.zeros((0, tangent_size(model)))
     by_control = np.zeros((0, model.nu))
     if sensors and model.nsensordata > 0:

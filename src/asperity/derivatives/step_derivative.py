@@ -177,7 +177,7 @@ class StepDerivative:
     def published_step(self, state: StepState) -> Tangent:
         """The step whose forces are published at a state."""
         assert self.convex is not None
-        return self.convex.at(state, self.simulator.session.first_steps[1])
+        return self.convex.at(state, self.simulator.session.first_steps[1], balanced=False)
 
     def deliver(self, state: StepState) -> None:
         """Let the forces that are published at a state be of that step."""

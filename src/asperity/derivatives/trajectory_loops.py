@@ -71,7 +71,7 @@ def _end(world: Table, work: Table, step: float, row: np.ndarray) -> None:
         row[i] = start.qpos[i]
     for i in range(nv):
         velocity = work.velocity[i]
-        row[nq + i] = velocity
+        row[nq + i] = work.ends.velocity[i] if work.ends.acts == 1 else velocity
         work.mean[i] = step * (work.share * velocity + (1.0 - work.share) * start.qvel[i])
     move_positions(plant, row, work.mean, 1.0)
     turn_edges(plant.elastic, world.current, row)

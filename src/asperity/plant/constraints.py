@@ -328,7 +328,11 @@ def add_mujoco_rows(plant: Table, state: Table) -> int:
         else:
             for j in range(nv):
                 dense[j] = load_double(jacobian + 8 * (i * nv + j))
-        row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else FRICTION, i, -1)
+        # Where an equality has no arm in this pose, it has one beside.
+        held = -1
+        if kind == _MJ_EQUALITY:
+            held = plant.joints.equality_dof[load_int(identities + 4 * i)]
+        row = add_row(plant, state, EQUALITY if kind == _MJ_EQUALITY else FRICTION, i, held)
         if row == -1:
             return ROWS_FULL
         if row == -2:

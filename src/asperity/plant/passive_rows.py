@@ -33,7 +33,7 @@ from asperity.plant.muscles import muscle_curves, muscle_slopes
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL
 from asperity.plant.rotations import between
 
-__all__ = ["add_passive_rows", "set_passive"]
+__all__ = ["add_passive_rows", "has_fluid", "set_passive"]
 
 _FULL = -1
 # Columns of the numbers of a spring and damper.
@@ -48,7 +48,7 @@ def set_passive(table: Table, model: mujoco.MjModel) -> None:
     passive.tendon, passive.tendon_numbers = _of_tendons(model)
     passive.tendon_weight = np.array(model.tendon_invweight0[passive.tendon])
     passive.dof, passive.dof_qpos, passive.dof_numbers = _of_joints(model)
-    moving = (model.body_mass >= _LEAST) & (model.body_weldid > 0) & _has_fluid(model)
+    moving = (model.body_mass >= _LEAST) & (model.body_weldid > 0) & has_fluid(model)
     drags = [drag for body in np.flatnonzero(moving).tolist() for drag in _drags(model, body)]
     passive.drag_body = np.array([body for body, _, _ in drags], np.int64)
     passive.drag_geom = np.array([geom for _, geom, _ in drags], np.int64)
@@ -65,7 +65,7 @@ def set_passive(table: Table, model: mujoco.MjModel) -> None:
     passive.muscle_range = np.array([force_limits(model, i) for i in muscles]).reshape(-1, 2)
 
 
-def _has_fluid(model: mujoco.MjModel) -> bool:
+def has_fluid(model: mujoco.MjModel) -> bool:
     return bool(model.opt.density > 0.0 or model.opt.viscosity > 0.0)
 
 

@@ -35,7 +35,7 @@ from asperity.plant.model.servos import (
 )
 from asperity.plant.model.surface_fields import make_fields
 from asperity.plant.model.surface_parameters import resolve_surfaces
-from asperity.plant.passive_rows import set_passive
+from asperity.plant.passive_rows import has_fluid, set_passive
 from asperity.plant.plant_layouts import OFFSETS, PLANT
 from asperity.plant.state import State
 from asperity.plant.topic_layouts import TOPICS
@@ -202,10 +202,21 @@ class Plant(HoldsAddresses):
         set_servos(table, model, efforts.commanded)
         set_efforts(table, model, efforts)
         set_activations(table, model)
-        self._set_asked()
+        self._set_structs()
+
+    def read_inertias(self, model: mujoco.MjModel) -> None:
+        """Take masses and inertias from a model that differs in nothing else that is copied."""
+        set_motions(self.table, model)
+        if has_fluid(model):
+            set_passive(self.table, model)
 
     def variant(
-        self, address: int, model: mujoco.MjModel | None, materials: ResolvedMaterials
+        self,
+        address: int,
+        model: mujoco.MjModel,
+        materials: ResolvedMaterials,
+        *,
+        only_inertias: bool,
     ) -> Plant:
         """Return this plant with other numbers, for a world whose model differs in them.
 
@@ -213,8 +224,10 @@ class Plant(HoldsAddresses):
         ----------
         address : int
             Of the ``mjModel`` that MuJoCo's functions are to get; its owner keeps it alive.
-        model : mujoco.MjModel or None
-            With these numbers; None if they are none that the plant copies.
+        model : mujoco.MjModel
+            With these numbers.
+        only_inertias : bool
+            Whether masses and inertias are all that is copied of what differs.
         materials : ResolvedMaterials
             Its contact parameters.
 
@@ -232,8 +245,10 @@ class Plant(HoldsAddresses):
         other._is_variant = True
         other.set_materials(materials)
         other.set_detection()
-        other._set_asked()
-        if model is not None:
+        other._set_structs()
+        if only_inertias:
+            other.read_inertias(model)
+        else:
             other.model = model
             if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
                 raise ModelError(
@@ -299,19 +314,18 @@ class Plant(HoldsAddresses):
                 # Contacts are as stiff as what is behind them.
                 self.set_contact_parameters(self.contact)
             self._flex_numbers = numbers
-        address = int(self.table.model)
-        self._smooth = smooth_struct(address, self.model)
-        self.table.smooth_model = address if self._smooth is None else self._smooth.ctypes.data
         soft = self._evaluated and self.model.nflex > 0
         self.table.find_elasticity = find_elasticity.address if soft else 0
 
-    def _set_asked(self) -> None:
-        """Let MuJoCo be asked for actuators that have more to them than a servo."""
-        table = self.table
+    def _set_structs(self) -> None:
+        """Let MuJoCo leave out the forces of flexes, and be asked for actuators beyond servos."""
+        table, address = self.table, int(self.table.model)
+        self._smooth = smooth_struct(address, self.model)
+        table.smooth_model = address if self._smooth is None else self._smooth.ctypes.data
         asked = self._evaluated and asks_mujoco(self.model)
         table.mujoco.ask_actuators = ask_actuators.address if asked else 0
         self._limited = limited_by_mujoco(self.model, table)
-        self._asked = asked_struct(int(table.model), self._limited)
+        self._asked = asked_struct(address, self._limited)
         table.mujoco.asked_model = self._asked.ctypes.data
 
     def set_detection(self) -> None:

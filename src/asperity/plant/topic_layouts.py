@@ -97,6 +97,7 @@ TOPICS = {
         friction_dof="i8[:]",
         friction_force="f8[:]",
         stiction_tolerance="f8",
+        equality_dof="i8[:]",  # one that an equality holds, −1 if there is none
     ),
     "springs": Layout(
         "springs of hinges, slides and fixed tendons",

@@ -150,7 +150,7 @@ class CompiledWorlds(Worlds):
             address, model, in_place = variations.make(w)
             try:
                 materials = variations.materials(w, self.plant.materials)
-                plant = self.plant.variant(address, None if in_place else model, materials)
+                plant = self.plant.variant(address, model, materials, only_inertias=in_place)
                 plant.model = model
                 detection = self._lanes[0].detection_for(plant)
             except (ArgumentError, ModelError) as error:

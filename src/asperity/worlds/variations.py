@@ -33,7 +33,7 @@ _STRUCT = native.struct_size("mjModel")
 # Of what is not watched, what MuJoCo derives from other fields.
 _DERIVED = frozenset({"bvh_aabb"})
 
-# Read by MuJoCo alone: not copied by the plant, nor of any other use than as numbers.
+# Of which the plant copies inertias at most, and nothing is of any other use than as a number.
 _READ_IN_PLACE = frozenset({"geom_friction", "pair_friction", "body_mass", "body_inertia"})
 
 # From which initial states and inputs follow.
@@ -174,7 +174,7 @@ class Variations(HoldsAddresses):
         model : mujoco.MjModel
             A model with the same numbers, for what is to be computed of them, until the next call.
         in_place : bool
-            Whether nothing but MuJoCo reads what differs, so that plants need not.
+            Whether plants copy inertias at most of what differs.
 
         Raises
         ------

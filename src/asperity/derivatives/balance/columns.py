@@ -158,6 +158,9 @@ def state_columns(world: Table, work: Table, step: float, selection: int) -> int
     nv = start.qvel.size
     na = start.act.size
     work.is_closed_form = 0
+    for i in range(state.rows.count):
+        # In displaced states the row may have other entries, too.
+        world.problem.graph.row_entry[i] = min(world.problem.graph.row_entry[i], -1)
     if sets.fields == 0:
         _know_contacts(world, work, step)
     rigid = _is_rigid(work, state)

@@ -114,7 +114,8 @@ def _evaluate(world: Table, work: Table, kind: int) -> int:
         return evaluate_inputs(world, kind)
     call_pp_status(work.evaluate_smooth, plant, state)
     code = OK
-    if sets.rows > 0:
+    # MuJoCo has no rows of an equality of tendons without an arm.
+    if sets.rows > 0 or plant.joints.equality_dof.size > 0:
         code = call_pp_status(plant.read_constraints, plant, state)
     state.valid = VALID
     return code

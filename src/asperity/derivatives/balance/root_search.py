@@ -21,7 +21,7 @@ from asperity.derivatives.balance.residual import (
     prepare,
     residual,
 )
-from asperity.derivatives.stages import stage
+from asperity.derivatives.stages import call_stage, stage
 from asperity.integrators.results import write_results
 from asperity.integrators.steppings.rebounds import begin_rebounds
 from asperity.integrators.world_layout import NOT_CONVERGED, OK
@@ -210,6 +210,7 @@ def find_root(world: Table, work: Table, step: float, _number: int) -> int:
     sets = work.sets
     root = work.root
     state = world.current
+    work.ends.acts = 0
     for attempt in range(2):
         code = _solve(world, root, step, attempt)
         if code != OK:
@@ -227,6 +228,8 @@ def find_root(world: Table, work: Table, step: float, _number: int) -> int:
             return code
         if root.residual <= _ACCEPTED:
             work.kinks = count_kinks(world, state, step)
+            if work.ends.wanted == 1 and world.balances_steps == 1:
+                return call_stage(work.ends.begin, world, work, step, 0)
             return OK
     return NO_ROOT
 

@@ -137,6 +137,7 @@ class DisplacedBalances(DisplacedModels):
         self._codes = np.zeros((self.count, _SIDES), np.int64)
         size = tangent_size(self.model) - self.model.nv
         self._sides_of = np.zeros((self.count, _SIDES, size))
+        self._ends = np.zeros((self.count, self.model.nv))
         self._addresses = np.zeros((self.count, 2 * _SIDES), np.int64)
         self._inputs: list[Table] = []
         for row, sides in zip(self._addresses, self.simulators, strict=True):
@@ -163,6 +164,7 @@ class DisplacedBalances(DisplacedModels):
         table.add_parameters = displaced_balances.address
         table.displaced, table.displaced_sizes = self._addresses, self.sizes
         table.displaced_codes, table.displaced_sides = self._codes, self._sides_of
+        table.displaced_ends = self._ends
 
     def make_room(self) -> bool:
         grown = False

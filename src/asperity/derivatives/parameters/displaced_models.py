@@ -56,7 +56,7 @@ def take_over_values(
     scratch : mujoco.MjData
         Of the model, to work in.
     copied : bool
-        Whether the parameters change numbers of which simulations have copies.
+        Whether the parameters change numbers besides inertias of which simulations have copies.
     check : bool
         Whether the model must be looked at again: not if it differs by displacements alone from one
         that has been looked at.
@@ -74,8 +74,9 @@ def take_over_values(
         world.forget_evaluations()
     write_parameters(simulator.model, parameters, values, scratch)
     if not copied and are_finite(simulator.model):
-        # But for friction, of which lists of near geoms have copies.
+        # But for friction, of which lists of near geoms have copies, and inertias.
         plant.set_detection()
+        plant.read_inertias(simulator.model)
         world.forget_evaluations()
         return True
     if check or not isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):

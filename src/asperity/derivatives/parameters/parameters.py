@@ -164,7 +164,8 @@ def contact_with(
     return contact
 
 
-# Arrays of MjModel that MuJoCo reads anew in every step, and of which Asperity has no copies.
+# Arrays of MjModel that MuJoCo reads anew in every step, and of which Asperity has no copies but
+# those of `Plant.read_inertias`.
 _NEVER_COPIED = (
     *("body_mass", "body_inertia", "body_ipos", "body_iquat", "body_subtreemass"),
     *("body_invweight0", "dof_invweight0", "dof_M0", "actuator_acc0", "tendon_invweight0"),

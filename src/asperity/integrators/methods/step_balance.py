@@ -16,33 +16,62 @@ from asperity.integrators.methods.tree_balance import add_gains, balance_trees, 
 from asperity.integrators.methods.turning_trees import choose_marked, mark_touched, mark_trees
 from asperity.integrators.world_layout import ALL_TREES
 
-__all__ = ["balance_doubled_step", "balance_step"]
+__all__ = ["balance_doubled_step", "balance_marked", "balance_step", "choose_balanced"]
+
+
+@compiled
+def choose_balanced(world: Table, source: Table, step: float) -> bool:
+    """Mark the robots that are balanced after a fixed step, in ``source.work.turning``.
+
+    Needs the step's impulses in the contact set. False if there are none.
+    """
+    plant = world.plant
+    if world.balances_steps == 0 or not mark_trees(plant, source, step):
+        return False
+    mark_touched(source, source.work.turning)
+    return choose_marked(plant, source, False)
+
+
+@compiled
+def balance_marked(
+    world: Table, source: Table, target: Table, force: np.ndarray, step: float
+) -> None:
+    """Balance the velocities at a step's end of the trees that are marked.
+
+    Parameters
+    ----------
+    world, source, target : Table
+        The source has the marks, and the mass matrix.
+    force : array, shape (nv,)
+        Gravity, gyroscopic and Coriolis forces of the step.
+    step : float
+        Its size [s].
+    """
+    plant = world.plant
+    work = source.work
+    twice_mean = world.scratch
+    change = work.velocity_change
+    for i in range(plant.nv):
+        twice_mean[i] = target.qvel[i] + source.qvel[i]
+        change[i] = target.qvel[i] - source.qvel[i]
+    begin_gains(plant, source, work.turning, work.gains)
+    add_gains(plant, source, work.turning, (twice_mean, change), force, step, work.gains)
+    balance_trees(plant, source, target, work.turning, step)
 
 
 @compiled
 def balance_step(world: Table, source: Table, target: Table, step: float) -> None:
     """Balance the velocities after a step of robots that turn far, unless others do it."""
     plant = world.plant
-    if world.balances_steps == 0 or not mark_trees(plant, source, step):
+    if not choose_balanced(world, source, step):
         return
     work = source.work
-    marked = work.turning
-    mark_touched(source, marked)
-    if not choose_marked(plant, source, False):
-        return
     force = work.gyroscopic
     centered = world.center_gyroscopic == ALL_TREES and world.has_centered_forces == 1
     for i in range(plant.nv):
         if not centered or work.gyroscopic_share[plant.dofs.tree[i]] == 0.0:
             force[i] = -source.mj_qfrc_bias[i]
-    twice_mean = world.scratch
-    change = work.velocity_change
-    for i in range(plant.nv):
-        twice_mean[i] = target.qvel[i] + source.qvel[i]
-        change[i] = target.qvel[i] - source.qvel[i]
-    begin_gains(plant, source, marked, work.gains)
-    add_gains(plant, source, marked, (twice_mean, change), force, step, work.gains)
-    balance_trees(plant, source, target, marked, step)
+    balance_marked(world, source, target, force, step)
 
 
 @compiled

@@ -36,6 +36,7 @@ from asperity.integrators.methods.convex_step import minimise
 from asperity.integrators.methods.motion import integrate_positions
 from asperity.integrators.results import FEWEST_CONTACTS, keep_results
 from asperity.integrators.steppings.impacts import accelerate, along_normal, as_spring
+from asperity.integrators.steppings.mobility import normal_mobility
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     METHOD_SIGNATURE,
@@ -169,8 +170,11 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
             world.plant, source, chosen, source.velocity, world.scratch
         )
         closing = -before
-        if closing <= 0.0:
+        if closing <= 0.0 or closing + 0.5 * step * max(-parting, 0.0) <= _NOTABLE:
             continue
+        parting, mobility = normal_mobility(
+            world.plant, source, chosen, world.scratch, (parting, mobility)
+        )
         overlap, _, square = as_spring(contacts.growth[chosen], depth, stiffness * mobility, before)
         if overlap > _OLD * closing * step and square * step * step < _RESOLVED:
             continue

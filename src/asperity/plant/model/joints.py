@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import mujoco
 import numpy as np
+from numpy.typing import ArrayLike
 
 from asperity.compiled import Table
 from asperity.contact.constraint_set import NO_LIMIT
@@ -23,7 +24,7 @@ _FLAG = mujoco.mjtDisableBit
 _FARTHEST_LIMIT = 1e10
 
 
-def integers(array: np.ndarray) -> np.ndarray:
+def integers(array: ArrayLike) -> np.ndarray:
     """A contiguous copy for compiled code."""
     return np.ascontiguousarray(array, dtype=np.int64).reshape(np.shape(array))
 
@@ -49,6 +50,26 @@ def set_joints(table: Table, model: mujoco.MjModel) -> None:
         friction = friction[:0]
     table.joints.friction_dof = integers(friction)
     table.joints.friction_force = np.array(model.dof_frictionloss[friction], dtype=np.float64)
+    table.joints.equality_dof = integers([_held_dof(model, one) for one in range(model.neq)])
+
+
+def _held_dof(model: mujoco.MjModel, equality: int) -> int:
+    """A degree of freedom that an equality holds, −1 if there is none."""
+    kind, equalities = int(model.eq_type[equality]), mujoco.mjtEq
+    objects = model.eq_obj1id[equality], model.eq_obj2id[equality]
+    if kind == int(equalities.mjEQ_JOINT):
+        return int(model.jnt_dofadr[objects[0]])
+    if kind == int(equalities.mjEQ_TENDON):
+        return int(model.ten_J_colind[model.ten_J_rowadr[objects[0]]])
+    if kind not in (int(equalities.mjEQ_CONNECT), int(equalities.mjEQ_WELD)):
+        return -1
+    for body in objects:
+        if int(model.eq_objtype[equality]) == int(mujoco.mjtObj.mjOBJ_SITE):
+            body = model.site_bodyid[body]
+        moving = int(model.body_weldid[body])
+        if model.body_dofnum[moving] > 0:
+            return int(model.body_dofadr[moving])
+    return -1
 
 
 def is_disabled(model: mujoco.MjModel, flags: int) -> bool:
