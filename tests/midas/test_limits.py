@@ -149,3 +149,35 @@ def test_what_presses_a_barrier_is_found_in_few_iterations(load, ratio):
         ratio = max(after, 0.1 * ratio)
     slope, _ = barrier_slopes(ratio * ratio, 1.0)
     assert slope + load + inertia * (ratio - start) == pytest.approx(0.0, abs=1e-6 * load)
+
+
+MARGINS = """
+  <mujoco><compiler angle="radian"/><worldbody>
+    <body><joint axis="0 1 0" range="-.3 .3" limited="true" margin=".1" damping=".1"/>{rod}</body>
+    <body pos="0 1 0"><joint type="ball" range="0 .3" limited="true" margin=".1" damping=".1"/>
+      {rod}</body>
+    <body pos="0 2 0"><joint name="slide" type="slide" axis="0 0 1" damping=".1"/>{rod}</body>
+    <body pos="0 3 0"><joint type="slide" axis="0 0 1" damping=".1"/>{rod}<site name="a"/></body>
+    <site name="b" pos="0 3 1"/></worldbody>
+  <tendon><fixed range="-.3 .3" limited="true" margin=".1"><joint joint="slide" coef="1"/></fixed>
+    <spatial range=".7 1.3" limited="true" margin=".1"><site site="a"/><site site="b"/></spatial>
+  </tendon></mujoco>"""
+
+
+@pytest.mark.parametrize(
+    "integrator", [asp.Midas(time_step=0.005), asp.Icf(time_step=0.005), asp.Cenic()]
+)
+def test_a_limit_holds_by_its_margin_inside_the_range(integrator):
+    sim = asp.Simulator(MARGINS.format(rod=ROD), integrator=integrator)
+    sim.advance_to(2.0)
+    hinge, slides, quaternion = sim.data.qpos[0], sim.data.qpos[5:], sim.data.qpos[1:5]
+    turn = 2.0 * np.arctan2(np.linalg.norm(quaternion[1:]), abs(quaternion[0]))
+    np.testing.assert_allclose([hinge, turn, *-slides], 0.2, atol=6e-3)
+
+
+def test_a_joint_that_starts_in_its_margin_is_brought_inside():
+    joint = '<joint axis="0 1 0" range="-.3 .3" limited="true" margin=".1"/>'
+    sim = simulator(joint, 0.01, gravity=9.81)
+    sim.data.qpos[0] = 0.29
+    sim.advance_to(0.5)
+    assert 0.19 < sim.data.qpos[0] < 0.2

@@ -26,6 +26,7 @@ from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.elastic_tables import FLEX_ARRAYS, elastic_table, error_weights
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
+from asperity.plant.model.limits import tendon_ranges
 from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
 from asperity.plant.model.servos import (
     asks_mujoco,
@@ -189,8 +190,7 @@ class Plant(HoldsAddresses):
         free = is_disabled(model, bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT)
         limited = np.flatnonzero(model.tendon_limited & (not free))
         table.tendons.limited = limited
-        inwards = np.outer(model.tendon_margin[limited], [1.0, -1.0])
-        table.tendons.range = model.tendon_range[limited] + inwards
+        table.tendons.range = tendon_ranges(model)[limited]
         table.tendons.rownnz = integers(model.ten_J_rownnz)
         table.tendons.rowadr = integers(model.ten_J_rowadr)
         table.tendons.colind = integers(model.ten_J_colind)

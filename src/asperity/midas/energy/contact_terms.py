@@ -15,6 +15,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.midas.energy.potentials import barrier, barrier_model
+from asperity.midas.energy.tilting_cores import add_tilt
 from asperity.midas.factor.outer_products import add_outer, fill_square
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.round_bending import add_bending
@@ -205,8 +206,15 @@ def _add_contact(engine: Table, i: int, x: np.ndarray) -> None:
         one = 0 if a < b else 1
         add_outer(target, y[one], y[1 - one], h)
     # The tangent of a barrier far from its anchor would pull.
-    if whole and slope < 0.0 and candidates.kind[i] > VERTEX_PLANE:
+    if not whole or slope >= 0.0 or candidates.kind[i] == VERTEX_PLANE:
+        return
+    if candidates.kind[i] > VERTEX_PLANE:
         add_bending(engine, i, -slope, normal)
+        return
+    radius = engine.shapes.vertex_radius[candidates.vertex[i, 0]]
+    radius += engine.shapes.vertex_radius[candidates.vertex[i, 3]]
+    if radius > 0.0:
+        add_tilt(engine, i, x, -slope * (distance + radius), normal)
 
 
 @compiled

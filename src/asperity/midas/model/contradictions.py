@@ -6,6 +6,7 @@ import mujoco
 import numpy as np
 
 from asperity.midas.model.tendons import fixed_tendons
+from asperity.plant.model.limits import joint_ranges
 
 __all__ = ["contradicted_limits", "held_tendons"]
 
@@ -45,13 +46,14 @@ def _of_coupling(model: mujoco.MjModel, index: int) -> set[int]:
     one, other = int(model.eq_obj1id[index]), int(model.eq_obj2id[index])
     if other < 0 or not (model.jnt_limited[one] and model.jnt_limited[other]):
         return set()
+    ranges = joint_ranges(model)
     reference, origin = (float(model.qpos0[model.jnt_qposadr[j]]) for j in (one, other))
-    first, last = (float(end) for end in model.jnt_range[other])
+    first, last = (float(end) for end in ranges[other])
     along = np.linspace(first, last, _SAMPLES) - origin
     values = reference + np.polynomial.polynomial.polyval(along, model.eq_data[index, :5])
-    low, high = model.jnt_range[one]
+    low, high = ranges[one]
     common = min(float(values.max()), high) - max(float(values.min()), low)
-    return {one} if common <= _ROOM * float(np.ptp(model.jnt_range[one])) else set()
+    return {one} if common <= _ROOM * (high - low) else set()
 
 
 def _of_held_tendon(model: mujoco.MjModel, index: int) -> set[int]:
@@ -65,7 +67,7 @@ def _of_held_tendon(model: mujoco.MjModel, index: int) -> set[int]:
         joint, weight = int(model.wrap_objid[at]), float(model.wrap_prm[at])
         if not model.jnt_limited[joint]:
             return set()
-        ends = weight * model.jnt_range[joint]
+        ends = weight * joint_ranges(model)[joint]
         low, high = low + float(ends.min()), high + float(ends.max())
         joints.add(joint)
     length = float(model.tendon_length0[tendon] + model.eq_data[index, 0])

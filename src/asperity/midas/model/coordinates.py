@@ -17,6 +17,7 @@ from asperity.midas.model.links import Link, joint_axes
 from asperity.midas.model.motors import motor_actuators
 from asperity.midas.model.tendons import fixed_tendons
 from asperity.plant.model.joints import is_disabled
+from asperity.plant.model.limits import joint_ranges, tendon_ranges
 from asperity.plant.model.own_texts import velocity_limits
 
 __all__ = ["add_actuators", "coordinate_tables"]
@@ -68,6 +69,7 @@ class _Reader:
     def __init__(self, model: mujoco.MjModel) -> None:
         self.model = model
         self.speed = velocity_limits(model)
+        self.joint_ranges, self.tendon_ranges = joint_ranges(model), tendon_ranges(model)
         self.limits = not is_disabled(model, _FLAG.mjDSBL_LIMIT | _FLAG.mjDSBL_CONSTRAINT)
         self.springs = not is_disabled(model, _FLAG.mjDSBL_SPRING)
         self.dampers = not is_disabled(model, _FLAG.mjDSBL_DAMPER)
@@ -82,7 +84,7 @@ class _Reader:
         own.damping = self.dampers * _first(model.dof_damping[dof])
         own.friction = self.dry * float(model.dof_frictionloss[dof])
         if model.jnt_limited[joint] and self.limits and joint not in unlimited:
-            own.add_limit(model, model.jnt_range[joint], _ACTIVATION[kind])
+            own.add_limit(model, self.joint_ranges[joint], _ACTIVATION[kind])
         if np.isfinite(self.speed[joint]) and self.limits:
             own.speed = float(self.speed[joint])
             own.brake = _BRAKE / max(float(model.dof_invweight0[dof]), 1e-9)
@@ -107,7 +109,7 @@ class _Reader:
         at = model.jnt_qposadr[model.wrap_objid[wraps]]
         own = self.of_tendon(tendon, float(model.wrap_prm[wraps] @ model.qpos0[at]))
         if model.tendon_limited[tendon] and self.limits and tendon not in held:
-            own.add_limit(model, model.tendon_range[tendon], _ACTIVATION[SLIDE])
+            own.add_limit(model, self.tendon_ranges[tendon], _ACTIVATION[SLIDE])
         return own
 
     def of_source(self, kind: int, index: int) -> _Coordinate:
@@ -117,7 +119,7 @@ class _Reader:
             return self.of_tendon(index)
         if kind == LIMIT:
             stiffness = _TAUT / max(float(model.tendon_invweight0[index]), 1e-9)
-            return _Coordinate(spring=model.tendon_range[index], stiffness=stiffness)
+            return _Coordinate(spring=self.tendon_ranges[index], stiffness=stiffness)
         if kind == DOF:
             joint = int(model.dof_jntid[index])
             if int(model.jnt_type[joint]) == int(mujoco.mjtJoint.mjJNT_SLIDE):

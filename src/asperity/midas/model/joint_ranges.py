@@ -71,9 +71,11 @@ def _enter_scalar_limits(engine: Engine, qpos: np.ndarray, overlaps: str) -> lis
     room = np.minimum(1e-3 * table.joints.activation[:count], 1e-5)
     low, high = limit[:, 0] + room, limit[:, 1] - room
     names = []
-    for k in np.flatnonzero((joint < limit[:, 0] - _AT_LIMIT) | (joint > limit[:, 1] + _AT_LIMIT)):
-        name = element(model, _JOINT, engine.links.links[table.joints.link[k]].joint)
-        ends = limit[k] + table.joints.reference[k]
+    own = np.array([engine.links.links[link].joint for link in table.joints.link], np.int64)
+    beyond = model.jnt_margin[own] + _AT_LIMIT
+    for k in np.flatnonzero((joint < limit[:, 0] - beyond) | (joint > limit[:, 1] + beyond)):
+        name = element(model, _JOINT, int(own[k]))
+        ends = model.jnt_range[own[k]]
         at = int(table.joints.qpos[k])
         if not _may_bring_back(engine, overlaps, slice(at, at + 1)):
             where = joint[k] + table.joints.reference[k]

@@ -32,6 +32,7 @@ from asperity.midas.model.tendons import fixed_tendons
 from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.pose.reduced_evaluation import ReducedEvaluation
 from asperity.plant.model.joints import is_disabled
+from asperity.plant.model.limits import tendon_ranges
 from asperity.plant.model.own_options import OwnOptions
 
 __all__ = [
@@ -208,7 +209,7 @@ class LinearizedCoordinates:
         """What a step leaves of an equality's gap, or of what is beyond a limit."""
         gap, recovery = value, EQUALITY_RECOVERY
         if source.kind == LIMIT:
-            low, high = self._model.tendon_range[source.index]
+            low, high = tendon_ranges(self._model)[source.index]
             gap, recovery = value - min(max(value, float(low)), float(high)), LIMIT_RECOVERY
         elif source.kind != HELD:
             return 0.0

@@ -98,10 +98,11 @@ def check_tendon_limits(model: mujoco.MjModel, coordinates: Any, limit: Any, joi
     for k, tendon in enumerate(fixed_tendons(model)):
         low, high = limit[joints + k]
         length = coordinates[joints + k]
-        # At its limit it stays just inside.
-        if low - _AT_LIMIT <= length <= low + _AT_LIMIT:
+        beyond = float(model.tendon_margin[tendon]) + _AT_LIMIT
+        # At its limit, or within the limit's margin, it stays just inside.
+        if low - beyond <= length <= low + _AT_LIMIT:
             limit[joints + k, 0] = length - _ROOM
-        elif high - _AT_LIMIT <= length <= high + _AT_LIMIT:
+        elif high - _AT_LIMIT <= length <= high + beyond:
             limit[joints + k, 1] = length + _ROOM
         elif not low < length < high:
             name = element(model, mujoco.mjtObj.mjOBJ_TENDON, tendon)

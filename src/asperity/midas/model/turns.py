@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, DAMPER, FREE, LIMIT, SPRING
-from asperity.midas.model.links import Link, Links, rotation_matrix
+from asperity.midas.model.links import Links, rotation_matrix
+from asperity.plant.model.limits import joint_ranges
 
 __all__ = ["turn_tables"]
 
@@ -23,6 +24,7 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
     flags = int(model.opt.disableflags)
     bit = mujoco.mjtDisableBit
     turns: list[tuple[int, int, NDArray[np.float64], float, float, float]] = []
+    ranges = joint_ranges(model)
     for i, link in enumerate(links.links):
         if link.kind not in (BALL, FREE) or link.is_mocap:
             continue
@@ -35,7 +37,8 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
             turns.append((i, SPRING, rest, stiffness, 0.0, 1.0))
         if damping > 0.0 and not flags & bit.mjDSBL_DAMPER:
             turns.append((i, DAMPER, np.eye(3), damping, 0.0, 1.0))
-        limit = _limit(model, link)
+        limited = link.kind == BALL and model.jnt_limited[link.joint]
+        limit = float(ranges[link.joint, 1]) - _STRAIN if limited else np.inf
         if limit < np.pi and not flags & int(bit.mjDSBL_LIMIT | bit.mjDSBL_CONSTRAINT):
             # As of hinges: it may have to carry the weight of everything at a metre's distance.
             torque = max(9.81 * float(model.body_subtreemass[0]), 1.0)
@@ -58,10 +61,3 @@ def turn_tables(model: mujoco.MjModel, links: Links) -> dict[str, NDArray[np.gen
         "activation": np.array([turn[5] for turn in turns], dtype=np.float64),
         "first": np.searchsorted([turn[0] for turn in turns], np.arange(len(links.links) + 1)),
     }
-
-
-def _limit(model: mujoco.MjModel, link: Link) -> float:
-    """Largest angle of a ball joint [rad]."""
-    if link.kind != BALL or not model.jnt_limited[link.joint]:
-        return float(np.inf)
-    return float(model.jnt_range[link.joint].max()) - _STRAIN

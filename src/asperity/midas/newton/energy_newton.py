@@ -286,7 +286,7 @@ def minimize(engine: Table, _unused: int) -> int:
             return _failure(engine.factor, engine.soft)
         newton.on_arcs = 0
         try_share(engine, 1.0)
-        if foresight:
+        if foresight and largest_turn_of_links(engine.links, engine.poses) < STRAIGHT:
             foreseen = _look_ahead(engine)
             if foreseen == _LOST:
                 return _failure(engine.factor, engine.soft)

@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 
 from asperity.compiled import Table
 from asperity.contact.constraint_set import NO_LIMIT
+from asperity.plant.model.limits import joint_ranges
 from asperity.plant.model.own_texts import velocity_limits
 
 __all__ = ["JOINT_DOFS", "JOINT_KINDS", "integers", "is_disabled", "set_joints"]
@@ -90,7 +91,8 @@ def _set_limits(table: Table, model: mujoco.MjModel) -> None:
     joint = np.flatnonzero((limited | slow) & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
     table.joints.limit_dof = integers(model.jnt_dofadr[joint])
     table.joints.limit_qpos = integers(model.jnt_qposadr[joint])
-    ends = model.jnt_range[joint] + np.outer(model.jnt_margin[joint], [1.0, -1.0])
+    ranges = joint_ranges(model)
+    ends = ranges[joint]
     ends[~limited[joint]] = [-NO_LIMIT, NO_LIMIT]
     table.joints.limit_range = ends
     table.joints.limit_speed = speed[joint]
@@ -98,5 +100,5 @@ def _set_limits(table: Table, model: mujoco.MjModel) -> None:
     ball = np.flatnonzero(limited & (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)))
     table.joints.ball_dof = integers(model.jnt_dofadr[ball])
     table.joints.ball_qpos = integers(model.jnt_qposadr[ball])
-    table.joints.ball_range = np.max(model.jnt_range[ball], axis=1) - model.jnt_margin[ball]
+    table.joints.ball_range = ranges[ball, 1]
     table.joints.ball_source = integers(-1 - ball)
