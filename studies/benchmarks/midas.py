@@ -48,6 +48,21 @@ def cubes(count: int, columns: int = 1, jitter: float = 0.0) -> str:
     return f"<mujoco><worldbody>{slab}{bodies}</worldbody></mujoco>"
 
 
+def heap(count: int, shape: str, seed: int = 0) -> str:
+    """Bodies of 4 to 6 cm, turned at random, that fall into a heap on a plane."""
+    rng = np.random.default_rng(seed)
+    bodies = ""
+    for i in range(count):
+        level, place = divmod(i, 25)
+        x, y = 0.1 * np.array([place % 5, place // 5]) + 0.003 * rng.normal(size=2)
+        turn = " ".join(map(str, rng.normal(size=4)))
+        bodies += (
+            f'<body pos="{x} {y} {0.1 * (level + 1)}" quat="{turn}"><freejoint/>'
+            f'<geom type="{shape}" size=".025 .02 .015"/></body>'
+        )
+    return f'<mujoco><worldbody><geom type="plane" size="5 5 .1"/>{bodies}</worldbody></mujoco>'
+
+
 GRIPPER = """
 <mujoco><compiler autolimits="true"/><default><geom friction=".5"/></default><worldbody>
 <geom type="plane" size="1 1 1"/>
@@ -79,12 +94,16 @@ class Case:
     """CPU time per Newton iteration [ms]."""
     prototype_per_step: float | None = None
     """CPU time per step [ms]."""
+    has_peers: bool = True
 
 
 def pile(count: int, columns: int = 1, jitter: float = 0.0) -> Task:
     """Cubes for 0.3 s."""
-    xml = cubes(count, columns, jitter)
-    return Task(xml, xml, lambda time: np.zeros(0), 0.3, "")
+    return _falling(cubes(count, columns, jitter), 0.3)
+
+
+def _falling(xml: str, duration: float) -> Task:
+    return Task(xml, xml, lambda time: np.zeros(0), duration, "")
 
 
 CASES = (
@@ -96,6 +115,10 @@ CASES = (
     Case("50 cubes in 10 columns", pile(50, 10, 0.005), prototype_per_iteration=7.4),
     Case("200 cubes in 40 columns", pile(200, 40, 0.005)),
     Case("tower of 20 cubes", pile(20)),
+    *(
+        Case(f"heap of 50 {name}", _falling(heap(50, shape), 0.5), has_peers=False)
+        for name, shape in (("boxes", "box"), ("cylinders", "cylinder"), ("capsules", "capsule"))
+    ),
     Case(
         "gripper of 4 bodies lifts a cube",
         Task(GRIPPER, GRIPPER, lift, 0.8, ""),
@@ -171,7 +194,7 @@ def measure(case: Case, rounds: int) -> list[Result]:
     """Run all engines in turn."""
     engines = {n: do for n, do in PEERS.items() if has_bullet() or not n.startswith("Bullet")}
     # Other engines know the shapes of a box, not how finely its mesh is divided.
-    engines = engines if case.subdivisions == 1 else {}
+    engines = engines if case.subdivisions == 1 and case.has_peers else {}
     ours, theirs = [], {name: [] for name in engines}
     for _ in range(rounds):
         ours.append(run_midas(case))
