@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.convex.block_cholesky import cholesky, cholesky_solve
 
 __all__ = ["normal_mobility"]
 
@@ -33,30 +34,6 @@ def _add_row(state: Table, c: int, side: int, row: np.ndarray, start: int) -> No
 
 
 @compiled
-def _solve(mass: np.ndarray, block: int, x: np.ndarray) -> None:
-    """``x = M⁻¹ x`` of one robot, by Cholesky's factors of its block."""
-    n = x.size
-    factor = mass[block : block + n * n].copy()
-    for i in range(n):
-        for k in range(i + 1):
-            value = factor[n * i + k]
-            for m in range(k):
-                value -= factor[n * i + m] * factor[n * k + m]
-            if k < i:
-                factor[n * i + k] = value / factor[n * k + k]
-            else:
-                factor[n * i + i] = np.sqrt(value)
-    for i in range(n):
-        for k in range(i):
-            x[i] -= factor[n * i + k] * x[k]
-        x[i] /= factor[n * i + i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            x[i] -= factor[n * k + i] * x[k]
-        x[i] /= factor[n * i + i]
-
-
-@compiled
 def normal_mobility(
     plant: Table, state: Table, c: int, acceleration: np.ndarray, estimate: tuple[float, float]
 ) -> tuple[float, float]:
@@ -77,7 +54,9 @@ def normal_mobility(
     parting, mobility = estimate
     for side in range(2):
         link = contacts.link[c, side]
-        if link < 0 or trees.spatial[contacts.link_tree[link]]:
+        # Of vertices and nodes of flexes diag(M) is all that there is.
+        is_soft = contacts.geom[c, side] >= plant.ngeom
+        if link < 0 or is_soft or trees.spatial[contacts.link_tree[link]]:
             continue
         tree = contacts.link_tree[link]
         other = contacts.link[c, 1 - side]
@@ -95,9 +74,15 @@ def normal_mobility(
             for i in range(row.size):
                 mobility -= second[i] * second[i] * state.mass_inverse_diagonal[start + i]
                 row[i] += second[i]
+        size = row.size
         response = row.copy()
-        _solve(state.mass, trees.block_start[tree], response)
-        for i in range(row.size):
+        inverse = np.empty(size)
+        block = trees.block_start[tree]
+        factor = state.mass[block : block + size * size].copy()
+        if not cholesky(factor, 0, size, inverse, 0):
+            return estimate
+        cholesky_solve(factor, 0, size, inverse, response, 0)
+        for i in range(size):
             force = acceleration[start + i] / state.mass_inverse_diagonal[start + i]
             mobility += row[i] * response[i]
             parting += response[i] * force - row[i] * acceleration[start + i]
