@@ -90,3 +90,62 @@ def test_the_hessian_of_friction_is_positive_for_all_duals():
             table.friction.dual[:] = dual
             engines.assemble(engine)
             assert np.linalg.eigvalsh(hessian(engine)).min() > 0.0
+
+
+def test_the_hessian_knows_how_crossed_capsules_tilt():
+    """Of both about where they are nearest, for which its other terms are zero or exact."""
+    capsule = '<freejoint/><geom type="capsule" size=".02 .05" mass=".1" friction="0"/>'
+    engine = engine_of(
+        f"""<mujoco><worldbody><body zaxis="1 0 0">{capsule}</body>
+        <body pos="0 0 .0405" zaxis="1 1.7 0">{capsule}</body></worldbody></mujoco>"""
+    )
+    table = engine.table
+    assert prepare_step(table, 0.01, False) == 0
+    z = table.poses.z.copy()
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        tilt = np.zeros(z.size)
+        for link, size in enumerate(rng.normal(size=2)):
+            rows = table.poses.q[link, 1:4]
+            upright = int(np.argmax(np.abs(rows[:, 2])))
+            start = table.links.variable[link] + 3
+            tilt[start + 6 : start + 9] = size * rows[upright]
+            tilt[start + 3 * upright : start + 3 * upright + 3] = -size * rows[2]
+        slopes = []
+        for share in (1e-5, -1e-5):
+            move_to(engine, z + share * tilt)
+            engines.assemble(engine)
+            slopes.append(table.newton.gradient @ tilt)
+        move_to(engine, z)
+        engines.assemble(engine)
+        exact = (slopes[0] - slopes[1]) / 2e-5
+        assert tilt @ hessian(engine) @ tilt == pytest.approx(exact, rel=1e-6)
+
+
+def test_heaps_of_capsules_take_few_iterations():
+    """Without that they take 200 and more."""
+    rng = np.random.default_rng(0)
+    bodies = ""
+    for i in range(50):
+        x, y = 0.1 * np.array([i % 5, i // 5 % 5]) + 0.003 * rng.normal(size=2)
+        turn = " ".join(map(str, rng.normal(size=4)))
+        bodies += (
+            f'<body pos="{x} {y} {0.1 * (i // 25 + 1)}" quat="{turn}"><freejoint/>'
+            '<geom type="capsule" size=".025 .02"/></body>'
+        )
+    floor = '<geom type="plane" size="5 5 .1"/>'
+    xml = f"<mujoco><worldbody>{floor}{bodies}</worldbody></mujoco>"
+    stats = asp.Simulator(xml, integrator=asp.Midas(time_step=0.01)).advance_to(0.4).stats
+    assert stats.iterations < 80 * stats.steps
+
+
+@pytest.mark.parametrize("spin", [1.0, 5.0, 13.0])
+def test_a_ball_that_rolls_takes_no_iterations(spin):
+    xml = """<mujoco><worldbody><geom type="plane" size="5 5 .1"/>
+      <body pos="0 0 .02601"><freejoint/><geom size=".025"/></body></worldbody></mujoco>"""
+    sim = asp.Simulator(xml, integrator=asp.Midas(time_step=0.01))
+    sim.data.qvel[0] = 0.025 * spin
+    sim.data.qvel[4] = spin
+    sim.advance_to(0.3)
+    assert sim.advance_to(0.6).stats.iterations == 0
+    np.testing.assert_allclose(sim.data.qvel[[0, 4]], [0.025 * spin, spin], rtol=1e-4)

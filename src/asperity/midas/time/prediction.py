@@ -23,8 +23,6 @@ __all__ = ["predict", "predict_turns"]
 # Rotation within a step [rad] from which on links are stretched enough for it to matter, and from
 # which on joints lead links elsewhere than inertia does.
 _LEAST_TURN, _LEAST_JOINTED_TURN = 1e-3, 1e-5
-# Twice the square of a rotation [rad] beyond which a velocity is not extrapolated.
-_FAR = 0.05
 # What vertices at rest move by, in the largest activation distance per step.
 _REST = 0.05
 # Share of the way to a limit that a joint may be predicted to go.
@@ -35,18 +33,6 @@ _ROOM = 0.5
 def _rate(time: Table, now: float, before: float) -> float:
     """Velocity at the end of the step, if it changes as it did."""
     return 2.0 * now - before if time.has_history == 1 else now
-
-
-@compiled
-def _turns_far(poses: Table, link: int) -> bool:
-    """Whether a link turns by itself, and farther than what is taken for straight."""
-    if poses.turns[link] == 0:
-        return False
-    square = 0.0
-    for i in range(1, 4):
-        for k in range(3):
-            square += (poses.q_target[link, i, k] - poses.q_now[link, i, k]) ** 2
-    return square > _FAR
 
 
 @compiled
@@ -70,10 +56,10 @@ def _turn_by_torque(engine: Table, link: int, q: np.ndarray) -> None:
 def _move_freely(engine: Table, link: int, q: np.ndarray) -> bool:
     """Let a free or ball link go on by itself; False if it turns by too much to say how.
 
-    One that turns so far that its axes move quite otherwise meanwhile turns as inertia leads.
+    Axes of one that turns by itself move otherwise meanwhile: it turns as inertia leads.
     """
     straight = 4
-    if _turns_far(engine.poses, link):
+    if engine.poses.turns[link] == 1:
         straight = 1
         for i in range(1, 4):
             for k in range(3):
@@ -187,7 +173,7 @@ def predict(engine: Table) -> bool:
             square = 0.0
             for k in range(3):
                 square += (q[link, i, k] - engine.poses.q_now[link, i, k]) ** 2
-            if square > 1.0 and _turns_far(engine.poses, link):
+            if square > 1.0 and engine.poses.turns[link] == 1:
                 square = 1.0
             # Written so that NaN is not lost.
             if not square <= largest:
@@ -201,18 +187,18 @@ def predict(engine: Table) -> bool:
 
 @compiled
 def predict_turns(engine: Table) -> bool:
-    """Let what floats turn as predicted, but stay where it is; False if nothing turns far.
+    """Let what floats turn as predicted, but stay where it is; False if nothing turns by itself.
 
     A ball that spins on a floor is predicted to fall into it. Without a prediction its turn is a
     long way for Newton's method.
     """
-    far = False
+    turns = False
     for link in range(engine.links.kind.size):
-        if engine.links.kind[link] == FREE and _turns_far(engine.poses, link):
-            far = True
+        if engine.links.kind[link] == FREE and engine.poses.turns[link] == 1:
+            turns = True
             start = engine.links.variable[link]
             for k in range(3):
                 engine.poses.z_trial[start + k] = engine.poses.z_now[start + k]
-    if far:
+    if turns:
         place_trial(engine)
-    return far
+    return turns
