@@ -350,13 +350,6 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
-        "tilt",
-        "Directions know how round cores tilt on each other.",
-        "The Hessian of distances with closest points that stay where they are.",
-        ("midas",),
-        (Body("midas.energy.tilting_cores", "add_tilt", "return"),),
-    ),
-    Mechanism(
         "expected-forces",
         "Barriers' curvature leads to the forces that directions count with.",
         "Their curvature at the iterate.",

@@ -39,7 +39,7 @@ python -m studies benchmark ablation --mechanisms swings     # one row
 
 Every case runs at {near_by} times each accuracy or time step. *Right* counts the runs within the
 tolerance of their case; a difference of two is chance. *Iterations* are Newton's, of all cases, of
-the CENIC paper's clutter (`Midas`: columns and heaps), and of ten robots with random controls.
+the CENIC paper's clutter (`Midas`: cubes in columns), and of ten robots with random controls.
 *Worse* and *better* count the cases
 whose median grade changes; **wrong** ones are wrong or stopped without it.
 [All cases](../studies/benchmarks/results/ablation.md) has their names, convex solves, and what

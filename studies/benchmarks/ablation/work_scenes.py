@@ -10,7 +10,7 @@ import mujoco
 import numpy as np
 
 import asperity as asp
-from studies.benchmarks.midas import cubes, heap
+from studies.benchmarks.midas import cubes
 from studies.benchmarks.robot_models import robot
 from studies.benchmarks.scene import build_mjcf, scene_from_name
 
@@ -70,12 +70,6 @@ def _pile(
     return _settle(cubes(count, columns, 1e-3 * seed), _PILE_TIME, integrator)
 
 
-def _heap(
-    count: int, shape: str, seed: int, integrator: asp.Integrator
-) -> tuple[asp.Simulator, bool]:
-    return _settle(heap(count, shape, seed), _PILE_TIME, integrator)
-
-
 def _robot(name: str, seed: int, integrator: asp.Integrator) -> tuple[asp.Simulator, bool]:
     """A robot that falls or stands, with random controls."""
     model = robot(name).make()
@@ -101,10 +95,6 @@ WORK_SCENES = (
     *(
         WorkScene(name, "clutter", ("midas",), _SEEDS, partial(_pile, count, columns))
         for name, count, columns in (("tower-of-20-cubes", 20, 1), ("50-cubes", 50, 10))
-    ),
-    *(
-        WorkScene(f"heap-of-{shape}", "clutter", ("midas",), _SEEDS, partial(_heap, 25, shape))
-        for shape in ("box", "cylinder", "capsule")
     ),
     *(
         WorkScene(name, "robots", (*_CONVEX, "midas"), _SEEDS, partial(_robot, name))
