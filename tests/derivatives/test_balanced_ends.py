@@ -19,16 +19,34 @@ _ROBOT = """<body pos="0 0 2" euler="20 30 40">{root}
     <geom name="shin" type="capsule" size=".03" fromto="0 0 0 .1 0 -.3" mass=".3"/>
     <body name="foot" pos=".1 0 -.3"><joint axis="1 0 1" stiffness="1"/>
       <geom type="box" size=".05 .02 .01" mass=".1" pos=".03 0 0"/></body></body></body>"""
+_JOINTS = """<body pos="0 0 2" euler="20 30 40">{root}
+  <geom type="capsule" size=".03" fromto="0 0 0 .05 0 -.3" mass=".5"/>
+  <body pos="0 .1 -.3"><joint type="ball" pos=".01 .02 .03" damping=".01"/>
+    <geom type="capsule" size=".03" fromto="0 0 0 .1 0 -.3" mass=".3"/>
+    <body pos=".1 0 -.3" euler="10 20 30">
+      <joint type="slide" axis="1 0 1" armature=".02" stiffness="20"/>
+      <joint name="knee" axis="0 1 .2" pos=".02 0 .01" armature=".01"/>
+      <geom type="box" size=".05 .02 .01" mass=".1" pos=".03 0 0"/></body></body>
+  <body pos=".2 0 .1"><joint axis="0 0 1"/><geom size=".05" mass=".2" pos=".1 0 .1"/></body></body>"""
 _MODELS = {
     "floats": _ROBOT.format(root="<freejoint/>"),
     "two float": _ROBOT.format(root="<freejoint/>")
     + """<body pos="3 0 2"><freejoint/><geom type="box" size=".1 .2 .3"/>
       <body pos="0 0 .4"><joint axis="1 0 0"/><geom size=".1"/></body></body>""",
+    "has joints of all kinds": _JOINTS.format(root="<freejoint/>"),
+    "hangs by a ball": _JOINTS.format(root="<joint type='ball' pos='.1 0 .1'/>"),
     "hangs": _ROBOT.format(root="<joint axis='0 1 0'/>"),
     "is touched": _ROBOT.format(root="<freejoint/>")
     + "<geom type='plane' size='5 5 1' pos='0 0 1.6'/>",
 }
-_SPEEDS = {"floats": 4.0, "two float": 4.0, "hangs": 30.0, "is touched": 40.0}
+_SPEEDS = {
+    "has joints of all kinds": 10.0,
+    "hangs by a ball": 40.0,
+    "floats": 4.0,
+    "two float": 4.0,
+    "hangs": 30.0,
+    "is touched": 40.0,
+}
 _INTEGRATORS = {
     "icf": asp.Icf(time_step=2e-3, tolerance=1e-13, resolve_impacts=False),
     "sap": asp.Sap(time_step=2e-3, tolerance=1e-13, resolve_impacts=False),
@@ -80,17 +98,19 @@ def _differences(
 
 
 @pytest.mark.parametrize("key", _INTEGRATORS)
-@pytest.mark.parametrize("name", ["floats", "two float"])
+@pytest.mark.parametrize("name", ["floats", "two float", "has joints of all kinds"])
 def test_they_agree_with_differences_of_the_simulator_s_steps(name: str, key: str) -> None:
     model, integrator = _load(name), _INTEGRATORS[key]
     data = _throw(model, name)
     lin = asp.derivatives.linearize(model, data, integrator=integrator)
     expected = _differences(model, data, integrator)
     assert models.error(np.hstack([lin.A, lin.B]), expected) < 2e-6
+    # The place where it is thrown plays no part.
+    np.testing.assert_allclose(lin.A[model.nv :, :3], 0.0, atol=1e-6)
 
 
 @pytest.mark.parametrize("key", _INTEGRATORS)
-@pytest.mark.parametrize("name", ["hangs", "is touched"])
+@pytest.mark.parametrize("name", ["hangs", "hangs by a ball", "is touched"])
 def test_they_agree_with_differences_of_steps_solved_to_round_off(name: str, key: str) -> None:
     """Where forces of the middle of the step, and contacts, end far above round-off else."""
     model, integrator = _load(name), _INTEGRATORS[key]

@@ -28,7 +28,7 @@ from asperity.derivatives.stages import stage
 from asperity.integrators.world_layout import OK
 from asperity.soft.twists import turning_slopes
 
-__all__ = ["assemble_step", "pull_back_step"]
+__all__ = ["assemble_step", "fill_turns", "pull_back_step"]
 
 _SMALL = 1e-4
 
@@ -69,7 +69,7 @@ def _change(work: Table, along: bool, k: int, i: int) -> float:
 
 
 @compiled
-def _fill_turns(work: Table, step: float) -> None:
+def fill_turns(work: Table, step: float) -> None:
     """Fill ``turns`` of all rotations."""
     for number in range(work.rotations.size):
         first = work.rotations[number]
@@ -87,24 +87,33 @@ def _balance(plant: Table, work: Table, along: bool, count: int) -> None:
     ends = work.ends
     result = work.result
     nv = work.start.qvel.size
+    numbers = np.empty((ends.changes.shape[2], count))
     for tree in range(plant.ntree):
         if ends.marked[tree] == 0:
             continue
         first = plant.trees.start[tree]
-        size = plant.trees.size[tree]
-        total = np.empty(size)
-        for k in range(count):
-            total[:] = 0.0
-            if k >= ends.parameters:
-                total += work.parameters.displaced_ends[k - ends.parameters, first : first + size]
-            for j in range(first, first + size):
-                changes = (_change(work, along, k, j), _change(work, along, k, nv + j))
-                for i in range(size):
-                    total[i] += changes[0] * ends.changes[0, j, i]
-                    total[i] += changes[1] * ends.changes[1, j, i]
-                    total[i] += result[nv + j, k] * ends.changes[2, j, i]
-            for i in range(size):
-                result[nv + first + i, k] = total[i]
+        last = first + plant.trees.size[tree]
+        numbers[:] = 0.0
+        for j in range(first, last):
+            for a in range(numbers.shape[0]):
+                slope = ends.changes[2, j, a]
+                for k in range(count):
+                    numbers[a, k] += slope * result[nv + j, k]
+                if not along:
+                    numbers[a, j] += ends.changes[0, j, a]
+                    numbers[a, nv + j] += ends.changes[1, j, a]
+                    continue
+                for k in range(count):
+                    numbers[a, k] += ends.changes[0, j, a] * work.directions[k, j]
+                    numbers[a, k] += ends.changes[1, j, a] * work.directions[k, nv + j]
+        for i in range(first, last):
+            for k in range(count):
+                change = ends.share[tree] * result[nv + i, k] + ends.scaled[i] * numbers[0, k]
+                if i < first + 6:
+                    change += numbers[1 + i - first, k]
+                if k >= ends.parameters:
+                    change += work.parameters.displaced_ends[k - ends.parameters, i]
+                result[nv + i, k] = change
 
 
 @compiled
@@ -113,22 +122,27 @@ def _pull_back_balance(plant: Table, work: Table, count: int) -> None:
     ends = work.ends
     adjoint = work.adjoint
     nv = work.start.qvel.size
+    numbers = np.empty(ends.changes.shape[2])
     for tree in range(plant.ntree):
         if ends.marked[tree] == 0:
             continue
         first = plant.trees.start[tree]
-        size = plant.trees.size[tree]
-        own = adjoint[nv + first : nv + first + size].copy()
-        for k in range(ends.parameters, count):
-            change = work.parameters.displaced_ends[k - ends.parameters]
-            for i in range(size):
-                work.pulled[k] += change[first + i] * own[i]
-        for j in range(first, first + size):
-            adjoint[nv + j] = 0.0
-            for i in range(size):
-                work.pulled[j] += ends.changes[0, j, i] * own[i]
-                work.pulled[nv + j] += ends.changes[1, j, i] * own[i]
-                adjoint[nv + j] += ends.changes[2, j, i] * own[i]
+        last = first + plant.trees.size[tree]
+        numbers[:] = 0.0
+        for i in range(first, last):
+            own = adjoint[nv + i]
+            numbers[0] += ends.scaled[i] * own
+            if i < first + 6:
+                numbers[1 + i - first] = own
+            for k in range(ends.parameters, count):
+                change = work.parameters.displaced_ends[k - ends.parameters]
+                work.pulled[k] += change[i] * own
+        for j in range(first, last):
+            adjoint[nv + j] *= ends.share[tree]
+            for a in range(numbers.size):
+                work.pulled[j] += ends.changes[0, j, a] * numbers[a]
+                work.pulled[nv + j] += ends.changes[1, j, a] * numbers[a]
+                adjoint[nv + j] += ends.changes[2, j, a] * numbers[a]
 
 
 @stage
@@ -155,7 +169,7 @@ def assemble_step(world: Table, work: Table, step: float, number: int) -> int:
         for i in range(nv):
             right[i, k] = -work.columns[k, i]
     solve_system(root, right, count)
-    _fill_turns(work, step)
+    fill_turns(work, step)
     for i in range(nv):
         for k in range(count):
             result[nv + i, k] = right[i, k]
@@ -212,7 +226,7 @@ def pull_back_step(world: Table, work: Table, step: float, count: int) -> int:
     if not factorize_system(work.root, work.system):
         pulled[:count] = np.nan
         return OK
-    _fill_turns(work, step)
+    fill_turns(work, step)
     pulled[:count] = 0.0
     elastic = world.plant.elastic
     if work.ends.acts == 1:

@@ -192,9 +192,13 @@ ENDS = Layout(
     solved="f8[nv]",  # velocities before it
     velocity="f8[nv]",  # and after it
     drift="f8[trees, 3]",  # velocities of the centres of mass of what floats
-    # of the velocities after it within a tree, by positions, velocities at the beginning, and those
-    # before it
-    changes="f8[3, nv, largest]",
+    gains="f8[trees, 7]",  # what trees should have (`tree_balance`)
+    inertia="f8[trees, 16]",  # and their inertia at the end, as of `asperity.plant.tree_motion`
+    # v⁺ = share · v + (0, numbers): velocities that are scaled, those of centres of mass left out,
+    # and slopes of share and numbers by positions, velocities at the beginning, and v
+    share="f8[trees]",
+    scaled="f8[nv]",
+    changes="f8[3, nv, 7]",
     parameters="i8",  # first column by parameters, or one that there is not
 )
 

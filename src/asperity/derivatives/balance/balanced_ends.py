@@ -2,10 +2,10 @@
 
 A step ends with velocities v⁺ = b(q_0, v_0, v), v being the solution and b what
 `asperity.integrators.methods.step_balance` gives the energy and momentum that there should be. By
-each of the three b has central differences, which cost kinematics and no solution, in all trees at
-once. Which trees are balanced is that of the state itself. What floats is looked at from where its
-centre of mass stays: a robot that is thrown has much more energy than its joints, whose own would
-drown in round-off.
+each of the three b is known in closed form (`asperity.derivatives.balance.end_slopes`), and by
+parameters it has differences. Which trees are balanced is that of the state itself. For differences
+what floats is looked at from where its centre of mass stays: a robot that is thrown has much more
+energy than its joints, whose own would drown in round-off.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from asperity.compiled import Table, compiled
 from asperity.compiled.arrays import copy_numbers
 from asperity.compiled.calls import call_pp, call_pp_status
 from asperity.derivatives.balance.displacement import restore
+from asperity.derivatives.balance.end_slopes import fill_end_slopes
 from asperity.derivatives.layout import CONTACT_PARAMETER, INPUTS
 from asperity.derivatives.stages import stage
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
@@ -27,9 +28,6 @@ from asperity.integrators.world_layout import OK, WORLD
 from asperity.plant.tree_motion import MOMENTUM, SPIN
 
 __all__ = ["BALANCED_KERNELS", "balanced_end", "differentiate_ends"]
-
-# Displacements of positions, and of velocities, in which b is nearly quadratic.
-_SIZES = (1e-5, 1e-4, 1e-4)
 
 
 @compiled
@@ -104,6 +102,7 @@ def balanced_end(world: Table, work: Table, step: float, _number: int) -> int:
     copy_numbers(work.velocity, ends.solved)
     ends.drift[:] = 0.0
     copy_numbers(_balance(world, work, step), ends.velocity)
+    ends.gains[:] = state.work.gains
     for tree in range(plant.ntree):
         if ends.marked[tree] == FLOATS:
             mass = state.mass[plant.trees.block_start[tree]]
@@ -112,29 +111,6 @@ def balanced_end(world: Table, work: Table, step: float, _number: int) -> int:
     copy_numbers(state.qvel, state.mj_qvel)
     call_pp(plant.mujoco.com_velocity, plant.model, state.data)
     return OK
-
-
-@compiled
-def _displace(world: Table, work: Table, kind: int, place: int, size: float) -> None:
-    """Displace one coordinate of every tree that is balanced."""
-    state = world.current
-    trees = world.plant.trees
-    ends = work.ends
-    restore(work.start, work.inputs, state)
-    copy_numbers(work.velocity, ends.solved)
-    work.displacement[:] = 0.0
-    for tree in range(world.plant.ntree):
-        if ends.marked[tree] == 0 or place >= trees.size[tree]:
-            continue
-        dof = trees.start[tree] + place
-        if kind == 0:
-            work.displacement[dof] = size
-        elif kind == 1:
-            state.qvel[dof] += size
-        else:
-            ends.solved[dof] += size
-    if kind == 0:
-        move_positions(world.plant, state.qpos, work.displacement, 1.0)
 
 
 @compiled
@@ -165,37 +141,10 @@ def _by_parameters(world: Table, work: Table, step: float) -> None:
 @stage
 def differentiate_ends(world: Table, work: Table, step: float, _number: int) -> int:
     """Fill derivatives of the velocity after the balance; the state is not evaluated afterwards."""
-    ends = work.ends
-    plant = world.plant
-    trees = plant.trees
-    state = world.current
-    most = 0
-    for tree in range(plant.ntree):
-        if ends.marked[tree] != 0:
-            most = max(most, trees.size[tree])
-    for kind in range(3):
-        size = _SIZES[kind]
-        if kind == 1:
-            restore(work.start, work.inputs, state)
-            call_pp_status(work.evaluate_smooth, plant, state)
-        for place in range(most):
-            for side in range(2):
-                sign = 1.0 - 2.0 * side
-                _displace(world, work, kind, place, sign * size)
-                if kind == 0:
-                    call_pp_status(work.evaluate_smooth, plant, state)
-                end = _balance(world, work, step)
-                for tree in range(plant.ntree):
-                    if ends.marked[tree] == 0 or place >= trees.size[tree]:
-                        continue
-                    first = trees.start[tree]
-                    change = ends.changes[kind, first + place]
-                    for i in range(trees.size[tree]):
-                        before = 0.0 if side == 0 else change[i]
-                        change[i] = before + sign * 0.5 / size * end[first + i]
+    fill_end_slopes(world, work, step)
     _by_parameters(world, work, step)
-    restore(work.start, work.inputs, state)
-    state.valid = 0
+    restore(work.start, work.inputs, world.current)
+    world.current.valid = 0
     return OK
 
 

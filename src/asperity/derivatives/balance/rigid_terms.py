@@ -29,9 +29,12 @@ from asperity.derivatives.balance.middle_velocity import start_share
 __all__ = [
     "add_cross_force",
     "cross_motion",
+    "dot6",
     "fill_rigid_terms",
+    "force_change",
     "inertia_force",
     "mass_diagonal_change",
+    "multiply_inertia",
     "rigid_columns",
 ]
 
@@ -59,7 +62,7 @@ def add_cross_force(v: np.ndarray, f: np.ndarray, out: np.ndarray) -> None:
 
 
 @compiled
-def _multiply(inertia: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
+def multiply_inertia(inertia: np.ndarray, v: np.ndarray, out: np.ndarray) -> None:
     """``out = I v``, with MuJoCo's ten numbers of an inertia."""
     i = inertia
     out[0] = i[0] * v[0] + i[3] * v[1] + i[4] * v[2] - i[8] * v[4] + i[7] * v[5]
@@ -79,13 +82,14 @@ def inertia_force(
     out: np.ndarray,
 ) -> None:
     """``out = I a + v ×* I v``, the force that an inertia takes, and its ``momentum``."""
-    _multiply(inertia, velocity, momentum)
-    _multiply(inertia, acceleration, out)
+    multiply_inertia(inertia, velocity, momentum)
+    multiply_inertia(inertia, acceleration, out)
     add_cross_force(velocity, momentum, out)
 
 
 @compiled
-def _dot(a: np.ndarray, b: np.ndarray) -> float:
+def dot6(a: np.ndarray, b: np.ndarray) -> float:
+    """``aᵀ b`` of vectors of six numbers."""
     return float(a[0] * b[0] + a[1] * b[1] + a[2] * b[2] + a[3] * b[3] + a[4] * b[4] + a[5] * b[5])
 
 
@@ -153,9 +157,9 @@ def _add_body(rigid: Table, dof: int, inertia: np.ndarray, pad: np.ndarray) -> N
     for k in range(6):
         unit[k] = 1.0
         cross_motion(unit, velocity, turned)
-        _multiply(inertia, turned, column)
+        multiply_inertia(inertia, turned, column)
         add_cross_force(unit, momentum, column)
-        _multiply(inertia, unit, moved)
+        multiply_inertia(inertia, unit, moved)
         add_cross_force(velocity, moved, column)
         unit[k] = 0.0
         for a in range(6):
@@ -195,7 +199,7 @@ def fill_rigid_terms(world: Table, work: Table, step: float) -> None:
                 rigid.body_force[parent, a] += rigid.body_force[d, a]
             for a in range(36):
                 rigid.force_rate[parent, a] += rigid.force_rate[d, a]
-        _multiply(rigid.inertia[d], state.cdof[d], rigid.axis_momentum[d])
+        multiply_inertia(rigid.inertia[d], state.cdof[d], rigid.axis_momentum[d])
         for k in range(6):
             value = 0.0
             for a in range(6):
@@ -204,11 +208,11 @@ def fill_rigid_terms(world: Table, work: Table, step: float) -> None:
 
 
 @compiled
-def _force_change(
+def force_change(
     rigid: Table, j: int, by_inertia: np.ndarray, by_rate: np.ndarray, out: np.ndarray
 ) -> None:
     """``out = I c + B ψ`` of all that is behind a degree of freedom."""
-    _multiply(rigid.inertia[j], by_inertia, out)
+    multiply_inertia(rigid.inertia[j], by_inertia, out)
     for a in range(6):
         for k in range(6):
             out[a] += rigid.force_rate[j, 6 * a + k] * by_rate[k]
@@ -253,13 +257,13 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
             by_inertia[a] -= turned[a]
         for m in range(first, end):
             by_position[m] = step * (
-                _dot(rigid.axis_momentum[m], by_inertia) + _dot(rigid.axis_rate[m], psi)
+                dot6(rigid.axis_momentum[m], by_inertia) + dot6(rigid.axis_rate[m], psi)
             )
-        _force_change(rigid, j, by_inertia, psi, force)
+        force_change(rigid, j, by_inertia, psi, force)
         add_cross_force(cdof[j], rigid.body_force[j], force)
         m = before
         while m >= 0:
-            by_position[m] = step * _dot(cdof[m], force)
+            by_position[m] = step * dot6(cdof[m], force)
             m = dofs.parent[m]
         by_position[j] += step * dofs.stiffness[j]
         # By velocity: v_b × S − S × v_p, and the momentum that it takes away.
@@ -270,15 +274,15 @@ def rigid_columns(world: Table, work: Table, step: float) -> None:
         scale = start_share(work.root, dofs.tree[j]) * step
         for m in range(first, end):
             by_velocity[m] = scale * (
-                _dot(rigid.axis_momentum[m], by_inertia) + _dot(rigid.axis_rate[m], cdof[j])
-            ) - _dot(rigid.axis_momentum[m], cdof[j])
+                dot6(rigid.axis_momentum[m], by_inertia) + dot6(rigid.axis_rate[m], cdof[j])
+            ) - dot6(rigid.axis_momentum[m], cdof[j])
         if not plant.trees.spatial[dofs.tree[j]]:
             # Armature is in the mass matrix alone.
-            by_velocity[j] += _dot(rigid.axis_momentum[j], cdof[j]) - state.mass_diagonal[j]
-        _force_change(rigid, j, by_inertia, cdof[j], force)
+            by_velocity[j] += dot6(rigid.axis_momentum[j], cdof[j]) - state.mass_diagonal[j]
+        force_change(rigid, j, by_inertia, cdof[j], force)
         m = before
         while m >= 0:
-            by_velocity[m] = scale * _dot(cdof[m], force) - _dot(cdof[m], rigid.axis_momentum[j])
+            by_velocity[m] = scale * dot6(cdof[m], force) - dot6(cdof[m], rigid.axis_momentum[j])
             m = dofs.parent[m]
 
 
@@ -289,5 +293,5 @@ def mass_diagonal_change(rigid: Table, cdof: np.ndarray, j: int, m: int, pad: np
     ``pad`` is room for two vectors.
     """
     cross_motion(cdof[j], cdof[m], pad[0])
-    _multiply(rigid.inertia[j], cdof[m], pad[1])
-    return -2.0 * _dot(pad[0], pad[1])
+    multiply_inertia(rigid.inertia[j], cdof[m], pad[1])
+    return -2.0 * dot6(pad[0], pad[1])

@@ -38,15 +38,24 @@ from asperity.plant.rotations import (
 from asperity.plant.tree_energy import base_position, work_of_gravity
 from asperity.plant.tree_motion import INERTIA, MOMENT, MOMENTUM, SPIN, motion_of_trees
 
-__all__ = ["add_gains", "balance_trees", "begin_gains"]
+__all__ = [
+    "LEAST_PART",
+    "LEAST_SHARE",
+    "MOST_SHARE",
+    "TOLERATED",
+    "add_gains",
+    "balance_trees",
+    "begin_gains",
+    "spin_of",
+]
 
 # Factors by which a motion is scaled at most, and share of the energy that the other one gets if
 # the rigid motion's is all there should be.
-_LEAST_SHARE = 0.1
-_MOST_SHARE = 1.2
-_LEAST_PART = 0.5
+LEAST_SHARE = 0.1
+MOST_SHARE = 1.2
+LEAST_PART = 0.5
 # What is touched is not scaled for less than this.
-_TOLERATED = 1.01
+TOLERATED = 1.01
 
 
 @compiled
@@ -149,7 +158,7 @@ def add_gains(
 
 
 @compiled
-def _spin_of(inertia: np.ndarray, mass: float, com: Vector, spin: Vector) -> Vector:
+def spin_of(inertia: np.ndarray, mass: float, com: Vector, spin: Vector) -> Vector:
     """Angular velocity of an angular momentum about the centre of mass; 0 for a rod's."""
     x, y, z = com
     xx = inertia[INERTIA] - mass * (y * y + z * z)
@@ -175,7 +184,7 @@ def _spin_of(inertia: np.ndarray, mass: float, com: Vector, spin: Vector) -> Vec
 def _share(energy: float, found: float) -> float:
     if not found > 0.0:
         return 1.0
-    return min(max(np.sqrt(max(energy, 0.0) / found), _LEAST_SHARE), _MOST_SHARE)
+    return min(max(np.sqrt(max(energy, 0.0) / found), LEAST_SHARE), MOST_SHARE)
 
 
 @compiled
@@ -192,15 +201,15 @@ def _replace_rigid_motion(
     com = plus(zero, vector_at(motion, MOMENT), 1.0 / mass)
     momentum = vector_at(motion, MOMENTUM)
     spin = plus(vector_at(motion, SPIN), cross(com, momentum), -1.0)
-    before = _spin_of(motion, mass, com, spin)
+    before = spin_of(motion, mass, com, spin)
     wanted = vector_at(gains, SPIN)
-    after = _spin_of(motion, mass, com, wanted)
+    after = spin_of(motion, mass, com, wanted)
     other = motion[0] - dot(momentum, momentum) / mass - dot(spin, before)
     turning = dot(wanted, after)
     share = _share(gains[0] - turning, other)
-    if turning > 0.0 and gains[0] - turning < _LEAST_SHARE**2 * other:
+    if turning > 0.0 and gains[0] - turning < LEAST_SHARE**2 * other:
         # Bodies turn by so much in a step that it does not tell how.
-        share = min(share, np.sqrt(_LEAST_PART * max(gains[0], 0.0) / other))
+        share = min(share, np.sqrt(LEAST_PART * max(gains[0], 0.0) / other))
         rest = np.sqrt(max(gains[0] - share * share * other, 0.0) / turning)
         after = plus(zero, after, min(rest, 1.0))
     for i in range(start, start + trees.size[tree]):
@@ -240,6 +249,6 @@ def balance_trees(
         gains[tree, 0] += 2.0 * work_of_gravity(plant, state, tree, target.qpos)
         share = _share(gains[tree, 0], motion[tree, 0])
         if marked[tree] == TOUCHED:
-            share = min(_TOLERATED * share, 1.0)
+            share = min(TOLERATED * share, 1.0)
         for i in range(trees.start[tree], trees.start[tree] + trees.size[tree]):
             target.qvel[i] *= share
