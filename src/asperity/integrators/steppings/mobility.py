@@ -1,8 +1,11 @@
-"""Inverse mass along a contact's normal, and what forces do to it, with the mass matrix itself.
+"""What impulses along the normals of contacts do to velocities, with the mass matrix itself.
 
-Along the row j of a contact in a robot's generalized velocities the inverse mass is jᵀ M⁻¹ j, and
-forces f close the contact with jᵀ M⁻¹ f. Instead of M its diagonal would do for free bodies alone:
-of a rod of two hinged halves that lands on its tip it makes 10 kg⁻¹ of 7 kg⁻¹.
+Impulses p of several contacts at once change generalized velocities by M⁻¹ Jᵀ p. Along the normal j
+of one of them that is not what its own impulse does, j M⁻¹ jᵀ p: it is half of that for a thin rod
+that lands on both tips.
+
+For robots diag(M) instead of M would not do: of a rod of two hinged halves that lands on its tip it
+makes 10 kg⁻¹ of 7 kg⁻¹.
 """
 
 from __future__ import annotations
@@ -11,79 +14,64 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
+from asperity.integrators.steppings.impacts import accelerate
 
-__all__ = ["normal_mobility"]
+__all__ = ["add_normal_impulse", "respond"]
 
 
 @compiled
-def _add_row(state: Table, c: int, side: int, row: np.ndarray, start: int) -> None:
-    """Add a side's part of a contact's normal row, in the velocities of its robot."""
-    contacts = state.contacts
-    link = contacts.link[c, side]
-    arm = contacts.arm_a if side == 0 else contacts.arm_b
-    sign = -1.0 if side == 0 else 1.0
+def add_normal_impulse(
+    plant: Table, state: Table, c: int, share: float, target: np.ndarray
+) -> None:
+    """Add a share of a contact's last normal impulse to momenta in solver velocities."""
+    contacts, trees = state.contacts, plant.trees
     x, y, z = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
-    mx = arm[c, 1] * z - arm[c, 2] * y
-    my = arm[c, 2] * x - arm[c, 0] * z
-    mz = arm[c, 0] * y - arm[c, 1] * x
-    for e in range(contacts.link_start[link], contacts.link_start[link] + contacts.link_size[link]):
-        column = contacts.chain_column[e]
-        j = mx * column[0] + my * column[1] + mz * column[2]
-        j += x * column[3] + y * column[4] + z * column[5]
-        row[contacts.chain_dof[e] - start] += sign * j
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        impulse = (2 * side - 1) * share * contacts.impulse[c, 2]
+        mx = arm[c, 1] * z - arm[c, 2] * y
+        my = arm[c, 2] * x - arm[c, 0] * z
+        mz = arm[c, 0] * y - arm[c, 1] * x
+        tree = contacts.link_tree[link]
+        if trees.spatial[tree]:
+            start = trees.start[tree]
+            for i in range(6):
+                target[start + i] += impulse * (mx, my, mz, x, y, z)[i]
+            continue
+        first = contacts.link_start[link]
+        for e in range(first, first + contacts.link_size[link]):
+            column = contacts.chain_column[e]
+            j = mx * column[0] + my * column[1] + mz * column[2]
+            j += x * column[3] + y * column[4] + z * column[5]
+            target[contacts.chain_dof[e]] += impulse * j
 
 
 @compiled
-def normal_mobility(
-    plant: Table, state: Table, c: int, acceleration: np.ndarray, estimate: tuple[float, float]
-) -> tuple[float, float]:
-    """A contact's normal acceleration and inverse mass.
+def respond(plant: Table, state: Table, impulse: np.ndarray, force: np.ndarray) -> None:
+    """Change impulses and forces, in place, to changes of velocity and accelerations.
 
     Parameters
     ----------
     plant, state : Table
-    c : int
-        The contact.
-    acceleration : array, shape (nv,)
-        As `asperity.integrators.steppings.impacts.accelerate` fills it, by diag(M) for robots.
-    estimate : tuple of float
-        The two as `asperity.integrators.steppings.impacts.along_normal` has found them with
-        diag(M), which are those of free bodies.
+    impulse, force : array, shape (nv,)
+        In solver velocities. Forces of robots without impulses become accelerations by diag(M).
     """
-    contacts, trees = state.contacts, plant.trees
-    parting, mobility = estimate
-    for side in range(2):
-        link = contacts.link[c, side]
-        # Of vertices and nodes of flexes diag(M) is all that there is.
-        is_soft = contacts.geom[c, side] >= plant.ngeom
-        if link < 0 or is_soft or trees.spatial[contacts.link_tree[link]]:
+    trees = plant.trees
+    inverse = np.empty(impulse.size)
+    accelerate(plant, state, impulse)
+    accelerate(plant, state, force)
+    for tree in range(plant.ntree):
+        start, size = trees.start[tree], trees.size[tree]
+        if trees.spatial[tree] or not np.any(impulse[start : start + size]):
             continue
-        tree = contacts.link_tree[link]
-        other = contacts.link[c, 1 - side]
-        together = other >= 0 and contacts.link_tree[other] == tree
-        if together and side == 1:
-            continue
-        start = trees.start[tree]
-        row = np.zeros(trees.size[tree])
-        _add_row(state, c, side, row, start)
-        for i in range(row.size):
-            mobility -= row[i] * row[i] * state.mass_inverse_diagonal[start + i]
-        if together:
-            second = np.zeros(row.size)
-            _add_row(state, c, 1, second, start)
-            for i in range(row.size):
-                mobility -= second[i] * second[i] * state.mass_inverse_diagonal[start + i]
-                row[i] += second[i]
-        size = row.size
-        response = row.copy()
-        inverse = np.empty(size)
+        for i in range(start, start + size):
+            impulse[i] /= state.mass_inverse_diagonal[i]
+            force[i] /= state.mass_inverse_diagonal[i]
         block = trees.block_start[tree]
         factor = state.mass[block : block + size * size].copy()
-        if not cholesky(factor, 0, size, inverse, 0):
-            return estimate
-        cholesky_solve(factor, 0, size, inverse, response, 0)
-        for i in range(size):
-            force = acceleration[start + i] / state.mass_inverse_diagonal[start + i]
-            mobility += row[i] * response[i]
-            parting += response[i] * force - row[i] * acceleration[start + i]
-    return parting, mobility
+        cholesky(factor, 0, size, inverse, start)
+        cholesky_solve(factor, 0, size, inverse, impulse, start)
+        cholesky_solve(factor, 0, size, inverse, force, start)

@@ -15,8 +15,14 @@ velocities. A contact that rebounds is replaced by a stiff one,
     γ_n = G (target − v_n)₊.
 
 Other contacts, constraints and friction stay as they are. The impulse of the whole impact limits
-friction. Several contacts that meet at once part by Newton's law of impact, each with its own
-speed, as far as no island gains energy. In dense piles impacts stay damped.
+friction. In dense piles impacts stay damped.
+
+Several contacts that meet at once part by Newton's law of impact, each with its own speed, as far
+as no island gains energy. What the normal impulses of all of them do to u, Δu, is part of the
+impact. So is what contacts pass on that were closed before, but for their forces then. A contact
+with the impulse γ is therefore a spring with ω² = k Δu/γ, and what else changes u presses on it: if
+that brings the bodies together again soon, they do not rebound. Newton's law leaves a body level
+that lands level on unequal arms; the impact of springs would turn it.
 
 None of this is part of the ICF, SAP or TAMSI papers.
 """
@@ -35,8 +41,8 @@ from asperity.integrators.contact_groups import contact_group
 from asperity.integrators.methods.convex_step import minimise
 from asperity.integrators.methods.motion import integrate_positions
 from asperity.integrators.results import FEWEST_CONTACTS, keep_results
-from asperity.integrators.steppings.impacts import accelerate, along_normal, as_spring
-from asperity.integrators.steppings.mobility import normal_mobility
+from asperity.integrators.steppings.impacts import along_normal, as_spring
+from asperity.integrators.steppings.mobility import add_normal_impulse, respond
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     METHOD_SIGNATURE,
@@ -112,24 +118,63 @@ def _begin_rebound(
             problem.guess.tree_marked[contacts.link_tree[link]] = 1
 
 
-@compiled
-def _acceleration_without_contacts(world: Table, state: Table, step: float) -> None:
-    """Fill the world's scratch with the acceleration by all but contacts, about."""
-    rows = state.rows
-    copy_numbers(state.force, world.scratch)
-    for r in range(rows.count):
-        force = rows.impulse[r] / step
-        for e in range(rows.start[r, 0], rows.start[r, 2]):
-            world.scratch[rows.dof[e]] += force * rows.jacobian[e]
-    accelerate(world.plant, state, world.scratch)
-
-
 @inlined
 def _is_dense(graph: Table, contacts: Table, c: int) -> bool:
     """Whether a contact is one of very many that are solved together."""
     link = max(contacts.link[c, 0], contacts.link[c, 1])
     island = graph.component[graph.ntree + contacts.link_tree[link]]
     return graph.island_contact_start[island + 1] - graph.island_contact_start[island] > _DENSE
+
+
+@compiled
+def _meets(world: Table, state: Table, chosen: int, impulse: float) -> bool:
+    """Whether a group of contacts comes together with a notable speed, in no dense pile."""
+    if not impulse > 0.0 or _is_dense(world.problem.graph, state.contacts, chosen):
+        return False
+    velocity = state.velocity
+    return along_normal(world.plant, state, chosen, velocity, velocity)[0] < -_NOTABLE
+
+
+@compiled
+def _any_meet(world: Table, state: Table) -> bool:
+    """Whether any contacts meet that may rebound."""
+    contacts = state.contacts
+    c = 0
+    while c < contacts.count:
+        c, chosen, _, _, _, impulse = contact_group(contacts, c)
+        if _meets(world, state, chosen, impulse):
+            return True
+    return False
+
+
+@compiled
+def _divide_impulses(world: Table, state: Table, step: float) -> None:
+    """Find what impulses of a step are those of impacts, and the acceleration by all but contacts.
+
+    The former become the change of velocities that they make, ``dof_force``, and the latter the
+    world's scratch. Contacts that do not meet pressed before with what their overlap says; the
+    rest of their impulses passes the impact on.
+    """
+    contacts, rows = state.contacts, state.rows
+    impact, others = state.work.dof_force, world.scratch
+    impact[:] = 0.0
+    c = 0
+    while c < contacts.count:
+        group = c
+        c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
+        if not impulse > 0.0 or _is_dense(world.problem.graph, contacts, chosen):
+            continue
+        share = 1.0
+        if not _meets(world, state, chosen, impulse):
+            share = max(1.0 - stiffness * max(depth, 0.0) * step / impulse, 0.0)
+        for point in range(group, c):
+            add_normal_impulse(world.plant, state, point, share, impact)
+    copy_numbers(state.force, others)
+    for r in range(rows.count):
+        force = rows.impulse[r] / step
+        for e in range(rows.start[r, 0], rows.start[r, 2]):
+            others[rows.dof[e]] += force * rows.jacobian[e]
+    respond(world.plant, state, impact, others)
 
 
 @compiled
@@ -164,18 +209,21 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
     while c < last:
         group = c
         c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
-        if not impulse > 0.0 or _is_dense(problem.graph, contacts, chosen):
+        if not _meets(world, source, chosen, impulse):
             continue
         before, parting, mobility = along_normal(
             world.plant, source, chosen, source.velocity, world.scratch
         )
-        closing = -before
-        if closing <= 0.0 or closing + 0.5 * step * max(-parting, 0.0) <= _NOTABLE:
-            continue
-        parting, mobility = normal_mobility(
-            world.plant, source, chosen, world.scratch, (parting, mobility)
+        stopped, _, _ = along_normal(
+            world.plant, source, chosen, source.work.dof_force, source.velocity
         )
-        overlap, _, square = as_spring(contacts.growth[chosen], depth, stiffness * mobility, before)
+        # What the impulses of the impact do not stop does not rebound from them.
+        if stopped <= 0.0:
+            continue
+        closing = -before
+        overlap, _, square = as_spring(
+            contacts.growth[chosen], depth, stiffness * stopped / impulse, before
+        )
         if overlap > _OLD * closing * step and square * step * step < _RESOLVED:
             continue
         since = min(overlap / closing, step)
@@ -185,9 +233,9 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
         if after <= 0.0 or met <= 0.0:
             continue
         speed = _parting_speed(problem, contacts, chosen, square, met, step)
-        # What the contact itself has not done others did.
+        # What the impact has not done others did.
         gained = contacts.velocity[chosen, 2] - before
-        pressing = max((impulse * mobility - gained) / step, again)
+        pressing = max((stopped - gained) / step, again)
         if (
             speed <= _NOTABLE
             or 0.5 * np.pi * speed * np.sqrt(square) * step <= _DAMPED * closing
@@ -298,7 +346,9 @@ def begin_rebounds(world: Table, source: Table, step: float) -> bool:
         problem.guess.tree_marked[tree] = 0
     for i in range(contacts.count):
         problem.law.rebound[i] = np.nan
-    _acceleration_without_contacts(world, source, step)
+    if not _any_meet(world, source):
+        return False
+    _divide_impulses(world, source, step)
     world.shared_source = source.address
     world.shared_step = step
     # A patch is one.
