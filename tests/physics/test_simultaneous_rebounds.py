@@ -1,4 +1,4 @@
-"""Rebounds of fixed steps from several contacts at once, which are one impact.
+"""Rebounds from several contacts at once, which are one impact.
 
 On n equal contacts that share an impact alike, a body is Hunt and Crossley's mass on a spring: it
 parts with r from u, where G(−r) = G(u), whatever n and the stiffness are.
@@ -85,6 +85,19 @@ def test_a_body_that_lands_flat_rebounds_as_on_one_contact(make, step: float, me
     expected = np.zeros(found.size)
     expected[2] = _parts(1.0)
     np.testing.assert_allclose(found, expected, atol=2e-3)
+
+
+@pytest.mark.parametrize("accuracy", [1e-3, 1e-4])
+@pytest.mark.parametrize("make", [_level_rod, _flat_box, _robot_on_four_feet])
+def test_error_control_resolves_flat_landings(make, accuracy: float) -> None:
+    sim = asp.Simulator(
+        make(),
+        integrator=asp.Cenic(accuracy=accuracy),
+        contact=asp.ContactParameters(stiffness=1e6, dissipation=DISSIPATION, friction=0.0),
+    )
+    sim.data.qvel[2] = -1.0
+    sim.advance_to(0.05)
+    assert sim.data.qvel[2] == pytest.approx(_parts(1.0), abs=2.0 * math.sqrt(accuracy))
 
 
 @pytest.mark.parametrize("step", [1e-3, 1e-2])

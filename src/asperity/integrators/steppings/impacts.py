@@ -31,24 +31,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.arrays import copy_numbers
 from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
 from asperity.integrators.contact_groups import contact_group, was_known
+from asperity.integrators.steppings.mobility import add_normal_impulse, along_normal, respond
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
 from asperity.plant.plant_layouts import STATE
-from asperity.plant.rotations import Vector
 from asperity.plant.trees import velocity_to_solver
 
 __all__ = [
+    "NOTABLE",
     "REFUSED",
-    "accelerate",
-    "along_normal",
     "as_spring",
     "beginning_impacts",
-    "free_acceleration",
     "known_impacts",
 ]
+
+NOTABLE = 0.01
+"""Speed [m/s] below which contacts that come together are at rest."""
 
 REFUSED = 1
 """The step is too long: `impact_step` of the world is the one to try."""
@@ -64,69 +65,6 @@ _COARSEST = 1.0
 
 # Where in the time in which a contact must be found a step that is to end there should end.
 _AIM = 0.3
-
-
-@inlined
-def _turned(mass: np.ndarray, block: int, x: float, y: float, z: float) -> Vector:
-    """I⁻¹ times a vector in world axes, with the inertia of a free body."""
-    xx, xy, xz = mass[block], mass[block + 1], mass[block + 2]
-    yy, yz, zz = mass[block + 7], mass[block + 8], mass[block + 14]
-    a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
-    d, e, f = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
-    scale = 1.0 / (xx * a + xy * b + xz * c)
-    return (
-        scale * (a * x + b * y + c * z),
-        scale * (b * x + d * y + e * z),
-        scale * (c * x + e * y + f * z),
-    )
-
-
-@compiled
-def along_normal(
-    plant: Table, state: Table, c: int, first: np.ndarray, second: np.ndarray
-) -> tuple[float, float, float]:
-    """A contact's normal components of two vectors in solver velocities, and its inverse mass.
-
-    The inverse mass is that of free bodies, and that of diag(M) for robots, along the normal.
-    """
-    contacts = state.contacts
-    inverse = state.mass_inverse_diagonal
-    x, y, z = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
-    one = 0.0
-    two = 0.0
-    mobility = 0.0
-    for side in range(2):
-        link = contacts.link[c, side]
-        if link < 0:
-            continue
-        arm = contacts.arm_a if side == 0 else contacts.arm_b
-        sign = -1.0 if side == 0 else 1.0
-        mx = arm[c, 1] * z - arm[c, 2] * y
-        my = arm[c, 2] * x - arm[c, 0] * z
-        mz = arm[c, 0] * y - arm[c, 1] * x
-        tree = contacts.link_tree[link]
-        spatial = plant.trees.spatial[tree]
-        start = 0 if spatial else contacts.link_start[link]
-        size = 6 if spatial else contacts.link_size[link]
-        if spatial:
-            block = plant.trees.block_start[tree]
-            u, v, w = _turned(state.mass, block, mx, my, mz)
-            mobility += mx * u + my * v + mz * w + 1.0 / state.mass[block + 21]
-        for e in range(start, start + size):
-            if spatial:
-                dof = plant.trees.start[tree] + e
-                j = (mx, my, mz, x, y, z)[e]
-            else:
-                dof = contacts.chain_dof[e]
-                column = contacts.chain_column[e]
-                j = (
-                    mx * column[0] + my * column[1] + mz * column[2]
-                    + x * column[3] + y * column[4] + z * column[5]
-                )  # fmt: skip
-            one += sign * j * first[dof]
-            two += sign * j * second[dof]
-            mobility += 0.0 if spatial else j * j * inverse[dof]
-    return one, two, mobility
 
 
 @compiled
@@ -186,29 +124,30 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
 
 
 @compiled
-def free_acceleration(world: Table, state: Table) -> None:
-    """Fill the world's scratch with the acceleration by all but contacts and constraints, about."""
+def _divide_impulses(world: Table, state: Table, step: float) -> None:
+    """Find what an impact does to velocities, and the acceleration by all but contacts and rows.
+
+    The former becomes ``dof_force``, the latter the world's scratch. Contacts that do not come
+    together with a notable speed have pressed with what their overlap says; the rest of their
+    impulses passes the impact on.
+    """
+    contacts = state.contacts
+    impact = state.work.dof_force
+    impact[:] = 0.0
+    c = 0
+    while c < contacts.count:
+        group = c
+        c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
+        if not impulse > 0.0:
+            continue
+        share = 1.0
+        speed, _, _ = along_normal(world.plant, state, chosen, state.velocity, state.velocity)
+        if speed >= -NOTABLE:
+            share = max(1.0 - stiffness * max(depth, 0.0) * step / impulse, 0.0)
+        for point in range(group, c):
+            add_normal_impulse(world.plant, state, point, share, impact)
     copy_numbers(state.force, world.scratch)
-    accelerate(world.plant, state, world.scratch)
-
-
-@compiled
-def accelerate(plant: Table, state: Table, force: np.ndarray) -> None:
-    """Change forces in solver velocities to accelerations, those of robots by diag(M)."""
-    trees = plant.trees
-    for tree in range(plant.ntree):
-        start = trees.start[tree]
-        for i in range(start, start + trees.size[tree]):
-            if not trees.spatial[tree] or i >= start + 3:
-                force[i] *= state.mass_inverse_diagonal[i]
-        if trees.spatial[tree]:
-            force[start], force[start + 1], force[start + 2] = _turned(
-                state.mass,
-                trees.block_start[tree],
-                force[start],
-                force[start + 1],
-                force[start + 2],
-            )
+    respond(world.plant, state, impact, world.scratch)
 
 
 @entry_point(METHOD_SIGNATURE)
@@ -225,21 +164,28 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
         interval = step
         if sample.time < source.time + 0.75 * step:
             interval = 0.5 * step
-        free_acceleration(world, source)
+        _divide_impulses(world, source, interval)
         c = 0
         while c < contacts.count:
             c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
             before, parting, mobility = along_normal(
                 world.plant, source, chosen, source.velocity, world.scratch
             )
+            stopped = impulse * mobility
+            if impulse > 0.0 and before < -NOTABLE:
+                together, _, _ = along_normal(
+                    world.plant, source, chosen, source.work.dof_force, world.scratch
+                )
+                stopped = together if together > 0.0 else stopped
+                mobility = stopped / impulse
             _, depth, square = as_spring(
                 contacts.growth[chosen], depth, stiffness * mobility, before
             )
             if square * step * step <= _FINEST_FIRST_ORDER**2 or (before >= 0.0 and depth <= 0.0):
                 continue
-            # What the contact itself has not done others did.
+            # What the impact has not done others did.
             gained = contacts.velocity[chosen, 2] - before
-            pressing = max((impulse * mobility - gained) / interval, 0.0)
+            pressing = max((stopped - gained) / interval, 0.0)
             dissipation = contacts.dissipation[chosen]
             energy = impact_energy(-before, depth, square, dissipation, pressing)
             share = _resolution(world, energy, dissipation, max(pressing, -parting))

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.integrators.contact_groups import contact_group, was_known
-from asperity.integrators.steppings.impacts import along_normal
+from asperity.integrators.steppings.mobility import along_normal
 from asperity.plant.detection.sweep import closing_distance, passed
 from asperity.plant.detection.sweep_pairs import save_poses
 from asperity.plant.plant_layouts import STATE

@@ -12,11 +12,74 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
-from asperity.integrators.steppings.impacts import accelerate
+from asperity.plant.rotations import Vector
 
-__all__ = ["add_normal_impulse", "respond"]
+__all__ = ["add_normal_impulse", "along_normal", "respond"]
+
+
+@inlined
+def _turned(mass: np.ndarray, block: int, x: float, y: float, z: float) -> Vector:
+    """I⁻¹ times a vector in world axes, with the inertia of a free body."""
+    xx, xy, xz = mass[block], mass[block + 1], mass[block + 2]
+    yy, yz, zz = mass[block + 7], mass[block + 8], mass[block + 14]
+    a, b, c = yy * zz - yz * yz, xz * yz - xy * zz, xy * yz - xz * yy
+    d, e, f = xx * zz - xz * xz, xy * xz - xx * yz, xx * yy - xy * xy
+    scale = 1.0 / (xx * a + xy * b + xz * c)
+    return (
+        scale * (a * x + b * y + c * z),
+        scale * (b * x + d * y + e * z),
+        scale * (c * x + e * y + f * z),
+    )
+
+
+@compiled
+def along_normal(
+    plant: Table, state: Table, c: int, first: np.ndarray, second: np.ndarray
+) -> tuple[float, float, float]:
+    """A contact's normal components of two vectors in solver velocities, and its inverse mass.
+
+    The inverse mass is that of free bodies, and that of diag(M) for robots, along the normal.
+    """
+    contacts = state.contacts
+    inverse = state.mass_inverse_diagonal
+    x, y, z = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
+    one = 0.0
+    two = 0.0
+    mobility = 0.0
+    for side in range(2):
+        link = contacts.link[c, side]
+        if link < 0:
+            continue
+        arm = contacts.arm_a if side == 0 else contacts.arm_b
+        sign = -1.0 if side == 0 else 1.0
+        mx = arm[c, 1] * z - arm[c, 2] * y
+        my = arm[c, 2] * x - arm[c, 0] * z
+        mz = arm[c, 0] * y - arm[c, 1] * x
+        tree = contacts.link_tree[link]
+        spatial = plant.trees.spatial[tree]
+        start = 0 if spatial else contacts.link_start[link]
+        size = 6 if spatial else contacts.link_size[link]
+        if spatial:
+            block = plant.trees.block_start[tree]
+            u, v, w = _turned(state.mass, block, mx, my, mz)
+            mobility += mx * u + my * v + mz * w + 1.0 / state.mass[block + 21]
+        for e in range(start, start + size):
+            if spatial:
+                dof = plant.trees.start[tree] + e
+                j = (mx, my, mz, x, y, z)[e]
+            else:
+                dof = contacts.chain_dof[e]
+                column = contacts.chain_column[e]
+                j = (
+                    mx * column[0] + my * column[1] + mz * column[2]
+                    + x * column[3] + y * column[4] + z * column[5]
+                )  # fmt: skip
+            one += sign * j * first[dof]
+            two += sign * j * second[dof]
+            mobility += 0.0 if spatial else j * j * inverse[dof]
+    return one, two, mobility
 
 
 @compiled
@@ -47,6 +110,25 @@ def add_normal_impulse(
             j = mx * column[0] + my * column[1] + mz * column[2]
             j += x * column[3] + y * column[4] + z * column[5]
             target[contacts.chain_dof[e]] += impulse * j
+
+
+@compiled
+def accelerate(plant: Table, state: Table, force: np.ndarray) -> None:
+    """Change forces in solver velocities to accelerations, those of robots by diag(M)."""
+    trees = plant.trees
+    for tree in range(plant.ntree):
+        start = trees.start[tree]
+        for i in range(start, start + trees.size[tree]):
+            if not trees.spatial[tree] or i >= start + 3:
+                force[i] *= state.mass_inverse_diagonal[i]
+        if trees.spatial[tree]:
+            force[start], force[start + 1], force[start + 2] = _turned(
+                state.mass,
+                trees.block_start[tree],
+                force[start],
+                force[start + 1],
+                force[start + 2],
+            )
 
 
 @compiled

@@ -41,8 +41,8 @@ from asperity.integrators.contact_groups import contact_group
 from asperity.integrators.methods.convex_step import minimise
 from asperity.integrators.methods.motion import integrate_positions
 from asperity.integrators.results import FEWEST_CONTACTS, keep_results
-from asperity.integrators.steppings.impacts import along_normal, as_spring
-from asperity.integrators.steppings.mobility import add_normal_impulse, respond
+from asperity.integrators.steppings.impacts import NOTABLE, as_spring
+from asperity.integrators.steppings.mobility import add_normal_impulse, along_normal, respond
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     METHOD_SIGNATURE,
@@ -58,7 +58,6 @@ __all__ = ["add_rebounds", "begin_rebounds", "find_rebounds"]
 # A rebound counts if a step damps more than this share of it, if it is faster than this [m/s], and
 # if the bodies would then be apart for so many steps.
 _DAMPED = 0.1
-_NOTABLE = 0.01
 _STEPS_APART = 10.0
 # Overlap from which a contact has not begun within the step before, as a share of what that leaves,
 # and (ω δt)² up to which its impact then goes on as it has begun.
@@ -132,7 +131,7 @@ def _meets(world: Table, state: Table, chosen: int, impulse: float) -> bool:
     if not impulse > 0.0 or _is_dense(world.problem.graph, state.contacts, chosen):
         return False
     velocity = state.velocity
-    return along_normal(world.plant, state, chosen, velocity, velocity)[0] < -_NOTABLE
+    return along_normal(world.plant, state, chosen, velocity, velocity)[0] < -NOTABLE
 
 
 @compiled
@@ -237,7 +236,7 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
         gained = contacts.velocity[chosen, 2] - before
         pressing = max((stopped - gained) / step, again)
         if (
-            speed <= _NOTABLE
+            speed <= NOTABLE
             or 0.5 * np.pi * speed * np.sqrt(square) * step <= _DAMPED * closing
             or 2.0 * speed <= pressing * _STEPS_APART * step
         ):
