@@ -124,6 +124,12 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
 
 
 @compiled
+def _is_soft(plant: Table, contacts: Table, c: int) -> bool:
+    """Whether a contact is one of a flex, whose vertices give way one by one."""
+    return contacts.geom[c, 0] >= plant.ngeom or contacts.geom[c, 1] >= plant.ngeom
+
+
+@compiled
 def _divide_impulses(world: Table, state: Table, step: float) -> None:
     """Find what an impact does to velocities, and the acceleration by all but contacts and rows.
 
@@ -138,7 +144,7 @@ def _divide_impulses(world: Table, state: Table, step: float) -> None:
     while c < contacts.count:
         group = c
         c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
-        if not impulse > 0.0:
+        if not impulse > 0.0 or _is_soft(world.plant, contacts, chosen):
             continue
         share = 1.0
         speed, _, _ = along_normal(world.plant, state, chosen, state.velocity, state.velocity)
@@ -172,7 +178,8 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
                 world.plant, source, chosen, source.velocity, world.scratch
             )
             stopped = impulse * mobility
-            if impulse > 0.0 and before < -NOTABLE:
+            is_rigid = not _is_soft(world.plant, contacts, chosen)
+            if impulse > 0.0 and before < -NOTABLE and is_rigid:
                 together, _, _ = along_normal(
                     world.plant, source, chosen, source.work.dof_force, world.scratch
                 )
