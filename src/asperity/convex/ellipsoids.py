@@ -20,6 +20,7 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.convex.spatial_hessian import Full, Symmetric
 
 __all__ = [
+    "Six",
     "add_turn_impulse",
     "contact_row",
     "ellipsoid_hessian",

@@ -31,7 +31,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.arrays import copy_numbers
 from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
 from asperity.integrators.contact_groups import contact_group, was_known
@@ -45,6 +45,7 @@ __all__ = [
     "REFUSED",
     "as_spring",
     "beginning_impacts",
+    "divide_impulses",
     "known_impacts",
 ]
 
@@ -123,37 +124,64 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
     return min(max(share, _FINEST_FIRST_ORDER), _COARSEST / kept)
 
 
-@compiled
+@inlined
 def _is_soft(plant: Table, contacts: Table, c: int) -> bool:
-    """Whether a contact is one of a flex, whose vertices give way one by one."""
     return contacts.geom[c, 0] >= plant.ngeom or contacts.geom[c, 1] >= plant.ngeom
 
 
 @compiled
-def _divide_impulses(world: Table, state: Table, step: float) -> None:
-    """Find what an impact does to velocities, and the acceleration by all but contacts and rows.
+def _speed(world: Table, state: Table, c: int) -> float:
+    return along_normal(world.plant, state, c, state.velocity, state.velocity)[0]
 
-    The former becomes ``dof_force``, the latter the world's scratch. Contacts that do not come
-    together with a notable speed have pressed with what their overlap says; the rest of their
-    impulses passes the impact on.
+
+@compiled
+def _any_impact(world: Table, state: Table, soft: bool) -> bool:
+    """Whether any contacts that push come together, or part, with a notable speed."""
+    contacts = state.contacts
+    c = 0
+    while c < contacts.count:
+        c, chosen, _, _, _, impulse = contact_group(contacts, c)
+        counts = impulse > 0.0 and (soft or not _is_soft(world.plant, contacts, chosen))
+        if counts and abs(_speed(world, state, chosen)) >= NOTABLE:
+            return True
+    return False
+
+
+@compiled
+def divide_impulses(world: Table, state: Table, step: float, soft: bool) -> bool:
+    """Find what impacts do to velocities, and what forces do to them; whether there are impacts.
+
+    Contacts that neither come together nor part with a notable speed have pressed with what their
+    overlap says; the rest of their impulses passes the impact on.
+
+    Parameters
+    ----------
+    world : Table
+        Its scratch has forces, and then their accelerations.
+    state : Table
+        With the step's impulses. Its ``dof_force`` becomes the change of velocities by impacts.
+    step : float
+        In which they act [s].
+    soft : bool
+        Whether contacts of flexes count.
     """
     contacts = state.contacts
     impact = state.work.dof_force
     impact[:] = 0.0
+    found = _any_impact(world, state, soft)
     c = 0
-    while c < contacts.count:
+    while found and c < contacts.count:
         group = c
         c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
-        if not impulse > 0.0 or _is_soft(world.plant, contacts, chosen):
+        if not impulse > 0.0 or (not soft and _is_soft(world.plant, contacts, chosen)):
             continue
         share = 1.0
-        speed, _, _ = along_normal(world.plant, state, chosen, state.velocity, state.velocity)
-        if speed >= -NOTABLE:
+        if abs(_speed(world, state, chosen)) < NOTABLE:
             share = max(1.0 - stiffness * max(depth, 0.0) * step / impulse, 0.0)
         for point in range(group, c):
             add_normal_impulse(world.plant, state, point, share, impact)
-    copy_numbers(state.force, world.scratch)
     respond(world.plant, state, impact, world.scratch)
+    return found
 
 
 @entry_point(METHOD_SIGNATURE)
@@ -170,7 +198,9 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
         interval = step
         if sample.time < source.time + 0.75 * step:
             interval = 0.5 * step
-        _divide_impulses(world, source, interval)
+        # By all but contacts and constraints.
+        copy_numbers(source.force, world.scratch)
+        divide_impulses(world, source, interval, False)
         c = 0
         while c < contacts.count:
             c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
@@ -179,7 +209,7 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
             )
             stopped = impulse * mobility
             is_rigid = not _is_soft(world.plant, contacts, chosen)
-            if impulse > 0.0 and before < -NOTABLE and is_rigid:
+            if impulse > 0.0 and abs(before) >= NOTABLE and is_rigid:
                 together, _, _ = along_normal(
                     world.plant, source, chosen, source.work.dof_force, world.scratch
                 )

@@ -14,9 +14,13 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.convex.block_cholesky import cholesky, cholesky_solve
+from asperity.convex.ellipsoids import Six, contact_row
 from asperity.plant.rotations import Vector
 
 __all__ = ["add_normal_impulse", "along_normal", "respond"]
+
+# Of the rows of a contact's Jacobian.
+_NORMAL = 5
 
 
 @inlined
@@ -34,6 +38,14 @@ def _turned(mass: np.ndarray, block: int, x: float, y: float, z: float) -> Vecto
     )
 
 
+@inlined
+def _along(row: Six, column: np.ndarray) -> float:
+    return (
+        row[0] * column[0] + row[1] * column[1] + row[2] * column[2]
+        + row[3] * column[3] + row[4] * column[4] + row[5] * column[5]
+    )  # fmt: skip
+
+
 @compiled
 def along_normal(
     plant: Table, state: Table, c: int, first: np.ndarray, second: np.ndarray
@@ -44,7 +56,6 @@ def along_normal(
     """
     contacts = state.contacts
     inverse = state.mass_inverse_diagonal
-    x, y, z = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
     one = 0.0
     two = 0.0
     mobility = 0.0
@@ -52,30 +63,23 @@ def along_normal(
         link = contacts.link[c, side]
         if link < 0:
             continue
-        arm = contacts.arm_a if side == 0 else contacts.arm_b
         sign = -1.0 if side == 0 else 1.0
-        mx = arm[c, 1] * z - arm[c, 2] * y
-        my = arm[c, 2] * x - arm[c, 0] * z
-        mz = arm[c, 0] * y - arm[c, 1] * x
+        row = contact_row(contacts, c, contacts.arm_a if side == 0 else contacts.arm_b, _NORMAL)
         tree = contacts.link_tree[link]
         spatial = plant.trees.spatial[tree]
         start = 0 if spatial else contacts.link_start[link]
         size = 6 if spatial else contacts.link_size[link]
         if spatial:
             block = plant.trees.block_start[tree]
-            u, v, w = _turned(state.mass, block, mx, my, mz)
-            mobility += mx * u + my * v + mz * w + 1.0 / state.mass[block + 21]
+            u, v, w = _turned(state.mass, block, row[0], row[1], row[2])
+            mobility += row[0] * u + row[1] * v + row[2] * w + 1.0 / state.mass[block + 21]
         for e in range(start, start + size):
             if spatial:
                 dof = plant.trees.start[tree] + e
-                j = (mx, my, mz, x, y, z)[e]
+                j = row[e]
             else:
                 dof = contacts.chain_dof[e]
-                column = contacts.chain_column[e]
-                j = (
-                    mx * column[0] + my * column[1] + mz * column[2]
-                    + x * column[3] + y * column[4] + z * column[5]
-                )  # fmt: skip
+                j = _along(row, contacts.chain_column[e])
             one += sign * j * first[dof]
             two += sign * j * second[dof]
             mobility += 0.0 if spatial else j * j * inverse[dof]
@@ -88,32 +92,24 @@ def add_normal_impulse(
 ) -> None:
     """Add a share of a contact's last normal impulse to momenta in solver velocities."""
     contacts, trees = state.contacts, plant.trees
-    x, y, z = contacts.frame[c, 6], contacts.frame[c, 7], contacts.frame[c, 8]
     for side in range(2):
         link = contacts.link[c, side]
         if link < 0:
             continue
-        arm = contacts.arm_a if side == 0 else contacts.arm_b
         impulse = (2 * side - 1) * share * contacts.impulse[c, 2]
-        mx = arm[c, 1] * z - arm[c, 2] * y
-        my = arm[c, 2] * x - arm[c, 0] * z
-        mz = arm[c, 0] * y - arm[c, 1] * x
+        row = contact_row(contacts, c, contacts.arm_a if side == 0 else contacts.arm_b, _NORMAL)
         tree = contacts.link_tree[link]
         if trees.spatial[tree]:
-            start = trees.start[tree]
-            for i in range(6):
-                target[start + i] += impulse * (mx, my, mz, x, y, z)[i]
+            for e in range(6):
+                target[trees.start[tree] + e] += impulse * row[e]
             continue
         first = contacts.link_start[link]
         for e in range(first, first + contacts.link_size[link]):
-            column = contacts.chain_column[e]
-            j = mx * column[0] + my * column[1] + mz * column[2]
-            j += x * column[3] + y * column[4] + z * column[5]
-            target[contacts.chain_dof[e]] += impulse * j
+            target[contacts.chain_dof[e]] += impulse * _along(row, contacts.chain_column[e])
 
 
 @compiled
-def accelerate(plant: Table, state: Table, force: np.ndarray) -> None:
+def _accelerate(plant: Table, state: Table, force: np.ndarray) -> None:
     """Change forces in solver velocities to accelerations, those of robots by diag(M)."""
     trees = plant.trees
     for tree in range(plant.ntree):
@@ -143,8 +139,8 @@ def respond(plant: Table, state: Table, impulse: np.ndarray, force: np.ndarray) 
     """
     trees = plant.trees
     inverse = np.empty(impulse.size)
-    accelerate(plant, state, impulse)
-    accelerate(plant, state, force)
+    _accelerate(plant, state, impulse)
+    _accelerate(plant, state, force)
     for tree in range(plant.ntree):
         start, size = trees.start[tree], trees.size[tree]
         if trees.spatial[tree] or not np.any(impulse[start : start + size]):

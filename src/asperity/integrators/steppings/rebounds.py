@@ -41,8 +41,8 @@ from asperity.integrators.contact_groups import contact_group
 from asperity.integrators.methods.convex_step import minimise
 from asperity.integrators.methods.motion import integrate_positions
 from asperity.integrators.results import FEWEST_CONTACTS, keep_results
-from asperity.integrators.steppings.impacts import NOTABLE, as_spring
-from asperity.integrators.steppings.mobility import add_normal_impulse, along_normal, respond
+from asperity.integrators.steppings.impacts import NOTABLE, as_spring, divide_impulses
+from asperity.integrators.steppings.mobility import along_normal
 from asperity.integrators.world_layout import (
     END_VELOCITY,
     METHOD_SIGNATURE,
@@ -135,45 +135,15 @@ def _meets(world: Table, state: Table, chosen: int, impulse: float) -> bool:
 
 
 @compiled
-def _any_meet(world: Table, state: Table) -> bool:
-    """Whether any contacts meet that may rebound."""
-    contacts = state.contacts
-    c = 0
-    while c < contacts.count:
-        c, chosen, _, _, _, impulse = contact_group(contacts, c)
-        if _meets(world, state, chosen, impulse):
-            return True
-    return False
-
-
-@compiled
-def _divide_impulses(world: Table, state: Table, step: float) -> None:
-    """Find what impulses of a step are those of impacts, and the acceleration by all but contacts.
-
-    The former become the change of velocities that they make, ``dof_force``, and the latter the
-    world's scratch. Contacts that do not meet pressed before with what their overlap says; the
-    rest of their impulses passes the impact on.
-    """
-    contacts, rows = state.contacts, state.rows
-    impact, others = state.work.dof_force, world.scratch
-    impact[:] = 0.0
-    c = 0
-    while c < contacts.count:
-        group = c
-        c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
-        if not impulse > 0.0 or _is_dense(world.problem.graph, contacts, chosen):
-            continue
-        share = 1.0
-        if not _meets(world, state, chosen, impulse):
-            share = max(1.0 - stiffness * max(depth, 0.0) * step / impulse, 0.0)
-        for point in range(group, c):
-            add_normal_impulse(world.plant, state, point, share, impact)
-    copy_numbers(state.force, others)
+def _divide_impulses(world: Table, state: Table, step: float) -> bool:
+    """Find what impacts do, and the acceleration by all but contacts; whether there are impacts."""
+    rows = state.rows
+    copy_numbers(state.force, world.scratch)
     for r in range(rows.count):
         force = rows.impulse[r] / step
         for e in range(rows.start[r, 0], rows.start[r, 2]):
-            others[rows.dof[e]] += force * rows.jacobian[e]
-    respond(world.plant, state, impact, others)
+            world.scratch[rows.dof[e]] += force * rows.jacobian[e]
+    return divide_impulses(world, state, step, True)
 
 
 @compiled
@@ -345,9 +315,8 @@ def begin_rebounds(world: Table, source: Table, step: float) -> bool:
         problem.guess.tree_marked[tree] = 0
     for i in range(contacts.count):
         problem.law.rebound[i] = np.nan
-    if not _any_meet(world, source):
+    if not _divide_impulses(world, source, step):
         return False
-    _divide_impulses(world, source, step)
     world.shared_source = source.address
     world.shared_step = step
     # A patch is one.
