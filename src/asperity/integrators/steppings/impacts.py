@@ -24,6 +24,9 @@ damped. Otherwise two rules hold:
   force would have changed the speed by as much. Such a step is refused, and the next one ends soon
   after the bodies have touched.
 
+Contacts that come together or part at the same time share an impact: their impulses do not press,
+and a body that lands flat on n contacts swings on all n springs (`divide_impulses`).
+
 None of this is part of the CENIC paper.
 """
 
@@ -31,11 +34,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled, entry_point, inlined
+from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.arrays import copy_numbers
 from asperity.contact.restitution import approach_speed, impact_energy, rebound_speed
 from asperity.integrators.contact_groups import contact_group, was_known
-from asperity.integrators.steppings.mobility import add_normal_impulse, along_normal, respond
+from asperity.integrators.steppings.mobility import (
+    add_normal_impulse,
+    along_normal,
+    is_of_geoms,
+    respond,
+)
 from asperity.integrators.world_layout import METHOD_SIGNATURE, OK
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.trees import velocity_to_solver
@@ -124,11 +132,6 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
     return min(max(share, _FINEST_FIRST_ORDER), _COARSEST / kept)
 
 
-@inlined
-def _is_soft(plant: Table, contacts: Table, c: int) -> bool:
-    return contacts.geom[c, 0] >= plant.ngeom or contacts.geom[c, 1] >= plant.ngeom
-
-
 @compiled
 def _speed(world: Table, state: Table, c: int) -> float:
     return along_normal(world.plant, state, c, state.velocity, state.velocity)[0]
@@ -141,7 +144,7 @@ def _any_impact(world: Table, state: Table, soft: bool) -> bool:
     c = 0
     while c < contacts.count:
         c, chosen, _, _, _, impulse = contact_group(contacts, c)
-        counts = impulse > 0.0 and (soft or not _is_soft(world.plant, contacts, chosen))
+        counts = impulse > 0.0 and (soft or is_of_geoms(world.plant, contacts, chosen))
         if counts and abs(_speed(world, state, chosen)) >= NOTABLE:
             return True
     return False
@@ -173,7 +176,7 @@ def divide_impulses(world: Table, state: Table, step: float, soft: bool) -> bool
     while found and c < contacts.count:
         group = c
         c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
-        if not impulse > 0.0 or (not soft and _is_soft(world.plant, contacts, chosen)):
+        if not (impulse > 0.0 and (soft or is_of_geoms(world.plant, contacts, chosen))):
             continue
         share = 1.0
         if abs(_speed(world, state, chosen)) < NOTABLE:
@@ -208,7 +211,7 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
                 world.plant, source, chosen, source.velocity, world.scratch
             )
             stopped = impulse * mobility
-            is_rigid = not _is_soft(world.plant, contacts, chosen)
+            is_rigid = is_of_geoms(world.plant, contacts, chosen)
             if impulse > 0.0 and abs(before) >= NOTABLE and is_rigid:
                 together, _, _ = along_normal(
                     world.plant, source, chosen, source.work.dof_force, world.scratch

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled
 from asperity.integrators.contact_groups import contact_group, was_known
-from asperity.integrators.steppings.mobility import along_normal
+from asperity.integrators.steppings.mobility import along_normal, is_of_geoms
 from asperity.plant.detection.sweep import closing_distance, passed
 from asperity.plant.detection.sweep_pairs import save_poses
 from asperity.plant.plant_layouts import STATE
@@ -42,12 +42,6 @@ def passed_before_sample(world: Table) -> bool:
     current = world.current
     save_poses(current, world.sweep)
     return passed(world.plant, current.contacts, world.sweep, sample)
-
-
-@compiled
-def _is_of_geoms(plant: Table, contacts: Table, c: int) -> bool:
-    """Whether none of a contact's sides is a flex's."""
-    return contacts.geom[c, 0] < plant.ngeom and contacts.geom[c, 1] < plant.ngeom
 
 
 @compiled
@@ -76,7 +70,7 @@ def step_without_missed_contacts(world: Table, step: float, accuracy: float) -> 
         c, chosen, _, depth, stiffness, _ = contact_group(contacts, c)
         if depth <= accuracy or was_known(known, contacts, first):
             continue
-        if _is_of_geoms(world.plant, contacts, chosen):
+        if is_of_geoms(world.plant, contacts, chosen):
             closing = closing_distance(contacts, chosen, world.sweep, current)
         else:
             velocity = current.velocity

@@ -17,10 +17,16 @@ from asperity.convex.block_cholesky import cholesky, cholesky_solve
 from asperity.convex.ellipsoids import Six, contact_row
 from asperity.plant.rotations import Vector
 
-__all__ = ["add_normal_impulse", "along_normal", "respond"]
+__all__ = ["add_normal_impulse", "along_normal", "is_of_geoms", "respond"]
 
 # Of the rows of a contact's Jacobian.
 _NORMAL = 5
+
+
+@compiled
+def is_of_geoms(plant: Table, contacts: Table, c: int) -> bool:
+    """Whether none of a contact's sides is a flex's."""
+    return contacts.geom[c, 0] < plant.ngeom and contacts.geom[c, 1] < plant.ngeom
 
 
 @inlined

@@ -5,8 +5,8 @@ closest points may move, with rates of the normal distance n·δd_k, the distanc
 the second derivative −D Σ (G⁻¹)_kl (n·δd_k)(n·δd_l), where G_kl = d_k·d_l; the barrier pushes, so
 that its own is positive. D is at least the radii, and what tilts a capsule on another against the
 push is more than its inertia: without it Newton's method overshoots in every iteration, and heaps
-of capsules take three times as many. Terms that mix tilt and sliding have no sign, and are left
-out: with them heaps take as many iterations.
+of capsules take six times as many. Terms that mix tilt and sliding have no sign, and are left out:
+with them heaps take as many iterations.
 """
 
 from __future__ import annotations
