@@ -123,7 +123,7 @@ def test_the_hessian_knows_how_crossed_capsules_tilt():
 
 
 def test_heaps_of_capsules_take_few_iterations():
-    """Without that they take 200 and more."""
+    """Without that they take 160 to 250."""
     rng = np.random.default_rng(0)
     bodies = ""
     for i in range(50):

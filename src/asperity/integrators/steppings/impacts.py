@@ -133,29 +133,30 @@ def _resolution(world: Table, energy: float, dissipation: float, returning: floa
 
 
 @compiled
-def _speed(world: Table, state: Table, c: int) -> float:
-    return along_normal(world.plant, state, c, state.velocity, state.velocity)[0]
+def _is_impact(world: Table, state: Table, c: int, controlled: bool) -> bool:
+    """Whether a contact comes together, or under error control parts, with a notable speed."""
+    speed, _, _ = along_normal(world.plant, state, c, state.velocity, state.velocity)
+    return speed < -NOTABLE or (controlled and speed >= NOTABLE)
 
 
 @compiled
-def _any_impact(world: Table, state: Table, soft: bool) -> bool:
-    """Whether any contacts that push come together, or part, with a notable speed."""
+def _any_impact(world: Table, state: Table, controlled: bool) -> bool:
     contacts = state.contacts
     c = 0
     while c < contacts.count:
         c, chosen, _, _, _, impulse = contact_group(contacts, c)
-        counts = impulse > 0.0 and (soft or is_of_geoms(world.plant, contacts, chosen))
-        if counts and abs(_speed(world, state, chosen)) >= NOTABLE:
+        counts = not controlled or is_of_geoms(world.plant, contacts, chosen)
+        if impulse > 0.0 and counts and _is_impact(world, state, chosen, controlled):
             return True
     return False
 
 
 @compiled
-def divide_impulses(world: Table, state: Table, step: float, soft: bool) -> bool:
+def divide_impulses(world: Table, state: Table, step: float, controlled: bool) -> bool:
     """Find what impacts do to velocities, and what forces do to them; whether there are impacts.
 
-    Contacts that neither come together nor part with a notable speed have pressed with what their
-    overlap says; the rest of their impulses passes the impact on.
+    Contacts that are in no impact have pressed with what their overlap says; the rest of their
+    impulses passes the impact on.
 
     Parameters
     ----------
@@ -165,21 +166,22 @@ def divide_impulses(world: Table, state: Table, step: float, soft: bool) -> bool
         With the step's impulses. Its ``dof_force`` becomes the change of velocities by impacts.
     step : float
         In which they act [s].
-    soft : bool
-        Whether contacts of flexes count.
+    controlled : bool
+        Whether steps resolve impacts. Contacts that part are then in one, too, and contacts of
+        flexes do not count.
     """
     contacts = state.contacts
     impact = state.work.dof_force
     impact[:] = 0.0
-    found = _any_impact(world, state, soft)
+    found = _any_impact(world, state, controlled)
     c = 0
     while found and c < contacts.count:
         group = c
         c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
-        if not (impulse > 0.0 and (soft or is_of_geoms(world.plant, contacts, chosen))):
+        if not impulse > 0.0 or (controlled and not is_of_geoms(world.plant, contacts, chosen)):
             continue
         share = 1.0
-        if abs(_speed(world, state, chosen)) < NOTABLE:
+        if not _is_impact(world, state, chosen, controlled):
             share = max(1.0 - stiffness * max(depth, 0.0) * step / impulse, 0.0)
         for point in range(group, c):
             add_normal_impulse(world.plant, state, point, share, impact)
@@ -203,7 +205,7 @@ def known_impacts(world: Table, source: Table, _target: Table, step: float) -> i
             interval = 0.5 * step
         # By all but contacts and constraints.
         copy_numbers(source.force, world.scratch)
-        divide_impulses(world, source, interval, False)
+        divide_impulses(world, source, interval, True)
         c = 0
         while c < contacts.count:
             c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)

@@ -143,7 +143,7 @@ def _divide_impulses(world: Table, state: Table, step: float) -> bool:
         force = rows.impulse[r] / step
         for e in range(rows.start[r, 0], rows.start[r, 2]):
             world.scratch[rows.dof[e]] += force * rows.jacobian[e]
-    return divide_impulses(world, state, step, True)
+    return divide_impulses(world, state, step, False)
 
 
 @compiled
