@@ -13,6 +13,7 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
+from asperity.plant.detection.contact_normals import CYLINDER, ELLIPSOID, UNSURE
 from asperity.plant.detection.detection_model import detection_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.flex_contacts import read_flex_contacts
@@ -295,7 +296,12 @@ class Plant(HoldsAddresses):
         # A half-space has no other side.
         table.geoms.collides[planes] = table.geoms.collides[:, planes] = 0
         table.geoms.colliding = np.flatnonzero(table.geoms.collides.any(axis=1))
-        cylinders = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
+        kinds = integers(model.geom_type)
+        table.geoms.round_kind = np.where((kinds == CYLINDER) | (kinds == ELLIPSOID), kinds, 0)
+        table.geoms.any_round = int(np.any(table.geoms.round_kind))
+        table.geoms.size = np.array(model.geom_size, dtype=np.float64)
+        table.geoms.unsure = UNSURE * float(model.opt.ccd_tolerance)
+        cylinders = kinds == CYLINDER
         weld = model.body_weldid[model.geom_bodyid]
         pairs = np.argwhere(np.outer(planes, cylinders) & (weld[:, None] != weld[None, :]))
         table.geoms.plane_cylinder = np.ascontiguousarray(pairs)

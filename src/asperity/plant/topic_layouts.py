@@ -175,6 +175,11 @@ TOPICS = {
     "geoms": Layout(
         "geoms",
         body="i8[:]",
+        # `asperity.plant.detection.contact_normals`
+        any_round="i8",  # whether any geom is a cylinder or an ellipsoid
+        round_kind="i8[:]",  # MuJoCo's type of those, 0 of others
+        size="f8[:,:]",
+        unsure="f8",  # overlap up to which their normals are looked at [m]
         plane_cylinder="i8[:,:]",  # pairs of geoms of these types, one of which moves
         # motion of geoms between samples
         box="f8[:,:]",  # centre and half sides in the geom's frame

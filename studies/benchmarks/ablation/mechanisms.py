@@ -299,6 +299,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
     ),
     Mechanism(
+        "possible-normals",
+        "Contacts whose normals their round geoms cannot have do not count.",
+        "MuJoCo's contacts as they are.",
+        ("cenic", "icf"),
+        (Body("plant.detection.contact_normals", "has_possible_normal", "return True"),),
+    ),
+    Mechanism(
         "look-ahead",
         "Fixed steps meet what they would pass through.",
         "Contacts of what overlaps at the beginning of a step.",

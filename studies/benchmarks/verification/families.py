@@ -10,7 +10,9 @@ from studies.benchmarks.verification import (
     flight,
     friction,
     impacts,
+    landings,
     loads,
+    machines,
     mechanisms,
     oscillators,
     rest,
@@ -27,7 +29,7 @@ from studies.benchmarks.verification.case import Case
 __all__ = ["CASES", "FAMILIES"]
 
 FAMILIES: dict[str, tuple[Case, ...]] = {
-    "Impacts": impacts.CASES + collisions.CASES,
+    "Impacts": impacts.CASES + collisions.CASES + landings.CASES,
     "Sliding, sticking, gripping": friction.CASES,
     "Rolling": rolling.CASES,
     "Rolling on curves": curves.CASES,
@@ -38,6 +40,7 @@ FAMILIES: dict[str, tuple[Case, ...]] = {
     "Smooth motion": smooth.CASES + rigid.CASES,
     "Springs, dampers, dry joints": oscillators.CASES + dampers.CASES,
     "Mechanisms": mechanisms.CASES,
+    "Machines and vehicles": machines.CASES,
     "Actuators and couplings": drives.CASES,
     "Robots in flight": flight.CASES,
     "Robots": robots.CASES,
