@@ -76,6 +76,9 @@ def _refuse_what_is_not_translated(model: mujoco.MjModel) -> None:
         "nonlinear springs and dampers": int(
             np.count_nonzero(model.jnt_stiffnesspoly) + np.count_nonzero(model.dof_dampingpoly)
         ),
+        "actuators of anything but joints": int(
+            np.count_nonzero(model.actuator_trntype != int(mujoco.mjtTrn.mjTRN_JOINT))
+        ),
         "fluids": model.opt.density > 0.0 or model.opt.viscosity > 0.0,
         "servos": int(
             np.count_nonzero(model.actuator_biastype) + np.count_nonzero(model.actuator_dyntype)

@@ -20,6 +20,7 @@ from asperity.integrators.methods.own_results import OwnResults
 from asperity.integrators.world_layout import OK
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import read_contacts
+from asperity.midas.limit_sensors import write_limit_sensors
 from asperity.midas.model.contact_numbers import PLAIN
 
 __all__ = ["EngineResults"]
@@ -90,6 +91,8 @@ class EngineResults(OwnResults):
             data.xfrc_applied[:] = applied
         data.flg_rnepost = True
         yield
+        if self.model.nsensor:
+            write_limit_sensors(self._engine, data)
 
 
 def _delivered(engine: Engine) -> Table:

@@ -79,15 +79,12 @@ BRAKE, HEIGHT, TO_FRONT, TO_REAR, CAR = 0.8, 0.5, 1.2, 1.4, 100.0
 
 def front_braked() -> World:
     """A car on a front foot with friction and a rear one without."""
-    feet = ""
-    for place, friction in ((TO_FRONT, BRAKE), (-TO_REAR, 0.0)):
-        feet += (
-            f"<geom size='.1' pos='{place} 0 {0.1 - HEIGHT}' friction='{friction} 0 0' mass='0'/>"
-        )
+    foot = f"<geom size='.1' pos='{{}} 0 {0.1 - HEIGHT}' mass='0' {{}}/>"
+    feet = foot.format(TO_FRONT, "") + foot.format(-TO_REAR, "friction='0 0 0' priority='1'")
     return World(
         f"{FLOOR}<body pos='0 0 {HEIGHT}'>{PLANAR}"
         f"<inertial pos='0 0 0' mass='{CAR}' diaginertia='30 30 30'/>{feet}</body>",
-        Contact(friction=0.0),
+        Contact(friction=BRAKE),
     )
 
 

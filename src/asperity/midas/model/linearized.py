@@ -93,7 +93,13 @@ class LinearizedCoordinates:
 
     def of_equality(self, equality: int) -> int | None:
         """Number of the coordinate that is an equality's gap, if it has one."""
-        source = _Source(HELD, equality)
+        return self._number(_Source(HELD, equality))
+
+    def of_limit(self, tendon: int) -> int | None:
+        """Number of the coordinate on which the limit of a tendon through space acts."""
+        return self._number(_Source(LIMIT, tendon))
+
+    def _number(self, source: _Source) -> int | None:
         return self.first + self.sources.index(source) if source in self.sources else None
 
     def tables(self) -> dict[str, NDArray[np.generic]]:
