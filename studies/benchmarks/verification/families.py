@@ -23,6 +23,7 @@ from studies.benchmarks.verification import (
     smooth,
     tops,
     torsion,
+    vehicles,
 )
 from studies.benchmarks.verification.case import Case
 
@@ -40,7 +41,7 @@ FAMILIES: dict[str, tuple[Case, ...]] = {
     "Smooth motion": smooth.CASES + rigid.CASES,
     "Springs, dampers, dry joints": oscillators.CASES + dampers.CASES,
     "Mechanisms": mechanisms.CASES,
-    "Machines and vehicles": machines.CASES,
+    "Machines and vehicles": machines.CASES + vehicles.CASES,
     "Actuators and couplings": drives.CASES,
     "Robots in flight": flight.CASES,
     "Robots": robots.CASES,
