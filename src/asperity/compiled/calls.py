@@ -39,6 +39,7 @@ __all__ = [
     "load_address",
     "load_double",
     "load_int",
+    "load_single",
     "store_address",
     "store_byte",
     "store_double",
@@ -52,6 +53,7 @@ _I64 = ir.IntType(64)
 _I32 = ir.IntType(32)
 _I8 = ir.IntType(8)
 _F64 = ir.DoubleType()
+_F32 = ir.FloatType()
 
 
 def _call(
@@ -122,6 +124,8 @@ def _load(returns: Any, low: ir.Type) -> Any:
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         value = builder.load(builder.inttoptr(args[0], low.as_pointer()))
+        if low == _F32:
+            return builder.fpext(value, _F64)
         return builder.sext(value, _I64) if low == _I32 else value
 
     @intrinsic
@@ -146,10 +150,12 @@ def _store(takes: Any, low: ir.Type) -> Any:
     return store
 
 
-# 64-bit integers (or pointers), C's ``int``, doubles and bytes. Integers are an int64 outside.
+# 64-bit integers (or pointers), C's ``int``, doubles, floats and bytes. Integers are an int64
+# outside, floats a double.
 load_address = _load(*_P)
 load_int = _load(*_N)
 load_double = _load(*_D)
+load_single = _load(types.float64, _F32)
 store_address = _store(*_P)
 store_int = _store(*_N)
 store_double = _store(*_D)

@@ -13,7 +13,7 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
-from asperity.plant.detection.contact_normals import CYLINDER, ELLIPSOID, UNSURE
+from asperity.plant.detection.contact_normals import CHECKED, ROUND, UNSURE
 from asperity.plant.detection.detection_model import detection_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.flex_contacts import read_flex_contacts
@@ -297,11 +297,19 @@ class Plant(HoldsAddresses):
         table.geoms.collides[planes] = table.geoms.collides[:, planes] = 0
         table.geoms.colliding = np.flatnonzero(table.geoms.collides.any(axis=1))
         kinds = integers(model.geom_type)
-        table.geoms.round_kind = np.where((kinds == CYLINDER) | (kinds == ELLIPSOID), kinds, 0)
-        table.geoms.any_round = int(np.any(table.geoms.round_kind))
+        table.geoms.checked_kind = np.where(np.isin(kinds, CHECKED), kinds, 0)
+        table.geoms.any_checked = int(np.any(table.geoms.checked_kind))
         table.geoms.size = np.array(model.geom_size, dtype=np.float64)
         table.geoms.unsure = UNSURE * float(model.opt.ccd_tolerance)
-        cylinders = kinds == CYLINDER
+        fields = kinds == mujoco.mjtGeom.mjGEOM_HFIELD
+        table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
+        table.geoms.has_corners = (~np.isin(kinds, ROUND)).astype(np.uint8)
+        table.height_fields.rows = integers(model.hfield_nrow)
+        table.height_fields.columns = integers(model.hfield_ncol)
+        table.height_fields.size = np.array(model.hfield_size, dtype=np.float64)
+        # Where users change them.
+        table.height_fields.data = model.hfield_data.ctypes.data + 4 * integers(model.hfield_adr)
+        cylinders = model.geom_type == mujoco.mjtGeom.mjGEOM_CYLINDER
         weld = model.body_weldid[model.geom_bodyid]
         pairs = np.argwhere(np.outer(planes, cylinders) & (weld[:, None] != weld[None, :]))
         table.geoms.plane_cylinder = np.ascontiguousarray(pairs)

@@ -176,10 +176,12 @@ TOPICS = {
         "geoms",
         body="i8[:]",
         # `asperity.plant.detection.contact_normals`
-        any_round="i8",  # whether any geom is a cylinder or an ellipsoid
-        round_kind="i8[:]",  # MuJoCo's type of those, 0 of others
+        any_checked="i8",  # whether the normals of any geom are looked at
+        checked_kind="i8[:]",  # MuJoCo's type of those, 0 of others
         size="f8[:,:]",
-        unsure="f8",  # overlap up to which their normals are looked at [m]
+        unsure="f8",  # overlap up to which those of round geoms are [m]
+        height_field="i8[:]",  # its number, −1 of other geoms
+        has_corners="u1[:]",  # whether it is no sphere, capsule, ellipsoid or cylinder
         plane_cylinder="i8[:,:]",  # pairs of geoms of these types, one of which moves
         # motion of geoms between samples
         box="f8[:,:]",  # centre and half sides in the geom's frame
@@ -195,6 +197,13 @@ TOPICS = {
         colliding="i8[:]",  # those that collide with any
         has_moving_surfaces="i8",
         surface_velocity="f8[:,:]",  # linear, angular, in the geom's frame
+    ),
+    "height_fields": Layout(
+        "height fields",
+        rows="i8[:]",
+        columns="i8[:]",
+        size="f8[:,:]",  # half sides, height, and depth of the base
+        data="i8[:]",  # address of the heights [single precision, over the largest]
     ),
     "materials": Layout(
         "contact parameters",

@@ -1,6 +1,7 @@
-"""Contacts of cylinders and ellipsoids whose normals cannot be theirs.
+"""Contacts whose normals cannot be those of their geoms.
 
-Where these just touch flat faces or each other, MuJoCo's search for the deepest point may end
+Those of height fields are corrected (`asperity.plant.detection.height_fields`). Where cylinders
+and ellipsoids just touch flat faces or each other, MuJoCo's search for the deepest point may end
 anywhere: within its tolerance of 10⁻⁶ m, directions along the surface are as good to it as the
 normal. Between a cylinder and a box, 3 % of the normals are wrong at an overlap of 10⁻⁷ m and more
 than half at 10⁻¹⁰ m. Parallel cylinders that overlap by 10⁻¹⁰ m get contacts half a radius deep. A
@@ -16,11 +17,18 @@ import mujoco
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_int
+from asperity.plant.detection.height_fields import level_contact
 
-__all__ = ["CYLINDER", "ELLIPSOID", "UNSURE", "has_possible_normal"]
+__all__ = ["CHECKED", "ROUND", "UNSURE", "has_possible_normal"]
 
 CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
 ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
+HEIGHT_FIELD = int(mujoco.mjtGeom.mjGEOM_HFIELD)
+CHECKED = (CYLINDER, ELLIPSOID, HEIGHT_FIELD)
+"""Types of geoms whose normals are looked at."""
+_BALLS = (int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE))
+ROUND = (*_BALLS, CYLINDER, ELLIPSOID)
+"""Types of geoms without corners."""
 
 UNSURE = 10.0
 """Overlap up to which normals are looked at, over MuJoCo's tolerance (`mjOption.ccd_tolerance`)."""
@@ -33,16 +41,20 @@ _FAR = 0.1
 
 
 @compiled
-def _is_outermost(
-    plant: Table, state: Table, geom: int, address: int, side: float, depth: float
+def _is_possible(
+    plant: Table, state: Table, geom: int, other: int, address: int, side: float, depth: float
 ) -> bool:
-    """Whether a contact is about as far out along its normal as a round geom reaches.
+    """Whether a geom can have a contact with its normal.
+
+    A contact of a round geom is about as far out along its normal as that reaches.
 
     ``side`` is 1 for the geom that the normal points away from, and -1 for the other one.
     """
-    kind = plant.geoms.round_kind[geom]
+    kind = plant.geoms.checked_kind[geom]
     if kind == 0:
         return True
+    if kind == HEIGHT_FIELD:
+        return level_contact(plant, state, geom, other, address, side)
     size = plant.geoms.size[geom]
     least = min(size[0], size[1])
     if kind == ELLIPSOID:
@@ -73,12 +85,12 @@ def _is_outermost(
 
 @compiled
 def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
-    """Whether the normal of one of MuJoCo's contacts can be that of its geoms, if one is round."""
-    if not plant.geoms.any_round:
+    """Whether the normal of one of MuJoCo's contacts can be that of its geoms, as far as known."""
+    if not plant.geoms.any_checked:
         return True
     one = load_int(address + plant.offsets.contact_geom)
     other = load_int(address + plant.offsets.contact_geom + 4)
     depth = abs(load_double(address + plant.offsets.contact_dist))
-    return (one < 0 or _is_outermost(plant, state, one, address, 1.0, depth)) and (
-        other < 0 or _is_outermost(plant, state, other, address, -1.0, depth)
+    return (one < 0 or _is_possible(plant, state, one, other, address, 1.0, depth)) and (
+        other < 0 or _is_possible(plant, state, other, one, address, -1.0, depth)
     )
