@@ -33,11 +33,11 @@ SOFT = Layout(
     flex_first="i8[:]",  # first particle of a flex, and where they end
     now="f8[vertices, 3]",  # of the iterate [m]
     trial="f8[vertices, 3]",
-    move="f8[vertices, 3]",
+    move="f8[vertices, 3]",  # from there to the trial state, and how far that is
+    distance="f8[vertices]",
     start="f8[vertices, 3]",  # at the step's beginning
     past="f8[vertices, 3]",  # from where displacements count, by the scheme's weights
     ahead="f8[vertices, 3]",  # at the step's end, if they move as in the last one
-    largest_move="f8",
     # Elements: cells and tetrahedra, triangles of cloth, faces of shells; −1 for corners beyond.
     element_vertex="i8[:,:]",
     element_corners="i8[:]",
