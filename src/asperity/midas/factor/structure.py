@@ -156,6 +156,7 @@ def _lay_out(engine: Table, spare: float) -> int:
     """Find order, entries, panels and islands; returns 0 or `FACTOR_FULL`."""
     factor = engine.factor
     factor.size = 0
+    factor.knows_couples = 0
     factor.panels.count = 0
     _couple_links(engine)
     components = _list_components(factor)

@@ -284,13 +284,18 @@ def contact_force(engine: Table, soft: Table, i: int) -> float:
     return force
 
 
+@inlined
+def _pushes(soft: Table, i: int) -> bool:
+    """Whether a candidate's barrier is met at the iterate, or expected to be."""
+    activation = soft.pair_activation[soft.pair[i]]
+    return bool(soft.square[i] < activation * activation or soft.final[i] < 1.0)
+
+
 @compiled
 def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
-    """Slope and curvature of a barrier at the iterate, which may be expected to be met."""
+    """Slope and curvature of the barrier of a candidate that pushes, at the iterate."""
     activation = soft.pair_activation[soft.pair[i]]
     square = soft.square[i]
-    if square >= activation * activation and soft.final[i] == 1.0:
-        return 0.0, 0.0
     h = engine.time.step
     s = engine.options.barrier_stiffness * h * h * soft.weight[i]
     if soft.kind[i] == EDGE_EDGE:
@@ -352,9 +357,9 @@ def add_contact_gradients(engine: Table, soft: Table) -> None:
     h = soft.upper
     spare = soft.kind.size
     for i in range(soft.count):
-        slope, curvature = _tangent(engine, soft, i)
-        if slope == 0.0 and curvature == 0.0:
+        if not _pushes(soft, i):
             continue
+        slope, curvature = _tangent(engine, soft, i)
         _add_mollified(engine, soft, i)
         fill_sites(engine, soft, i, spare)
         scale = slope / math.sqrt(soft.square[i])
@@ -371,9 +376,9 @@ def add_contact_blocks(engine: Table, soft: Table) -> None:
     h = soft.upper
     spare = soft.kind.size
     for i in range(soft.count):
-        slope, curvature = _tangent(engine, soft, i)
-        if curvature == 0.0:
+        if not _pushes(soft, i):
             continue
+        slope, curvature = _tangent(engine, soft, i)
         fill_sites(engine, soft, i, spare)
         _fill_hessian(engine, soft, i, slope, curvature, h)
         add_site_blocks(engine, soft, spare, h)

@@ -200,6 +200,7 @@ def soft_table(
         cell_corners=bodies.cell_corners,
         cell_rest=bodies.cell_rest,
         cell_matrix=bodies.cell_matrix,
+        cell_flat=bodies.cell_flat,
         matrix=bodies.matrix,
         shaped_first=np.cumsum([0, *map(len, bodies.shaped)]).astype(np.int64),
         shaped=shaped,
