@@ -16,6 +16,7 @@ from asperity.midas.engine import Engine
 from asperity.midas.geometry.stencil import VERTEX_PLANE
 from asperity.midas.time.step import solve_step
 from asperity.soft.bending import Bend, bending
+from asperity.soft.dissection import dissection_ranks
 
 FLOOR = "<geom type='plane' size='1 1 0.1' friction='0.5'/>"
 BOX = (
@@ -255,18 +256,31 @@ def test_hessian_is_positive_where_the_energy_is_not_convex(body: str) -> None:
     assert np.linalg.eigvalsh(hessian(engine, z.ravel()))[0] > 0.0
 
 
+def _entries(engine: Engine, order: np.ndarray) -> int:
+    """Blocks of the factor beside its diagonal, with vertices eliminated in an order."""
+    z = np.array(engine.table.poses.z_now)
+    count = len(order)
+    coupled = np.any(hessian(engine, z).reshape(count, 3, count, 3) != 0.0, axis=(1, 3))
+    coupled = coupled[np.ix_(order, order)]
+    for k in range(count):
+        later = k + 1 + np.flatnonzero(coupled[k, k + 1 :])
+        coupled[np.ix_(later, later)] = True
+    return int(np.triu(coupled, 1).sum())
+
+
 def test_dissection_leaves_fewer_entries_than_an_order_along_an_axis() -> None:
     engine = _stepped(cube(count=6, height=1.0), steps=1, gravity=0.0)
     z = np.array(engine.table.poses.z_now)
-    coupled = np.any(hessian(engine, z).reshape(216, 3, 216, 3) != 0.0, axis=(1, 3))
-    assert coupled.sum() == 16**3  # of each vertex with those beside it
-    order = np.lexsort(z.reshape(-1, 3).T)
-    coupled = coupled[np.ix_(order, order)]
-    for k in range(216):
-        later = k + 1 + np.flatnonzero(coupled[k, k + 1 :])
-        coupled[np.ix_(later, later)] = True
-    along = np.triu(coupled, 1).sum()
+    along = _entries(engine, np.lexsort(z.reshape(-1, 3).T))
     assert engine.table.factor.column_size.sum() < 0.8 * along
+
+
+def test_cloth_has_fewer_entries_than_by_dissection() -> None:
+    engine = _stepped(cloth(0.3, count=12, height=1.0), steps=1, gravity=0.0)
+    assert engine.soft is not None
+    z = np.array(engine.table.poses.z_now)
+    by_halves = np.argsort(dissection_ranks(z.reshape(-1, 3), engine.soft.table.bond))
+    assert engine.table.factor.column_size.sum() < 0.9 * _entries(engine, by_halves)
 
 
 BALL = "<geom type='sphere' friction='0' size='0.02' pos='0.003 0.002 -0.0211'/>"

@@ -15,7 +15,7 @@ from asperity.midas.energy.link_terms import add_link_terms
 from asperity.midas.energy.tendon_terms import share_slopes
 from asperity.midas.energy.tree_assembly import carry_gradient, place_carries
 from asperity.midas.energy.turn_terms import add_turn_gradients
-from asperity.midas.engine_layout import MIDAS
+from asperity.midas.engine_layout import MIDAS, POINT
 from asperity.midas.factor.blocks import add_entry, find_row
 from asperity.midas.factor.structure import arrange
 from asperity.midas.parts import PART, do_parts
@@ -145,12 +145,16 @@ def _add_linearized(engine: Table, i: int) -> None:
 
 
 @compiled
-def _clear_sums(hessian: Table) -> None:
-    """Set what contacts sum for the Hessian to zero."""
+def _clear_sums(links: Table, hessian: Table) -> None:
+    """Set what contacts sum for the Hessian to zero.
+
+    Of vertices of deformable bodies nothing is read but what their positions have.
+    """
     rows = hessian.link_sums.shape[1]
     for link in range(hessian.link_sums.shape[0]):
+        alone = links.kind[link] == POINT and hessian.slot_first[link] < 0
         for i in range(rows):
-            for j in range(16):
+            for j in range(1 if alone else 16):
                 hessian.link_sums[link, i, j] = 0.0
     for slot in range(hessian.couples):
         for i in range(rows):
@@ -194,7 +198,7 @@ def assemble(engine: Table, after_step: int) -> int:
     place_carries(engine.links, engine.hessian, engine.poses.z_now, q)
     add_link_terms(engine)
     if whole:
-        _clear_sums(engine.hessian)
+        _clear_sums(engine.links, engine.hessian)
     do_schedule(engine)
     ask_soft(engine, GRADIENTS)
     add_tie_terms(engine, q)

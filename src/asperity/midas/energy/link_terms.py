@@ -17,6 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.midas.engine_layout import POINT
 from asperity.midas.parts import LINKS, PART, count_parts, do_parts, sum_of_parts
 
 __all__ = ["LINK_KERNELS", "add_link_terms", "link_energy", "link_rounding"]
@@ -25,6 +26,12 @@ __all__ = ["LINK_KERNELS", "add_link_terms", "link_energy", "link_rounding"]
 @compiled
 def _end(links: Table, part: int) -> int:
     return min((part + 1) * LINKS, links.rigidity.size)
+
+
+@compiled
+def _is_mass_point(engine: Table, link: int) -> bool:
+    """Whether a link is a vertex of a deformable body that no fluid holds."""
+    return engine.links.kind[link] == POINT and engine.forces.drag.shape[0] == 0
 
 
 @compiled
@@ -46,6 +53,12 @@ def link_energy_part(engine: Table, part: int, _member: int, _unused: int) -> in
     h = engine.time.step
     total = 0.0
     for link in range(part * LINKS, _end(engine.links, part)):
+        if _is_mass_point(engine, link):
+            for k in range(3):
+                a = q[link, 0, k] - engine.poses.q_target[link, 0, k]
+                total += 0.5 * engine.links.mass[link, 0, 0] * a * a
+                total -= h * h * engine.forces.force[link, 0, k] * q[link, 0, k]
+            continue
         strain = 0.0
         for i in range(3):
             for j in range(3):
@@ -128,6 +141,18 @@ def link_terms_part(engine: Table, part: int, _member: int, _unused: int) -> int
     whole = newton.only_slopes == 0
     bent = newton.curved == 1 and newton.nearly_rigid == 1
     for link in range(part * LINKS, _end(engine.links, part)):
+        if _is_mass_point(engine, link) and engine.hessian.slot_first[link] < 0:
+            m = engine.links.mass[link, 0, 0]
+            for k in range(3):
+                change = q[link, 0, k] - engine.poses.q_target[link, 0, k]
+                newton.link_gradient[link, 0, k] = (
+                    m * change - h * h * engine.forces.force[link, 0, k]
+                )
+                for i in range(3):
+                    newton.link_gradient[link, 1 + i, k] = 0.0
+                    # Nothing else of its block is read.
+                    engine.hessian.link_block[link, i, k] = m if i == k else 0.0
+            continue
         if whole:
             for i in range(12):
                 for j in range(12):

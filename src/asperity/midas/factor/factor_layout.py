@@ -36,6 +36,7 @@ FACTOR = Layout(
     diagonal_at="i8[links]",
     block_at="i8[panel_pairs]",
     row_step="i8[links]",
+    knows_couples="i8",  # 1 if `asperity.midas.soft.couples` has looked up its places in these
     panels=PANELS,
     # Parts that hang together, by places in the order.
     component_start="i8[links + 1]",

@@ -68,8 +68,10 @@ _FORESIGHT = 12
 _LEAST_ARC = 1e-5
 # Halvings after which such a direction is given up.
 _FEW_HALVINGS = 4
-# Size of a step over that of the one whose Hessian was indefinite, below which it may be no longer.
+# Size of a step over that of the one whose Hessian was indefinite, below which it may be no longer;
+# and over the whole one before, above which what is left out keeps the iteration from converging.
 _SMALLER = 0.1
+_SLOW = 0.5
 # Relative change of normal forces with which they are known well enough, of a solution that is
 # asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
 # nothing holds bodies that push each other aside.
@@ -277,6 +279,7 @@ def minimize(engine: Table, _unused: int) -> int:
     foresight = True
     met = False
     indefinite = math.inf
+    last = math.inf
     energy = _begin(engine)
     previous = -math.inf
     if engine.time.has_prediction == 1:
@@ -341,7 +344,7 @@ def minimize(engine: Table, _unused: int) -> int:
                 and engine.time.draft == DRAFT
                 and change_of_forces(engine) <= _DRAFT
             )
-            alike = newtons and is_alike(engine)
+            alike = newtons and is_alike(engine, size <= _NEAR * tolerance)
             rigid = (
                 newton.on_arcs == 1 or largest_turn_of_links(engine.links, engine.poses) < STRAIGHT
             )
@@ -353,9 +356,10 @@ def minimize(engine: Table, _unused: int) -> int:
             if newton.curved == 0:
                 if indefinite == math.inf:
                     indefinite = size
-                elif whole and size <= _SMALLER * indefinite:
+                elif whole and (size <= _SMALLER * indefinite or size > _SLOW * last):
                     newton.curved = 1
                     indefinite = math.inf
+            last = size if whole else math.inf
             if turns_away(engine.links, engine.joints):
                 return NOT_CONVERGED
             if settled:

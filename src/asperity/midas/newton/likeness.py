@@ -45,13 +45,15 @@ def change_of_forces(engine: Table) -> float:
 
 
 @compiled
-def is_alike(engine: Table) -> bool:
+def is_alike(engine: Table, near: bool) -> bool:
     """Whether the Hessian is nearly the same at the trial state, where candidates are measured.
 
-    Terms of ball and free joints, and of deformable bodies, are not looked at: with any, the answer
-    is no.
+    Terms of ball and free joints are not looked at: with any, the answer is no. Nor are those of
+    deformable bodies: with these it is whether the solution is ``near``.
     """
-    if engine.turns.link.size > 0 or engine.soft.bodies != 0:
+    if engine.soft.bodies != 0:
+        return near
+    if engine.turns.link.size > 0:
         return False
     for run in range(engine.runs.count):
         if _is_beyond(engine.runs, run):

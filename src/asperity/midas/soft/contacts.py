@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.midas.energy.potentials import (
     barrier,
     barrier_secant,
@@ -17,7 +17,7 @@ from asperity.midas.energy.potentials import (
 from asperity.midas.factor.outer_products import fill_square
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
 from asperity.midas.geometry.distances import mollifier, separation
-from asperity.midas.geometry.stencil import EDGE_EDGE, Stencil
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, Stencil
 from asperity.midas.soft.search import are_in_boxes, list_stencils
 from asperity.midas.soft.sites import (
     add_site_blocks,
@@ -44,8 +44,6 @@ __all__ = [
     "touches",
 ]
 
-# Candidates at more activation distances than these need not be measured.
-_FAR = 3.0
 # Candidates that a list may have before paths are cut to shorten it, what part of them is left
 # then, and the least that is tried.
 _MANY = 1 << 15
@@ -80,17 +78,28 @@ def place(soft: Table, q: np.ndarray, x: np.ndarray) -> None:
 
 
 @compiled
-def _largest_move(soft: Table, x: np.ndarray) -> None:
-    """Fill how far vertices have moved from the iterate."""
-    largest = 0.0
+def _find_moves(soft: Table, x: np.ndarray) -> None:
+    """Fill how vertices have moved from the iterate, and how far."""
     for v in range(x.shape[0]):
         square = 0.0
         for k in range(3):
             soft.move[v, k] = x[v, k] - soft.now[v, k]
             square += soft.move[v, k] * soft.move[v, k]
-        if not square <= largest:
-            largest = square
-    soft.largest_move = math.sqrt(largest)
+        # What is not finite leaves room for nothing.
+        soft.distance[v] = math.sqrt(square) if square >= 0.0 else math.inf
+
+
+@inlined
+def _approach(soft: Table, i: int) -> float:
+    """By how much moves may bring the sides of a candidate nearer to each other."""
+    v = soft.vertex[i]
+    d = soft.distance
+    kind = soft.kind[i]
+    if kind == VERTEX_PLANE:
+        return float(d[v[0]])
+    if kind == EDGE_EDGE:
+        return float(max(d[v[0]], d[v[1]]) + max(d[v[2]], d[v[3]]))
+    return float(d[v[0]] + max(d[v[1]], d[v[2]], d[v[3]]))
 
 
 @compiled
@@ -132,14 +141,14 @@ def measure_now(engine: Table, soft: Table) -> None:
     if engine.soft.measured == 1:
         return
     place(soft, engine.poses.q_now, soft.trial)
-    _largest_move(soft, soft.trial)
+    _find_moves(soft, soft.trial)
     for v in range(soft.now.shape[0]):
         for k in range(3):
             soft.now[v, k] = soft.trial[v, k]
     for i in range(soft.count):
-        soft.bound[i] -= 2.0 * soft.largest_move
+        soft.bound[i] -= _approach(soft, i)
         # Written so that NaN is measured.
-        if soft.bound[i] > _FAR * soft.pair_activation[soft.pair[i]] and soft.final[i] == 1.0:
+        if soft.bound[i] > soft.pair_activation[soft.pair[i]] and soft.final[i] == 1.0:
             soft.square[i] = soft.bound[i] * soft.bound[i]
             soft.asleep[i] = 1
         else:
@@ -195,7 +204,7 @@ def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> float:
 def _has_room(soft: Table, i: int, time: float) -> bool:
     """Whether a candidate keeps a tenth of its distance until a time, by how far vertices move."""
     room = (1.0 - KEPT) * math.sqrt(max(soft.square[i], 0.0))
-    return soft.square[i] > 0.0 and 2.0 * soft.largest_move * time <= room
+    return soft.square[i] > 0.0 and _approach(soft, i) * time <= room
 
 
 @compiled
@@ -209,7 +218,7 @@ def free_time(engine: Table, soft: Table, time: float) -> float:
         time = min(time, share)
     if share == 0.0:
         return 0.0
-    _largest_move(soft, soft.trial)
+    _find_moves(soft, soft.trial)
     for i in range(soft.count):
         if _has_room(soft, i, time):
             continue
@@ -237,12 +246,12 @@ def contact_energy(engine: Table, soft: Table, x: np.ndarray, at_trial: int) -> 
     total = 0.0
     last = soft.kind.size
     if at_trial == 1:
-        _largest_move(soft, x)
+        _find_moves(soft, x)
     for i in range(soft.count):
         activation = soft.pair_activation[soft.pair[i]]
         square = soft.square[i]
         if at_trial == 1:
-            if math.sqrt(max(square, 0.0)) - 2.0 * soft.largest_move >= activation:
+            if math.sqrt(max(square, 0.0)) - _approach(soft, i) >= activation:
                 continue
             square = separation(
                 stencil_of(soft, i),
@@ -275,13 +284,18 @@ def contact_force(engine: Table, soft: Table, i: int) -> float:
     return force
 
 
+@inlined
+def _pushes(soft: Table, i: int) -> bool:
+    """Whether a candidate's barrier is met at the iterate, or expected to be."""
+    activation = soft.pair_activation[soft.pair[i]]
+    return bool(soft.square[i] < activation * activation or soft.final[i] < 1.0)
+
+
 @compiled
 def _tangent(engine: Table, soft: Table, i: int) -> tuple[float, float]:
-    """Slope and curvature of a barrier at the iterate, which may be expected to be met."""
+    """Slope and curvature of the barrier of a candidate that pushes, at the iterate."""
     activation = soft.pair_activation[soft.pair[i]]
     square = soft.square[i]
-    if square >= activation * activation and soft.final[i] == 1.0:
-        return 0.0, 0.0
     h = engine.time.step
     s = engine.options.barrier_stiffness * h * h * soft.weight[i]
     if soft.kind[i] == EDGE_EDGE:
@@ -343,9 +357,9 @@ def add_contact_gradients(engine: Table, soft: Table) -> None:
     h = soft.upper
     spare = soft.kind.size
     for i in range(soft.count):
-        slope, curvature = _tangent(engine, soft, i)
-        if slope == 0.0 and curvature == 0.0:
+        if not _pushes(soft, i):
             continue
+        slope, curvature = _tangent(engine, soft, i)
         _add_mollified(engine, soft, i)
         fill_sites(engine, soft, i, spare)
         scale = slope / math.sqrt(soft.square[i])
@@ -362,9 +376,9 @@ def add_contact_blocks(engine: Table, soft: Table) -> None:
     h = soft.upper
     spare = soft.kind.size
     for i in range(soft.count):
-        slope, curvature = _tangent(engine, soft, i)
-        if curvature == 0.0:
+        if not _pushes(soft, i):
             continue
+        slope, curvature = _tangent(engine, soft, i)
         fill_sites(engine, soft, i, spare)
         _fill_hessian(engine, soft, i, slope, curvature, h)
         add_site_blocks(engine, soft, spare, h)
@@ -391,14 +405,14 @@ def follow_contacts(engine: Table, soft: Table) -> bool:
     Candidates must be measured at the iterate. To the trial state leads ``taken_share`` of the
     direction.
     """
-    _largest_move(soft, soft.trial)
+    _find_moves(soft, soft.trial)
     share = engine.newton.taken_share
     unlike = False
     for i in range(soft.count):
         activation = soft.pair_activation[soft.pair[i]]
         distance = math.sqrt(soft.square[i])
         final = soft.final[i]
-        if final == 1.0 and distance - 2.0 * soft.largest_move / share >= activation:
+        if final == 1.0 and distance - _approach(soft, i) / share >= activation:
             continue
         distance = math.sqrt(exact_square(engine, soft, i))
         ratio = distance / activation

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.midas.factor.blocks import find_block
 from asperity.midas.soft.sites import add_vertex_block
 
 __all__ = ["add_couple", "begin_couples", "couples_of", "enter_couples"]
@@ -72,12 +73,46 @@ def begin_couples(soft: Table) -> None:
 
 
 @compiled
+def _place_couples(factor: Table, soft: Table) -> None:
+    """Look up where blocks begin in the factor, and how far rows and columns are apart."""
+    for couple in range(soft.couple.shape[0]):
+        one = soft.couple[couple, 0]
+        other = soft.couple[couple, 1]
+        place = soft.couple_place[couple]
+        place[0] = -1
+        if soft.vertex_variable[one] < 0 or soft.vertex_variable[other] < 0:
+            continue
+        a = soft.vertex_link[one]
+        b = soft.vertex_link[other]
+        if factor.position[a] < factor.position[b]:
+            place[0] = find_block(factor, a, b)
+            place[1] = factor.row_step[a]
+            place[2] = 1
+        else:
+            place[0] = find_block(factor, b, a)
+            place[1] = 1
+            place[2] = factor.row_step[b]
+    factor.knows_couples = 1
+
+
+@compiled
 def enter_couples(engine: Table, soft: Table) -> None:
     """Add the blocks to the Hessian, times h²."""
     square = engine.time.step * engine.time.step
+    if engine.factor.knows_couples == 0:
+        _place_couples(engine.factor, soft)
+    values = engine.factor.values
     for couple in range(soft.couple.shape[0]):
         block = soft.couple_block[couple]
         for i in range(3):
             for j in range(3):
                 block[i, j] *= square
-        add_vertex_block(engine, soft, soft.couple[couple, 0], soft.couple[couple, 1], block)
+        at = soft.couple_place[couple, 0]
+        if at < 0:
+            add_vertex_block(engine, soft, soft.couple[couple, 0], soft.couple[couple, 1], block)
+            continue
+        down = soft.couple_place[couple, 1]
+        along = soft.couple_place[couple, 2]
+        for i in range(3):
+            for j in range(3):
+                values[at + i * down + j * along] += block[i, j]

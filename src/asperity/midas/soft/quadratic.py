@@ -5,7 +5,8 @@ those of where the last step leads, or of the beginning without one that counts.
 stiffness is more than that of their mean strain vanishes for linear deformations, so that frozen
 axes resist no rotation. Triangles of cloth that bends are cells as well, with those beside them:
 their stiffness vanishes for rotations of the shape at rest (`asperity.soft.bending`), and of the
-shape that stays where they have yielded (`asperity.soft.folds`).
+shape that stays where they have yielded (`asperity.soft.folds`). Where that is flat, it is the same
+along all axes, and none are needed.
 
 Over a step their stiffness K is constant. With the moves u of vertices from the step's beginning,
 where cells pull with the force f, their energy is f·u + ½ uᵀ K u. Damping adds β/2h times that of K
@@ -42,10 +43,36 @@ def turn_cells(soft: Table, plastic: np.ndarray, h: float) -> None:
             soft.steady_force[v, k] = 0.0
     for cell in range(soft.cell_element.size):
         element = soft.cell_element[cell]
+        damped = 1.0 + soft.element_damping[element] / h
+        if soft.cell_flat[cell] == 1:
+            _add_flat_cell(soft, cell, damped)
+            continue
         if stretch(soft, deform(soft, element, soft.ahead))[3] == -math.inf:
             stretch(soft, deform(soft, element, soft.start))
-        _turn_cell(soft, cell, 1.0 + soft.element_damping[element] / h)
+        _turn_cell(soft, cell, damped)
     _add_folds(soft, plastic, h)
+
+
+@compiled
+def _add_flat_cell(soft: Table, cell: int, damped: float) -> None:
+    """Add K of cloth that is flat at rest, which no rotation changes, and its force."""
+    k = soft.matrix[soft.cell_matrix[cell]]
+    vertex = soft.cell_vertex[cell]
+    offset = soft.cell_offset
+    couple = 0
+    for a in range(soft.cell_corners[cell]):
+        for i in range(3):
+            offset[a, i] = soft.start[vertex[a], i] - soft.start[vertex[0], i]
+            offset[a, i] += (damped - 1.0) * (soft.start[vertex[a], i] - soft.past[vertex[a], i])
+        for b in range(a + 1):
+            value = k[3 * a, 3 * b]
+            block = soft.couple_steady[soft.cell_couple[cell, couple]]
+            for i in range(3):
+                block[i, i] += damped * value
+                soft.steady_force[vertex[a], i] += value * offset[b, i]
+                if a != b:
+                    soft.steady_force[vertex[b], i] += value * offset[a, i]
+            couple += 1
 
 
 @compiled

@@ -77,6 +77,8 @@ class SoftElements(NamedTuple):
     cell_rest: np.ndarray
     """Of cloth, from the first corner [m], shape (., w, 3)."""
     cell_matrix: np.ndarray
+    cell_flat: np.ndarray
+    """1 of cloth that is flat at rest, whose stiffness is the same whichever way it is turned."""
     yielding: list[Yielding]
     shaped: list[list[int]]
     """Elements that have the shape at rest of each that yields, itself among them."""
@@ -114,6 +116,7 @@ def soft_elements(
     cell_vertex, cell_rest = [np.zeros((0, _WIDEST), np.int64)], [np.zeros((0, _WIDEST, 3))]
     cell_corners: list[int] = []
     cell_matrix: list[int] = []
+    cell_flat: list[bool] = []
     yielding: list[Yielding] = []
     shaped: list[list[int]] = []
     folds: list[Folds] = []
@@ -130,9 +133,14 @@ def soft_elements(
         share.append(part)
 
     def add_cell(
-        element: int, corners: np.ndarray, places: np.ndarray, stiffness: np.ndarray
+        element: int,
+        corners: np.ndarray,
+        places: np.ndarray,
+        stiffness: np.ndarray,
+        flat: bool = False,
     ) -> None:
         cells.append(element)
+        cell_flat.append(flat)
         cell_corners.append(len(corners))
         cell_vertex.append(np.full((1, _WIDEST), corners[0]))
         cell_vertex[-1][0, : len(corners)] = corners
@@ -150,7 +158,7 @@ def soft_elements(
     def add_bends(first: int, start: int, found: list[Bend]) -> None:
         for bend in found:
             corners, places = bend.vertices + start, bend.rest - bend.rest[0]
-            add_cell(first + bend.triangle, corners, places, bend.stiffness)
+            add_cell(first + bend.triangle, corners, places, bend.stiffness, bend.flat)
 
     for flex in range(model.nflex):
         vertices = flex_vertices(model, flex)
@@ -262,6 +270,7 @@ def soft_elements(
         np.array(cell_corners, np.int64),
         np.concatenate(cell_rest)[:, :width].copy(),
         np.array(cell_matrix, np.int64),
+        np.array(cell_flat, np.int64),
         yielding,
         shaped,
         folds,

@@ -33,11 +33,11 @@ SOFT = Layout(
     flex_first="i8[:]",  # first particle of a flex, and where they end
     now="f8[vertices, 3]",  # of the iterate [m]
     trial="f8[vertices, 3]",
-    move="f8[vertices, 3]",
+    move="f8[vertices, 3]",  # from there to the trial state, and how far that is
+    distance="f8[vertices]",
     start="f8[vertices, 3]",  # at the step's beginning
     past="f8[vertices, 3]",  # from where displacements count, by the scheme's weights
     ahead="f8[vertices, 3]",  # at the step's end, if they move as in the last one
-    largest_move="f8",
     # Elements: cells and tetrahedra, triangles of cloth, faces of shells; −1 for corners beyond.
     element_vertex="i8[:,:]",
     element_corners="i8[:]",
@@ -55,6 +55,7 @@ SOFT = Layout(
     cell_corners="i8[:]",
     cell_rest="f8[:,:,:]",  # X_a from the first corner [m], shape (n, width, 3)
     cell_matrix="i8[:]",  # number of K; those of equal shape share one
+    cell_flat="i8[:]",  # 1 where K is a multiple of 1 between vertices, and K X is 0
     matrix="f8[:,:,:]",  # [N/m], shape (., 3 width, 3 width)
     # Pairs of vertices in elements, cells and strands (`asperity.midas.soft.couples`), and their
     # blocks: of cells, which resist as much all step, with their forces at its beginning; of all.
@@ -64,6 +65,7 @@ SOFT = Layout(
     strand_couple="i8[:,:]",
     couple_steady="f8[couples, 3, 3]",
     couple_block="f8[couples, 3, 3]",
+    couple_place="i8[couples, 3]",  # in the factor: where it begins, −1 of pinned vertices; steps
     steady_force="f8[vertices, 3]",  # [N]
     steady_slope="f8[vertices, 3]",
     # What yields. Elements that have the shape at rest of one that does, whose gradients are these

@@ -200,6 +200,7 @@ def soft_table(
         cell_corners=bodies.cell_corners,
         cell_rest=bodies.cell_rest,
         cell_matrix=bodies.cell_matrix,
+        cell_flat=bodies.cell_flat,
         matrix=bodies.matrix,
         shaped_first=np.cumsum([0, *map(len, bodies.shaped)]).astype(np.int64),
         shaped=shaped,
@@ -236,15 +237,21 @@ def soft_table(
 
 
 def elimination_ranks(model: mujoco.MjModel, soft: Table, links: int) -> np.ndarray:
-    """Places of links in the order of elimination: of flexes, and what comes after them."""
+    """Places of links in the order of elimination, shape (links,).
+
+    Vertices of cloth and ropes, with what turns in these, come first, by their degrees. Volumes
+    follow, by nested dissection, and then all other links.
+    """
     moving = np.flatnonzero(soft.vertex_variable >= 0)
-    own = np.concatenate([soft.vertex_link[moving], soft.turning_link])
+    inside = moving[model.flex_dim[soft.vertex_group[moving]] == 3]
+    own = soft.vertex_link[inside]
     number = np.full(links, -1, np.int64)
     number[own] = np.arange(len(own))
-    at_rest = particle_positions(model, resting_data(model))
-    where = np.concatenate([at_rest[moving], at_rest[soft.turning_particle].mean(axis=1)])
     bonds = number[soft.bond]
+    where = particle_positions(model, resting_data(model))[inside]
     rank = np.full(links, len(own), np.int64)
+    rank[soft.vertex_link[moving]] = 0
+    rank[soft.turning_link] = 0
     rank[own] = dissection_ranks(where, bonds[np.all(bonds >= 0, axis=1)])
     return rank
 
