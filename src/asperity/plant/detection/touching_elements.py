@@ -89,7 +89,7 @@ def _list_geoms(plant: Table, state: Table) -> int:
 
 @compiled
 def _look_at_vertices(plant: Table, state: Table, geoms: int) -> None:
-    """Fill which faces vertices are outside of, and which geom they touch on the surface, plus 1."""
+    """Fill the faces that vertices are outside of, and 1 + the geom that surface ones touch."""
     elastic = plant.elastic
     soft = state.soft
     local, normal = soft.work_points[10], soft.work_points[9]
