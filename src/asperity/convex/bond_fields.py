@@ -14,7 +14,6 @@ def bond_fields(
 ) -> dict[str, Any]:
     """Fields for pairs of trees, shape (bonds, 2), and their ranks, shape (ntree,)."""
     pairs = np.zeros((0, 2), np.int64) if bond_tree is None else bond_tree.astype(np.int64)
-    ends = pairs.ravel()
     root = np.arange(ntree, dtype=np.int64)
     if len(pairs):
         # Loading it takes as long as all else that a problem needs.
@@ -29,12 +28,17 @@ def bond_fields(
     rank = np.full(ntree, -1, np.int64)
     if bond_rank is not None and len(pairs):
         rank = bond_rank.astype(np.int64)
+    second = (rank[pairs[:, 0]] > rank[pairs[:, 1]]).astype(np.int64)
+    owner = pairs[np.arange(len(pairs)), second]
+    order = np.lexsort((second, owner))
     return {
         "count": len(pairs),
         "rank": rank,
         "tree": pairs,
-        "first": np.searchsorted(np.sort(ends), np.arange(ntree + 1)).astype(np.int64),
-        "end": np.argsort(ends, kind="stable").astype(np.int64),
+        "first": np.searchsorted(owner[order], np.arange(ntree + 1)).astype(np.int64),
+        "own_first": np.searchsorted(np.sort(pairs[:, 0]), np.arange(ntree + 1)).astype(np.int64),
+        "own": np.argsort(pairs[:, 0], kind="stable").astype(np.int64),
+        "end": 2 * order + second[order],
         "root": root,
         "groups": len(np.unique(root)),
     }

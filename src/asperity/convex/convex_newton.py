@@ -18,9 +18,11 @@ With D = diag(M)^(−1/2), or whatever diagonal the problem holds as its mass, a
 so a good guess needs neither a Hessian nor a factorization. With Hessian reuse the last factors
 serve until the predicted error after the wished number of iterations is too large (35); convexity
 makes any positive definite matrix a descent direction. Without it they serve for the last iteration
-alone, where the progress of the one before says that they will do. Near convergence round-off can
-turn the direction uphill or stop the progress of the gradient: the solve then ends at the
-attainable accuracy, as converged.
+alone, where the progress of the one before says that they will do. Of deformable bodies new factors
+take as long as two iterations or more: a solve begins with those of the last step of the same size,
+and they serve for as long as their progress says that two more iterations will do. Near
+convergence round-off can turn the direction uphill or stop the progress of the gradient: the solve
+then ends at the attainable accuracy, as converged.
 
 Forces in r may depend on the velocity, as gyroscopic ones do. They are those of the iterate
 wherever the gradient is (``follow_forces``). By the second criterion a solve ends only once these
@@ -117,6 +119,7 @@ def _begin(problem: Table, rows: Table) -> None:
     newton.changes = 0
     newton.in_contact_space = 1 if fits_contact_space(problem) else 0
     newton.has_factors = 1 if _has_factors(problem.graph, problem.hessian, at_hand) else 0
+    newton.has_old_factors = newton.has_factors if problem.smooth.bond_step > 0.0 else 0
     newton.wanted_residual = 0.0
     newton.previous_residual = 0.0
     newton.least_residual = np.inf
@@ -236,18 +239,27 @@ def _has_factors(graph: Table, hessian: Table, at_hand: Table) -> bool:
 
 
 @compiled
-def _factors_serve(options: Table, newton: Table, iteration: int) -> bool:
+def _factors_serve(problem: Table, iteration: int) -> bool:
     """Whether the last factors are good enough for this iteration, too.
 
     With Hessian reuse they are unless the predicted error θ^m/(1 − θ) ‖D⁻¹ Δv‖, after the m
     iterations that are left of those wished for, is too large (CENIC, equation 35).
     """
-    wished = options.reused_iterations
+    newton = problem.newton
+    wished = problem.options.reused_iterations
     wanted = newton.wanted_residual
     if wished == 0:
+        step = problem.smooth.bond_step
+        if iteration == 0:
+            tree = problem.graph.island_tree[problem.at_hand.first_tree]
+            return step > 0.0 and problem.hessian.factor_step[tree] == step
         # Where they gain once more what the last iteration has gained, that is enough to end with.
+        # With bonds two more iterations cost less than new factors.
         norm = newton.residual
-        return iteration > 0 and norm * norm <= wanted * newton.previous_residual
+        before = newton.previous_residual
+        if step > 0.0:
+            return norm * norm * norm <= wanted * before * before
+        return norm * norm <= wanted * before
     if iteration < 2:
         return True
     rate = newton.rate
@@ -264,7 +276,9 @@ def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
     for index in range(at_hand.first_tree, at_hand.last_tree):
         tree = problem.graph.island_tree[index]
         problem.hessian.factor_island[tree] = at_hand.last_tree - at_hand.first_tree
+        problem.hessian.factor_step[tree] = problem.smooth.bond_step
     problem.newton.has_factors = 1
+    problem.newton.has_old_factors = 0
     return True
 
 
@@ -300,7 +314,7 @@ def _descent_by_factors(problem: Table, contacts: Table, rows: Table, iteration:
     The cost that is searched is that of the new numbers, of which the direction is one of descent.
     """
     newton = problem.newton
-    if newton.has_factors == 1 and _factors_serve(problem.options, newton, iteration):
+    if newton.has_factors == 1 and _factors_serve(problem, iteration):
         problem.counts.reuses += 1
     elif not _refresh_factors(problem, contacts, rows):
         return NON_FINITE
@@ -354,10 +368,13 @@ def _rate(length: float, before: float) -> float:
 def _step_is_small(problem: Table) -> bool:
     """η ‖D⁻¹ Δv‖ ≤ ε s, if the criterion has this part and the direction leads to the minimum.
 
-    The first step is that after which there is no θ yet: contact space may have failed before.
+    The first step is that after which there is no θ yet: contact space may have failed before. By
+    factors of an earlier solve, in which something stuck, a step is small however far the end is.
     """
     newton = problem.newton
     if problem.options.criterion == MOMENTUM or newton.direction_ends != AT_END:
+        return False
+    if newton.has_old_factors == 1:
         return False
     eta = newton.rate / (1.0 - newton.rate) if newton.rate > 0.0 else 1.0
     return eta * newton.step_length <= newton.wanted_residual and _slip_is_known(problem, eta)

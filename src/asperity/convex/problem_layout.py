@@ -81,7 +81,8 @@ OPTIONS = Layout(
 SMOOTH = Layout(
     "smooth part of a convex problem",
     matrix="f8[matrix_room]",  # A, block by block
-    bond="f8[all_bonds, 9]",  # A between the first tree of a bond and the second
+    bond="f8[all_bonds, 9]",  # A between the first tree of a bond and the second,
+    bond_step="f8",  # which changes little from step to step of this size; 0 where there are none
     plain_mass="i8",  # 1: of free bodies A is the inertia about the centre of mass, and the mass
     mass_diagonal="f8[nv] = 1",  # diag(M), which scales the norms
     mass_inverse_diagonal="f8[nv] = 1",
@@ -136,6 +137,7 @@ HESSIAN = Layout(
     factor="f8[matrix_room]",  # blocks of trees: H, then its factor
     factor_inverse_diagonal="f8[nv]",
     factor_island="i8[ntree]",  # trees in the island with which a tree was factorized; 0: never
+    factor_step="f8[ntree]",  # and the ``bond_step`` then
     coupling="f8[coupling_room]",  # blocks between trees
     panel_kept="i8[bonded_trees]",  # 1 of panels that are factorized and stay so in this solve
     # of contacts beyond a place, (P, Q, G) of `asperity.convex.spatial_hessian`
@@ -184,6 +186,7 @@ NEWTON = Layout(
     # iterations
     in_contact_space="i8",  # 1 if directions are those of contact space
     has_factors="i8",  # 1 if there are factors of just this island
+    has_old_factors="i8",  # 1: those with bonds are of an earlier solve
     wanted_residual="f8",
     residual="f8",  # ‖D ∇ℓ‖
     previous_residual="f8",  # one iteration ago

@@ -79,7 +79,7 @@ def _find_positions(plant: Table, state: Table) -> None:
     if plant.tendons.any:
         call_pp(mujoco.tendon, plant.model, state.data)
     if plant.find_elasticity != 0:
-        call_pp(mujoco.flex, plant.model, state.data)
+        call_pp(mujoco.flex, plant.flex_model, state.data)
 
 
 @compiled

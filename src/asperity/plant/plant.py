@@ -14,12 +14,13 @@ from asperity.plant import native
 from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
 from asperity.plant.detection.contact_normals import CHECKED, ROUND, UNSURE
-from asperity.plant.detection.detection_model import detection_struct, smooth_struct
+from asperity.plant.detection.detection_model import detection_struct, flex_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.flex_contacts import read_flex_contacts
 from asperity.plant.detection.near_pair_lists import list_pairs
 from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs
 from asperity.plant.detection.sweep import colliding_geoms, inner_radii
+from asperity.plant.detection.touching_elements import can_leave_out, leave_out_elements
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.elasticity import find_elasticity
 from asperity.plant.evaluate import evaluate_motion, read_constraints
@@ -118,6 +119,8 @@ def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[
         fields = (read_field_contacts,)
     if model.nflex > 0:
         fields = (*fields, find_elasticity, read_flex_contacts)
+    if can_leave_out(model):
+        fields = (*fields, leave_out_elements)
     if asks_mujoco(model):
         fields = (*fields, ask_actuators)
     return (*fields, list_pairs) if can_list_pairs(model) else fields
@@ -336,6 +339,8 @@ class Plant(HoldsAddresses):
         table, address = self.table, int(self.table.model)
         self._smooth = smooth_struct(address, self.model)
         table.smooth_model = address if self._smooth is None else self._smooth.ctypes.data
+        self._flex = flex_struct(address, self.model)
+        table.flex_model = address if self._flex is None else self._flex[0].ctypes.data
         asked = self._evaluated and asks_mujoco(self.model)
         table.mujoco.ask_actuators = ask_actuators.address if asked else 0
         self._limited = limited_by_mujoco(self.model, table)
@@ -355,6 +360,8 @@ class Plant(HoldsAddresses):
         self.table.possible_pairs = possible_pairs(self.model, midphase=own is None)
         listed = self._evaluated and self.table.possible_pairs.stamp != 0
         self.table.list_pairs = list_pairs.address if listed else 0
+        if self._evaluated and can_leave_out(self.model):
+            self.table.list_pairs = leave_out_elements.address
 
     def _set_fields(self) -> None:
         """Make the pressure fields of the geoms as they are now."""

@@ -85,6 +85,7 @@ PLANT = Layout(
     model="i8",
     detection_model="i8",  # as collision detection and constraints get it
     smooth_model="i8",  # as the velocity stage gets it: without flexes, whose forces are ours
+    flex_model="i8",  # as `mj_flex` gets it
     # compiled entry points
     read_contacts="i8",
     read_constraints="i8",
@@ -200,6 +201,17 @@ SOFT = Layout(
     side_particle="i8[side]",  # particles of a contact's side, with weights
     side_weight="f8[side]",
     vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known
+    # Elements that MuJoCo does not look at (`asperity.plant.detection.touching_elements`), with
+    # what they touch, and the model that it gets
+    left_out_count="i8",
+    left_out="i8[tetrahedra]",
+    left_out_geom="i8[tetrahedra]",
+    near_geom="i8[geoms]",
+    geom_touched="i8[geoms]",
+    vertex_outside="i8[particles]",
+    element_layer="i4[tetrahedra]",
+    detection_struct="i8[words]",
+    layer_offset="i8",
 )
 
 STATE = Layout(
@@ -270,6 +282,7 @@ STATE = Layout(
     mj_cvel="f8[:,:]",
     mj_cinert="f8[:,:]",
     mj_subtree_com="f8[:,:]",
+    mj_flexvert_xpos="f8[:,:]",
     mj_geom_xpos="f8[:,:]",
     mj_geom_xmat="f8[:,:]",
     mj_mass="f8[:]",

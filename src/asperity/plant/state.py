@@ -10,14 +10,17 @@ from asperity.contact.combination import PARAMETERS
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.contact.hydroelastic.field_layout import FIELD_WORK
+from asperity.plant import native
 from asperity.plant.data_reference import DataReference
 from asperity.plant.detection.near_pairs import new_near_pairs
+from asperity.plant.detection.touching_elements import can_leave_out
 from asperity.plant.model.plastic import plastic_size
 from asperity.plant.plant_layouts import SOFT, STATE, WORK
 from asperity.plant.tree_motion import INERTIA, MOTION_SIZE
 
 __all__ = ["State", "link_room"]
 
+_WORD = 8
 # Vertices of an element that may touch.
 _CORNERS = 4
 # Vertices that a triangle's bending may have, which no element of three dimensions exceeds.
@@ -92,6 +95,7 @@ class State(HoldsAddresses):
             mj_cvel=data.cvel,
             mj_cinert=data.cinert,
             mj_subtree_com=data.subtree_com,
+            mj_flexvert_xpos=data.flexvert_xpos,
             mj_geom_xpos=data.geom_xpos,
             mj_geom_xmat=data.geom_xmat,
             mj_mass=data.M,
@@ -124,8 +128,13 @@ class State(HoldsAddresses):
             contacts=0,
         )
         elastic = plant.elastic
+        leaves_out = can_leave_out(model)
         self.table.soft = Table(
             SOFT,
+            geoms=model.ngeom if leaves_out else 0,
+            tetrahedra=model.nflexelem if leaves_out else 0,
+            words=native.struct_size("mjModel") // _WORD if leaves_out else 0,
+            layer_offset=native.offset("mjModel", "flex_elemlayer"),
             particles=int(elastic.particles),
             bonds=int(elastic.bonds),
             tense=int(elastic.strands + elastic.triangles),

@@ -123,5 +123,13 @@ ELASTIC = Layout(
     vertex_particle="i8[:]",
     vertex_weight="f8[:]",
     geom_shape="i8[:]",  # type of geoms whose distance is known, −1 of others
+    geom_is_plane="i8[:]",
+    # MuJoCo's arrays (views of the MjModel)
+    element_layer="i4[:]",
+    active_layers="i4[:]",
+    flex_margin="f8[:]",
+    flex_gap="f8[:]",
+    geom_margin="f8[:]",
+    geom_gap="f8[:]",
     geom_size="f8[:,:]",
 )

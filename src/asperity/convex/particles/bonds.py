@@ -14,12 +14,14 @@ from asperity.convex.problem import OF_VELOCITY, PROBLEM
 
 __all__ = ["add_bonds", "multiply_bonds"]
 
+_PARTICLE = 3  # dofs; loops of so many are unrolled
+
 
 @compiled
 def _multiply(graph: Table, smooth: Table, tree: int, x: np.ndarray, out: np.ndarray) -> None:
     """Add to A x what a tree's bonds contribute of which it is the first tree, to both trees."""
     bonds = graph.bonds
-    if bonds.first[tree] == bonds.first[tree + 1]:
+    if bonds.own_first[tree] == bonds.own_first[tree + 1]:
         return  # no particle: it may have less than three degrees of freedom
     value = smooth.bond
     start = graph.tree_start[tree]
@@ -31,10 +33,8 @@ def _multiply(graph: Table, smooth: Table, tree: int, x: np.ndarray, out: np.nda
     u = 0.0
     v = 0.0
     w = 0.0
-    for place in range(bonds.first[tree], bonds.first[tree + 1]):
-        if bonds.end[place] & 1:
-            continue
-        bond = bonds.end[place] >> 1
+    for place in range(bonds.own_first[tree], bonds.own_first[tree + 1]):
+        bond = bonds.own[place]
         other = bonds.tree[bond, 1]
         first = graph.tree_start[other]
         for j in range(graph.tree_size[other]):
@@ -77,11 +77,15 @@ def add_bonds(graph: Table, smooth: Table, hessian: Table, tree: int) -> None:
     for place in range(bonds.first[tree], bonds.first[tree + 1]):
         bond = bonds.end[place] >> 1
         second = bonds.end[place] & 1
-        if bonds.later[bond] == second:
-            continue
         at = bonds.at[bond]
         value = smooth.bond[bond]
         row = 1 if second else 3
+        m = sizes[bonds.tree[bond, 1 - second]]
+        if n == _PARTICLE and m == _PARTICLE:
+            for i in range(_PARTICLE):
+                for j in range(_PARTICLE):
+                    coupling[at + i * stride + j] += value[i * row + j * (4 - row)]
+            continue
         for i in range(n):
-            for j in range(sizes[bonds.tree[bond, 1 - second]]):
+            for j in range(m):
                 coupling[at + i * stride + j] += value[i * row + j * (4 - row)]

@@ -158,11 +158,8 @@ def _place_bonds(graph: Table, column: np.ndarray) -> None:
             row = panels.at[panel] + panels.tree_row[tree] * panels.stride[panel]
             for place in range(bonds.first[tree], bonds.first[tree + 1]):
                 bond = bonds.end[place] >> 1
-                second = bonds.end[place] & 1
-                other = bonds.tree[bond, 1 - second]
-                if graph.position[other] > graph.position[tree]:
-                    bonds.at[bond] = row + column[other]
-                    bonds.later[bond] = 1 - second
+                other = bonds.tree[bond, 1 - (bonds.end[place] & 1)]
+                bonds.at[bond] = row + column[other]
 
 
 @compiled

@@ -138,6 +138,8 @@ def _fill_elasticity(world: Table, state: Table, _target: Table, step: float) ->
     problem = world.problem
     elastic = world.plant.elastic
     soft = state.soft
+    # Friction on ropes is at its bounds, which old factors find in other iterates.
+    problem.smooth.bond_step = step if elastic.strands == 0 else 0.0
     for particle in range(elastic.particles):
         if elastic.particle_dof[particle] < 0:
             continue

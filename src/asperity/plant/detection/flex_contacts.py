@@ -153,6 +153,8 @@ def _share_surface(plant: Table, state: Table, first: int, last: int) -> None:
             depth[i] *= weight
             share[i] *= weight
     for i in range(first, last):
+        if share[i] == 0.0:
+            continue
         total = depth[i]
         element = _of_element(contacts, i)
         for j in range(first, last):
@@ -184,19 +186,38 @@ def _share_surfaces(plant: Table, state: Table) -> None:
 
 
 @compiled
-def _add_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
-    """Add contacts of the vertices of an element that touches a geom; False without room."""
+def _add_all_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
+    """Add contacts of the vertices of an element that touches a geom; False without room.
+
+    And of those elements that MuJoCo has not looked at because they do.
+    """
     contacts = state.contacts
-    elastic = plant.elastic
     soft = state.soft
     side = 0 if contacts.element[c, 0] >= 0 else 1
     geom = contacts.geom[c, 1 - side]
-    if geom >= plant.ngeom or elastic.geom_shape[geom] < 0:
+    if geom >= plant.ngeom or plant.elastic.geom_shape[geom] < 0:
         return True
+    room = _add_vertices(plant, state, c, side, contacts.element[c, side], address)
+    for k in range(soft.left_out_count):
+        if soft.left_out_geom[k] == geom:
+            soft.left_out_geom[k] = -1
+            room = room and _add_vertices(plant, state, c, side, soft.left_out[k], address)
+    return room
+
+
+@compiled
+def _add_vertices(
+    plant: Table, state: Table, c: int, side: int, element: int, address: int
+) -> bool:
+    """Add contacts of the vertices of an element of that side of a contact."""
+    contacts = state.contacts
+    elastic = plant.elastic
+    soft = state.soft
+    geom = contacts.geom[c, 1 - side]
     flex = contacts.geom[c, side] - plant.ngeom
     first = elastic.flex_first_vertex[flex]
     corners = elastic.flex_corners[flex]
-    corner = elastic.flex_first_corner[flex] + corners * contacts.element[c, side]
+    corner = elastic.flex_first_corner[flex] + corners * element
     margin = load_double(address + plant.offsets.contact_margin)
     point = soft.work_points[8]
     normal = soft.work_points[9]
@@ -300,7 +321,7 @@ def _add_flex_contact(plant: Table, state: Table, index: int, address: int) -> b
     _read_sides(plant, contacts, c, address)
     state.work.contact_weight[c] = 1.0
     contacts.count = c + 1
-    return not _of_element(contacts, c) or _add_vertices(plant, state, c, address)
+    return not _of_element(contacts, c) or _add_all_vertices(plant, state, c, address)
 
 
 @compiled
@@ -374,6 +395,7 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
         if not room:
             contacts.count = 0
             return CONTACTS_FULL
+    state.soft.left_out_count = 0
     _share_surfaces(plant, state)
     if not _end_contacts(plant, state):
         contacts.count = 0

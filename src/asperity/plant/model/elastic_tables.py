@@ -224,6 +224,10 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     known = np.isin(model.geom_type, SHAPES)
     table.geom_shape = np.where(known, model.geom_type, -1).astype(np.int64)
     table.geom_size = np.array(model.geom_size, dtype=np.float64)
+    table.geom_is_plane = integers(model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE))
+    table.element_layer, table.active_layers = model.flex_elemlayer, model.flex_activelayers
+    table.flex_margin, table.flex_gap = model.flex_margin, model.flex_gap
+    table.geom_margin, table.geom_gap = model.geom_margin, model.geom_gap
     table.flex_edge = np.array([mean_edge(model, flex) for flex in range(model.nflex)])
     return table
 
@@ -377,6 +381,13 @@ def _table(
         vertex_particle=none,
         vertex_weight=np.zeros(0),
         geom_shape=none,
+        geom_is_plane=none,
+        element_layer=none.astype(np.int32),
+        active_layers=none.astype(np.int32),
+        flex_margin=np.zeros(0),
+        flex_gap=np.zeros(0),
+        geom_margin=np.zeros(0),
+        geom_gap=np.zeros(0),
         geom_size=np.zeros((0, 3)),
     )
     fill_plasticity(table, 0, [])
