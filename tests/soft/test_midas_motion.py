@@ -122,6 +122,21 @@ def test_incline(kind: str, slope: float, sticks: bool) -> None:
     assert speed() - before == pytest.approx(expected, rel=2e-2)
 
 
+@pytest.mark.parametrize("tolerance", [1e-3, 2e-4])
+def test_what_sticks_creeps_as_the_stiction_tolerance_says(tolerance: float) -> None:
+    """At half of the friction limit IPC's law f₁(y) = 2 y − y² has y = 1 − √½."""
+    body = cube(height=0.0266, friction=0.4)
+    model = compile_soft(f"<geom type='plane' size='1 1 0.1' friction='0.4'/>{body}")
+    angle = np.arctan(0.2)
+    model.opt.gravity[:] = 9.81 * np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    sim = asp.Simulator(model, integrator=asp.Midas(time_step=5e-3, stiction_tolerance=tolerance))
+    sim.advance_to(0.6)
+    begin = positions(model, sim.data).mean(axis=0)
+    sim.advance_to(0.8)
+    creep = (positions(model, sim.data).mean(axis=0) - begin)[0] / 0.2
+    assert creep == pytest.approx(tolerance * (1.0 - np.sqrt(0.5)), rel=0.05)
+
+
 def test_cloth_over_a_ball_stays_with_friction() -> None:
     """Every state has been looked at by ipctk."""
     model = compile_soft(

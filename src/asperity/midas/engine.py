@@ -116,6 +116,8 @@ class Engine(HoldsAddresses):
         self.soft: SoftBodies | None = None
         if model.nflex:
             self.soft = SoftBodies(model, self.links, self.shapes, self.table, materials)
+            if options.stiction_tolerance is not None:
+                self.soft.table.pair_stiction[:] = options.stiction_tolerance
         if team is not None:
             self._team = EngineTeam(self.table, team)
         self.exclude(excluded)
