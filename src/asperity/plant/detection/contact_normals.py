@@ -90,7 +90,9 @@ def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
         return True
     one = load_int(address + plant.offsets.contact_geom)
     other = load_int(address + plant.offsets.contact_geom + 4)
+    if one < 0 or other < 0:
+        return True  # of a flex
     depth = abs(load_double(address + plant.offsets.contact_dist))
-    return (one < 0 or _is_possible(plant, state, one, other, address, 1.0, depth)) and (
-        other < 0 or _is_possible(plant, state, other, one, address, -1.0, depth)
+    return _is_possible(plant, state, one, other, address, 1.0, depth) and _is_possible(
+        plant, state, other, one, address, -1.0, depth
     )
