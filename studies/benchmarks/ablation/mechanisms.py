@@ -300,9 +300,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "possible-normals",
-        "Contacts whose normals their round geoms cannot have do not count.",
+        "Contacts with normals that their geoms cannot have do not count.",
         "MuJoCo's contacts as they are.",
-        ("cenic", "icf"),
+        ("icf",),
         (Body("plant.detection.contact_normals", "has_possible_normal", "return True"),),
     ),
     Mechanism(
