@@ -36,6 +36,42 @@ def test_free_fall_keeps_momentum(integrator: asp.Icf | asp.Cenic) -> None:
     assert np.abs(mass @ after - expected).max() < 1e-12
 
 
+def test_a_cube_at_rest_keeps_its_factors() -> None:
+    """Factors of one step serve the next ones, of which each takes an iteration or two."""
+    model = compile_soft(f"<geom type='plane' size='1 1 .1'/>{cube(height=0.0255)}")
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3))
+    sim.advance_to(0.5)
+    before = sim.stats
+    sim.advance_to(1.0)
+    assert sim.stats.steps - before.steps == 250
+    assert sim.stats.factorizations - before.factorizations <= 5
+    assert sim.stats.iterations - before.iterations <= 600
+
+
+PUBLISHED = (*BOTH, asp.Midas(time_step=5e-3))
+
+
+@pytest.mark.parametrize("integrator", PUBLISHED, ids=("icf", "cenic", "midas"))
+def test_edges_are_published(integrator: asp.Integrator) -> None:
+    """Lengths, Jacobians and rates of edges are MuJoCo's for the vertices."""
+    model = compile_soft(cube(young=1e4, height=5.0))
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.data.qvel[:] = np.random.default_rng(0).normal(scale=0.1, size=model.nv)
+    sim.advance_to(0.05)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = sim.data.qpos, sim.data.qvel
+    mujoco.mj_forward(model, data)
+    np.testing.assert_allclose(sim.data.flexedge_length, data.flexedge_length, rtol=1e-12)
+    np.testing.assert_allclose(sim.data.flexedge_J, data.flexedge_J, atol=1e-12)
+    one, other = np.array(model.flex_edge).T
+    positions_now, (_, _, velocity) = positions(model, sim.data), _motion(model, sim.data)
+    edge = positions_now[other] - positions_now[one]
+    rate = np.einsum("ei,ei->e", edge, velocity[other] - velocity[one])
+    rate /= np.linalg.norm(edge, axis=1)
+    assert np.abs(rate).max() > 1e-3
+    np.testing.assert_allclose(sim.data.flexedge_velocity, rate, rtol=1e-6, atol=1e-9)
+
+
 @pytest.mark.parametrize("step", [1e-3, 4e-3])
 def test_spinning_cube_keeps_angular_momentum(step: float) -> None:
     model = compile_soft(cube(young=1e5, height=1.0), gravity=0.0)

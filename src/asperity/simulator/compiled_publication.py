@@ -12,7 +12,15 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Layout, Table, compiled, compiled_loop, entry_point
-from asperity.compiled.calls import call_method, call_p_status, call_pp, store_byte, store_double
+from asperity.compiled.calls import (
+    call_method,
+    call_p_status,
+    call_pp,
+    load_address,
+    load_double,
+    store_byte,
+    store_double,
+)
 from asperity.contact.delivered import DELIVERED, NOTHING, SOLVED, TAKEN
 from asperity.integrators.methods.motion import ensure_evaluated
 from asperity.integrators.results import copy_results, keep_results, kept_contacts
@@ -87,6 +95,13 @@ PUBLICATION = Layout(
     constraint_forces="i8",  # offsets
     accelerations="i8",
     warm_start="i8",
+    # Jacobians of the edges of flexes: entries of each, the first one's number, and their dofs
+    edge_count="i4[:]",
+    edge_first="i4[:]",
+    edge_dof="i4[:]",
+    edge_jacobian="i8",  # offsets
+    edge_velocity="i8",
+    velocity="i8",
 )
 
 
@@ -105,6 +120,12 @@ def new_publication(model: mujoco.MjModel, data: mujoco.MjData) -> Table:
         constraint_forces=native.offset("mjData", "qfrc_constraint"),
         accelerations=native.offset("mjData", "qacc"),
         warm_start=native.offset("mjData", "qacc_warmstart"),
+        edge_count=model.flexedge_J_rownnz,
+        edge_first=model.flexedge_J_rowadr,
+        edge_dof=model.flexedge_J_colind,
+        edge_jacobian=native.offset("mjData", "flexedge_J"),
+        edge_velocity=native.offset("mjData", "flexedge_velocity"),
+        velocity=native.offset("mjData", "qvel"),
     )
     table.keep(blank)
     return table
@@ -165,6 +186,21 @@ def _forces_of(world: Table, step: float) -> int:
 
 
 @compiled
+def _find_edge_velocities(publication: Table, data: int) -> None:
+    """Find how fast edges of flexes become longer, which the velocity stage does not see."""
+    jacobian = load_address(data + publication.edge_jacobian)
+    velocity = load_address(data + publication.velocity)
+    out = load_address(data + publication.edge_velocity)
+    for edge in range(publication.edge_count.size):
+        total = 0.0
+        first = publication.edge_first[edge]
+        for k in range(first, first + publication.edge_count[edge]):
+            dof = publication.edge_dof[k]
+            total += load_double(jacobian + 8 * k) * load_double(velocity + 8 * dof)
+        store_double(out + 8 * edge, total)
+
+
+@compiled
 def _constrain(
     publication: Table, plant: Table, delivered: Table, model: int, data: int, has_velocity: bool
 ) -> None:
@@ -181,6 +217,7 @@ def _constrain(
         # Forces of flexes are ours, and those of passive contact would end the process.
         smooth = model if plant.smooth_model == plant.model else plant.smooth_model
         call_pp(publication.forward_velocity, smooth, data)
+    _find_edge_velocities(publication, data)
 
 
 @compiled
@@ -207,6 +244,10 @@ def publish_compiled(world: Table, publication: Table) -> int:
         call_pp(publication.make_mass, model, data)
     call_pp(publication.factor_mass, model, data)
     has_velocity = not had_velocity and not plant.only_free_bodies
+    if plant.flex_model != model:
+        # Evaluations leave Jacobians of edges out, on which their velocities depend.
+        call_pp(plant.mujoco.flex, model, data)
+        has_velocity = False
     _constrain(publication, plant, delivered, model, data, has_velocity)
     _apply_forces(publication, plant, delivered, model, data)
     fill_accelerations(data, delivered, publication.accelerations, publication.warm_start)

@@ -60,6 +60,8 @@ class Delivered(OwnResults):
             if not world.plant.table.has_articulated_trees:
                 mujoco.mj_makeM(model, data)
             mujoco.mj_factorM(model, data)
+            if model.nflex:
+                mujoco.mj_flex(model, data)
         return code
 
     def write_actuation(self, model: mujoco.MjModel, data: mujoco.MjData) -> None:

@@ -300,7 +300,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "possible-normals",
-        "Contacts with normals that their geoms cannot have do not count.",
+        "Impossible normals of contacts do not count.",
         "MuJoCo's contacts as they are.",
         ("icf",),
         (Body("plant.detection.contact_normals", "has_possible_normal", "return True"),),
