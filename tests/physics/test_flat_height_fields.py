@@ -41,7 +41,8 @@ def _downhill(geom: str, height: float, friction: float, maker: str, points: int
     down = turn.apply([-math.cos(SLOPE), 0.0, -math.sin(SLOPE)])
     axes = Rotation.from_matrix(np.stack([-down, np.cross(normal, -down), normal], axis=1))
     sim = asp.Simulator(model, integrator=MAKERS[maker]())
-    start = [*turn.apply([2.0, 0.1, 0.0]), 0.0, 0.0, 1.0 + 2.0 * math.tan(SLOPE)]
+    start = turn.apply([2.0, 0.1, 0.0])
+    start[2] += 1.0 + 2.0 * math.tan(SLOPE)
     sim.data.qpos[:3] = start + (height - 1e-5) * normal
     sim.data.qpos[3:] = axes.as_quat(scalar_first=True)
     sim.advance_to(1.0)

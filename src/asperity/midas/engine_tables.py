@@ -17,6 +17,7 @@ from asperity.midas.energy.expected_forces import EXPECTED_FORCE_KERNELS
 from asperity.midas.energy.friction_stencils import STENCIL_KERNELS
 from asperity.midas.energy.friction_terms import FRICTION_KERNELS
 from asperity.midas.energy.link_terms import LINK_KERNELS
+from asperity.midas.energy.potentials import barrier_force
 from asperity.midas.energy.tendon_terms import find_tendons
 from asperity.midas.energy.tree_assembly import carry_part
 from asperity.midas.engine_inputs import EngineInputs
@@ -92,6 +93,7 @@ STATE_KERNELS = (
     find_tendons,
     fill_qpos,
     *LINEARIZED_KERNELS,
+    barrier_force,
     *MATERIAL_KERNELS,
 )
 """What making an engine, and giving it a state, needs compiled."""

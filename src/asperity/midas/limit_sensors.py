@@ -13,7 +13,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.midas.energy.potentials import barrier_slopes
+from asperity.midas.energy.potentials import barrier_force
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import LIMIT
 from asperity.midas.model.tendons import coordinate_of_tendon, fixed_tendons
@@ -99,8 +99,7 @@ def _of_coordinate(
     scale = float(joints.limit_factor[coordinate, side] * joints.barrier[coordinate])
     if not 0.0 < gap < width or scale == 0.0:
         return _IDLE
-    slope, _ = barrier_slopes(gap * gap, width)
-    return gap, inwards * rate, -scale * slope
+    return gap, inwards * rate, scale * barrier_force(gap, width)
 
 
 def _of_ball(engine: Engine, joint: int, turn: np.ndarray, rate: np.ndarray) -> _State:
@@ -114,8 +113,9 @@ def _of_ball(engine: Engine, joint: int, turn: np.ndarray, rate: np.ndarray) -> 
         gap = float(turns.bound[term]) - math.sin(0.5 * angle) ** 2
         if not 0.0 < gap < turns.width[term]:
             return _IDLE
-        slope, _ = barrier_slopes(gap * gap, float(turns.width[term]))
-        torque = -0.5 * math.sin(angle) * float(turns.factor[term] * turns.scale[term]) * slope
+        scale = float(turns.factor[term] * turns.scale[term])
+        force = barrier_force(gap, float(turns.width[term]))
+        torque = 0.5 * math.sin(angle) * scale * force
         outwards = math.copysign(1.0, float(turn[0])) * float(turn[1:] @ rate) / size
         return float(joint_ranges(engine.model)[joint, 1]) - angle, -outwards, torque
     return _IDLE

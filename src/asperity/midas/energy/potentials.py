@@ -17,12 +17,15 @@ from __future__ import annotations
 
 import math
 
-from asperity.compiled import compiled
+from numba import types
+
+from asperity.compiled import compiled, compiled_loop
 from asperity.midas.engine_layout import SMALLEST_ACTIVATION
 
 __all__ = [
     "FIRST_DEPTH",
     "barrier",
+    "barrier_force",
     "barrier_model",
     "barrier_secant",
     "barrier_slopes",
@@ -78,6 +81,13 @@ def barrier_slopes(square: float, activation: float) -> tuple[float, float]:
     slope = activation * first * 2.0 * math.sqrt(square) / scale
     curvature = activation * (second * 4.0 * square / (scale * scale) + first * 2.0 / scale)
     return slope, curvature
+
+
+@compiled_loop(types.float64(types.float64, types.float64))
+def barrier_force(distance: float, activation: float) -> float:
+    """Force −b′/κw at a distance [m], for Python."""
+    slope, _ = barrier_slopes(distance * distance, activation)
+    return -slope
 
 
 @compiled
