@@ -13,8 +13,6 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_single, store_double
 
@@ -83,7 +81,8 @@ def level_contact(
         z += turn[3 * k + 2] * own
     u = 0.5 * (x / size[0] + 1.0) * wide
     v = 0.5 * (y / size[1] + 1.0) * long
-    if not (0.0 < u < wide and 0.0 < v < long):
+    # The field's own sides have other normals.
+    if not (_SHALLOW < u < wide - _SHALLOW and _SHALLOW < v < long - _SHALLOW):
         return True
     row = int(v)
     column = int(u)
@@ -99,9 +98,16 @@ def level_contact(
         return True
     if distance > 0.0:
         return False
+    cosine = 0.0
+    normal = (0.0, 0.0, 0.0)
+    for k in range(3):
+        up = turn[3 * k + 2] - slope_x * turn[3 * k] - slope_y * turn[3 * k + 1]
+        up *= side / steepness
+        cosine += up * load_double(frame + 8 * k)
+        normal = (normal[1], normal[2], up)
     if plant.geoms.has_corners[other] == 0:
-        return _cosine(frame, turn, side / steepness, -slope_x, -slope_y) > _LEVEL
-    _turn_to(frame, turn, side / steepness, -slope_x, -slope_y)
+        return cosine > _LEVEL
+    _turn_to(frame, normal)
     for k in range(3):
         own = turn[3 * k] * x + turn[3 * k + 1] * y + turn[3 * k + 2] * z
         own += state.mj_geom_xpos[geom, k]
@@ -111,32 +117,27 @@ def level_contact(
 
 
 @compiled
-def _cosine(frame: int, turn: np.ndarray, scale: float, n_x: float, n_y: float) -> float:
-    """Cosine of the angle between a contact's normal and ``scale`` (n_x, n_y, 1) of a geom."""
-    total = 0.0
-    for k in range(3):
-        normal = scale * (turn[3 * k] * n_x + turn[3 * k + 1] * n_y + turn[3 * k + 2])
-        total += normal * load_double(frame + 8 * k)
-    return total
-
-
-@compiled
-def _turn_to(frame: int, turn: np.ndarray, scale: float, n_x: float, n_y: float) -> None:
-    """Give a contact's frame the normal ``scale`` (n_x, n_y, 1) of a geom's axes."""
+def _turn_to(frame: int, normal: tuple[float, float, float]) -> None:
+    """Give a contact's frame a normal; a tangent that is not along it turns as little as it can."""
     along = 0.0
+    other = 0.0
     for k in range(3):
-        normal = scale * (turn[3 * k] * n_x + turn[3 * k + 1] * n_y + turn[3 * k + 2])
-        store_double(frame + 8 * k, normal)
-        along += normal * load_double(frame + 24 + 8 * k)
+        store_double(frame + 8 * k, normal[k])
+        along += normal[k] * load_double(frame + 24 + 8 * k)
+        other += normal[k] * load_double(frame + 48 + 8 * k)
+    tangent = frame + 24
+    if abs(other) < abs(along):
+        tangent = frame + 48
+        along = other
     square = 0.0
     for k in range(3):
-        tangent = load_double(frame + 24 + 8 * k) - along * load_double(frame + 8 * k)
-        store_double(frame + 24 + 8 * k, tangent)
-        square += tangent * tangent
+        value = load_double(tangent + 8 * k) - along * normal[k]
+        store_double(frame + 24 + 8 * k, value)
+        square += value * value
     for k in range(3):
         store_double(frame + 24 + 8 * k, load_double(frame + 24 + 8 * k) / math.sqrt(square))
     for k in range(3):
-        i, j = 8 * ((k + 1) % 3), 8 * ((k + 2) % 3)
-        across = load_double(frame + i) * load_double(frame + 24 + j)
-        across -= load_double(frame + j) * load_double(frame + 24 + i)
+        i, j = (k + 1) % 3, (k + 2) % 3
+        across = normal[i] * load_double(frame + 24 + 8 * j)
+        across -= normal[j] * load_double(frame + 24 + 8 * i)
         store_double(frame + 48 + 8 * k, across)
