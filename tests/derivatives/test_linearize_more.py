@@ -168,3 +168,27 @@ def test_it_is_always_finite(name: str) -> None:
             assert np.all(np.isfinite(lin.B))
             data.ctrl[:] = random.normal(size=model.nu)
             asp.step(model, data, 5, integrator=asp.Icf())
+
+
+@pytest.mark.filterwarnings("ignore:.*displacements:asperity.AsperityWarning")
+@pytest.mark.parametrize("joint", ["hinge", "ball"])
+def test_capsules_whose_ends_share_a_joint_push_without_a_moment(joint: str) -> None:
+    """The contact's normal is arbitrary, and turns with the smallest displacement."""
+    found = []
+    for excluded in ("", "<contact><exclude body1='world' body2='link'/></contact>"):
+        model = mujoco.MjModel.from_xml_string(f"""
+            <mujoco>
+              <worldbody>
+                <geom type="capsule" fromto="0 0 1 0 .3 1" size=".02"/>
+                <body name="link" pos="0 0 1"><joint type="{joint}" axis="0 .6 .8"/>
+                  <geom type="capsule" fromto="0 0 0 .3 .05 -.1" size=".02"/></body>
+              </worldbody>
+              {excluded}
+            </mujoco>""")
+        data = mujoco.MjData(model)
+        data.qvel[:] = 1.3
+        mujoco.mj_forward(model, data)
+        assert (data.ncon > 0) == (excluded == "")
+        integrator = asp.Icf(time_step=2e-3, resolve_impacts=False)
+        found.append(asp.derivatives.linearize(model, data, integrator=integrator).A)
+    np.testing.assert_allclose(found[0], found[1], atol=1e-6)

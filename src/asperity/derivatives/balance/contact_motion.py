@@ -11,7 +11,9 @@ In a displaced state of the whole model no collision is then detected: contacts 
 contact comes or goes with a displacement, and none is confused with another.
 
 Where the function finds the contact on one side alone, or on neither, that motion's column is that
-side's, or the one of a point that moves with geom 2 on a surface that moves with geom 1.
+side's, or the one of a point that moves with geom 2 on a surface that moves with geom 1. All columns
+of a contact are the latter if its normal turns with the smallest displacement to either side, as
+that of capsules whose ends share a joint does: it is arbitrary, and such columns fit together.
 """
 
 from __future__ import annotations
@@ -38,6 +40,9 @@ _POINT = 1
 _NORMAL = 4
 
 _PLANE = 0
+
+# What `_nearest` says of a contact of which the normal is another one.
+_TURNED = -2
 
 
 @compiled
@@ -81,7 +86,7 @@ def _turn(matrix: np.ndarray, axis: int, angle: float, out: np.ndarray) -> None:
 
 @compiled
 def _nearest(motion: Table, sets: Table, found: int, c: int, share: float) -> int:
-    """Which of the contacts that were found is contact c; −1 if none is near.
+    """Which of the contacts that were found is contact c; −1 if none is near, −2 if it has turned.
 
     MuJoCo's point is midway through the overlap, the contact's own may be ahead of that.
     """
@@ -95,9 +100,12 @@ def _nearest(motion: Table, sets: Table, found: int, c: int, share: float) -> in
             point = motion.found[k, _POINT + a] + share * motion.found[k, _DISTANCE] * normal
             distance = max(distance, abs(point - sets.contact_point[c, a]))
             turned = max(turned, abs(normal - motion.contact_frame[c, 6 + a]))
-        if turned < 1e-2 and distance < least:
-            least = distance
-            best = k
+        if distance < least:
+            if turned < 1e-2:
+                least = distance
+                best = k
+            elif best < 0:
+                best = _TURNED
     return best
 
 
@@ -230,7 +238,8 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
     now = np.zeros(7)
     shares = np.zeros(contacts.count)
     seen = np.zeros(contacts.count, np.int64)
-    lost = 0
+    turned = np.zeros(contacts.count, np.int64)
+    rigid = np.zeros((contacts.count, 6), np.bool_)
     for c in range(contacts.count):
         a = contacts.geom[c, 0]
         b = contacts.geom[c, 1]
@@ -255,6 +264,7 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
         for direction in range(6):
             for i in range(c, last):
                 seen[i] = 0
+                turned[i] = 0
                 for k in range(7):
                     motion.relative[i, k, direction] = 0.0
             for side in range(2):
@@ -277,11 +287,18 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
                         _read_change(motion, work.sets, nearest, i, shares[i], now)
                         for k in range(7):
                             motion.relative[i, k, direction] += now[k] / size
+                    elif nearest == _TURNED:
+                        turned[i] += 1
             for i in range(c, last):
-                if seen[i] == 0:
-                    _move_along(motion, work.sets, i, direction)
-                    lost += 1
+                if turned[i] == 2:
+                    rigid[i] = True
+                elif seen[i] == 0:
+                    rigid[i, direction] = True
                 elif seen[i] == 2:
                     for k in range(7):
                         motion.relative[i, k, direction] *= 0.5
-    return lost
+    for c in range(contacts.count):
+        for direction in range(6):
+            if rigid[c, direction]:
+                _move_along(motion, work.sets, c, direction)
+    return int(rigid.sum())
