@@ -221,6 +221,22 @@ def test_armature_and_applied_forces():
 
 
 @pytest.mark.filterwarnings("ignore::asperity.AsperityWarning")
+def test_gravity_compensation_of_a_part_holds_that_part():
+    """Of two bodies that are one, the heavy one is held so far that they balance."""
+    bodies = (
+        '<body pos="0 0 1"><joint axis="0 1 0"/><geom size=".05" pos="-.3 0 0" mass="1"/>'
+        '<body gravcomp=".75"><geom size=".05" pos=".3 0 0" mass="4"/></body></body>'
+    )
+    sim = midas(scene(bodies))
+    assert sim.advance_to(0.5).success
+    assert abs(sim.data.qvel[0]) < 1e-6
+    sim.model.body_gravcomp[2] = 0.5
+    sim.reset()
+    assert sim.advance_to(0.01).success
+    inertia = 5.0 * (0.3**2 + 0.4 * 0.05**2)
+    assert sim.data.qvel[0] == pytest.approx(0.01 * 9.81 * 0.3 / inertia, rel=1e-4)
+
+
 def test_dry_friction_holds_up_to_its_bound():
     for ctrl, slides in ((0.99, False), (1.01, True)):
         xml = scene(

@@ -1,4 +1,4 @@
-"""Tendons that run over a body of a third kinematic tree."""
+"""Tendons that run over a body of a third kinematic tree, and tendons of free bodies."""
 
 from __future__ import annotations
 
@@ -46,3 +46,24 @@ def test_weights_over_a_pulley_accelerate_as_atwood_s_machine(integrator: asp.In
     way = 0.5 * GRAVITY / 3.0 * 0.3**2
     assert sim.data.joint("heavy").qpos[0] == pytest.approx(-way, rel=0.02)
     assert sim.data.joint("light").qpos[0] == pytest.approx(way, rel=0.02)
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+@pytest.mark.parametrize(
+    "integrator",
+    [
+        *(asp.Cenic(), asp.Icf(time_step=1e-3), asp.Sap(time_step=1e-3)),
+        *(asp.Tamsi(time_step=1e-3), asp.Midas(time_step=1e-3), asp.RungeKutta3(accuracy=1e-6)),
+    ],
+    ids=repr,
+)
+def test_a_tendon_s_armature_is_inertia_of_a_free_body(integrator: asp.Integrator) -> None:
+    """It falls along the tendon with m g/(m + armature)."""
+    sim = asp.Simulator(
+        """<mujoco><worldbody><site name="a" pos="0 0 2"/>
+        <body pos="0 0 1"><freejoint/><geom size=".05" mass="2"/><site name="b"/></body></worldbody>
+        <tendon><spatial armature="6"><site site="a"/><site site="b"/></spatial></tendon></mujoco>""",
+        integrator=integrator,
+    )
+    sim.advance_to(0.2)
+    assert sim.data.qvel[2] == pytest.approx(-0.2 * GRAVITY * 2.0 / 8.0, rel=1e-6)

@@ -62,7 +62,7 @@ class EngineInputs:
         self.shared_limits = SharedLimits(
             model, own_options, motors["position"], motors["velocity"]
         )
-        self._gravity_shares = gravity_shares(model, links.links)
+        self._gravity_shares, self._held_moments = gravity_shares(model, links)
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # What each was told last.
         self.mocap_pose = np.full((len(self._mocap_bodies), 7), np.nan)
@@ -102,7 +102,7 @@ class EngineInputs:
             self.linearized.refresh(table, state)
             self.evaluated_motors.feed(table, state, control, activation, self._time_step)
             self.shared_limits.hold(table, state, control, activation, self._time_step)
-        self._read_applied_forces(table, data)
+        self._read_applied_forces(table, data, gravity)
         if self.sticky.any:
             self.sticky.pull(table, data)
 
@@ -154,9 +154,12 @@ class EngineInputs:
             points = mocap_points(self.links, body, position, quaternion)
             table.ties.side[ties, 1, 1:] = points
 
-    def _read_applied_forces(self, table: Table, data: mujoco.MjData) -> None:
+    def _read_applied_forces(self, table: Table, data: mujoco.MjData, gravity: Floats) -> None:
         model = self.model
-        table.forces.wrench[:] = 0.0
+        axes = table.poses.q[: len(self.links.links), 1:]
+        held = np.einsum("ni,nij->nj", self._held_moments, axes)
+        table.forces.wrench[:, :3] = 0.0
+        table.forces.wrench[:, 3:] = np.cross(gravity, held)
         table.joints.applied[:] = 0.0
         force = np.array(data.qfrc_applied) + self.shared_limits.change
         for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
@@ -166,19 +169,17 @@ class EngineInputs:
                 about = own.turn @ own.axis
                 force[model.jnt_dofadr[own.joint]] += about @ data.xfrc_applied[body, 3:]
             elif link >= 0 and not self.links.links[link].is_mocap:
-                offset = self.links.body_offset[body] - self.links.links[link].centre
-                offset = offset + self.links.body_turn[body] @ model.body_ipos[body]
-                arm = offset @ table.poses.q[link, 1:]
+                arm = self.links.centre_of(model, int(body)) @ table.poses.q[link, 1:]
                 push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
                 table.forces.wrench[link, :3] += push
                 table.forces.wrench[link, 3:] += torque + np.cross(arm, push)
-        self._spread(table, force, table.poses.q[:, 1:])
+        self._spread(table, force, axes)
         if self.fluid.is_there:
             qpos, qvel = self._state_ahead(table)
             drag, table.forces.drag, table.forces.drag_rate, turn = self.fluid.at(qpos, qvel)
             # What acts ahead has the axes that links have there.
-            axes = [turn[model.jnt_bodyid[link.joint]].T for link in self.links.links]
-            self._spread(table, drag, np.array(axes))
+            ahead = [turn[model.jnt_bodyid[link.joint]].T for link in self.links.links]
+            self._spread(table, drag, np.array(ahead))
         elif len(table.forces.drag) > 0:
             table.forces.drag = np.zeros((0, 12, 12))
 

@@ -11,9 +11,10 @@ In a displaced state of the whole model no collision is then detected: contacts 
 contact comes or goes with a displacement, and none is confused with another.
 
 Where the function finds the contact on one side alone, or on neither, that motion's column is that
-side's, or the one of a point that moves with geom 2 on a surface that moves with geom 1. All columns
-of a contact are the latter if its normal turns with the smallest displacement to either side, as
-that of capsules whose ends share a joint does: it is arbitrary, and such columns fit together.
+side's, or the one of a point that moves with geom 2 on a surface that moves with geom 1. All
+columns of a contact are the latter if its normal turns with the smallest displacement to either
+side, as that of capsules whose ends share a joint does: it is arbitrary, and such columns fit
+together.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from asperity.midas.lists.shared_lists import THIRDS
 from asperity.midas.model.contact_numbers import PLAIN
 from asperity.midas.model.face_tables import face_tables
 from asperity.midas.model.link_pair_tables import link_pair_tables
-from asperity.midas.model.links import Link, change_of_variables, own_rows, variable_count
+from asperity.midas.model.links import Link, Links, change_of_variables, own_rows, variable_count
 from asperity.midas.model.shapes import Shapes, surface_tables
 from asperity.midas.model.tendons import fixed_tendons
 
@@ -202,14 +202,22 @@ def _volume(model: mujoco.MjModel, link: Link, shapes: Shapes, index: int, densi
     return max(volume, mass / (_DENSER * density if volume > 0.0 else density), carried, 1e-9)
 
 
-def gravity_shares(model: mujoco.MjModel, links: list[Link]) -> np.ndarray:
-    """What gravity compensation leaves of every link's weight, shape (n,)."""
-    shares = np.zeros(len(links))
-    for i, link in enumerate(links):
+def gravity_shares(model: mujoco.MjModel, links: Links) -> tuple[np.ndarray, np.ndarray]:
+    """What gravity compensation leaves of every link's weight, shape (n,), and its moments.
+
+    The latter are masses that are held times their places from the link's centre, in its axes
+    [kg m], shape (n, 3).
+    """
+    shares = np.zeros(len(links.links))
+    moments = np.zeros((len(links.links), 3))
+    for i, link in enumerate(links.links):
         if link.mass > 0.0 and not link.twists:
-            held = sum(model.body_mass[body] * model.body_gravcomp[body] for body in link.bodies)
-            shares[i] = 1.0 - held / link.mass
-    return shares
+            shares[i] = 1.0
+            for body in link.bodies:
+                held = model.body_mass[body] * model.body_gravcomp[body]
+                shares[i] -= held / link.mass
+                moments[i] += held * links.centre_of(model, body)
+    return shares, moments
 
 
 def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> dict[str, int]:

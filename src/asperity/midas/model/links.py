@@ -113,6 +113,11 @@ class Links:
     body_turn: Floats
     """Axes of every body in its link's body frame, shape (nbody, 3, 3)."""
 
+    def centre_of(self, model: mujoco.MjModel, body: int) -> Floats:
+        """A body's centre of mass from its link's [m], in the link's axes."""
+        offset = self.body_offset[body] - self.links[int(self.body_link[body])].centre
+        return np.asarray(offset + self.body_turn[body] @ model.body_ipos[body])
+
 
 def rotation_matrix(quaternion: Floats) -> Floats:
     """Matrix of a unit quaternion."""

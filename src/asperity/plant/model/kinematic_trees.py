@@ -105,11 +105,12 @@ def _floating_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
 
 
 def _spatial_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
-    """Trees that are one free body without springs, dampers or armature on its joint."""
+    """Trees that are one free body without springs, dampers or armature on its joint or tendons."""
     members = np.bincount(together)
     spatial = np.zeros(len(members), np.int64)
     armature = armature_of_dofs(model)
-    for tree in np.flatnonzero(members[together] == 1):
+    without = _balanced_trees(model, together)[together] == 1
+    for tree in np.flatnonzero((members[together] == 1) & without):
         start = model.tree_dofadr[tree]
         joint = model.dof_jntid[start]
         dofs = slice(start, start + model.tree_dofnum[tree])
