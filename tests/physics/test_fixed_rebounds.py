@@ -286,3 +286,63 @@ def test_springs_of_joints_keep_their_energy_in_fixed_steps(method: str) -> None
 
     assert energy(2e-3, 2.0) == pytest.approx(1.0, abs=0.02)
     assert energy(2e-3, 100.0) < 1e-3
+
+
+# An arm of ten degrees of freedom whose capsule is about to touch its first body.
+_ARM = """
+<mujoco>
+  <worldbody>
+    <body pos=".127 .2518 .3079" quat="-.047317 -.79998 -.80296 -1.0828">
+      <joint axis=".63829 -1.6948 -1.571" damping=".1005"/>
+      <joint type="slide" axis="-.147 .89254 .1245" armature=".07868" frictionloss=".3647"
+             limited="true" range="-.2827 .2528"/>
+      <joint axis=".23835 -.60513 .18879" pos="-.016982 .042489 -.05171" armature=".06367"
+             frictionloss=".3264" limited="true" range="-.6324 .3851"/>
+      <geom type="ellipsoid" size=".02091 .02059 .02481" pos=".027952 -.0018017 .00054594"
+            quat="-.019598 -.45449 -.51139 -1.0377" density="1438" friction=".339 .00565 0"
+            condim="4"/>
+      <body pos="-.016493 .024065 .063681" quat="1.421 -.27355 -.40117 .20057">
+        <joint type="ball"/>
+        <geom type="box" size=".06924 .04156 .03478" pos="-.0029712 -.008077 .029778"
+              quat="-1.8951 -.38556 -.13825 1.4189" density="2319" contype="0" conaffinity="0"/>
+        <body pos="-.0079884 -.097735 -.10553" quat=".37766 1.3378 .71299 .68512">
+          <joint axis="-.7054 -1.1951 -.9894" pos="-.064219 -.022175 -.10216" stiffness="11.61"
+                 springref=".2092"/>
+          <geom type="cylinder" size=".03833 .03391" pos=".04534 -.036828 -.017767"
+                quat=".855 .51783 -.85551 -.10903" density="1089" contype="0" conaffinity="0"/>
+          <body pos=".064769 -.085573 .047662" quat="-.36715 -.071917 .064615 -.56404">
+            <joint type="ball" stiffness="15.71" damping=".4058" armature=".01359"
+                   limited="true" range="0 .887"/>
+            <geom type="capsule" size=".05538 .06994" pos=".023176 -.050821 -.0037084"
+                  quat=".26396 .62656 .34366 -.64074" density="2424" friction=".609 .00682 0"/>
+          </body>
+        </body>
+      </body>
+    </body>
+  </worldbody>
+</mujoco>
+"""
+_ARM_QPOS = (
+    *(-0.5561923129906604, 0.22872284631250916, 0.00672130296596165, 0.9792345368728242),
+    *(-0.03613113049430384, 0.02789494151485215, -0.19752502485141546, 0.13849997586077692),
+    *(0.999967213256873, -0.00654489415170587, 0.00115004268496519, -0.00463),
+)
+_ARM_QVEL = (
+    *(-4.726446039714828, 0.74725007925113518, -2.7168950180987685e-07, -0.33239963374495485),
+    *(0.49834375523478275, -3.9750629205954042, -0.25967149468884521, 0.083178150857634817),
+    *(0.042063227954505872, -0.0965124664141992),
+)
+
+
+def test_an_arm_goes_no_farther_than_its_speed_allows() -> None:
+    """Its solve ends with the whole Hessian, whose factors are not those of contact space."""
+    sim = asp.Simulator(_ARM, integrator=asp.Icf(time_step=1e-3))
+    start = np.array(_ARM_QPOS)
+    sim.data.qpos[:] = start
+    sim.data.qvel[:] = _ARM_QVEL
+    sim.step()
+    assert sim.contacts.normal_force.max() > 100.0
+    way = np.zeros(sim.model.nv)
+    mujoco.mj_differentiatePos(sim.model, way, 1.0, start, sim.data.qpos)
+    fastest = max(np.abs(_ARM_QVEL).max(), np.abs(sim.data.qvel).max())
+    assert np.abs(way).max() < 1.1 * fastest * 1e-3

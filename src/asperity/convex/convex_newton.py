@@ -271,6 +271,9 @@ def _factors_serve(problem: Table, iteration: int) -> bool:
 def _refresh_factors(problem: Table, contacts: Table, rows: Table) -> bool:
     """Assemble and factorize the Hessian, and mark the factors as this island's."""
     at_hand = problem.at_hand
+    if problem.scratch.base_tree == problem.graph.island_tree[at_hand.first_tree] + 1:
+        # The factors of the base of contact space are overwritten.
+        problem.scratch.base_tree = 0
     if not factorize_island(problem, contacts, rows):
         return False
     for index in range(at_hand.first_tree, at_hand.last_tree):
