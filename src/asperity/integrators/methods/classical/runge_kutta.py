@@ -16,8 +16,9 @@ its error. The methods are
 
 A step of the last one in which a joint meets or leaves a limit is done by SDIRK2 instead, because J
 is another one then. The implicit ones are L-stable. They advance activations and the states of
-external systems first, with the rates of the step's beginning: with them the order is one. So is
-the Rosenbrock method's with forces that depend on time itself.
+external systems with the rates of the step's beginning: activations to the time of each diagonally
+implicit stage, all else first, to the step's end. With the latter the order is one. So is the
+Rosenbrock method's with forces that depend on time itself.
 """
 
 from __future__ import annotations
@@ -169,6 +170,9 @@ def _explicit_stage(world: Table, source: Table, tableau: _Tableau, stage: int, 
 def _implicit_stage(world: Table, source: Table, tableau: _Tableau, stage: int, step: float) -> int:
     """Solve for K_i by Newton's method, from the velocity of the stage before."""
     classical = CLASSICAL.at(world.memory)
+    if world.plant.na > 0:
+        advance_activations(world.plant, source, classical.work, tableau.times[stage] * step)
+        copy_numbers(classical.work.act, classical.activation)
     c = tableau.gamma * step
     n = classical.guess.size
     for i in range(n):
