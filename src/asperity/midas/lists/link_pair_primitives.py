@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.box_trees import KINDS, leaf_begin
+from asperity.midas.geometry.box_trees import KEPT_LEAVES, KINDS, leaf_begin
 from asperity.midas.geometry.distances import separation
 from asperity.midas.geometry.stencil import VERTEX_FACE, Stencil
 from asperity.midas.lists.tree_search import corner_of
@@ -96,8 +96,12 @@ def _track(
 
 
 @compiled
-def track_leaf(engine: Table, block: int, tree: int, leaf: int) -> None:
-    """Fill the boxes of a leaf's moving primitives, and where their vertices are."""
+def track_leaf(engine: Table, block: int, tree: int, leaf: int) -> int:
+    """Where it is found, filled, what boxes a leaf's moving primitives have, and their vertices."""
+    slot = leaf & (KEPT_LEAVES - 1)
+    if engine.work.moving_leaf[slot] == leaf:
+        return slot
+    engine.work.moving_leaf[slot] = leaf
     begin = leaf_begin(engine.box_trees, tree, leaf)
     for j in range(leaf_begin(engine.box_trees, tree, leaf + 1) - begin):
         item = engine.box_trees.item[begin + j]
@@ -107,9 +111,10 @@ def track_leaf(engine: Table, block: int, tree: int, leaf: int) -> None:
             block,
             tree % KINDS,
             item,
-            engine.work.leaf_box[j],
-            engine.work.leaf_corner[j],
+            engine.work.moving_box[slot, j],
+            engine.work.moving_corner[slot, j],
         )
+    return slot
 
 
 @compiled

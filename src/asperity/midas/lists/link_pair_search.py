@@ -1,23 +1,24 @@
 """Broad phase of two shapes of one tree, looked at from the link of one of them.
 
 The base is still, with the boxes of its trees in rest coordinates. The other link goes along its
-path (`asperity.midas.lists.link_pair_paths`). Times at which the boxes are near tell what passes
-by, and conservative advancement tells it for primitives. The list takes what comes nearer than it
-may somewhere on the path.
+path (`asperity.midas.lists.link_pair_paths`). Boxes that hold whole paths tell what passes by
+(`asperity.midas.lists.link_pair_nodes`), and of primitives the times at which their boxes are near,
+and conservative advancement. The list takes what comes nearer than it may somewhere on the path.
 """
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
-
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS, leaf_begin
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, Stencil
+from asperity.midas.lists.link_pair_nodes import (
+    begin_search,
+    moving_node,
+    pass_by,
+    still_node,
+)
 from asperity.midas.lists.link_pair_primitives import (
     come_near,
-    near_times,
     set_corner,
     still_box,
     track_leaf,
@@ -31,67 +32,8 @@ from asperity.midas.lists.tree_search import (
     is_empty,
     trees_of_third,
 )
-from asperity.midas.pose.link_pair_poses import (
-    box_centre,
-    box_on_path,
-    extent_along,
-    half_extent,
-)
 
 __all__ = ["search_link_pair"]
-
-
-@compiled
-def _margin(relative: Table, block: int, box: np.ndarray) -> float:
-    """How near the points of a box may come in the base's coordinates without being listed."""
-    pivot = relative.pivot[block]
-    square = 0.0
-    for k in range(3):
-        square += max(pivot[k] - box[0, k], box[1, k] - pivot[k]) ** 2
-    width = relative.width[block]
-    reach = relative.reach[block] + width[0] + width[1] * math.sqrt(square)
-    return reach / relative.link_stretch[relative.link[block, 0]]
-
-
-@compiled
-def _pass_by(
-    relative: Table, work: Table, block: int, still: np.ndarray, moving: np.ndarray, margin: float
-) -> bool:
-    """Whether what is in two boxes stays apart; both are in their links' rest coordinates."""
-    start = relative.start[block]
-    path = relative.path[block]
-    early = 0.0
-    late = 1.0
-    gap = work.relative_gap
-    for k in range(3):
-        centre, half, move, spread = box_on_path(start, path, moving, k)
-        gap[0, k] = centre - box_centre(still, k)
-        gap[1, k] = move
-        gap[2, k] = half_extent(still, k)
-        half += gap[2, k]
-        early, late = near_times(
-            gap[0, k] - half, gap[0, k] + half, move - spread, move + spread, margin, early, late
-        )
-        if early > late:
-            return True
-    # What told the last primitives apart may do so with all that is here.
-    normal = work.relative_normal
-    square = 0.0
-    centre = 0.0
-    move = 0.0
-    half, spread = extent_along(normal, start, path, moving)
-    for k in range(3):
-        square += normal[k] * normal[k]
-        centre += normal[k] * gap[0, k]
-        move += normal[k] * gap[1, k]
-        half += abs(normal[k]) * gap[2, k]
-    if square == 0.0:
-        return False
-    reach = margin * math.sqrt(square)
-    early, late = near_times(
-        centre - half, centre + half, move - spread, move + spread, reach, early, late
-    )
-    return early > late
 
 
 @compiled
@@ -106,10 +48,11 @@ def _leaves(
     b: int,
     margin: float,
 ) -> int:
-    """Add stencils of two leaves' primitives, of which the moving ones have their boxes."""
-    boxes = engine.work.leaf_box
+    """Add stencils of two leaves' primitives."""
+    slot = track_leaf(engine, block, moving, b)
+    boxes = engine.work.moving_box[slot]
     chosen = engine.work.leaf_item
-    box = boxes[chosen.size]
+    box = engine.work.leaf_box[0]
     kind = still % KINDS
     kind_too = moving % KINDS
     node = engine.box_trees.box[engine.box_trees.node[still] + a]
@@ -130,7 +73,7 @@ def _leaves(
             if tracks_pass(box, boxes[chosen[j]], margin):
                 continue
             item_too = engine.box_trees.item[begin + chosen[j]]
-            placed = engine.work.leaf_corner[chosen[j]]
+            placed = engine.work.moving_corner[slot, chosen[j]]
             if kind == EDGES:
                 # As in the pair: the first shape's edge first.
                 swapped = still // KINDS != engine.pairs.shape[pair, 0]
@@ -171,11 +114,12 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int) -> in
     if is_empty(box_trees, still) or is_empty(box_trees, moving):
         return count
     block = engine.pairs.block[pair]
-    stack = engine.work.node_stack
+    work = engine.work
+    begin_search(engine.relative, work, block)
+    stack = work.node_stack
     boxes = box_trees.box
     leaf = 1 << box_trees.depth[still]
     leaf_too = 1 << box_trees.depth[moving]
-    tracked = 0
     stack[0, 0] = 1
     stack[0, 1] = 1
     waiting = 1
@@ -185,13 +129,11 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int) -> in
         b = stack[waiting, 1]
         box = boxes[box_trees.node[still] + a]
         box_too = boxes[box_trees.node[moving] + b]
-        margin = _margin(engine.relative, block, box_too)
-        if _pass_by(engine.relative, engine.work, block, box, box_too, margin):
+        slot = moving_node(engine.relative, work, block, b, box_too)
+        if pass_by(work, still_node(work, a, box), slot):
             continue
         if a >= leaf and b >= leaf_too:
-            if b != tracked:
-                track_leaf(engine, block, moving, b)
-                tracked = b
+            margin = work.moving_margin[slot]
             count = _leaves(engine, count, pair, block, still, a, moving, b, margin)
             if count < 0:
                 return count
@@ -209,8 +151,6 @@ def search_link_pair(engine: Table, pair: int, third: int, count: int) -> int:
     block = engine.pairs.block[pair]
     one, other = trees_of_third(engine.pairs, pair, third)
     moving = engine.shapes.vertex_link[engine.shapes.vertex_start[engine.pairs.shape[pair, 0]]]
-    # What is found depends on nothing that was looked for before.
-    engine.work.relative_normal[:] = 0.0
     if moving == engine.relative.link[block, 1]:
         return _search(engine, count, pair, other, one)
     return _search(engine, count, pair, one, other)
