@@ -141,7 +141,8 @@ WORK = Layout(
     relative_work="f8[16, 3]",
     relative_move="f8[4, 3]",
     relative_normal="f8[3]",
-    # How they are seen along the axes of both, and nodes of their trees whose numbers are kept.
+    # The axes of both, how points of the moving one are seen along them, and where nodes of their
+    # trees and primitives of their leaves are (`asperity.midas.lists.link_pair_nodes`).
     seen_axis="f8[6, 3]",
     seen_start="f8[6, 4]",
     seen_path="f8[6, 4]",
@@ -150,8 +151,10 @@ WORK = Layout(
     moving_margin=f"f8[{KEPT_NODES}]",
     still_node=f"i8[{KEPT_NODES}]",
     still_seen=f"f8[{KEPT_NODES}, 6, 2]",
+    still_leaf=f"i8[{KEPT_LEAVES}]",
+    still_item=f"f8[{KEPT_LEAVES}, {LEAF}, 6, 2]",
     moving_leaf=f"i8[{KEPT_LEAVES}]",
-    moving_box=f"f8[{KEPT_LEAVES}, {LEAF}, 4, 3]",
+    moving_item=f"f8[{KEPT_LEAVES}, {LEAF}, 6, 2]",
     moving_corner=f"f8[{KEPT_LEAVES}, {LEAF}, 3, 2, 3]",
     # Space of searches: nodes that wait, primitives of leaves with their boxes, how far a link is
     # from its path's beginning, and a node's box.

@@ -1,10 +1,12 @@
-"""Boxes of two links' trees, seen along the axes of either, and whether they pass by each other.
+"""Nodes of two links' trees, seen along the axes of both, and whether they pass by each other.
 
 Positions are in the base's rest coordinates (`asperity.midas.lists.link_pair_paths`). Along a unit
 axis u the moving link's point y is at o + w·y, and moves by p + v·y on its path. Points of a box
 with the centre c and half extents e are then within ±|w|·e of o + w·c, and their moves within
 ±|v|·e of p + v·c. Six axes are looked at, three of each link: those of the moving link alone tell a
-third of the pairs of nodes apart. A node meets many others, and what it is along the axes is kept.
+third of the pairs of nodes apart. A node meets many others, so that where it is along the axes is
+kept over a search. Two may pass by on a slant, apart along no axis for the whole path: times at
+which they are near would tell that of 0.2 % of the nodes, and of 2 % of the primitives.
 """
 
 from __future__ import annotations
@@ -47,6 +49,7 @@ def begin_search(relative: Table, work: Table, block: int) -> None:
     work.moving_node[:] = 0
     work.still_node[:] = 0
     work.moving_leaf[:] = 0
+    work.still_leaf[:] = 0
     # What is found depends on nothing that was looked for before.
     work.relative_normal[:] = 0.0
 
@@ -65,9 +68,9 @@ def _margin(relative: Table, block: int, box: np.ndarray) -> float:
 
 @compiled
 def moving_node(relative: Table, work: Table, block: int, node: int, box: np.ndarray) -> int:
-    """Where it is found what a node of the moving link is along all axes, which is filled.
+    """Slot of a node of the moving link, filled.
 
-    Between which positions it is on the path, with its margin around it.
+    It has between which positions along all axes the node is on the path, with its margin around.
     """
     slot = node & (KEPT_NODES - 1)
     if work.moving_node[slot] == node:
@@ -97,7 +100,7 @@ def moving_node(relative: Table, work: Table, block: int, node: int, box: np.nda
 
 @compiled
 def still_node(work: Table, node: int, box: np.ndarray) -> int:
-    """Where it is found between which positions a node of the base is along all axes."""
+    """Slot of a node of the base, filled with the positions it is between along all axes."""
     slot = node & (KEPT_NODES - 1)
     if work.still_node[slot] == node:
         return slot
@@ -116,10 +119,8 @@ def still_node(work: Table, node: int, box: np.ndarray) -> int:
 
 
 @compiled
-def pass_by(work: Table, still: int, moving: int) -> bool:
-    """Whether what is in two nodes stays apart, by where they are found."""
-    one = work.still_seen[still]
-    other = work.moving_seen[moving]
+def pass_by(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two that are between such positions along all axes are apart along one of them."""
     apart = False
     for i in range(_AXES):
         apart = apart or other[i, 0] > one[i, 1] or other[i, 1] < one[i, 0]

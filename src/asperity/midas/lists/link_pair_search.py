@@ -1,12 +1,15 @@
 """Broad phase of two shapes of one tree, looked at from the link of one of them.
 
 The base is still, with the boxes of its trees in rest coordinates. The other link goes along its
-path (`asperity.midas.lists.link_pair_paths`). Boxes that hold whole paths tell what passes by
-(`asperity.midas.lists.link_pair_nodes`), and of primitives the times at which their boxes are near,
-and conservative advancement. The list takes what comes nearer than it may somewhere on the path.
+path (`asperity.midas.lists.link_pair_paths`). What passes by is told by where nodes and primitives
+are on the whole path along the axes of both (`asperity.midas.lists.link_pair_nodes`), and then of
+primitives by conservative advancement. The list takes what comes nearer than it may somewhere on
+the path.
 """
 
 from __future__ import annotations
+
+import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.geometry.box_trees import KINDS, leaf_begin
@@ -19,10 +22,9 @@ from asperity.midas.lists.link_pair_nodes import (
 )
 from asperity.midas.lists.link_pair_primitives import (
     come_near,
+    moving_leaf,
     set_corner,
-    still_box,
-    track_leaf,
-    tracks_pass,
+    still_leaf,
 )
 from asperity.midas.lists.stencils import append_stencil, weigh_edges
 from asperity.midas.lists.tree_search import (
@@ -41,39 +43,36 @@ def _leaves(
     engine: Table,
     count: int,
     pair: int,
-    block: int,
     still: int,
     a: int,
+    node: np.ndarray,
     moving: int,
     b: int,
     margin: float,
 ) -> int:
-    """Add stencils of two leaves' primitives."""
-    slot = track_leaf(engine, block, moving, b)
-    boxes = engine.work.moving_box[slot]
-    chosen = engine.work.leaf_item
-    box = engine.work.leaf_box[0]
+    """Add stencils of two leaves' primitives; ``node`` is where the still one is along all axes."""
+    work = engine.work
+    slot = still_leaf(engine, still, a)
+    slot_too = moving_leaf(engine, engine.pairs.block[pair], moving, b, margin)
+    chosen = work.leaf_item
     kind = still % KINDS
     kind_too = moving % KINDS
-    node = engine.box_trees.box[engine.box_trees.node[still] + a]
     begin = leaf_begin(engine.box_trees, moving, b)
     near = 0
     for j in range(leaf_begin(engine.box_trees, moving, b + 1) - begin):
-        if not tracks_pass(node, boxes[j], margin):
+        if not pass_by(node, work.moving_item[slot_too, j]):
             chosen[near] = j
             near += 1
     if near == 0:
         return count
-    for at in range(
-        leaf_begin(engine.box_trees, still, a), leaf_begin(engine.box_trees, still, a + 1)
-    ):
-        item = engine.box_trees.item[at]
-        still_box(engine.shapes, kind, item, box)
+    first = leaf_begin(engine.box_trees, still, a)
+    for i in range(leaf_begin(engine.box_trees, still, a + 1) - first):
+        item = engine.box_trees.item[first + i]
         for j in range(near):
-            if tracks_pass(box, boxes[chosen[j]], margin):
+            if pass_by(work.still_item[slot, i], work.moving_item[slot_too, chosen[j]]):
                 continue
             item_too = engine.box_trees.item[begin + chosen[j]]
-            placed = engine.work.moving_corner[slot, chosen[j]]
+            placed = work.moving_corner[slot_too, chosen[j]]
             if kind == EDGES:
                 # As in the pair: the first shape's edge first.
                 swapped = still // KINDS != engine.pairs.shape[pair, 0]
@@ -81,10 +80,10 @@ def _leaves(
                 other = item if swapped else item_too
                 v = engine.shapes.edge[one]
                 w = engine.shapes.edge[other]
-                for i in range(2):
-                    set_corner(engine.shapes, engine.work, i, v[i], placed[i], swapped)
-                    set_corner(engine.shapes, engine.work, 2 + i, w[i], placed[i], not swapped)
-                if not come_near(engine.shapes, engine.work, EDGE_EDGE, margin):
+                for end in range(2):
+                    set_corner(engine.shapes, work, end, v[end], placed[end], swapped)
+                    set_corner(engine.shapes, work, 2 + end, w[end], placed[end], not swapped)
+                if not come_near(engine.shapes, work, EDGE_EDGE, margin):
                     continue
                 stencil = Stencil(EDGE_EDGE, v[0], v[1], w[0], w[1])
                 after = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
@@ -95,10 +94,10 @@ def _leaves(
                 vertex = item if kind == VERTICES else item_too
                 f = engine.shapes.face[item_too if kind == VERTICES else item]
                 moves = kind_too == VERTICES
-                set_corner(engine.shapes, engine.work, 0, vertex, placed[0], moves)
-                for i in range(3):
-                    set_corner(engine.shapes, engine.work, 1 + i, f[i], placed[i], not moves)
-                if not come_near(engine.shapes, engine.work, VERTEX_FACE, margin):
+                set_corner(engine.shapes, work, 0, vertex, placed[0], moves)
+                for end in range(3):
+                    set_corner(engine.shapes, work, 1 + end, f[end], placed[end], not moves)
+                if not come_near(engine.shapes, work, VERTEX_FACE, margin):
                     continue
                 stencil = Stencil(VERTEX_FACE, vertex, f[0], f[1], f[2])
                 count = append_stencil(engine.shapes, engine.candidates, count, pair, stencil)
@@ -129,12 +128,13 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int) -> in
         b = stack[waiting, 1]
         box = boxes[box_trees.node[still] + a]
         box_too = boxes[box_trees.node[moving] + b]
+        node = work.still_seen[still_node(work, a, box)]
         slot = moving_node(engine.relative, work, block, b, box_too)
-        if pass_by(work, still_node(work, a, box), slot):
+        if pass_by(node, work.moving_seen[slot]):
             continue
         if a >= leaf and b >= leaf_too:
             margin = work.moving_margin[slot]
-            count = _leaves(engine, count, pair, block, still, a, moving, b, margin)
+            count = _leaves(engine, count, pair, still, a, node, moving, b, margin)
             if count < 0:
                 return count
             continue
