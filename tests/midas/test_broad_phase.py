@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 
 import engines
@@ -12,12 +13,14 @@ import pytest
 
 from asperity.midas.engine import Engine
 from asperity.midas.engine_layout import CANDIDATES_FULL, CUT, STARTED
-from asperity.midas.geometry.box_trees import tree_tables
+from asperity.midas.geometry.box_trees import KINDS, leaf_begin, tree_tables
 from asperity.midas.geometry.round_heights import half_space, round_height
 from asperity.midas.geometry.stencil import RIM_PLANE, VERTEX_PLANE, Stencil
 from asperity.midas.lists.candidate_lists import rebuild
+from asperity.midas.lists.link_pair_nodes import begin_search, moving_node, still_node
 from asperity.midas.lists.link_pair_paths import NEAR
-from asperity.midas.lists.link_pair_primitives import near_times
+from asperity.midas.lists.link_pair_primitives import moving_leaf, still_leaf
+from asperity.midas.lists.tree_search import EDGES
 from asperity.midas.lists.vertex_boxes import are_kept, box_vertex, time_in_boxes
 from asperity.midas.model.flat_faces import round_side
 
@@ -393,25 +396,60 @@ def test_what_a_pair_has_left_of_its_widths(seed) -> None:
     assert most > 0.1
 
 
-def test_times_at_which_things_are_near() -> None:
-    """Intervals of positions that move by intervals, against samples of both."""
-    rng = np.random.default_rng(0)
-    apart = 0
-    for _ in range(500):
-        early, late = 0.0, 1.0
-        low, least = rng.normal(size=(2, 3))
-        high, most = low + rng.exponential(0.3, 3), least + rng.exponential(0.3, 3)
-        for k in range(3):
-            early, late = near_times(low[k], high[k], least[k], most[k], 0.2, early, late)
-            if early > late:
-                break
-        t = np.linspace(0.0, 1.0, 201)[:, None]
-        near = np.all((low + t * least <= 0.2) & (high + t * most >= -0.2), axis=1)
-        assert np.all((t[near] >= early) & (t[near] <= late))
-        if not np.any(near):
-            apart += early > late
-    # Of which by single axes, without times, fewer are apart.
-    assert apart > 100
+def _along(y: np.ndarray, poses: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """Least and largest of points in some poses along axes, shape (6, 2)."""
+    x = (poses[:, :1] + np.einsum("nj,tjk->tnk", y, poses[:, 1:])).reshape(-1, 3) @ axes.T
+    return np.stack([x.min(axis=0), x.max(axis=0)], axis=1)
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_nodes_and_primitives_are_seen_where_they_are(seed) -> None:
+    """Corners of boxes and of edges, along the axes of both links, at both ends of the path."""
+    table = _engine(0.3, 0.1, math.inf, seed, segments=64).table
+    relative, work, trees = table.relative, table.work, table.box_trees
+    still = np.concatenate([np.zeros((1, 1, 3)), np.eye(3)[None]], axis=1)
+    listed = {int(block) for block in table.pairs.block if block >= 0}
+    blocks = [block for block in listed if relative.state[block] == NEAR]
+    assert blocks
+    for block, moves in itertools.product(blocks, (False, True)):
+        axes = np.concatenate([np.eye(3), relative.start[block, 1:]])
+        axes /= np.linalg.norm(axes, axis=1)[:, None]
+        path = np.stack([relative.start[block], relative.start[block] + relative.path[block]])
+        poses = path if moves else still
+        begin_search(relative, work, block)
+        own = table.shapes.vertex_link == relative.link[block, int(moves)]
+        tree = KINDS * int(_shape_of(table, np.flatnonzero(own))[0]) + EDGES
+        leaves = 1 << int(trees.depth[tree])
+        margin = 0.0
+        for node in [*range(1, 2 * leaves), 1]:
+            box = np.array(trees.box[trees.node[tree] + node])
+            corners = box[np.indices((2, 2, 2)).reshape(3, -1).T, np.arange(3)]
+            where = _along(corners, poses, axes)
+            if moves:
+                slot = moving_node(relative, work, block, node, box)
+                arm = np.linalg.norm(corners - relative.pivot[block], axis=1).max()
+                wide = relative.reach[block] + relative.width[block] @ [1.0, arm]
+                margin = float(work.moving_margin[slot])
+                assert margin == pytest.approx(
+                    wide / relative.link_stretch[relative.link[block, 0]]
+                )
+                # Corners that move differently are taken for one where they are and one that moves.
+                assert np.all(work.moving_seen[slot, :, 0] <= where[:, 0] - margin + 1e-12)
+                assert np.all(work.moving_seen[slot, :, 1] >= where[:, 1] + margin - 1e-12)
+            else:
+                slot = still_node(work, node, box)
+                assert np.allclose(work.still_seen[slot], where, rtol=0.0, atol=1e-12)
+            if node < leaves:
+                continue
+            if moves:
+                items = work.moving_item[moving_leaf(table, block, tree, node, margin)]
+            else:
+                items = work.still_item[still_leaf(table, tree, node)]
+            edges = trees.item[leaf_begin(trees, tree, node) : leaf_begin(trees, tree, node + 1)]
+            for edge, seen in zip(edges, items, strict=False):
+                y = np.array(table.shapes.vertex_rest)[table.shapes.edge[edge], 1:]
+                where = _along(y, poses, axes) + margin * np.array([-1.0, 1.0])
+                assert np.allclose(seen, where, rtol=0.0, atol=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -24,6 +24,7 @@ __all__ = [
     "eliminate_8",
     "negated_four_8",
     "scale",
+    "set_products",
     "subtract_four",
     "subtract_product_6",
     "subtract_products",
@@ -42,6 +43,10 @@ _CONTRACT = ("contract",)
 
 def _kind(width: int) -> ir.Type:
     return _REAL if width == 1 else ir.VectorType(_REAL, width)
+
+
+def _zero(width: int) -> Any:
+    return ir.Constant(_kind(width), [0.0] * width if width > 1 else 0.0)
 
 
 def _pointer(builder: Any, address: Any, width: int) -> Any:
@@ -66,14 +71,14 @@ def _spread(builder: Any, number: Any, width: int) -> Any:
     return builder.shuffle_vector(first, undefined, places)
 
 
-def _make_products(width: int, *, added: bool) -> Any:
+def _make_products(width: int, *, added: bool, from_zero: bool = False) -> Any:
     def typed(
         _context: Any, target: Any, left: Any, step: Any, right: Any, stride: Any, n: Any
     ) -> Any:
         def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             target, left, step, right, stride, n = args
             total = cgutils.alloca_once(builder, _kind(width))
-            builder.store(_load(builder, target, width), total)
+            builder.store(_zero(width) if from_zero else _load(builder, target, width), total)
             with cgutils.for_range(builder, n) as loop:
                 one = _load(builder, builder.add(left, builder.mul(loop.index, step)), 1)
                 row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), width)
@@ -103,9 +108,8 @@ def _make_four(width: int, *, from_zero: bool) -> Any:
             target, length, left, step, right, stride, n = args
             rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(4)]
             totals = [cgutils.alloca_once(builder, _kind(width)) for _ in rows]
-            zero = ir.Constant(_kind(width), [0.0] * width if width > 1 else 0.0)
             for row, total in zip(rows, totals, strict=True):
-                builder.store(zero if from_zero else _load(builder, row, width), total)
+                builder.store(_zero(width) if from_zero else _load(builder, row, width), total)
             with cgutils.for_range(builder, n) as loop:
                 numbers = builder.add(left, builder.mul(loop.index, step))
                 row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), width)
@@ -185,8 +189,7 @@ def _make_dot(width: int) -> Any:
     def typed(_context: Any, left: Any, right: Any, n: Any) -> Any:
         def codegen(_target: Any, builder: Any, _signature: Any, args: Any) -> Any:
             left, right, n = args
-            zero = ir.Constant(_kind(width), [0.0] * width if width > 1 else 0.0)
-            total = cgutils.alloca_once_value(builder, zero)
+            total = cgutils.alloca_once_value(builder, _zero(width))
             size = ir.Constant(n.type, 8 * width)
             with cgutils.for_range(builder, n) as loop:
                 at = builder.mul(loop.index, size)
@@ -293,6 +296,8 @@ negated_four_8 = _make_four(8, from_zero=True)
 """``target[r] = −Σ_k left[k][r] · right[k]``, the same of eight numbers."""
 add_products = {width: _make_products(width, added=True) for width in (8, 4)}
 """``target += Σ_k left[k] · right[k]``."""
+set_products = {width: _make_products(width, added=True, from_zero=True) for width in (8, 4)}
+"""``target = Σ_k left[k] · right[k]``: to fill with zeros what is then read as vectors is slow."""
 add_multiple = {width: _make_add_multiple(width) for width in WIDTHS}
 """``target += factor · source``."""
 scale = {width: _make_scale(width) for width in WIDTHS}

@@ -10,7 +10,7 @@ from asperity.compiled import Layout
 from asperity.midas.energy.energy_layout import FRICTION, HESSIAN, SCHEDULE
 from asperity.midas.entry_points import ENTRY_POINTS
 from asperity.midas.factor.factor_layout import FACTOR
-from asperity.midas.geometry.box_trees import LEAF, STACK
+from asperity.midas.geometry.box_trees import KEPT_LEAVES, KEPT_NODES, LEAF, STACK
 from asperity.midas.lists.list_layout import (
     BOX_TREES,
     BOXES,
@@ -139,15 +139,28 @@ WORK = Layout(
     # Of two links seen from one of them: matrices, where boxes are, paths of a stencil, and the
     # direction that told the last one apart.
     relative_work="f8[16, 3]",
-    relative_gap="f8[3, 3]",
     relative_move="f8[4, 3]",
     relative_normal="f8[3]",
+    # The axes of both, how points of the moving one are seen along them, and where nodes of their
+    # trees and primitives of their leaves are (`asperity.midas.lists.link_pair_nodes`).
+    seen_axis="f8[6, 3]",
+    seen_start="f8[6, 4]",
+    seen_path="f8[6, 4]",
+    moving_node=f"i8[{KEPT_NODES}]",
+    moving_seen=f"f8[{KEPT_NODES}, 6, 2]",
+    moving_margin=f"f8[{KEPT_NODES}]",
+    still_node=f"i8[{KEPT_NODES}]",
+    still_seen=f"f8[{KEPT_NODES}, 6, 2]",
+    still_leaf=f"i8[{KEPT_LEAVES}]",
+    still_item=f"f8[{KEPT_LEAVES}, {LEAF}, 6, 2]",
+    moving_leaf=f"i8[{KEPT_LEAVES}]",
+    moving_item=f"f8[{KEPT_LEAVES}, {LEAF}, 6, 2]",
+    moving_corner=f"f8[{KEPT_LEAVES}, {LEAF}, 3, 2, 3]",
     # Space of searches: nodes that wait, primitives of leaves with their boxes, how far a link is
     # from its path's beginning, and a node's box.
     node_stack=f"i8[{STACK}, 2]",
     leaf_item=f"i8[{LEAF}]",
-    leaf_box=f"f8[{LEAF} + 1, 4, 3]",
-    leaf_corner=f"f8[{LEAF}, 3, 2, 3]",
+    leaf_box=f"f8[{LEAF} + 1, 2, 3]",
     deviation="f8[4, 3]",
     box_work="f8[2, 3]",
     block_work="f8[3, 12, 12]",

@@ -24,7 +24,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, entry_point, inlined
-from asperity.compiled.vector_rows import add_products
+from asperity.compiled.vector_rows import add_products, set_products
 from asperity.midas.energy.turn_terms import add_turn_blocks
 from asperity.midas.engine_layout import BALL, FREE, POINT, SLIDE
 from asperity.midas.factor.blocks import find_block
@@ -38,6 +38,8 @@ __all__ = ["carry_gradient", "carry_part", "place_carries"]
 # Names that compiled code can look up.
 _add_8 = add_products[8]
 _add_4 = add_products[4]
+_set_8 = set_products[8]
+_set_4 = set_products[4]
 
 _LINE = 8 * 12  # of a block [bytes]
 
@@ -102,6 +104,16 @@ def _add_multiples(
     _add_8(target, left, step, right, stride, n)
     if width > 8:
         _add_4(target + 64, left, step, right + 64, stride, n)
+
+
+@inlined
+def _set_multiples(
+    target: int, left: int, step: int, right: int, stride: int, n: int, width: int
+) -> None:
+    """``target[:width] = Σ_k left[k] · right[k][:width]``, for a width of 8 or 12."""
+    _set_8(target, left, step, right, stride, n)
+    if width > 8:
+        _set_4(target + 64, left, step, right + 64, stride, n)
 
 
 @compiled
@@ -180,9 +192,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
         return
     values = engine.work.block_work[2]
     if kind == SLIDE:
-        for r in range(12):
-            values[0, r] = 0.0
-        _add_multiples(
+        _set_multiples(
             values.ctypes.data,
             engine.hessian.slide_motion[other].ctypes.data,
             8,
@@ -196,9 +206,7 @@ def _enter_rows(engine: Table, link: int, other: int, width: int) -> None:
     embedding = engine.links.embedding[other].ctypes.data
     for point in range(_points(kind)):
         for k in range(3):
-            for r in range(12):
-                values[3 * point + k, r] = 0.0
-            _add_multiples(
+            _set_multiples(
                 values.ctypes.data + _LINE * (3 * point + k),
                 embedding + 8 * point,
                 32,

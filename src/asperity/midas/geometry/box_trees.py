@@ -16,7 +16,16 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["KINDS", "LEAF", "STACK", "apart", "leaf_begin", "tree_tables"]
+__all__ = [
+    "KEPT_LEAVES",
+    "KEPT_NODES",
+    "KINDS",
+    "LEAF",
+    "STACK",
+    "apart",
+    "leaf_begin",
+    "tree_tables",
+]
 
 KINDS = 3
 """Trees of a shape: of its vertices, edges and faces."""
@@ -26,6 +35,12 @@ LEAF = 8
 
 STACK = 256
 """Nodes, or pairs of them, that may wait: two for each level of both trees."""
+
+KEPT_NODES, KEPT_LEAVES = 256, 32
+"""How much of a tree is kept while it is searched, in places by the numbers of nodes modulo these.
+
+Powers of two.
+"""
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -25,7 +25,7 @@ __all__ = ["rebuild", "shorten_boxes", "widen_boxes"]
 _FIRST, _LONGEST = 8.0, 64.0
 _REACH = 5e-4
 # Candidates that a list may have before paths are cut to shorten it.
-_MANY = 1 << 17
+_MANY = 1 << 14
 
 
 @entry_point(types.int64(MIDAS.type, types.int64))

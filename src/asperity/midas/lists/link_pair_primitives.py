@@ -1,8 +1,9 @@
 """Primitives of a link that moves past another one, and whether they come near.
 
 The other link is still: positions and paths are in its rest coordinates
-(`asperity.midas.lists.link_pair_paths`). What passes by is told by the times at which it is near,
-and of single primitives by conservative advancement.
+(`asperity.midas.lists.link_pair_paths`). Those of leaves are seen along the axes of both links, as
+nodes are (`asperity.midas.lists.link_pair_nodes`), which leaves a third of the humanoid's that are
+near by their boxes and times. Conservative advancement tells what of the rest comes near.
 """
 
 from __future__ import annotations
@@ -12,49 +13,16 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.midas.geometry.box_trees import KINDS, leaf_begin
+from asperity.midas.geometry.box_trees import KEPT_LEAVES, KINDS, leaf_begin
 from asperity.midas.geometry.distances import separation
 from asperity.midas.geometry.stencil import VERTEX_FACE, Stencil
 from asperity.midas.lists.tree_search import corner_of
 
-__all__ = ["come_near", "near_times", "set_corner", "still_box", "track_leaf", "tracks_pass"]
+__all__ = ["come_near", "moving_leaf", "set_corner", "still_leaf"]
 
-# Of times.
-_ROUNDING = 1e-9
 # Advances after which primitives are taken for near, and gap over the margin that is taken for it.
 _ADVANCES = 4
 _CLOSE = 1.05
-
-
-@compiled
-def near_times(
-    low: float, high: float, least: float, most: float, margin: float, early: float, late: float
-) -> tuple[float, float]:
-    """Times in a range at which two that move may be near, seen along an axis.
-
-    At a time t they are apart by ``low + t least`` or more and by ``high + t most`` or less. What
-    passes by along a slanted way is near along one axis and along another one, but not at once.
-
-    Returns
-    -------
-    early, late : float
-        The range, of which ``early > late`` if there is no such time.
-    """
-    begin = low - margin
-    end = begin + least
-    begin_too = -high - margin
-    end_too = begin_too - most
-    if (begin > 0.0 and end > 0.0) or (begin_too > 0.0 and end_too > 0.0):
-        return 1.0, 0.0
-    if begin > 0.0:
-        early = max(early, begin / (begin - end) - _ROUNDING)
-    elif end > 0.0:
-        late = min(late, begin / (begin - end) + _ROUNDING)
-    if begin_too > 0.0:
-        early = max(early, begin_too / (begin_too - end_too) - _ROUNDING)
-    elif end_too > 0.0:
-        late = min(late, begin_too / (begin_too - end_too) + _ROUNDING)
-    return early, late
 
 
 @compiled
@@ -71,75 +39,66 @@ def _vertex_path(
 
 
 @compiled
-def _track(
-    shapes: Table,
-    relative: Table,
-    block: int,
-    kind: int,
-    item: int,
-    track: np.ndarray,
-    corners: np.ndarray,
-) -> None:
-    """Fill the box of a moving primitive with its least and largest moves, shape (4, 3).
-
-    And where its vertices are and their paths, shape (3, 2, 3).
-    """
-    for corner in range(kind + 1):
-        x = corners[corner, 0]
-        p = corners[corner, 1]
-        _vertex_path(shapes, relative, block, corner_of(shapes, kind, item, corner), x, p)
-        for k in range(3):
-            track[0, k] = x[k] if corner == 0 else min(track[0, k], x[k])
-            track[1, k] = x[k] if corner == 0 else max(track[1, k], x[k])
-            track[2, k] = p[k] if corner == 0 else min(track[2, k], p[k])
-            track[3, k] = p[k] if corner == 0 else max(track[3, k], p[k])
+def _along(work: Table, i: int, x: np.ndarray) -> float:
+    """A vector's part along an axis, of which the first three are those of the coordinates."""
+    if i < 3:
+        return x[i]
+    axis = work.seen_axis[i]
+    return axis[0] * x[0] + axis[1] * x[1] + axis[2] * x[2]
 
 
 @compiled
-def track_leaf(engine: Table, block: int, tree: int, leaf: int) -> None:
-    """Fill the boxes of a leaf's moving primitives, and where their vertices are."""
+def moving_leaf(engine: Table, block: int, tree: int, leaf: int, margin: float) -> int:
+    """Slot of a leaf of the moving link, filled.
+
+    It has between which positions along all axes its primitives are on the path, with the margin,
+    and where their vertices are and their paths.
+    """
+    work = engine.work
+    slot = leaf & (KEPT_LEAVES - 1)
+    if work.moving_leaf[slot] == leaf:
+        return slot
+    work.moving_leaf[slot] = leaf
     begin = leaf_begin(engine.box_trees, tree, leaf)
+    kind = tree % KINDS
     for j in range(leaf_begin(engine.box_trees, tree, leaf + 1) - begin):
         item = engine.box_trees.item[begin + j]
-        _track(
-            engine.shapes,
-            engine.relative,
-            block,
-            tree % KINDS,
-            item,
-            engine.work.leaf_box[j],
-            engine.work.leaf_corner[j],
-        )
+        seen = work.moving_item[slot, j]
+        for corner in range(kind + 1):
+            x = work.moving_corner[slot, j, corner, 0]
+            p = work.moving_corner[slot, j, corner, 1]
+            vertex = corner_of(engine.shapes, kind, item, corner)
+            _vertex_path(engine.shapes, engine.relative, block, vertex, x, p)
+            for i in range(seen.shape[0]):
+                here = _along(work, i, x)
+                move = _along(work, i, p)
+                low = here + min(move, 0.0) - margin
+                high = here + max(move, 0.0) + margin
+                seen[i, 0] = low if corner == 0 else min(seen[i, 0], low)
+                seen[i, 1] = high if corner == 0 else max(seen[i, 1], high)
+    return slot
 
 
 @compiled
-def still_box(shapes: Table, kind: int, item: int, box: np.ndarray) -> None:
-    """Fill the box of a primitive that is still."""
-    for corner in range(kind + 1):
-        rest = shapes.vertex_rest[corner_of(shapes, kind, item, corner)]
-        for k in range(3):
-            x = rest[1 + k]
-            box[0, k] = x if corner == 0 else min(box[0, k], x)
-            box[1, k] = x if corner == 0 else max(box[1, k], x)
-
-
-@compiled
-def tracks_pass(still: np.ndarray, track: np.ndarray, margin: float) -> bool:
-    early = 0.0
-    late = 1.0
-    for k in range(3):
-        early, late = near_times(
-            track[0, k] - still[1, k],
-            track[1, k] - still[0, k],
-            track[2, k],
-            track[3, k],
-            margin,
-            early,
-            late,
-        )
-        if early > late:
-            return True
-    return False
+def still_leaf(engine: Table, tree: int, leaf: int) -> int:
+    """Slot of a leaf of the base, filled with the positions its primitives are between."""
+    work = engine.work
+    slot = leaf & (KEPT_LEAVES - 1)
+    if work.still_leaf[slot] == leaf:
+        return slot
+    work.still_leaf[slot] = leaf
+    begin = leaf_begin(engine.box_trees, tree, leaf)
+    kind = tree % KINDS
+    for j in range(leaf_begin(engine.box_trees, tree, leaf + 1) - begin):
+        item = engine.box_trees.item[begin + j]
+        seen = work.still_item[slot, j]
+        for corner in range(kind + 1):
+            x = engine.shapes.vertex_rest[corner_of(engine.shapes, kind, item, corner)][1:]
+            for i in range(seen.shape[0]):
+                here = _along(work, i, x)
+                seen[i, 0] = here if corner == 0 else min(seen[i, 0], here)
+                seen[i, 1] = here if corner == 0 else max(seen[i, 1], here)
+    return slot
 
 
 @compiled
