@@ -16,7 +16,6 @@ __all__ = [
     "box_centre",
     "box_on_path",
     "choose_pivot",
-    "extent_along",
     "half_extent",
     "longest_path",
     "measure_gap",
@@ -92,7 +91,7 @@ def box_on_path(
 
 
 @inlined
-def extent_along(
+def _extent_along(
     axis: np.ndarray, start: np.ndarray, path: np.ndarray, box: np.ndarray
 ) -> tuple[float, float]:
     """The second and fourth of `box_on_path` along any axis, times its length."""
@@ -195,7 +194,7 @@ def measure_gap(
             between += axis[k] * centre[k]
             along += axis[k] * move[k]
             size += half_extent(box, k) * abs(axis[k])
-        own_size, spread = extent_along(axis, start, path, own)
+        own_size, spread = _extent_along(axis, start, path, own)
         now = abs(between) - size - own_size
         if between < 0.0:
             along = -along
