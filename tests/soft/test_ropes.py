@@ -315,9 +315,12 @@ def test_capstan(step: float) -> None:
         assert np.all(speed > 0.05) if slides else np.all(speed < 1e-3)
 
 
-@pytest.mark.parametrize("share", [0.98, 1.02])
+@pytest.mark.parametrize("share", [0.97, 1.02])
 def test_capstan_with_error_control(share: float) -> None:
-    """Up to e^(μπ) T_1 the masses creep by 2 mm/s at most, beyond it they slide."""
+    """Up to e^(μπ) T_1 the masses creep by 2 mm/s at most, beyond it they slide.
+
+    Still nearer to it round-off decides whether they creep by 1 mm/s or 4.
+    """
     sim = asp.Simulator(
         capstan(share * np.exp(0.3 * np.pi), 0.3), integrator=asp.Cenic(accuracy=1e-4)
     )
