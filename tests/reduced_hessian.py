@@ -24,10 +24,10 @@ def upper_triangle(factor) -> np.ndarray:
         begin = factor.column_start[own[-1]]
         later = factor.entry_tree[begin : begin + factor.column_size[own[-1]]]
         columns = place[variables_of(factor, (*own, *later))]
-        height, width = panels.width[panel], panels.stride[panel]
-        rows = factor.values[panels.at[panel] :][: height * width].reshape(height, width)
+        height, width, stride = (a[panel] for a in (panels.width, panels.length, panels.stride))
+        rows = factor.values[panels.at[panel] :][: height * stride].reshape(height, stride)
         # Below the diagonal numbers are void.
-        upper[np.ix_(columns[:height], columns)] = np.triu(rows)
+        upper[np.ix_(columns[:height], columns)] = np.triu(rows[:, :width])
     return upper
 
 

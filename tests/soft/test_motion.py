@@ -10,6 +10,7 @@ import pytest
 from soft_models import Array, beam, compile_soft, cube, positions, vertex_dofs
 
 import asperity as asp
+from studies.benchmarks.soft import grasp
 
 BOTH = (asp.Icf(time_step=4e-3), asp.Cenic(accuracy=1e-3, max_step=0.02))
 
@@ -46,6 +47,22 @@ def test_a_cube_at_rest_keeps_its_factors() -> None:
     assert sim.stats.steps - before.steps == 250
     assert sim.stats.factorizations - before.factorizations <= 5
     assert sim.stats.iterations - before.iterations <= 600
+
+
+def test_what_slides_otherwise_than_before_takes_new_factors() -> None:
+    """By factors of first half steps second ones take 8 iterations where fingers close on a cube.
+
+    The cube slides on the floor as it becomes wider.
+    """
+
+    def close(_: mujoco.MjModel, data: mujoco.MjData) -> None:
+        data.ctrl[:2] = 0.04 * data.time, -0.04 * data.time
+
+    sim = asp.Simulator(grasp(), integrator=asp.Cenic(), control=close, control_period=0.02)
+    sim.advance_to(0.1)
+    before = sim.stats
+    sim.advance_to(0.3)
+    assert sim.stats.iterations - before.iterations < 3 * (sim.stats.solves - before.solves)
 
 
 PUBLISHED = (*BOTH, asp.Midas(time_step=5e-3))

@@ -315,9 +315,12 @@ def test_capstan(step: float) -> None:
         assert np.all(speed > 0.05) if slides else np.all(speed < 1e-3)
 
 
-@pytest.mark.parametrize("share", [0.98, 1.02])
+@pytest.mark.parametrize("share", [0.9, 0.95, 0.98, 1.02])
 def test_capstan_with_error_control(share: float) -> None:
-    """Up to e^(μπ) T_1 the masses creep by 2 mm/s at most, beyond it they slide."""
+    """Beyond e^(μπ) T_1 the masses slide; below they creep by a twentieth of that at most.
+
+    By how much within 1 to 5 mm/s round-off decides.
+    """
     sim = asp.Simulator(
         capstan(share * np.exp(0.3 * np.pi), 0.3), integrator=asp.Cenic(accuracy=1e-4)
     )
@@ -326,7 +329,7 @@ def test_capstan_with_error_control(share: float) -> None:
     sim.advance_to(1.75)
     rise, fall = (sim.data.qpos[-2:] - before) / 0.5
     slide = 0.5 * (rise - fall)
-    assert slide > 0.1 if share > 1.0 else 0.0 <= slide < 2e-3
+    assert slide > 0.1 if share > 1.0 else 0.0 <= slide < 5e-3
 
 
 def test_capstan_slides_by_its_ratio_in_fixed_steps() -> None:

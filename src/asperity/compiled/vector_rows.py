@@ -21,13 +21,15 @@ __all__ = [
     "combine_8",
     "copy",
     "dot",
+    "dot_three",
     "eliminate_8",
-    "negated_four_8",
+    "eliminate_three",
+    "negated_three",
     "scale",
     "set_products",
-    "subtract_four",
     "subtract_product_6",
     "subtract_products",
+    "subtract_three",
 ]
 
 # Called from compiled code without their first parameter, which type checkers cannot know.
@@ -93,7 +95,7 @@ def _make_products(width: int, *, added: bool, from_zero: bool = False) -> Any:
     return intrinsic(typed)
 
 
-def _make_four(width: int, *, from_zero: bool) -> Any:
+def _make_three(width: int, *, from_zero: bool) -> Any:
     def typed(
         _context: Any,
         target: Any,
@@ -106,7 +108,7 @@ def _make_four(width: int, *, from_zero: bool) -> Any:
     ) -> Any:
         def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             target, length, left, step, right, stride, n = args
-            rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(4)]
+            rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(3)]
             totals = [cgutils.alloca_once(builder, _kind(width)) for _ in rows]
             for row, total in zip(rows, totals, strict=True):
                 builder.store(_zero(width) if from_zero else _load(builder, row, width), total)
@@ -207,6 +209,57 @@ def _make_dot(width: int) -> Any:
 
 
 @intrinsic
+def eliminate_three(
+    _context: Any, rows: Any, length: Any, n: Any, p: Any, q: Any, r: Any, u: Any, v: Any, w: Any
+) -> Any:
+    """Replace three rows a, b, c of n eights by a p, (b − u a) q and (c − v a − w b) r."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        rows, length, n = args[:3]
+        p, q, r, u, v, w = (_spread(builder, number, 8) for number in args[3:])
+
+        def less(value: Any, factor: Any, row: Any) -> Any:
+            product = builder.fmul(factor, row, flags=_CONTRACT)
+            return builder.fsub(value, product, flags=_CONTRACT)
+
+        with cgutils.for_range(builder, n) as loop:
+            places = [builder.add(rows, builder.mul(loop.index, n.type(64)))]
+            places += [builder.add(places[0], builder.mul(length, n.type(k))) for k in (1, 2)]
+            a, b, c = (_load(builder, place, 8) for place in places)
+            a = builder.fmul(a, p)
+            b = builder.fmul(less(b, u, a), q)
+            c = builder.fmul(less(less(c, v, a), w, b), r)
+            for place, value in zip(places, (a, b, c), strict=True):
+                _store(builder, value, place, 8)
+        return context.get_dummy_value()
+
+    return types.void(*[_ADDRESS] * 3, *[types.float64] * 6), codegen
+
+
+@intrinsic
+def dot_three(_context: Any, out: Any, rows: Any, length: Any, right: Any, n: Any) -> Any:
+    """``out[r] = rows[r] · right`` for three rows of n eights."""
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        out, rows, length, right, n = args
+        zero = ir.Constant(_kind(8), [0.0] * 8)
+        totals = [cgutils.alloca_once_value(builder, zero) for _ in range(3)]
+        with cgutils.for_range(builder, n) as loop:
+            at = builder.mul(loop.index, n.type(64))
+            other = _load(builder, builder.add(right, at), 8)
+            for r, total in enumerate(totals):
+                row = builder.add(builder.add(rows, at), builder.mul(length, n.type(r)))
+                product = builder.fmul(_load(builder, row, 8), other, flags=_CONTRACT)
+                builder.store(builder.fadd(builder.load(total), product, flags=_CONTRACT), total)
+        for r, total in enumerate(totals):
+            number = _sum(builder, builder.load(total), 8)
+            _store(builder, number, builder.add(out, out.type(8 * r)), 1)
+        return context.get_dummy_value()
+
+    return types.void(*[_ADDRESS] * 5), codegen
+
+
+@intrinsic
 def combine_8(_context: Any, first: Any, second: Any, p: Any, q: Any, r: Any, s: Any) -> Any:
     """Replace two rows a and b by p a − q b and r b − s a."""
 
@@ -287,13 +340,13 @@ def subtract_product_6(_context: Any, target: Any, left: Any, right: Any) -> Any
 
 subtract_products = {width: _make_products(width, added=False) for width in WIDTHS}
 """``target −= Σ_k left[k] · right[k]``, of n numbers and n rows, with the steps between them."""
-subtract_four = {width: _make_four(width, from_zero=False) for width in WIDTHS}
-"""``target[r] −= Σ_k left[k][r] · right[k]`` for four rows r, with the step between them.
+subtract_three = {width: _make_three(width, from_zero=False) for width in (16, 8)}
+"""``target[r] −= Σ_k left[k][r] · right[k]`` for three rows r, with the step between them.
 
-Each of four sums waits for itself alone, and a row on the right is read once for all.
+Each of the sums waits for itself alone, and a row on the right is read once for all.
 """
-negated_four_8 = _make_four(8, from_zero=True)
-"""``target[r] = −Σ_k left[k][r] · right[k]``, the same of eight numbers."""
+negated_three = {width: _make_three(width, from_zero=True) for width in (16, 8)}
+"""``target[r] = −Σ_k left[k][r] · right[k]``, the same."""
 add_products = {width: _make_products(width, added=True) for width in (8, 4)}
 """``target += Σ_k left[k] · right[k]``."""
 set_products = {width: _make_products(width, added=True, from_zero=True) for width in (8, 4)}

@@ -20,7 +20,8 @@ serve until the predicted error after the wished number of iterations is too lar
 makes any positive definite matrix a descent direction. Without it they serve for the last iteration
 alone, where the progress of the one before says that they will do. Of deformable bodies new factors
 take as long as two iterations or more: a solve begins with those of the last step of the same size,
-and they serve for as long as their progress says that two more iterations will do. Near
+if it begins near its solution, and they serve for as long as their progress says that two more
+iterations will do. Farther off other contacts stick than in those factors, which lead away. Near
 convergence round-off can turn the direction uphill or stop the progress of the gradient: the solve
 then ends at the attainable accuracy, as converged.
 
@@ -100,6 +101,11 @@ _ROUGH = 0.3
 # Share of Newton's step up to which a search that ends there says that its end is far from where
 # the direction leads, which is what the law's numbers are taken from.
 _SHORT = 0.3
+
+# Residual over s up to which a solve begins with factors of an earlier one, and the relative
+# difference of steps of one size, which end at times that are rounded.
+_NEAR = 0.01
+_SAME = 1e-9
 
 # What a stage of an iteration has found, besides the codes that solvers return.
 _GOES_ON = 3
@@ -250,13 +256,14 @@ def _factors_serve(problem: Table, iteration: int) -> bool:
     wanted = newton.wanted_residual
     if wished == 0:
         step = problem.smooth.bond_step
-        if iteration == 0:
-            tree = problem.graph.island_tree[problem.at_hand.first_tree]
-            return step > 0.0 and problem.hessian.factor_step[tree] == step
-        # Where they gain once more what the last iteration has gained, that is enough to end with.
-        # With bonds two more iterations cost less than new factors.
         norm = newton.residual
         before = newton.previous_residual
+        if iteration == 0:
+            tree = problem.graph.island_tree[problem.at_hand.first_tree]
+            same = abs(problem.hessian.factor_step[tree] - step) <= _SAME * step
+            return step > 0.0 and same and norm * problem.options.tolerance <= _NEAR * wanted
+        # Where they gain once more what the last iteration has gained, that is enough to end with.
+        # With bonds two more iterations cost less than new factors.
         if step > 0.0:
             return norm * norm * norm <= wanted * before * before
         return norm * norm <= wanted * before

@@ -3,7 +3,8 @@
 A panel subtracts from its rows the terms Σ_K U_Kᵀ U_K of earlier panels, and is then factorized as
 a dense matrix (left-looking, supernodal; E. G. Ng, B. W. Peyton, Block sparse Cholesky algorithms,
 SIAM J. Sci. Comput. 14, 1993). On the diagonal is 1/U_ii. Panels that no contact changes are
-factorized once in a solve.
+factorized once in a solve. Rows are found three at a time, in eights of columns: what the eight of
+the diagonal holds before it is void, but finite.
 """
 
 from __future__ import annotations
@@ -13,8 +14,13 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp_status, load_double, store_double
-from asperity.compiled.vector_rows import negated_four_8, subtract_four
-from asperity.convex.particles.panels import find_columns, first_panel, last_tree_of
+from asperity.compiled.vector_rows import (
+    dot_three,
+    eliminate_three,
+    negated_three,
+    subtract_three,
+)
+from asperity.convex.particles.panels import find_columns, first_panel, in_eights, last_tree_of
 from asperity.convex.problem import PROBLEM
 from asperity.convex.row_kernels import add_row, dot_rows, scale_row, subtract_rows
 
@@ -28,13 +34,15 @@ __all__ = [
 
 
 # Rows whose product with what follows is found while they are in the cache.
-_BLOCK = 32
+_BLOCK = 30
+# Rows that are found together: vertices have as many dofs.
+_ROWS = 3
 
 # Names that compiled code can look up.
-_four_8 = subtract_four[8]
-_four_4 = subtract_four[4]
-_four_2 = subtract_four[2]
-_four_1 = subtract_four[1]
+_subtract_16 = subtract_three[16]
+_subtract_8 = subtract_three[8]
+_negated_16 = negated_three[16]
+_negated_8 = negated_three[8]
 
 
 @compiled
@@ -63,35 +71,21 @@ def _find_runs(graph: Table, column: np.ndarray, source: int, entry: int, run: n
 
 
 @inlined
-def _subtract_four(
-    target: int, length: int, left: int, step: int, right: int, n: int, width: int
-) -> None:
-    """Subtract from four rows, ``target[r][:width] −= Σ_k left[k][r] · right[k][:width]``.
-
-    ``length`` is the step between these, and ``step`` that between the n rows of factors.
-    """
-    end = target + 8 * width
-    while target + 64 <= end:
-        _four_8(target, length, left, step, right, step, n)
-        target += 64
-        right += 64
-    if target + 32 <= end:
-        _four_4(target, length, left, step, right, step, n)
-        target += 32
-        right += 32
-    if target + 16 <= end:
-        _four_2(target, length, left, step, right, step, n)
-        target += 16
-        right += 16
-    if target < end:
-        _four_1(target, length, left, step, right, step, n)
+def _eight_of(column: int) -> int:
+    """Where the eight begins that a column is in."""
+    return column // 8 * 8
 
 
 @inlined
-def _multiply_four(product: int, pitch: int, left: int, step: int, n: int) -> None:
-    """Fill four rows, ``product[r][:pitch] = −Σ_k left[k][r] · left[k][:pitch]``, in eights."""
-    for at in range(0, 8 * pitch, 64):
-        negated_four_8(product + at, 8 * pitch, left, step, left + at, step, n)
+def _multiply_three(product: int, pitch: int, left: int, step: int, n: int) -> None:
+    """Fill three rows, ``product[r][:pitch] = −Σ_k left[k][r] · left[k][:pitch]``, in eights."""
+    end = 8 * pitch
+    at = 0
+    while at + 64 < end:
+        _negated_16(product + at, end, left, step, left + at, step, n)
+        at += 128
+    if at < end:
+        _negated_8(product + at, end, left, step, left + at, step, n)
 
 
 @compiled
@@ -100,7 +94,7 @@ def _update(
 ) -> None:
     """Subtract what the elimination of one panel leaves in another.
 
-    Products of four columns with all that follow are found as a whole, and a little more of them
+    Products of three columns with all that follow are found as a whole, and a little more of them
     than is wanted, so that their loops need no remainders. Their pieces then go to where runs are.
     """
     panels = graph.panels
@@ -111,7 +105,7 @@ def _update(
     stride = 8 * panels.stride[panel]
     step = 8 * panels.stride[source]
     base = values.ctypes.data + 8 * panels.at[panel]
-    left = values.ctypes.data + 8 * panels.at[source] + step - 8 * columns
+    left = values.ctypes.data + 8 * (panels.at[source] + panels.length[source] - columns)
     product = scratch.panel_part.ctypes.data
     first = 0
     for r in range(count):
@@ -120,10 +114,10 @@ def _update(
         first = r
     own = run[first, 0] + min(run[first, 2], width - run[first, 1])
     first = 0
-    for k in range(0, own, 4):
-        pitch = (columns - k + 7) // 8 * 8
-        _multiply_four(product, pitch, left + 8 * k, step, panels.width[source])
-        for row in range(k, min(k + 4, own)):
+    for k in range(0, own, _ROWS):
+        pitch = in_eights(columns - k)
+        _multiply_three(product, pitch, left + 8 * k, step, panels.width[source])
+        for row in range(k, min(k + _ROWS, own)):
             while run[first, 0] + run[first, 2] <= row:
                 first += 1
             target = base + (run[first, 1] + row - run[first, 0]) * stride
@@ -170,36 +164,85 @@ def _copy_trees(graph: Table, hessian: Table, scratch: Table, panel: int) -> Non
 
 @inlined
 def _subtract_rows(base: int, length: int, row: int, end: int, first: int, last: int) -> None:
-    """Subtract from four rows of a panel, or fewer, what rows ``first .. last`` of U leave."""
+    """Subtract from three rows of a panel, or fewer, what rows ``first .. last`` of U leave.
+
+    From the eight on that the diagonal is in: numbers before that are void.
+    """
     stride = 8 * length
-    if row + 4 == end:
-        left = base + first * stride + 8 * row
-        target = base + row * (stride + 8)
-        _subtract_four(target, stride, left, stride, left, last - first, length - row)
+    left = base + first * stride + 8 * row
+    n = last - first
+    at = 8 * _eight_of(row)
+    right = base + first * stride
+    target = base + row * stride
+    if row + _ROWS == end:
+        while at + 64 < stride:
+            _subtract_16(target + at, stride, left, stride, right + at, stride, n)
+            at += 128
+        if at < stride:
+            _subtract_8(target + at, stride, left, stride, right + at, stride, n)
         return
-    for i in range(row, end):
-        left = base + first * stride + 8 * i
-        target = base + i * (stride + 8)
-        subtract_rows(target, left, stride, left, stride, last - first, length - i)
+    for i in range(end - row):
+        begin = target + i * stride + at
+        subtract_rows(begin, left + 8 * i, stride, right + at, stride, n, length - at // 8)
+
+
+@inlined
+def _factorize_three(base: int, length: int, row: int) -> bool:
+    """Replace three rows of H, of which all before have been subtracted, by those of U."""
+    stride = 8 * length
+    at = base + row * (stride + 8)
+    last = at + 2 * stride
+    pivot = load_double(at)
+    if not pivot > 0.0:
+        return False
+    p = 1.0 / np.sqrt(pivot)
+    u = load_double(at + 8) * p
+    v = load_double(at + 16) * p
+    pivot = load_double(at + stride + 8) - u * u
+    if not pivot > 0.0:
+        return False
+    q = 1.0 / np.sqrt(pivot)
+    w = (load_double(at + stride + 16) - u * v) * q
+    pivot = load_double(last + 16) - v * v - w * w
+    if not pivot > 0.0:
+        return False
+    r = 1.0 / np.sqrt(pivot)
+    begin = _eight_of(row)
+    start = base + row * stride + 8 * begin
+    eliminate_three(start, stride, (length - begin) // 8, p, q, r, u, v, w)
+    store_double(at, p)
+    store_double(at + stride + 8, q)
+    store_double(last + 16, r)
+    return True
+
+
+@inlined
+def _factorize_row(base: int, length: int, first: int, row: int) -> bool:
+    """Replace a row of H by that of U, with rows ``first .. row`` still to be subtracted."""
+    stride = 8 * length
+    _subtract_rows(base, length, row, row + 1, first, row)
+    at = base + row * (stride + 8)
+    pivot = load_double(at)
+    if not pivot > 0.0:
+        return False
+    inverse = 1.0 / np.sqrt(pivot)
+    scale_row(at + 8, inverse, length - row - 1)
+    store_double(at, inverse)
+    return True
 
 
 @inlined
 def _factorize_rows(base: int, length: int, first: int, last: int) -> bool:
     """Replace rows ``first .. last`` of H by those of U; False without these."""
-    stride = 8 * length
-    for begin in range(first, last, 4):
-        end = min(begin + 4, last)
-        _subtract_rows(base, length, begin, end, first, begin)
-        for i in range(begin, end):
-            row = base + i * (stride + 8)
-            left = base + begin * stride + 8 * i
-            subtract_rows(row, left, stride, left, stride, i - begin, length - i)
-            pivot = load_double(row)
-            if not pivot > 0.0:
+    for row in range(first, last, _ROWS):
+        if row + _ROWS <= last:
+            _subtract_rows(base, length, row, row + _ROWS, first, row)
+            if not _factorize_three(base, length, row):
                 return False
-            inverse = 1.0 / np.sqrt(pivot)
-            scale_row(row + 8, inverse, length - i - 1)
-            store_double(row, inverse)
+        else:
+            for i in range(row, last):
+                if not _factorize_row(base, length, first, i):
+                    return False
     return True
 
 
@@ -226,8 +269,8 @@ def factorize_panel(graph: Table, values: np.ndarray, scratch: Table, panel: int
         if not _factorize_rows(base, length, first, last):
             return False
         # While these rows are in the cache, they are subtracted from all that follow.
-        for row in range(last, width, 4):
-            _subtract_rows(base, length, row, min(row + 4, width), first, last)
+        for row in range(last, width, _ROWS):
+            _subtract_rows(base, length, row, min(row + _ROWS, width), first, last)
     return True
 
 
@@ -269,7 +312,7 @@ def solve_panels(problem: Table, unused: int) -> int:
 
 @compiled
 def _gather(graph: Table, part: np.ndarray, panel: int, x: np.ndarray, later: bool) -> None:
-    """Copy the dofs of a panel's own trees, and of later ones or else zeros."""
+    """Copy the dofs of a panel's own trees, and of later ones or else zeros, and add zeros."""
     place = 0
     for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
@@ -277,25 +320,28 @@ def _gather(graph: Table, part: np.ndarray, panel: int, x: np.ndarray, later: bo
         for i in range(graph.tree_size[tree]):
             part[place] = x[start + i]
             place += 1
-    last = last_tree_of(graph, panel)
-    begin = graph.column_start[last]
-    for entry in range(begin, begin + graph.column_size[last]):
-        tree = graph.entry_tree[entry]
-        start = graph.tree_start[tree]
-        for i in range(graph.tree_size[tree]):
-            part[place] = x[start + i] if later else 0.0
-            place += 1
+    if later:
+        last = last_tree_of(graph, panel)
+        begin = graph.column_start[last]
+        for entry in range(begin, begin + graph.column_size[last]):
+            tree = graph.entry_tree[entry]
+            start = graph.tree_start[tree]
+            for i in range(graph.tree_size[tree]):
+                part[place] = x[start + i]
+                place += 1
+    for k in range(place, graph.panels.stride[panel]):
+        part[k] = 0.0
 
 
 @compiled
-def _return_own(graph: Table, part: np.ndarray, panel: int, x: np.ndarray) -> None:
-    place = 0
+def _return_own(graph: Table, part: int, panel: int, x: np.ndarray) -> None:
+    """Copy numbers at an address to the dofs of a panel's own trees."""
     for index in range(graph.panels.first[panel], graph.panels.last[panel]):
         tree = graph.order[index]
         start = graph.tree_start[tree]
         for i in range(graph.tree_size[tree]):
-            x[start + i] = part[place]
-            place += 1
+            x[start + i] = load_double(part)
+            part += 8
 
 
 @compiled
@@ -307,13 +353,25 @@ def solve_forward(
     part = scratch.panel_part
     _gather(graph, part, panel, x, False)
     length = panels.stride[panel]
+    stride = 8 * length
     width = panels.width[panel]
+    rest = part.ctypes.data
+    # What is left of columns up to the diagonal does not matter.
+    own = rest + stride
     row = values.ctypes.data + 8 * panels.at[panel]
-    for i in range(width):
-        part[i] *= load_double(row)
-        add_row(part.ctypes.data + 8 * (i + 1), row + 8, -part[i], length - i - 1)
-        row += 8 * (length + 1)
-    _return_own(graph, part, panel, x)
+    for at in range(0, width, _ROWS):
+        rows = min(_ROWS, width - at)
+        diagonal = row + 8 * at
+        found = own + 8 * at
+        for i in range(rows):
+            value = load_double(rest + 8 * (at + i))
+            for k in range(i):
+                value -= load_double(found + 8 * k) * load_double(diagonal + k * stride + 8 * i)
+            store_double(found + 8 * i, value * load_double(diagonal + i * (stride + 8)))
+        first = 8 * _eight_of(at)
+        subtract_rows(rest + first, found, 8, row + first, stride, rows, length - first // 8)
+        row += rows * stride
+    _return_own(graph, own, panel, x)
     last = last_tree_of(graph, panel)
     begin = graph.column_start[last]
     place = width
@@ -334,10 +392,29 @@ def solve_backward(
     part = scratch.panel_part
     _gather(graph, part, panel, x, True)
     length = panels.stride[panel]
+    stride = 8 * length
     width = panels.width[panel]
-    row = values.ctypes.data + 8 * (panels.at[panel] + width * (length + 1))
-    for i in range(width - 1, -1, -1):
-        row -= 8 * (length + 1)
-        rest = dot_rows(row + 8, part.ctypes.data + 8 * (i + 1), length - i - 1)
-        part[i] = (part[i] - rest) * load_double(row)
-    _return_own(graph, part, panel, x)
+    # Zero up to the row at hand, as the eight of its diagonal is multiplied as a whole.
+    known = part.ctypes.data + stride
+    sums = known + stride
+    for k in range(length):
+        part[length + k] = part[k] if k >= width else 0.0
+    row = values.ctypes.data + 8 * panels.at[panel] + width * stride
+    at = width
+    while at > 0:
+        rows = _ROWS if at >= _ROWS else 1
+        at -= rows
+        row -= rows * stride
+        first = 8 * _eight_of(at)
+        if rows == _ROWS:
+            dot_three(sums, row + first, stride, known + first, length // 8 - first // 64)
+        else:
+            store_double(sums, dot_rows(row + first, known + first, length - first // 8))
+        diagonal = row + 8 * at
+        found = known + 8 * at
+        for i in range(rows - 1, -1, -1):
+            value = part[at + i] - load_double(sums + 8 * i)
+            for k in range(i + 1, rows):
+                value -= load_double(found + 8 * k) * load_double(diagonal + i * stride + 8 * k)
+            store_double(found + 8 * i, value * load_double(diagonal + i * (stride + 8)))
+    _return_own(graph, known, panel, x)

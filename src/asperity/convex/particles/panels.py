@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.problem import PROBLEM
@@ -23,6 +23,7 @@ __all__ = [
     "SPARE",
     "find_columns",
     "first_panel",
+    "in_eights",
     "last_tree_of",
     "list_island",
     "list_panels",
@@ -34,6 +35,12 @@ SPARE = 8
 """Numbers after the last panel, which may be read beside its own."""
 
 _PARTICLE = 3  # dofs
+
+
+@inlined
+def in_eights(count: int) -> int:
+    """The next multiple of eight, which is how many numbers are computed at once."""
+    return (count + 7) // 8 * 8
 
 
 @compiled
@@ -136,15 +143,16 @@ def _add_panel(graph: Table, begin: int, end: int, size: int) -> int:
         panels.of_tree[tree] = panel
         panels.tree_row[tree] = width
         width += graph.tree_size[tree]
-    stride = width
+    length = width
     last = graph.order[end - 1]
     start = graph.column_start[last]
     for entry in range(start, start + graph.column_size[last]):
-        stride += graph.tree_size[graph.entry_tree[entry]]
+        length += graph.tree_size[graph.entry_tree[entry]]
     panels.width[panel] = width
-    panels.stride[panel] = stride
-    panels.at[panel] = size
-    return size + width * stride
+    panels.length[panel] = length
+    panels.stride[panel] = in_eights(length)
+    panels.at[panel] = in_eights(size)
+    return panels.at[panel] + width * panels.stride[panel]
 
 
 @compiled
