@@ -242,8 +242,7 @@ def dot_three(_context: Any, out: Any, rows: Any, length: Any, right: Any, n: An
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         out, rows, length, right, n = args
-        zero = ir.Constant(_kind(8), [0.0] * 8)
-        totals = [cgutils.alloca_once_value(builder, zero) for _ in range(3)]
+        totals = [cgutils.alloca_once_value(builder, _zero(8)) for _ in range(3)]
         with cgutils.for_range(builder, n) as loop:
             at = builder.mul(loop.index, n.type(64))
             other = _load(builder, builder.add(right, at), 8)
