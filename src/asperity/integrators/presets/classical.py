@@ -42,7 +42,7 @@ class Classical(SteppedIntegrator):
     functions of the state, limits and equalities as stiff springs and dampers. They ignore SAP's
     relaxation time. The forces of external systems are functions of the state, too. Implicit
     methods advance the states of external systems, and activations, with the rates of the step's
-    beginning.
+    beginning: their order is one with these, but two of `Sdirk2` with activations.
 
     Parameters
     ----------
