@@ -131,5 +131,4 @@ ELASTIC = Layout(
     flex_gap="f8[:]",
     geom_margin="f8[:]",
     geom_gap="f8[:]",
-    geom_size="f8[:,:]",
 )

@@ -92,7 +92,7 @@ def point_distance(
         The direction in which the distance grows.
     """
     rotation = state.mj_geom_xmat[geom]
-    size = plant.elastic.geom_size[geom]
+    size = plant.geoms.size[geom]
     kind = plant.elastic.geom_shape[geom]
     for a in range(3):
         local[a] = 0.0

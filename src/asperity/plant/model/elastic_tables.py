@@ -71,7 +71,7 @@ FLEX_ARRAYS = (
         "body_quat",
     ),
     *("flex_yield", "flex_bending", "flex_edgestiffness", "flex_edgedamping", "flexedge_length0"),
-    *("qpos0", "geom_type", "geom_size"),
+    *("qpos0", "geom_type"),
 )
 """Arrays of a model of which the table of its elements is made."""
 
@@ -223,7 +223,6 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.vertex_first, table.vertex_particle, table.vertex_weight = between_nodes(model)
     known = np.isin(model.geom_type, SHAPES)
     table.geom_shape = np.where(known, model.geom_type, -1).astype(np.int64)
-    table.geom_size = np.array(model.geom_size, dtype=np.float64)
     table.geom_is_plane = integers(model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE))
     table.element_layer, table.active_layers = model.flex_elemlayer, model.flex_activelayers
     table.flex_margin, table.flex_gap = model.flex_margin, model.flex_gap
@@ -388,7 +387,6 @@ def _table(
         flex_gap=np.zeros(0),
         geom_margin=np.zeros(0),
         geom_gap=np.zeros(0),
-        geom_size=np.zeros((0, 3)),
     )
     fill_plasticity(table, 0, [])
     fill_folds(table, [])
