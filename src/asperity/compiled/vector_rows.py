@@ -24,6 +24,7 @@ __all__ = [
     "dot_three",
     "eliminate_8",
     "eliminate_three",
+    "multiply_blocks",
     "negated_three",
     "scale",
     "set_products",
@@ -335,6 +336,86 @@ def subtract_product_6(_context: Any, target: Any, left: Any, right: Any) -> Any
         return context.get_dummy_value()
 
     return types.void(*[_ADDRESS] * 3), codegen
+
+
+@intrinsic
+def multiply_blocks(
+    _context: Any,
+    start: Any,
+    listed: Any,
+    n: Any,
+    block: Any,
+    column: Any,
+    x: Any,
+    out: Any,
+) -> Any:
+    """Add B x_c to ``out`` at ``start``, and Bᵀ x at ``start`` at c, for n blocks of 3 × 3 numbers.
+
+    Blocks are listed by number, and their columns c in the same order. Numbers of x and ``out`` are
+    read and written three at a time, as what is beside them may be another thread's.
+    """
+
+    def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
+        start, listed, n, block, column, x, out = args
+
+        def at(address: Any, index: Any, size: int = 8) -> Any:
+            return builder.add(address, builder.mul(index, index.type(size)))
+
+        def shuffle(left: Any, right: Any, places: list[int]) -> Any:
+            kind = ir.Constant(ir.VectorType(_INDEX, len(places)), places)
+            return builder.shuffle_vector(left, right, kind)
+
+        def load_three(address: Any) -> Any:
+            pair = shuffle(_load(builder, address, 2), zero, [0, 1, 2, 3])
+            last = _load(builder, builder.add(address, address.type(16)), 1)
+            return builder.insert_element(pair, last, ir.Constant(_INDEX, 2))
+
+        def add(left: Any, right: Any) -> Any:
+            return builder.fadd(left, right, flags=_CONTRACT)
+
+        def multiply(left: Any, right: Any) -> Any:
+            return builder.fmul(left, right, flags=_CONTRACT)
+
+        def add_three(address: Any, value: Any) -> None:
+            pair = shuffle(value, ir.Constant(value.type, ir.Undefined), [0, 1])
+            _store(builder, add(_load(builder, address, 2), pair), address, 2)
+            address = builder.add(address, address.type(16))
+            last = builder.extract_element(value, ir.Constant(_INDEX, 2))
+            _store(builder, add(_load(builder, address, 1), last), address, 1)
+
+        zero = ir.Constant(_kind(2), [0.0] * 2)
+        own = at(x, start)
+        numbers = [
+            _spread(builder, _load(builder, builder.add(own, own.type(8 * i)), 1), 4)
+            for i in range(3)
+        ]
+        totals = [
+            cgutils.alloca_once_value(builder, ir.Constant(_kind(4), [0.0] * 4)) for _ in range(3)
+        ]
+        with cgutils.for_range(builder, n) as loop:
+            number, first = (
+                builder.load(builder.inttoptr(at(a, loop.index), n.type.as_pointer()))
+                for a in (listed, column)
+            )
+            value = at(block, number, 72)
+            rows = [_load(builder, builder.add(value, value.type(8 * k)), 4) for k in (0, 3, 5)]
+            # After the last row may be the end of the array.
+            rows[2] = shuffle(rows[2], rows[2], [1, 2, 3, 0])
+            other = load_three(at(x, first))
+            share = None
+            for row, one, total in zip(rows, numbers, totals, strict=True):
+                builder.store(add(builder.load(total), multiply(row, other)), total)
+                product = multiply(row, one)
+                share = product if share is None else add(share, product)
+            add_three(at(out, first), share)
+        sums = ir.Constant(_kind(4), [0.0] * 4)
+        for i, total in enumerate(totals):
+            number = _sum(builder, builder.load(total), 4)
+            sums = builder.insert_element(sums, number, ir.Constant(_INDEX, i))
+        add_three(at(out, start), sums)
+        return context.get_dummy_value()
+
+    return types.void(*[_ADDRESS] * 7), codegen
 
 
 subtract_products = {width: _make_products(width, added=False) for width in WIDTHS}

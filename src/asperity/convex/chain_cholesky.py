@@ -15,7 +15,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, consistent
 from asperity.compiled.calls import load_double, store_double
-from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
+from asperity.compiled.row_kernels import add_row, copy_row, dot_rows, scale_row, subtract_rows
 
 __all__ = [
     "backward_chains",

@@ -13,6 +13,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import call_pppd_double
+from asperity.compiled.row_kernels import dot_rows, subtract_rows
 from asperity.convex.chain_cholesky import backward_chains
 from asperity.convex.contact_rows import gather_impulses, gather_slips, spread_changes, width
 from asperity.convex.contact_velocities import row_velocities
@@ -26,7 +27,6 @@ from asperity.convex.potentials.contact_driver import (
 )
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.reduced_system import keep_friction, solve_reduced
-from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = ["AT_END", "ON_THE_WAY", "SOLVED", "SPOILED", "end_direction", "iterate_contacts"]
 

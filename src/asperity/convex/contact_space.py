@@ -20,6 +20,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.row_kernels import dot_rows, subtract_rows
 from asperity.contact.constraint_set import CONSTRAINT_SET, FRICTION
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import forward_chains
@@ -37,7 +38,6 @@ from asperity.convex.island import island_gradient
 from asperity.convex.potentials.rows import evaluate_rows
 from asperity.convex.problem import PROBLEM, RESIDUAL_AND_STEP
 from asperity.convex.problem_layout import MOST_TREES
-from asperity.convex.row_kernels import dot_rows, subtract_rows
 
 __all__ = [
     "AT_END",

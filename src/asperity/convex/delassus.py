@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import call_pp_status
+from asperity.compiled.row_kernels import subtract_rows
 from asperity.convex.chain_cholesky import substitute_rows, subtract_block
 from asperity.convex.chains import path_chains
 from asperity.convex.contact_rows import row_of, width
@@ -18,7 +19,6 @@ from asperity.convex.hessian_assembly import add_rows, begin_tree
 from asperity.convex.potentials.rows import row_is_linear
 from asperity.convex.problem import UNCOUPLED
 from asperity.convex.problem_layout import MOST_COORDINATES
-from asperity.convex.row_kernels import subtract_rows
 
 __all__ = ["STRIDE", "add_changing_rows", "begin_contact_space", "follow_rows"]
 

@@ -11,6 +11,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_ppp_status
+from asperity.compiled.row_kernels import copy_row
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.chain_cholesky import copy_chains
@@ -18,7 +19,6 @@ from asperity.convex.couplings import block_of
 from asperity.convex.ellipsoids import ellipsoid_hessian
 from asperity.convex.problem import ASSEMBLED, PROBLEM
 from asperity.convex.robot_hessian import add_paths, add_within, gather_hessian
-from asperity.convex.row_kernels import copy_row
 from asperity.convex.spatial_hessian import (
     Full,
     Symmetric,

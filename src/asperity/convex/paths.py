@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.convex.row_kernels import add_row, copy_row, dot_rows, scale_row
+from asperity.compiled.row_kernels import add_row, copy_row, dot_rows, scale_row
 
 __all__ = ["gather_forces", "make_paths", "spread_velocities"]
 

@@ -147,7 +147,7 @@ def new_problem(
     block_start = np.concatenate([[0], np.cumsum(tree_size**2)]).astype(np.int64)
     largest = int(tree_size.max(initial=6))
     chains = chain_fields(tree_start, tree_size, dof_parent)
-    bonds = bond_fields(ntree, bond_tree, bond_rank)
+    bonds = bond_fields(tree_start, tree_size, bond_tree, bond_rank)
     bonded = len(bonds["tree"]) > 0
     soft = bonded or inner_bonds > 0
     sizes = {

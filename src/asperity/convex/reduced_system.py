@@ -26,10 +26,10 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.compiled.calls import load_double
+from asperity.compiled.row_kernels import copy_row
 from asperity.compiled.vector_rows import combine_8, eliminate_8
 from asperity.convex.contact_rows import width
 from asperity.convex.problem_layout import MOST_COORDINATES, REDUCED_WIDTH
-from asperity.convex.row_kernels import copy_row
 
 __all__ = ["keep_friction", "solve_reduced"]
 

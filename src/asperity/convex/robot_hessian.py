@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
-from asperity.convex.row_kernels import add_row, copy_row, subtract_rows
+from asperity.compiled.row_kernels import add_row, copy_row, subtract_rows
 from asperity.convex.spatial_hessian import Full, Symmetric, keep_hessian
 
 __all__ = ["add_paths", "add_within", "gather_hessian"]

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
+from asperity.compiled.row_kernels import subtract_rows
 
 __all__ = [
     "Rotation",
@@ -121,11 +122,10 @@ def _rotation(f: np.ndarray, r: np.ndarray) -> None:
         square = x * x + y * y + z * z
         if not square > _SMALL * _SMALL:
             return
-        angle = np.sqrt(square)
-        cosine = np.cos(angle)
-        sine = np.sin(angle) / angle
-        # (1 − cos)/angle², without its round-off.
-        rest = sine * sine / (1.0 + cosine) if cosine > 0.0 else (1.0 - cosine) / square
+        # A turn by 2 arctan(|ω|/2), which is ω for small ones.
+        sine = 1.0 / (1.0 + 0.25 * square)
+        cosine = (1.0 - 0.25 * square) * sine
+        rest = 0.5 * sine
         for c in range(3):
             u = r[c]
             v = r[3 + c]
@@ -261,6 +261,7 @@ def add_elasticity(
     """
     energy = 0.0
     u = work[0]
+    pull = work[2]  # −K u, for F is not needed any more
     for element in range(elastic.elements):
         first = elastic.element_first[element]
         count = elastic.element_first[element + 1] - first
@@ -268,21 +269,20 @@ def add_elasticity(
         r = element_offsets(elastic, position, element, work)
         width = 3 * count
         pair = elastic.element_pair[element]
+        for b in range(width):
+            pull[b] = 0.0
+        matrix = elastic.matrix.ctypes.data + 8 * stiffness
+        subtract_rows(pull.ctypes.data, u.ctypes.data, 8, matrix, 8 * width, width, width)
         for a in range(count):
-            fx = 0.0
-            fy = 0.0
-            fz = 0.0
-            row = stiffness + 3 * a * width
-            for b in range(width):
-                value = u[b]
-                fx += elastic.matrix[row + b] * value
-                fy += elastic.matrix[row + width + b] * value
-                fz += elastic.matrix[row + 2 * width + b] * value
-            energy += 0.5 * (fx * u[3 * a] + fy * u[3 * a + 1] + fz * u[3 * a + 2])
+            fx = pull[3 * a]
+            fy = pull[3 * a + 1]
+            fz = pull[3 * a + 2]
+            energy -= 0.5 * (fx * u[3 * a] + fy * u[3 * a + 1] + fz * u[3 * a + 2])
             p = elastic.place_particle[first + a]
-            force[p, 0] -= r[0] * fx + r[1] * fy + r[2] * fz
-            force[p, 1] -= r[3] * fx + r[4] * fy + r[5] * fz
-            force[p, 2] -= r[6] * fx + r[7] * fy + r[8] * fz
+            force[p, 0] += r[0] * fx + r[1] * fy + r[2] * fz
+            force[p, 1] += r[3] * fx + r[4] * fy + r[5] * fz
+            force[p, 2] += r[6] * fx + r[7] * fy + r[8] * fz
+            row = stiffness + 3 * a * width
             for b in range(a):
                 code = elastic.pair_bond[pair]
                 pair += 1

@@ -10,6 +10,7 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.vector_rows import multiply_blocks
 from asperity.convex.problem import OF_VELOCITY, PROBLEM
 
 __all__ = ["add_bonds", "multiply_bonds"]
@@ -25,6 +26,17 @@ def _multiply(graph: Table, smooth: Table, tree: int, x: np.ndarray, out: np.nda
         return  # no particle: it may have less than three degrees of freedom
     value = smooth.bond
     start = graph.tree_start[tree]
+    if bonds.own_three[tree] == 1:
+        multiply_blocks(
+            start,
+            bonds.own.ctypes.data + 8 * bonds.own_first[tree],
+            bonds.own_first[tree + 1] - bonds.own_first[tree],
+            value.ctypes.data,
+            bonds.own_column.ctypes.data + 8 * bonds.own_first[tree],
+            x.ctypes.data,
+            out.ctypes.data,
+        )
+        return
     n = graph.tree_size[tree]
     # Numbers of a bond's matrix that are not a tree's are zero.
     a = x[start]

@@ -14,6 +14,7 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp_status, load_double, store_double
+from asperity.compiled.row_kernels import add_row, dot_rows, scale_row, subtract_rows
 from asperity.compiled.vector_rows import (
     dot_three,
     eliminate_three,
@@ -22,7 +23,6 @@ from asperity.compiled.vector_rows import (
 )
 from asperity.convex.particles.panels import find_columns, first_panel, in_eights, last_tree_of
 from asperity.convex.problem import PROBLEM
-from asperity.convex.row_kernels import add_row, dot_rows, scale_row, subtract_rows
 
 __all__ = [
     "factorize_panel",

@@ -11,7 +11,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, store_double
-from asperity.convex.row_kernels import add_row, copy_row, scale_row, subtract_rows
+from asperity.compiled.row_kernels import add_row, copy_row, scale_row, subtract_rows
 from asperity.integrators.methods.square_lu import LARGEST, exchange_rows
 
 __all__ = ["factorize_system", "solve_system", "solve_transposed"]

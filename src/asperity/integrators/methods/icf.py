@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from asperity.compiled import Kernel, Table, compiled, entry_point
 from asperity.compiled.calls import call_method
+from asperity.compiled.row_kernels import copy_row
 from asperity.compiled.team import over_ranges
 from asperity.convex.chain_cholesky import multiply_chains
 from asperity.convex.particles.solver import PARTICLE_KERNELS
@@ -25,7 +26,6 @@ from asperity.convex.potentials.lagged import DELIVERED_LAW, LAGGED_LAW
 from asperity.convex.potentials.law_table import ContactLaw, install_law
 from asperity.convex.potentials.similar import SIMILAR_LAW
 from asperity.convex.problem import EXACT, RESIDUAL_AND_STEP
-from asperity.convex.row_kernels import copy_row
 from asperity.integrators.methods.convex_step import ConvexMethod, graph_of
 from asperity.integrators.methods.gyroscopic import follow_spins, solve_turning
 from asperity.integrators.methods.motion import (

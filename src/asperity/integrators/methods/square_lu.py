@@ -9,7 +9,7 @@ import numpy as np
 
 from asperity.compiled import compiled
 from asperity.compiled.calls import load_double, store_double
-from asperity.convex.row_kernels import add_row, scale_row, subtract_rows
+from asperity.compiled.row_kernels import add_row, scale_row, subtract_rows
 
 __all__ = ["LARGEST", "exchange_rows", "factorize_square", "solve_square"]
 

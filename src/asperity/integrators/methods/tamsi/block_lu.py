@@ -20,9 +20,9 @@ import numpy as np
 from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled.row_kernels import dot_rows, subtract_rows
 from asperity.convex.couplings import block_of
 from asperity.convex.problem import PROBLEM
-from asperity.convex.row_kernels import dot_rows, subtract_rows
 from asperity.integrators.methods.square_lu import factorize_square, solve_square
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 

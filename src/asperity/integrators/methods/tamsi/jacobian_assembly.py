@@ -11,13 +11,13 @@ from numba import types
 
 from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import load_double, store_double
+from asperity.compiled.row_kernels import copy_row, dot_rows, subtract_rows
 from asperity.contact.constraint_set import CONSTRAINT_SET
 from asperity.contact.contact_set import CONTACT_SET
 from asperity.convex.couplings import block_of
 from asperity.convex.ellipsoids import contact_row, slip_row
 from asperity.convex.hessian_assembly import begin_blocks, clear_couplings, end_of_pair
 from asperity.convex.problem import PROBLEM
-from asperity.convex.row_kernels import copy_row, dot_rows, subtract_rows
 from asperity.convex.spatial_hessian import Full
 from asperity.integrators.methods.tamsi.tamsi_layout import TAMSI
 
