@@ -31,6 +31,15 @@ ATWOOD = """
   </tendon>
 </mujoco>
 """
+HANGING = """
+<mujoco>
+  <worldbody>
+    <site name="a" pos="0 0 2"/>
+    <body name="ball" pos="0 0 1"><freejoint/><geom size=".05" mass="2"/><site name="b"/></body>
+  </worldbody>
+  <tendon><spatial name="rope" armature="{}"><site site="a"/><site site="b"/></spatial></tendon>
+</mujoco>
+"""
 GRAVITY = 9.81
 
 
@@ -59,11 +68,19 @@ def test_weights_over_a_pulley_accelerate_as_atwood_s_machine(integrator: asp.In
 )
 def test_a_tendon_s_armature_is_inertia_of_a_free_body(integrator: asp.Integrator) -> None:
     """It falls along the tendon with m g/(m + armature)."""
-    sim = asp.Simulator(
-        """<mujoco><worldbody><site name="a" pos="0 0 2"/>
-        <body pos="0 0 1"><freejoint/><geom size=".05" mass="2"/><site name="b"/></body></worldbody>
-        <tendon><spatial armature="6"><site site="a"/><site site="b"/></spatial></tendon></mujoco>""",
-        integrator=integrator,
-    )
+    sim = asp.Simulator(HANGING.format(6), integrator=integrator)
     sim.advance_to(0.2)
     assert sim.data.qvel[2] == pytest.approx(-0.2 * GRAVITY * 2.0 / 8.0, rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+def test_armature_that_mujoco_s_inertia_has_no_place_for_is_refused() -> None:
+    sim = asp.Simulator(HANGING.format(0), integrator=asp.Icf(time_step=1e-3))
+    sim.advance_to(0.01)
+    sim.model.tendon_armature[0] = 6.0
+    with pytest.raises(asp.ModelError, match=r"'rope' had no armature .* of Body 'ball'"):
+        sim.advance_to(0.02)
+    assert sim.time == pytest.approx(0.01)
+    sim.model.tendon_armature[0] = 0.0
+    sim.advance_to(0.02)
+    assert sim.data.qvel[2] == pytest.approx(-0.02 * GRAVITY)

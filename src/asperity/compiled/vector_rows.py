@@ -383,15 +383,13 @@ def multiply_blocks(
             last = builder.extract_element(value, ir.Constant(_INDEX, 2))
             _store(builder, add(_load(builder, address, 1), last), address, 1)
 
-        zero = ir.Constant(_kind(2), [0.0] * 2)
+        zero = _zero(2)
         own = at(x, start)
         numbers = [
             _spread(builder, _load(builder, builder.add(own, own.type(8 * i)), 1), 4)
             for i in range(3)
         ]
-        totals = [
-            cgutils.alloca_once_value(builder, ir.Constant(_kind(4), [0.0] * 4)) for _ in range(3)
-        ]
+        totals = [cgutils.alloca_once_value(builder, _zero(4)) for _ in range(3)]
         with cgutils.for_range(builder, n) as loop:
             number, first = (
                 builder.load(builder.inttoptr(at(a, loop.index), n.type.as_pointer()))
@@ -408,7 +406,7 @@ def multiply_blocks(
                 product = multiply(row, one)
                 share = product if share is None else add(share, product)
             add_three(at(out, first), share)
-        sums = ir.Constant(_kind(4), [0.0] * 4)
+        sums = _zero(4)
         for i, total in enumerate(totals):
             number = _sum(builder, builder.load(total), 4)
             sums = builder.insert_element(sums, number, ir.Constant(_INDEX, i))

@@ -256,8 +256,9 @@ class Plant(HoldsAddresses):
             other.model = model
             if other.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
                 raise ModelError(
-                    "springs, damping or armature of a free joint are zero in the model and not in "
-                    "a world, or the other way round; give them a value in the model."
+                    "springs, damping or armature of a free joint, or of its tendons, are zero in "
+                    "the model and not in a world, or the other way round; give them a value in "
+                    "the model."
                 )
             other.read_model(NO_EFFORTS)
             other.model = self.model

@@ -13,6 +13,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
+from asperity.errors import ModelError
 from asperity.plant.model.armature import armature_of_dofs, armature_of_tendons
 from asperity.plant.model.flexes import (
     flex_particles,
@@ -21,6 +22,7 @@ from asperity.plant.model.flexes import (
     particle_bodies,
 )
 from asperity.plant.model.joints import integers, is_disabled
+from asperity.plant.model.names import element
 
 __all__ = ["coupled_trees", "has_other_trees", "set_trees", "tendon_trees"]
 
@@ -28,7 +30,14 @@ _ROW_TREES = 2
 
 
 def set_trees(table: Table, model: mujoco.MjModel) -> None:
-    """Fill the tables of trees, bodies and degrees of freedom."""
+    """Fill the tables of trees, bodies and degrees of freedom.
+
+    Raises
+    ------
+    ModelError
+        If a tendon has been given armature that MuJoCo's inertia has no place for.
+    """
+    _check_armature(model)
     table.nq, table.nv, table.na = model.nq, model.nv, model.na
     together = coupled_trees(model)
     _, first = np.unique(together, return_index=True)
@@ -83,6 +92,20 @@ def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
         np.array_equal(together[model.dof_treeid], table.dofs.tree)
         and np.array_equal(_spatial_trees(model, together), table.trees.spatial)
     )
+
+
+def _check_armature(model: mujoco.MjModel) -> None:
+    """Refuse armature of tendons of bodies whose inertia is diagonal since the model was made."""
+    for tendon in np.flatnonzero(armature_of_tendons(model)).tolist():
+        for tree in tendon_trees(model, tendon):
+            body = int(model.dof_bodyid[model.tree_dofadr[tree]])
+            if model.body_simple[body] and model.body_dofnum[body] > 1:
+                raise ModelError(
+                    f"{element(model, mujoco.mjtObj.mjOBJ_TENDON, tendon)} had no armature when "
+                    "the model was made, and MuJoCo's inertia of "
+                    f"{element(model, mujoco.mjtObj.mjOBJ_BODY, body)} has no place for it; give "
+                    "it a value in the XML."
+                )
 
 
 def _balanced_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
