@@ -13,7 +13,7 @@ contact comes or goes with a displacement, and none is confused with another.
 Where the function finds the contact on one side alone, or on neither, that motion's column is that
 side's, or the one of a point that moves with geom 2 on a surface that moves with geom 1. All
 columns of a contact are the latter if its normal turns with the smallest displacement to either
-side, as that of capsules whose ends share a joint does: it is arbitrary, and such columns fit
+side. That of capsules whose ends share a joint does. It is arbitrary, and such columns fit
 together.
 """
 
