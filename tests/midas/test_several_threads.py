@@ -12,7 +12,9 @@ from same_bits import state_bits, work_counts
 
 import asperity as asp
 from asperity.errors import ArgumentError, Status
+from asperity.integrators.world import World
 from asperity.midas.energy.contact_schedule import SCHEDULE_SIZE, meeting_fields
+from asperity.midas.engine_layout import STATE_NEEDED
 from asperity.midas.midas_method import MidasMethod
 from studies.benchmarks.settling import bin_model, write_shapes
 
@@ -166,6 +168,63 @@ def test_lists_that_grow_grow_alike() -> None:
             )
         )
     assert ends[1:] == ends[:-1]
+
+
+def _short_of_iterations(max_iterations: int) -> asp.Simulator:
+    """Columns, whose steps are done in parts when a body falls on them."""
+    integrator = asp.Midas(time_step=STEP, max_iterations=max_iterations)
+    simulator = asp.Simulator(_columns(), integrator=integrator)
+    simulator.data.qvel[2] = -5.0
+    return simulator
+
+
+def test_lists_may_grow_in_the_middle_of_a_divided_step(monkeypatch) -> None:
+    grow, end = MidasMethod.grow, MidasMethod.end
+    growing, moved = [], []
+
+    def grow_late(method: MidasMethod, code: int) -> bool:
+        grown, table = grow(method, code), method.engine.table
+        if code == STATE_NEEDED and not growing:
+            # As if nothing before the parts had needed more.
+            growing.append(code)
+            method.engine._set_candidates(table.candidates.count + 1)
+            table.boxes.listed = 0
+        return grown
+
+    def note_parts(method: MidasMethod, world: World) -> None:
+        current = world.current.table
+        moved.append(not method.engine.holds(current.qpos, current.qvel))
+        end(method, world)
+        assert method.engine.holds(current.qpos, current.qvel)
+
+    usual = _short_of_iterations(7)
+    usual.advance_to(0.1)
+    monkeypatch.setattr(MidasMethod, "grow", grow_late)
+    monkeypatch.setattr(MidasMethod, "end", note_parts)
+    late = _short_of_iterations(7)
+    late.advance_to(0.1)
+    assert any(moved)
+    assert state_bits(late) == state_bits(usual)
+
+
+def test_parts_of_a_step_that_fails_leave_the_engine_as_it_was(monkeypatch) -> None:
+    simulator = _short_of_iterations(3)
+    states = []
+    begin = MidasMethod.begin
+
+    def note_state(method: MidasMethod, world: World) -> None:
+        begin(method, world)
+        states.append(method.engine.table.poses.q.copy())
+
+    monkeypatch.setattr(MidasMethod, "begin", note_state)
+    for _ in range(10):
+        if not simulator.advance_to(simulator.time + STEP, on_failure="return").success:
+            break
+    table = simulator.session.method.engine.table
+    assert simulator.time < 0.1
+    # Links are not quite rigid: the same poses put anew would be others.
+    assert np.array_equal(table.poses.q, states[-1])
+    assert table.time.has_history == 1
 
 
 def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:

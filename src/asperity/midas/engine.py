@@ -153,6 +153,8 @@ class Engine(HoldsAddresses):
     def grow(self, code: int) -> bool:
         """Enlarge what a step found too small; False if ``code`` is about something else."""
         table = self.table
+        # Lists of a state that was put back were valid, but lose what they hold when they grow.
+        table.boxes.listed = 0
         if self.soft is not None and self.soft.grow(code):
             return True
         if code == CANDIDATES_FULL:

@@ -53,6 +53,7 @@ __all__ = [
     "SMALLEST_ACTIVATION",
     "SPRING",
     "STARTED",
+    "STATE_NEEDED",
     "STATISTICS",
     "WHOLE",
     "WORK",
@@ -84,10 +85,12 @@ CUT_SHORT = 2
 SMALLEST_ACTIVATION = 1e-5
 """No activation distance is chosen below this [m]."""
 
-# Codes of methods, besides those of `asperity.integrators.world`: what must grow.
+# Codes of methods, besides those of `asperity.integrators.world`: what must grow,
 CANDIDATES_FULL = 32
 FACTOR_FULL = 33
 LINKS_FULL = 34
+# and that a copy of the state is needed before the step is divided.
+STATE_NEEDED = 36
 
 STATISTICS = (
     "rebuilds",

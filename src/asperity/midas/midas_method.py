@@ -15,7 +15,7 @@ from asperity.integrators.world import World
 from asperity.midas.energy.adhesion import adhering, press
 from asperity.midas.engine import Engine
 from asperity.midas.engine_contacts import read_contacts
-from asperity.midas.engine_layout import STATISTICS
+from asperity.midas.engine_layout import STATE_NEEDED, STATISTICS
 from asperity.midas.engine_publication import EngineResults
 from asperity.midas.engine_tables import ENGINE_KERNELS, STATE_KERNELS, EngineOptions
 from asperity.midas.model.compliance import compliance_notes
@@ -70,6 +70,8 @@ class MidasMethod(Method):
         # What the engine was made of beside its world, and its memory then.
         self._made_of: tuple[object, ...] = ()
         self._first_memory: dict[str, Any] = {}
+        # The engine's state before a step that is done in parts.
+        self._kept: dict[str, Any] | None = None
         # Equality constraints that the user knows to have yielded.
         self._yielded: set[int] = set()
         # What overlaps by design may pass through each other, in all states to come.
@@ -150,6 +152,10 @@ class MidasMethod(Method):
         self.engine.set_memory(state)
 
     def grow(self, code: int) -> bool:
+        if code == STATE_NEEDED:
+            self._kept = self.engine.memory()
+            self.engine.table.time.kept = 1
+            return True
         return self.engine.grow(code)
 
     def _synchronised(self, world: World) -> Engine:
@@ -217,8 +223,12 @@ class MidasMethod(Method):
             press(self.engine, world.current.table.act)
 
     def end(self, world: World) -> None:
-        # Of a step that has failed, its first parts may have been done.
-        self._synchronised(world)
+        if self._kept is not None:
+            # Of a step that has failed, or found a list too small, the first parts may be done. The
+            # world's state would not do: links of the engine are not quite rigid.
+            if self.engine.table.time.kept == 1:
+                self.engine.set_memory(self._kept)
+            self._kept = None
         if self.verify:
             verify_no_intersections(self.engine)
         self._tell_what_yields(world.plant.model)

@@ -37,14 +37,11 @@ def _copy(source: Table, target: Table) -> None:
 
 @compiled
 def step_in_parts(world: Table, source: Table, target: Table, step: float, halvings: int) -> int:
-    """One step of ``base_method``, in at most 2ⁿ parts if it does not converge.
+    """One step of ``base_method``, which did not converge whole, in at most 2ⁿ parts.
 
     Parts alternate between the states ``half`` and ``full``.
     """
     method = world.base_method
-    code = call_method(method, world, source, target, step)
-    if code not in (NOT_CONVERGED, NON_FINITE):
-        return code
     begin = source
     end = world.half
     other = world.full
@@ -80,6 +77,9 @@ def step_in_parts(world: Table, source: Table, target: Table, step: float, halvi
 @compiled_method
 def substep_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One step of ``base_method``, in parts if it does not converge."""
+    code = call_method(world.base_method, world, source, target, step)
+    if code not in (NOT_CONVERGED, NON_FINITE):
+        return code
     return step_in_parts(world, source, target, step, HALVINGS)
 
 

@@ -6,7 +6,7 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.arrays import copy_numbers
-from asperity.compiled.calls import call_pp_status, call_ppdpp
+from asperity.compiled.calls import call_method, call_pp_status, call_ppdpp
 from asperity.integrators.methods.substeps import step_in_parts
 from asperity.integrators.world_layout import NON_FINITE, NOT_CONVERGED, OK, compiled_method
 from asperity.midas.energy.equality_terms import raise_multipliers, reach_bound
@@ -14,7 +14,7 @@ from asperity.midas.energy.friction_stencils import collect_friction, forget_fri
 from asperity.midas.energy.friction_terms import friction_scale
 from asperity.midas.energy.joint_terms import meets_limit
 from asperity.midas.energy.turn_terms import meets_turn_limit
-from asperity.midas.engine_layout import CUT, CUT_SHORT, DRAFT, MIDAS, WHOLE
+from asperity.midas.engine_layout import CUT, CUT_SHORT, DRAFT, MIDAS, STATE_NEEDED, WHOLE
 from asperity.midas.pose.joint_coordinates import joint_coordinates
 from asperity.midas.pose.link_kinematics import place_links
 from asperity.midas.pose.poses import write_qpos, write_qvel
@@ -307,5 +307,16 @@ def midas_method(world: Table, source: Table, target: Table, h: float) -> int:
 
 @compiled_method
 def divided_midas_method(world: Table, source: Table, target: Table, h: float) -> int:
-    """Take a step of Midas, in parts if it does not converge."""
-    return step_in_parts(world, source, target, h, HALVINGS)
+    """Take a step of Midas, in parts if it does not converge.
+
+    Parts that are done move the engine on. Therefore ``STATE_NEEDED`` is returned before the first
+    of them: the method keeps the engine's state, and puts it back unless all parts succeed.
+    """
+    time = MIDAS.at(world.memory).time
+    if time.kept == 0:
+        code = call_method(world.base_method, world, source, target, h)
+        return STATE_NEEDED if code in (NOT_CONVERGED, NON_FINITE) else code
+    code = step_in_parts(world, source, target, h, HALVINGS)
+    if code == OK:
+        time.kept = 0
+    return code

@@ -22,6 +22,7 @@ TIME = Layout(
     past_weight="f8[2]",  # what the two states before count for in a step
     wait="i8",  # steps until BDF2 is tried again
     patience="i8",  # how many that will be after the next impact
+    kept="i8",  # 1 if the state before the step is kept, so that the step may be done in parts
     may_be_rough="i8",  # 1 in a step of BDF2, which is given up when it meets with an impact
     has_prediction="i8",  # 1 if the trial state is one
     draft="i8",  # whether a solution is asked for its normal forces only: `WHOLE` ...
