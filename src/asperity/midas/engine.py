@@ -153,23 +153,23 @@ class Engine(HoldsAddresses):
     def grow(self, code: int) -> bool:
         """Enlarge what a step found too small; False if ``code`` is about something else."""
         table = self.table
-        # Lists of a state that was put back were valid, but lose what they hold when they grow.
-        table.boxes.listed = 0
         if self.soft is not None and self.soft.grow(code):
             return True
+        if code not in (CANDIDATES_FULL, LINKS_FULL, FACTOR_FULL):
+            return False
+        # Lists of a state that was put back were valid, but lose what they hold when they grow.
+        table.boxes.listed = 0
         if code == CANDIDATES_FULL:
             self._set_candidates(2 * len(table.candidates.kind))
             table.resize(slot_room=2 * len(table.hessian.slot_link))
         elif code == LINKS_FULL:
             table.resize(slot_room=2 * len(table.hessian.slot_link))
             table.resize(entry_room=2 * len(table.hessian.entry_link))
-        elif code == FACTOR_FULL:
+        else:
             size = int(table.factor.size)
             if 2 * size > len(table.factor.values):
                 table.resize(factor_room=3 * size)
             table.resize(panel_pairs=2 * len(table.factor.entry_tree))
-        else:
-            return False
         return True
 
     @property
