@@ -16,6 +16,7 @@ __all__ = [
     "eliminate",
     "eliminate_islands",
     "have_block",
+    "order_by_subtrees",
     "sort_column",
 ]
 
@@ -122,6 +123,46 @@ def eliminate(graph: Table, first: int, last: int, entries: int) -> int:
             _join(graph, tree, best)
             key[slot[tree]] = degree[tree] * ntree + tree
     return entries
+
+
+@compiled
+def order_by_subtrees(graph: Table, first: int, last: int) -> None:
+    """Reorder the trees of one component, and fill no more: every subtree's are side by side.
+
+    It is a postorder of the elimination tree (J. W. H. Liu, The role of elimination trees in sparse
+    factorization, SIAM J. Matrix Anal. Appl. 11, 1990). Of those before a tree the last is the one
+    that had been eliminated last.
+    """
+    order, position = graph.order, graph.position
+    parent = graph.elimination_slot
+    # How many trees a subtree has; later where the next subtree below it ends.
+    size = graph.elimination_key
+    for place in range(first, last):
+        size[place] = 1
+    for place in range(first, last):
+        tree = order[place]
+        begin = graph.column_start[tree]
+        above = last
+        for entry in range(begin, begin + graph.column_size[tree]):
+            above = min(above, position[graph.entry_tree[entry]])
+        parent[place] = above
+        if above < last:
+            size[above] += size[place]
+    end = last
+    for place in range(last - 1, first - 1, -1):
+        above = parent[place]
+        count = size[place]
+        stop = end if above == last else size[above]
+        if above == last:
+            end -= count
+        else:
+            size[above] -= count
+        size[place] = stop - 1
+        position[order[place]] = stop - 1
+    for place in range(first, last):
+        size[place] = order[place]
+    for place in range(first, last):
+        order[position[size[place]]] = size[place]
 
 
 @compiled

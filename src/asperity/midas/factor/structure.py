@@ -19,7 +19,13 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.bits import lowest_bit
-from asperity.convex.elimination import clear_couplings, couple, eliminate, sort_column
+from asperity.convex.elimination import (
+    clear_couplings,
+    couple,
+    eliminate,
+    order_by_subtrees,
+    sort_column,
+)
 from asperity.convex.particles.panels import SPARE, find_columns, list_island, list_updates
 from asperity.midas.engine_layout import FACTOR_FULL
 from asperity.midas.factor.islands import divide_into_islands
@@ -168,6 +174,7 @@ def _lay_out(engine: Table, spare: float) -> int:
         entries = eliminate(factor, first, last, entries)
         if entries < 0:
             return FACTOR_FULL
+        order_by_subtrees(factor, first, last)
         for place in range(first, last):
             sort_column(factor, factor.order[place])
         size = list_island(factor, first, last, size, 0)
