@@ -76,11 +76,11 @@ def test_a_function_writes_controls_at_its_period(model, where):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--ctrl", "1"), "1 numbers, and the model has 2 actuators"),
+        (("--ctrl", "1"), "1 numbers, and the model has 2 controls"),
         (("--ctrl", "1,two"), "'two' is not a finite number"),
         (("--ctrl", "1,nan"), "'nan' is not a finite number"),
-        (("--ctrl", "foot=1"), "'foot=1' names no actuator; there are: servo, push"),
-        (("--ctrl", "servo=1,2"), "'2' names no actuator"),
+        (("--ctrl", "foot=1"), "'foot=1' names no control; there are: servo, push"),
+        (("--ctrl", "servo=1,2"), "'2' names no control"),
         (("--control", "control"), "is not MODULE:FUNCTION"),
         (("--control", "mine.py:value"), "has no function 'value'"),
         (("--control", "no.py:control"), "no file no.py"),

@@ -53,24 +53,26 @@ def control_values(model: mujoco.MjModel, text: str, before: np.ndarray) -> np.n
     Raises
     ------
     ArgumentError
-        If there is no such actuator, or not one number for each.
+        If there is no such control, or not one number for each.
     """
+    from asperity.plant.model.names import control_names
+
     values = before.copy()
     parts = [part.strip() for part in text.split(",")]
     if not any("=" in part for part in parts):
         if len(parts) != model.nu:
             raise ArgumentError(
-                f"--ctrl has {len(parts)} numbers, and the model has {model.nu} actuators; give "
-                "one for each, or NAME=NUMBER."
+                f"--ctrl has {len(parts)} numbers, and the model has {model.nu} controls; give one "
+                "for each, or NAME=NUMBER."
             )
         values[:] = [_number(part) for part in parts]
         return values
-    names = [model.actuator(k).name for k in range(model.nu)]
+    names = control_names(model)
     for part in parts:
         name, sign, number = (piece.strip() for piece in part.partition("="))
         if not sign or name not in names:
             known = ", ".join(name for name in names if name) or "none with a name"
-            raise ArgumentError(f"--ctrl: {part!r} names no actuator; there are: {known}.")
+            raise ArgumentError(f"--ctrl: {part!r} names no control; there are: {known}.")
         values[names.index(name)] = _number(number)
     return values
 

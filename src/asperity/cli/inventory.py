@@ -41,7 +41,7 @@ def inventory(plant: Plant) -> Iterator[Table]:
     yield _totals(model)
     if model.ntree:
         yield _trees(plant)
-    if model.nu:
+    if model.nactuator:
         yield _actuators(plant)
     yield from _constraints(model)
     yield _collision(model)
@@ -73,7 +73,7 @@ def _totals(model: mujoco.MjModel) -> Table:
         "joints": model.njnt,
         "degrees of freedom": model.nv,
         "geoms": model.ngeom,
-        "actuators": model.nu,
+        "actuators": model.nactuator,
         "sensors": model.nsensor,
         "keyframes": model.nkey,
         "cameras": model.ncam,

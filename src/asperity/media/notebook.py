@@ -44,7 +44,7 @@ def _(shown: Simulator) -> str:
             "integrator": f"{type(integrator).__name__}, {options}",
             "time": f"{shown.time:.6g} s",
             "degrees of freedom": model.nv,
-            "actuators": model.nu,
+            "actuators": model.nactuator,
             "contacts": len(shown.contacts.geom),
             **_work(shown.stats),
             "notes": len(shown.load_report.notes) or None,

@@ -11,6 +11,7 @@ from asperity.compiled import HoldsAddresses
 from asperity.errors import ArgumentError
 from asperity.integrators.world import World
 from asperity.plant.data_reference import DataReference
+from asperity.plant.model.names import control_names
 from asperity.plant.model.sleep import SLEEP, wake
 from asperity.simulator.state_vector import exchanged_bits, new_exchange, parts_of, vector_size
 
@@ -102,8 +103,8 @@ class Inputs(HoldsAddresses):
             place = np.unravel_index(bad[0], getattr(data, name).shape)
             index = ", ".join(str(int(i)) for i in place)
             owner = ""
-            if name == "ctrl" and model.nu == len(model.actuator_gaintype):
-                label = model.actuator(int(bad[0])).name
+            if name == "ctrl":
+                label = control_names(model)[int(bad[0])]
                 owner = f" (actuator {label!r})" if label else ""
             raise ArgumentError(
                 f"data.{name}[{index}]{owner} is {vector[part][bad[0]]}; it must be finite"

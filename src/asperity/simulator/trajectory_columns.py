@@ -7,6 +7,8 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from asperity.plant.model.names import control_names
+
 __all__ = ["columns_of"]
 
 _KINDS = mujoco.mjtJoint
@@ -27,7 +29,7 @@ def columns_of(model: mujoco.MjModel, trajectory: Any) -> dict[str, dict[str, np
         "qpos": _of_joints(model, _POSITIONS),
         "qvel": _of_joints(model, _VELOCITIES),
         "act": _numbered(model.na),
-        "ctrl": [model.actuator(i).name or str(i) for i in range(model.nu)],
+        "ctrl": [name or str(i) for i, name in enumerate(control_names(model))],
         "sensordata": _of_sensors(model),
     }
     found = {}

@@ -8,6 +8,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from asperity.plant.model.names import control_names
 from asperity.viewer.picture import Picture
 from asperity.viewer.plots import RunningPlots
 from asperity.viewer.recorder import ViewRecorder
@@ -199,25 +200,25 @@ class Panel:
                 controller.on_update(
                     lambda _: session.tell(session.use_controller, controller.value)
                 )
-            for k in range(model.nu):
-                self.sliders.append(_slider(gui, model, k, float(session.simulator.data.ctrl[k])))
+            for k, name in enumerate(control_names(model)):
+                value = float(session.simulator.data.ctrl[k])
+                self.sliders.append(_slider(gui, model, k, name or f"control {k}", value))
                 self.sliders[k].on_update(self._on_slider(k))
 
-    def _on_slider(self, actuator: int) -> Any:
+    def _on_slider(self, control: int) -> Any:
         def moved(event: Any) -> None:
             if _by_user(event):
                 session = self._session
-                session.tell(session.set_control, actuator, float(event.target.value))
+                session.tell(session.set_control, control, float(event.target.value))
 
         return moved
 
 
-def _slider(gui: Any, model: mujoco.MjModel, actuator: int, value: float) -> Any:
+def _slider(gui: Any, model: mujoco.MjModel, control: int, name: str, value: float) -> Any:
     low, high = -_UNLIMITED, _UNLIMITED
-    if model.actuator_ctrllimited[actuator]:
-        low, high = (float(x) for x in model.actuator_ctrlrange[actuator])
+    if model.actuator_ctrllimited[control]:
+        low, high = (float(x) for x in model.actuator_ctrlrange[control])
     low, high = min(low, value), max(high, value)
-    name = model.actuator(actuator).name or f"actuator {actuator}"
     step = (high - low) / 1000.0
     return gui.add_slider(name, low, high, step if step > 0.0 else 1e-3, value)
 

@@ -26,13 +26,14 @@ def random_motors(model: mujoco.MjModel, data: mujoco.MjData, rng: np.random.Gen
         low, high = model.actuator_ctrlrange.T
         limited = model.actuator_ctrllimited.astype(bool)
         data.ctrl[:] = rng.uniform(np.where(limited, low, -1.0), np.where(limited, high, 1.0))
-        for i in range(model.nu):
+        for i in range(model.nactuator):
             plain = model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_NONE
             if plain and model.actuator_trntype[i] == mujoco.mjtTrn.mjTRN_JOINT:
                 dof = int(model.jnt_dofadr[model.actuator_trnid[i, 0]])
                 gain = abs(model.actuator_gear[i, 0] * model.actuator_gainprm[i, 0])
                 most = _LARGEST_ACCELERATION * inertia[dof, dof] / max(gain, 1e-12)
-                data.ctrl[i] = np.clip(data.ctrl[i], -most, most)
+                control = int(model.actuator_ctrladr[i])
+                data.ctrl[control] = np.clip(data.ctrl[control], -most, most)
         return
     for joint in np.flatnonzero(model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)):
         dof = int(model.jnt_dofadr[joint])

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from asperity.errors import ModelError
 
-__all__ = ["element", "kinds", "listed", "quoted", "refuse_first"]
+__all__ = ["control_names", "element", "kinds", "listed", "quoted", "refuse_first"]
 
 _KINDS = {
     mujoco.mjtObj.mjOBJ_EQUALITY: "Equality constraint",
@@ -25,6 +25,19 @@ def element(model: mujoco.MjModel, kind: mujoco.mjtObj, index: SupportsInt) -> s
     label = _KINDS.get(kind) or kind.name.removeprefix("mjOBJ_").capitalize()
     name = mujoco.mj_id2name(model, kind, int(index))
     return f"{label} '{name}'" if name else f"{label} {int(index)}"
+
+
+def control_names(model: mujoco.MjModel) -> list[str]:
+    """Names of all controls, shape (nu,): those of their actuators, "" where these have none.
+
+    Controls of an actuator with several are numbered: ``name[0]``.
+    """
+    names = []
+    for i, count in enumerate(model.actuator_ctrlnum):
+        name = model.actuator(i).name
+        several = bool(name) and count > 1
+        names += [f"{name}[{k}]" if several else name for k in range(count)]
+    return names
 
 
 def refuse_first(model: mujoco.MjModel, kind: mujoco.mjtObj, which: ArrayLike, why: str) -> None:
