@@ -123,6 +123,47 @@ def test_every_pair_that_may_touch_has_its_combined_parameters():
         assert found[frozenset(names)] == pytest.approx((stiffness, friction)), names
 
 
+FLEXES = """
+<mujoco>
+  <custom><text name="asperity:pair:cloth|ball" data="friction=0.2"/></custom>
+  <worldbody>
+    <geom name="floor" type="plane" size="1 1 0.1" friction="0.4"/>
+    <body pos="0 0 1"><freejoint/><geom name="ball" size="0.1" friction="0.6"/></body>
+    <flexcomp name="cloth" type="grid" dim="2" count="3 3 1" spacing=".1 .1 .1" pos="0 0 2"
+      radius=".005"><contact friction="0.8"/><elasticity young="1e4" thickness="1e-3"/></flexcomp>
+    <flexcomp name="block" type="grid" dim="3" count="2 2 2" spacing=".1 .1 .1" pos="1 0 2"
+      radius=".005"><contact selfcollide="none" conaffinity="0"/></flexcomp>
+  </worldbody>
+</mujoco>
+"""
+
+
+def test_info_has_the_pairs_of_flexes(tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "120")
+    model = mujoco.MjModel.from_xml_string(FLEXES)
+    names = ["floor", "ball", "cloth", "block"]
+    found = {}
+    for pairs in touching_pairs(Plant(model, asp.ContactParameters())):
+        for a in pairs.first:
+            for b in pairs.second:
+                found[frozenset((names[a], names[b]))] = pairs.values[STATIC_FRICTION]
+    assert found == {
+        frozenset(("floor", "ball")): 0.6,
+        frozenset(("floor", "cloth")): 0.8,
+        frozenset(("floor", "block")): 1.0,
+        frozenset(("ball", "block")): 1.0,
+        frozenset(("cloth", "block")): 1.0,
+        frozenset(("cloth",)): 0.8,
+        frozenset(("ball", "cloth")): 0.2,  # of the pair
+    }
+    path = tmp_path / "flexes.xml"
+    path.write_text(FLEXES)
+    assert main(["info", str(path)]) == 0
+    text = capsys.readouterr().out
+    assert "ball | cloth (flex)" in text
+    assert "block (flex)" in text
+
+
 def test_info_prints_the_pairs_within_80_columns(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     path = tmp_path / "pairs.xml"

@@ -201,6 +201,14 @@ def _geom(model: mujoco.MjModel, geom: SupportsInt) -> str:
     return f"{_name(model, _OBJ.mjOBJ_GEOM, geom)} ({kind})"
 
 
+def _party(model: mujoco.MjModel, number: SupportsInt) -> str:
+    """A geom, or a flex, which counts from the last geom on."""
+    flex = int(number) - model.ngeom
+    if flex >= 0:
+        return f"{_name(model, _OBJ.mjOBJ_FLEX, flex)} (flex)"
+    return _name(model, _OBJ.mjOBJ_GEOM, number)
+
+
 def _contact_parameters(plant: Plant) -> Table:
     model, materials = plant.model, plant.materials
     table = _table(f"Contact parameters: {_MEANING}", ("of", *_HEADERS, "source"), _HEADERS)
@@ -210,11 +218,10 @@ def _contact_parameters(plant: Plant) -> Table:
         if np.all(row == UNSET):
             continue
         geoms = np.flatnonzero(counts.ravel() == k)
-        names = listed([_name(model, _OBJ.mjOBJ_GEOM, g) for g in geoms])
+        names = listed([_party(model, g) for g in geoms])
         table.add_row(f"own: {names}", *_values(row), "model")
     for key, row in zip(materials.pair_keys, materials.pairs, strict=True):
-        first, second = divmod(int(key), model.ngeom)
-        names = " | ".join(_name(model, _OBJ.mjOBJ_GEOM, g) for g in (first, second))
+        names = " | ".join(_party(model, g) for g in divmod(int(key), len(materials.geoms)))
         table.add_row(f"pair: {names}", *_values(row), "model")
     return table
 
@@ -226,8 +233,7 @@ def _touching(plant: Plant) -> Iterator[Table]:
     table = _table(f"Pairs that may touch: {_MEANING}", ("geoms", "and", *headers), headers)
     for pairs in touching_pairs(plant):
         sides = (
-            listed([_name(model, _OBJ.mjOBJ_GEOM, g) for g in side], 3)
-            for side in (pairs.first, pairs.second)
+            listed([_party(model, g) for g in side], 3) for side in (pairs.first, pairs.second)
         )
         table.add_row(*sides, str(pairs.number), *_values(pairs.values)[:-1])
     if table.row_count:
