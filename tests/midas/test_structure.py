@@ -7,6 +7,7 @@ import pytest
 from engines import assemble, engine_of, newton_direction
 from reduced_hessian import full_hessian, upper_triangle, variables_of
 
+import asperity as asp
 from asperity.midas.time.step_start import prepare_step
 
 _FINGER = (
@@ -71,3 +72,31 @@ def test_factor_is_that_of_the_full_matrix(xml: str) -> None:
     np.fill_diagonal(found, 1.0 / np.diag(found))
     expected = np.linalg.cholesky(matrix[np.ix_(order, order)]).T
     np.testing.assert_allclose(found, expected, atol=1e-10 * np.abs(expected).max())
+
+
+CLOTH = (
+    '<mujoco><worldbody><geom type="plane" size="1 1 1"/><flexcomp name="cloth" type="grid" dim="2"'
+    ' count="9 9 1" spacing=".02 .02 .02" pos="0 0 .1" radius=".002" mass=".1">'
+    '<elasticity young="1e5" poisson=".3" thickness="1e-3" elastic2d="both"/></flexcomp>'
+    "</worldbody></mujoco>"
+)
+
+
+def test_subtrees_of_elimination_are_side_by_side() -> None:
+    sim = asp.Simulator(CLOTH, integrator=asp.Midas(time_step=0.01))
+    sim.step()
+    factor = sim.session.method.engine.table.factor
+    size = np.ones(factor.ntree, np.int64)
+    for place, link in enumerate(factor.order):
+        begin, count = factor.column_start[link], factor.column_size[link]
+        later = factor.position[factor.entry_tree[begin : begin + count]]
+        assert np.all(np.diff(later) > 0)
+        # What is eliminated right before a link ends the last of the subtrees that make up its own.
+        below = place - 1
+        while size[place] > 1 and below > place - size[place]:
+            below -= size[below]
+        assert size[place] == 1 or below == place - size[place]
+        if count > 0:
+            assert later[0] > place
+            size[later[0]] += size[place]
+    assert factor.panels.count < 0.5 * factor.ntree
