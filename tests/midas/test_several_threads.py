@@ -227,6 +227,20 @@ def test_parts_of_a_step_that_fails_leave_the_engine_as_it_was(monkeypatch) -> N
     assert table.time.has_history == 1
 
 
+def test_a_state_that_was_kept_is_forgotten_with_an_edit() -> None:
+    ends = []
+    for interrupted in (False, True):
+        simulator = _short_of_iterations(60)
+        simulator.advance_to(0.02)
+        if interrupted:
+            # As if the user had stopped a run before the parts of a step.
+            simulator.session.method.grow(STATE_NEEDED)
+        simulator.data.qvel[2] = -1.0
+        simulator.advance_to(0.05)
+        ends.append(state_bits(simulator))
+    assert ends[0] == ends[1]
+
+
 def test_a_step_that_fails_leaves_the_state_as_it_was() -> None:
     ends = []
     for threads in NUMBERS:

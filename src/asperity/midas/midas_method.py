@@ -154,7 +154,6 @@ class MidasMethod(Method):
     def grow(self, code: int) -> bool:
         if code == STATE_NEEDED:
             self._kept = self.engine.memory()
-            self.engine.table.time.kept = 1
             return True
         return self.engine.grow(code)
 
@@ -163,6 +162,7 @@ class MidasMethod(Method):
         current = world.current.table
         if not self.engine.holds(current.qpos, current.qvel):
             self.engine.set_state(current.qpos, current.qvel)
+            self._kept = None
         return self.engine
 
     def _check(self, world: World, *, first: bool) -> Outcome:
@@ -218,6 +218,8 @@ class MidasMethod(Method):
     def begin(self, world: World) -> None:
         if not self._synchronised(world).checked:
             self._check(world, first=False)
+        # A state that was edited since is not the one that was kept.
+        self.engine.table.time.kept = int(self._kept is not None)
         self.engine.read_inputs(world.current.table.act)
         if adhering(world.plant.model):
             press(self.engine, world.current.table.act)
