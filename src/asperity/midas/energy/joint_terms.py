@@ -107,6 +107,22 @@ def expects_present_limits(joints: Table) -> bool:
 
 
 @compiled
+def _curve(curve: np.ndarray, h: float, x: float) -> tuple[float, float, float]:
+    """Energy, slope and curvature of what a spring or damper has beyond its linear force.
+
+    For a stretch x with h = 1, or a move x ≥ 0 over a step h.
+    """
+    one = curve[0] / (h * h)
+    two = curve[1] / (h * h * h)
+    square = x * x
+    return (
+        square * x * (one / 3.0 + 0.25 * two * x),
+        square * (one + two * x),
+        x * (2.0 * one + 3.0 * two * x),
+    )
+
+
+@compiled
 def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float, float]:
     """Energy ψ [J s²] of a joint without its motors, ψ′ and ψ″."""
     joints = engine.joints
@@ -125,7 +141,14 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
     move = angle - joints.start[joint]
     energy = 0.5 * stiffness * stretch * stretch + 0.5 * damping * move * move - applied * angle
     slope = stiffness * stretch + damping * move - applied
-    curvature = stiffness + damping
+    e, s, c = _curve(joints.spring_curve[joint], 1.0, stretch)
+    energy += e
+    slope += s
+    curvature = max(stiffness + c, 0.0)
+    e, s, c = _curve(joints.damper_curve[joint], h, abs(move))
+    energy += e
+    slope += math.copysign(s, move)
+    curvature += max(damping + c, 0.0)
     if dry > 0.0:
         size = abs(move)
         creep = engine.options.joint_stiction * h

@@ -52,6 +52,8 @@ class _Coordinate:
     spring: Floats | tuple[float, float] = (0.0, 0.0)
     stiffness: float = 0.0
     damping: float = 0.0
+    spring_curve: Floats | tuple[float, float] = (0.0, 0.0)
+    damper_curve: Floats | tuple[float, float] = (0.0, 0.0)
     armature: float = 0.0
     friction: float = 0.0
 
@@ -82,6 +84,8 @@ class _Reader:
         own.spring = np.full(2, model.qpos_spring[at] - own.reference)
         own.stiffness = self.springs * _first(model.jnt_stiffness[joint])
         own.damping = self.dampers * _first(model.dof_damping[dof])
+        own.spring_curve = self.springs * model.jnt_stiffnesspoly[joint]
+        own.damper_curve = self.dampers * model.dof_dampingpoly[dof]
         own.friction = self.dry * float(model.dof_frictionloss[dof])
         if model.jnt_limited[joint] and self.limits and joint not in unlimited:
             own.add_limit(model, self.joint_ranges[joint], _ACTIVATION[kind])
@@ -98,6 +102,8 @@ class _Reader:
             spring=model.tendon_lengthspring[tendon] - reference,
             stiffness=self.springs * _first(model.tendon_stiffness[tendon]),
             damping=self.dampers * _first(model.tendon_damping[tendon]),
+            spring_curve=self.springs * model.tendon_stiffnesspoly[tendon],
+            damper_curve=self.dampers * model.tendon_dampingpoly[tendon],
             armature=float(model.tendon_armature[tendon]),
             friction=self.dry * float(model.tendon_frictionloss[tendon]),
         )
@@ -163,6 +169,8 @@ def coordinate_tables(
         **tables,
         "limit": tables["limit"].reshape(-1, 2),
         "spring": tables["spring"].reshape(-1, 2),
+        "spring_curve": tables["spring_curve"].reshape(-1, 2),
+        "damper_curve": tables["damper_curve"].reshape(-1, 2),
         "link": np.array(scalar_links(links), dtype=np.int64),
         "qpos": np.array(model.jnt_qposadr[joints], dtype=np.int64),
         "dof": np.array(model.jnt_dofadr[joints], dtype=np.int64),
@@ -183,3 +191,6 @@ def add_actuators(
     if not is_disabled(model, _FLAG.mjDSBL_DAMPER):
         damping = np.array([_first(model.actuator_damping[i]) for i in owner], dtype=np.float64)
         np.add.at(joints["damping"], coordinates, square * damping)
+        # As in MuJoCo, by the square of the gear and speeds of the coordinate.
+        curve = square[:, None] * model.actuator_dampingpoly[owner]
+        np.add.at(joints["damper_curve"], coordinates, curve)

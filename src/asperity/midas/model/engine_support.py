@@ -18,6 +18,7 @@ _TRANSMISSIONS = kinds(
     mujoco.mjtTrn, "JOINT", "JOINTINPARENT", "TENDON", "SITE", "SLIDERCRANK", "BODY", "SO3"
 )
 _GAINS = kinds(mujoco.mjtGain, "FIXED", "AFFINE", "MUSCLE", "PID", "DCMOTOR", "SO3")
+_TURNING = (int(mujoco.mjtJoint.mjJNT_FREE), int(mujoco.mjtJoint.mjJNT_BALL))
 _BIASES = kinds(mujoco.mjtBias, "NONE", "AFFINE", "MUSCLE", "DCMOTOR", "SO3")
 
 
@@ -29,7 +30,7 @@ def check_supported(model: mujoco.MjModel) -> None:
     ModelError
         Naming the element and what to do.
     """
-    for check in (_equalities, _tendons, _joints, _slides, _actuators):
+    for check in (_equalities, _joints, _slides, _actuators):
         check(model)
     if not model.flg_adhesion:
         refuse_adhesion(model)
@@ -57,22 +58,17 @@ def _equalities(model: mujoco.MjModel) -> None:
     check_equalities(model, model.eq_active0)
 
 
-def _refuse_curves(
-    model: mujoco.MjModel, kind: mujoco.mjtObj, which: np.ndarray, what: str
-) -> None:
-    why = "which the Midas integrator does not support; give it one coefficient."
-    refuse_first(model, kind, which, f"has {what} that is not linear, {why}")
-
-
-def _tendons(model: mujoco.MjModel) -> None:
-    curved = np.any(model.tendon_stiffnesspoly, axis=1) | np.any(model.tendon_dampingpoly, axis=1)
-    _refuse_curves(model, _OBJ.mjOBJ_TENDON, curved, "a spring or damper")
-
-
 def _joints(model: mujoco.MjModel) -> None:
     curved = np.any(model.jnt_stiffnesspoly, axis=1)
     curved[model.dof_jntid[np.any(model.dof_dampingpoly, axis=1)]] = True
-    _refuse_curves(model, _OBJ.mjOBJ_JOINT, curved, "a spring or damper")
+    curved &= np.isin(model.jnt_type, _TURNING)
+    refuse_first(
+        model,
+        _OBJ.mjOBJ_JOINT,
+        curved,
+        "is a ball or free joint with a spring or damper that is not linear, which the Midas "
+        "integrator does not support; give it one coefficient.",
+    )
 
 
 def _slides(model: mujoco.MjModel) -> None:
@@ -96,5 +92,3 @@ def _actuators(model: mujoco.MjModel) -> None:
                     f"'{kind.name.split('_')[1].lower()}', which the Midas integrator does not "
                     "know; use a motor, a servo or a muscle."
                 )
-    curved = np.any(model.actuator_dampingpoly, axis=1)
-    _refuse_curves(model, _OBJ.mjOBJ_ACTUATOR, curved, "damping")

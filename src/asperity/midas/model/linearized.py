@@ -365,6 +365,8 @@ def _sources(model: mujoco.MjModel, links: list[Link]) -> list[_Source]:
         acts = model.dof_armature[dof] or model.dof_frictionloss[dof]
         if kinds.get(joint) == POINT:
             acts = acts or model.dof_damping[dof] or model.jnt_stiffness[joint]
+            acts = acts or np.any(model.dof_dampingpoly[dof])
+            acts = acts or np.any(model.jnt_stiffnesspoly[joint])
         if kinds.get(joint) in (FREE, BALL, POINT) and acts:
             found.append(_Source(DOF, dof))
     return found
@@ -387,6 +389,8 @@ def _pulls(model: mujoco.MjModel, tendon: int) -> bool:
     return bool(
         model.tendon_stiffness[tendon]
         or model.tendon_damping[tendon]
+        or np.any(model.tendon_stiffnesspoly[tendon])
+        or np.any(model.tendon_dampingpoly[tendon])
         or model.tendon_frictionloss[tendon]
         or model.tendon_armature[tendon]
     )

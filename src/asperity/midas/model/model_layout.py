@@ -82,6 +82,10 @@ JOINTS = Layout(
     stiffness="f8[:]",
     spring="f8[:,:]",  # coordinates between which the spring is slack, shape (j, 2)
     damping="f8[:]",
+    # What a spring's force has of the square and cube of the stretch, and a damper's of the speed,
+    # shape (j, 2).
+    spring_curve="f8[:,:]",
+    damper_curve="f8[:,:]",
     armature="f8[:]",
     friction="f8[:]",
     limit="f8[:,:]",  # lower and upper, infinite where there is none, shape (j, 2)

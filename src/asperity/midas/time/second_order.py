@@ -98,7 +98,8 @@ def _has_other_stops(joints: Table, turns: Table) -> bool:
             return True
     for joint in range(joints.value.size):
         slack = joints.spring[joint, 0] < joints.spring[joint, 1]
-        if slack and joints.stiffness[joint] > 0.0:
+        curve = joints.spring_curve[joint]
+        if slack and (joints.stiffness[joint] > 0.0 or curve[0] != 0.0 or curve[1] != 0.0):
             return True
     return False
 
