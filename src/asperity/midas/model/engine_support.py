@@ -66,8 +66,8 @@ def _joints(model: mujoco.MjModel) -> None:
         model,
         _OBJ.mjOBJ_JOINT,
         curved,
-        "is a ball or free joint with a spring or damper that is not linear, which the Midas "
-        "integrator does not support; give it one coefficient.",
+        "has a spring or damper that is not linear, which the Midas integrator supports of hinges, "
+        "slides and tendons only; give it one coefficient.",
     )
 
 
