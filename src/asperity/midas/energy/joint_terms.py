@@ -141,14 +141,18 @@ def joint_slopes(engine: Table, joint: int, angle: float) -> tuple[float, float,
     move = angle - joints.start[joint]
     energy = 0.5 * stiffness * stretch * stretch + 0.5 * damping * move * move - applied * angle
     slope = stiffness * stretch + damping * move - applied
-    e, s, c = _curve(joints.spring_curve[joint], 1.0, stretch)
-    energy += e
-    slope += s
-    curvature = max(stiffness + c, 0.0)
-    e, s, c = _curve(joints.damper_curve[joint], h, abs(move))
-    energy += e
-    slope += math.copysign(s, move)
-    curvature += max(damping + c, 0.0)
+    curvature = stiffness + damping
+    spring = joints.spring_curve[joint]
+    damper = joints.damper_curve[joint]
+    if spring[0] != 0.0 or spring[1] != 0.0 or damper[0] != 0.0 or damper[1] != 0.0:
+        e, s, c = _curve(spring, 1.0, stretch)
+        energy += e
+        slope += s
+        curvature = max(stiffness + c, 0.0)
+        e, s, c = _curve(damper, h, abs(move))
+        energy += e
+        slope += math.copysign(s, move)
+        curvature += max(damping + c, 0.0)
     if dry > 0.0:
         size = abs(move)
         creep = engine.options.joint_stiction * h
