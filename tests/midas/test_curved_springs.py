@@ -56,12 +56,3 @@ def test_moves_as_with_an_explicit_method(name: str) -> None:
     assert errors[1] < 1e-4
     # Of second order.
     assert errors[0] / errors[1] == pytest.approx(16.0, rel=0.25)
-
-
-def test_those_of_ball_joints_are_refused() -> None:
-    model = (
-        "<mujoco><worldbody><body><joint name='neck' type='ball' stiffness='1 2 0'/>"
-        "<geom size='.1'/></body></worldbody></mujoco>"
-    )
-    with pytest.raises(asp.ModelError, match=r"Joint 'neck' has a spring or damper that is"):
-        asp.Simulator(model, integrator=asp.Midas())

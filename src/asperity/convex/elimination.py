@@ -127,11 +127,11 @@ def eliminate(graph: Table, first: int, last: int, entries: int) -> int:
 
 @compiled
 def order_by_subtrees(graph: Table, first: int, last: int) -> None:
-    """Reorder the trees of one component, and fill no more: every subtree's are side by side.
+    """Reorder the trees of one component, so that those of every subtree are side by side.
 
-    It is a postorder of the elimination tree (J. W. H. Liu, The role of elimination trees in sparse
-    factorization, SIAM J. Matrix Anal. Appl. 11, 1990). Of those before a tree the last is the one
-    that had been eliminated last.
+    It is a postorder of the elimination tree, which leaves the number of entries as it is
+    (J. W. H. Liu, The role of elimination trees in sparse factorization, SIAM J. Matrix Anal. Appl.
+    11, 1990). Of a tree's children the one that was eliminated last comes right before it.
     """
     order, position = graph.order, graph.position
     parent = graph.elimination_slot
