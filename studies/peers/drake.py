@@ -154,6 +154,8 @@ class DrakeSimulate(Simulate):
             raise NotApplicable("one coefficient of friction")
         if world.every_friction:
             raise NotApplicable("no friction but that of sliding")
+        if world.deformable:
+            raise NotApplicable("no deformable bodies of MuJoCo")
         model = world.model()
 
         def fix_inputs(made: DrakeModel, context: Any) -> None:

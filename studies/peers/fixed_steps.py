@@ -56,6 +56,8 @@ class FixedSteps(Simulate):
         """See `Simulate`."""
         if world.contact.dynamic_friction is not None:
             raise NotApplicable("one coefficient of friction")
+        if world.deformable:
+            raise NotApplicable("no deformable bodies")
         model = world.model()
         if model.ntendon:
             raise NotApplicable("no tendons")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import mujoco
 import numpy as np
@@ -26,6 +26,10 @@ _BAD = (
     mujoco.mjtWarning.mjWARN_BADQVEL,
     mujoco.mjtWarning.mjWARN_BADQACC,
 )
+
+# Integrators by which MuJoCo steps elasticity explicitly, or not at all. Its documentation tells
+# users to take "discrete" instead.
+_WITHOUT_ELASTICITY = ("Euler", "implicit", "implicitfast")
 
 
 @dataclass(frozen=True)
@@ -167,9 +171,13 @@ class MujocoSimulate(Simulate):
         if world.contact.dynamic_friction is not None:
             raise NotApplicable("one coefficient of friction")
         model = world.model()
-        self.setting.apply(model)
+        setting = self.setting
+        if world.deformable and setting.integrator in _WITHOUT_ELASTICITY:
+            setting = replace(setting, integrator="discrete")
+        setting.apply(model)
         if world.contact.solref is not None:
             model.geom_solref[:] = world.contact.solref
+            model.flex_solref[:] = world.contact.solref
         data = mujoco.MjData(model)
         if given.qpos is not None:
             data.qpos[:] = given.qpos

@@ -14,6 +14,7 @@ from asperity.integrators import Integrator
 from studies.benchmarks.verification import (
     collisions,
     curves,
+    fabrics,
     friction,
     impacts,
     mechanisms,
@@ -23,6 +24,8 @@ from studies.benchmarks.verification import (
     rolling,
     rubbing,
     smooth,
+    soft_bodies,
+    soft_impacts,
     tops,
 )
 from studies.benchmarks.verification.case import (
@@ -36,6 +39,7 @@ from studies.benchmarks.verification.case import (
 )
 from studies.benchmarks.verification.families import CASES, FAMILIES
 from studies.peers.asperity import AsperitySimulate
+from studies.peers.fixed_steps import FixedSteps, Scene
 from studies.peers.limits import Deadline, OutOfTime, Stopped
 from studies.peers.mujoco import MujocoSetting, MujocoSimulate
 
@@ -124,6 +128,8 @@ SMALL: dict[str, Integrator] = {
     "trot": asp.Tamsi(time_step=1e-3),
     "lift": asp.Tamsi(time_step=1e-3),
     "falling-robot": asp.Icf(time_step=1e-3),
+    "soft-collision": asp.Icf(time_step=1e-5),
+    "soft-tablecloth": asp.Midas(time_step=1e-2, overlaps="separate"),
 }
 for _integrator, _names in (
     (
@@ -132,7 +138,8 @@ for _integrator, _names in (
         "brake friction-wheels plank-on-log off-a-ball cam free-wobble big-swing governor "
         "conical-pendulum resonance resonance-phase dry-slide servo-sag "
         "terminal-speed velocity-servo armature filtered-motor saturated-servo gears tackle screw "
-        "welded-rods",
+        "welded-rods soft-cantilever soft-press soft-slides soft-held soft-tumbling cloth-sags "
+        "cloth-sticks cloth-swings capstan rod-bends",
     ),
     (
         asp.Icf(time_step=1e-4),
@@ -142,7 +149,7 @@ for _integrator, _names in (
     (
         asp.Cenic(accuracy=1e-5),
         "chain-mode beats dry-swing euler-lean euler-rate coin-heading loaded-ball free-nutation "
-        "struck-rod corner break stacked-drop bounce-series",
+        "struck-rod corner break stacked-drop bounce-series soft-bar-swings soft-bounce",
     ),
 ):
     SMALL.update(dict.fromkeys(_names.split(), _integrator))
@@ -301,6 +308,41 @@ def test_the_slowest_mode_of_three_masses_is_the_textbook_s() -> None:
     assert springs.sum() == pytest.approx(1.0)
 
 
+def test_bars_of_many_layers_exchange_their_speeds(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert soft_impacts.bounced_speed() == pytest.approx(soft_impacts.BOUNCED, abs=1e-4)
+    assert soft_impacts.collided_speed() == pytest.approx(soft_impacts.COLLIDED, abs=1e-4)
+    monkeypatch.setattr(soft_impacts, "HIT_CELLS", 40)
+    monkeypatch.setattr(soft_impacts, "HIT_EDGE", 0.0125)
+    monkeypatch.setattr(soft_impacts, "HIT_LAYER", 0.0125)
+    assert soft_impacts.bounced_speed() == pytest.approx(1.0, abs=0.05)
+    assert soft_impacts.collided_speed() == pytest.approx(1.0, abs=0.03)
+
+
+def test_cloth_of_many_rows_hangs_as_a_membrane_and_swings_as_bernoulli_s_chain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fabrics, "SPAN_ROWS", 401)
+    monkeypatch.setattr(fabrics, "SPAN_EDGE", 1.0 / 400)
+    # A shallow arc is 8 s²/3 longer than its span, and its tension is m g/8 s.
+    sag = (3 * fabrics.MEMBRANE * GRAVITY / (64 * fabrics.TENSILE)) ** (1 / 3)
+    assert fabrics.membrane_sag() == pytest.approx(sag, rel=0.01)
+    monkeypatch.setattr(fabrics, "ROWS", 401)
+    monkeypatch.setattr(fabrics, "ROW_EDGE", 1.0 / 400)
+    first = 2.404825557695773  # of Bessel's J_0
+    assert fabrics.strip_mode()[0] == pytest.approx(0.5 * first * math.sqrt(GRAVITY), rel=2e-3)
+
+
+def test_a_bar_s_slowest_vibration_is_a_quarter_of_a_wave() -> None:
+    bar = soft_bodies
+    speed = math.sqrt(bar.BAR_YOUNG * bar.AREA * bar.EDGE / bar.LAYER)
+    assert bar.bar_mode()[0] == pytest.approx(0.5 * math.pi * speed, rel=0.06)
+
+
+def test_a_little_force_bends_a_rod_by_a_third_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fabrics, "LOAD", 1e-2)
+    assert fabrics.elastica() == pytest.approx(1e-2 / 3, rel=1e-3)
+
+
 class _Radau(Simulate):
     """MuJoCo's accelerations, integrated by an implicit Runge–Kutta method of fifth order."""
 
@@ -406,6 +448,26 @@ def test_what_a_method_lacks_is_said() -> None:
     )
     with pytest.raises(NotApplicable, match="Joint 'neck' has a spring"):
         AsperitySimulate(asp.Midas(time_step=0.01))(spring, 0.01)
+
+
+def test_mujoco_steps_elasticity_by_its_own_integrator_for_it() -> None:
+    """It refuses the implicit one, and Euler's would be explicit."""
+    runs = [
+        MujocoSimulate(MujocoSetting(2e-3, integrator))(soft_bodies.tumbling_bar(), 0.01)
+        for integrator in ("Euler", "implicit", "discrete")
+    ]
+    assert all(np.array_equal(run.qpos, runs[-1].qpos) for run in runs)
+
+
+def test_engines_without_deformable_bodies_say_so() -> None:
+    class Engine(FixedSteps):
+        def scene(self, world: World, model: mujoco.MjModel) -> Scene:
+            raise AssertionError
+
+    with pytest.raises(NotApplicable, match="no deformable bodies"):
+        Engine(1e-3)(soft_bodies.tumbling_bar(), 0.01)
+    with pytest.raises(NotApplicable, match="is deformable, which Sap does not simulate"):
+        AsperitySimulate(asp.Sap(time_step=1e-3))(soft_bodies.tumbling_bar(), 0.01)
 
 
 def test_a_simulation_that_stops_early_gives_no_number() -> None:

@@ -9,7 +9,14 @@ import pytest
 pytest.importorskip("pydrake")
 
 
-from studies.benchmarks.verification import friction, impacts, mechanisms, rolling, smooth
+from studies.benchmarks.verification import (
+    friction,
+    impacts,
+    mechanisms,
+    rolling,
+    smooth,
+    soft_bodies,
+)
 from studies.benchmarks.verification.case import Contact, NotApplicable, World
 from studies.benchmarks.verification.families import CASES
 from studies.peers.drake import DrakeSimulate
@@ -94,6 +101,7 @@ def test_drake_finds_the_truth_of_simple_contact(name: str) -> None:
         (World(smooth.pendulum().bodies.replace("axis", "stiffness='1 2' axis")), "nonlinear"),
         (World(smooth.pendulum().bodies.replace("axis", "damping='1 2' axis")), "nonlinear"),
         (World(smooth.pendulum().bodies, sections="<option density='1'/>"), "fluids"),
+        (soft_bodies.tumbling_bar(), "deformable bodies"),
     ],
 )
 def test_what_is_not_translated_is_refused_by_name(world: World, what: str) -> None:

@@ -116,6 +116,8 @@ class World:
         A whole model instead, which must say what ``contact`` and ``gravity`` say.
     every_friction
         Whether the outcome is that of torsional, rolling or anisotropic friction.
+    deformable
+        Whether there are flexes, whose elasticity MuJoCo steps by its ``discrete`` integrator.
     """
 
     bodies: str
@@ -125,6 +127,7 @@ class World:
     sections: str = ""
     document: str = ""
     every_friction: bool = False
+    deformable: bool = False
 
     @property
     def xml(self) -> str:
@@ -132,8 +135,9 @@ class World:
         if self.document:
             return self.document
         gravity = " ".join(f"{g:.17g}" for g in self.gravity)
+        integrator = ' integrator="discrete"' if self.deformable else ""
         return (
-            f'<mujoco><compiler angle="radian"/><option gravity="{gravity}"/>'
+            f'<mujoco><compiler angle="radian"/><option gravity="{gravity}"{integrator}/>'
             f'<custom><text name="asperity" data="{self.contact.text()}"/></custom>'
             f'<default><geom friction="{self.contact.friction:.17g} 0 0"/>{self.defaults}</default>'
             f"<worldbody>{self.bodies}</worldbody>{self.sections}</mujoco>"
