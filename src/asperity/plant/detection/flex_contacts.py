@@ -4,8 +4,9 @@ A side is a point of an element (`asperity.plant.detection.flex_links`).
 
 Where a face lies on a face, or on an edge, the points that it finds are anywhere on them, and
 others in every step. So the vertices of elements that touch a sphere, capsule, cylinder or box have
-contacts of their own, at their distance from it, as they have with planes. A contact of an element,
-of depth d_i, only counts where vertices v nearby do not touch, with the weight
+contacts of their own, at their distance from it, as they have with planes. So have corners of a
+box on faces (`asperity.plant.detection.flex_corners`). A contact of an element, of depth d_i, only
+counts where vertices, or corners, v nearby do not touch, with the weight
 
     w_i = (1 − max_v c(|x_i − x_v|/ℓ) 1000 d_v/d_i)²,      c(r) = min(1, 4 − 2 r) ≥ 0,
 
@@ -41,6 +42,8 @@ from asperity.plant.detection.collision import (
     make_links,
     side_inverse_mass,
 )
+from asperity.plant.detection.copied_contacts import copy_contact, move_contact, set_frame
+from asperity.plant.detection.flex_corners import CORNER, add_corners
 from asperity.plant.detection.flex_links import flex_link, vertex_position
 from asperity.plant.detection.geom_distance import point_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
@@ -106,7 +109,10 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
 
 @compiled
 def _of_element(contacts: Table, c: int) -> bool:
-    return contacts.element[c, 0] >= 0 or contacts.element[c, 1] >= 0
+    """Whether MuJoCo has found a contact on an element, and not a vertex or a box's corner."""
+    return (contacts.element[c, 0] >= 0 and contacts.vertex[c, 0] != CORNER) or (
+        contacts.element[c, 1] >= 0 and contacts.vertex[c, 1] != CORNER
+    )
 
 
 @compiled
@@ -189,7 +195,7 @@ def _share_surfaces(plant: Table, state: Table) -> None:
 def _add_all_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
     """Add contacts of the vertices of an element that touches a geom; False without room.
 
-    And of those elements that MuJoCo has not looked at because they do.
+    And of those elements that MuJoCo has not looked at because they do, and of a box's corners.
     """
     contacts = state.contacts
     soft = state.soft
@@ -202,6 +208,11 @@ def _add_all_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
         if soft.left_out_geom[k] == geom:
             soft.left_out_geom[k] = -1
             room = room and _add_vertices(plant, state, c, side, soft.left_out[k], address)
+    pair = plant.ngeom * (contacts.geom[c, side] - plant.ngeom) + geom
+    if soft.corner_pair != pair:
+        soft.corner_pair = pair
+        margin = load_double(address + plant.offsets.contact_margin)
+        room = room and add_corners(plant, state, c, side, margin)
     return room
 
 
@@ -235,10 +246,10 @@ def _add_vertices(
         new = contacts.count
         if new >= contacts.link.shape[0]:
             return False
-        _copy_contact(contacts, c, new)
+        copy_contact(contacts, c, new)
         contacts.signed_distance[new] = distance
         sign = 1.0 if side == 1 else -1.0
-        _set_frame(contacts, new, sign * normal[0], sign * normal[1], sign * normal[2])
+        set_frame(contacts, new, sign * normal[0], sign * normal[1], sign * normal[2])
         contacts.element[new, side] = -1
         contacts.vertex[new, side] = vertex
         for n in range(3):
@@ -246,52 +257,6 @@ def _add_vertices(
         state.work.contact_weight[new] = 1.0
         contacts.count = new + 1
     return True
-
-
-@compiled
-def _copy_contact(contacts: Table, source: int, target: int) -> None:
-    """Copy the materials of a contact, and what it is between."""
-    for side in range(2):
-        contacts.geom[target, side] = contacts.geom[source, side]
-        contacts.element[target, side] = contacts.element[source, side]
-        contacts.vertex[target, side] = contacts.vertex[source, side]
-        contacts.link[target, side] = contacts.link[source, side]
-        contacts.surface_velocity[target, side] = contacts.surface_velocity[source, side]
-    contacts.source[target] = contacts.source[source]
-    contacts.area[target] = 0.0
-    contacts.patch[target] = -1
-    contacts.growth[target] = 1.0
-    contacts.carried[target] = 0.0
-    contacts.stiffness[target] = contacts.stiffness[source]
-    contacts.dissipation[target] = contacts.dissipation[source]
-    contacts.static_friction[target] = contacts.static_friction[source]
-    contacts.dynamic_friction[target] = contacts.dynamic_friction[source]
-    contacts.stiction_tolerance[target] = contacts.stiction_tolerance[source]
-    contacts.relaxation_time[target] = contacts.relaxation_time[source]
-    contacts.ellipsoidal[target] = contacts.ellipsoidal[source]
-    for k in range(4):
-        contacts.slip_scale[target, k] = contacts.slip_scale[source, k]
-
-
-@compiled
-def _set_frame(contacts: Table, c: int, x: float, y: float, z: float) -> None:
-    """Fill a contact's axes: the normal, and two tangents."""
-    frame = contacts.frame[c]
-    frame[6] = x
-    frame[7] = y
-    frame[8] = z
-    # As MuJoCo chooses them: beside the y axis, or beside the z axis where this is the normal.
-    if abs(y) < 0.5:
-        u, v, w = -x * y, 1.0 - y * y, -z * y
-    else:
-        u, v, w = -x * z, -y * z, 1.0 - z * z
-    scale = 1.0 / np.sqrt(u * u + v * v + w * w)
-    frame[0] = u * scale
-    frame[1] = v * scale
-    frame[2] = w * scale
-    frame[3] = y * frame[2] - z * frame[1]
-    frame[4] = z * frame[0] - x * frame[2]
-    frame[5] = x * frame[1] - y * frame[0]
 
 
 @compiled
@@ -325,20 +290,6 @@ def _add_flex_contact(plant: Table, state: Table, index: int, address: int) -> b
 
 
 @compiled
-def _move_contact(contacts: Table, source: int, target: int) -> None:
-    """Let a contact take the place of another one, before it has links of flexes."""
-    _copy_contact(contacts, source, target)
-    contacts.signed_distance[target] = contacts.signed_distance[source]
-    contacts.inverse_mass[target] = contacts.inverse_mass[source]
-    for k in range(9):
-        contacts.frame[target, k] = contacts.frame[source, k]
-    for n in range(3):
-        contacts.point[target, n] = contacts.point[source, n]
-        contacts.arm_a[target, n] = contacts.arm_a[source, n]
-        contacts.arm_b[target, n] = contacts.arm_b[source, n]
-
-
-@compiled
 def _end_contacts(plant: Table, state: Table) -> bool:
     """Leave out what has no weight or cannot move, and make links of flexes; False without room."""
     contacts = state.contacts
@@ -347,7 +298,10 @@ def _end_contacts(plant: Table, state: Table) -> bool:
         if state.work.contact_weight[c] < _LEAST_WEIGHT:
             continue
         if count < c:
-            _move_contact(contacts, c, count)
+            move_contact(contacts, c, count)
+        for side in range(2):
+            if contacts.vertex[count, side] == CORNER:
+                contacts.vertex[count, side] = -1
         if max(contacts.geom[count, 0], contacts.geom[count, 1]) >= plant.ngeom:
             if not _set_sides(plant, state, count):
                 return False
@@ -367,6 +321,7 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
     if found > contacts.link.shape[0]:
         return CONTACTS_FULL
     pair = NO_PAIR
+    state.soft.corner_pair = -1
     for p in range(plant.elastic.particles):
         state.soft.vertex_geom[p] = 0
     for link in range(contacts.link_soft.size):

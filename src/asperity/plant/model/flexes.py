@@ -31,6 +31,7 @@ __all__ = [
     "plane_poisson",
     "rest_positions",
     "resting_data",
+    "surface_faces",
 ]
 
 
@@ -130,6 +131,42 @@ def flex_triangles(model: mujoco.MjModel, flex: int) -> np.ndarray:
     return np.asarray(model.flex_shell[first : first + 3 * int(model.flex_shellnum[flex])]).reshape(
         -1, 3
     )
+
+
+def surface_faces(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where every flex's faces begin, their vertices within it, and the elements that they are of.
+
+    Faces of volumes are counterclockwise where they are seen from outside. Ropes have none.
+    """
+    first, corners, owners = [0], [np.zeros((0, 3), np.int64)], [np.zeros(0, np.int64)]
+    for flex in range(model.nflex):
+        count = 0
+        if model.flex_dim[flex] > 1 and not model.flex_rigid[flex]:
+            elements = flex_elements(model, flex)
+            faces = flex_triangles(model, flex).astype(np.int64)
+            owner = np.arange(len(elements))
+            if model.flex_dim[flex] == 3:
+                faces, owner = _outwards(faces, elements, rest_positions(model, flex))
+            corners.append(faces)
+            owners.append(owner)
+            count = len(faces)
+        first.append(first[-1] + count)
+    return np.array(first, np.int64), np.concatenate(corners), np.concatenate(owners)
+
+
+def _outwards(
+    faces: np.ndarray, elements: np.ndarray, positions: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Turn faces of tetrahedra so that they look outwards, and find the tetrahedra."""
+    opposite = {
+        frozenset(np.delete(element, k).tolist()): (number, int(element[k]))
+        for number, element in enumerate(elements)
+        for k in range(4)
+    }
+    owner, inner = np.array([opposite[frozenset(face)] for face in faces.tolist()]).T
+    a, b, c, inside = (positions[v] for v in (*faces.T, inner))
+    turned = np.einsum("fi,fi->f", np.cross(b - a, c - a), inside - a) > 0.0
+    return np.where(turned[:, None], faces[:, [0, 2, 1]], faces), owner
 
 
 def resting_data(model: mujoco.MjModel) -> mujoco.MjData:

@@ -1,0 +1,90 @@
+"""Corners of boxes on cloth and on volumes whose vertices are as far apart as a box is wide."""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+import pytest
+from soft_models import Array, compile_soft, cube, positions
+
+import asperity as asp
+from asperity.plant.model.flexes import flex_elements, surface_faces
+
+BOTH = (asp.Icf(time_step=1e-3), asp.Cenic(accuracy=1e-3))
+FLOOR = "<geom type='plane' size='1 1 .1'/>"
+BOX = (
+    "<body name='box' pos='{} .001 {}'><freejoint/>"
+    "<geom type='box' size='.04 .04 .02' mass='.2' friction='.5'/></body>"
+)
+CLOTH = (
+    "<flexcomp name='cloth' type='grid' dim='2' count='5 5 1' spacing='.05 .05 .05' mass='.1'"
+    " pos='0 0 1e-3' radius='1e-3'><elasticity young='1e6' poisson='0' thickness='1e-3'"
+    " elastic2d='both'/><contact selfcollide='none'/></flexcomp>"
+)
+
+
+def _tilt(model: mujoco.MjModel, data: mujoco.MjData) -> float:
+    """Angle of the box's axis with the vertical [rad]."""
+    return float(np.arccos(min(data.body("box").xmat[8], 1.0)))
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+@pytest.mark.parametrize("x", [0.0, 0.02, 0.03])
+def test_a_box_lies_flat_on_coarse_cloth(integrator: asp.Icf | asp.Cenic, x: float) -> None:
+    """It touches a row of vertices or two, and would sink to the floor with its corners."""
+    model = compile_soft(FLOOR + BOX.format(x, 0.0221) + CLOTH)
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(1.0)
+    assert _tilt(model, sim.data) < 5e-3
+    assert sim.data.body("box").xpos[2] == pytest.approx(0.022, abs=2e-4)
+    contacts = sim.contacts
+    box = np.any(contacts.geom == 1, axis=1)
+    assert contacts.normal_force[box].sum() == pytest.approx(0.2 * 9.81, rel=1e-2)
+    assert np.all(contacts.flex[box].max(axis=1) == 0)
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+def test_a_box_rests_on_one_vertex_of_a_volume_and_its_corners(
+    integrator: asp.Icf | asp.Cenic,
+) -> None:
+    body = cube(0.2, count=3, young=1e5, height=0.1005, mass=1.0)
+    model = compile_soft(FLOOR + BOX.format(0.01, 0.2215) + body)
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(1.0)
+    assert _tilt(model, sim.data) < 1e-2
+    box = np.any(sim.contacts.geom == 1, axis=1)
+    assert sim.contacts.force[box].sum(axis=0) == pytest.approx([0.0, 0.0, -1.962], abs=0.03)
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+def test_corners_and_vertices_slide_with_coulomb_s_friction(
+    integrator: asp.Icf | asp.Cenic,
+) -> None:
+    model = compile_soft(
+        FLOOR
+        + BOX.format(0.01, 0.0221)
+        + CLOTH.replace("<contact", "{}<contact").format("<pin id='0 4 20 24'/>")
+    )
+    model.flex_friction[:] = model.geom_friction[:] = [0.2, 0.0, 0.0]
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(0.2)
+    sim.data.qvel[0] = 0.3
+    sim.advance_to(0.25)
+    before = sim.data.qvel[0]
+    sim.advance_to(0.3)
+    assert before - sim.data.qvel[0] == pytest.approx(0.05 * 0.2 * 9.81, rel=5e-2)
+
+
+@pytest.mark.parametrize("body", [cube(count=3), CLOTH])
+def test_faces_look_outwards_and_are_of_their_elements(body: str) -> None:
+    model = compile_soft(body)
+    first, faces, owner = surface_faces(model)
+    x: Array = positions(model, mujoco.MjData(model))
+    assert first.tolist() == [0, len(faces)]
+    elements = flex_elements(model, 0)
+    for face, element in zip(faces, owner, strict=True):
+        assert set(face) <= set(elements[element])
+    if model.flex_dim[0] == 3:
+        a, b, c = (x[v] for v in faces.T)
+        away = np.einsum("fi,fi->f", np.cross(b - a, c - a), (a + b + c) / 3.0 - x.mean(axis=0))
+        assert np.all(away > 0.0)
