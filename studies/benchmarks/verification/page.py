@@ -89,7 +89,8 @@ control, two coefficients of friction, or an element that an engine lacks.
 - **MuJoCo.** `mujoco` has its defaults: Euler, 2 ms, pyramidal cones, soft contact.
   `mujoco:careful` has 0.5 ms, elliptic cones, `impratio` 100, and RK4 or implicit, whichever is
   nearer to the truth. `mujoco:speculative` and `mujoco:discrete` use options of MuJoCo 4, also with
-  the nearer setting. All get a `solref` of their own for elastic impacts.
+  the nearer setting. All get a `solref` of their own for elastic impacts. Deformable
+  bodies get `discrete` instead of Euler and implicit.
 - **Drake** gets contact points in the corners of boxes, because it finds one point between two flat
   faces.
 - **`motrixsim` and `rapier`** load the models themselves, in single precision. What their loaders
