@@ -299,6 +299,27 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Value(f"{_METHODS}.gyroscopic", "_FOLLOWED_ANGLE", "-1.0"),),
     ),
     Mechanism(
+        "kept-factors",
+        "Solves with deformable bodies begin with the last factors.",
+        "Every solve has factors of its own from its first iteration on.",
+        ("cenic", "icf"),
+        (Value("convex.convex_newton", "_NEAR", "-1.0"),),
+    ),
+    Mechanism(
+        "steady-tensions",
+        "Tensions damp what a step does not resolve.",
+        "Tensions damp every vibration across edges and cloth.",
+        ("cenic", "icf"),
+        (Body("soft.vibrations", "find_steady_velocity", "state.soft.steady[:] = 0.0"),),
+    ),
+    Mechanism(
+        "box-corners",
+        "Corners of boxes touch faces of deformable bodies.",
+        "Vertices of deformable bodies alone, and points on their elements where none touches.",
+        ("cenic", "icf"),
+        (Body("plant.detection.flex_corners", "add_corners", "return True"),),
+    ),
+    Mechanism(
         "possible-normals",
         "Impossible normals of contacts do not count.",
         "MuJoCo's contacts as they are.",

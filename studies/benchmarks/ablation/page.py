@@ -169,7 +169,6 @@ def _table(method: str, results: Results) -> list[str]:
     for name, purpose in purposes.items():
         trials = results.get((name, method))
         if not trials:
-            lines.append(f"| {name} | {purpose} |" + "  |" * (len(head) - 2))
             continue
         cells = [", ".join(str(_right(trials, n)) for n in numbers)]
         if name == NOTHING:
