@@ -130,6 +130,8 @@ class AsperitySimulate(Simulate):
             raise NotApplicable("one coefficient of friction")
         if world.every_friction and (self.fields or not self.integrator.takes_every_friction):
             raise NotApplicable("no friction but that of sliding")
+        if world.deformable and self.fields:
+            raise NotApplicable("no pressure fields beside deformable bodies")
 
         self._drive = given.drive
         simulator = self._simulator(world, None if given.drive is None else given.period)

@@ -467,6 +467,8 @@ def test_engines_without_deformable_bodies_say_so() -> None:
         Engine(1e-3)(soft_bodies.tumbling_bar(), 0.01)
     with pytest.raises(NotApplicable, match="is deformable, which Sap does not simulate"):
         AsperitySimulate(asp.Sap(time_step=1e-3))(soft_bodies.tumbling_bar(), 0.01)
+    with pytest.raises(NotApplicable, match="no pressure fields"):
+        AsperitySimulate(asp.Icf(time_step=1e-3), fields=True)(soft_bodies.soft_incline(), 0.01)
 
 
 def test_a_simulation_that_stops_early_gives_no_number() -> None:
