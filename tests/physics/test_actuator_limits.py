@@ -33,6 +33,31 @@ def test_gravity_compensation_through_an_actuator_obeys_its_limit(
     for setting in (asp.Icf(time_step=0.01), asp.Midas(time_step=0.01)):
         data = by_asperity(model, setting, [control], 0.1)
         assert data.qvel[0] == pytest.approx(0.1 * (force - GRAVITY), rel=1e-6)
+        assert data.qfrc_actuator[0] == pytest.approx(force, rel=1e-6)
+
+
+@pytest.mark.parametrize("setting", [asp.Icf(time_step=0.01), asp.Midas(time_step=0.01)])
+@pytest.mark.parametrize(
+    ("joint", "actuator", "flags"),
+    [
+        ("actuatorgravcomp='true'", "motor", "actuation='disable'"),
+        ("actuatorgravcomp='true'", "", ""),
+        ("", "", "spring='disable' damper='disable'"),
+    ],
+    ids=["actuation disabled", "no actuators", "passive forces disabled"],
+)
+def test_what_compensates_gravity_is_switched_off_with_it(
+    joint: str, actuator: str, flags: str, setting: asp.Integrator
+) -> None:
+    model = compile_mjcf(
+        "<body gravcomp='1'><joint name='z' type='slide' axis='0 0 1' "
+        f"{joint}/><geom size='0.1' mass='1'/></body>",
+        option=f"><flag {flags}/></option><option",
+        sections=f"<actuator><{actuator} joint='z'/></actuator>" if actuator else "",
+    )
+    data = by_asperity(model, setting, [0.0] * model.nu, 0.1)
+    assert data.qvel[0] == pytest.approx(-0.1 * GRAVITY, rel=1e-6)
+    assert data.qfrc_actuator[0] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -53,10 +78,15 @@ def test_gravity_compensation_through_an_actuator_obeys_its_limit(
             [1.0, 0.5],
             {"sections": TENDON.replace("name='t'", "name='t' actuatorfrcrange='-1 0.3'")},
         ),
+        (
+            "<motor tendon='t' gear='-3'/>",
+            [0.5],
+            {"sections": TENDON.replace("name='t'", "name='t' actuatorfrcrange='-1 0.3'")},
+        ),
     ],
-    ids=["two on a joint", "joint and tendon", "two on a tendon"],
+    ids=["two on a joint", "joint and tendon", "two on a tendon", "a gear on a tendon"],
 )
-def test_limits_that_motors_share_hold_under_midas(
+def test_limits_of_joints_and_tendons_hold_under_midas(
     actuators: str, ctrl: list[float], extra: dict[str, str]
 ) -> None:
     model = arm(actuators, **extra)

@@ -136,13 +136,16 @@ def _frames(normal: np.ndarray) -> np.ndarray:
 def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     """Replace the forces of MuJoCo's actuators by those that motors had at the end of the step."""
     model, table = engine.model, engine.table
+    limits = engine.inputs.shared_limits
+    if limits.without_actuators:
+        return
     with np.errstate(divide="ignore", invalid="ignore"):
         data.actuator_force[:] = np.where(
             engine.inputs.gears != 0.0,
             table.motors.force / engine.inputs.gears,
             data.actuator_force,
         )
-    data.qfrc_actuator[:] = engine.inputs.shared_limits.change
+    data.qfrc_actuator[:] = limits.change + np.where(limits.compensates, data.qfrc_gravcomp, 0.0)
     dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joints.link]
     for motor, coordinate in enumerate(table.motors.joint):
         if coordinate >= engine.inputs.linearized.first:
