@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 from arm_models import TENDON, arm, by_asperity, by_mujoco
@@ -112,3 +113,15 @@ def test_a_stiff_servo_on_a_tendon_is_stable_at_a_joint_s_limit(
     assert np.abs(expected.qpos).max() > 0.3
     data = by_asperity(model, setting, [-0.3], 0.2)
     np.testing.assert_allclose(data.qpos, expected.qpos, atol=error)
+
+
+@pytest.mark.parametrize("setting", [asp.Icf(time_step=1e-3), asp.Midas(time_step=1e-3)])
+def test_a_joint_s_limit_leaves_the_forces_of_its_actuators(setting: asp.Integrator) -> None:
+    model = arm("<position joint='a' kp='60' kv='1'/>", a="actuatorfrcrange='-2 3'")
+    data = by_asperity(model, setting, [1.0], 0.05)
+    expected = mujoco.MjData(model)
+    expected.qpos[:], expected.qvel[:], expected.ctrl[:] = data.qpos, data.qvel, data.ctrl
+    mujoco.mj_forward(model, expected)
+    assert expected.actuator_force[0] > 30.0
+    assert data.actuator_force[0] == pytest.approx(expected.actuator_force[0], rel=1e-3)
+    assert data.qfrc_actuator[0] == pytest.approx(3.0)

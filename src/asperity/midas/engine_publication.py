@@ -139,12 +139,10 @@ def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     limits = engine.inputs.shared_limits
     if limits.without_actuators:
         return
-    with np.errstate(divide="ignore", invalid="ignore"):
-        data.actuator_force[:] = np.where(
-            engine.inputs.gears != 0.0,
-            table.motors.force / engine.inputs.gears,
-            data.actuator_force,
-        )
+    force, gears = table.motors.force, engine.inputs.gears
+    # A joint's limit is not one of its actuators' forces, which are MuJoCo's where it acts.
+    free = (gears != 0.0) & np.all(force[:, None] != table.motors.limit, axis=1)
+    data.actuator_force[free] = force[free] / gears[free]
     data.qfrc_actuator[:] = limits.change + np.where(limits.compensates, data.qfrc_gravcomp, 0.0)
     dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joints.link]
     for motor, coordinate in enumerate(table.motors.joint):
