@@ -230,13 +230,31 @@ def test_parts_of_what_was_loaded_may_be_deleted() -> None:
         Simulator(spec, integrator=Icf(time_step=1e-3))
 
 
-def test_equal_limits_are_noted() -> None:
-    for end, said in (("0", "both zero"), ("0.1", "without limits")):
-        more = f"<limit lower='{end}' upper='{end}' effort='3' velocity='2'/>"
-        text = urdf(link("a"), link("b"), joint("stuck", "a", "b", "revolute", more))
-        model, report = load_model(text)
-        assert not model.jnt_limited[0]
-        assert has(report, "'stuck'", said)
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ("lower='0' upper='0'", "both zero"),
+        ("lower='0.1' upper='0.1'", "without limits"),
+        ("lower='1' upper='-1'", "without limits"),
+        ("lower='1'", "without limits"),
+    ],
+)
+def test_limits_without_room_between_them_are_noted(ends: str, said: str) -> None:
+    more = f"<limit {ends} effort='3' velocity='2'/>"
+    text = urdf(link("a"), link("b"), joint("stuck", "a", "b", "revolute", more))
+    model, report = load_model(text)
+    assert not model.jnt_limited[0]
+    assert has(report, "'stuck'", said)
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+def test_an_end_of_limits_that_is_left_out_is_zero(kind: str) -> None:
+    for end, expected in (("lower='-1.5'", [-1.5, 0.0]), ("upper='0.5'", [0.0, 0.5])):
+        more = f"<limit {end} effort='3' velocity='2'/>"
+        model, report = load_model(urdf(link("a"), link("b"), joint("j", "a", "b", kind, more)))
+        assert model.jnt_limited[0]
+        np.testing.assert_array_equal(model.jnt_range[0], expected)
+        assert not has(report, "'j'", "limits")
 
 
 def test_elements_that_are_left_out_are_counted() -> None:

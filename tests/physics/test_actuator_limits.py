@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mujoco
 import numpy as np
 import pytest
 from arm_models import TENDON, arm, by_asperity, by_mujoco
@@ -33,6 +34,31 @@ def test_gravity_compensation_through_an_actuator_obeys_its_limit(
     for setting in (asp.Icf(time_step=0.01), asp.Midas(time_step=0.01)):
         data = by_asperity(model, setting, [control], 0.1)
         assert data.qvel[0] == pytest.approx(0.1 * (force - GRAVITY), rel=1e-6)
+        assert data.qfrc_actuator[0] == pytest.approx(force, rel=1e-6)
+
+
+@pytest.mark.parametrize("setting", [asp.Icf(time_step=0.01), asp.Midas(time_step=0.01)])
+@pytest.mark.parametrize(
+    ("joint", "actuator", "flags"),
+    [
+        ("actuatorgravcomp='true'", "motor", "actuation='disable'"),
+        ("actuatorgravcomp='true'", "", ""),
+        ("", "", "spring='disable' damper='disable'"),
+    ],
+    ids=["actuation disabled", "no actuators", "passive forces disabled"],
+)
+def test_what_compensates_gravity_is_switched_off_with_it(
+    joint: str, actuator: str, flags: str, setting: asp.Integrator
+) -> None:
+    model = compile_mjcf(
+        "<body gravcomp='1'><joint name='z' type='slide' axis='0 0 1' "
+        f"{joint}/><geom size='0.1' mass='1'/></body>",
+        option=f"><flag {flags}/></option><option",
+        sections=f"<actuator><{actuator} joint='z'/></actuator>" if actuator else "",
+    )
+    data = by_asperity(model, setting, [0.0] * model.nu, 0.1)
+    assert data.qvel[0] == pytest.approx(-0.1 * GRAVITY, rel=1e-6)
+    assert data.qfrc_actuator[0] == 0.0
 
 
 @pytest.mark.parametrize(
@@ -53,10 +79,15 @@ def test_gravity_compensation_through_an_actuator_obeys_its_limit(
             [1.0, 0.5],
             {"sections": TENDON.replace("name='t'", "name='t' actuatorfrcrange='-1 0.3'")},
         ),
+        (
+            "<motor tendon='t' gear='-3'/>",
+            [0.5],
+            {"sections": TENDON.replace("name='t'", "name='t' actuatorfrcrange='-1 0.3'")},
+        ),
     ],
-    ids=["two on a joint", "joint and tendon", "two on a tendon"],
+    ids=["two on a joint", "joint and tendon", "two on a tendon", "a gear on a tendon"],
 )
-def test_limits_that_motors_share_hold_under_midas(
+def test_limits_of_joints_and_tendons_hold_under_midas(
     actuators: str, ctrl: list[float], extra: dict[str, str]
 ) -> None:
     model = arm(actuators, **extra)
@@ -82,3 +113,15 @@ def test_a_stiff_servo_on_a_tendon_is_stable_at_a_joint_s_limit(
     assert np.abs(expected.qpos).max() > 0.3
     data = by_asperity(model, setting, [-0.3], 0.2)
     np.testing.assert_allclose(data.qpos, expected.qpos, atol=error)
+
+
+@pytest.mark.parametrize("setting", [asp.Icf(time_step=1e-3), asp.Midas(time_step=1e-3)])
+def test_a_joint_s_limit_leaves_the_forces_of_its_actuators(setting: asp.Integrator) -> None:
+    model = arm("<position joint='a' kp='60' kv='1'/>", a="actuatorfrcrange='-2 3'")
+    data = by_asperity(model, setting, [1.0], 0.05)
+    expected = mujoco.MjData(model)
+    expected.qpos[:], expected.qvel[:], expected.ctrl[:] = data.qpos, data.qvel, data.ctrl
+    mujoco.mj_forward(model, expected)
+    assert expected.actuator_force[0] > 30.0
+    assert data.actuator_force[0] == pytest.approx(expected.actuator_force[0], rel=1e-3)
+    assert data.qfrc_actuator[0] == pytest.approx(3.0)

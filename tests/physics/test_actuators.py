@@ -434,3 +434,38 @@ def test_plugins_under_midas_get_to_mujoco_s_motion(count: int, dynamics: str) -
         differences.append(np.hstack([ours.qpos - data.qpos, ours.act - data.act]))
     assert np.all(np.abs(differences[1]) < 0.33 * np.abs(differences[0]))
     assert np.abs(differences[0]).max() < 0.03
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        asp.Icf(time_step=1e-3),
+        asp.Sap(time_step=1e-3),
+        asp.Cenic(accuracy=1e-5),
+        asp.RungeKutta3(accuracy=1e-5),
+    ],
+    ids=lambda setting: type(setting).__name__,
+)
+@pytest.mark.parametrize("target", [0.5, 2.5, -4.0])
+@pytest.mark.parametrize(
+    "actuator",
+    [
+        "<position joint='ball' gear='0 .5 0' kp='4' kv='.2'/>",
+        "<position site='tip' refsite='base' gear='0 0 0 0 .5 0' kp='4' kv='.2'/>",
+    ],
+    ids=["ball joint", "sites"],
+)
+def test_servos_of_angles_turn_the_nearer_way(
+    actuator: str, target: float, setting: asp.Integrator
+) -> None:
+    """A set-point that is more than half a turn away is nearer the other way round."""
+    model = compile_mjcf(
+        "<site name='base'/><body><joint name='ball' type='ball' damping='.05'/>"
+        "<geom type='box' size='.1 .15 .05' mass='1'/><site name='tip'/></body>",
+        option="gravity='0 0 0'",
+        sections=f"<actuator>{actuator}</actuator>",
+    )
+    expected = _mujoco(model, [target], 0.1)
+    ours = _ours(model, setting, [target], 0.1)
+    np.testing.assert_allclose(ours.qvel, expected.qvel, rtol=0.01, atol=0.02)
+    np.testing.assert_allclose(ours.qpos, expected.qpos, atol=0.02)

@@ -196,3 +196,28 @@ def test_a_taut_rope_s_force_is_published_where_mujoco_has_no_row() -> None:
         sim.data.qpos[0] = start
         assert sim.advance_to(1.0).success
         assert sim.data.qfrc_constraint[0] == pytest.approx(2 * 9.81, rel=1e-3)
+
+
+@each_method
+@pytest.mark.parametrize("branches", [False, True], ids=["trees", "branches"])
+def test_armature_between_bodies_that_do_not_carry_each_other_is_refused(
+    method: str, branches: bool
+) -> None:
+    """MuJoCo's inertia has no place for what couples them, and energy would not be kept."""
+    model = slides("armature='1'")
+    if branches:
+        spec = mujoco.MjSpec()
+        robot = spec.worldbody.add_body(name="robot")
+        robot.add_joint(type=mujoco.mjtJoint.mjJNT_HINGE, axis=[0, 1, 0])
+        robot.add_geom(size=[0.1, 0, 0])
+        fingers = mujoco.MjSpec.from_string(
+            "<mujoco><worldbody><body name='f'><joint name='f' type='slide'/><geom size='.1'/></body>"
+            "<body name='g'><joint name='g' type='slide'/><geom size='.1'/></body></worldbody><tendon>"
+            "<fixed name='t' armature='1'><joint joint='f' coef='1'/><joint joint='g' coef='1'/>"
+            "</fixed></tendon></mujoco>"
+        )
+        spec.attach(fingers, frame=robot.add_frame(), prefix="")
+        model = spec.compile()
+    with pytest.raises(asp.ModelError, match=r"Tendon 't' has armature.*take Midas"):
+        moved(model, method, 0.1)
+    asp.Simulator(model, integrator=asp.Midas(time_step=0.01)).advance_to(0.02)

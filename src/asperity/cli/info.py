@@ -88,7 +88,7 @@ def info(
     passing, output = transient(), results()
     loaded, notes = load(model, package_path, floating_base, floor)
     with preparing(passing):
-        plant = Plant(loaded, ContactParameters(surface=surface_of(contact)))
+        plant = Plant(loaded, ContactParameters(surface=surface_of(contact)), evaluated=False)
     notes = (*notes, *plant.surfaces.notes, *hull_notes(loaded))
     for table in inventory(plant):
         output.print(table)

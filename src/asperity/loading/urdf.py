@@ -180,13 +180,16 @@ def _check_joints(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
                 prepared.velocity_limits[joint.name] = speed
             else:
                 standing.append(joint.name)
-        lower, upper = limit.get("lower"), limit.get("upper")
-        if joint.kind in ("revolute", "prismatic") and lower is not None and upper is not None:
+        ends = [name for name in ("lower", "upper") if name in limit.attrib]
+        if joint.kind in ("revolute", "prismatic") and ends:
+            # MuJoCo would take a joint with one end for one without limits.
             low, high = (
-                number(limit, name, robot.lines, robot.source) for name in ("lower", "upper")
+                number(limit, name, robot.lines, robot.source) if name in ends else 0.0
+                for name in ("lower", "upper")
             )
-            if low == high:
-                (blank if low == 0.0 else unlimited).append(joint.name)
+            limit.attrib.update(lower=repr(low), upper=repr(high))
+            if low >= high:
+                (blank if low == high == 0.0 else unlimited).append(joint.name)
                 del limit.attrib["lower"], limit.attrib["upper"]  # MuJoCo would log a warning
     mimics = [j.name for j in robot.graph.joints.values() if j.mimic is not None]
     if blank:
@@ -196,7 +199,8 @@ def _check_joints(robot: UrdfDocument, prepared: PreparedUrdf) -> None:
         )
     if unlimited:
         prepared.notes.append(
-            f"Joints with equal lower and upper limits move without limits: {quoted(unlimited)}."
+            "Joints whose lower limit is not below the upper one move without limits: "
+            f"{quoted(unlimited)}."
         )
     if mimics:
         prepared.notes.append(f"Mimic joints became joint equality constraints: {quoted(mimics)}.")

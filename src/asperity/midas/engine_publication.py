@@ -136,13 +136,14 @@ def _frames(normal: np.ndarray) -> np.ndarray:
 def _write_motor_forces(engine: Engine, data: mujoco.MjData) -> None:
     """Replace the forces of MuJoCo's actuators by those that motors had at the end of the step."""
     model, table = engine.model, engine.table
-    with np.errstate(divide="ignore", invalid="ignore"):
-        data.actuator_force[:] = np.where(
-            engine.inputs.gears != 0.0,
-            table.motors.force / engine.inputs.gears,
-            data.actuator_force,
-        )
-    data.qfrc_actuator[:] = engine.inputs.shared_limits.change
+    limits = engine.inputs.shared_limits
+    if limits.without_actuators:
+        return
+    force, gears = table.motors.force, engine.inputs.gears
+    # A joint's limit is not one of its actuators' forces, which are MuJoCo's where it acts.
+    free = (gears != 0.0) & np.all(force[:, None] != table.motors.limit, axis=1)
+    data.actuator_force[free] = force[free] / gears[free]
+    data.qfrc_actuator[:] = limits.change + np.where(limits.compensates, data.qfrc_gravcomp, 0.0)
     dofs = [int(model.jnt_dofadr[engine.links.links[i].joint]) for i in table.joints.link]
     for motor, coordinate in enumerate(table.motors.joint):
         if coordinate >= engine.inputs.linearized.first:

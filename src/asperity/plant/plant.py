@@ -180,7 +180,7 @@ class Plant(HoldsAddresses):
         Contact parameters are not among them: they come from names and texts.
         """
         table, model = self.table, self.model
-        set_trees(table, model)
+        set_trees(table, model, self._evaluated)
         self._set_flexes()
         self._set_geoms()
         self.set_detection()

@@ -146,6 +146,7 @@ TOPICS = {
         servo_ctrl="i8[:]",
         servo_ctrl_range="f8[:,:]",
         servo_activation="i8[:]",  # index into act, −1 without dynamics
+        servo_period="f8[:]",  # of a set-point that is an angle on a circle, or 0
         servo_gain="f8[:,:]",
         servo_bias="f8[:,:]",
         servo_range="f8[:,:]",

@@ -17,6 +17,8 @@ from asperity.midas.model.links import Link, Links, change_of_variables, own_row
 from asperity.midas.model.shapes import Shapes, surface_tables
 from asperity.midas.model.tendons import fixed_tendons
 
+_FLAG = mujoco.mjtDisableBit
+
 __all__ = [
     "gravity_shares",
     "is_linear",
@@ -210,11 +212,14 @@ def gravity_shares(model: mujoco.MjModel, links: Links) -> tuple[np.ndarray, np.
     """
     shares = np.zeros(len(links.links))
     moments = np.zeros((len(links.links), 3))
+    # MuJoCo computes no passive forces without springs and dampers.
+    passive = int(_FLAG.mjDSBL_SPRING | _FLAG.mjDSBL_DAMPER)
+    compensates = model.opt.disableflags & passive != passive
     for i, link in enumerate(links.links):
         if link.mass > 0.0 and not link.twists:
             shares[i] = 1.0
             for body in link.bodies:
-                held = model.body_mass[body] * model.body_gravcomp[body]
+                held = compensates * model.body_mass[body] * model.body_gravcomp[body]
                 shares[i] -= held / link.mass
                 moments[i] += held * links.centre_of(model, body)
     return shares, moments

@@ -94,12 +94,11 @@ def motor_tables(
             ends = sorted(gear * model.actuator_forcerange[i])
         kind = _LIMITED.get(int(model.actuator_trntype[i]))
         if kind is not None and alone[kind][target]:
-            # The range is of the force on the joint or tendon, by a gear that is in the length of
-            # what has a coordinate of its own.
-            ratio = float(model.actuator_gear[motor, 0]) / gear if gear else 0.0
-            if ratio != 0.0:
-                least, most = sorted(getattr(model, f"{kind}_actfrcrange")[target] / ratio)
-                ends = [max(ends[0], least), min(ends[1], most)]
+            # A tendon limits what its actuators exert before their gear, a joint what acts on it.
+            # The gear is in the length of what has a coordinate of its own.
+            scale = gear if kind == "tendon" else gear / float(model.actuator_gear[motor, 0])
+            least, most = sorted(scale * getattr(model, f"{kind}_actfrcrange")[target])
+            ends = [max(ends[0], least), min(ends[1], most)]
         limit[motor] = ends
     zero = np.zeros(count)
     return {

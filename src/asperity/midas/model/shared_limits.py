@@ -3,7 +3,7 @@
 A motor that is alone on a joint has the joint's limit in its own. Where several actuators, or one
 and gravity compensation, act on what is limited, MuJoCo is asked before every step by how much the
 limits change the sum. That acts as an applied force, and motors that reach it keep the force of the
-step's beginning.
+step's beginning. So does what a joint's actuators would compensate of gravity if none act.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ from numpy.typing import NDArray
 
 from asperity.compiled import Table
 from asperity.midas.model.motors import UNHEARD
-from asperity.plant.model.joints import JOINT_DOFS
+from asperity.plant.model.joints import JOINT_DOFS, is_disabled
 from asperity.plant.model.own_options import OwnOptions
 from asperity.plant.model.servos import joint_of, reached_dofs
 
 __all__ = ["SharedLimits", "shared_limits"]
+
+_ACTUATION = mujoco.mjtDisableBit.mjDSBL_ACTUATION
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -60,7 +62,11 @@ class SharedLimits:
     ) -> None:
         self._options, self._position, self._velocity = options, position, velocity
         joints, tendons = shared_limits(model)
-        self.any = bool(np.any(joints) or np.any(tendons))
+        self.compensates = model.jnt_actgravcomp[model.dof_jntid].astype(np.bool_)
+        """Whether the actuators of every degree of freedom compensate gravity."""
+        self.without_actuators = is_disabled(model, _ACTUATION) or model.nactuator == 0
+        idle = self.without_actuators and np.any(self.compensates)
+        self.any = bool(np.any(joints) or np.any(tendons) or idle)
         self.change = np.zeros(model.nv)
         """What limits have changed for this step, as generalized forces."""
         off = {name: np.zeros_like(getattr(model, name)) for name in UNHEARD}
@@ -83,6 +89,9 @@ class SharedLimits:
         which this is called.
         """
         if not self.any:
+            return
+        if self.without_actuators:
+            self.change[:] = -np.where(self.compensates, state.qfrc_gravcomp, 0.0)
             return
         state.ctrl[:], state.act[:] = control, activation
         total = []

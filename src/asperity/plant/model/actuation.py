@@ -112,6 +112,9 @@ def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> Non
             actuators.servo_ctrl_range[k, 1],
         )
     extent = state.mj_actuator_length[o]
+    period = actuators.servo_period[k]
+    if period > 0.0:
+        u -= period * np.floor((u - extent) / period + 0.5)
     v = state.mj_actuator_velocity[o]
     rows.force[row] = (
         (gain[k, 0] + gain[k, 1] * extent + gain[k, 2] * v) * u

@@ -29,15 +29,22 @@ __all__ = ["coupled_trees", "has_other_trees", "set_trees", "tendon_trees"]
 _ROW_TREES = 2
 
 
-def set_trees(table: Table, model: mujoco.MjModel) -> None:
+def set_trees(table: Table, model: mujoco.MjModel, asks_mujoco: bool) -> None:
     """Fill the tables of trees, bodies and degrees of freedom.
+
+    Parameters
+    ----------
+    table : Table
+    model : mujoco.MjModel
+    asks_mujoco : bool
+        Whether inertia is MuJoCo's.
 
     Raises
     ------
     ModelError
-        If a tendon has been given armature that MuJoCo's inertia has no place for.
+        If a tendon has armature that MuJoCo's inertia has no place for.
     """
-    _check_armature(model)
+    _check_armature(model, asks_mujoco)
     table.nq, table.nv, table.na = model.nq, model.nv, model.na
     together = coupled_trees(model)
     _, first = np.unique(together, return_index=True)
@@ -94,17 +101,29 @@ def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
     )
 
 
-def _check_armature(model: mujoco.MjModel) -> None:
-    """Refuse armature of tendons of bodies whose inertia is diagonal since the model was made."""
+def _check_armature(model: mujoco.MjModel, asks_mujoco: bool) -> None:
+    """Refuse armature of tendons that MuJoCo's inertia has no place for."""
     for tendon in np.flatnonzero(armature_of_tendons(model)).tolist():
-        for tree in tendon_trees(model, tendon):
-            body = int(model.dof_bodyid[model.tree_dofadr[tree]])
-            if model.body_simple[body] and model.body_dofnum[body] > 1:
+        start = model.ten_J_rowadr[tendon]
+        moved = model.ten_J_colind[start : start + model.ten_J_rownnz[tendon]]
+        for dof in moved:
+            row = slice(model.M_rowadr[dof], model.M_rowadr[dof] + model.M_rownnz[dof])
+            before = np.setdiff1d(moved[moved < dof], model.M_colind[row])
+            if not len(before):
+                continue
+            name = element(model, mujoco.mjtObj.mjOBJ_TENDON, tendon)
+            one, other = (int(model.dof_bodyid[i]) for i in (before[0], dof))
+            body = element(model, mujoco.mjtObj.mjOBJ_BODY, one)
+            if one == other:
                 raise ModelError(
-                    f"{element(model, mujoco.mjtObj.mjOBJ_TENDON, tendon)} had no armature when "
-                    "the model was made, and MuJoCo's inertia of "
-                    f"{element(model, mujoco.mjtObj.mjOBJ_BODY, body)} has no place for it; give "
-                    "it a value in the XML."
+                    f"{name} had no armature when the model was made, and MuJoCo's inertia of "
+                    f"{body} has no place for it; give it a value in the XML."
+                )
+            if asks_mujoco:
+                raise ModelError(
+                    f"{name} has armature, and MuJoCo's inertia leaves out what it couples "
+                    f"between {body} and {element(model, mujoco.mjtObj.mjOBJ_BODY, other)}, which "
+                    "do not carry each other; take Midas, or give joints the armature."
                 )
 
 

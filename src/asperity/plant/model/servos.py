@@ -9,6 +9,7 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.plant.model.joints import JOINT_DOFS, JOINT_KINDS, integers, is_disabled
+from asperity.plant.model.names import kinds
 from asperity.plant.muscles import muscle_parameters
 
 __all__ = [
@@ -66,6 +67,7 @@ def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] =
     table.actuators.servo_ctrl = integers(model.actuator_ctrladr[servos])
     table.actuators.servo_ctrl_range = ctrl_range
     table.actuators.servo_activation = activation
+    table.actuators.servo_period = np.array([_period(model, i) for i in servos])
     table.actuators.servo_gain = np.ascontiguousarray(model.actuator_gainprm[servos, :3])
     for k, i in enumerate(servos):
         if model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_FIXED:
@@ -231,6 +233,24 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
     feedback = model.actuator_biasprm[i, 1:3] if bias else np.zeros(2)
     affine = model.actuator_gainprm[i, 1:3] if gain else np.zeros(2)
     return bool(np.any(feedback) or np.any(affine)) and _has_row(model, i)
+
+
+def _period(model: mujoco.MjModel, i: int) -> float:
+    """Period of a servo's set-point that MuJoCo takes by the turn that is nearest, or 0."""
+    gear = np.array(model.actuator_gear[model.actuator_outadr[i]])
+    kind, (target, reference) = int(model.actuator_trntype[i]), model.actuator_trnid[i]
+    if kind in JOINT_KINDS:
+        turns, axis = model.jnt_type[target] == int(mujoco.mjtJoint.mjJNT_BALL), gear[:3]
+    else:
+        site = kind == int(mujoco.mjtTrn.mjTRN_SITE) and reference >= 0
+        turns, axis = site and not np.any(gear[:3]), gear[3:]
+    follows = (
+        model.actuator_gaintype[i] == mujoco.mjtGain.mjGAIN_FIXED
+        and model.actuator_biastype[i] == mujoco.mjtBias.mjBIAS_AFFINE
+        and model.actuator_gainprm[i, 0] == -model.actuator_biasprm[i, 1]
+        and model.actuator_dyntype[i] in kinds(mujoco.mjtDyn, "NONE", "INTEGRATOR")
+    )
+    return float(2.0 * np.pi * np.linalg.norm(axis)) if turns and follows else 0.0
 
 
 def _has_row(model: mujoco.MjModel, i: int) -> bool:
