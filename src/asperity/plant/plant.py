@@ -13,9 +13,10 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
-from asperity.plant.detection.contact_normals import CHECKED, ROUND, UNSURE
+from asperity.plant.detection.contact_normals import CHECKED, CYLINDER, ROUND, UNSURE
 from asperity.plant.detection.detection_model import detection_struct, flex_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
+from asperity.plant.detection.field_corners import corners_of_geoms
 from asperity.plant.detection.flex_contacts import read_flex_contacts
 from asperity.plant.detection.near_pair_lists import list_pairs
 from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs
@@ -308,6 +309,12 @@ class Plant(HoldsAddresses):
         fields = kinds == mujoco.mjtGeom.mjGEOM_HFIELD
         table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
         table.geoms.has_corners = (~np.isin(kinds, ROUND)).astype(np.uint8)
+        table.geoms.cylinder = CYLINDER
+        first, corners, radius = corners_of_geoms(model)
+        table.geoms.corner_first = first
+        table.geoms.corners = corners
+        table.geoms.corner_radius = radius
+        table.has_fields = int(model.nhfield > 0)
         table.height_fields.rows = integers(model.hfield_nrow)
         table.height_fields.columns = integers(model.hfield_ncol)
         table.height_fields.size = np.array(model.hfield_size, dtype=np.float64)

@@ -182,6 +182,11 @@ TOPICS = {
         unsure="f8",  # overlap up to which those of round geoms are [m]
         height_field="i8[:]",  # its number, −1 of other geoms
         has_corners="u1[:]",  # whether it is no sphere, capsule, ellipsoid or cylinder
+        # of those that may lie on height fields (`asperity.plant.detection.field_corners`)
+        cylinder="i8",  # MuJoCo's type of cylinders
+        corner_first="i8[:]",
+        corners="f8[:,:]",  # in the geom's frame
+        corner_radius="f8[:]",
         plane_cylinder="i8[:,:]",  # pairs of geoms of these types, one of which moves
         # motion of geoms between samples
         box="f8[:,:]",  # centre and half sides in the geom's frame

@@ -1,12 +1,11 @@
 """Contacts whose normals cannot be those of their geoms.
 
-Those of height fields are corrected (`asperity.plant.detection.height_fields`). Where cylinders
-and ellipsoids just touch flat faces or each other, MuJoCo's search for the deepest point may end
-anywhere: within its tolerance of 10⁻⁶ m, directions along the surface are as good to it as the
-normal. Between a cylinder and a box, 3 % of the normals are wrong at an overlap of 10⁻⁷ m and more
-than half at 10⁻¹⁰ m. Parallel cylinders that overlap by 10⁻¹⁰ m get contacts half a radius deep. A
-surface that moves along such a normal would count as one that hits. What touches carries next to
-nothing, so these contacts are left out until they are known.
+Where cylinders and ellipsoids just touch flat faces or each other, MuJoCo's search for the deepest
+point may end anywhere: within its tolerance of 10⁻⁶ m, directions along the surface are as good to
+it as the normal. Between a cylinder and a box, 3 % of the normals are wrong at an overlap of 10⁻⁷ m
+and more than half at 10⁻¹⁰ m. Parallel cylinders that overlap by 10⁻¹⁰ m get contacts half a radius
+deep. A surface that moves along such a normal would count as one that hits. What touches carries
+next to nothing, so these contacts are left out until they are known.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ import mujoco
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_int
-from asperity.plant.detection.height_fields import level_contact
 
 __all__ = ["CHECKED", "ROUND", "UNSURE", "has_possible_normal"]
 
 CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
 ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
-HEIGHT_FIELD = int(mujoco.mjtGeom.mjGEOM_HFIELD)
-CHECKED = (CYLINDER, ELLIPSOID, HEIGHT_FIELD)
+CHECKED = (CYLINDER, ELLIPSOID)
 """Types of geoms whose normals are looked at."""
 _BALLS = (int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE))
 ROUND = (*_BALLS, CYLINDER, ELLIPSOID)
@@ -42,7 +39,7 @@ _FAR = 0.1
 
 @compiled
 def _is_possible(
-    plant: Table, state: Table, geom: int, other: int, address: int, side: float, depth: float
+    plant: Table, state: Table, geom: int, address: int, side: float, depth: float
 ) -> bool:
     """Whether a geom can have a contact with its normal.
 
@@ -53,8 +50,6 @@ def _is_possible(
     kind = plant.geoms.checked_kind[geom]
     if kind == 0:
         return True
-    if kind == HEIGHT_FIELD:
-        return level_contact(plant, state, geom, other, address, side)
     size = plant.geoms.size[geom]
     least = min(size[0], size[1])
     if kind == ELLIPSOID:
@@ -93,6 +88,6 @@ def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
     if one < 0 or other < 0:
         return True  # of a flex
     depth = abs(load_double(address + plant.offsets.contact_dist))
-    return _is_possible(plant, state, one, other, address, 1.0, depth) and _is_possible(
-        plant, state, other, one, address, -1.0, depth
+    return _is_possible(plant, state, one, address, 1.0, depth) and _is_possible(
+        plant, state, other, address, -1.0, depth
     )
