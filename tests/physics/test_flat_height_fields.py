@@ -244,6 +244,25 @@ def test_what_lies_beside_an_edge_stays(shape: str, maker: str) -> None:
     _stands(SHAPES[shape], heights, (-0.16, 0.4), maker)
 
 
+@pytest.mark.parametrize("geom", [BOX, CAPSULE, "type='ellipsoid' size='.2 .1 .08'", "size='.1'"])
+@pytest.mark.parametrize("points", [5, 121])
+@pytest.mark.parametrize("method", [asp.Icf, asp.Tamsi, asp.Sap])
+def test_what_falls_fast_stops_at_the_ground(
+    geom: str, points: int, method: type[asp.Integrator]
+) -> None:
+    """Steps take it farther than it is thick; MuJoCo looks at fifty prisms at most."""
+    model = _model(geom, points, 0.4)
+    model.hfield_data[:] = 0.25
+    sim = asp.Simulator(model, integrator=method(time_step=1e-2))
+    sim.data.qpos[:3] = [0.3, -0.4, 1.5]
+    sim.data.qpos[3:] = Rotation.from_euler("xyz", [0.3, 0.2, 0.4]).as_quat(scalar_first=True)
+    sim.data.qvel[2] = -20.0
+    for time in np.linspace(0.0, 1.0, 51)[1:]:
+        sim.advance_to(time)
+        assert sim.data.qpos[2] > 0.5 or time < 0.04
+        assert sim.data.qvel[2] < (10.0 if method is asp.Sap else 2.0)
+
+
 def test_two_threads_find_the_same() -> None:
     """Contacts that are added stay in the order of one thread's."""
     bodies = "".join(

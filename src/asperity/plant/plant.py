@@ -13,7 +13,7 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
-from asperity.plant.detection.contact_normals import CHECKED, CYLINDER, ROUND, UNSURE
+from asperity.plant.detection.contact_normals import CHECKED, ROUND, UNSURE
 from asperity.plant.detection.detection_model import detection_struct, flex_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.field_corners import corners_of_geoms
@@ -309,7 +309,7 @@ class Plant(HoldsAddresses):
         fields = kinds == mujoco.mjtGeom.mjGEOM_HFIELD
         table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
         table.geoms.has_corners = (~np.isin(kinds, ROUND)).astype(np.uint8)
-        table.geoms.cylinder = CYLINDER
+        table.geoms.kind = kinds
         first, corners, radius = corners_of_geoms(model)
         table.geoms.corner_first = first
         table.geoms.corners = corners

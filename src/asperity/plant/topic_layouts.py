@@ -183,7 +183,7 @@ TOPICS = {
         height_field="i8[:]",  # its number, −1 of other geoms
         has_corners="u1[:]",  # whether it is no sphere, capsule, ellipsoid or cylinder
         # of those that may lie on height fields (`asperity.plant.detection.field_corners`)
-        cylinder="i8",  # MuJoCo's type of cylinders
+        kind="i8[:]",  # MuJoCo's types
         corner_first="i8[:]",
         corners="f8[:,:]",  # in the geom's frame
         corner_radius="f8[:]",

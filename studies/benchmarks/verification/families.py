@@ -21,6 +21,7 @@ from studies.benchmarks.verification import (
     rolling,
     rubbing,
     smooth,
+    terrain,
     tops,
     torsion,
     vehicles,
@@ -31,7 +32,7 @@ __all__ = ["CASES", "FAMILIES"]
 
 FAMILIES: dict[str, tuple[Case, ...]] = {
     "Impacts": impacts.CASES + collisions.CASES + landings.CASES,
-    "Sliding, sticking, gripping": friction.CASES,
+    "Sliding, sticking, gripping": friction.CASES + terrain.CASES,
     "Rolling": rolling.CASES,
     "Rolling on curves": curves.CASES,
     "Loads, wedges, brakes": loads.CASES + rubbing.CASES,

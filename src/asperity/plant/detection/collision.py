@@ -233,8 +233,11 @@ def _stop(plant: Table, state: Table, c: int, share: float) -> None:
     """
     contacts = state.contacts
     gap = max(contacts.signed_distance[c], 0.0)
+    # What overlaps stays as deep: pushed out within a step, it would be thrown.
+    contacts.distance_change[c] += gap - contacts.signed_distance[c]
+    contacts.signed_distance[c] = gap
     contacts.inverse_mass[c] = 0.0
-    contacts.static_friction[c] = contacts.dynamic_friction[c] = contacts.dissipation[c] = 0.0
+    contacts.static_friction[c] = contacts.dynamic_friction[c] = 0.0
     contacts.ellipsoidal[c] = 0
     for side in range(2):
         link = contacts.link[c, side]

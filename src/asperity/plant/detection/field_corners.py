@@ -8,8 +8,9 @@ rest. So faces and corners that meet get a contact for each corner, as on a plan
 - Else a corner that is below a triangle counts if MuJoCo has a contact with the triangle's own
   normal. It replaces MuJoCo's contact with that triangle.
 
-Corners of capsules are their ends, with a radius, and those of cylinders four points of the lower
-rim, beginning with the lowest, and the lowest of the other one.
+Corners of balls and capsules are their centres and ends, with a radius. Those of cylinders are four
+points of the lower rim, beginning with the lowest, and the lowest of the other one, and that of
+ellipsoids is their lowest point.
 """
 
 from __future__ import annotations
@@ -41,10 +42,10 @@ __all__ = [
 # Corners of which some are enough, and the directions in which those are the outermost.
 _MANY = 8
 _DIRECTIONS = 8
+_CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
+_ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
 # Points of a cylinder.
 _RIM = 5
-# Contacts of two geoms, as MuJoCo has at most.
-_MOST = 50
 # Distance of points that are the same [m].
 _APART = 1e-5
 # Cosine of the angle between a contact's normal and that of a triangle that it is of.
@@ -79,6 +80,9 @@ def corners_of_geoms(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.
             size = model.geom_size[geom]
             if model.geom_type[geom] == kinds.mjGEOM_BOX:
                 corners[geom] = signs * size
+            elif model.geom_type[geom] == kinds.mjGEOM_SPHERE:
+                corners[geom] = np.zeros((1, 3))
+                radius[geom] = size[0]
             elif model.geom_type[geom] == kinds.mjGEOM_CAPSULE:
                 corners[geom] = np.array([[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]])
                 radius[geom] = size[0]
@@ -103,8 +107,11 @@ def _hull(model: mujoco.MjModel, mesh: int) -> np.ndarray:
 @compiled
 def count_corners(plant: Table, geom: int) -> int:
     """How many corners a geom has."""
-    if plant.geoms.checked_kind[geom] == plant.geoms.cylinder:
+    kind = plant.geoms.kind[geom]
+    if kind == _CYLINDER:
         return _RIM
+    if kind == _ELLIPSOID:
+        return 1
     return plant.geoms.corner_first[geom + 1] - plant.geoms.corner_first[geom]
 
 
@@ -124,31 +131,44 @@ def _in_world(
 
 
 @compiled
+def _rim_point(
+    size: np.ndarray, number: int, down: tuple[float, float, float]
+) -> tuple[float, float, float]:
+    """One of a cylinder's points in its axes: four of its lower rim, and one of the other."""
+    x, y, z = down
+    out = math.hypot(x, y)
+    x, y = (x / out, y / out) if out > 1e-12 else (1.0, 0.0)
+    if number == 1:
+        x, y = -y, x
+    elif number == 2:
+        x, y = y, -x
+    elif number == 3:
+        x, y = -x, -y
+    height = size[1] if (z > 0.0) == (number < 4) else -size[1]
+    return size[0] * x, size[0] * y, height
+
+
+@compiled
 def find_corner(
     plant: Table, state: Table, geom: int, number: int, down: tuple[float, float, float]
 ) -> tuple[float, float, float]:
-    """One of a geom's corners, in world axes; those of cylinders depend on a direction."""
+    """One of a geom's corners; of a cylinder and an ellipsoid, by the direction into the ground."""
+    kind = plant.geoms.kind[geom]
+    if kind not in (_CYLINDER, _ELLIPSOID):
+        corner = plant.geoms.corners[plant.geoms.corner_first[geom] + number]
+        return _in_world(state, geom, (corner[0], corner[1], corner[2]))
     turn = state.mj_geom_xmat[geom]
-    if plant.geoms.checked_kind[geom] == plant.geoms.cylinder:
-        x = y = z = 0.0
-        for k in range(3):
-            x += turn[3 * k] * down[k]
-            y += turn[3 * k + 1] * down[k]
-            z += turn[3 * k + 2] * down[k]
-        out = math.hypot(x, y)
-        x, y = (x / out, y / out) if out > 1e-12 else (1.0, 0.0)
-        if number == 1:
-            x, y = -y, x
-        elif number == 2:
-            x, y = y, -x
-        elif number == 3:
-            x, y = -x, -y
-        size = plant.geoms.size[geom]
-        lower = size[1] if z > 0.0 else -size[1]
-        x, y, z = size[0] * x, size[0] * y, -lower if number == 4 else lower
-    else:
-        x, y, z = plant.geoms.corners[plant.geoms.corner_first[geom] + number]
-    return _in_world(state, geom, (x, y, z))
+    size = plant.geoms.size[geom]
+    x = turn[0] * down[0] + turn[3] * down[1] + turn[6] * down[2]
+    y = turn[1] * down[0] + turn[4] * down[1] + turn[7] * down[2]
+    z = turn[2] * down[0] + turn[5] * down[1] + turn[8] * down[2]
+    if kind == _CYLINDER:
+        return _in_world(state, geom, _rim_point(size, number, (x, y, z)))
+    reach = math.sqrt((size[0] * x) ** 2 + (size[1] * y) ** 2 + (size[2] * z) ** 2)
+    scale = 1.0 / reach if reach > 0.0 else 0.0
+    return _in_world(
+        state, geom, (scale * size[0] ** 2 * x, scale * size[1] ** 2 * y, scale * size[2] ** 2 * z)
+    )
 
 
 @compiled
@@ -346,6 +366,56 @@ def _is_known(points: np.ndarray, count: int) -> bool:
 
 
 @compiled
+def _touches(
+    plant: Table, state: Table, pair: tuple[int, int], group: tuple[int, int], point: np.ndarray
+) -> bool:
+    """Whether any of MuJoCo's contacts is of the plane that a corner is below."""
+    for i in range(group[1]):
+        address = group[0] + i * plant.offsets.contact_size
+        if _has_plane(plant, state, pair, address, point):
+            return True
+    return False
+
+
+@compiled
+def _corners_along(
+    plant: Table,
+    state: Table,
+    pair: tuple[int, int],
+    group: tuple[int, int],
+    contact: int,
+    margin: float,
+    points: np.ndarray,
+    count: int,
+) -> int:
+    """Append a geom's corners by the normal of a contact, or by the vertical for −1; how many."""
+    field_geom, geom = pair
+    field = plant.geoms.height_field[field_geom]
+    radius = plant.geoms.corner_radius[geom]
+    down = _down(state, field_geom, 0.0, 0.0)
+    if contact >= 0:
+        normal = group[0] + contact * plant.offsets.contact_size + plant.offsets.contact_frame
+        down = (-load_double(normal), -load_double(normal + 8), -load_double(normal + 16))
+    for number in range(count_corners(plant, geom)):
+        if count == points.shape[0]:
+            break
+        centre = _in_field(state, field_geom, find_corner(plant, state, geom, number, down))
+        triangle, height, slope_x, slope_y = triangle_below(plant, field, centre[0], centre[1])
+        if triangle < 0:
+            continue
+        point = points[count]
+        _set_point(point, centre, radius, height, (slope_x, slope_y), triangle)
+        if point[DISTANCE] > margin or _is_known(points, count):
+            continue
+        # At a distance, MuJoCo may have contacts with other triangles only: fifty at most.
+        if point[DISTANCE] <= 0.0 and not _touches(plant, state, pair, group, point):
+            continue
+        if radius == 0.0 or triangle_below(plant, field, point[X], point[Y])[0] == triangle:
+            count += 1
+    return count
+
+
+@compiled
 def _corners_on_rough(
     plant: Table,
     state: Table,
@@ -359,36 +429,15 @@ def _corners_on_rough(
     ``group`` is the address of the pair's first contact, and how many there are. Those that a
     corner replaces are marked.
     """
-    field_geom, geom = pair
-    field = plant.geoms.height_field[field_geom]
-    radius = plant.geoms.corner_radius[geom]
     size = plant.offsets.contact_size
-    count = 0
-    for i in range(group[1]):
-        own = group[0] + i * size
-        if load_int(own + plant.offsets.contact_exclude) == EXCLUDED:
-            continue
-        normal = own + plant.offsets.contact_frame
-        down = (-load_double(normal), -load_double(normal + 8), -load_double(normal + 16))
-        for number in range(count_corners(plant, geom)):
-            if count == points.shape[0]:
-                break
-            centre = _in_field(state, field_geom, find_corner(plant, state, geom, number, down))
-            triangle, height, slope_x, slope_y = triangle_below(plant, field, centre[0], centre[1])
-            if triangle < 0:
-                continue
-            point = points[count]
-            _set_point(point, centre, radius, height, (slope_x, slope_y), triangle)
-            if point[DISTANCE] > margin or not _has_plane(plant, state, pair, own, point):
-                continue
-            if radius > 0.0 and triangle_below(plant, field, point[X], point[Y])[0] != triangle:
-                continue
-            if _is_known(points, count):
-                continue
-            count += 1
+    count = _corners_along(plant, state, pair, group, -1, margin, points, 0)
+    if plant.geoms.kind[pair[1]] in (_CYLINDER, _ELLIPSOID):
+        for i in range(group[1]):
+            if load_int(group[0] + i * size + plant.offsets.contact_exclude) != EXCLUDED:
+                count = _corners_along(plant, state, pair, group, i, margin, points, count)
     for i in range(group[1]):
         address = group[0] + i * size
-        triangle = _triangle_of(plant, state, field_geom, address)
+        triangle = _triangle_of(plant, state, pair[0], address)
         for j in range(count):
             if points[j, TRIANGLE] == triangle and _has_plane(
                 plant, state, pair, address, points[j]

@@ -8,6 +8,8 @@ the inner radius of the first: exact for balls against boxes, and otherwise at m
 
 A geom that does not fill its convex hull, as a mug, has a box and a centre for each of its parts.
 
+Height fields have no such box: what would have its centre in their ground has passed its surface.
+
 Geoms that touched at the first sample may move as the contact law has them, which is out of each
 other again. Only if the path of one's centre goes through all of the other's bounding box, into it
 and out of it, have they left each other on the wrong side.
@@ -19,6 +21,7 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.detection.height_fields import triangle_below
 from asperity.plant.detection.near_pairs import colliding_bodies
 from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order_geoms
 from asperity.plant.rotations import Vector, between
@@ -36,8 +39,15 @@ side of the box.
 """
 
 
+# Points of a path that are compared with the ground below.
+_MOST_POINTS = 1000
+
+
 def inner_radii(model: mujoco.MjModel) -> np.ndarray:
-    """Radius of a ball that fits into each geom [m], shape (ngeom,); infinite for planes."""
+    """Radius of a ball that fits into each geom [m], shape (ngeom,); infinite for planes.
+
+    That of a height field is zero: in its ground, contacts have any normals.
+    """
     kinds = mujoco.mjtGeom
     radii = np.zeros(model.ngeom)
     for geom in range(model.ngeom):
@@ -51,12 +61,9 @@ def inner_radii(model: mujoco.MjModel) -> np.ndarray:
             radii[geom] = min(size[0], size[1])
         elif kind in (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_ELLIPSOID)):
             radii[geom] = np.min(size)
-        elif kind == int(kinds.mjGEOM_HFIELD):
-            # Half the thickness of the ground below its lowest point.
-            radii[geom] = 0.5 * model.hfield_size[model.geom_dataid[geom], 3]
         elif kind == int(kinds.mjGEOM_SDF):
             radii[geom] = _half_thickness(model, int(model.geom_dataid[geom]))
-        else:
+        elif kind != int(kinds.mjGEOM_HFIELD):
             radii[geom] = _HULL_INNER_RADIUS * np.min(model.geom_aabb[geom, 3:])
     return radii
 
@@ -160,12 +167,46 @@ def _passes_near(plant: Table, core: int, g: int, before: Poses, now: Poses) -> 
 
 
 @compiled
+def _sinks(plant: Table, core: int, field_geom: int, before: Poses, now: Poses) -> bool:
+    """Whether a long step takes the centre of a geom into the ground of a height field."""
+    fields = plant.height_fields
+    field = plant.geoms.height_field[field_geom]
+    box = plant.geoms.box
+    start = _local(box, field_geom, field_geom, core, core, before)
+    end = _local(box, field_geom, field_geom, core, core, now)
+    length = np.hypot(end[0] - start[0], end[1] - start[1])
+    square = length * length + (end[2] - start[2]) ** 2
+    if square <= plant.geoms.inner_radius[core] ** 2:
+        return False
+    size = fields.size[field]
+    cell = 2.0 * min(size[0] / (fields.columns[field] - 1), size[1] / (fields.rows[field] - 1))
+    points = 1 + int(min(length / cell, _MOST_POINTS))
+    for i in range(points + 1):
+        share = i / points
+        x = box[field_geom, 0] + start[0] + share * (end[0] - start[0])
+        y = box[field_geom, 1] + start[1] + share * (end[1] - start[1])
+        z = box[field_geom, 2] + start[2] + share * (end[2] - start[2])
+        triangle, height, _, _ = triangle_below(plant, field, x, y)
+        inside = triangle >= 0 and z < height
+        if i == 0 and inside:
+            # It is there already.
+            return False
+        if inside:
+            return True
+    return False
+
+
+@compiled
 def goes_through(plant: Table, core: int, g: int, touched: bool, before: Poses, now: Poses) -> bool:
     """Whether a geom may have passed through geom ``g`` with a long step.
 
     Of geoms that touched before, the centre of one must have gone through all of the other.
     """
     geoms = plant.geoms
+    if geoms.height_field[g] >= 0:
+        return _sinks(plant, core, g, before, now)
+    if geoms.height_field[core] >= 0:
+        return False
     radius = geoms.inner_radius[core]
     growth = 0.0 if touched else radius
     allowed = radius + geoms.inner_radius[g]
