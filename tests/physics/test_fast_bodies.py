@@ -68,6 +68,17 @@ def test_it_parts_as_fast_as_from_a_thick_wall(method: str, dissipation: float) 
 
 
 @every_method
+def test_an_oblique_hit_makes_it_roll(method: str) -> None:
+    """Friction of the impact stops the slip, which leaves 5/7 of the speed along the wall."""
+    sim = _shoot(method, 1e-2, 20.0, side=-0.2)
+    sim.data.qvel[1] = 5.0
+    assert sim.advance_to(0.1).success
+    assert sim.data.qpos[0] < -WALL
+    assert sim.data.qvel[1] == pytest.approx(5.0 / 7.0 * 5.0, rel=0.01)
+    assert sim.data.qvel[5] == pytest.approx(-sim.data.qvel[1] / RADIUS, rel=0.02)
+
+
+@every_method
 def test_mujoco_s_own_speculation_changes_nothing(method: str) -> None:
     ends = []
     for flag in ("disable", "enable"):
