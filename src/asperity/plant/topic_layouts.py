@@ -193,11 +193,14 @@ TOPICS = {
         reach="f8[:]",  # farthest point from the geom's frame that turns with it
         inner_radius="f8[:]",
         extent="f8[:]",  # farthest that the box, grown by the inner radius, comes from the frame
-        offset="f8[:]",  # and the centres of the boxes below
+        offset="f8[:]",  # and the centres of the balls below
         # boxes of parts of geoms, one of each that fills its hull: centre and half sides
         part_first="i8[:]",
         part_count="i8[:]",
         part_box="f8[:,:]",
+        # centres of balls in geoms, of the inner radius: each geom's first one
+        core_first="i8[:]",
+        cores="f8[:,:]",
         collides="u1[:,:]",
         colliding="i8[:]",  # those that collide with any
         has_moving_surfaces="i8",

@@ -79,8 +79,59 @@ def _is_possible(
 
 
 @compiled
+def _overlap(
+    plant: Table, state: Table, one: int, other: int, axis: int, of: int, radial: bool
+) -> float:
+    """Overlap of two round geoms along an axis of one of them, or away from that of a cylinder."""
+    turn = state.mj_geom_xmat[of]
+    x = state.mj_geom_xpos[other, 0] - state.mj_geom_xpos[one, 0]
+    y = state.mj_geom_xpos[other, 1] - state.mj_geom_xpos[one, 1]
+    z = state.mj_geom_xpos[other, 2] - state.mj_geom_xpos[one, 2]
+    u, v, w = turn[axis], turn[3 + axis], turn[6 + axis]
+    if radial:
+        along = u * x + v * y + w * z
+        u, v, w = x - along * u, y - along * v, z - along * w
+    length = math.sqrt(u * u + v * v + w * w)
+    if length == 0.0:
+        return math.inf
+    overlap = -abs(u * x + v * y + w * z)
+    for side in range(2):
+        geom = one if side == 0 else other
+        turn = state.mj_geom_xmat[geom]
+        size = plant.geoms.size[geom]
+        across = 0.0
+        reach = 0.0
+        for k in range(3):
+            part = u * turn[k] + v * turn[3 + k] + w * turn[6 + k]
+            if plant.geoms.kind[geom] == ELLIPSOID:
+                across += (part * size[k]) ** 2
+            elif k == 2:
+                reach = size[1] * abs(part)
+            else:
+                across += (part * size[0]) ** 2
+        overlap += reach + math.sqrt(across)
+    return overlap / length
+
+
+@compiled
+def _just_touch(plant: Table, state: Table, one: int, other: int) -> bool:
+    """Whether two round geoms overlap by next to nothing along an axis or beside one."""
+    for side in range(2):
+        of = one if side == 0 else other
+        for axis in range(3):
+            for radial in range(2):
+                overlap = _overlap(plant, state, one, other, axis, of, radial == 1)
+                if overlap <= plant.geoms.unsure:
+                    return True
+    return False
+
+
+@compiled
 def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
-    """Whether the normal of one of MuJoCo's contacts can be that of its geoms, as far as known."""
+    """Whether the normal of one of MuJoCo's contacts can be that of its geoms, as far as known.
+
+    Normals of thin and wide geoms are never exact. What overlaps more is kept all the same.
+    """
     if not plant.geoms.any_checked:
         return True
     one = load_int(address + plant.offsets.contact_geom)
@@ -88,6 +139,11 @@ def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
     if one < 0 or other < 0:
         return True  # of a flex
     depth = abs(load_double(address + plant.offsets.contact_dist))
-    return _is_possible(plant, state, one, address, 1.0, depth) and _is_possible(
+    checked = plant.geoms.checked_kind
+    if depth > plant.geoms.unsure and (checked[one] == 0 or checked[other] == 0):
+        return True
+    if _is_possible(plant, state, one, address, 1.0, depth) and _is_possible(
         plant, state, other, address, -1.0, depth
-    )
+    ):
+        return True
+    return depth > plant.geoms.unsure and not _just_touch(plant, state, one, other)

@@ -37,6 +37,7 @@ __all__ = [
     "count_corners",
     "find_corner",
     "find_corners",
+    "hull_vertices",
 ]
 
 # Corners of which some are enough, and the directions in which those are the outermost.
@@ -87,12 +88,12 @@ def corners_of_geoms(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.
                 corners[geom] = np.array([[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]])
                 radius[geom] = size[0]
             elif model.geom_type[geom] == kinds.mjGEOM_MESH:
-                corners[geom] = _hull(model, int(model.geom_dataid[geom]))
+                corners[geom] = hull_vertices(model, int(model.geom_dataid[geom]))
     first = np.cumsum([0, *(len(one) for one in corners)]).astype(np.int64)
     return first, np.concatenate([none, *corners]), radius
 
 
-def _hull(model: mujoco.MjModel, mesh: int) -> np.ndarray:
+def hull_vertices(model: mujoco.MjModel, mesh: int) -> np.ndarray:
     """Vertices of a mesh's convex hull, shape (n, 3)."""
     start = model.mesh_vertadr[mesh]
     vertices = model.mesh_vert[start : start + model.mesh_vertnum[mesh]].astype(np.float64)
