@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import asperity as asp
 
@@ -46,6 +47,35 @@ def test_a_step_ends_where_it_touches(method: str) -> None:
     assert sim.data.qpos[0] <= -WALL - RADIUS + 1e-3
     # No push comes from the side, and none turns it.
     np.testing.assert_allclose(sim.data.qvel[1:], 0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("dissipation", [0.0, 0.05, 0.2, 1.0])
+@pytest.mark.parametrize("method", ["Icf", "Tamsi"])
+def test_it_parts_as_fast_as_from_a_thick_wall(method: str, dissipation: float) -> None:
+    """By Hunt and Crossley's law, d u − ln(1 + d u) = −d r − ln(1 − d r) for speeds u and r."""
+    contact = asp.ContactParameters(dissipation=dissipation)
+    speed = 20.0
+    sim = asp.Simulator(
+        BULLET.format(side=0.0), integrator=METHODS[method](time_step=1e-2), contact=contact
+    )
+    sim.data.qvel[0] = speed
+    assert sim.advance_to(0.1).success
+    rebound = speed
+    if dissipation > 0.0:
+        lost = dissipation * speed - np.log1p(dissipation * speed)
+        rebound = brentq(lambda x: -x - np.log1p(-x) - lost, 0.0, 1.0 - 1e-12) / dissipation
+    assert sim.data.qvel[0] == pytest.approx(-rebound, abs=0.02 * speed)
+
+
+@every_method
+def test_an_oblique_hit_makes_it_roll(method: str) -> None:
+    """Friction of the impact stops the slip, which leaves 5/7 of the speed along the wall."""
+    sim = _shoot(method, 1e-2, 20.0, side=-0.2)
+    sim.data.qvel[1] = 5.0
+    assert sim.advance_to(0.1).success
+    assert sim.data.qpos[0] < -WALL
+    assert sim.data.qvel[1] == pytest.approx(5.0 / 7.0 * 5.0, rel=0.01)
+    assert sim.data.qvel[5] == pytest.approx(-sim.data.qvel[1] / RADIUS, rel=0.02)
 
 
 @every_method

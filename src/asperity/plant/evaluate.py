@@ -21,6 +21,7 @@ from asperity.compiled.calls import (
     store_int,
 )
 from asperity.plant.constraints import add_joint_rows, add_mujoco_rows, add_tendon_limits
+from asperity.plant.detection.field_completion import complete_field_contacts
 from asperity.plant.detection.gliding_kernels import gliding_model
 from asperity.plant.efforts import add_effort_rows
 from asperity.plant.model.actuation import actuator_forces, add_servo_rows
@@ -123,6 +124,8 @@ def _find_contacts_and_motion(plant: Table, state: Table, looks_ahead: bool) -> 
     if state.widened == 0 and plant.list_pairs != 0:
         model = call_pp_status(plant.list_pairs, plant, state)
     call_pp(plant.mujoco.collision, model, state.data)
+    if plant.has_fields:
+        complete_field_contacts(plant, state, state.data)
     call_pp_status(plant.evaluate_motion, plant, state)
 
 

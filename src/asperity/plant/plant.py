@@ -16,10 +16,11 @@ from asperity.plant.detection.collision import read_contacts
 from asperity.plant.detection.contact_normals import CHECKED, ROUND, UNSURE
 from asperity.plant.detection.detection_model import detection_struct, flex_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
+from asperity.plant.detection.field_corners import corners_of_geoms
 from asperity.plant.detection.flex_contacts import read_flex_contacts
 from asperity.plant.detection.near_pair_lists import list_pairs
 from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs
-from asperity.plant.detection.sweep import colliding_geoms, inner_radii
+from asperity.plant.detection.sweep import colliding_geoms, cores_of_geom, inner_radii
 from asperity.plant.detection.touching_elements import can_leave_out, leave_out_elements
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
 from asperity.plant.elasticity import find_elasticity
@@ -308,6 +309,12 @@ class Plant(HoldsAddresses):
         fields = kinds == mujoco.mjtGeom.mjGEOM_HFIELD
         table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
         table.geoms.has_corners = (~np.isin(kinds, ROUND)).astype(np.uint8)
+        table.geoms.kind = kinds
+        first, corners, radius = corners_of_geoms(model)
+        table.geoms.corner_first = first
+        table.geoms.corners = corners
+        table.geoms.corner_radius = radius
+        table.has_fields = int(model.nhfield > 0)
         table.height_fields.rows = integers(model.hfield_nrow)
         table.height_fields.columns = integers(model.hfield_ncol)
         table.height_fields.size = np.array(model.hfield_size, dtype=np.float64)
@@ -412,13 +419,20 @@ class Plant(HoldsAddresses):
         counts = np.array([len(parts) for parts in every], dtype=np.int64)
         self.table.geoms.part_count = counts
         self.table.geoms.part_first = np.cumsum(counts) - counts
+        cores = [
+            cores_of_geom(self.model, geom, radius[geom]) if len(parts) == 1 else parts[:, :3]
+            for geom, parts in enumerate(every)
+        ]
+        first = np.cumsum([0, *(len(one) for one in cores)]).astype(np.int64)
+        self.table.geoms.core_first = first
+        self.table.geoms.cores = np.concatenate([np.zeros((0, 3)), *cores])
         self.table.geoms.part_box = np.concatenate([np.zeros((0, 6)), *every])
         boxes = self.table.geoms.box
         self.table.geoms.extent = (
             np.linalg.norm(boxes[:, :3], axis=1) + np.linalg.norm(boxes[:, 3:], axis=1)
         ) + np.sqrt(3.0) * radius
         self.table.geoms.offset = np.array(
-            [np.max(np.linalg.norm(parts[:, :3], axis=1)) for parts in every]
+            [np.max(np.linalg.norm(points, axis=1)) for points in cores]
         )
 
     def set_contact_parameters(self, contact: ContactParameters) -> None:

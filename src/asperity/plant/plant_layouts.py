@@ -94,6 +94,7 @@ PLANT = Layout(
     find_elasticity="i8",  # 0 where there are no flexes
     possible_pairs=POSSIBLE_PAIRS,
     has_actuators="i8",
+    has_fields="i8",  # height fields
     has_adhesion="i8",  # of geoms, pairs or actuators
     acts_on_bodies="i8",  # by actuators, through what these touch
     has_articulated_trees="i8",

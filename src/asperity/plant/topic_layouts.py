@@ -183,17 +183,25 @@ TOPICS = {
         unsure="f8",  # overlap up to which those of round geoms are [m]
         height_field="i8[:]",  # its number, −1 of other geoms
         has_corners="u1[:]",  # whether it is no sphere, capsule, ellipsoid or cylinder
+        # of those that may lie on height fields (`asperity.plant.detection.field_corners`)
+        kind="i8[:]",  # MuJoCo's types
+        corner_first="i8[:]",
+        corners="f8[:,:]",  # in the geom's frame
+        corner_radius="f8[:]",
         plane_cylinder="i8[:,:]",  # pairs of geoms of these types, one of which moves
         # motion of geoms between samples
         box="f8[:,:]",  # centre and half sides in the geom's frame
         reach="f8[:]",  # farthest point from the geom's frame that turns with it
         inner_radius="f8[:]",
         extent="f8[:]",  # farthest that the box, grown by the inner radius, comes from the frame
-        offset="f8[:]",  # and the centres of the boxes below
+        offset="f8[:]",  # and the centres of the balls below
         # boxes of parts of geoms, one of each that fills its hull: centre and half sides
         part_first="i8[:]",
         part_count="i8[:]",
         part_box="f8[:,:]",
+        # centres of balls in geoms, of the inner radius: each geom's first one
+        core_first="i8[:]",
+        cores="f8[:,:]",
         collides="u1[:,:]",
         colliding="i8[:]",  # those that collide with any
         has_moving_surfaces="i8",

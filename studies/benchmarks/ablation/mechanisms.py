@@ -327,6 +327,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Body("plant.detection.contact_normals", "has_possible_normal", "return True"),),
     ),
     Mechanism(
+        "field-corners",
+        "Corners on height fields have contacts.",
+        "MuJoCo's one contact with each prism, by itself.",
+        ("icf",),
+        (Body("plant.detection.field_completion", "complete_field_contacts", "return"),),
+    ),
+    Mechanism(
         "look-ahead",
         "Fixed steps meet what they would pass through.",
         "Contacts of what overlaps at the beginning of a step.",

@@ -24,6 +24,7 @@ from studies.benchmarks.verification import (
     smooth,
     soft_bodies,
     soft_impacts,
+    terrain,
     tops,
     torsion,
     vehicles,
@@ -34,7 +35,7 @@ __all__ = ["CASES", "FAMILIES"]
 
 FAMILIES: dict[str, tuple[Case, ...]] = {
     "Impacts": impacts.CASES + collisions.CASES + landings.CASES,
-    "Sliding, sticking, gripping": friction.CASES,
+    "Sliding, sticking, gripping": friction.CASES + terrain.CASES,
     "Rolling": rolling.CASES,
     "Rolling on curves": curves.CASES,
     "Loads, wedges, brakes": loads.CASES + rubbing.CASES,

@@ -15,6 +15,8 @@ side's, or the one of a point that moves with geom 2 on a surface that moves wit
 columns of a contact are the latter if its normal turns with the smallest displacement to either
 side. That of capsules whose ends share a joint does. It is arbitrary, and such columns fit
 together.
+
+Contacts of corners with height fields, which MuJoCo does not find, move as those corners do.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import call_collision, load_address
+from asperity.plant.detection.field_corners import count_corners, find_corner
 from asperity.plant.detection.geom_distance import point_distance
 
 __all__ = ["find_motion", "keep_contacts"]
@@ -227,6 +230,74 @@ def _move_vertex(plant: Table, motion: Table, sets: Table, state: Table, c: int)
 
 
 @compiled
+def _corner_number(plant: Table, motion: Table, sets: Table, state: Table, c: int) -> int:
+    """Which corner of its geom a contact with a height field is of; −1 if of none."""
+    geom = state.contacts.geom[c, 1]
+    radius = plant.geoms.corner_radius[geom]
+    normal = motion.contact_frame[c, 6:9]
+    for number in range(count_corners(plant, geom)):
+        corner = find_corner(plant, state, geom, number, (-normal[0], -normal[1], -normal[2]))
+        ahead = 0.0
+        for k in range(3):
+            ahead += normal[k] * (sets.contact_point[c, k] - corner[k])
+        off = abs(ahead + radius) - abs(motion.geom_distance[c])
+        for k in range(3):
+            across = sets.contact_point[c, k] - corner[k] - ahead * normal[k]
+            off = max(off, abs(across))
+        if off < 1e-9:
+            return number
+    return -1
+
+
+@compiled
+def _move_corner(
+    plant: Table, motion: Table, sets: Table, state: Table, c: int, number: int
+) -> None:
+    """Fill ``motion`` of a contact of a corner with the plane of a height field's triangle."""
+    geom = state.contacts.geom[c, 1]
+    normal = motion.contact_frame[c, 6:9]
+    down = (-normal[0], -normal[1], -normal[2])
+    position = state.mj_geom_xpos[geom].copy()
+    matrix = state.mj_geom_xmat[geom].copy()
+    corner = find_corner(plant, state, geom, number, down)
+    # The contact's point is part of the overlap ahead of the deepest point.
+    share = plant.geoms.corner_radius[geom]
+    for k in range(3):
+        share += normal[k] * (sets.contact_point[c, k] - corner[k])
+    distance = motion.geom_distance[c]
+    share = share / distance if distance != 0.0 else 0.0
+    for direction in range(6):
+        ends = corner, corner
+        for side in range(2):
+            size = _SIZE if side == 0 else -_SIZE
+            if direction >= 3:
+                state.mj_geom_xpos[geom, direction - 3] = position[direction - 3] + size
+            else:
+                _turn(matrix, direction, size, state.mj_geom_xmat[geom])
+            ends = ends[1], find_corner(plant, state, geom, number, down)
+            for k in range(3):
+                state.mj_geom_xpos[geom, k] = position[k]
+            for k in range(9):
+                state.mj_geom_xmat[geom, k] = matrix[k]
+        speed = 0.0
+        farthest = 0.0
+        for k in range(3):
+            moved = ends[0][k] - ends[1][k]
+            farthest = max(farthest, abs(moved))
+            motion.relative[c, k, direction] = moved * (0.5 / _SIZE)
+            motion.relative[c, 3 + k, direction] = 0.0
+        if farthest > _REACH * _SIZE:
+            # The lowest point of an upright cylinder is any.
+            _move_along(motion, sets, c, direction)
+            continue
+        for k in range(3):
+            speed += normal[k] * motion.relative[c, k, direction]
+        for k in range(3):
+            motion.relative[c, k, direction] += share * speed * normal[k]
+        motion.relative[c, 6, direction] = speed
+
+
+@compiled
 def find_motion(plant: Table, work: Table, state: Table) -> int:
     """Fill ``motion`` of all contacts; returns how many columns are those of rigid points.
 
@@ -299,6 +370,13 @@ def find_motion(plant: Table, work: Table, state: Table) -> int:
                     for k in range(7):
                         motion.relative[i, k, direction] *= 0.5
     for c in range(contacts.count):
+        number = -1
+        a = contacts.geom[c, 0]
+        if max(a, contacts.geom[c, 1]) < plant.ngeom and plant.geoms.height_field[a] >= 0:
+            number = _corner_number(plant, motion, work.sets, state, c)
+        if number >= 0:
+            _move_corner(plant, motion, work.sets, state, c, number)
+            rigid[c] = False
         for direction in range(6):
             if rigid[c, direction]:
                 _move_along(motion, work.sets, c, direction)

@@ -228,13 +228,14 @@ def _stop(plant: Table, state: Table, c: int, share: float) -> None:
     """Make a contact rigid, so that the step ends where its geoms touch, and let it act there.
 
     A spring as soft as the user's could be pressed together by more than a geom. Each side has the
-    arm of its own surface, which the gap keeps from being that of the contact's point. Friction and
-    dissipation begin with the next step: they would be those of a collision that no step resolves.
+    arm of its own surface, which the gap keeps from being that of the contact's point.
     """
     contacts = state.contacts
     gap = max(contacts.signed_distance[c], 0.0)
+    # What overlaps stays as deep: pushed out within a step, it would be thrown.
+    contacts.distance_change[c] += gap - contacts.signed_distance[c]
+    contacts.signed_distance[c] = gap
     contacts.inverse_mass[c] = 0.0
-    contacts.static_friction[c] = contacts.dynamic_friction[c] = contacts.dissipation[c] = 0.0
     contacts.ellipsoidal[c] = 0
     for side in range(2):
         link = contacts.link[c, side]

@@ -1,12 +1,11 @@
 """Contacts whose normals cannot be those of their geoms.
 
-Those of height fields are corrected (`asperity.plant.detection.height_fields`). Where cylinders
-and ellipsoids just touch flat faces or each other, MuJoCo's search for the deepest point may end
-anywhere: within its tolerance of 10⁻⁶ m, directions along the surface are as good to it as the
-normal. Between a cylinder and a box, 3 % of the normals are wrong at an overlap of 10⁻⁷ m and more
-than half at 10⁻¹⁰ m. Parallel cylinders that overlap by 10⁻¹⁰ m get contacts half a radius deep. A
-surface that moves along such a normal would count as one that hits. What touches carries next to
-nothing, so these contacts are left out until they are known.
+Where cylinders and ellipsoids just touch flat faces or each other, MuJoCo's search for the deepest
+point may end anywhere: within its tolerance of 10⁻⁶ m, directions along the surface are as good to
+it as the normal. Between a cylinder and a box, 3 % of the normals are wrong at an overlap of 10⁻⁷ m
+and more than half at 10⁻¹⁰ m. Parallel cylinders that overlap by 10⁻¹⁰ m get contacts half a radius
+deep. A surface that moves along such a normal would count as one that hits. What touches carries
+next to nothing, so these contacts are left out until they are known.
 """
 
 from __future__ import annotations
@@ -17,14 +16,12 @@ import mujoco
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_int
-from asperity.plant.detection.height_fields import level_contact
 
 __all__ = ["CHECKED", "ROUND", "UNSURE", "has_possible_normal"]
 
 CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
 ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
-HEIGHT_FIELD = int(mujoco.mjtGeom.mjGEOM_HFIELD)
-CHECKED = (CYLINDER, ELLIPSOID, HEIGHT_FIELD)
+CHECKED = (CYLINDER, ELLIPSOID)
 """Types of geoms whose normals are looked at."""
 _BALLS = (int(mujoco.mjtGeom.mjGEOM_SPHERE), int(mujoco.mjtGeom.mjGEOM_CAPSULE))
 ROUND = (*_BALLS, CYLINDER, ELLIPSOID)
@@ -42,7 +39,7 @@ _FAR = 0.1
 
 @compiled
 def _is_possible(
-    plant: Table, state: Table, geom: int, other: int, address: int, side: float, depth: float
+    plant: Table, state: Table, geom: int, address: int, side: float, depth: float
 ) -> bool:
     """Whether a geom can have a contact with its normal.
 
@@ -53,8 +50,6 @@ def _is_possible(
     kind = plant.geoms.checked_kind[geom]
     if kind == 0:
         return True
-    if kind == HEIGHT_FIELD:
-        return level_contact(plant, state, geom, other, address, side)
     size = plant.geoms.size[geom]
     least = min(size[0], size[1])
     if kind == ELLIPSOID:
@@ -84,8 +79,59 @@ def _is_possible(
 
 
 @compiled
+def _overlap(
+    plant: Table, state: Table, one: int, other: int, axis: int, of: int, radial: bool
+) -> float:
+    """Overlap of two round geoms along an axis of one of them, or away from that of a cylinder."""
+    turn = state.mj_geom_xmat[of]
+    x = state.mj_geom_xpos[other, 0] - state.mj_geom_xpos[one, 0]
+    y = state.mj_geom_xpos[other, 1] - state.mj_geom_xpos[one, 1]
+    z = state.mj_geom_xpos[other, 2] - state.mj_geom_xpos[one, 2]
+    u, v, w = turn[axis], turn[3 + axis], turn[6 + axis]
+    if radial:
+        along = u * x + v * y + w * z
+        u, v, w = x - along * u, y - along * v, z - along * w
+    length = math.sqrt(u * u + v * v + w * w)
+    if length == 0.0:
+        return math.inf
+    overlap = -abs(u * x + v * y + w * z)
+    for side in range(2):
+        geom = one if side == 0 else other
+        turn = state.mj_geom_xmat[geom]
+        size = plant.geoms.size[geom]
+        across = 0.0
+        reach = 0.0
+        for k in range(3):
+            part = u * turn[k] + v * turn[3 + k] + w * turn[6 + k]
+            if plant.geoms.kind[geom] == ELLIPSOID:
+                across += (part * size[k]) ** 2
+            elif k == 2:
+                reach = size[1] * abs(part)
+            else:
+                across += (part * size[0]) ** 2
+        overlap += reach + math.sqrt(across)
+    return overlap / length
+
+
+@compiled
+def _just_touch(plant: Table, state: Table, one: int, other: int) -> bool:
+    """Whether two round geoms overlap by next to nothing along an axis or beside one."""
+    for side in range(2):
+        of = one if side == 0 else other
+        for axis in range(3):
+            for radial in range(2):
+                overlap = _overlap(plant, state, one, other, axis, of, radial == 1)
+                if overlap <= plant.geoms.unsure:
+                    return True
+    return False
+
+
+@compiled
 def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
-    """Whether the normal of one of MuJoCo's contacts can be that of its geoms, as far as known."""
+    """Whether the normal of one of MuJoCo's contacts can be that of its geoms, as far as known.
+
+    Normals of thin and wide geoms are never exact. What overlaps more is kept all the same.
+    """
     if not plant.geoms.any_checked:
         return True
     one = load_int(address + plant.offsets.contact_geom)
@@ -93,6 +139,11 @@ def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
     if one < 0 or other < 0:
         return True  # of a flex
     depth = abs(load_double(address + plant.offsets.contact_dist))
-    return _is_possible(plant, state, one, other, address, 1.0, depth) and _is_possible(
-        plant, state, other, one, address, -1.0, depth
-    )
+    checked = plant.geoms.checked_kind
+    if depth > plant.geoms.unsure and (checked[one] == 0 or checked[other] == 0):
+        return True
+    if _is_possible(plant, state, one, address, 1.0, depth) and _is_possible(
+        plant, state, other, address, -1.0, depth
+    ):
+        return True
+    return depth > plant.geoms.unsure and not _just_touch(plant, state, one, other)

@@ -35,6 +35,7 @@ from asperity.compiled.team import Team
 from asperity.contact.combination import PARAMETERS
 from asperity.plant import native
 from asperity.plant.detection.collision import read_contacts
+from asperity.plant.detection.field_completion import complete_field_contacts
 from asperity.plant.detection.near_pair_lists import point_to_pairs
 from asperity.plant.detection.shared_detection_layout import MODEL_WORDS, SHARED_DETECTION
 from asperity.plant.detection.shared_reading import (
@@ -140,6 +141,8 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     for word in range(shared.first_number, shared.last_number):
         store_address(data + _WORD * word, load_address(state.data + _WORD * word))
     call_pp(plant.mujoco.collision, shared.models[part].ctypes.data, data)
+    if plant.has_fields:
+        complete_field_contacts(plant, state, data)
     list_contacts(plant, shared, part, begin, end)
     return 0
 

@@ -8,6 +8,8 @@ the inner radius of the first: exact for balls against boxes, and otherwise at m
 
 A geom that does not fill its convex hull, as a mug, has a box and a centre for each of its parts.
 
+Height fields have no such box: what would have its centre in their ground has passed its surface.
+
 Geoms that touched at the first sample may move as the contact law has them, which is out of each
 other again. Only if the path of one's centre goes through all of the other's bounding box, into it
 and out of it, have they left each other on the wrong side.
@@ -15,15 +17,26 @@ and out of it, have they left each other on the wrong side.
 
 from __future__ import annotations
 
+import itertools
+
 import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.detection.field_corners import hull_vertices
+from asperity.plant.detection.height_fields import triangle_below
 from asperity.plant.detection.near_pairs import colliding_bodies
 from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order_geoms
 from asperity.plant.rotations import Vector, between
 
-__all__ = ["closing_distance", "colliding_geoms", "goes_through", "inner_radii", "passed"]
+__all__ = [
+    "closing_distance",
+    "colliding_geoms",
+    "cores_of_geom",
+    "goes_through",
+    "inner_radii",
+    "passed",
+]
 
 Poses = tuple[np.ndarray, np.ndarray]
 """Positions of geoms, shape (ngeom, 3) [m], and their matrices of rotation, (ngeom, 9)."""
@@ -36,8 +49,19 @@ side of the box.
 """
 
 
+# Half side of a geom, over the radius of a ball in it, from which it has ends that count.
+_LONGER = 1.2
+# Balls along the rim of a cylinder.
+_RIM_POINTS = 6
+# Points of a path that are compared with the ground below.
+_MOST_POINTS = 1000
+
+
 def inner_radii(model: mujoco.MjModel) -> np.ndarray:
-    """Radius of a ball that fits into each geom [m], shape (ngeom,); infinite for planes."""
+    """Radius of a ball that fits into each geom [m], shape (ngeom,); infinite for planes.
+
+    That of a height field is zero: in its ground, contacts have any normals.
+    """
     kinds = mujoco.mjtGeom
     radii = np.zeros(model.ngeom)
     for geom in range(model.ngeom):
@@ -51,14 +75,41 @@ def inner_radii(model: mujoco.MjModel) -> np.ndarray:
             radii[geom] = min(size[0], size[1])
         elif kind in (int(kinds.mjGEOM_BOX), int(kinds.mjGEOM_ELLIPSOID)):
             radii[geom] = np.min(size)
-        elif kind == int(kinds.mjGEOM_HFIELD):
-            # Half the thickness of the ground below its lowest point.
-            radii[geom] = 0.5 * model.hfield_size[model.geom_dataid[geom], 3]
         elif kind == int(kinds.mjGEOM_SDF):
             radii[geom] = _half_thickness(model, int(model.geom_dataid[geom]))
-        else:
+        elif kind != int(kinds.mjGEOM_HFIELD):
             radii[geom] = _HULL_INNER_RADIUS * np.min(model.geom_aabb[geom, 3:])
     return radii
+
+
+def cores_of_geom(model: mujoco.MjModel, geom: int, radius: float) -> np.ndarray:
+    """Centres of balls of a radius in a geom: the middle of its box, and those at its far ends.
+
+    Returns
+    -------
+    array, shape (n, 3)
+        In the geom's frame [m].
+    """
+    kinds = mujoco.mjtGeom
+    kind = int(model.geom_type[geom])
+    middle, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
+    far = np.where(half > _LONGER * radius, half - radius, 0.0)
+    if kind == int(kinds.mjGEOM_BOX):
+        ends = np.array([far * signs for signs in itertools.product((-1.0, 1.0), repeat=3)])
+    elif kind == int(kinds.mjGEOM_CYLINDER):
+        angles = np.arange(_RIM_POINTS) * 2.0 * np.pi / _RIM_POINTS
+        rim = np.stack([far[0] * np.cos(angles), far[0] * np.sin(angles), 0.0 * angles], axis=1)
+        ends = np.concatenate([rim + far * [0.0, 0.0, z] for z in (-1.0, 1.0)])
+    elif kind == int(kinds.mjGEOM_MESH):
+        ends = hull_vertices(model, int(model.geom_dataid[geom])) - middle
+        ends = ends[np.unique([ends.argmin(axis=0), ends.argmax(axis=0)])]
+        distance = np.linalg.norm(ends, axis=1, keepdims=True)
+        ends *= np.maximum(1.0 - radius / np.maximum(distance, 1e-300), 0.0)
+    elif kind in (int(kinds.mjGEOM_CAPSULE), int(kinds.mjGEOM_ELLIPSOID)):
+        ends = np.concatenate([np.diag(far), -np.diag(far)])
+    else:
+        return middle[None].copy()
+    return middle + np.unique(np.concatenate([np.zeros((1, 3)), ends]), axis=0)
 
 
 def _half_thickness(model: mujoco.MjModel, mesh: int) -> float:
@@ -95,12 +146,14 @@ def _in_contact(contacts: Table, a: int, b: int) -> bool:
 
 
 @compiled
-def _local(box: np.ndarray, part: int, g: int, other_part: int, other: int, poses: Poses) -> Vector:
-    """Centre of the box of ``other``'s part in the frame of the box of a part of geom ``g``."""
+def _local(
+    box: np.ndarray, part: int, g: int, points: np.ndarray, point: int, other: int, poses: Poses
+) -> Vector:
+    """A point of geom ``other`` in the frame of the box of a part of geom ``g``."""
     xpos, xmat = poses
     x, y, z = between(xpos, other, xpos, g)
     for a in range(3):
-        offset = box[other_part, a]
+        offset = points[point, a]
         x += xmat[other, a] * offset
         y += xmat[other, 3 + a] * offset
         z += xmat[other, 6 + a] * offset
@@ -114,7 +167,8 @@ def _local(box: np.ndarray, part: int, g: int, other_part: int, other: int, pose
 @compiled
 def _path_inside(
     box: np.ndarray,
-    core_part: int,
+    points: np.ndarray,
+    point: int,
     core: int,
     part: int,
     g: int,
@@ -122,13 +176,13 @@ def _path_inside(
     before: Poses,
     now: Poses,
 ) -> Vector:
-    """Part of the path of a centre of geom ``core`` that is in the grown box of geom ``g``.
+    """Part of the path of a point of geom ``core`` that is in the grown box of geom ``g``.
 
     From where to where, over the whole path, whose ends are 0 and 1 (the first above the second if
     none is); and the length of the whole path, squared.
     """
-    start = _local(box, part, g, core_part, core, before)
-    end = _local(box, part, g, core_part, core, now)
+    start = _local(box, part, g, points, point, core, before)
+    end = _local(box, part, g, points, point, core, now)
     square = 0.0
     low = -np.inf
     high = np.inf
@@ -155,8 +209,38 @@ def _passes_near(plant: Table, core: int, g: int, before: Poses, now: Poses) -> 
     for a in range(3):
         square += box[core, 3 + a] * box[core, 3 + a]
     growth = np.sqrt(square) + plant.geoms.inner_radius[core]
-    low, high, _ = _path_inside(box, core, core, g, g, growth, before, now)
+    low, high, _ = _path_inside(box, box, core, core, g, g, growth, before, now)
     return low <= high and low <= 1.0 and high >= 0.0
+
+
+@compiled
+def _sinks(plant: Table, core: int, field_geom: int, before: Poses, now: Poses) -> bool:
+    """Whether a long step takes the centre of a geom into the ground of a height field."""
+    fields = plant.height_fields
+    field = plant.geoms.height_field[field_geom]
+    box = plant.geoms.box
+    start = _local(box, field_geom, field_geom, box, core, core, before)
+    end = _local(box, field_geom, field_geom, box, core, core, now)
+    length = np.hypot(end[0] - start[0], end[1] - start[1])
+    square = length * length + (end[2] - start[2]) ** 2
+    if square <= plant.geoms.inner_radius[core] ** 2:
+        return False
+    size = fields.size[field]
+    cell = 2.0 * min(size[0] / (fields.columns[field] - 1), size[1] / (fields.rows[field] - 1))
+    points = 1 + int(min(length / cell, _MOST_POINTS))
+    for i in range(points + 1):
+        share = i / points
+        x = box[field_geom, 0] + start[0] + share * (end[0] - start[0])
+        y = box[field_geom, 1] + start[1] + share * (end[1] - start[1])
+        z = box[field_geom, 2] + start[2] + share * (end[2] - start[2])
+        triangle, height, _, _ = triangle_below(plant, field, x, y)
+        inside = triangle >= 0 and z < height
+        if i == 0 and inside:
+            # It is there already.
+            return False
+        if inside:
+            return True
+    return False
 
 
 @compiled
@@ -166,18 +250,22 @@ def goes_through(plant: Table, core: int, g: int, touched: bool, before: Poses, 
     Of geoms that touched before, the centre of one must have gone through all of the other.
     """
     geoms = plant.geoms
+    if geoms.height_field[g] >= 0:
+        return _sinks(plant, core, g, before, now)
+    if geoms.height_field[core] >= 0:
+        return False
     radius = geoms.inner_radius[core]
     growth = 0.0 if touched else radius
     allowed = radius + geoms.inner_radius[g]
-    cores = geoms.part_first[core] + geoms.part_count[core]
+    cores = geoms.core_first[core + 1] - geoms.core_first[core]
     parts = geoms.part_first[g] + geoms.part_count[g]
-    if (geoms.part_count[core] > 1 or geoms.part_count[g] > 1) and not _passes_near(
-        plant, core, g, before, now
-    ):
+    if max(cores, geoms.part_count[g]) > 1 and not _passes_near(plant, core, g, before, now):
         return False
-    for i in range(geoms.part_first[core], cores):
+    for i in range(geoms.core_first[core], geoms.core_first[core + 1]):
         for j in range(geoms.part_first[g], parts):
-            low, high, square = _path_inside(geoms.part_box, i, core, j, g, growth, before, now)
+            low, high, square = _path_inside(
+                geoms.part_box, geoms.cores, i, core, j, g, growth, before, now
+            )
             if low > high or square <= allowed * allowed:
                 continue
             if touched:
