@@ -259,7 +259,7 @@ def test_what_falls_fast_stops_at_the_ground(
     sim.data.qvel[2] = -20.0
     for time in np.linspace(0.0, 1.0, 51)[1:]:
         sim.advance_to(time)
-        assert sim.data.qpos[2] > 0.5 or time < 0.04
+        assert sim.data.qpos[2] > 0.45
         assert sim.data.qvel[2] < (10.0 if method is asp.Sap else 2.0)
 
 

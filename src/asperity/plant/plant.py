@@ -310,10 +310,8 @@ class Plant(HoldsAddresses):
         table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
         table.geoms.has_corners = (~np.isin(kinds, ROUND)).astype(np.uint8)
         table.geoms.kind = kinds
-        first, corners, radius = corners_of_geoms(model)
-        table.geoms.corner_first = first
-        table.geoms.corners = corners
-        table.geoms.corner_radius = radius
+        geoms = table.geoms
+        geoms.corner_first, geoms.corners, geoms.corner_radius = corners_of_geoms(model)
         table.has_fields = int(model.nhfield > 0)
         table.height_fields.rows = integers(model.hfield_nrow)
         table.height_fields.columns = integers(model.hfield_ncol)

@@ -95,11 +95,12 @@ def cores_of_geom(model: mujoco.MjModel, geom: int, radius: float) -> np.ndarray
     middle, half = model.geom_aabb[geom, :3], model.geom_aabb[geom, 3:]
     far = np.where(half > _LONGER * radius, half - radius, 0.0)
     if kind == int(kinds.mjGEOM_BOX):
-        ends = np.array([far * signs for signs in itertools.product((-1.0, 1.0), repeat=3)])
+        ends = np.array(list(itertools.product(*({-x, x} for x in far))))
     elif kind == int(kinds.mjGEOM_CYLINDER):
-        angles = np.arange(_RIM_POINTS) * 2.0 * np.pi / _RIM_POINTS
-        rim = np.stack([far[0] * np.cos(angles), far[0] * np.sin(angles), 0.0 * angles], axis=1)
-        ends = np.concatenate([rim + far * [0.0, 0.0, z] for z in (-1.0, 1.0)])
+        angles = np.arange(_RIM_POINTS if far[0] > 0.0 else 1) * 2.0 * np.pi / _RIM_POINTS
+        ends = np.array(
+            [(far[0] * np.cos(a), far[0] * np.sin(a), z) for z in {-far[2], far[2]} for a in angles]
+        )
     elif kind == int(kinds.mjGEOM_MESH):
         ends = hull_vertices(model, int(model.geom_dataid[geom])) - middle
         ends = ends[np.unique([ends.argmin(axis=0), ends.argmax(axis=0)])]
@@ -109,7 +110,7 @@ def cores_of_geom(model: mujoco.MjModel, geom: int, radius: float) -> np.ndarray
         ends = np.concatenate([np.diag(far), -np.diag(far)])
     else:
         return middle[None].copy()
-    return middle + np.unique(np.concatenate([np.zeros((1, 3)), ends]), axis=0)
+    return middle + np.concatenate([np.zeros((1, 3)), ends[np.any(ends != 0.0, axis=1)]])
 
 
 def _half_thickness(model: mujoco.MjModel, mesh: int) -> float:
