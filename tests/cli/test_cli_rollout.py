@@ -114,6 +114,7 @@ def test_worlds_that_fail_are_told(model, capsys) -> None:
     ("options", "message"),
     [
         (("--duration", "-1"), "--duration"),
+        (("--worlds", "0"), "--worlds must be positive, got 0"),
         (("--control", "2"), "--control"),
         (("--velocity", "nan"), "--velocity"),
         (("--save", "worlds.csv"), "does not end in .npz"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from typing import Any
 
 import derivative_models as models
@@ -206,15 +207,34 @@ def test_they_converge_as_the_accuracy_tightens() -> None:
     assert errors[-1] < 1e-3
 
 
-@pytest.mark.parametrize(
-    "integrator",
-    [
-        asp.Cenic(error_estimate="trapezoid"),
-        asp.Midas(time_step=0.01),
-        asp.RungeKutta3(time_step=1e-4),
-        asp.ImplicitEuler(time_step=1e-3),
-    ],
-)
+OTHERS = [
+    asp.Cenic(error_estimate="trapezoid"),
+    asp.Midas(time_step=0.01),
+    asp.RungeKutta3(time_step=1e-4),
+    asp.ImplicitEuler(time_step=1e-3),
+]
+
+
+@pytest.mark.parametrize("integrator", OTHERS)
+def test_trajectories_have_the_parameters_that_were_set(integrator: Any) -> None:
+    text = models.MODELS["double pendulum on the floor"].replace(models.FLOOR, "")
+    model = mujoco.MjModel.from_xml_string(text)
+    parameter = body_mass(model, 1)
+    transition = Transition(model, integrator=integrator, parameters=[parameter])
+    heavier = replace(parameter, value=1.5 * parameter.value)
+    expected = Transition(model, integrator=integrator, parameters=[heavier])
+    state, controls = transition.state_of(mujoco.MjData(model)), np.zeros((5, model.nu))
+    states = transition.trajectory(state, controls)
+    # Derivatives are of the same states, which depend on nothing that was before.
+    along = transition.sensitivities(state, controls).states
+    np.testing.assert_allclose(along, states, rtol=0.0, atol=1e-12)
+    transition.set_parameters(np.array([heavier.value]))
+    found = transition.trajectory(state, controls)
+    np.testing.assert_allclose(found, expected.trajectory(state, controls), rtol=0.0, atol=1e-9)
+    assert np.max(np.abs(found - states)) > 1e-6
+
+
+@pytest.mark.parametrize("integrator", OTHERS)
 def test_other_integrators_difference_whole_steps(integrator: Any) -> None:
     text = models.MODELS["double pendulum on the floor"].replace(models.FLOOR, "")
     model = mujoco.MjModel.from_xml_string(text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 import pickle
+import sys
 import warnings
 from typing import Any
 
@@ -35,6 +37,21 @@ def episode(env: Any, seed: int, steps: int = 60, towards: float = -0.4) -> list
         if terminated or truncated:
             break
     return found
+
+
+def test_all_that_is_installed_is_imported(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = asperity.envs.__spec__
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "stable_baselines3", None)
+        patch.setattr(gym, "register", lambda **_: None)
+        spec.loader.exec_module(module)
+    assert set(asperity.envs.__all__) | {"Sb3VecEnv"} == {*module.__all__, "Sb3VecEnv"}
+    assert "Sb3VecEnv" not in module.__all__
+    for name in module.__all__:
+        assert hasattr(module, name)
 
 
 def insert(env: Any, seed: int) -> tuple[np.ndarray, float, dict[str, Any]]:

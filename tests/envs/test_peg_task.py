@@ -146,6 +146,7 @@ def _volume(model: mujoco.MjModel, mesh: int) -> float:
     [
         ({"margin": 0.0}, "margin must be positive"),
         ({"margin": math.nan}, "margin must be positive"),
+        ({"margin": "thin"}, "margin must be a number, got 'thin'"),
         ({"margin": 1e-6}, "segments must be larger"),
         ({"margin": 0.02}, "radius, hole_radius"),
         ({"max_steps": 0}, "max_steps must be"),

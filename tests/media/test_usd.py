@@ -37,6 +37,14 @@ def run() -> asp.Trajectory:
     return asp.simulate(SCENE, (0.0, 0.4), save_at=times, qvel=velocity)
 
 
+def test_what_the_exporter_lacks_is_named(tmp_path: Path) -> None:
+    cloth = "<flexcomp name='cloth' type='grid' count='3 3 1' spacing='.1 .1 .1' radius='.01'/>"
+    trajectory = asp.simulate(f"<mujoco><worldbody>{cloth}</worldbody></mujoco>", (0.0, 0.01))
+    with pytest.raises(MediaError, match="has no flexes"):
+        write_usd(tmp_path / "cloth.usdz", trajectory)
+    assert not list(tmp_path.iterdir())
+
+
 def test_geoms_are_where_the_trajectory_has_them(tmp_path: Path) -> None:
     trajectory = run()
     path = write_usd(tmp_path / "run.usdz", trajectory, fps=25)

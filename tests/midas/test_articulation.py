@@ -237,6 +237,17 @@ def test_gravity_compensation_of_a_part_holds_that_part():
     assert sim.data.qvel[0] == pytest.approx(0.01 * 9.81 * 0.3 / inertia, rel=1e-4)
 
 
+def test_gravity_is_compensated_only_if_a_body_has_a_positive_share():
+    body = '<body pos="{} 0 1" gravcomp="{}"><freejoint/><geom size=".1" mass="3"/></body>'
+    for other in (0.0, 0.5):
+        model = mujoco.MjModel.from_xml_string(scene(body.format(0, -1.0) + body.format(1, other)))
+        sim = midas(model)
+        assert sim.advance_to(0.1).success
+        data = mujoco.MjData(model)
+        mujoco.mj_step(model, data, 50)
+        assert sim.data.qvel == pytest.approx(data.qvel, rel=1e-9, abs=1e-9)
+
+
 def test_dry_friction_holds_up_to_its_bound():
     for ctrl, slides in ((0.99, False), (1.01, True)):
         xml = scene(

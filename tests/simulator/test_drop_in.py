@@ -310,6 +310,18 @@ def test_changes_to_the_state_between_steps_are_taken_over() -> None:
     assert data.qvel[2] - before == pytest.approx(1.0 * 0.2, rel=1e-6)
 
 
+def test_contact_that_is_no_contact_parameters_is_named() -> None:
+    model = _model()
+    data = mujoco.MjData(model)
+    for call in (asp.step, asp.derivatives.linearize):
+        call(model, data, integrator=asp.Icf(time_step=0.002))
+        time = data.time
+        with pytest.raises(asp.ArgumentError, match=r"write ContactParameters\(stiffness=10.0\)"):
+            call(model, data, contact={"stiffness": 10.0})
+        assert data.time == time
+    assert data.time == 0.002
+
+
 def test_a_step_that_fails_raises() -> None:
     model = _model()
     data = mujoco.MjData(model)

@@ -187,6 +187,9 @@ def test_systems_are_seen_in_the_state_that_they_have():
         (event(half, direction="up"), "direction of event 'wrapped'"),
         (event(half, direction=float("nan")), "direction"),
         (lambda sim: float("nan"), "is nan at 0.0 s"),
+        (event(lambda sim: None), "event 'wrapped' returns at 0.0 s must be a number, got None"),
+        (event(lambda sim: sim.data.qpos[:1]), "'wrapped' returns .* number, got array"),
+        (event(lambda sim: True), "'wrapped' returns .* number, got True"),
     ],
 )
 def test_what_cannot_be_looked_for_is_named(events, words):

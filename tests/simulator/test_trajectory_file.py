@@ -9,6 +9,7 @@ import stat
 import subprocess
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ import pytest
 import asperity as asp
 from asperity.simulator import trajectory_file
 from asperity.simulator.atomic_files import replaced
+from asperity.simulator.trajectory_columns import columns_of
 
 BALL = """
 <mujoco>
@@ -272,3 +274,31 @@ def test_columns_have_the_model_s_names(
     np.testing.assert_array_equal(columns["sensordata:angle"], sampled.qpos[:, 0])
     pytest.importorskip("matplotlib")
     assert len(sampled.plot().axes) == 5
+
+
+def test_every_coordinate_has_a_column() -> None:
+    joints = "<joint axis='1 0 0'/><joint axis='0 1 0'/><joint name='arm.1' axis='0 0 1'/>"
+    ball = "<geom size='.1' mass='1'/>"
+    links = f"<body pos='1 0 0'><joint name='4'/>{ball}<body><joint/>{ball}</body></body>"
+    cloth = "<flexcomp name='cloth' type='grid' count='2 2 1' spacing='.1 .1 .1' radius='.01'/>"
+    model = mujoco.MjModel.from_xml_string(
+        f"<mujoco><worldbody><body name='arm'>{joints}{ball}</body>{links}{cloth}</worldbody></mujoco>"
+    )
+    run = types.SimpleNamespace(
+        **{name: np.zeros((1, 0)) for name in ("act", "ctrl", "sensordata")},
+        time=np.zeros(1),
+        qpos=np.arange(model.nq, dtype=float)[None],
+        qvel=np.zeros((1, model.nv)),
+    )
+    columns = columns_of(model, run)["qpos"]
+    vertices = [f"qpos:cloth_{vertex}.{axis}" for vertex in range(4) for axis in range(3)]
+    named = ["qpos:arm.0", "qpos:arm.2", "qpos:arm.1", "qpos:4.0", "qpos:4.1"]
+    assert list(columns) == named + vertices
+    assert [values[0] for values in columns.values()] == list(range(model.nq))
+
+
+def test_what_cannot_move_has_nothing_to_plot() -> None:
+    pytest.importorskip("matplotlib")
+    run = asp.simulate("<mujoco/>", (0.0, 0.01))
+    with pytest.raises(asp.ArgumentError, match="nothing to plot"):
+        run.plot()

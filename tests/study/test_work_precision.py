@@ -205,6 +205,8 @@ def test_bad_arguments_are_refused() -> None:
         ("nothing to try", {"methods": []}),
         ("accuracies has no effect on icf", {"methods": ["icf"], "accuracies": [1e-3]}),
         ("time_steps has no effect on cenic", {"methods": ["cenic"], "time_steps": [1e-3]}),
+        ("reference_step must be smaller than the window of 0.025 s", {"reference_step": 0.1}),
+        ("every time step, got 0.001", {"time_steps": [1e-3], "reference_step": 1e-3}),
     ):
         with pytest.raises(asp.ArgumentError, match=message):
             work_precision(model, **arguments)

@@ -58,6 +58,8 @@ def rollout(
     Every world has its own velocities and controls. A seed gives the same worlds
     for any number of threads.
     """
+    if worlds < 1:
+        raise ArgumentError(f"--worlds must be positive, got {worlds}.")
     if not 0.0 < duration < float("inf"):
         raise ArgumentError(f"--duration must be a positive, finite number, got {duration}.")
     if not 0.0 <= velocity < float("inf"):

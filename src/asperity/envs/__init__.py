@@ -7,6 +7,7 @@ Importing this package registers ``asperity/PegInHole-v0``, ``asperity/PegInHole
 from __future__ import annotations
 
 import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from asperity.errors import MissingExtra
@@ -42,6 +43,8 @@ __all__ = [
     "mend_robotics",
     "with_asperity",
 ]
+if importlib.util.find_spec("stable_baselines3") is None:
+    __all__.remove("Sb3VecEnv")
 
 # Imported on first use: what is compiled takes its time, and stable-baselines3 brings PyTorch.
 _HOMES = {

@@ -14,7 +14,7 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
-from asperity.arguments import is_count
+from asperity.arguments import as_number, is_count
 from asperity.envs.peg_variation import PegVariation, turned
 from asperity.errors import ArgumentError
 from asperity.midas.preset import Midas
@@ -83,7 +83,7 @@ class PegTask:
 
     def __post_init__(self) -> None:
         for name in _POSITIVE:
-            value = getattr(self, name)
+            value = as_number(name, getattr(self, name))
             if not (math.isfinite(value) and value > 0.0):
                 raise ArgumentError(f"{name} must be positive, got {value}.")
         if not is_count(self.max_steps) or self.max_steps < 1:

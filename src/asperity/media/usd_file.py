@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 
 from asperity.errors import MissingExtra
+from asperity.media.errors import MediaError
 from asperity.media.recording import Recording, output_path
 from asperity.simulator import Trajectory
 from asperity.simulator.atomic_files import replaced
@@ -37,7 +38,7 @@ def write_usd(path: str | Path, trajectory: Trajectory, *, fps: float = 30) -> P
     Raises
     ------
     MediaError
-        If the name or the number of frames cannot be used.
+        If the name, the number of frames or the model cannot be used.
     MissingExtra
         If the packages mujoco, usd-core or pillow are missing (extra ``usd``).
     """
@@ -65,7 +66,13 @@ def write_usd(path: str | Path, trajectory: Trajectory, *, fps: float = 30) -> P
             verbose=False,
         )
         for data in recording.frames(fps):
-            exporter.update_scene(data)
+            try:
+                exporter.update_scene(data)
+            except NotImplementedError:
+                raise MediaError(
+                    "MuJoCo's exporter to USD has no flexes, height fields and signed distance "
+                    "fields; write_web_playback shows this model."
+                ) from None
         exporter.stage.SetTimeCodesPerSecond(fps)
         exporter.stage.SetEndTimeCode(last)
         # Its names of textures are relative to this folder.

@@ -9,7 +9,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
-from asperity.arguments import is_count, is_flag, is_number
+from asperity.arguments import as_number, is_count, is_flag, is_number
 from asperity.errors import ArgumentError
 from asperity.simulator.interpolation import interpolate
 from asperity.simulator.simulator import Simulator
@@ -98,7 +98,7 @@ class EventFinder:
         EventReached
             If one of them ends the simulation; ``end`` tells where.
         ArgumentError
-            If a function is not finite.
+            If a function returns no finite number.
         """
         if current.time <= self._last[0]:
             return
@@ -154,12 +154,14 @@ class EventFinder:
         for one, other in zip(self._simulator.systems, probe.systems, strict=True):
             probe.system_state(other)[:] = self._simulator.system_state(one)
         probe.advance_to(time)
-        values = [float(event(probe)) for event in self._events]
-        for event, value in zip(self._events, values, strict=True):
+        values = []
+        for event in self._events:
+            value = as_number(f"what event {_name(event)} returns at {time} s", event(probe))
             if not np.isfinite(value):
                 raise ArgumentError(
                     f"event {_name(event)} is {value} at {time} s; it must be finite."
                 )
+            values.append(value)
         return values
 
 

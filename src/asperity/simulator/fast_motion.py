@@ -51,7 +51,8 @@ class FastMotion:
         collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
         if len(np.unique(model.body_rootid[model.geom_bodyid[collides]])) < 2:
             return  # nothing to fall on
-        weight = (1.0 - model.body_gravcomp[self._bodies]) * np.linalg.norm(model.opt.gravity)
+        held = model.flg_gravcomp * model.body_gravcomp[self._bodies]
+        weight = (1.0 - held) * np.linalg.norm(model.opt.gravity)
         self._warn("falls", self._step**2 * np.abs(weight), "Use a smaller time_step.")
 
     def look(self, time: float, qvel: np.ndarray) -> bool:

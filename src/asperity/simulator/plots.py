@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from asperity.errors import MissingExtra
+from asperity.errors import ArgumentError, MissingExtra
 
 __all__ = ["plot_history", "plot_series"]
 
@@ -27,6 +27,10 @@ def _panels(count: int) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise MissingExtra("matplotlib is not installed; pip install matplotlib.") from None
+    if count == 0:
+        raise ArgumentError(
+            "there is nothing to plot: no step was taken, or the model cannot move."
+        )
     figure = Figure(figsize=(8.0, 1.7 * count + 0.6), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.subplots(count, sharex=True, squeeze=False)[:, 0]
@@ -42,6 +46,8 @@ def plot_history(history: Mapping[str, np.ndarray]) -> Any:
 
     Raises
     ------
+    ArgumentError
+        If there is no step.
     MissingExtra
         If matplotlib is not installed.
     """

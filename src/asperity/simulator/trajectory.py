@@ -113,6 +113,9 @@ class Trajectory(Shown):
     def to_pandas(self) -> Any:
         """A ``pandas.DataFrame`` of times, states, controls and sensors, by the model's names.
 
+        Columns of one name are numbered: the joints of a flex's vertex are ``cloth_0.0`` to
+        ``cloth_0.2``.
+
         Raises
         ------
         MissingExtra

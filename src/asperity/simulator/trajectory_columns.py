@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from itertools import count
 from typing import Any
 
 import mujoco
@@ -36,7 +38,20 @@ def columns_of(model: mujoco.MjModel, trajectory: Any) -> dict[str, dict[str, np
     for group, labels in names.items():
         values = getattr(trajectory, group)
         if values.shape == (len(trajectory.time), len(labels)) and labels:
-            found[group] = {f"{group}:{label}": values[:, k] for k, label in enumerate(labels)}
+            columns = [f"{group}:{label}" for label in _told_apart(labels)]
+            found[group] = dict(zip(columns, values.T, strict=True))
+    return found
+
+
+def _told_apart(labels: list[str]) -> list[str]:
+    """Labels, numbered where several are equal, as those of the joints of a flex's vertex."""
+    counts = Counter(labels)
+    found = []
+    for label in labels:
+        if counts[label] > 1:
+            label = next(one for k in count() if (one := f"{label}.{k}") not in counts)
+            counts[label] = 1
+        found.append(label)
     return found
 
 

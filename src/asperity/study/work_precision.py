@@ -139,7 +139,7 @@ def work_precision(
     window, windows
         Least length [s] and largest number of windows of the error, see `local_errors`.
     reference_step : float
-        Time step [s] of the references.
+        Time step [s] of the references, smaller than the window and all time steps.
     target : float
         Position error [m, rad] per window that the recommendation asks for.
     contact : ContactParameters, optional
@@ -188,6 +188,12 @@ def work_precision(
     ]
     if not plan:
         raise ArgumentError("there is nothing to try: name methods, accuracies and time steps.")
+    steps = [parameter for name, parameter in plan if not controlled[name]]
+    if reference_step >= min([window, *steps]):
+        raise ArgumentError(
+            f"reference_step must be smaller than the window of {window} s and every time step, "
+            f"got {reference_step}."
+        )
     report = progress or (lambda share: None)
     references: dict[Callable[[float], object], Simulator] = {}
     known: dict[Callable[[float], object], LocalErrors] = {}

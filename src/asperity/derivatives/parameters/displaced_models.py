@@ -73,7 +73,7 @@ def take_over_values(
         base.model_changed(world)
         world.forget_evaluations()
     write_parameters(simulator.model, parameters, values, scratch)
-    if not copied and are_finite(simulator.model):
+    if not copied and not base.copies_model and are_finite(simulator.model):
         # But for friction, of which lists of near geoms have copies, and inertias.
         plant.set_detection()
         plant.read_inertias(simulator.model)

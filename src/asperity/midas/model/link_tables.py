@@ -212,9 +212,10 @@ def gravity_shares(model: mujoco.MjModel, links: Links) -> tuple[np.ndarray, np.
     """
     shares = np.zeros(len(links.links))
     moments = np.zeros((len(links.links), 3))
-    # MuJoCo computes no passive forces without springs and dampers.
+    # MuJoCo computes no passive forces without springs and dampers, and compensates no body if none
+    # had a positive share when the model was compiled.
     passive = int(_FLAG.mjDSBL_SPRING | _FLAG.mjDSBL_DAMPER)
-    compensates = model.opt.disableflags & passive != passive
+    compensates = model.flg_gravcomp and model.opt.disableflags & passive != passive
     for i, link in enumerate(links.links):
         if link.mass > 0.0 and not link.twists:
             shares[i] = 1.0

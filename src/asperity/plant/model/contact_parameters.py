@@ -199,8 +199,9 @@ def _check_pair(where: str, material: Material) -> None:
 
 def contact_key(contact: ContactParameters | None) -> object:
     """What two equal parameters have in common, and keep if their mappings are changed."""
-    if contact is None:
-        return None
+    if not isinstance(contact, ContactParameters):
+        # Anything else than None is refused by the simulation that is made for this key.
+        return None if contact is None else type(contact)
     return (
         contact.row().tobytes(),
         contact.surface_values(),
