@@ -102,7 +102,7 @@ MODELS = {
       </worldbody><actuator>
         <pid joint="s" kp="30" kv="2" ki="5"/>
         <dcmotor joint="e" motorconst="1" resistance="2" inductance=".02"
-          thermal="1 1 20 .01 25 25"/></actuator></mujoco>""",
+          thermal="1 1 20 .01 25 25" lugre="100 1 .1 .2 .01"/></actuator></mujoco>""",
     "ball joint and free body": f"""<mujoco><worldbody>{FLOOR}
       <body pos="0 0 .4"><joint type="ball" damping=".01"/>
         <geom type="capsule" size=".03" fromto="0 0 0 .05 .02 -.3" mass="1"/>

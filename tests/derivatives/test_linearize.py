@@ -56,7 +56,7 @@ def test_icf_agrees_with_differences_of_whole_steps(name: str) -> None:
     "name",
     [
         *("capsule on a ramp", "arm at its limits", "servo with activation"),
-        *("four-bar linkage", "two boxes", "conveyor belt"),
+        *("motors with inner states", "four-bar linkage", "two boxes", "conveyor belt"),
     ],
 )
 def test_other_methods_agree_with_differences_of_whole_steps(name: str, key: str) -> None:

@@ -331,6 +331,37 @@ def test_a_dc_motor_with_bristles_is_mujoco_s_at_its_step(method: type[asp.Icf])
     assert differences[1] < 0.3 * differences[0]
 
 
+@pytest.mark.parametrize("method", [asp.Icf, asp.Sap, asp.Tamsi])
+def test_bristles_that_relax_within_microseconds(method: type[asp.Icf]) -> None:
+    # Their damping alone would hold the motor, and drive it once they have been left behind.
+    model = compile_mjcf(
+        "<body><joint name='a'/><geom size='.03'/></body>",
+        sections="<actuator><dcmotor joint='a' motorconst='.05' resistance='2' damping='.001' "
+        "lugre='1e4 100 .005 .008 .1'/></actuator>",
+    )
+    model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
+    model.opt.timestep = 1e-6
+    expected = mujoco.MjData(model)
+    expected.ctrl[0] = 0.5
+    mujoco.mj_step(model, expected, nstep=100_000)
+    # Friction gives way at once, which delays of bristles delay: orders mean nothing.
+    errors = [
+        abs(_ours(model, method(time_step=step), [0.5], 0.1).qvel[0] - expected.qvel[0])
+        for step in (2e-3, 1e-3, 5e-4)
+    ]
+    assert errors[2] < errors[1] < errors[0] < 0.01 * expected.qvel[0]
+
+
+@pytest.mark.parametrize("setting", [asp.Icf(time_step=1e-3), asp.Cenic()])
+def test_currents_know_nothing_of_mujoco_s_step(setting: asp.Integrator) -> None:
+    model = _arm("<dcmotor joint='a' motorconst='2' resistance='1' inductance='.02'/>")
+    ends = []
+    for step in (1e-2, 1e-4):
+        model.opt.timestep = step
+        ends.append(_ours(model, setting, [3.0], 0.1).qvel.copy())
+    np.testing.assert_array_equal(ends[0], ends[1])
+
+
 def _controlled_by_plugin(count: int = 1, dynamics: str = "") -> mujoco.MjModel:
     return compile_mjcf(
         ARM.format(a="", b=""),

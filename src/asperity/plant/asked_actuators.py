@@ -1,9 +1,14 @@
 """Actuators whose forces and rates MuJoCo is asked for: PID controllers and DC motors.
 
 Their force F(l, l̇, a) depends on length, velocity and activations a, whose rates are ȧ(l, l̇, a).
-MuJoCo is asked for both and, by differences, for ∂F/∂l and ∂F/∂l̇, which make servo rows of them,
-and for ∂ȧ/∂a, by which activations advance (`asperity.integrators.methods.motion`): all actuators'
-at once, since none depends on another's.
+MuJoCo is asked for both and for their slopes, by differences: all actuators' at once, since none
+depends on another's. Over a step of h activations change by h φ(h ∂ȧ/∂a) ȧ with
+φ(x) = (eˣ − 1)/x. Servo rows have the force by the activations at the step's end,
+
+    F + ∂F/∂a h φ ȧ,
+
+and its slopes by l and l̇, with what these do to ȧ: bristles and currents can be far faster than
+steps are.
 """
 
 from __future__ import annotations
@@ -11,12 +16,12 @@ from __future__ import annotations
 import numpy as np
 from numba import types
 
-from asperity.compiled import Table, compiled, entry_point
+from asperity.compiled import Table, compiled, entry_point, inlined
 from asperity.compiled.calls import call_pp
 from asperity.plant import native
 from asperity.plant.plant_layouts import PLANT, STATE
 
-__all__ = ["ask_actuators", "asked_struct"]
+__all__ = ["activation_growth", "ask_actuators", "asked_servo", "asked_struct"]
 
 _WORD = 8
 # Differences of lengths, velocities and activations. All but cogging, friction and clamped voltages
@@ -24,8 +29,10 @@ _WORD = 8
 _LENGTH, _SPEED, _ACTIVATION = 1e-6, 1e-5, 1e-6
 
 
-def asked_struct(address: int, limited: np.ndarray) -> np.ndarray:
+def asked_struct(address: int, limited: np.ndarray, early: np.ndarray) -> np.ndarray:
     """MuJoCo's struct with other force limits of actuators, which rows have instead.
+
+    Activations, too, are only ahead where rows say so: MuJoCo's are by a step of its own.
 
     Parameters
     ----------
@@ -33,18 +40,27 @@ def asked_struct(address: int, limited: np.ndarray) -> np.ndarray:
         Of the ``mjModel``, whose arrays are those of the struct.
     limited : ndarray of bool, shape (nactuator,)
         Whether MuJoCo is to limit the force of an actuator; kept alive by the caller.
+    early : ndarray of bool, shape (nactuator,)
+        Whether its force is to be by the next activation; kept alive by the caller.
     """
     struct = native.memory(address, native.struct_size("mjModel") // _WORD).copy()
-    at = native.offset("mjModel", "actuator_forcelimited")
-    struct[at // _WORD] = limited.ctypes.data
+    for name, array in (("actuator_forcelimited", limited), ("actuator_actearly", early)):
+        struct[native.offset("mjModel", name) // _WORD] = array.ctypes.data
     return struct
+
+
+@inlined
+def activation_growth(step: float, slope: float) -> float:
+    """h φ(h s) of a step, or h where activations do not relax."""
+    return np.expm1(step * slope) / slope if step * slope < -1e-8 else step
 
 
 @compiled
 def _force_slopes(plant: Table, state: Table, way: int, values: np.ndarray, size: float) -> None:
-    """Leave central differences of forces by lengths (way 0) or velocities (1)."""
-    slope = state.work.output_slope[way]
+    """Leave central differences of forces and rates by lengths (way 0) or velocities (1)."""
+    slope, of_rate = state.output_slope[way], state.act_motion_slope[way]
     slope[:] = 0.0
+    of_rate[:] = 0.0
     for change in (size, -size):
         for o in range(slope.size):
             values[o] += change
@@ -52,11 +68,13 @@ def _force_slopes(plant: Table, state: Table, way: int, values: np.ndarray, size
         for o in range(slope.size):
             values[o] -= change
             slope[o] += state.mj_actuator_force[o] / (2.0 * change)
+        for i in range(of_rate.size):
+            of_rate[i] += state.mj_act_dot[i] / (2.0 * change)
 
 
 @compiled
 def _rate_slopes(plant: Table, state: Table, number: int) -> None:
-    """Leave central differences of rates by every actuator's activation of that number."""
+    """Leave central differences of rates and forces by all actuators' activations of a number."""
     for change in (_ACTIVATION, -_ACTIVATION):
         for i in range(state.act_slope.size):
             if plant.actuators.act_number[i] == number:
@@ -66,6 +84,9 @@ def _rate_slopes(plant: Table, state: Table, number: int) -> None:
             if plant.actuators.act_number[i] == number:
                 state.mj_act[i] = state.act[i]
                 state.act_slope[i] += state.mj_act_dot[i] / (2.0 * change)
+                o = plant.actuators.act_output[i]
+                if o >= 0:
+                    state.act_pull[i] += state.mj_actuator_force[o] / (2.0 * change)
 
 
 @entry_point(types.int64(PLANT.type, STATE.type))
@@ -75,6 +96,7 @@ def ask_actuators(plant: Table, state: Table) -> int:
     _force_slopes(plant, state, 0, length, _LENGTH)
     _force_slopes(plant, state, 1, velocity, _SPEED)
     state.act_slope[:] = 0.0
+    state.act_pull[:] = 0.0
     last = -1
     for i in range(state.act_slope.size):
         last = max(last, plant.actuators.act_number[i])
@@ -82,6 +104,25 @@ def ask_actuators(plant: Table, state: Table) -> int:
         _rate_slopes(plant, state, number)
     call_pp(plant.mujoco.forward_actuation, plant.mujoco.asked_model, state.data)
     for o in range(length.size):
-        state.work.output_force[o] = state.mj_actuator_force[o]
+        state.output_force[o] = state.mj_actuator_force[o]
     call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
     return 0
+
+
+@compiled
+def asked_servo(plant: Table, state: Table, o: int, row: int) -> None:
+    """Fill force and gains of an actuator's row for the state's step."""
+    actuators, rows = plant.actuators, state.rows
+    force = state.output_force[o]
+    stiffness, damping = -state.output_slope[0, o], -state.output_slope[1, o]
+    for i in range(state.act.size):
+        if actuators.act_output[i] == o:
+            growth = activation_growth(state.step, state.act_slope[i])
+            value = state.act[i] + growth * state.act_dot[i]
+            value = min(max(value, actuators.act_range[i, 0]), actuators.act_range[i, 1])
+            force += state.act_pull[i] * (value - state.act[i])
+            stiffness -= state.act_pull[i] * growth * state.act_motion_slope[0, i]
+            damping -= state.act_pull[i] * growth * state.act_motion_slope[1, i]
+    rows.force[row] = force
+    rows.proportional[row] = max(stiffness, 0.0)
+    rows.derivative[row] = max(damping, 0.0)

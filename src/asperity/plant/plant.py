@@ -350,7 +350,8 @@ class Plant(HoldsAddresses):
         asked = self._evaluated and asks_mujoco(self.model)
         table.mujoco.ask_actuators = ask_actuators.address if asked else 0
         self._limited = limited_by_mujoco(self.model, table)
-        self._asked = asked_struct(address, self._limited)
+        self._early = np.zeros_like(self._limited)
+        self._asked = asked_struct(address, self._limited, self._early)
         table.mujoco.asked_model = self._asked.ctypes.data
 
     def set_detection(self) -> None:

@@ -125,8 +125,6 @@ WORK = Layout(
     dof_actuation="f8[nv]",  # what actuators exert, but for servos with the limit of their joint
     passive_force="f8[nv]",  # of the last evaluation, with bias forces
     actuator_length="f8[outputs]",
-    output_force="f8[outputs]",  # of actuators that MuJoCo is asked for, without limits of rows,
-    output_slope="f8[2, outputs]",  # and by lengths and velocities
     gyroscopic="f8[nv]",
     gyroscopic_following="f8[nv]",
     gyroscopic_undone="f8[nv]",  # what they lacked of those at the solution, a pass before
@@ -265,7 +263,13 @@ STATE = Layout(
     force="f8[nv]",  # without joint damping
     soft=SOFT,
     act_dot="f8[na]",
-    act_slope="f8[na]",  # of its rate by itself, where MuJoCo is asked [1/s]
+    # Where MuJoCo is asked, slopes of its rate by itself [1/s], by length and by velocity
+    act_slope="f8[na]",
+    act_motion_slope="f8[2, na]",
+    act_pull="f8[na]",  # and of the force by it
+    output_force="f8[outputs]",  # of actuators that MuJoCo is asked for, without limits of rows,
+    output_slope="f8[2, outputs]",  # and by lengths and velocities
+    output_row="i8[outputs] = -1",
     cdof="f8[nv, 6]",
     # MuJoCo's arrays (views of the MjData)
     mj_qpos="f8[:]",

@@ -71,6 +71,7 @@ class State(HoldsAddresses):
             nq=model.nq,
             nv=model.nv,
             na=model.na,
+            outputs=len(data.actuator_length),
             links=link_room(model, contacts),
             system_states=0,
             distance_changes=np.zeros(0),

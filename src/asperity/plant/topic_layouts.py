@@ -166,6 +166,7 @@ TOPICS = {
         # 0 Euler, 1 exact exponential, 2 by its slope, 3 a set-point that slews, 4 a muscle's
         act_kind="i8[:]",
         act_number="i8[:]",  # among those of an actuator that MuJoCo is asked for, or −1
+        act_output="i8[:]",  # of that actuator, −1 of set-points that slew
         # The control that a set-point slews to or that excites a muscle, its actuator if it is
         # delayed (or −1), and how MuJoCo interpolates it then.
         act_input="i8[:,:]",

@@ -16,6 +16,8 @@ from asperity.compiled.calls import (
 )
 from asperity.compiled.team import over_ranges
 from asperity.integrators.world_layout import OK, SHARE_SIGNATURE
+from asperity.plant.asked_actuators import activation_growth
+from asperity.plant.model.actuation import set_asked_servos
 from asperity.plant.muscles import activation_after
 from asperity.plant.plant_layouts import GLIDING, STATE, VALID
 from asperity.plant.trees import velocity_of_trees
@@ -56,7 +58,11 @@ def evaluate_for(world: Table, state: Table, step: float) -> int:
             # Contacts were looked for no farther than a shorter step leads.
             state.valid = 0
     state.step = step
-    return ensure_evaluated(world, state)
+    code = ensure_evaluated(world, state)
+    if code == OK:
+        # A valid snapshot may be of another step.
+        set_asked_servos(world.plant, state)
+    return code
 
 
 @compiled
@@ -162,8 +168,8 @@ def advance_activations(plant: Table, source: Table, target: Table, step: float)
     """Advance the actuators' activations from the source's rates.
 
     Filters and muscles follow a constant control exactly, however long the step. Where MuJoCo is
-    asked for slopes, by an exponential step of Euler's: a + h φ(h ∂ȧ/∂a) ȧ with φ(x) = (eˣ − 1)/x,
-    exact for currents, temperatures and, at constant velocity, bristles.
+    asked for slopes, by an exponential step of Euler's (`asperity.plant.asked_actuators`), exact
+    for currents, temperatures and, at constant velocity, bristles.
     """
     actuators = plant.actuators
     for i in range(source.act.size):
@@ -174,9 +180,9 @@ def advance_activations(plant: Table, source: Table, target: Table, step: float)
             before = source.act[i]
             control = _followed(plant, source, i, target.act.ctypes.data + 8 * i)
             value = activation_after(actuators.act_muscle[i], before, control, step)
-        elif actuators.act_kind[i] == 2 and step * source.act_slope[i] < -1e-8:
-            slope = source.act_slope[i]
-            value = source.act[i] + source.act_dot[i] * np.expm1(step * slope) / slope
+        elif actuators.act_kind[i] == 2:
+            growth = activation_growth(step, source.act_slope[i])
+            value = source.act[i] + source.act_dot[i] * growth
         elif actuators.act_kind[i] == 1:
             value = source.act[i] + source.act_dot[i] * actuators.act_time_constant[i] * (
                 1.0 - np.exp(-step / actuators.act_time_constant[i])

@@ -46,6 +46,7 @@ from asperity.integrators.methods.motion import (
 from asperity.integrators.results import keep_results
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import END_VELOCITY, OK, compiled_method
+from asperity.plant.model.actuation import set_asked_servos
 from asperity.plant.trees import (
     add_mass,
     force_from_solver,
@@ -264,6 +265,14 @@ def _double(world: Table, source: Table, target: Table, step: float) -> int:
     return OK
 
 
+@compiled
+def _at_the_instant(plant: Table, state: Table) -> None:
+    """Let rows of actuators have the forces by the state's own activations."""
+    step, state.step = state.step, 0.0
+    set_asked_servos(plant, state)
+    state.step = step
+
+
 @compiled_method
 def trapezoid_method(world: Table, source: Table, target: Table, step: float) -> int:
     """One trapezoid step, with the full ICF step as its reference."""
@@ -277,6 +286,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     code = call_method(world.base_method, world, source, full, step)
     if code != OK:
         return code
+    _at_the_instant(plant, source)
     memory = TRAPEZOID.at(world.trapezoid)
     # The graph and the impulses are still those of the source.
     ncontact, nrow = velocities_at(graph, iterate, source, source.velocity)
@@ -300,6 +310,7 @@ def trapezoid_method(world: Table, source: Table, target: Table, step: float) ->
     code = ensure_evaluated(world, full)
     if code != OK:
         return code
+    _at_the_instant(plant, full)
     _smooth_terms(world, source, full, step, iterate.gradient)
     code = graph_of(world, full)
     if code != OK:

@@ -18,10 +18,11 @@ import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
 from asperity.contact.constraint_set import ACTUATOR
+from asperity.plant.asked_actuators import asked_servo
 from asperity.plant.constraints import add_joint_row, add_row
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL, TREES
 
-__all__ = ["actuator_forces", "add_servo_rows", "set_servo"]
+__all__ = ["actuator_forces", "add_servo_rows", "set_asked_servos", "set_servo"]
 
 # A range of forces that is none.
 _ANY = 1e299
@@ -97,9 +98,7 @@ def set_servo(plant: Table, state: Table, k: int, row: int, shift: float) -> Non
     bias = actuators.servo_bias
     o = actuators.servo_output[k]
     if actuators.servo_asked[k]:
-        rows.force[row] = state.work.output_force[o]
-        rows.proportional[row] = max(-state.work.output_slope[0, o], 0.0)
-        rows.derivative[row] = max(-state.work.output_slope[1, o], 0.0)
+        asked_servo(plant, state, o, row)
         return
     if actuators.servo_activation[k] >= 0:
         u = state.act[actuators.servo_activation[k]]
@@ -173,6 +172,7 @@ def add_servo_rows(plant: Table, state: Table) -> int:
             row = add_joint_row(plant, state, ACTUATOR, -1 - o, first, 1)
         else:
             row = add_row(plant, state, ACTUATOR, -1 - o, first)
+        state.output_row[o] = row
         if row == -1:
             return ROWS_FULL
         if row == -2:
@@ -182,3 +182,15 @@ def add_servo_rows(plant: Table, state: Table) -> int:
         set_servo(plant, state, k, row, 0.0)
         _limit_servo(plant, state, k, row)
     return EVALUATED
+
+
+@compiled
+def set_asked_servos(plant: Table, state: Table) -> None:
+    """Let the rows of actuators that MuJoCo is asked for be those of the state's present step."""
+    if plant.mujoco.ask_actuators == 0:
+        return
+    actuators = plant.actuators
+    for k in range(actuators.servo_output.size):
+        o = actuators.servo_output[k]
+        if actuators.servo_asked[k] and state.output_row[o] >= 0:
+            asked_servo(plant, state, o, state.output_row[o])

@@ -145,6 +145,7 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of activation dynamics."""
     kind = np.zeros(model.na, np.int64)
     number = np.full(model.na, -1, np.int64)
+    output = np.full(model.na, -1, np.int64)
     inputs = np.zeros((model.na, 3), np.int64)
     constant = np.ones(model.na)
     limits = np.full((model.na, 2), [-_NO_LIMIT, _NO_LIMIT])
@@ -163,12 +164,17 @@ def set_activations(table: Table, model: mujoco.MjModel) -> None:
             limits[address] = model.actuator_actrange[i]
         if _has_inner_states(model, i):
             kind[address], number[address] = _BY_SLOPE, np.arange(count)
+            output[address] = model.actuator_outadr[i]
+            if model.actuator_dynprm[i, _SLEW_AT[int(model.actuator_gaintype[i])]] > 0.0:
+                # MuJoCo's force is by the next set-point as it is.
+                output[address.start] = -1
             _set_inner_states(model, i, kind, constant, limits)
         if is_switched_off(model, i):
             kind[address], constant[address] = _SLEWS, 0.0
         late = i if model.actuator_delay[i] > 0.0 else -1
         inputs[address] = model.actuator_ctrladr[i], late, model.actuator_history[i, 1]
     table.actuators.act_number = number
+    table.actuators.act_output = output
     table.actuators.act_input = inputs
     table.actuators.act_kind = kind
     table.actuators.act_time_constant = constant
