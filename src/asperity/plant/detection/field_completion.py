@@ -116,7 +116,7 @@ def _find_all(plant: Table, state: Table, data: int, pairs: np.ndarray, points: 
         pair = pairs[p]
         geom = pair[_GEOM]
         group = (base + pair[_FIRST] * offsets.contact_size, pair[_LAST] - pair[_FIRST])
-        room = points[at : at + count_corners(plant, geom) + 1]
+        room = points[at : at + count_corners(plant, geom)]
         corners = find_corners(plant, state, (pair[_FIELD], geom), group, room)
         free = 0
         for i in range(group[1]):
@@ -139,7 +139,7 @@ def complete_field_contacts(plant: Table, state: Table, data: int) -> None:
     if found == 0:
         return
     pairs = pairs[:found]
-    room = 1
+    room = 0
     for p in range(found):
         room += count_corners(plant, pairs[p, _GEOM])
     points = np.empty((room, PARTS))

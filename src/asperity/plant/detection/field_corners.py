@@ -47,7 +47,7 @@ _CYLINDER = int(mujoco.mjtGeom.mjGEOM_CYLINDER)
 _ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
 # Points of a cylinder.
 _RIM = 5
-# Distance of points that are the same [m].
+# Distance of points, or of a point from a plane, that are the same [m].
 _APART = 1e-5
 # Cosine of the angle between a contact's normal and that of a triangle that it is of.
 _OWN = 1.0 - 1e-6
