@@ -120,11 +120,13 @@ CHANGES: dict[str, _Change] = {
             "jnt_pos", "jnt_stiffness", "qpos_spring", "dof_damping", "dof_armature",
             "geom_pos", "geom_margin", "geom_gap", "geom_fluid", "site_pos",
             "tendon_stiffness", "tendon_damping", "tendon_frictionloss", "tendon_lengthspring",
-            "tendon_margin", "tendon_armature", "eq_data", "actuator_gainprm", "actuator_biasprm",
+            "tendon_margin", "eq_data", "actuator_gainprm", "actuator_biasprm",
             "actuator_gear", "hfield_size", "wrap_prm", "jnt_stiffnesspoly", "dof_dampingpoly",
             "actuator_damping", "actuator_armature", "tendon_stiffnesspoly", "tendon_dampingpoly",
         )
     },
+    # Of the rope, which is between trees, MuJoCo's inertia has no place for it.
+    "tendon_armature": lambda model: model.tendon_armature.__setitem__(1, 0.1),
     "geom_size": _scaled("geom_size", 0.9),
     "geom_friction": _scaled("geom_friction", 0.3),
     "pair_friction": _scaled("pair_friction", 0.3),
