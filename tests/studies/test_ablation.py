@@ -113,9 +113,18 @@ def test_the_page_shows_what_was_lost_and_the_work(tmp_path: Path) -> None:
     assert save("spring-share", "cenic", off, path) == load(path)
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| nothing |  | 0, 5, 0 of 0 | 100 |  |  |  |  |" in page
-    assert " | 0, 0, 0 | −50 % |  |  | 1, **1 wrong** | 0 |" in page
+    assert " | 0, −5, 0 | −50 % |  |  | 1, **1 wrong** | 0 |" in page
     named = write_all_cases(load(path), tmp_path / "all.md").read_text(encoding="utf-8")
     assert "| spring-share | **lost** |  | +20 % |" in named
+
+
+def test_cases_that_are_run_again_leave_the_others(tmp_path: Path) -> None:
+    path = tmp_path / "ablation.json"
+    first, second = _trials("lost", (0,) * 5, 10), _trials("held", (0,) * 5, 20)
+    save(NOTHING, "cenic", first, path)
+    save(NOTHING, "cenic", second, path)
+    again = [replace(trial, grade=1) for trial in first]
+    assert save(NOTHING, "cenic", again, path)[NOTHING, "cenic"] == again + second
 
 
 def test_scenes_without_an_outcome_count_work_alone(tmp_path: Path) -> None:
@@ -128,7 +137,7 @@ def test_scenes_without_an_outcome_count_work_alone(tmp_path: Path) -> None:
     page = write(load(path), tmp_path / "page.md").read_text(encoding="utf-8")
     assert "| 0, 5, 0 of 0 | 100 | 200 | 300 |  |  |" in page
     # A robot that has stopped is compared with nothing.
-    assert "| 0, 5, 0 | +0 % | +5 % | +100 % | 0 | 0 |" in page
+    assert "| 0, 0, 0 | +0 % | +5 % | +100 % | 0 | 0 |" in page
 
 
 def test_scenes_that_count_work_are_no_cases() -> None:

@@ -300,7 +300,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "kept-factors",
-        "Solves with deformable bodies begin with the last factors.",
+        "Soft bodies' solves begin with old factors.",
         "Every solve has factors of its own from its first iteration on.",
         ("cenic", "icf"),
         (Value("convex.convex_newton", "_NEAR", "-1.0"),),
@@ -314,7 +314,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "box-corners",
-        "Corners of boxes touch faces of deformable bodies.",
+        "Corners of boxes touch flexes.",
         "Vertices of deformable bodies alone, and points on their elements where none touches.",
         ("cenic", "icf"),
         (Body("plant.detection.flex_corners", "add_corners", "return True"),),

@@ -38,8 +38,9 @@ python -m studies benchmark ablation --mechanisms swings     # one row
 ```
 
 Every case runs at {near_by} times each accuracy or time step. *Right* counts the runs within the
-tolerance of their case; a difference of two is chance. *Iterations* are Newton's, of all cases, of
-the CENIC paper's clutter (`Midas`: cubes in columns), and of ten robots with random controls.
+tolerance of their case, below as differences; two are chance. *Iterations* are Newton's, of all
+cases, of the CENIC paper's clutter (`Midas`: cubes in columns), and of ten robots with random
+controls.
 *Worse* and *better* count the cases
 whose median grade changes; **wrong** ones are wrong or stopped without it.
 [All cases](../studies/benchmarks/results/ablation.md) has their names, convex solves, and what
@@ -127,6 +128,13 @@ def _right(trials: Sequence[Trial], number: float) -> int:
     return sum(t.grade == 0 for t in _of_kind(trials, None) if t.number == number)
 
 
+def _gained(trials: Sequence[Trial], base: Sequence[Trial], number: float) -> str:
+    """How many more runs are right than of the same cases before."""
+    cases = {t.case for t in trials}
+    gained = _right(trials, number) - _right([t for t in base if t.case in cases], number)
+    return f"{gained:+d}".replace("-", "−") if gained else "0"
+
+
 def _relative(trials: Sequence[Trial], base: Sequence[Trial], field: str) -> str:
     """Change of some work, over the runs that both have finished [%]; nothing if there are none."""
     stopped = GRADES.index("stopped")
@@ -170,9 +178,11 @@ def _table(method: str, results: Results) -> list[str]:
         trials = results.get((name, method))
         if not trials:
             continue
-        cells = [", ".join(str(_right(trials, n)) for n in numbers)]
         if name == NOTHING:
+            cells = [", ".join(str(_right(trials, n)) for n in numbers)]
             cells[0] += f" of {sum(t.number == numbers[0] for t in _of_kind(trials, None))}"
+        else:
+            cells = [", ".join(_gained(trials, base, n) for n in numbers)]
         cells += _work(trials, base, "iterations", name == NOTHING)
         if name == NOTHING:
             cells += ["", ""]

@@ -22,6 +22,10 @@ Results = Mapping[tuple[str, str], Sequence[Trial]]
 _FIELDS = tuple(Trial.__dataclass_fields__)
 
 
+def _key(trial: Trial) -> tuple[str, float, float]:
+    return trial.case, trial.number, trial.near_by
+
+
 def load(path: Path = RESULTS) -> dict[tuple[str, str], list[Trial]]:
     """All that is kept."""
     if not path.exists():
@@ -38,9 +42,10 @@ def load(path: Path = RESULTS) -> dict[tuple[str, str], list[Trial]]:
 def save(
     without: str, method: str, trials: Sequence[Trial], path: Path = RESULTS
 ) -> dict[tuple[str, str], list[Trial]]:
-    """Put trials in the place of older ones; returns all."""
+    """Put trials in the place of older ones of the same cases and settings; returns all."""
     kept = load(path)
-    kept[without, method] = list(trials)
+    every = {_key(trial): trial for trial in (*kept.get((without, method), ()), *trials)}
+    kept[without, method] = list(every.values())
     blocks = []
     for (name, of), found in sorted(kept.items()):
         rows = ",\n".join("  " + json.dumps(list(asdict(trial).values())) for trial in found)
