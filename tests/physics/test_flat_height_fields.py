@@ -14,6 +14,8 @@ from asperity.derivatives import linearize
 
 G = 9.81
 SLOPE, HEADING = 0.2, 0.7
+BOX, CAPSULE = "type='box' size='.15 .1 .05'", "type='capsule' size='.05 .2'"
+LYING = " euler='0 1.5707963 0'"
 MAKERS = {
     "icf": lambda: asp.Icf(time_step=2e-3),
     "cenic": lambda: asp.Cenic(accuracy=1e-4),
@@ -91,6 +93,26 @@ def test_nothing_stops_what_glides_without_friction(
     np.testing.assert_allclose(sim.data.qvel[:2], 2.0 * np.eye(2)[axis], atol=1e-3)
 
 
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize(
+    ("geom", "beside", "error"),
+    [("type='cylinder' size='.1 .05'", 0.17, 1e-3), (BOX, 0.12, 0.03)],
+)
+def test_nothing_stops_what_glides_along_a_ditch(
+    geom: str, beside: float, error: float, maker: str
+) -> None:
+    """The ground falls off under its side, so that not all below it is flat."""
+    model = _model(geom, 41, 0.0)
+    heights = np.full((41, 41), 0.25)
+    heights[22:] = 0.2
+    model.hfield_data[:] = heights.ravel()
+    sim = asp.Simulator(model, integrator=MAKERS[maker]())
+    sim.data.qpos[:3] = [-3.0, beside, 0.55]
+    sim.data.qvel[0] = 2.0
+    sim.advance_to(2.0)
+    assert sim.data.qvel[0] == pytest.approx(2.0, abs=error)
+
+
 def test_the_side_of_a_field_stops_a_box() -> None:
     """Just below its upper edge, where the ground is flat, too."""
     model = _model("type='box' size='.15 .1 .05'", 41, 0.0)
@@ -156,10 +178,6 @@ def _on_a_plane(model: mujoco.MjModel, geom: str) -> mujoco.MjModel:
         "<geom type='plane' size='4 4 1' pos='0 0 .5'/>"
         f"<body><freejoint/><geom {geom} mass='1'/></body></worldbody></mujoco>"
     )
-
-
-BOX, CAPSULE = "type='box' size='.15 .1 .05'", "type='capsule' size='.05 .2'"
-LYING = " euler='0 1.5707963 0'"
 
 
 @pytest.mark.parametrize("geom", [BOX, CAPSULE])

@@ -13,7 +13,7 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
-from asperity.plant.detection.contact_normals import CHECKED, ROUND, UNSURE
+from asperity.plant.detection.contact_normals import CHECKED, UNSURE
 from asperity.plant.detection.detection_model import detection_struct, flex_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.field_corners import corners_of_geoms
@@ -302,14 +302,12 @@ class Plant(HoldsAddresses):
         table.geoms.collides[planes] = table.geoms.collides[:, planes] = 0
         table.geoms.colliding = np.flatnonzero(table.geoms.collides.any(axis=1))
         kinds = integers(model.geom_type)
-        table.geoms.checked_kind = np.where(np.isin(kinds, CHECKED), kinds, 0)
-        table.geoms.any_checked = int(np.any(table.geoms.checked_kind))
+        table.geoms.kind = kinds
+        table.geoms.any_checked = int(np.any(np.isin(kinds, CHECKED)))
         table.geoms.size = np.array(model.geom_size, dtype=np.float64)
         table.geoms.unsure = UNSURE * float(model.opt.ccd_tolerance)
         fields = kinds == mujoco.mjtGeom.mjGEOM_HFIELD
         table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
-        table.geoms.has_corners = (~np.isin(kinds, ROUND)).astype(np.uint8)
-        table.geoms.kind = kinds
         geoms = table.geoms
         geoms.corner_first, geoms.corners, geoms.corner_radius = corners_of_geoms(model)
         table.has_fields = int(model.nhfield > 0)

@@ -179,13 +179,11 @@ TOPICS = {
         body="i8[:]",
         # `asperity.plant.detection.contact_normals`
         any_checked="i8",  # whether the normals of any geom are looked at
-        checked_kind="i8[:]",  # MuJoCo's type of those, 0 of others
+        kind="i8[:]",  # MuJoCo's types
         size="f8[:,:]",
         unsure="f8",  # overlap up to which those of round geoms are [m]
         height_field="i8[:]",  # its number, −1 of other geoms
-        has_corners="u1[:]",  # whether it is no sphere, capsule, ellipsoid or cylinder
         # of those that may lie on height fields (`asperity.plant.detection.field_corners`)
-        kind="i8[:]",  # MuJoCo's types
         corner_first="i8[:]",
         corners="f8[:,:]",  # in the geom's frame
         corner_radius="f8[:]",

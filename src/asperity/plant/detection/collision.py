@@ -232,9 +232,6 @@ def _stop(plant: Table, state: Table, c: int, share: float) -> None:
     """
     contacts = state.contacts
     gap = max(contacts.signed_distance[c], 0.0)
-    # What overlaps stays as deep: pushed out within a step, it would be thrown.
-    contacts.distance_change[c] += gap - contacts.signed_distance[c]
-    contacts.signed_distance[c] = gap
     contacts.inverse_mass[c] = 0.0
     contacts.ellipsoidal[c] = 0
     for side in range(2):

@@ -47,8 +47,8 @@ def _is_possible(
 
     ``side`` is 1 for the geom that the normal points away from, and -1 for the other one.
     """
-    kind = plant.geoms.checked_kind[geom]
-    if kind == 0:
+    kind = plant.geoms.kind[geom]
+    if kind not in CHECKED:
         return True
     size = plant.geoms.size[geom]
     least = min(size[0], size[1])
@@ -139,8 +139,9 @@ def has_possible_normal(plant: Table, state: Table, address: int) -> bool:
     if one < 0 or other < 0:
         return True  # of a flex
     depth = abs(load_double(address + plant.offsets.contact_dist))
-    checked = plant.geoms.checked_kind
-    if depth > plant.geoms.unsure and (checked[one] == 0 or checked[other] == 0):
+    kind = plant.geoms.kind
+    round_ones = kind[one] in CHECKED and kind[other] in CHECKED
+    if depth > plant.geoms.unsure and not round_ones:
         return True
     if _is_possible(plant, state, one, address, 1.0, depth) and _is_possible(
         plant, state, other, address, -1.0, depth

@@ -16,6 +16,7 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_single, store_double
+from asperity.plant.detection.contact_normals import ROUND
 
 __all__ = ["is_flat", "level_contact", "triangle_below", "write_contact"]
 
@@ -149,7 +150,7 @@ def level_contact(plant: Table, state: Table, geom: int, other: int, address: in
         return True
     if distance > 0.0:
         return False
-    if plant.geoms.has_corners[other] == 0:
+    if plant.geoms.kind[other] in ROUND:
         cosine = 0.0
         for k in range(3):
             up = turn[3 * k + 2] - slope_x * turn[3 * k] - slope_y * turn[3 * k + 1]
