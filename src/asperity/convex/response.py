@@ -20,7 +20,10 @@ from asperity.convex.hessian_assembly import begin_tree
 from asperity.convex.island import choose_island, factorize_island, island_impulses
 from asperity.convex.problem import PROBLEM
 
-__all__ = ["STIFFENED", "velocity_response"]
+__all__ = ["AS_SOLVED", "PROJECTING", "REPEATED", "STIFFENED", "velocity_response"]
+
+AS_SOLVED, PROJECTING, REPEATED = range(3)
+"""Which Hessian responds."""
 
 STIFFENED = 1e4
 """One over what a projection leaves of a change; more would cost the digits of what sticks."""
@@ -69,7 +72,12 @@ def _stiffen(graph: Table, iterate: Table, at_hand: Table, contacts: Table) -> N
 def _factorize(problem: Table, contacts: Table, rows: Table, stiffened: bool) -> bool:
     """Factorize the island's Hessian; False if that fails."""
     graph, at_hand = problem.graph, problem.at_hand
-    if at_hand.first_contact == at_hand.last_contact and at_hand.first_row == at_hand.last_row:
+    alone = at_hand.last_tree == at_hand.first_tree + 1
+    if (
+        alone
+        and at_hand.first_contact == at_hand.last_contact
+        and at_hand.first_row == at_hand.last_row
+    ):
         begin_tree(graph, problem.smooth, problem.hessian, graph.island_tree[at_hand.first_tree])
         return call_pp_status(problem.entries.factorize, problem, 0) != 0
     island_impulses(problem)
@@ -79,22 +87,26 @@ def _factorize(problem: Table, contacts: Table, rows: Table, stiffened: bool) ->
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type, types.int64))
-def velocity_response(problem: Table, contacts: Table, rows: Table, stiffened: int) -> int:
+def velocity_response(problem: Table, contacts: Table, rows: Table, how: int) -> int:
     """Replace impulses in ``direction`` by H⁻¹ p in islands in which a tree is marked.
 
-    Elsewhere, and where H cannot be factorized, ``direction`` becomes zero. Needs the solution of
-    the problem, with the velocities of its contacts and rows. With ``stiffened`` 1 curvatures are
-    so stiff that H⁻¹ projects. Returns the number of islands that were solved.
+    Elsewhere ``direction`` becomes zero, and where H cannot be factorized, whose trees lose their
+    mark. Needs the solution of the problem, with the velocities of its contacts and rows. H is
+    `AS_SOLVED`, so stiff that H⁻¹ is `PROJECTING`, or that of the last call, which is `REPEATED`.
+    Returns the number of islands that were solved.
     """
     at_hand, graph = problem.at_hand, problem.graph
     solved = 0
     problem.scratch.base_tree = 0
     for k in range(graph.islands):
         choose_island(graph, at_hand, problem.newton, k)
-        if not _is_marked(graph, problem.guess, at_hand) or not _factorize(
-            problem, contacts, rows, stiffened == 1
-        ):
+        if not _is_marked(graph, problem.guess, at_hand):
             _clear_direction(graph, problem.iterate, at_hand)
+            continue
+        if how != REPEATED and not _factorize(problem, contacts, rows, how == PROJECTING):
+            _clear_direction(graph, problem.iterate, at_hand)
+            for index in range(at_hand.first_tree, at_hand.last_tree):
+                problem.guess.tree_marked[graph.island_tree[index]] = 0
             continue
         # These are the factors of no solve.
         for index in range(at_hand.first_tree, at_hand.last_tree):

@@ -130,6 +130,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         ),
     ),
     Mechanism(
+        "vibrations",
+        "Modes of soft bodies keep energy and phase.",
+        "Extrapolation alone, which damps them.",
+        ("cenic",),
+        (Body(f"{_METHODS}.vibrations", "find_vibrations", "return"),),
+    ),
+    Mechanism(
         "middle-forces",
         "The second half has third-order Coriolis forces.",
         "Coriolis forces at the second half step's beginning.",

@@ -10,7 +10,8 @@ function
 is that of an L-stable method, so stiff contact is damped as by implicit Euler. Three corrections
 follow:
 
-- oscillations keep their energy and phase (`asperity.integrators.methods.swings`);
+- oscillations keep their energy and phase (`asperity.integrators.methods.swings`), and so do
+  vibrations of deformable bodies (`asperity.integrators.methods.vibrations`);
 - the second half step of robots takes Coriolis forces at a velocity of higher order
   (`asperity.integrators.methods.middle_forces`);
 - the step ends with the energy that it should have
@@ -57,6 +58,7 @@ from asperity.integrators.methods.springs import fill_spring_shares
 from asperity.integrators.methods.step_balance import balance_doubled_step
 from asperity.integrators.methods.step_doubling import StepDoubling
 from asperity.integrators.methods.swings import find_swings, tangent_matrix
+from asperity.integrators.methods.vibrations import find_vibrations
 from asperity.integrators.world import World
 from asperity.integrators.world_layout import OK, compiled_method
 
@@ -74,14 +76,11 @@ def _extrapolate(
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
     find_swings(world, source, half, full, target, step)
+    find_vibrations(world, source, half, step)
     for i in range(target.qvel.size):
-        island = memory.island[plant.dofs.tree[i]]
-        if memory.rough[island] == 0:
-            change = memory.tangent[i]
-            faster = memory.speed_share[island] * change
-            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i] + faster
-            moved = step * memory.travel_share[island] * change
-            world.scratch[i] = world.result.error[i] + moved
+        if memory.rough[memory.island[plant.dofs.tree[i]]] == 0:
+            target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i] + memory.faster[i]
+            world.scratch[i] = world.result.error[i] + step * memory.moved[i]
         else:
             world.scratch[i] = 0.0
     move_positions(plant, target.qpos, world.scratch, 1.0)

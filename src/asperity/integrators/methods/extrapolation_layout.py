@@ -31,7 +31,8 @@ EXTRAPOLATION = Layout(
     # Of what swings (`asperity.integrators.methods.swings`): of every island whether it may and
     # whether it floats, what is left of its correction for how far it turns, products, and the
     # shares of velocities and of positions; u, without what is solved for as well, v_1 and v_2
-    # about centres of mass, the momenta of both, an entry point.
+    # about centres of mass, the momenta of both, an entry point. Then what is added to velocities
+    # and, over δt, to positions, also by vibrations (`asperity.integrators.methods.vibrations`).
     swings="i8[trees]",
     floating="i8[trees]",
     turning="f8[trees]",
@@ -43,6 +44,9 @@ EXTRAPOLATION = Layout(
     middle="f8[dofs]",
     momentum="f8[dofs]",
     velocity_response="i8",
+    faster="f8[dofs]",
+    moved="f8[dofs]",
+    vibrating="f8[trees]",  # what is left of this of every island
     # Of the balance of energy (`asperity.integrators.methods.energy_balance`): the work of rows on
     # trees, by all but equalities and by these; islands that nothing leaves out, those that the
     # world holds, and their trees; energies of trees at the beginning, at the end, and at a

@@ -27,6 +27,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppn_status
 from asperity.contact.constraint_set import EQUALITY
+from asperity.convex.response import AS_SOLVED
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.methods.gyroscopic import gyroscopic_forces
@@ -128,7 +129,7 @@ def _fill_changes(world: Table, half: Table, step: float, out: np.ndarray) -> No
             start = plant.trees.start[tree]
             for i in range(start, start + plant.trees.size[tree]):
                 iterate.direction[i] = 0.5 * step * memory.middle_force[i]
-    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 0)
+    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, AS_SOLVED)
     velocity_from_solver(plant, half.cdof, iterate.direction, out)
 
 

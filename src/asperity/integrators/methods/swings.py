@@ -55,7 +55,7 @@ this correction a part of it would be left. So u is taken without the directions
 oppose (`asperity.convex.response`). If bodies turn far in a step, their velocities turn with them,
 and the analysis does not hold: the correction is divided by 1 + (φ/φ_0)⁴, with the angle φ of the
 fastest body of the island. It is 0 on patches of pressure fields, whose points come and go, and in
-islands with deformable bodies, whose elasticity is implicit.
+islands with deformable bodies (`.vibrations`).
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.compiled.calls import call_pppn_status
 from asperity.convex.matrix import multiply
+from asperity.convex.response import PROJECTING
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 from asperity.integrators.world_layout import WORLD
@@ -139,8 +140,12 @@ def swing_factors(g: float, p: float) -> tuple[float, float, float, float]:
 
 @compiled
 def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None:
-    """Fill what is left of every island's correction for how far its fastest body turns."""
+    """Fill what is left of every island's correction for how far its fastest body turns.
+
+    That of islands with deformable bodies is in ``vibrating``.
+    """
     trees = plant.trees
+    memory.vibrating[:] = 0.0
     turning = memory.turning
     for tree in range(plant.ntree):
         turning[tree] = 0.0
@@ -165,7 +170,8 @@ def _fill_turning(plant: Table, memory: Table, half: Table, step: float) -> None
         turning[island] = 1.0 / (1.0 + turned * turned)
     for p in range(plant.elastic.particles):
         tree = plant.elastic.particle_tree[p]
-        if tree >= 0:
+        if tree >= 0 and turning[memory.island[tree]] > 0.0:
+            memory.vibrating[memory.island[tree]] = turning[memory.island[tree]]
             turning[memory.island[tree]] = 0.0
     contacts = half.contacts
     for c in range(contacts.count):
@@ -325,7 +331,7 @@ def _project(world: Table, half: Table, step: float) -> None:
     for tree in range(graph.ntree):
         problem.guess.tree_marked[tree] = memory.swings[memory.island[tree]]
     _set_matrix(world, half, step)
-    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, 1)
+    call_pppn_status(memory.velocity_response, problem, half.contacts, half.rows, PROJECTING)
     _set_matrix(world, half, 0.0)
     velocity_from_solver(plant, half.cdof, problem.iterate.direction, memory.tangent)
     for i in range(memory.tangent.size):
@@ -360,7 +366,7 @@ def _add_springs(world: Table, half: Table, full: Table, step: float) -> None:
 def find_swings(
     world: Table, source: Table, half: Table, full: Table, target: Table, step: float
 ) -> None:
-    """Fill u without what is solved for, and what is added of it.
+    """Fill u without what is solved for, and what of it is added to velocities and positions.
 
     Needs the solution of the second half step in the problem, and velocities that are not yet
     extrapolated.
@@ -377,6 +383,8 @@ def find_swings(
         island = memory.island[plant.dofs.tree[i]]
         change[i] = 0.0
         memory.tangent[i] = 0.0
+        memory.faster[i] = 0.0
+        memory.moved[i] = 0.0
         if memory.rough[island] == 0:
             change[i] = target.qvel[i] - full.qvel[i]
             moved = memory.turning[island] * step * abs(change[i])
@@ -396,6 +404,10 @@ def find_swings(
         _sum_products(world, half, target, step)
         _sum_likeness(world, half, target, step)
         _fill_shares(plant, memory)
+        for i in range(change.size):
+            island = memory.island[plant.dofs.tree[i]]
+            memory.faster[i] = memory.speed_share[island] * memory.tangent[i]
+            memory.moved[i] = memory.travel_share[island] * memory.tangent[i]
 
 
 @compiled_loop(types.void(types.int64, types.float64, types.float64[:, ::1]))

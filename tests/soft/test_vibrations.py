@@ -1,0 +1,118 @@
+"""Vibrations of deformable bodies under error control keep energy, phase and momentum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from soft_models import Array, compile_soft, positions, vertex_dofs
+
+import asperity as asp
+from asperity.integrators.methods.vibrations import FACTORS_OF_FIRST, FACTORS_OF_MIDDLE
+
+CELLS, EDGE, YOUNG, MASS = 10, 0.1, 1e5, 0.1
+
+
+def _bar(pinned: bool, poisson: float = 0.0, damping: float = 0.0) -> str:
+    """A bar of 1 m, of layers of 100 g, held at its beginning or free."""
+    pin = "<pin gridrange='0 0 0 0 1 1'/>" if pinned else ""
+    return (
+        f"<flexcomp name='bar' type='grid' dim='3' count='{CELLS + 1} 2 2' pos='0.5 0 0'"
+        f" spacing='{EDGE} {EDGE} {EDGE}' mass='{MASS * (CELLS + 1)}' radius='0.001'>{pin}"
+        f"<elasticity young='{YOUNG}' poisson='{poisson}' damping='{damping}'/>"
+        "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp>"
+    )
+
+
+def _modes() -> tuple[Array, Array]:
+    """Frequencies [rad/s] and shapes of the vibrations along the held bar, of its layers."""
+    stiffness = np.zeros((CELLS + 1, CELLS + 1))
+    for k in range(CELLS):
+        stiffness[k : k + 2, k : k + 2] += YOUNG * EDGE * np.array([[1, -1], [-1, 1]])
+    squares, shapes = np.linalg.eigh(stiffness[1:, 1:] / MASS)
+    return np.sqrt(squares), np.vstack([np.zeros(CELLS), shapes])
+
+
+@pytest.mark.parametrize(
+    ("accuracy", "mixed", "allowed"),
+    [(1e-2, False, 0.05), (1e-3, False, 0.02), (1e-3, True, 0.06), (1e-4, True, 0.02)],
+)
+def test_modes_keep_their_amplitudes(accuracy: float, mixed: bool, allowed: float) -> None:
+    """Alone or together, as nothing is there to damp them: for five swings of the slowest one."""
+    model = compile_soft(_bar(pinned=True), gravity=0.0)
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
+    frequency, shape = _modes()
+    at_rest = positions(model, sim.data)
+    layer = np.unique(at_rest[:, 0].round(6), return_inverse=True)[1]
+    dofs = vertex_dofs(model)
+    free = dofs >= 0
+    start = np.array([0.05, 0.02 if mixed else 0.0])
+    sim.data.qpos[dofs[free]] = (shape[:, :2] @ start)[layer[free]]
+    last = 10.0 * np.pi / frequency[0]
+    found = []
+    for time in last + np.linspace(0.0, 2.0 * np.pi / frequency[0], 41):
+        sim.advance_to(float(time))
+        moved = np.zeros(CELLS + 1)
+        np.add.at(moved, layer, 0.25 * (positions(model, sim.data) - at_rest)[:, 0])
+        speed = np.zeros(CELLS + 1)
+        np.add.at(speed, layer[free], 0.25 * sim.data.qvel[dofs[free]])
+        found.append(np.hypot(shape.T @ moved, (shape.T @ speed) / frequency)[: 2 if mixed else 1])
+    kept = np.array(found) / start[: 2 if mixed else 1]
+    assert kept.min() > 1.0 - allowed
+    assert kept.max() < 1.01
+
+
+@pytest.mark.parametrize("accuracy", [1e-1, 1e-2, 1e-3, 1e-4])
+def test_what_tumbles_keeps_its_angular_momentum(accuracy: float) -> None:
+    """While it vibrates, too: by 3 % in a second."""
+    model = compile_soft(_bar(pinned=False, poisson=0.3), gravity=0.0)
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
+    mass = model.body_mass[model.flex_vertbodyid]
+    dofs = vertex_dofs(model)[:, None] + np.arange(3)
+    x = positions(model, sim.data)
+    centre = mass @ x / mass.sum()
+    stretched = 0.2 * np.sin(np.pi * (x[:, 0] - 0.5))
+    sim.data.qvel[dofs] = np.cross([0.5, 1.0, 3.0], x - centre)
+    sim.data.qvel[dofs[:, 0]] += stretched
+
+    def momentum() -> Array:
+        x = positions(model, sim.data) - centre
+        return np.asarray(mass @ np.cross(x, sim.data.qvel[dofs]))
+
+    before = momentum()
+    sim.advance_to(1.0)
+    assert np.linalg.norm(momentum() - before) < 0.03 * np.linalg.norm(before)
+
+
+def _step(z: Array, beta: float) -> tuple[Array, Array]:
+    """A mode's step and the exact one, on v and z x/δt, shapes (n, 2, 2), by z = ω δt and β/δt."""
+    p = 0.25 * z**2
+    r = 1.0 / (1.0 + p + 0.5 * z**2 * beta)
+    v_0 = np.array([1.0, 0.0])[:, None] * np.ones_like(z)
+    pull = -z * np.array([0.0, 1.0])[:, None]  # δt times the acceleration
+    v_1 = (v_0 + 0.5 * pull) * r
+    v_2 = (v_1 + 0.5 * (pull - 0.5 * z**2 * v_1)) * r
+    whole = (v_0 + pull) / (1.0 + 4.0 * p + z**2 * beta)
+    v, x = 2.0 * v_2 - whole, v_1 + v_2 - whole
+    for factors, y in ((FACTORS_OF_FIRST, p * v_0), (FACTORS_OF_MIDDLE, p * v_1)):
+        for k in range(3):
+            v = v + factors[k] * r ** (k + 2) * y
+            x = x + factors[3 + k] * r ** (k + 2) * y
+    step = np.array([v, np.array([0.0, 1.0])[:, None] + z * x])
+    exact = np.array([[np.cos(z), -np.sin(z)], [np.sin(z), np.cos(z)]])
+    return step.transpose(2, 0, 1), exact.transpose(2, 0, 1)
+
+
+def test_no_mode_gains_energy() -> None:
+    z = np.concatenate([np.linspace(0.01, 10.0, 2000), np.geomspace(10.0, 1e5, 200)])
+    for beta in (0.0, 0.01, 1.0):
+        step, _ = _step(z, beta)
+        assert np.linalg.norm(step, 2, axis=(1, 2)).max() < 1.0 + 1e-8
+    step, _ = _step(np.array([1e3, 1e5]), 0.0)
+    assert np.linalg.norm(step[1]) < 2e-3  # L-stable
+
+
+def test_slow_modes_turn_exactly() -> None:
+    step, exact = _step(np.array([0.05, 0.1, 0.3, 0.5, 0.7, 1.0]), 0.0)
+    error = np.linalg.norm(step - exact, 2, axis=(1, 2))
+    assert np.all(error[2:] < [8e-5, 2.5e-4, 2e-4, 3.5e-3])
+    assert error[0] < error[1] / 7.0  # third order in a step
