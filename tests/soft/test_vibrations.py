@@ -9,18 +9,18 @@ from soft_models import Array, compile_soft, positions, vertex_dofs
 import asperity as asp
 from asperity.integrators.methods.vibrations import FACTORS_OF_FIRST, FACTORS_OF_MIDDLE
 
+pytestmark = pytest.mark.filterwarnings("ignore:.*Nothing can collide")
+
 CELLS, EDGE, YOUNG, MASS = 10, 0.1, 1e5, 0.1
 
 
-def _bar(pinned: bool, poisson: float = 0.0, damping: float = 0.0) -> str:
-    """A bar of 1 m, of layers of 100 g, held at its beginning or free."""
-    pin = "<pin gridrange='0 0 0 0 1 1'/>" if pinned else ""
-    return (
-        f"<flexcomp name='bar' type='grid' dim='3' count='{CELLS + 1} 2 2' pos='0.5 0 0'"
-        f" spacing='{EDGE} {EDGE} {EDGE}' mass='{MASS * (CELLS + 1)}' radius='0.001'>{pin}"
-        f"<elasticity young='{YOUNG}' poisson='{poisson}' damping='{damping}'/>"
-        "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp>"
-    )
+HELD_BAR = (
+    f"<flexcomp name='bar' type='grid' dim='3' count='{CELLS + 1} 2 2' pos='0.5 0 0'"
+    f" spacing='{EDGE} {EDGE} {EDGE}' mass='{MASS * (CELLS + 1)}' radius='0.001'>"
+    f"<pin gridrange='0 0 0 0 1 1'/><elasticity young='{YOUNG}'/>"
+    "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp>"
+)
+"""A bar of 1 m, of layers of 100 g, held at its beginning."""
 
 
 def _modes() -> tuple[Array, Array]:
@@ -38,7 +38,7 @@ def _modes() -> tuple[Array, Array]:
 )
 def test_modes_keep_their_amplitudes(accuracy: float, mixed: bool, allowed: float) -> None:
     """Alone or together, as nothing is there to damp them: for five swings of the slowest one."""
-    model = compile_soft(_bar(pinned=True), gravity=0.0)
+    model = compile_soft(HELD_BAR, gravity=0.0)
     sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
     frequency, shape = _modes()
     at_rest = positions(model, sim.data)
@@ -61,26 +61,30 @@ def test_modes_keep_their_amplitudes(accuracy: float, mixed: bool, allowed: floa
     assert kept.max() < 1.01
 
 
-@pytest.mark.parametrize("accuracy", [1e-1, 1e-2, 1e-3, 1e-4])
-def test_what_tumbles_keeps_its_angular_momentum(accuracy: float) -> None:
-    """While it vibrates, too: by 3 % in a second."""
-    model = compile_soft(_bar(pinned=False, poisson=0.3), gravity=0.0)
+@pytest.mark.parametrize(
+    ("accuracy", "allowed"), [(1e-2, 5e-3), (1e-3, 2e-3), (1e-4, 5e-4), (3e-5, 3e-4)]
+)
+def test_what_tumbles_keeps_its_angular_momentum(accuracy: float, allowed: float) -> None:
+    """It vibrates, as centrifugal forces set in at once."""
+    model = compile_soft(
+        "<flexcomp name='bar' type='grid' dim='3' count='6 2 2' spacing='.06 .06 .06' mass='0.5'"
+        " radius='0.001'><elasticity young='1e5' poisson='0.3'/>"
+        "<contact contype='0' conaffinity='0' selfcollide='none'/></flexcomp>",
+        gravity=0.0,
+    )
     sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=accuracy))
     mass = model.body_mass[model.flex_vertbodyid]
     dofs = vertex_dofs(model)[:, None] + np.arange(3)
-    x = positions(model, sim.data)
-    centre = mass @ x / mass.sum()
-    stretched = 0.2 * np.sin(np.pi * (x[:, 0] - 0.5))
-    sim.data.qvel[dofs] = np.cross([0.5, 1.0, 3.0], x - centre)
-    sim.data.qvel[dofs[:, 0]] += stretched
+    centre = mass @ positions(model, sim.data) / mass.sum()
+    sim.data.qvel[dofs] = np.cross([2.0, 3.0, 8.0], positions(model, sim.data) - centre)
 
     def momentum() -> Array:
         x = positions(model, sim.data) - centre
         return np.asarray(mass @ np.cross(x, sim.data.qvel[dofs]))
 
     before = momentum()
-    sim.advance_to(1.0)
-    assert np.linalg.norm(momentum() - before) < 0.03 * np.linalg.norm(before)
+    sim.advance_to(2.0)
+    assert np.linalg.norm(momentum() - before) < allowed * np.linalg.norm(before)
 
 
 def _step(z: Array, beta: float) -> tuple[Array, Array]:
