@@ -145,3 +145,28 @@ def test_contacts_of_a_ball_are_on_its_surface():
     assert contacts.force[:, 2].sum() == pytest.approx(
         9.81 * (1.0 if contacts.force[0, 2] > 0 else -1.0), rel=1e-4
     )
+
+
+@pytest.mark.parametrize("other", ["capsule", "box"])
+def test_friction_acts_where_a_capsule_is_touched(other):
+    """Whichever of two bodies it is: no angular momentum comes from friction between them."""
+    sim = asp.Simulator(
+        f"""<mujoco><option gravity="0 0 0"/><worldbody>
+        <body><freejoint/><geom type="{other}" size=".1 .2 .2" mass="1"/></body>
+        <body pos=".3 0 0" euler="20 0 0"><freejoint/>
+          <geom type="capsule" size=".1 .2" mass="1"/></body></worldbody></mujoco>""",
+        integrator=asp.Midas(time_step=1e-3),
+        contact=asp.ContactParameters(friction=0.3),
+    )
+
+    def angular_momentum() -> np.ndarray:
+        mujoco.mj_subtreeVel(sim.model, sim.data)
+        linear = 2.0 * sim.data.subtree_linvel[0]
+        return sim.data.subtree_angmom[0] + np.cross(sim.data.subtree_com[0], linear)
+
+    sim.data.qvel[6:8] = (-2.0, 1.0)
+    mujoco.mj_forward(sim.model, sim.data)
+    before = angular_momentum()
+    sim.advance_to(0.2)
+    assert sim.data.qvel[7] < 0.95  # friction acted, with an arm of 0.1 m
+    np.testing.assert_allclose(angular_momentum(), before, atol=2e-3)
