@@ -147,13 +147,19 @@ def test_contacts_of_a_ball_are_on_its_surface():
     )
 
 
-@pytest.mark.parametrize("other", ["capsule", "box"])
+ROPE = """<flexcomp name="rope" type="grid" dim="1" count="3 1 1" spacing=".4 .4 .4" pos="-.1 -.01 0"
+  mass="1.5" radius=".005"><edge stiffness="1000"/></flexcomp>"""
+
+
+@pytest.mark.parametrize("other", ["capsule", "box", "rope"])
 def test_friction_acts_where_a_capsule_is_touched(other):
     """Whichever of two bodies it is: no angular momentum comes from friction between them."""
+    body = (
+        f'<body euler="90 0 0"><freejoint/><geom type="{other}" size=".1 .2 .2" mass="1"/></body>'
+    )
     sim = asp.Simulator(
-        f"""<mujoco><option gravity="0 0 0"/><worldbody>
-        <body><freejoint/><geom type="{other}" size=".1 .2 .2" mass="1"/></body>
-        <body pos=".3 0 0" euler="20 0 0"><freejoint/>
+        f"""<mujoco><option gravity="0 0 0"/><worldbody>{ROPE if other == "rope" else body}
+        <body pos="0 0 .4" euler="75 0 0"><freejoint/>
           <geom type="capsule" size=".1 .2" mass="1"/></body></worldbody></mujoco>""",
         integrator=asp.Midas(time_step=1e-3),
         contact=asp.ContactParameters(friction=0.3),
@@ -161,12 +167,12 @@ def test_friction_acts_where_a_capsule_is_touched(other):
 
     def angular_momentum() -> np.ndarray:
         mujoco.mj_subtreeVel(sim.model, sim.data)
-        linear = 2.0 * sim.data.subtree_linvel[0]
+        linear = sim.model.body_subtreemass[0] * sim.data.subtree_linvel[0]
         return sim.data.subtree_angmom[0] + np.cross(sim.data.subtree_com[0], linear)
 
-    sim.data.qvel[6:8] = (-2.0, 1.0)
+    sim.data.qvel[-6:-3] = (1.0, 0.0, -2.0)
     mujoco.mj_forward(sim.model, sim.data)
     before = angular_momentum()
     sim.advance_to(0.2)
-    assert sim.data.qvel[7] < 0.95  # friction acted, with an arm of 0.1 m
+    assert abs(sim.data.qvel[-1]) > 1.0  # friction spins it about its axis
     np.testing.assert_allclose(angular_momentum(), before, atol=2e-3)
