@@ -232,3 +232,37 @@ def test_friction_of_a_box_that_slides_is_that_of_its_weight_in_every_step():
         speed.append(sim.data.qvel[6])
     friction = np.diff(speed)[5:] / sim.integrator.time_step
     np.testing.assert_allclose(friction, 0.3 * 9.81, rtol=5e-3)
+
+
+def test_applied_torque_of_a_free_joint_turns_with_its_body():
+    """A cube has no gyroscopic torque: its spin in its own axes grows by T t / I."""
+    sim = asp.Simulator(
+        '<mujoco><option gravity="0 0 0"/><worldbody><body><freejoint/>'
+        '<geom type="box" size=".1 .1 .1" mass="1.5"/></body></worldbody></mujoco>',
+        integrator=asp.Midas(time_step=2e-3),
+    )
+    torque, spin = np.array([0.02, 0.0, 0.01]), np.array([0.0, 5.0, 2.0])
+    sim.data.qfrc_applied[3:], sim.data.qvel[3:] = torque, spin
+    sim.advance_to(0.5)
+    np.testing.assert_allclose(sim.data.qvel[3:], spin + 0.5 * torque / 0.01, atol=0.02)
+
+
+@pytest.mark.parametrize("carrier", ["gravity", "applied"])
+def test_dead_weight_of_one_of_two_bodies_keeps_the_energy(carrier: str):
+    """One of two welded balls is weightless, or a constant force acts on the other alone."""
+    sim = asp.Simulator(
+        f'<mujoco><option gravity="0 0 {-G * (carrier == "gravity")}"/><worldbody>'
+        '<body><freejoint/><geom size=".1" mass="1"/><body pos=".5 0 .1" gravcomp="1">'
+        '<geom size=".1" mass="1"/></body></body></worldbody></mujoco>',
+        integrator=asp.Midas(time_step=2e-3),
+    )
+    sim.data.qvel[4] = 3.0
+    if carrier == "applied":
+        sim.data.xfrc_applied[1, 2] = -G
+
+    def energy() -> float:
+        return sim.energy()[0] + G * float(sim.data.body(1).xpos[2])
+
+    before = energy()
+    sim.advance_to(1.0)
+    assert energy() == pytest.approx(before, abs=0.1)

@@ -145,3 +145,34 @@ def test_contacts_of_a_ball_are_on_its_surface():
     assert contacts.force[:, 2].sum() == pytest.approx(
         9.81 * (1.0 if contacts.force[0, 2] > 0 else -1.0), rel=1e-4
     )
+
+
+ROPE = """<flexcomp name="rope" type="grid" dim="1" count="3 1 1" spacing=".4 .4 .4" pos="-.1 -.01 0"
+  mass="1.5" radius=".005"><edge stiffness="1000"/></flexcomp>"""
+
+
+@pytest.mark.parametrize("other", ["capsule", "box", "rope"])
+def test_friction_acts_where_a_capsule_is_touched(other):
+    """Whichever of two bodies it is: no angular momentum comes from friction between them."""
+    body = (
+        f'<body euler="90 0 0"><freejoint/><geom type="{other}" size=".1 .2 .2" mass="1"/></body>'
+    )
+    sim = asp.Simulator(
+        f"""<mujoco><option gravity="0 0 0"/><worldbody>{ROPE if other == "rope" else body}
+        <body pos="0 0 .4" euler="75 0 0"><freejoint/>
+          <geom type="capsule" size=".1 .2" mass="1"/></body></worldbody></mujoco>""",
+        integrator=asp.Midas(time_step=1e-3),
+        contact=asp.ContactParameters(friction=0.3),
+    )
+
+    def angular_momentum() -> np.ndarray:
+        mujoco.mj_subtreeVel(sim.model, sim.data)
+        linear = sim.model.body_subtreemass[0] * sim.data.subtree_linvel[0]
+        return sim.data.subtree_angmom[0] + np.cross(sim.data.subtree_com[0], linear)
+
+    sim.data.qvel[-6:-3] = (1.0, 0.0, -2.0)
+    mujoco.mj_forward(sim.model, sim.data)
+    before = angular_momentum()
+    sim.advance_to(0.2)
+    assert abs(sim.data.qvel[-1]) > 1.0  # friction spins it about its axis
+    np.testing.assert_allclose(angular_momentum(), before, atol=2e-3)

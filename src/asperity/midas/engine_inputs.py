@@ -31,6 +31,8 @@ __all__ = ["EngineInputs"]
 Floats = NDArray[np.float64]
 
 _FLAG = mujoco.mjtDisableBit
+# Arms of forces [m] that are none.
+_ROUND_OFF = 1e-12
 
 
 class EngineInputs:
@@ -63,9 +65,21 @@ class EngineInputs:
             model, own_options, motors["position"], motors["velocity"]
         )
         self._gravity_shares, self._held_moments = gravity_shares(model, links)
+        masses = np.array([link.mass for link in links.links])[:, None]
+        self._turning_weights = bool(np.any(np.abs(self._held_moments) > _ROUND_OFF * masses))
+        self._turning_joints = [
+            link.joint for link in links.links if link.kind not in (HINGE, SLIDE)
+        ]
+        # Whether an applied force turns with a link, or its moment does.
+        self._turning_forces = False
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # What each was told last.
         self.mocap_pose = np.full((len(self._mocap_bodies), 7), np.nan)
+
+    @property
+    def turning(self) -> bool:
+        """Whether forces that were read depend on how links are turned, and hold for one step."""
+        return self._turning_forces or self._turning_weights
 
     @property
     def looks_at_state(self) -> bool:
@@ -162,6 +176,8 @@ class EngineInputs:
         table.forces.wrench[:, 3:] = np.cross(gravity, held)
         table.joints.applied[:] = 0.0
         force = np.array(data.qfrc_applied) + self.shared_limits.change
+        turning = np.isin(model.dof_jntid, self._turning_joints)
+        self._turning_forces = bool(np.any(force[turning]))
         for body in np.flatnonzero(np.any(data.xfrc_applied != 0.0, axis=1)):
             link = int(self.links.body_link[body])
             if link >= 0 and self.links.links[link].twists:
@@ -169,7 +185,9 @@ class EngineInputs:
                 about = own.turn @ own.axis
                 force[model.jnt_dofadr[own.joint]] += about @ data.xfrc_applied[body, 3:]
             elif link >= 0 and not self.links.links[link].is_mocap:
-                arm = self.links.centre_of(model, int(body)) @ table.poses.q[link, 1:]
+                centre = self.links.centre_of(model, int(body))
+                self._turning_forces |= bool(np.any(np.abs(centre) > _ROUND_OFF))
+                arm = centre @ table.poses.q[link, 1:]
                 push, torque = data.xfrc_applied[body, :3], data.xfrc_applied[body, 3:]
                 table.forces.wrench[link, :3] += push
                 table.forces.wrench[link, 3:] += torque + np.cross(arm, push)

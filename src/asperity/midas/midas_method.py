@@ -70,6 +70,7 @@ class MidasMethod(Method):
         # What the engine was made of beside its world, and its memory then.
         self._made_of: tuple[object, ...] = ()
         self._first_memory: dict[str, Any] = {}
+        self._alone = False
         # The engine's state before a step that is done in parts.
         self._kept: dict[str, Any] | None = None
         # Equality constraints that the user knows to have yielded.
@@ -119,14 +120,13 @@ class MidasMethod(Method):
         self._made_of, self._first_memory = made_of, self._engine.memory()
         world.table.memory = self._engine.table.address
         # What MuJoCo and contacts say is looked up before every step, and every state verified.
-        alone = (
+        self._alone = (
             self.verify
             or self._engine.inputs.fluid.is_there
             or self._engine.inputs.looks_at_state
             or self._engine.inputs.sticky.any
             or bool(adhering(model))
         )
-        self.most_steps = 1 if alone else Method.most_steps
 
     def _prepare_again(self, world: World) -> None:
         """Let the engine begin anew, but for its counts."""
@@ -221,6 +221,8 @@ class MidasMethod(Method):
         # A state that was edited since is not the one that was kept.
         self.engine.table.time.kept = int(self._kept is not None)
         self.engine.read_inputs(world.current.table.act)
+        alone = self._alone or self.engine.inputs.turning
+        self.most_steps = 1 if alone else Method.most_steps
         if adhering(world.plant.model):
             press(self.engine, world.current.table.act)
 

@@ -109,8 +109,8 @@ class Sap(SteppedIntegrator):
     resolve_impacts : bool, optional
         Whether bodies part after impacts as fast as the relaxation time of their contacts says,
         also where the steps are too long to show it. On by default in fixed steps of symplectic
-        Euler, and refused elsewhere. With the default relaxation time bodies do not part. Not part
-        of the paper.
+        Euler, and refused elsewhere. With the default relaxation time, bodies part only after
+        impacts that steps resolve. Not part of the paper.
     friction_passes : int, optional
         Largest number of changes of the bounds of friction in a solve. By default 8, and 40 with
         pressure fields. In fixed steps ``Statistics.fallbacks`` counts solves in which the bounds

@@ -128,7 +128,7 @@ def add_round_arms(
         if radius == 0.0:
             continue
         link = shapes.vertex_link[v]
-        share = (-radius if side == 0 else radius) / length
+        share = -radius / length
         for j in range(1, 4):
             for k in range(3):
                 weight[side, j] += share * arm[k] * q[link, j, k]

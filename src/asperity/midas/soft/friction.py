@@ -48,7 +48,7 @@ def _to_surface(soft: Table, i: int, s: int, q: np.ndarray) -> None:
             v = soft.vertex[i, 0 if side == 0 else first]
             if soft.vertex_link[v] != link or v < soft.particles:
                 continue
-            share = (-soft.vertex_radius[v] if side == 0 else soft.vertex_radius[v]) / length
+            share = -soft.vertex_radius[v] / length
             for j in range(1, 4):
                 for k in range(3):
                     soft.site_weight[s, site, j] += share * arm[k] * q[link, j, k]
