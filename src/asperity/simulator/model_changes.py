@@ -113,6 +113,8 @@ def _begin_anew(session: Session) -> None:
 def _take_over(session: Session, view: ModelView | None = None) -> bool:
     """Copy again what is copied of model and contact parameters, or what the view has forgotten."""
     plant, coupling, base = session.plant, session.coupling, session.base
+    if view is None:
+        plant.view.forget()
     before = coupling.efforts
     efforts, start = coupling.efforts_of_model()
     base.model_changed(session.world)

@@ -52,14 +52,16 @@ class ModelView:
             self.__dict__[name] = value
         return value
 
-    def recall(self, function: Callable[..., Any], given: tuple[Any, ...]) -> Any:
+    def recall(
+        self, function: Callable[..., Any], given: tuple[Any, ...], named: dict[str, Any]
+    ) -> Any:
         """Return what a function of this view has returned, or call it."""
-        key = (function, *(None if one is self else one for one in given))
+        key = (function, *(None if one is self else one for one in given), *named.items())
         known = self._results.get(key)
         if known is None:
             view = ModelView(self._model)
             view._results = self._results
-            result = function(*(view if one is self else one for one in given))
+            result = function(*(view if one is self else one for one in given), **named)
             known = self._results[key] = result, frozenset(view._read)
         self._read |= known[1]
         return known[0]
@@ -79,11 +81,11 @@ def remembered(function: _Function) -> _Function:
     """
 
     @functools.wraps(function)
-    def recalled(*given: Any) -> Any:
+    def recalled(*given: Any, **named: Any) -> Any:
         for one in given:
             if isinstance(one, ModelView):
-                return one.recall(function, given)
-        return function(*given)
+                return one.recall(function, given, named)
+        return function(*given, **named)
 
     return recalled  # type: ignore[return-value]
 
