@@ -32,7 +32,7 @@ from asperity.plant.model.elastic_tables import FLEX_ARRAYS, elastic_table, erro
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.model.limits import tendon_ranges
-from asperity.plant.model.model_view import ModelView, bare, remembered
+from asperity.plant.model.model_view import ELASTIC_TABLE, ModelView, bare, remembered
 from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
 from asperity.plant.model.servos import (
     asks_mujoco,
@@ -204,7 +204,7 @@ class Plant(HoldsAddresses):
         set_joints(table, model)
         set_passive(table, model)
         set_motions(table, model)
-        set_energies(table, model, table.elastic)
+        set_energies(table, model)
         set_servos(table, model, efforts.commanded)
         set_efforts(table, model, efforts)
         set_activations(table, model)
@@ -355,6 +355,7 @@ class Plant(HoldsAddresses):
             numbers = tuple(getattr(self.model, name).tobytes() for name in FLEX_ARRAYS)
         if numbers != self._flex_numbers:
             self.table.elastic = elastic_table(self.model, self.table.dofs.tree)
+            self.view.forget({ELASTIC_TABLE})
             if self._flex_numbers:
                 # Contacts are as stiff as what is behind them.
                 self.set_contact_parameters(self.contact)

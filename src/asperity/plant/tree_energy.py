@@ -14,7 +14,7 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.plant.model.armature import armature_of_tendons
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
 from asperity.plant.model.kinematic_trees import tendon_trees
-from asperity.plant.model.model_view import remembered
+from asperity.plant.model.model_view import ELASTIC_TABLE, bare, remembered
 from asperity.plant.tree_motion import MOMENT, motion_of_trees
 
 __all__ = ["base_position", "energy_of_trees", "set_energies", "work_of_gravity"]
@@ -23,7 +23,7 @@ _WRAP = mujoco.mjtWrap
 
 
 @remembered
-def set_energies(table: Table, model: mujoco.MjModel, elastic: Table) -> None:
+def set_energies(table: Table, model: mujoco.MjModel) -> None:
     """Fill the table of springs, and which trees' energy `energy_of_trees` knows."""
     known = np.ones(table.ntree, np.int64)
     springs: list[tuple[int, float, float, float, float, float]] = []
@@ -68,7 +68,9 @@ def set_energies(table: Table, model: mujoco.MjModel, elastic: Table) -> None:
     for body in np.flatnonzero(model.body_gravcomp):
         if table.bodies.tree[body] >= 0:
             known[table.bodies.tree[body]] = 0
-    for trees in (elastic.particle_tree, elastic.twist_tree.ravel()):
+    # Their table is made of fields of the model, too.
+    bare(model, ELASTIC_TABLE)
+    for trees in (table.elastic.particle_tree, table.elastic.twist_tree.ravel()):
         known[trees[trees >= 0]] = 0
     table.springs.known = known
     table.springs.tree = integers(np.array(tree, np.int64))

@@ -15,10 +15,13 @@ from typing import Any, TypeVar
 import mujoco
 import numpy as np
 
-__all__ = ["OPTION", "ModelView", "bare", "remembered"]
+__all__ = ["ELASTIC_TABLE", "OPTION", "ModelView", "bare", "remembered"]
 
 OPTION = "opt."
 """What names of options begin with among those of fields."""
+
+ELASTIC_TABLE = "elastic"
+"""Name, as if of a field, of the table of flexes."""
 
 # Nobody compares them.
 _ALWAYS = frozenset({"stat", OPTION + "timestep"})
