@@ -115,6 +115,7 @@ def test_worlds_that_fail_are_told(model, capsys) -> None:
     [
         (("--duration", "-1"), "--duration"),
         (("--worlds", "0"), "--worlds must be positive, got 0"),
+        (("--worlds", "100000000000"), "100000000000 worlds do not fit into this machine's memory"),
         (("--control", "2"), "--control"),
         (("--velocity", "nan"), "--velocity"),
         (("--save", "worlds.csv"), "does not end in .npz"),

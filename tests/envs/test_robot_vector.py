@@ -79,6 +79,12 @@ def test_worlds_are_environments_of_their_own(name: str, mode: AutoresetMode) ->
     assert cut > 0 if name == "HalfCheetah-v5" else ended > 0
 
 
+@pytest.mark.parametrize("name", ["Hopper-v5", "PegInHole-v0"])
+def test_a_number_of_worlds_is_refused_by_its_name(name: str) -> None:
+    with pytest.raises(asp.ArgumentError, match="num_envs must be a positive whole number, got 0"):
+        gym.make_vec(f"asperity/{name}", num_envs=0)
+
+
 def test_made_by_name() -> None:
     env = gym.make_vec("asperity/Hopper-v5", num_envs=2, integrator=INTEGRATORS["Icf"])
     assert isinstance(env.unwrapped, RobotVectorEnv)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterator
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -12,8 +14,12 @@ from changed_models import ARTICULATED, CHANGES, FREE, OPTIONS, SIMPLE
 from mujoco.introspect import ast_nodes, structs
 
 import asperity as asp
+from asperity.compiled import Table
 from asperity.integrators import Integrator
-from asperity.plant.model.model_watch import ModelWatch
+from asperity.integrators.methods.convex_step import FarSightedMethod
+from asperity.plant import native
+from asperity.plant.model.model_view import ModelView, remembered
+from asperity.plant.model.model_watch import ModelWatch, is_watched
 
 ALL = CHANGES | OPTIONS
 
@@ -156,6 +162,24 @@ def test_midas_hears_it_too(change: str) -> None:
     assert found == ("refused" if change in REFUSED_BY_MIDAS else "equal")
 
 
+def test_midas_hears_of_one_change_after_another() -> None:
+    """It keeps shapes and links that do not depend on what has changed."""
+    model, sim = started(SIMPLE, asp.Midas(time_step=5e-3, overlaps="separate"))
+    again = ("geom_friction", "body_mass", "gravity", "geom_size", "actuator_gainprm", "body_ipos")
+    for change in (*again, *again):
+        if change == "gravity":
+            model.opt.gravity[0] += 1.0
+        else:
+            getattr(model, change)[:] *= 0.9
+        # What it expects of contacts follows from the steps before.
+        sim.reset()
+        new = asp.Simulator(model, integrator=sim.integrator)
+        for each in (sim, new):
+            each.data.qvel[:] = 0.3
+            assert each.advance_to(0.02).success
+        np.testing.assert_array_equal(state(sim), state(new), err_msg=change)
+
+
 def test_midas_hears_of_meshes() -> None:
     text = """<mujoco><asset><mesh name="wedge" vertex="0 0 0 .2 0 0 0 .2 0 0 0 .2"/></asset>
       <worldbody><geom type="plane" size="5 5 .1"/>
@@ -199,6 +223,108 @@ def test_every_method_hears_of_meshes_at_once(count: int, integrator: Integrator
         # It falls, since there is nothing below it any more.
         assert each.data.ncon == 0
     np.testing.assert_array_equal(state(sim), state(new))
+
+
+def numbers_of(table: Table, name: str = "") -> dict[str, np.ndarray]:
+    """All numbers in a table, and in those in it, but for addresses and what is counted.
+
+    Models here have no pressure fields.
+    """
+    found: dict[str, np.ndarray] = {}
+    for field in table.layout.fields.keys() - {"stamp", "fields"}:
+        value = getattr(table, field)
+        if isinstance(value, Table):
+            found |= numbers_of(value, f"{name}.{field}")
+        else:
+            array = np.array(value)
+            found[f"{name}.{field}"] = np.where(np.abs(array) > 2**40, 0, array)
+    return found
+
+
+OF_GLIDING = (
+    *("own_geom_margin", "own_pair_margin", "own_option_margin", "overridden", "radius"),
+    *("surface_speed", "gravity", "friction", "turning_friction", "glides", "looks_ahead"),
+    *("relaxation", "tree_reach", "tree_inner_radius"),
+)
+
+
+def tables_of(sim: asp.Simulator) -> dict[str, np.ndarray]:
+    base = sim.session.method.base
+    assert isinstance(base, FarSightedMethod)
+    assert base._gliding is not None
+    gliding = {name: np.array(getattr(base._gliding.table, name)) for name in OF_GLIDING}
+    return numbers_of(sim.session.plant.table) | gliding
+
+
+def numbers_to_change(model: mujoco.MjModel) -> Iterator[np.ndarray]:
+    """Real numbers that enter the motion, each as an array of its own: whole arrays, and ends."""
+    for name, *_ in native.model_arrays(model):
+        array = np.asarray(getattr(model, name, 0))
+        if is_watched(name) and array.dtype == np.float64 and array.size:
+            yield from (array.reshape(-1), array.reshape(-1)[-1:])
+    yield from (model.opt.gravity, model.opt.wind[1:])
+
+
+@pytest.mark.parametrize("text", [ARTICULATED, FREE])
+def test_tables_are_those_of_a_new_simulator(text: str) -> None:
+    """One change after another, of which each makes few tables anew."""
+    model = mujoco.MjModel.from_xml_string(text)
+    sim = asp.Simulator(model, integrator=asp.Sap(time_step=2e-3))
+    at_first, refused = tables_of(sim), 0
+    for number in numbers_to_change(model):
+        before = number.copy()
+        number[:] = 1.03 * before + 0.02
+        try:
+            new = asp.Simulator(model, integrator=sim.integrator)
+        except asp.ModelError:
+            refused += 1
+            with pytest.raises(asp.ModelError):
+                sim.advance_to(sim.time)
+        else:
+            sim.advance_to(sim.time)
+            same_tables(tables_of(sim), tables_of(new))
+        number[:] = before
+        sim.advance_to(sim.time)
+        same_tables(tables_of(sim), at_first)
+    assert refused < 10
+
+
+def same_tables(found: dict[str, np.ndarray], expected: dict[str, np.ndarray]) -> None:
+    for name, values in found.items():
+        np.testing.assert_array_equal(values, expected[name], err_msg=name)
+
+
+def test_a_change_calls_those_again_who_read_it() -> None:
+    """Of functions in functions, too, and of those that a number decides about."""
+    model = mujoco.MjModel.from_xml_string(FREE)
+    called: list[str] = []
+
+    @remembered
+    def inner(model: mujoco.MjModel, body: int) -> float:
+        called.append("inner")
+        return float(model.body_mass[body])
+
+    @remembered
+    def outer(model: mujoco.MjModel) -> float:
+        called.append("outer")
+        return inner(model, 1) if model.opt.density > 0.0 else float(model.opt.gravity[2])
+
+    def calls(*changed: str) -> list[str]:
+        called.clear()
+        view.forget(changed)
+        assert outer(view) == outer(model)
+        return called[: len(called) - called[::-1].index("outer") - 1]
+
+    view: Any = ModelView(model)
+    assert calls() == ["outer"]
+    assert calls("body_mass", "opt.wind") == []
+    model.opt.gravity[2] = -5.0
+    assert calls("opt.gravity") == ["outer"]
+    model.opt.density = 1.0
+    assert calls("opt.density") == ["outer", "inner"]
+    model.body_mass[1] = 3.0
+    assert calls("body_mass") == ["outer", "inner"]
+    assert calls("opt.gravity") == []
 
 
 SOME = (

@@ -15,6 +15,7 @@ from asperity.envs.peg_variation import PegVariation
 from asperity.envs.pictures import Pictures
 from asperity.integrators import Integrator
 from asperity.simulator import Simulator
+from asperity.simulator.checks import check_count
 from asperity.worlds import Batch
 
 __all__ = ["PegInHoleVectorEnv"]
@@ -70,7 +71,9 @@ class PegInHoleVectorEnv(BatchVectorEnv):
         model = self.task.scene.model()
         integrator = integrator or self.task.integrator(variation)
         self._gripped = gripped_state(Simulator(model, integrator=integrator), self.task)
-        batch = Batch(model, num_envs, integrator=integrator, threads=threads)
+        batch = Batch(
+            model, check_count("num_envs", num_envs), integrator=integrator, threads=threads
+        )
         super().__init__(batch, *make_spaces(), autoreset_mode, pictures)
         self._pegs = varied_pegs(variation, self.task)
         names = () if variation is None else variation.model_fields

@@ -19,6 +19,7 @@ from asperity.errors import ArgumentError
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.model_watch import ModelWatch
+from asperity.simulator.checks import check_count
 from asperity.worlds import Batch
 
 __all__ = ["RobotVectorEnv", "make_robot"]
@@ -93,7 +94,13 @@ class RobotVectorEnv(BatchVectorEnv):
         self._task = _task_of(self._env) if task is None else task
         _require_plain_resets(self._env)
         model = self._env.model
-        batch = Batch(model, num_envs, integrator=integrator, contact=contact, threads=threads)
+        batch = Batch(
+            model,
+            check_count("num_envs", num_envs),
+            integrator=integrator,
+            contact=contact,
+            threads=threads,
+        )
         spaces: tuple[Any, Any] = self._env.observation_space, self._env.action_space
         self.metadata = {"render_modes": ["rgb_array"], "render_fps": round(1.0 / self._env.dt)}
         super().__init__(batch, *spaces, autoreset_mode, Pictures(render_mode, "track"))

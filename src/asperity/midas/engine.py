@@ -28,7 +28,7 @@ from asperity.midas.model.pairs import (
     pair_geoms,
     pair_links,
 )
-from asperity.midas.model.shapes import read_shapes
+from asperity.midas.model.shapes import pair_numbers, read_shapes
 from asperity.midas.pose.link_kinematics import move_vertices
 from asperity.midas.pose.placement import place
 from asperity.midas.pose.poses import fill_qpos
@@ -37,6 +37,7 @@ from asperity.midas.soft.flex_support import may_touch_flex
 from asperity.midas.soft.soft_bodies import SoftBodies
 from asperity.midas.time.second_order import SHORTEST_WAIT
 from asperity.plant.data_reference import DataReference
+from asperity.plant.model.model_view import ModelView
 from asperity.plant.model.own_options import OwnOptions
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
@@ -65,6 +66,8 @@ class Engine(HoldsAddresses):
         Whether the engine keeps ``data`` alive, or who makes the engine does.
     team : Team, optional
         Threads that share its work.
+    view : ModelView, optional
+        Of the model, which remembers its shapes for the next engine.
 
     Raises
     ------
@@ -82,6 +85,7 @@ class Engine(HoldsAddresses):
         excluded: Iterable[LinkPair | FlexPair] = (),
         keep: bool = True,
         team: Team | None = None,
+        view: Any = None,
     ) -> None:
         self.model = model
         self.own_options = OwnOptions(model)
@@ -90,28 +94,31 @@ class Engine(HoldsAddresses):
         self.adapted = False
         self.checked = False
         self.test: object = None
-        self.links = read_links(model)
+        # Functions for deformable bodies give the model to MuJoCo.
+        view = model if model.nflex else view or ModelView(model)
+        self.links = read_links(view)
         # Links that were moved since a state was checked, and the world, which never is.
         self.moved = np.zeros(len(self.links.links) + 1, np.bool_)
         self.inputs = EngineInputs(model, self.links, self.own_options, options.time_step)
         self.contradicted = contradicted_limits(model)
         self.shapes = read_shapes(
-            model,
-            self.links,
-            materials,
+            view,
             segments=options.segments,
             subdivisions=options.subdivisions,
             hulls=options.hulls,
             mesh_tolerance=options.mesh_tolerance,
             mesh_repair=options.mesh_repair,
-            kept=[
+            kept=tuple(
                 geom
                 for geom in range(model.ngeom)
                 if any(may_touch_flex(model, flex, geom) for flex in range(model.nflex))
-            ],
+            ),
         )
         self._team: EngineTeam | None = None
-        self.table = new_engine_table(model, self.shapes, self.inputs, self.contradicted, options)
+        numbers = pair_numbers(view, self.shapes, materials)
+        self.table = new_engine_table(
+            model, self.shapes, numbers, self.inputs, self.contradicted, options
+        )
         self._set_candidates(1024)
         self.soft: SoftBodies | None = None
         if model.nflex:

@@ -145,6 +145,7 @@ def _empty_table(sizes: Mapping[str, int], *fields: Mapping[str, Mapping[str, An
 def new_engine_table(
     model: mujoco.MjModel,
     shapes: Shapes,
+    pair_numbers: dict[str, np.ndarray],
     inputs: EngineInputs,
     contradicted: list[int],
     options: EngineOptions,
@@ -155,7 +156,9 @@ def new_engine_table(
     joints = coordinate_tables(model, links, inputs.linearized, contradicted, held_tendons(model))
     add_actuators(model, joints, inputs.coordinates, inputs.gears)
     turns = turn_tables(model, inputs.links)
-    surfaces, surface_sizes = shape_fields(model, shapes, links, constraints["ties"]["link"])
+    surfaces, surface_sizes = shape_fields(
+        model, shapes, links, constraints["ties"]["link"], pair_numbers
+    )
     members = member_tables(
         model,
         links,

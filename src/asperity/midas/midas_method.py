@@ -116,6 +116,7 @@ class MidasMethod(Method):
             excluded=self._excluded,
             keep=False,
             team=world.team,
+            view=plant.view,
         )
         self._made_of, self._first_memory = made_of, self._engine.memory()
         world.table.memory = self._engine.table.address

@@ -17,6 +17,7 @@ from asperity.compiled import Table, compiled
 from asperity.contact.constraint_set import ACTUATOR
 from asperity.plant.constraints import add_row
 from asperity.plant.model.joints import integers
+from asperity.plant.model.model_view import remembered
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL, TREES
 
 __all__ = ["NO_EFFORTS", "Efforts", "add_effort_rows", "effort_jacobian", "set_efforts"]
@@ -56,6 +57,7 @@ class Efforts:
 NO_EFFORTS = Efforts()
 
 
+@remembered
 def set_efforts(table: Table, model: mujoco.MjModel, efforts: Efforts) -> None:
     """Fill the tables of efforts."""
     count = len(efforts.dofs)

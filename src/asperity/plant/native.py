@@ -26,6 +26,7 @@ __all__ = [
     "memory",
     "model_arrays",
     "offset",
+    "places",
     "struct_size",
     "verify_layout",
 ]
@@ -86,6 +87,16 @@ def offset(struct: str, field: str) -> int:
 def struct_size(struct: str) -> int:
     """Size of one of MuJoCo's structs [bytes]."""
     return ctypes.sizeof(_struct(struct))
+
+
+@functools.cache
+def places(struct: str) -> dict[str, tuple[int, int]]:
+    """Where the fields of one of MuJoCo's structs begin and end [bytes]."""
+    fields = [
+        (field.name, getattr(_struct(struct), field.name))
+        for field in structs.STRUCTS[struct].fields
+    ]
+    return {name: (place.offset, place.offset + place.size) for name, place in fields}
 
 
 def memory(address: int, words: int) -> NDArray[np.int64]:

@@ -28,6 +28,7 @@ from asperity.contact.constraint_set import NO_LIMIT, PASSIVE
 from asperity.plant.constraints import add_row
 from asperity.plant.model.armature import through_gears
 from asperity.plant.model.joints import JOINT_DOFS, JOINT_KINDS, integers, is_disabled
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.servos import force_limits, is_switched_off
 from asperity.plant.muscles import muscle_curves, muscle_slopes
 from asperity.plant.plant_layouts import EVALUATED, ROWS_FULL
@@ -42,6 +43,7 @@ _NUMBERS = 8
 _LEAST = 1e-15  # MuJoCo's mjMINVAL
 
 
+@remembered
 def set_passive(table: Table, model: mujoco.MjModel) -> None:
     """Fill the table of what has passive rows."""
     passive = table.passive
@@ -55,6 +57,12 @@ def set_passive(table: Table, model: mujoco.MjModel) -> None:
     passive.drag_numbers = np.array([numbers for _, _, numbers in drags]).reshape(len(drags), 6)
     option = model.opt
     passive.medium = np.array([option.density, option.viscosity, *option.wind], np.float64)
+    _set_muscles(table, model)
+
+
+@remembered
+def _set_muscles(table: Table, model: mujoco.MjModel) -> None:
+    passive = table.passive
     curves = [muscle_curves(model, i) for i in range(model.nactuator)]
     muscles = [i for i, own in enumerate(curves) if own.any() and not is_switched_off(model, i)]
     last = model.actuator_actadr[muscles] + model.actuator_actnum[muscles] - 1
@@ -75,6 +83,7 @@ def _actuator_dampers(model: mujoco.MjModel, kinds: tuple[int, ...], count: int)
     return through_gears(model, kinds, own, count)
 
 
+@remembered
 def _of_tendons(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
     numbers = np.zeros((model.ntendon, _NUMBERS))
     if not is_disabled(model, mujoco.mjtDisableBit.mjDSBL_SPRING):
@@ -96,6 +105,7 @@ def _of_tendons(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([some, both]), np.concatenate([numbers[some], dampers])
 
 
+@remembered
 def _of_joints(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Of dofs, what the matrix of a step does not have; springs of balls stay explicit."""
     numbers = np.zeros((model.nv, _NUMBERS))

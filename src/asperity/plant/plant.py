@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import mujoco
 import numpy as np
 
@@ -19,7 +21,7 @@ from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.field_corners import corners_of_geoms
 from asperity.plant.detection.flex_contacts import read_flex_contacts
 from asperity.plant.detection.near_pair_lists import list_pairs
-from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs
+from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs, renew
 from asperity.plant.detection.sweep import colliding_geoms, cores_of_geom, inner_radii
 from asperity.plant.detection.touching_elements import can_leave_out, leave_out_elements
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
@@ -30,6 +32,7 @@ from asperity.plant.model.elastic_tables import FLEX_ARRAYS, elastic_table, erro
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.model.limits import tendon_ranges
+from asperity.plant.model.model_view import ELASTIC_TABLE, ModelView, bare, remembered
 from asperity.plant.model.resolved_materials import ResolvedMaterials, resolve_materials
 from asperity.plant.model.servos import (
     asks_mujoco,
@@ -161,6 +164,7 @@ class Plant(HoldsAddresses):
         data = mujoco.MjData(model)
         mujoco.mj_forward(model, data)
         native.verify_layout(model, data)
+        self.view: Any = ModelView(model)
         self.table = Table(PLANT, **{name: Table(layout) for name, layout in TOPICS.items()})
         self.table.joints.stiction_tolerance = joint_stiction_tolerance
         self._evaluated = evaluated
@@ -169,22 +173,47 @@ class Plant(HoldsAddresses):
         self._flex_numbers: tuple[bytes, ...] | None = None
         self._set_functions(evaluated)
         self.set_contact_parameters(contact)
-        self.read_model(efforts)
+        self.read_model(efforts, self.view)
         self.table.error_weight = error_weights(model, self.table.elastic)
         parts = [getattr(self.table, name) for name in TOPICS]
         missing = [name for one in (self.table, *parts) for name in one.missing()]
         assert not missing, missing
 
-    def read_model(self, efforts: Efforts) -> None:
+    def read_model(self, efforts: Efforts, model: mujoco.MjModel | None = None) -> None:
         """Take the constants of the motion from the model, at first and when it has changed.
 
         Contact parameters are not among them: they come from names and texts.
+
+        Parameters
+        ----------
+        efforts : Efforts
+        model : mujoco.MjModel, optional
+            The ``view``, if it has forgotten what has changed, and efforts are the same as before.
         """
-        table, model = self.table, self.model
+        if model is None:
+            self.view.forget()
+            model = self.model
+        table = self.table
         set_trees(table, model, self._evaluated)
         self._set_flexes()
-        self._set_geoms()
-        self.set_detection()
+        self._set_geoms(model)
+        self._set_fields()
+        self._set_cores(model, self.fields)
+        self.set_detection(model)
+        self._set_numbers(model)
+        set_joints(table, model)
+        set_passive(table, model)
+        set_motions(table, model)
+        set_energies(table, model)
+        set_servos(table, model, efforts.commanded)
+        set_efforts(table, model, efforts)
+        set_activations(table, model)
+        self._set_structs(model)
+
+    @remembered
+    def _set_numbers(self, model: mujoco.MjModel) -> None:
+        """Fill what there is in the model, and the table of tendons."""
+        table = self.table
         table.tendons.any = int(model.ntendon > 0)
         table.has_actuators = int(model.nactuator > 0)
         bodies = model.actuator_trntype == int(mujoco.mjtTrn.mjTRN_BODY)
@@ -199,18 +228,11 @@ class Plant(HoldsAddresses):
         table.tendons.rownnz = integers(model.ten_J_rownnz)
         table.tendons.rowadr = integers(model.ten_J_rowadr)
         table.tendons.colind = integers(model.ten_J_colind)
-        table.sparse_rows = int(mujoco.mj_isSparse(model))
-        set_joints(table, model)
-        set_passive(table, model)
-        set_motions(table, model)
-        set_energies(table, model)
-        set_servos(table, model, efforts.commanded)
-        set_efforts(table, model, efforts)
-        set_activations(table, model)
-        self._set_structs()
+        table.sparse_rows = int(mujoco.mj_isSparse(bare(model, "opt.jacobian")))
 
     def read_inertias(self, model: mujoco.MjModel) -> None:
         """Take masses and inertias from a model that differs in nothing else that is copied."""
+        self.view.forget()
         set_motions(self.table, model)
         if has_fluid(model):
             set_passive(self.table, model)
@@ -250,7 +272,7 @@ class Plant(HoldsAddresses):
         other._is_variant = True
         other.set_materials(materials)
         other.set_detection()
-        other._set_structs()
+        other._set_structs(self.model)
         if only_inertias:
             other.read_inertias(model)
         else:
@@ -265,14 +287,16 @@ class Plant(HoldsAddresses):
             other.model = self.model
         return other
 
-    def needs_other_memory(self, efforts: Efforts, before: Efforts) -> bool:
+    def needs_other_memory(
+        self, efforts: Efforts, before: Efforts, model: mujoco.MjModel | None = None
+    ) -> bool:
         """Whether worlds of this plant have no place for what the model has become.
 
         Their memory depends on which trees are free bodies or coupled by a tendon, and on the rows
         of external systems.
         """
         layouts = [(e.dofs, e.actuators, e.groups) for e in (efforts, before)]
-        return layouts[0] != layouts[1] or has_other_trees(self.table, self.model)
+        return layouts[0] != layouts[1] or has_other_trees(self.table, model or self.model)
 
     def _set_functions(self, evaluated: bool) -> None:
         table, model = self.table, self.model
@@ -288,8 +312,9 @@ class Plant(HoldsAddresses):
         table.read_constraints = read_constraints.address if evaluated else 0
         table.evaluate_motion = evaluate_motion.address if evaluated else 0
 
-    def _set_geoms(self) -> None:
-        table, model = self.table, self.model
+    @remembered
+    def _set_geoms(self, model: mujoco.MjModel) -> None:
+        table = self.table
         table.ngeom = model.ngeom
         # Flexes count on from the geoms, and are on no body: see `flex_frame` of those that are.
         table.geoms.body = np.append(integers(model.geom_bodyid), np.zeros(model.nflex, np.int64))
@@ -322,7 +347,6 @@ class Plant(HoldsAddresses):
         table.geoms.plane_cylinder = np.ascontiguousarray(pairs)
         table.geoms.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geoms.surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
-        self._set_fields()
 
     def _set_flexes(self) -> None:
         """Make the elements of the flexes as they are now."""
@@ -331,6 +355,7 @@ class Plant(HoldsAddresses):
             numbers = tuple(getattr(self.model, name).tobytes() for name in FLEX_ARRAYS)
         if numbers != self._flex_numbers:
             self.table.elastic = elastic_table(self.model, self.table.dofs.tree)
+            self.view.forget({ELASTIC_TABLE})
             if self._flex_numbers:
                 # Contacts are as stiff as what is behind them.
                 self.set_contact_parameters(self.contact)
@@ -338,31 +363,32 @@ class Plant(HoldsAddresses):
         soft = self._evaluated and self.model.nflex > 0
         self.table.find_elasticity = find_elasticity.address if soft else 0
 
-    def _set_structs(self) -> None:
+    def _set_structs(self, model: mujoco.MjModel) -> None:
         """Let MuJoCo leave out the forces of flexes, and be asked for actuators beyond servos."""
         table, address = self.table, int(self.table.model)
-        self._smooth = smooth_struct(address, self.model)
+        self._smooth = smooth_struct(address, model)
         table.smooth_model = address if self._smooth is None else self._smooth.ctypes.data
-        self._flex = flex_struct(address, self.model)
+        self._flex = flex_struct(address, model)
         table.flex_model = address if self._flex is None else self._flex[0].ctypes.data
-        asked = self._evaluated and asks_mujoco(self.model)
+        asked = self._evaluated and asks_mujoco(model)
         table.mujoco.ask_actuators = ask_actuators.address if asked else 0
-        self._limited = limited_by_mujoco(self.model, table)
+        self._limited = limited_by_mujoco(model, table)
         self._early = np.zeros_like(self._limited)
         self._asked = asked_struct(address, self._limited, self._early)
         table.mujoco.asked_model = self._asked.ctypes.data
 
-    def set_detection(self) -> None:
+    def set_detection(self, model: mujoco.MjModel | None = None) -> None:
         """Let collision detection leave out what costs it more than it saves."""
-        address = int(self.table.model)
-        self._detection = detection_struct(address, self.model)
+        address, model = int(self.table.model), model or self.model
+        self._detection = detection_struct(address, model)
         own = self._detection
         self.table.detection_model = address if own is None else own.ctypes.data
         if self._is_variant:
             # What is listed are the numbers of the model that all worlds share.
             self.table.list_pairs = 0
             return
-        self.table.possible_pairs = possible_pairs(self.model, midphase=own is None)
+        self.table.possible_pairs = possible_pairs(model, own is None)
+        renew(self.table.possible_pairs)
         listed = self._evaluated and self.table.possible_pairs.stamp != 0
         self.table.list_pairs = list_pairs.address if listed else 0
         if self._evaluated and can_leave_out(self.model):
@@ -382,7 +408,6 @@ class Plant(HoldsAddresses):
                 )
             self._field_shapes = shapes
         self.table.fields = self.fields
-        self._set_inner_radii()
         reader = read_field_contacts if self.fields.any else read_contacts
         if self.model.nflex > 0:
             reader = read_flex_contacts
@@ -394,30 +419,31 @@ class Plant(HoldsAddresses):
             return ()
         return tuple(getattr(self.model, name).tobytes() for name in _SHAPES)
 
-    def _set_inner_radii(self) -> None:
+    @remembered
+    def _set_cores(self, model: mujoco.MjModel, fields: Table) -> None:
         """How far geoms may enter others between two samples, and the boxes of their parts.
 
         Fields may be entered no farther than they are deep.
 
         A rigid surface pushes only what it lies in, and not what is behind it.
         """
-        radius = inner_radii(self.model)
-        if self.fields.any:
-            kind, depth = self.fields.geom_kind, self.fields.geom_depth
+        radius = inner_radii(model)
+        if fields.any:
+            kind, depth = fields.geom_kind, fields.geom_depth
             radius[kind == COMPLIANT_MESH] = depth[kind == COMPLIANT_MESH]
             radius[kind == RIGID_MESH] = 0.0
         self.table.geoms.inner_radius = radius
         every = [
             self.table.geoms.box[geom][None]
-            if number < 0 or self.fields.geom_convex[geom]
-            else part_boxes(self.fields, int(number))
-            for geom, number in enumerate(self.fields.geom_field)
+            if number < 0 or fields.geom_convex[geom]
+            else part_boxes(fields, int(number))
+            for geom, number in enumerate(fields.geom_field)
         ]
         counts = np.array([len(parts) for parts in every], dtype=np.int64)
         self.table.geoms.part_count = counts
         self.table.geoms.part_first = np.cumsum(counts) - counts
         cores = [
-            cores_of_geom(self.model, geom, radius[geom]) if len(parts) == 1 else parts[:, :3]
+            cores_of_geom(model, geom, radius[geom]) if len(parts) == 1 else parts[:, :3]
             for geom, parts in enumerate(every)
         ]
         first = np.cumsum([0, *(len(one) for one in cores)]).astype(np.int64)

@@ -14,6 +14,7 @@ from asperity.compiled import Table, compiled, inlined
 from asperity.plant.model.armature import armature_of_tendons
 from asperity.plant.model.joints import JOINT_DOFS, integers, is_disabled
 from asperity.plant.model.kinematic_trees import tendon_trees
+from asperity.plant.model.model_view import ELASTIC_TABLE, bare, remembered
 from asperity.plant.tree_motion import MOMENT, motion_of_trees
 
 __all__ = ["base_position", "energy_of_trees", "set_energies", "work_of_gravity"]
@@ -21,6 +22,7 @@ __all__ = ["base_position", "energy_of_trees", "set_energies", "work_of_gravity"
 _WRAP = mujoco.mjtWrap
 
 
+@remembered
 def set_energies(table: Table, model: mujoco.MjModel) -> None:
     """Fill the table of springs, and which trees' energy `energy_of_trees` knows."""
     known = np.ones(table.ntree, np.int64)
@@ -66,6 +68,8 @@ def set_energies(table: Table, model: mujoco.MjModel) -> None:
     for body in np.flatnonzero(model.body_gravcomp):
         if table.bodies.tree[body] >= 0:
             known[table.bodies.tree[body]] = 0
+    # Their table is made of fields of the model, too.
+    bare(model, ELASTIC_TABLE)
     for trees in (table.elastic.particle_tree, table.elastic.twist_tree.ravel()):
         known[trees[trees >= 0]] = 0
     table.springs.known = known

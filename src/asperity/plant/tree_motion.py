@@ -12,6 +12,7 @@ import numpy as np
 from asperity.compiled import Table, compiled, inlined
 from asperity.plant.model.armature import armature_of_dofs
 from asperity.plant.model.joints import integers
+from asperity.plant.model.model_view import remembered
 from asperity.plant.rotations import (
     Quaternion,
     Vector,
@@ -42,6 +43,7 @@ _BALL = int(mujoco.mjtJoint.mjJNT_BALL)
 _SLIDE = int(mujoco.mjtJoint.mjJNT_SLIDE)
 
 
+@remembered
 def set_motions(table: Table, model: mujoco.MjModel) -> None:
     """Fill the table with what `motion_of_trees` reads."""
     table.bodies.pos = np.array(model.body_pos, np.float64)

@@ -9,6 +9,7 @@ from asperity.contact.delivered import NOTHING
 from asperity.integrators import Integrator
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.derived_bounds import DECIDING, update_bounds
+from asperity.plant.model.model_view import ModelView
 from asperity.plant.model.model_watch import ModelWatch
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 from asperity.plant.plant import contact_kernels
@@ -19,22 +20,35 @@ __all__ = ["accept_changes", "take_over_contact", "take_over_materials", "take_o
 
 
 def accept_changes(
-    watch: ModelWatch, model: mujoco.MjModel, integrator: Integrator, *, many: bool = False
+    watch: ModelWatch,
+    model: mujoco.MjModel,
+    integrator: Integrator,
+    *,
+    view: ModelView | None = None,
+    many: bool = False,
 ) -> tuple[str, ...]:
-    """See `check_model`, of a model that has changed; bounds that follow from it are found anew."""
+    """See `check_model`, of a model that has changed; bounds that follow from it are found anew.
+
+    A view of the model forgets what has changed.
+    """
     watch.refuse_other_structure()
-    notes = check_model(model, integrator, many=many)
-    if not DECIDING.isdisjoint(name for name, _ in watch.changed_fields()):
+    changed = watch.changed_names()
+    if view is not None:
+        view.forget(changed)
+    notes = check_model(view or model, integrator, many=many)
+    if not DECIDING.isdisjoint(changed):
         update_bounds(model)
+        if view is not None:
+            view.forget(watch.changed_names())
     return notes
 
 
 def take_over_model(session: Session) -> bool:
     """Take over what the user has changed in the model, or refuse it with nothing changed.
 
-    All that was copied is copied again, in about a millisecond. A change that needs memory of
-    another shape, such as damping of a free joint, gives the session a new world that goes on from
-    the present state.
+    What was made of the changed fields is made again, in about a millisecond. A change that needs
+    memory of another shape, such as damping of a free joint, gives the session a new world that
+    goes on from the present state.
 
     Returns
     -------
@@ -46,8 +60,13 @@ def take_over_model(session: Session) -> bool:
     ModelError
         If the model is another mechanism now, or has what cannot be simulated.
     """
-    notes = accept_changes(session.watch, session.model, session.integrator)
-    other_memory = _take_over(session)
+    view = session.plant.view
+    try:
+        notes = accept_changes(session.watch, session.model, session.integrator, view=view)
+        other_memory = _take_over(session, view)
+    except Exception:
+        view.forget()
+        raise
     session.watch.remember()
     session.note(notes)
     return other_memory
@@ -91,14 +110,17 @@ def _begin_anew(session: Session) -> None:
     session.world.delivered.origin = NOTHING
 
 
-def _take_over(session: Session) -> bool:
-    """Copy again all that is copied of model and contact parameters."""
+def _take_over(session: Session, view: ModelView | None = None) -> bool:
+    """Copy again what is copied of model and contact parameters, or what the view has forgotten."""
     plant, coupling, base = session.plant, session.coupling, session.base
+    if view is None:
+        plant.view.forget()
     before = coupling.efforts
     efforts, start = coupling.efforts_of_model()
     base.model_changed(session.world)
-    other_memory, fields = plant.needs_other_memory(efforts, before), plant.fields
-    plant.read_model(efforts)
+    other_memory, fields = plant.needs_other_memory(efforts, before, view), plant.fields
+    plant.read_model(efforts, None if other_memory or efforts != before else view)
+    base.plant_changed(session.world)
     other_memory = base.evaluates_plant and (other_memory or plant.fields is not fields)
     coupling.take_over(efforts, start)
     if other_memory:

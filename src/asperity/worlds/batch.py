@@ -110,7 +110,12 @@ class Batch(FixedAttributes, HoldsAddresses):
         self._model, report = load_model(model)
         notes = check_model(self.model, integrator, many=True)
         self._integrator = integrator
-        self._rows = WorldRows(self.model, count)
+        try:
+            self._rows = WorldRows(self.model, count)
+        except MemoryError:
+            raise ArgumentError(
+                f"{count} worlds do not fit into this machine's memory; make fewer."
+            ) from None
         crew = Crew(min(count, threads))
         self._crew = crew
         self._worlds = make_worlds(self.model, integrator, contact, tolerance, crew, systems)

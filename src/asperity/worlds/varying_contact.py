@@ -10,6 +10,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,4 +80,4 @@ def world_materials(
             own: dict[str, Any] = {c: float(n[index]) for c, n in given.items()}
             material = Material(**{c: value for c, value in own.items() if not math.isnan(value)})
             apply_material(rows, [index], material)
-    return materials._replace(default=default, geoms=geoms)
+    return replace(materials, default=default, geoms=geoms)

@@ -70,7 +70,7 @@ def take_over_values(
         if not isinstance(base, IcfMethod | ThetaMethod | TamsiMethod):
             return False
         plant.set_contact_parameters(contact_with(contact, parameters, values))
-        base.model_changed(world)
+        base.plant_changed(world)
         world.forget_evaluations()
     write_parameters(simulator.model, parameters, values, scratch)
     if not copied and not base.copies_model and are_finite(simulator.model):
@@ -85,7 +85,7 @@ def take_over_values(
     if plant.needs_other_memory(NO_EFFORTS, NO_EFFORTS):
         return False
     plant.read_model(NO_EFFORTS)
-    base.model_changed(world)
+    base.plant_changed(world)
     world.forget_evaluations()
     return True
 

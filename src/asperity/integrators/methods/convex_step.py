@@ -157,7 +157,7 @@ class FarSightedMethod(Method):
             state.table.gliding = address
             state.table.glides = self._gliding.table.glides
 
-    def model_changed(self, world: World) -> None:
+    def plant_changed(self, world: World) -> None:
         if self._gliding is not None:
             self._gliding.read_model()
             self._install_gliding(world)

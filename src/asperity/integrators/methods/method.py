@@ -126,6 +126,9 @@ class Method(HoldsAddresses, abc.ABC):
     def model_changed(self, world: World) -> None:
         """Take the model's numbers anew, of a method that copies them; refuse before any change."""
 
+    def plant_changed(self, world: World) -> None:
+        """Take the plant's numbers anew, which it has of a model that has changed."""
+
     def detection_for(self, plant: Plant) -> GlidingDetection | None:
         """Detection of what glides in a plant whose numbers differ from the world's, if any."""
         return None

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.contact.combination import DISSIPATION, STATIC_FRICTION, STICTION_TOLERANCE
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
 __all__ = ["NUMBERS", "PLAIN", "contact_numbers"]
@@ -21,6 +22,7 @@ PLAIN = (1.0, 0.0, 0.0, 0.0)
 _LEAST_FRICTION = 1e-5
 
 
+@remembered
 def contact_numbers(
     model: mujoco.MjModel, a: int, b: int, materials: ResolvedMaterials, pair: int = -1
 ) -> NDArray[np.float64]:

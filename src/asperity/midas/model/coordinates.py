@@ -13,7 +13,7 @@ from asperity.contact.constraint_laws import NEAR_RIGID_PERIOD
 from asperity.midas.engine_layout import HINGE, SLIDE
 from asperity.midas.model.joint_numbers import scalar_links
 from asperity.midas.model.linearized import DOF, LIMIT, TENDON, LinearizedCoordinates
-from asperity.midas.model.links import Link, joint_axes
+from asperity.midas.model.links import Link
 from asperity.midas.model.motors import motor_actuators
 from asperity.midas.model.tendons import fixed_tendons
 from asperity.plant.model.joints import is_disabled
@@ -158,7 +158,7 @@ def coordinate_tables(
     every += [reader.of_source(source.kind, source.index) for source in linearized.sources]
     frames = np.zeros((len(scalar), 3, 3))
     for k, link in enumerate(scalar):
-        one, other = joint_axes(link)
+        one, other = link.axes_across
         frames[k] = [one, link.turn @ one, link.turn @ other]
     tables = {
         field.name: np.array([getattr(one, field.name) for one in every], dtype=np.float64)

@@ -26,7 +26,7 @@ def face_tables(
     ----------
     shapes : Shapes
     tables : mapping
-        What `surface_tables` says of them.
+        Their fields of `SHAPES`.
 
     Returns
     -------

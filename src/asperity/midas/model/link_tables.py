@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import mujoco
 import numpy as np
 
 from asperity.midas.engine_layout import BALL, HINGE, POINT, SLIDE
-from asperity.midas.geometry.box_trees import tree_tables
 from asperity.midas.lists.shared_lists import THIRDS
-from asperity.midas.model.contact_numbers import PLAIN
 from asperity.midas.model.face_tables import face_tables
 from asperity.midas.model.link_pair_tables import link_pair_tables
-from asperity.midas.model.links import Link, Links, change_of_variables, own_rows, variable_count
-from asperity.midas.model.shapes import Shapes, surface_tables
+from asperity.midas.model.links import Link, Links, change_of_variables, variable_count
+from asperity.midas.model.shapes import Shapes
 from asperity.midas.model.tendons import fixed_tendons
 
 _FLAG = mujoco.mjtDisableBit
@@ -81,7 +80,7 @@ def link_fields(
         "slide_direction": stacked([part[1] for part in parts], 3),
         "embedding": stacked([part[2] for part in parts], 4, 4),
         "own_row": stacked(
-            [np.eye(4) if link.kind == SLIDE else own_rows(link) for link in links], 4, 4
+            [np.eye(4) if link.kind == SLIDE else link.own_rows for link in links], 4, 4
         ),
         "joint": np.where(scalar, np.cumsum(scalar) - 1, -1),
         "mass": stacked([link.inertia for link in links], 4, 4),
@@ -245,15 +244,21 @@ def state_sizes(model: mujoco.MjModel, links: list[Link], linearized: int) -> di
 
 
 def shape_fields(
-    model: mujoco.MjModel, shapes: Shapes, links: list[Link], held: np.ndarray
+    model: mujoco.MjModel,
+    shapes: Shapes,
+    links: list[Link],
+    held: np.ndarray,
+    numbers: dict[str, np.ndarray],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, int]]:
     """Surfaces, pairs of shapes and of links that may touch or are held, and their numbers.
 
-    ``held`` has pairs of links that ties hold together, shape (n, 2).
+    ``held`` has pairs of links that ties hold together, shape (n, 2), and ``numbers`` are
+    `pair_numbers`.
     Returns the fields by their tables, and sizes.
     """
     world = len(links)
-    surfaces: dict[str, Any] = surface_tables(shapes)
+    # Steps write to them.
+    surfaces, trees = copy.deepcopy(shapes.tables)
     owner, rest = surfaces["vertex_link"], surfaces["vertex_rest"]
     moving = int(np.searchsorted(owner, world))
     ends = np.array(
@@ -283,11 +288,7 @@ def shape_fields(
         **faces,
         "block": block[:count].copy(),
         "shape": shapes.pair_shape,
-        "friction": shapes.pair_friction,
-        "every_friction": np.any(shapes.pair_scale != PLAIN, axis=1).astype(np.int64),
-        "slip_scale": shapes.pair_scale,
-        "stiction": shapes.pair_stiction,
-        "dissipation": shapes.pair_dissipation,
+        **numbers,
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
     }
     fields = {
@@ -296,7 +297,7 @@ def shape_fields(
         "links": {"radius": radius},
         "vertices": {"now": positions(), "trial": positions()},
         "boxes": {"low": positions(), "high": positions(), "start": positions()},
-        "box_trees": tree_tables(surfaces),
+        "box_trees": trees,
         "relative": link_pair_tables(model, shapes, links, blocks, surfaces, pairs),
         "ties": {"block": block[count:].copy()},
     }

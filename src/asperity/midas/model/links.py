@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field
 
 import mujoco
@@ -10,14 +11,13 @@ from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
 from asperity.plant.model.flexes import flex_particles, free_particles, particle_bodies
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.ropes import rope_twists
 
 __all__ = [
     "Link",
     "Links",
     "change_of_variables",
-    "joint_axes",
-    "own_rows",
     "read_links",
     "rotation_matrix",
     "variable_count",
@@ -34,7 +34,7 @@ _KINDS = {
 _OWN_VECTORS = {FREE: 4, BALL: 3, HINGE: 2, POINT: 1}
 
 
-@dataclass
+@dataclass(eq=False)
 class Link:
     """One affine body.
 
@@ -100,8 +100,45 @@ class Link:
             return 0.1
         return max(float(np.sqrt(np.trace(self.inertia[1:, 1:]) / self.mass)), 1e-6)
 
+    @functools.cached_property
+    def axes_across(self) -> tuple[Floats, Floats]:
+        """Two unit vectors across a joint's axis, right-handed with it, in the body frame.
 
-@dataclass
+        Torques act on the first one, so that it is where most of the inertia is: what they would
+        have to move through the link's elasticity would swing on it.
+        """
+        first = np.cross(self.axis, np.eye(3)[int(np.argmin(np.abs(self.axis)))])
+        first /= np.linalg.norm(first)
+        across = np.array([first, np.cross(self.axis, first)])
+        first = np.linalg.eigh(across @ self.second_about_joint @ across.T)[1][:, 1] @ across
+        return first, np.cross(self.axis, first)
+
+    @functools.cached_property
+    def own_rows(self) -> Floats:
+        """Rows w of what joint and own variables are, w Q, shape (4, 4).
+
+        The first ones are [1, x̄] of points that the parent holds (two of a hinge's axis, a ball
+        joint's centre), the others [0, x̄] of vectors that are the link's variables. Vectors go
+        along with the parent. If they were points, a link whose joint moves would be strained until
+        they move as well, the more the smaller it is, and each of a chain would strain the next one
+        more.
+        """
+        if self.kind == FREE:
+            return np.eye(4)
+        if self.kind == POINT:
+            return np.roll(np.eye(4), -1, axis=0)
+        points = np.broadcast_to(self.anchor - self.centre, (4, 3)).copy()
+        held = 4 - _OWN_VECTORS[self.kind]
+        points[held:] = 0.0
+        if self.kind == BALL:
+            points[held:] = self.size * np.eye(3)
+        else:
+            one, other = self.axes_across
+            points += self.size * np.array([-self.axis, self.axis, one, other])
+        return np.column_stack([np.repeat([1.0, 0.0], [held, 4 - held]), points])
+
+
+@dataclass(eq=False)
 class Links:
     """All links of a model, and where its bodies are on them."""
 
@@ -126,6 +163,7 @@ def rotation_matrix(quaternion: Floats) -> Floats:
     return out.reshape(3, 3)
 
 
+@remembered
 def read_links(model: mujoco.MjModel) -> Links:
     """Make the links of a model.
 
@@ -248,42 +286,6 @@ def parent_centre(links: list[Link], link: Link) -> Floats:
     return links[link.parent].centre if link.parent >= 0 else np.zeros(3)
 
 
-def joint_axes(link: Link) -> tuple[Floats, Floats]:
-    """Two unit vectors across a joint's axis, right-handed with it, in the body frame.
-
-    Torques act on the first one, so that it is where most of the inertia is: what they would have
-    to move through the link's elasticity would swing on it.
-    """
-    first = np.cross(link.axis, np.eye(3)[int(np.argmin(np.abs(link.axis)))])
-    first /= np.linalg.norm(first)
-    across = np.array([first, np.cross(link.axis, first)])
-    first = np.linalg.eigh(across @ link.second_about_joint @ across.T)[1][:, 1] @ across
-    return first, np.cross(link.axis, first)
-
-
-def own_rows(link: Link) -> Floats:
-    """Rows w of what joint and own variables are, w Q, shape (4, 4).
-
-    The first ones are [1, x̄] of points that the parent holds (two of a hinge's axis, a ball joint's
-    centre), the others [0, x̄] of vectors that are the link's variables. Vectors go along with the
-    parent. If they were points, a link whose joint moves would be strained until they move as well,
-    the more the smaller it is, and each of a chain would strain the next one more.
-    """
-    if link.kind == FREE:
-        return np.eye(4)
-    if link.kind == POINT:
-        return np.roll(np.eye(4), -1, axis=0)
-    points = np.broadcast_to(link.anchor - link.centre, (4, 3)).copy()
-    held = 4 - _OWN_VECTORS[link.kind]
-    points[held:] = 0.0
-    if link.kind == BALL:
-        points[held:] = link.size * np.eye(3)
-    else:
-        one, other = joint_axes(link)
-        points += link.size * np.array([-link.axis, link.axis, one, other])
-    return np.column_stack([np.repeat([1.0, 0.0], [held, 4 - held]), points])
-
-
 def change_of_variables(links: list[Link], link: Link) -> tuple[Floats, Floats, Floats]:
     """T, the slide direction and E of a link; see `asperity.midas.engine_layout`."""
     transfer, direction, embedding = np.zeros((4, 4)), np.zeros(3), np.zeros((4, 4))
@@ -300,7 +302,7 @@ def change_of_variables(links: list[Link], link: Link) -> tuple[Floats, Floats, 
         transfer[1:, 1:] = np.eye(3)
         embedding[0, 0] = 1.0
         return transfer, link.offset, embedding
-    rows = own_rows(link)
+    rows = link.own_rows
     inverse = np.linalg.inv(rows)
     held = 4 - _OWN_VECTORS[link.kind]
     on_parent = link.offset + (rows[:held, 1:] + link.centre) @ link.turn.T - centre

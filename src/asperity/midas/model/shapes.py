@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import functools
 from dataclasses import dataclass
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -11,17 +12,19 @@ from numpy.typing import NDArray
 
 from asperity.errors import ModelError
 from asperity.geometry.surfaces import Surface, sharp_edges, vertex_areas, volume_integrals
-from asperity.midas.model.contact_numbers import NUMBERS, contact_numbers
-from asperity.midas.model.links import Links, rotation_matrix
+from asperity.midas.geometry.box_trees import tree_tables
+from asperity.midas.model.contact_numbers import NUMBERS, PLAIN, contact_numbers
+from asperity.midas.model.links import Links, read_links, rotation_matrix
 from asperity.midas.model.mesh_care import MeshCare
 from asperity.midas.model.round_geoms import round_anchor, round_areas, round_core
 from asperity.plant.detection.sweep import colliding_geoms
 from asperity.plant.model.geom_surfaces import geom_surface
 from asperity.plant.model.joints import is_disabled
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.names import element
 from asperity.plant.model.resolved_materials import ResolvedMaterials
 
-__all__ = ["Shapes", "read_shapes", "surface_tables"]
+__all__ = ["Shapes", "pair_numbers", "read_shapes"]
 
 _FLAG = mujoco.mjtDisableBit
 _MESHES = (int(mujoco.mjtGeom.mjGEOM_MESH), int(mujoco.mjtGeom.mjGEOM_SDF))
@@ -30,7 +33,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-@dataclass
+@dataclass(eq=False)
 class Shapes:
     """Surfaces in their links' rest coordinates, those of moving links first."""
 
@@ -48,13 +51,6 @@ class Shapes:
     plane_geom: Ints
     pair_shape: Ints
     """Shapes that may touch; the second is −1 − i for half-space i, shape (n, 2)."""
-    pair_friction: Floats
-    pair_stiction: Floats
-    """Stiction tolerances [m/s]."""
-    pair_dissipation: Floats
-    """Hunt–Crossley dissipation [s/m]."""
-    pair_scale: Floats
-    """Ratios of other friction to the first coefficient (`contact_numbers`), shape (n, 4)."""
     volume: Floats
     """Volume of the shapes of every link [m³]."""
     anchor: Ints
@@ -68,18 +64,23 @@ class Shapes:
     notes: tuple[str, ...]
     """Sentences on meshes that were changed, or are no solids."""
 
+    @functools.cached_property
+    def tables(self) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+        """Fields of `SHAPES`, and of the `BOX_TREES` over them."""
+        surfaces = _surface_tables(self)
+        return surfaces, tree_tables(surfaces)
 
+
+@remembered
 def read_shapes(
     model: mujoco.MjModel,
-    links: Links,
-    materials: ResolvedMaterials,
     *,
     segments: int,
     subdivisions: int,
     hulls: bool,
     mesh_tolerance: float | None = None,
     mesh_repair: str = "keep",
-    kept: Collection[int] = (),
+    kept: tuple[int, ...] = (),
 ) -> Shapes:
     """Make the shapes of a model's colliding geoms: those of pairs, and those that are ``kept``.
 
@@ -88,6 +89,7 @@ def read_shapes(
     ModelError
         If a geom has no surface.
     """
+    links = read_links(model)
     world = len(links.links)
     paired = set(map(int, model.pair_geom1)) | set(map(int, model.pair_geom2))
     solid: list[tuple[int, int]] = []
@@ -142,7 +144,7 @@ def read_shapes(
         half_spaces[i, 3] = turn[:, 2] @ point
     geoms = np.array([geom for _, geom in solid], dtype=np.int64)
     owners = np.array([link for link, _ in solid], dtype=np.int64)
-    pairs, contact = _pairs(model, geoms, owners, planes, links, materials)
+    pairs = _pairs(model, geoms, owners, planes, links)
     # Shapes that nothing can touch are of no further use.
     others = np.flatnonzero(np.isin(geoms, np.array(list(kept), np.int64)))
     used = np.unique(np.concatenate([pairs[:, 0], pairs[pairs[:, 1] >= 0, 1], others]))
@@ -162,10 +164,6 @@ def read_shapes(
         planes=half_spaces,
         plane_geom=np.array(planes, dtype=np.int64),
         pair_shape=pairs,
-        pair_friction=contact[:, 0].copy(),
-        pair_stiction=contact[:, 1].copy(),
-        pair_dissipation=contact[:, 2].copy(),
-        pair_scale=contact[:, 3:].copy(),
         volume=volume,
         anchor=np.array([rounds[i][0] for i in used], dtype=np.int64).reshape(-1, 2, 4),
         area=np.array([rounds[i][1] for i in used], dtype=np.float64),
@@ -209,15 +207,9 @@ def _pairs(
     owners: Ints,
     planes: list[int],
     links: Links,
-    materials: ResolvedMaterials,
-) -> tuple[Ints, Floats]:
+) -> Ints:
     collide = colliding_geoms(model)
-    explicit = {
-        (min(int(a), int(b)), max(int(a), int(b))): i
-        for i, (a, b) in enumerate(zip(model.pair_geom1, model.pair_geom2, strict=True))
-    }
     pairs: list[tuple[int, int]] = []
-    contact: list[Floats] = []
     moves = np.append([not link.is_mocap for link in links.links], False)
     if is_disabled(model, _FLAG.mjDSBL_CONTACT | _FLAG.mjDSBL_CONSTRAINT):
         geoms = geoms[:0]
@@ -229,18 +221,37 @@ def _pairs(
         if not moves[owners[i]]:
             # What is moved from outside passes through what nothing moves.
             others = [(geom, j) for geom, j in others if j >= 0 and moves[owners[j]]]
-        for geom, number in others:
-            a, b = min(int(geoms[i]), geom), max(int(geoms[i]), geom)
-            pair = explicit.get((a, b), -1)
-            if not collide[a, b]:
-                continue
-            pairs.append((i, number))
-            contact.append(contact_numbers(model, a, b, materials, pair))
-    numbers = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return numbers, np.array(contact, dtype=np.float64).reshape(-1, NUMBERS)
+        pairs += [(i, number) for geom, number in others if collide[geoms[i], geom]]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
+def pair_numbers(
+    model: mujoco.MjModel, shapes: Shapes, materials: ResolvedMaterials
+) -> dict[str, np.ndarray]:
+    """Fields of `PAIRS` on friction and dissipation."""
+    explicit = {
+        (min(a, b), max(a, b)): i
+        for i, (a, b) in enumerate(
+            zip(model.pair_geom1.tolist(), model.pair_geom2.tolist(), strict=True)
+        )
+    }
+    rows = []
+    for one, other in shapes.pair_shape.tolist():
+        geom = shapes.geom[other] if other >= 0 else shapes.plane_geom[-1 - other]
+        a, b = sorted((int(shapes.geom[one]), int(geom)))
+        rows.append(contact_numbers(model, a, b, materials, explicit.get((a, b), -1)))
+    numbers = np.array(rows, dtype=np.float64).reshape(-1, NUMBERS)
+    scale = numbers[:, 3:].copy()
+    return {
+        "friction": numbers[:, 0].copy(),
+        "stiction": numbers[:, 1].copy(),
+        "dissipation": numbers[:, 2].copy(),
+        "slip_scale": scale,
+        "every_friction": np.any(scale != PLAIN, axis=1).astype(np.int64),
+    }
+
+
+def _surface_tables(shapes: Shapes) -> dict[str, np.ndarray]:
     """Vertices, edges and faces of all shapes in one numbering: fields of `SHAPES`."""
     rest, owner, area, edges, edge_areas, faces = [], [], [], [], [], []
     radii = []

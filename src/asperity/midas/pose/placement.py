@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.midas.engine_layout import BALL, FREE, HINGE, POINT, SLIDE
-from asperity.midas.model.links import Link, Links, own_rows, rotation_matrix, variable_count
+from asperity.midas.model.links import Link, Links, rotation_matrix, variable_count
 
 __all__ = ["place"]
 
@@ -88,7 +88,7 @@ def place(
         elif link.kind == SLIDE:
             z.append(joint[-1])
         else:
-            rows = own_rows(link)[-(variable_count(link.kind) // 3) :]
+            rows = link.own_rows[-(variable_count(link.kind) // 3) :]
             z.extend((rows @ q[i]).ravel())
     return np.array(z), q, v, np.array(joint), np.array(rate)
 

@@ -122,8 +122,6 @@ class GlidingDetection(HoldsAddresses):
     def read_model(self) -> None:
         """Take the model's numbers, at first and when it has changed."""
         table, model = self.table, self._plant.model
-        # Its copy of the model's options may be from before a change.
-        self._plant.set_detection()
         # Of a world whose model differs, MuJoCo's struct is another one than the model's.
         self._struct[:] = native.memory(int(self._plant.table.detection_model), len(self._struct))
         for field in ("geom_margin", "body_margin", "pair_margin"):

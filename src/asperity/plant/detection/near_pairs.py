@@ -27,8 +27,9 @@ from asperity.plant.detection.near_pairs_layout import (
     PAIR_ARRAYS,
     POSSIBLE_PAIRS,
 )
+from asperity.plant.model.model_view import remembered
 
-__all__ = ["can_list_pairs", "colliding_bodies", "new_near_pairs", "possible_pairs"]
+__all__ = ["can_list_pairs", "colliding_bodies", "new_near_pairs", "possible_pairs", "renew"]
 
 _WORD = 8
 # Comparisons per body up to which listing is no slower than what MuJoCo does: with 112 of them a
@@ -50,6 +51,12 @@ _PARAMETERS = (
 """What the parameters of a contact are combined from."""
 
 _stamps = itertools.count(1)
+
+
+def renew(possible: Table) -> None:
+    """Let lists be made anew, because MuJoCo's struct has changed."""
+    if possible.stamp != 0:
+        possible.stamp = next(_stamps)
 
 
 def colliding_bodies(model: mujoco.MjModel) -> np.ndarray:
@@ -82,7 +89,8 @@ def can_list_pairs(model: mujoco.MjModel) -> bool:
     )
 
 
-def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
+@remembered
+def possible_pairs(model: mujoco.MjModel, midphase: bool) -> Table:
     """What may touch in a model; its ``stamp`` is 0 if that is too much to be compared.
 
     Parameters
@@ -127,7 +135,7 @@ def possible_pairs(model: mujoco.MjModel, *, midphase: bool) -> Table:
     no_midphase = model.opt.disableflags & mujoco.mjtDisableBit.mjDSBL_MIDPHASE
     return Table(
         POSSIBLE_PAIRS,
-        stamp=next(_stamps) if listed else 0,
+        stamp=int(listed),
         overridden=int(overridden),
         option_margin=float(model.opt.o_margin),
         by_type=int(midphase and not no_midphase),

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from asperity.plant.model.joints import JOINT_KINDS
+from asperity.plant.model.model_view import remembered
 
 __all__ = ["armature_of_dofs", "armature_of_tendons", "through_gears"]
 
@@ -18,12 +19,14 @@ Floats = NDArray[np.float64]
 _TENDON_KINDS = (int(mujoco.mjtTrn.mjTRN_TENDON),)
 
 
+@remembered
 def armature_of_dofs(model: mujoco.MjModel) -> Floats:
     """Armature of joints with that of their actuators, shape (nv,) [kg or kg m²]."""
     added = _of_actuators(model, JOINT_KINDS, model.jnt_actuatorid)
     return np.asarray(model.dof_armature + added[model.dof_jntid])
 
 
+@remembered
 def armature_of_tendons(model: mujoco.MjModel) -> Floats:
     """Armature of tendons with that of their actuators, shape (ntendon,) [kg]."""
     added = _of_actuators(model, _TENDON_KINDS, model.tendon_actuatorid)

@@ -8,26 +8,30 @@ from numpy.typing import NDArray
 
 from asperity.errors import ModelError
 from asperity.plant.model.armature import armature_of_dofs
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.names import element
 
 __all__ = ["check_slides"]
 
 
-def check_slides(model: mujoco.MjModel, resists: NDArray[np.bool_]) -> None:
+@remembered
+def check_slides(model: mujoco.MjModel, resists: NDArray[np.bool_] | None = None) -> None:
     """Refuse slides whose joint motion has no inertia.
 
     Parameters
     ----------
     model : mujoco.MjModel
-    resists : ndarray of bool, shape (nv,)
-        Degrees of freedom that something holds besides armatures, dampers, springs and servos.
+    resists : ndarray of bool, shape (nv,), optional
+        Degrees of freedom that something holds besides armatures, dampers, springs and servos: by
+        default what has dry friction.
 
     Raises
     ------
     ModelError
         Naming the first joint that is one too many.
     """
-    held = resists | (armature_of_dofs(model) + model.dof_damping > 0.0)
+    held = model.dof_frictionloss > 0.0 if resists is None else resists
+    held = held | (armature_of_dofs(model) + model.dof_damping > 0.0)
     held[model.jnt_dofadr] |= model.jnt_stiffness > 0.0
     for i in np.flatnonzero(model.actuator_biastype != int(mujoco.mjtBias.mjBIAS_NONE)):
         if model.actuator_trntype[i] == int(mujoco.mjtTrn.mjTRN_JOINT):

@@ -8,6 +8,7 @@ import mujoco
 import numpy as np
 
 from asperity.errors import ModelError
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.names import element
 
 __all__ = ["check_finite", "check_signs"]
@@ -105,6 +106,7 @@ def _array(kind: mujoco.mjtObj, name: str) -> str:
     return f"{_PREFIXES.get(kind) or kind.name.removeprefix('mjOBJ_').lower()}_{name}"
 
 
+@remembered
 def _check_sizes(model: mujoco.MjModel) -> None:
     """Refuse shapes without size."""
     for shape, count in _SIZES.items():
@@ -118,6 +120,7 @@ def _check_sizes(model: mujoco.MjModel) -> None:
             )
 
 
+@remembered
 def _check_masses(model: mujoco.MjModel) -> None:
     """Refuse joints with nothing to move: no mass on the bodies beyond them, and no armature."""
     mass = np.array(model.body_mass)
@@ -151,6 +154,7 @@ def _not_negative(values: np.ndarray) -> np.ndarray:
     return values >= 0.0
 
 
+@remembered
 def _check(
     model: mujoco.MjModel,
     kind: mujoco.mjtObj,

@@ -25,7 +25,6 @@ from asperity.plant.model.flexes import (
     in_frame,
     is_loose,
     moving_particles,
-    orientation,
     particle_bodies,
     particle_offsets,
     particle_positions,
@@ -139,6 +138,7 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
     may_slide = is_loose(model, flex) or (
         model.flex_edgeequality[flex] == 1 and model.flex_bendingadr[flex] < 0
     )
+    orientations = np.array(resting_data(model).xmat).reshape(-1, 3, 3)
     frame: np.ndarray | None = None
     for body, offset, moves in zip(bodies.tolist(), offsets, moving, strict=True):
         label = element(model, mujoco.mjtObj.mjOBJ_BODY, body)
@@ -173,7 +173,7 @@ def _check_bodies(model: mujoco.MjModel, flex: int, name: str) -> None:
                 'dof="full", and pin it to the body that it is in, or let edge/equality hold it '
                 "there, if that body moves."
             )
-        turned = orientation(model, parent)
+        turned = orientations[parent]
         if frame is not None and np.abs(turned - frame).max() > _TOLERANCE:
             raise ModelError(
                 f"{name} has vertices on bodies that are turned against each other ({label}); give "

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from asperity.compiled import Table
 from asperity.contact.constraint_set import NO_LIMIT
 from asperity.plant.model.limits import joint_ranges
+from asperity.plant.model.model_view import bare, remembered
 from asperity.plant.model.own_texts import velocity_limits
 
 __all__ = ["JOINT_DOFS", "JOINT_KINDS", "integers", "is_disabled", "set_joints"]
@@ -30,6 +31,7 @@ def integers(array: ArrayLike) -> np.ndarray:
     return np.ascontiguousarray(array, dtype=np.int64).reshape(np.shape(array))
 
 
+@remembered
 def set_joints(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of springs, dampers, limits and dry friction of joints."""
     table.dofs.damping = np.array(model.dof_damping, dtype=np.float64)
@@ -86,7 +88,7 @@ def _set_limits(table: Table, model: mujoco.MjModel) -> None:
     limited &= (model.jnt_type == int(mujoco.mjtJoint.mjJNT_BALL)) | np.any(
         np.abs(model.jnt_range) <= _FARTHEST_LIMIT, axis=1
     )
-    speed = velocity_limits(model)
+    speed = velocity_limits(bare(model))
     slow = np.isfinite(speed) & (not off)
     joint = np.flatnonzero((limited | slow) & (model.jnt_type >= int(mujoco.mjtJoint.mjJNT_SLIDE)))
     table.joints.limit_dof = integers(model.jnt_dofadr[joint])

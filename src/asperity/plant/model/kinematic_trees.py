@@ -22,6 +22,7 @@ from asperity.plant.model.flexes import (
     particle_bodies,
 )
 from asperity.plant.model.joints import integers, is_disabled
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.names import element
 
 __all__ = ["coupled_trees", "has_other_trees", "set_trees", "tendon_trees"]
@@ -45,6 +46,25 @@ def set_trees(table: Table, model: mujoco.MjModel, asks_mujoco: bool) -> None:
         If a tendon has armature that MuJoCo's inertia has no place for.
     """
     _check_armature(model, asks_mujoco)
+    gravity_off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
+    table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
+    _set_structure(table, model)
+    _set_kinds(table, model)
+
+
+@remembered
+def _set_kinds(table: Table, model: mujoco.MjModel) -> None:
+    """Tell free bodies from other trees."""
+    together = coupled_trees(model)
+    table.trees.spatial = spatial = _spatial_trees(model)
+    table.trees.balances = _balanced_trees(model, together) * (1 - spatial)
+    table.trees.floats = _floating_trees(model, together) * table.trees.balances
+    table.has_articulated_trees = int(not np.all(spatial))
+    table.only_free_bodies = int(_only_free_bodies(model, spatial))
+
+
+@remembered
+def _set_structure(table: Table, model: mujoco.MjModel) -> None:
     table.nq, table.nv, table.na = model.nq, model.nv, model.na
     together = coupled_trees(model)
     _, first = np.unique(together, return_index=True)
@@ -52,13 +72,6 @@ def set_trees(table: Table, model: mujoco.MjModel, asks_mujoco: bool) -> None:
     table.trees.start = integers(model.tree_dofadr[first])
     size = np.bincount(together, weights=model.tree_dofnum).astype(np.int64)
     table.trees.size = size
-    table.trees.spatial = _spatial_trees(model, together)
-    table.trees.balances = _balanced_trees(model, together) * (1 - table.trees.spatial)
-    table.trees.floats = _floating_trees(model, together) * table.trees.balances
-    table.has_articulated_trees = int(not np.all(table.trees.spatial))
-    table.only_free_bodies = int(_only_free_bodies(model, table.trees.spatial))
-    gravity_off = is_disabled(model, mujoco.mjtDisableBit.mjDSBL_GRAVITY)
-    table.gravity = np.zeros(3) if gravity_off else np.array(model.opt.gravity)
     # Of free bodies, which are trees by themselves.
     table.trees.body = integers(model.tree_bodyadr[first])
     table.trees.bodies = integers(model.tree_bodynum[first])
@@ -97,10 +110,11 @@ def has_other_trees(table: Table, model: mujoco.MjModel) -> bool:
     together = coupled_trees(model)
     return not (
         np.array_equal(together[model.dof_treeid], table.dofs.tree)
-        and np.array_equal(_spatial_trees(model, together), table.trees.spatial)
+        and np.array_equal(_spatial_trees(model), table.trees.spatial)
     )
 
 
+@remembered
 def _check_armature(model: mujoco.MjModel, asks_mujoco: bool) -> None:
     """Refuse armature of tendons that MuJoCo's inertia has no place for."""
     for tendon in np.flatnonzero(armature_of_tendons(model)).tolist():
@@ -146,8 +160,10 @@ def _floating_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
     return floats
 
 
-def _spatial_trees(model: mujoco.MjModel, together: np.ndarray) -> np.ndarray:
+@remembered
+def _spatial_trees(model: mujoco.MjModel) -> np.ndarray:
     """Trees that are one free body without springs, dampers or armature on its joint or tendons."""
+    together = coupled_trees(model)
     members = np.bincount(together)
     spatial = np.zeros(len(members), np.int64)
     armature = armature_of_dofs(model)
@@ -182,6 +198,7 @@ def _only_free_bodies(model: mujoco.MjModel, spatial: np.ndarray) -> bool:
     )
 
 
+@remembered
 def coupled_trees(model: mujoco.MjModel) -> np.ndarray:
     """Number of the solvers' tree to which each kinematic tree of a model belongs.
 
@@ -217,6 +234,7 @@ def _flex_trees(model: mujoco.MjModel) -> list[tuple[np.ndarray, bool]]:
     return found
 
 
+@remembered
 def tendon_trees(model: mujoco.MjModel, tendon: int) -> set[int]:
     """Kinematic trees that a tendon acts on."""
     wrap = mujoco.mjtWrap

@@ -20,6 +20,7 @@ from asperity.compiled import HoldsAddresses, Layout, Table, compiled, compiled_
 from asperity.compiled.calls import call_ppp_status, load_address
 from asperity.errors import ModelError
 from asperity.plant import native
+from asperity.plant.model.model_view import OPTION
 from asperity.plant.model.names import element
 
 __all__ = ["WATCH", "WATCH_KERNELS", "ModelWatch", "differs", "is_watched"]
@@ -163,6 +164,11 @@ class ModelWatch(HoldsAddresses):
         end = option + native.struct_size("mjOption")
         spans.append([flags, (timestep - flags) // _WORD])
         spans.append([timestep + _WORD, (end - timestep - _WORD) // _WORD])
+        self._further = [
+            name
+            for first, count in spans[-2:]
+            for name in _names(model, first, first + _WORD * count)
+        ]
         if not meshes:
             spans += _vertex_spans(model)
         self._views = [native.memory(first, count) for first, count in spans]
@@ -201,6 +207,15 @@ class ModelWatch(HoldsAddresses):
             found.append((name, _WORD * (word - int(self._starts[number])) + byte))
         return found
 
+    def changed_names(self) -> set[str]:
+        """Names of all that has changed, as a `ModelView` has them."""
+        words = np.flatnonzero(np.concatenate(self._views) != self._table.known)
+        further = words[words >= self._starts[-1]] - self._starts[-1]
+        names = {name for name, _ in self.changed_fields()}
+        for word in further.tolist():
+            names.update(self._further[word] if word < len(self._further) else {"mesh_vert"})
+        return names
+
     def refuse_other_structure(self) -> None:
         """Refuse changes that would make another mechanism of the model.
 
@@ -209,6 +224,8 @@ class ModelWatch(HoldsAddresses):
         ModelError
             Naming the field and the element.
         """
+        if _STRUCTURE.isdisjoint(self.changed_names()):
+            return
         for name, byte in self.changed_fields():
             if name in _STRUCTURE:
                 raise ModelError(
@@ -216,6 +233,20 @@ class ModelWatch(HoldsAddresses):
                     "simulator was made, and the structure of a model cannot change; make a new "
                     "Simulator (for asperity.step, a new MjData)."
                 )
+
+
+def _names(model: mujoco.MjModel, first: int, last: int) -> list[set[str]]:
+    """Names of flags and options in each word between two addresses of a model."""
+    option = native.offset("mjModel", "opt")
+    places = native.places("mjModel") | {
+        OPTION + name: (option + first, option + last)
+        for name, (first, last) in native.places("mjOption").items()
+    }
+    begin = first - model._address
+    return [
+        {name for name, (start, end) in places.items() if start < word + _WORD and end > word}
+        for word in range(begin, begin + last - first, _WORD)
+    ]
 
 
 def _vertex_spans(model: mujoco.MjModel) -> list[list[int]]:

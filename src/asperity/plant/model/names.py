@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from asperity.errors import ModelError
+from asperity.plant.model.model_view import bare
 
 __all__ = ["control_names", "element", "kinds", "listed", "quoted", "refuse_first"]
 
@@ -23,7 +24,7 @@ _KINDS = {
 def element(model: mujoco.MjModel, kind: mujoco.mjtObj, index: SupportsInt) -> str:
     """Kind and name of an element, or its number if it has no name: ``Geom 'foot'``."""
     label = _KINDS.get(kind) or kind.name.removeprefix("mjOBJ_").capitalize()
-    name = mujoco.mj_id2name(model, kind, int(index))
+    name = mujoco.mj_id2name(bare(model), kind, int(index))
     return f"{label} '{name}'" if name else f"{label} {int(index)}"
 
 

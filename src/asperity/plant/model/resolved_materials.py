@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterable
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import mujoco
 import numpy as np
@@ -34,7 +34,8 @@ __all__ = [
 ]
 
 
-class ResolvedMaterials(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class ResolvedMaterials:
     """Tables for `asperity.contact.combination.combine`."""
 
     default: np.ndarray

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 import mujoco
 import numpy as np
 
 from asperity.compiled import Table
 from asperity.plant.model.joints import JOINT_DOFS, JOINT_KINDS, integers, is_disabled
+from asperity.plant.model.model_view import remembered
 from asperity.plant.model.names import kinds
 from asperity.plant.muscles import muscle_parameters
 
@@ -36,7 +35,10 @@ _GROUPS = 31
 _NO_LIMIT = 1e300
 
 
-def set_servos(table: Table, model: mujoco.MjModel, commanded: Collection[int] = ()) -> None:
+@remembered
+def set_servos(
+    table: Table, model: mujoco.MjModel, commanded: frozenset[int] = frozenset()
+) -> None:
     """Fill the tables of servos and of the forces that joints let actuators exert.
 
     Actuators that external systems command exert no force of their own.
@@ -129,6 +131,7 @@ def _has_inner_states(model: mujoco.MjModel, i: int) -> bool:
     return int(model.actuator_gaintype[i]) in (_PID, _DC)
 
 
+@remembered
 def asks_mujoco(model: mujoco.MjModel) -> bool:
     """Whether there is any."""
     return any(is_asked(model, i) for i in range(model.nactuator))
@@ -141,6 +144,7 @@ def limited_by_mujoco(model: mujoco.MjModel, table: Table) -> np.ndarray:
     return limited & ~(rows & (model.actuator_gaintype != _DC))
 
 
+@remembered
 def set_activations(table: Table, model: mujoco.MjModel) -> None:
     """Fill the tables of activation dynamics."""
     kind = np.zeros(model.na, np.int64)

@@ -11,6 +11,7 @@ from asperity.errors import ModelError
 from asperity.plant.model.dependent_slides import check_slides
 from asperity.plant.model.finite import check_finite
 from asperity.plant.model.flex_checks import check_flexes, flex_notes
+from asperity.plant.model.model_view import bare, remembered
 from asperity.plant.model.names import element, kinds, listed, refuse_first
 from asperity.plant.model.sleep import awake_notes, trees_to_start_asleep
 
@@ -82,7 +83,7 @@ def check_supported(
                 f"cannot call; remove it with mujoco.set_mjcb_{name}(None) and pass the Simulator "
                 "a `control=` callback instead."
             )
-    check_flexes(model, no_flexes)
+    check_flexes(bare(model), no_flexes)
     for index, name in _plugins(model):
         if not (asks_mujoco or index in model.actuator_plugin):
             raise ModelError(
@@ -96,14 +97,14 @@ def check_supported(
     for check in _CHECKS:
         check(model)
     if asks_mujoco:
-        check_slides(model, model.dof_frictionloss > 0.0)
+        check_slides(model)
     if not (every_friction and model.flg_adhesion):
         refuse_adhesion(model)
     if not every_actuator:
         _sticky(model)
         _inner_states(model)
     check_finite(model)
-    notes = [*_notes(model, sleep, starts_asleep), *flex_notes(model)]
+    notes = [*_notes(model, sleep, starts_asleep), *flex_notes(bare(model))]
     if asks_mujoco and any(_plugins(model)):
         notes.append(
             "Forces of plugins are those of a step's beginning; stiff ones need short steps."
@@ -132,6 +133,7 @@ def _plugins(model: mujoco.MjModel) -> Iterator[tuple[int, str]]:
             yield plugin, f"{element(model, kind, index)} takes its forces from {instance}"
 
 
+@remembered
 def _actuators(model: mujoco.MjModel) -> None:
     user = (
         (model.actuator_gaintype == mujoco.mjtGain.mjGAIN_USER)
@@ -147,6 +149,7 @@ def _actuators(model: mujoco.MjModel) -> None:
     )
 
 
+@remembered
 def _sticky(model: mujoco.MjModel) -> None:
     refuse_first(
         model,
@@ -157,6 +160,7 @@ def _sticky(model: mujoco.MjModel) -> None:
     )
 
 
+@remembered
 def _inner_states(model: mujoco.MjModel) -> None:
     refuse_first(
         model,
@@ -167,6 +171,7 @@ def _inner_states(model: mujoco.MjModel) -> None:
     )
 
 
+@remembered
 def refuse_adhesion(model: mujoco.MjModel) -> None:
     """Refuse geoms and pairs that hold fast, naming the first of them."""
     why = (
@@ -178,12 +183,14 @@ def refuse_adhesion(model: mujoco.MjModel) -> None:
     refuse_first(model, _OBJ.mjOBJ_PAIR, model.pair_adhesion, f"has adhesion, {why}")
 
 
+@remembered
 def _plasticity(model: mujoco.MjModel) -> None:
     why = "has a plastic spring (springyield), whose state is not integrated; remove springyield."
     refuse_first(model, _OBJ.mjOBJ_JOINT, model.jnt_plasticadr >= 0, why)
     refuse_first(model, _OBJ.mjOBJ_TENDON, model.tendon_plasticadr >= 0, why)
 
 
+@remembered
 def _equalities(model: mujoco.MjModel) -> None:
     for index in range(model.neq):
         if int(model.eq_type[index]) not in EQUALITIES:
@@ -194,6 +201,7 @@ def _equalities(model: mujoco.MjModel) -> None:
             )
 
 
+@remembered
 def _indices(model: mujoco.MjModel) -> None:
     """Refuse indices of elements that there are not, which MuJoCo follows without looking."""
     kinds = mujoco.mjtGeom
@@ -219,6 +227,7 @@ _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
 )
 
 
+@remembered
 def _named_friction(model: mujoco.MjModel) -> list[str]:
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     uneven = (model.pair_dim > 1) & (model.pair_friction[:, 0] != model.pair_friction[:, 1])
@@ -233,7 +242,12 @@ def has_every_friction(model: mujoco.MjModel) -> bool:
     return bool(_named_friction(model))
 
 
-def _notes(model: mujoco.MjModel, sleep: bool, starts_asleep: bool) -> Iterator[str]:
+@remembered
+def _notes(model: mujoco.MjModel, sleep: bool, starts_asleep: bool) -> tuple[str, ...]:
+    return tuple(_rigid_notes(model, sleep, starts_asleep))
+
+
+def _rigid_notes(model: mujoco.MjModel, sleep: bool, starts_asleep: bool) -> Iterator[str]:
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     fields = np.flatnonzero(collides & (model.geom_type == mujoco.mjtGeom.mjGEOM_SDF))
     if fields.size:
