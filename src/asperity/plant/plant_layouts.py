@@ -200,6 +200,10 @@ SOFT = Layout(
     side_particle="i8[side]",  # particles of a contact's side, with weights
     side_weight="f8[side]",
     vertex_geom="i8[particles]",  # 1 + the geom from which a vertex's distance is known
+    # The contact of a vertex with another flex, and how far it is from the face, and its plane [m]
+    vertex_contact="i8[particles]",
+    vertex_distance="f8[particles]",
+    vertex_height="f8[particles]",
     corner_pair="i8",  # the flex and box whose corners have been looked at last
     # Elements that MuJoCo does not look at (`asperity.plant.detection.touching_elements`), with
     # what they touch, and the model that it gets

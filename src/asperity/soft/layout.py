@@ -117,11 +117,16 @@ ELASTIC = Layout(
     flex_corners="i8[:]",  # of an element: four of tetrahedra, two of a rope's edges
     corner="i8[:]",  # vertices of elements, as counted within their flex
     flex_vertices="i8[:]",
-    # Faces of the surface of flex f from `flex_first_face[f]` on: vertices as above, seen outside
+    flex_first_element="i8[:]",  # and how many there are
+    # Faces of element e of all from `element_face[e]` on: vertices as above, seen outside
     # counterclockwise, and the element that they are of
-    flex_first_face="i8[:]",
+    element_face="i8[:]",
     face_corner="i8[:,:]",
     face_element="i8[:]",
+    # Edges of these faces, each with one element, and the faces on both sides
+    element_edge="i8[:]",
+    edge_corner="i8[:,:]",
+    edge_face="i8[:,:]",
     flex_edge="f8[:]",  # mean length of edges on the surface [m]
     flex_radius="f8[:]",  # [m]
     particle_surface="i8[:]",  # 1 of those on a surface

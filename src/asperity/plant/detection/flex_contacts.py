@@ -1,6 +1,7 @@
 """Contacts of flexes: with geoms, with each other, and with themselves.
 
-A side is a point of an element (`asperity.plant.detection.flex_links`).
+A side is a point of an element (`asperity.plant.detection.flex_links`). Contacts of a volume with
+another flex are in `asperity.plant.detection.flex_faces`; what follows is of all others.
 
 Where a face lies on a face, or on an edge, the points that it finds are anywhere on them, and
 others in every step. So the vertices of elements that touch a sphere, capsule, cylinder or box have
@@ -43,8 +44,9 @@ from asperity.plant.detection.collision import (
     side_inverse_mass,
 )
 from asperity.plant.detection.copied_contacts import copy_contact, move_contact, set_frame
-from asperity.plant.detection.flex_corners import CORNER, add_corners
-from asperity.plant.detection.flex_links import flex_link, vertex_position
+from asperity.plant.detection.flex_corners import add_corners
+from asperity.plant.detection.flex_faces import both_radii, is_replaced, replace_element_contact
+from asperity.plant.detection.flex_links import FACE, flex_link, vertex_position
 from asperity.plant.detection.geom_distance import point_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
@@ -77,6 +79,10 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
     for n in range(3):
         point[n] = contacts.point[c, n]
     contacts.inverse_mass[c] = 0.0
+    # Between points of two flexes.
+    ahead = 0.0
+    if min(contacts.geom[c, 0], contacts.geom[c, 1]) >= plant.ngeom:
+        ahead = contacts.signed_distance[c] + both_radii(plant, contacts, c)
     for side in range(2):
         flex = contacts.geom[c, side] - plant.ngeom
         if flex < 0:
@@ -84,7 +90,7 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
         element = contacts.element[c, side]
         vertex = contacts.vertex[c, side]
         for n in range(3):
-            point[n] = contacts.point[c, n]
+            point[n] = contacts.point[c, n] + ahead * (side - 0.5) * contacts.frame[c, 6 + n]
         link = flex_link(plant, state, flex, element, vertex, point)
         if link == -2:
             return False
@@ -108,10 +114,15 @@ def _set_sides(plant: Table, state: Table, c: int) -> bool:
 
 
 @compiled
+def _of_edges(contacts: Table, c: int) -> bool:
+    return contacts.vertex[c, 0] == FACE and contacts.vertex[c, 1] == FACE
+
+
+@compiled
 def _of_element(contacts: Table, c: int) -> bool:
-    """Whether MuJoCo has found a contact on an element, and not a vertex or a box's corner."""
-    return (contacts.element[c, 0] >= 0 and contacts.vertex[c, 0] != CORNER) or (
-        contacts.element[c, 1] >= 0 and contacts.vertex[c, 1] != CORNER
+    """Whether a contact is of an element or of two edges, and not of a vertex or a corner."""
+    return (contacts.element[c, 0] >= 0 and contacts.vertex[c, 0] != FACE) or (
+        contacts.element[c, 1] >= 0 and (contacts.vertex[c, 1] != FACE or _of_edges(contacts, c))
     )
 
 
@@ -125,8 +136,11 @@ def _distance(contacts: Table, c: int, d: int, largest: float) -> float:
 
 
 @compiled
-def _weight(contacts: Table, c: int, first: int, last: int, edge: float) -> float:
+def _weight(state: Table, c: int, first: int, last: int, edge: float) -> float:
     """How far a contact of an element is deeper than those of vertices nearby."""
+    contacts = state.contacts
+    if _of_edges(contacts, c):
+        return state.work.contact_weight[c]
     depth = max(-contacts.signed_distance[c], 0.0)
     deepest = 0.0
     for d in range(first, last):
@@ -143,18 +157,21 @@ def _weight(contacts: Table, c: int, first: int, last: int, edge: float) -> floa
 def _share_surface(plant: Table, state: Table, first: int, last: int) -> None:
     """Let contacts of a flex with the same geom share its surface."""
     contacts = state.contacts
-    flex = max(contacts.geom[first, 0], contacts.geom[first, 1]) - plant.ngeom
-    edge = plant.elastic.flex_edge[flex]
+    edge = np.inf
+    for side in range(2):
+        flex = contacts.geom[first, side] - plant.ngeom
+        if flex >= 0:
+            edge = min(edge, plant.elastic.flex_edge[flex])
     least = _LEAST_DEPTH * edge
     depth = state.work.contact_depth
     share = state.work.contact_share
     weights = state.work.contact_weight
     for i in range(first, last):
-        depth[i] = max(-contacts.signed_distance[i], least)
+        depth[i] = max(-contacts.signed_distance[i], least) if weights[i] > 0.0 else 0.0
         share[i] = depth[i]
     for i in range(first, last):
-        if _of_element(contacts, i):
-            weight = _weight(contacts, i, first, last, edge)
+        if share[i] > 0.0 and _of_element(contacts, i):
+            weight = _weight(state, i, first, last, edge)
             weights[i] = weight
             depth[i] *= weight
             share[i] *= weight
@@ -286,6 +303,11 @@ def _add_flex_contact(plant: Table, state: Table, index: int, address: int) -> b
     _read_sides(plant, contacts, c, address)
     state.work.contact_weight[c] = 1.0
     contacts.count = c + 1
+    if is_replaced(plant, contacts, c):
+        state.work.contact_weight[c] = 0.0
+        return replace_element_contact(
+            plant, state, c, load_double(address + offsets.contact_margin)
+        )
     return not _of_element(contacts, c) or _add_all_vertices(plant, state, c, address)
 
 
@@ -300,7 +322,7 @@ def _end_contacts(plant: Table, state: Table) -> bool:
         if count < c:
             move_contact(contacts, c, count)
         for side in range(2):
-            if contacts.vertex[count, side] == CORNER:
+            if contacts.vertex[count, side] == FACE:
                 contacts.vertex[count, side] = -1
         if max(contacts.geom[count, 0], contacts.geom[count, 1]) >= plant.ngeom:
             if not _set_sides(plant, state, count):

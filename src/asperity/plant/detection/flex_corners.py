@@ -15,11 +15,9 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.plant.detection.copied_contacts import copy_contact, set_frame
+from asperity.plant.detection.flex_links import FACE, first_face
 
-__all__ = ["CORNER", "add_corners"]
-
-CORNER = -2
-"""The vertex of a contact of a corner, until all contacts are known."""
+__all__ = ["add_corners"]
 
 _BOX = 6
 # Of a corner below a face, in mean edges: what is deeper belongs to another one.
@@ -81,7 +79,7 @@ def _nearest_face(plant: Table, state: Table, flex: int, geom: int) -> int:
     cloth = elastic.flex_corners[flex] == 3
     nearest = _DEEPEST * elastic.flex_edge[flex]
     found = -1
-    for f in range(elastic.flex_first_face[flex], elastic.flex_first_face[flex + 1]):
+    for f in range(first_face(elastic, flex), first_face(elastic, flex + 1)):
         height = _height(state.mj_flexvert_xpos, elastic.face_corner[f], first, corner, normal)
         if abs(height) >= nearest:
             continue
@@ -153,7 +151,7 @@ def add_corners(plant: Table, state: Table, c: int, side: int, margin: float) ->
         sign = -1.0 if side == 1 else 1.0
         set_frame(contacts, new, sign * work[10, 0], sign * work[10, 1], sign * work[10, 2])
         contacts.element[new, side] = elastic.face_element[face]
-        contacts.vertex[new, side] = CORNER
+        contacts.vertex[new, side] = FACE
         for n in range(3):
             contacts.point[new, n] = work[8, n] - work[10, 3] * work[10, n]
         state.work.contact_weight[new] = 1.0

@@ -11,10 +11,19 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["flex_link", "vertex_position"]
+__all__ = ["FACE", "first_face", "flex_link", "vertex_position"]
+
+FACE = -2
+"""The vertex of a contact at a known point of a face, until all contacts are known."""
 
 # Of the points to work with, that of a node.
 _NODE = 11
+
+
+@compiled
+def first_face(elastic: Table, flex: int) -> int:
+    """The first of a flex's faces, or after the last one where it is the number of flexes."""
+    return elastic.element_face[elastic.flex_first_element[flex]]
 
 
 @compiled

@@ -33,6 +33,7 @@ from asperity.plant.model.flexes import (
     plane_poisson,
     rest_positions,
     resting_data,
+    surface_edges,
     surface_faces,
 )
 from asperity.plant.model.folds import Folds, fill_folds, folds_of_flex, yields_by_bending
@@ -220,7 +221,9 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.flex_corners = integers(model.flex_dim) + 1
     table.corner = integers(model.flex_elem)
     table.flex_vertices = integers(model.flex_vertnum)
-    table.flex_first_face, table.face_corner, table.face_element = surface_faces(model)
+    table.element_face, table.face_corner, table.face_element = surface_faces(model)
+    table.element_edge, table.edge_corner, table.edge_face = surface_edges(model)
+    table.flex_first_element = integers(np.append(model.flex_elemadr, model.nflexelem))
     table.flex_radius = np.array(model.flex_radius, dtype=np.float64)
     table.particle_surface = _on_surface(model, len(bodies))
     table.vertex_first, table.vertex_particle, table.vertex_weight = between_nodes(model)
@@ -378,7 +381,11 @@ def _table(
         flex_corners=none,
         corner=none,
         flex_vertices=none,
-        flex_first_face=none,
+        flex_first_element=none,
+        element_face=none,
+        element_edge=none,
+        edge_corner=none.reshape(0, 2),
+        edge_face=none.reshape(0, 2),
         face_corner=none.reshape(0, 3),
         face_element=none,
         flex_edge=np.zeros(0),

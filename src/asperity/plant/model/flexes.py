@@ -31,6 +31,7 @@ __all__ = [
     "plane_poisson",
     "rest_positions",
     "resting_data",
+    "surface_edges",
     "surface_faces",
 ]
 
@@ -134,13 +135,13 @@ def flex_triangles(model: mujoco.MjModel, flex: int) -> np.ndarray:
 
 
 def surface_faces(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Where every flex's faces begin, their vertices within it, and the elements that they are of.
+    """Where every element's faces begin, their vertices, and the elements that they are of.
 
     Faces of volumes are counterclockwise where they are seen from outside. Ropes have none.
     """
-    first, corners, owners = [0], [np.zeros((0, 3), np.int64)], [np.zeros(0, np.int64)]
+    counts, corners, owners = [0], [np.zeros((0, 3), np.int64)], [np.zeros(0, np.int64)]
     for flex in range(model.nflex):
-        count = 0
+        count = np.zeros(model.flex_elemnum[flex], np.int64)
         if model.flex_dim[flex] > 1 and not model.flex_rigid[flex]:
             elements = flex_elements(model, flex)
             faces = flex_triangles(model, flex).astype(np.int64)
@@ -149,9 +150,38 @@ def surface_faces(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.nda
                 faces, owner = _outwards(faces, elements, rest_positions(model, flex))
             corners.append(faces)
             owners.append(owner)
-            count = len(faces)
-        first.append(first[-1] + count)
-    return np.array(first, np.int64), np.concatenate(corners), np.concatenate(owners)
+            count = np.bincount(owner, minlength=len(count))
+        counts.extend(count.tolist())
+    return np.cumsum(counts), np.concatenate(corners), np.concatenate(owners)
+
+
+def surface_edges(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Where every element's edges of faces begin, their vertices, and the two faces beside them.
+
+    An edge belongs to the element of its first face. The border of cloth has the second face −1.
+    """
+    first, faces, owners = surface_faces(model)
+    counts = np.zeros(len(first), np.int64)
+    edges: list[tuple[int, int]] = []
+    beside: list[list[int]] = []
+    for flex in range(model.nflex):
+        known: dict[frozenset[int], list[int]] = {}
+        start = int(model.flex_elemadr[flex])
+        end = start + int(model.flex_elemnum[flex])
+        for face in range(first[start], first[end]):
+            for one, other in zip(faces[face], np.roll(faces[face], 1), strict=True):
+                pair = known.setdefault(frozenset((one, other)), [])
+                if not pair:
+                    counts[start + owners[face] + 1] += 1
+                    edges.append((one, other))
+                    beside.append(pair)
+                pair.append(face)
+    sides = [[*pair, -1][:2] for pair in beside]
+    return (
+        np.cumsum(counts),
+        np.array(edges, np.int64).reshape(-1, 2),
+        np.array(sides, np.int64).reshape(-1, 2),
+    )
 
 
 def _outwards(
@@ -166,7 +196,9 @@ def _outwards(
     owner, inner = np.array([opposite[frozenset(face)] for face in faces.tolist()]).T
     a, b, c, inside = (positions[v] for v in (*faces.T, inner))
     turned = np.einsum("fi,fi->f", np.cross(b - a, c - a), inside - a) > 0.0
-    return np.where(turned[:, None], faces[:, [0, 2, 1]], faces), owner
+    faces = np.where(turned[:, None], faces[:, [0, 2, 1]], faces)
+    order = np.argsort(owner, kind="stable")
+    return faces[order], owner[order]
 
 
 def resting_data(model: mujoco.MjModel) -> mujoco.MjData:
