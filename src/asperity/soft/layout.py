@@ -68,7 +68,6 @@ ELASTIC = Layout(
     place_particle="i8[:]",
     place_rest="f8[:,:]",  # from the element's mean [m]
     place_gradient="f8[:,:]",  # [1/m]
-    place_share="f8[:]",  # one over how many elements its particle has
     matrix="f8[:]",  # [N/m]
     # Of every pair of places a ≥ b of an element, row by row: the bond, doubled, and 1 more if its
     # first tree, or dof, is that of b; of a = b, or where one is fixed, −1

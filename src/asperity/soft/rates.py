@@ -59,6 +59,15 @@ def _spin(f: np.ndarray, r: np.ndarray, change: np.ndarray) -> tuple[float, floa
 
 
 @compiled
+def _tree(elastic: Table, element: int) -> int:
+    """That of an element's last particle that moves, or −1."""
+    tree = -1
+    for k in range(elastic.element_first[element], elastic.element_first[element + 1]):
+        tree = max(tree, elastic.particle_tree[elastic.place_particle[k]])
+    return tree
+
+
+@compiled
 def add_stiffness_rates(
     elastic: Table,
     position: np.ndarray,
@@ -66,8 +75,9 @@ def add_stiffness_rates(
     work: np.ndarray,
     factor: float,
     out: np.ndarray,
-    spin: np.ndarray,
-) -> float:
+    island: np.ndarray,
+    spins: np.ndarray,
+) -> None:
     """Add a factor times −f', the rates of elements' forces, to what is ordered as velocities are.
 
     Parameters
@@ -80,25 +90,29 @@ def add_stiffness_rates(
         m is the largest number of vertices of an element, and 6 at least.
     factor : float
     out : array, shape (nv,)
-    spin : array, shape (nv,)
-        Is filled with the mean ω of the elements of particles [rad/s].
-
-    Returns
-    -------
-    float
-        The square of the fastest spin [rad²/s²].
+    island : array, shape (ntree,)
+        Of every tree.
+    spins : array, shape (ntree, 5)
+        Is filled for every island: the sum of its elements' ω [rad/s], how many these are, and the
+        largest square of an ω.
     """
-    fastest = 0.0
     u = work[0]
     pull = work[2]
-    spin[:] = 0.0
+    spins[:] = 0.0
     for element in range(elastic.elements):
         first = elastic.element_first[element]
         count = elastic.element_first[element + 1] - first
         x, y, z = element_rotation(elastic, position, element, work)
         vx, vy, vz = _mean_velocity(elastic, qvel, element, work[3])
         wx, wy, wz = _spin(work[2], work[1], work[3])
-        fastest = max(fastest, wx * wx + wy * wy + wz * wz)
+        tree = _tree(elastic, element)
+        if tree >= 0:
+            own = spins[island[tree]]
+            own[0] += wx
+            own[1] += wy
+            own[2] += wz
+            own[3] += 1.0
+            own[4] = max(own[4], wx * wx + wy * wy + wz * wz)
         r = rotation_tuple(work[1])
         for k in range(count):
             p = elastic.place_particle[first + k]
@@ -130,8 +144,3 @@ def add_stiffness_rates(
                 out[dof] -= r[0] * fx + r[1] * fy + r[2] * fz
                 out[dof + 1] -= r[3] * fx + r[4] * fy + r[5] * fz
                 out[dof + 2] -= r[6] * fx + r[7] * fy + r[8] * fz
-                share = elastic.place_share[first + k]
-                spin[dof] += share * wx
-                spin[dof + 1] += share * wy
-                spin[dof + 2] += share * wz
-    return fastest

@@ -47,6 +47,7 @@ EXTRAPOLATION = Layout(
     faster="f8[dofs]",
     moved="f8[dofs]",
     vibrating="f8[trees]",  # what is left of this of every island
+    spins="f8[2, trees, 5]",  # of islands at the beginning and halfway (`asperity.soft.rates`)
     # Of the balance of energy (`asperity.integrators.methods.energy_balance`): the work of rows on
     # trees, by all but equalities and by these; islands that nothing leaves out, those that the
     # world holds, and their trees; energies of trees at the beginning, at the end, and at a

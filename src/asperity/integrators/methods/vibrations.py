@@ -29,9 +29,10 @@ h² K in R; at β = 0.1 δt the error at ω δt = 0.5 falls from 1.8e-2 to 2e-3.
 swings does (`asperity.convex.response`).
 
 **Turning.** Elements turn with ω. Rates P v are those in their frames (`asperity.soft.rates`): what
-turns as it is has none. Those of the beginning are turned to the middle, and the sums to the end of
-the step. What moves by δx has −ω × δx less velocity, so that it keeps its angular momentum. The
-correction is divided by 1 + (φ/φ_0)⁴ with the angle φ of the fastest element.
+turns as it is has none. With the mean ω of an island those of the beginning are turned to the
+middle, and the sums to the end of the step. What moves by δx has −ω × δx more velocity, so that it
+keeps its angular momentum. The correction is divided by 1 + (φ/φ_0)⁴ with the angle φ of the
+fastest element.
 
 **Where not.** The correction costs a factorization and eight solves. It is left out where it would
 move nothing by a thousandth of the accuracy, where the step does not resolve most of what vibrates,
@@ -78,20 +79,25 @@ _STIFF, _SLOW, _ENERGY = range(3)
 
 @compiled
 def _fill_rates(
-    world: Table, state: Table, step: float, out: np.ndarray, spin: np.ndarray
-) -> float:
-    """Fill M P v of a state, and spins of its particles; returns the largest square of a spin."""
+    world: Table, state: Table, step: float, out: np.ndarray, spins: np.ndarray
+) -> None:
+    """Fill M P v of a state, and what turns in every island."""
     out[:] = 0.0
     soft = state.soft
-    return add_stiffness_rates(
+    add_stiffness_rates(
         world.plant.elastic,
         soft.position,
         state.qvel,
         soft.work,
         0.25 * step * step,
         out,
-        spin,
+        EXTRAPOLATION.at(world.memory).island,
+        spins,
     )
+    for island in range(len(spins)):
+        if spins[island, 3] > 0.0:
+            for i in range(3):
+                spins[island, i] /= spins[island, 3]
 
 
 @compiled
@@ -189,35 +195,34 @@ def _add_series(
 
 
 @compiled
-def _turn(elastic: Table, spin: np.ndarray, duration: float, vectors: np.ndarray) -> None:
-    """Turn vectors of particles by what they have turned in a duration."""
+def _turn(elastic: Table, memory: Table, spins: np.ndarray, time: float, v: np.ndarray) -> None:
+    """Turn vectors of particles by what their islands turn in a time."""
     for p in range(elastic.particles):
         dof = elastic.particle_dof[p]
         if dof >= 0:
-            a = 0.5 * duration * spin[dof]
-            b = 0.5 * duration * spin[dof + 1]
-            c = 0.5 * duration * spin[dof + 2]
-            x, y, z = vectors[dof], vectors[dof + 1], vectors[dof + 2]
+            own = spins[memory.island[elastic.particle_tree[p]]]
+            a, b, c = 0.5 * time * own[0], 0.5 * time * own[1], 0.5 * time * own[2]
             # Cayley's formula: by 2 arctan |(a, b, c)|.
             scale = 2.0 / (1.0 + a * a + b * b + c * c)
-            u = x + b * z - c * y
-            v = y + c * x - a * z
-            w = z + a * y - b * x
-            vectors[dof] += scale * (b * w - c * v)
-            vectors[dof + 1] += scale * (c * u - a * w)
-            vectors[dof + 2] += scale * (a * v - b * u)
+            x = v[dof] + b * v[dof + 2] - c * v[dof + 1]
+            y = v[dof + 1] + c * v[dof] - a * v[dof + 2]
+            z = v[dof + 2] + a * v[dof + 1] - b * v[dof]
+            v[dof] += scale * (b * z - c * y)
+            v[dof + 1] += scale * (c * x - a * z)
+            v[dof + 2] += scale * (a * y - b * x)
 
 
 @compiled
-def _add_coriolis(elastic: Table, memory: Table, spin: np.ndarray, step: float) -> None:
-    """Let what is moved keep its angular momentum: less −ω × δx of its velocity is left."""
+def _add_coriolis(elastic: Table, memory: Table, step: float) -> None:
+    """Let what is moved keep its angular momentum: it has −ω × δx more velocity."""
     moved, faster = memory.moved, memory.faster
     for p in range(elastic.particles):
         dof = elastic.particle_dof[p]
         if dof >= 0:
+            own = memory.spins[1, memory.island[elastic.particle_tree[p]]]
             for i in range(3):
-                j, k = dof + (i + 1) % 3, dof + (i + 2) % 3
-                faster[dof + i] -= step * (spin[j] * moved[k] - spin[k] * moved[j])
+                j, k = (i + 1) % 3, (i + 2) % 3
+                faster[dof + i] -= step * (own[j] * moved[dof + k] - own[k] * moved[dof + j])
 
 
 @compiled
@@ -233,8 +238,8 @@ def find_vibrations(world: Table, source: Table, half: Table, step: float) -> No
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
     direction = problem.iterate.direction
-    rates, spin = memory.kick, memory.tangent
-    fastest = _fill_rates(world, half, step, rates, spin)
+    rates = memory.kick
+    _fill_rates(world, half, step, rates, memory.spins[1])
     _sum_energies(world, half, rates)
     if not _mark(world, half, step, rates):
         return
@@ -243,22 +248,22 @@ def find_vibrations(world: Table, source: Table, half: Table, step: float) -> No
     faster, moved = source.work.velocity_change, half.work.velocity_change
     faster[:] = 0.0
     moved[:] = 0.0
-    _fill_rates(world, source, step, direction, world.scratch)
+    _fill_rates(world, source, step, direction, memory.spins[0])
     # These are of the beginning, and what follows is of the middle.
-    _turn(elastic, world.scratch, 0.5 * step, direction)
+    _turn(elastic, memory, memory.spins[0], 0.5 * step, direction)
     _add_series(world, half, PROJECTING, step, FACTORS_OF_FIRST, faster, moved)
     for i in range(plant.nv):
         direction[i] = rates[i]
     _add_series(world, half, REPEATED, step, FACTORS_OF_MIDDLE, faster, moved)
-    _turn(elastic, spin, 0.5 * step, faster)
-    _turn(elastic, spin, 0.5 * step, moved)
+    _turn(elastic, memory, memory.spins[1], 0.5 * step, faster)
+    _turn(elastic, memory, memory.spins[1], 0.5 * step, moved)
     velocity_from_solver(plant, half.cdof, faster, memory.momentum)
     velocity_from_solver(plant, half.cdof, moved, memory.middle)
-    turned = fastest * (step / _TURNING_ANGLE) ** 2
     for i in range(plant.nv):
         island = memory.island[plant.dofs.tree[i]]
         if memory.swings[island] == 1 and memory.vibrating[island] > 0.0:
+            turned = memory.spins[1, island, 4] * (step / _TURNING_ANGLE) ** 2
             share = memory.vibrating[island] / (1.0 + turned * turned)
             memory.faster[i] = share * memory.momentum[i]
             memory.moved[i] = share * memory.middle[i]
-    _add_coriolis(elastic, memory, spin, step)
+    _add_coriolis(elastic, memory, step)

@@ -341,7 +341,6 @@ def _table(
         place_particle=np.array(places, np.int64),
         place_rest=np.concatenate([np.zeros((0, 3)), *rest]),
         place_gradient=np.concatenate([np.zeros((0, 3)), *gradient]),
-        place_share=1.0 / np.bincount(np.array(places, np.int64))[np.array(places, np.int64)],
         matrix=np.concatenate([np.zeros(0), *numbers]),
         element_pair=np.array(first_pair, np.int64),
         pair_bond=codes(pair),
