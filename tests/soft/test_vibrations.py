@@ -87,6 +87,21 @@ def test_what_tumbles_keeps_its_angular_momentum(accuracy: float, allowed: float
     assert np.linalg.norm(momentum() - before) < allowed * np.linalg.norm(before)
 
 
+def test_a_bar_that_lands_on_its_end_leaves_with_its_speed() -> None:
+    """When the wave is back (Saint-Venant); ten layers keep .90 of it, by scipy's RK45."""
+    model = compile_soft(
+        "<geom type='plane' size='1 1 1'/><flexcomp name='bar' type='grid' dim='3' count='2 2 11'"
+        " pos='0 0 .255' spacing='.05 .05 .05' mass='0.55' radius='0.001'>"
+        "<elasticity young='1e6'/><contact selfcollide='none' friction='0'/></flexcomp>",
+        gravity=0.0,
+    )
+    contact = asp.ContactParameters(stiffness=1e5, dissipation=10.0)
+    sim = asp.Simulator(model, integrator=asp.Cenic(accuracy=1e-3), contact=contact)
+    sim.data.qvel[2::3] = -1.0
+    sim.advance_to(0.05)
+    assert sim.data.qvel[2::3].mean() == pytest.approx(0.9003, abs=0.02)
+
+
 def _step(z: Array, beta: float) -> tuple[Array, Array]:
     """A mode's step and the exact one, on v and z x/δt, shapes (n, 2, 2), by z = ω δt and β/δt."""
     p = 0.25 * z**2

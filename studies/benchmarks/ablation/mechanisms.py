@@ -137,6 +137,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Body(f"{_METHODS}.vibrations", "find_vibrations", "return"),),
     ),
     Mechanism(
+        "waves",
+        "Steps resolve waves that impacts send through soft bodies.",
+        "Errors of velocity count as those of rigid bodies in impacts.",
+        ("cenic",),
+        (Value(f"{_METHODS}.extrapolation", "_WAVE_SHARE", "_ROUGH_SHARE"),),
+    ),
+    Mechanism(
         "middle-forces",
         "The second half has third-order Coriolis forces.",
         "Coriolis forces at the second half step's beginning.",

@@ -66,6 +66,8 @@ __all__ = ["Extrapolation", "Swings", "extrapolation_method"]
 
 # Of the velocity weight, where contacts come, go or stop something: they soon change velocities.
 _ROUGH_SHARE = 0.25
+# And that of deformable bodies, through which such events send waves.
+_WAVE_SHARE = 10.0
 
 
 @compiled
@@ -142,6 +144,12 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     for i in range(target.qvel.size):
         smooth = memory.smooth[world.plant.dofs.tree[i]] == 1
         world.result.velocity_share[i] = 1.0 if smooth else _ROUGH_SHARE
+    elastic = world.plant.elastic
+    for p in range(elastic.particles):
+        tree = elastic.particle_tree[p]
+        if tree >= 0 and memory.smooth[tree] == 0:
+            dof = elastic.particle_dof[p]
+            world.result.velocity_share[dof : dof + 3] = _WAVE_SHARE
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)
     balance_doubled_step(
