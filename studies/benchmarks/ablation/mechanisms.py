@@ -334,6 +334,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Body("plant.detection.flex_corners", "add_corners", "return True"),),
     ),
     Mechanism(
+        "flex-faces",
+        "Vertices of volumes touch faces of other flexes.",
+        "MuJoCo's points on elements.",
+        ("cenic", "icf"),
+        (Body("plant.detection.flex_faces", "is_replaced", "return False"),),
+    ),
+    Mechanism(
         "possible-normals",
         "Impossible normals of contacts do not count.",
         "MuJoCo's contacts as they are.",
