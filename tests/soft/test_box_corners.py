@@ -1,4 +1,4 @@
-"""Corners of boxes on cloth and on volumes whose vertices are as far apart as a box is wide."""
+"""Corners, ends and edges of geoms on flexes whose vertices are as far apart as these are wide."""
 
 from __future__ import annotations
 
@@ -73,6 +73,58 @@ def test_corners_and_vertices_slide_with_coulomb_s_friction(
     before = sim.data.qvel[0]
     sim.advance_to(0.3)
     assert before - sim.data.qvel[0] == pytest.approx(0.05 * 0.2 * 9.81, rel=5e-2)
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+@pytest.mark.parametrize(
+    ("geom", "half"),
+    [
+        ("type='box' size='.4 .03 .03' xyaxes='.94 .342 0 -.242 .664 .707'", 0.03 * np.sqrt(2.0)),
+        ("type='capsule' size='.01 .4' zaxis='.94 .342 0'", 0.01),
+        ("type='cylinder' size='.01 .4' zaxis='.94 .342 0'", 0.01),
+    ],
+    ids=("box", "capsule", "cylinder"),
+)
+def test_an_edge_or_a_rod_comes_to_rest_on_a_coarse_volume(
+    integrator: asp.Icf | asp.Cenic, geom: str, half: float
+) -> None:
+    """Points that MuJoCo finds are anywhere on its line: vertices would shake with 50 mm/s."""
+    rod = (
+        f"<body name='rod' pos='.017 .026 {0.404 + half}'><joint type='slide' axis='0 0 1'/>"
+        f"<geom {geom} mass='3'/></body>"
+    )
+    body = cube(0.4, count=5, young=5e4, height=0.201, mass=1.0)
+    sim = asp.Simulator(compile_soft(FLOOR + rod + body), integrator=integrator)
+    sim.advance_to(2.0)
+    for _ in range(5):
+        sim.advance_to(sim.data.time + 0.01)
+        assert np.abs(sim.data.qvel).max() < 1e-3
+    rod_contacts = np.any(sim.contacts.geom == 1, axis=1)
+    assert sim.contacts.force[rod_contacts].sum(axis=0)[2] == pytest.approx(-3.0 * 9.81, rel=5e-3)
+
+
+@pytest.mark.parametrize("integrator", BOTH, ids=("icf", "cenic"))
+@pytest.mark.parametrize("count", ["5 3 3", "9 5 5"])
+def test_a_block_lies_half_over_the_edge_of_a_box(
+    integrator: asp.Icf | asp.Cenic, count: str
+) -> None:
+    """Its weight is above the edge, between vertices: these are 30 mm and more behind it."""
+    table = "<geom type='box' size='.2 .3 .1' pos='-.2 0 -.1'/>"
+    spacing = 0.4 / (int(count[0]) - 1)
+    block = (
+        f"<flexcomp name='block' type='grid' dim='3' count='{count}' pos='-.03 0 .102' mass='1'"
+        f" spacing='{spacing} {spacing} {spacing}' radius='.002'>"
+        "<elasticity young='3e4' poisson='.3' damping='.005'/><contact selfcollide='none'/>"
+        "</flexcomp>"
+    )
+    model = compile_soft(table + block)
+    sim = asp.Simulator(model, integrator=integrator)
+    sim.advance_to(1.5)
+    contacts = sim.contacts
+    assert contacts.force.sum(axis=0) == pytest.approx([0.0, 0.0, 9.81], abs=0.05)
+    assert np.abs(sim.data.qvel).max() < 1e-3
+    # What bends down behind the edge is the block, not its surface into the table.
+    assert positions(model, sim.data)[:, 2].max() > 0.19
 
 
 @pytest.mark.parametrize("body", [cube(count=3), CLOTH])

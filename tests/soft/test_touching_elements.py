@@ -39,7 +39,7 @@ def _model(names: str, depth: float) -> mujoco.MjModel:
 
 
 def _contacts(model: mujoco.MjModel, *, leaves_out: bool) -> dict[tuple[int, ...], np.ndarray]:
-    """Distances and positions of contacts, by geoms, elements and vertices."""
+    """Distances and positions of contacts, by geoms, elements, vertices and place [0.1 µm]."""
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
     plant = sim.session.plant.table
     assert plant.list_pairs != 0
@@ -48,7 +48,8 @@ def _contacts(model: mujoco.MjModel, *, leaves_out: bool) -> dict[tuple[int, ...
         sim.session.world.current.table.valid = 0
     sim.advance_to(1e-9)
     found = sim.contacts
-    keys = np.column_stack([found.geom, found.elem, found.vert])
+    place = np.round(found.point * 1e7).astype(int)
+    keys = np.column_stack([found.geom, found.elem, found.vert, place])
     values = np.column_stack([found.signed_distance, found.point, found.normal_force])
     assert len(np.unique(keys, axis=0)) == len(keys)
     return {tuple(map(int, key)): value for key, value in zip(keys, values, strict=True)}

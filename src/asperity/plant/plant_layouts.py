@@ -204,7 +204,8 @@ SOFT = Layout(
     vertex_contact="i8[particles]",
     vertex_distance="f8[particles]",
     vertex_height="f8[particles]",
-    corner_pair="i8",  # the flex and box whose corners have been looked at last
+    corner_pair="i8",  # the flex and geom whose corners have been looked at last
+    corner_element="i8",  # and the element whose vertices and edges have
     # Elements that MuJoCo does not look at (`asperity.plant.detection.touching_elements`), with
     # what they touch, and the model that it gets
     left_out_count="i8",

@@ -44,7 +44,7 @@ from asperity.plant.detection.collision import (
     side_inverse_mass,
 )
 from asperity.plant.detection.copied_contacts import copy_contact, move_contact, set_frame
-from asperity.plant.detection.flex_corners import add_corners
+from asperity.plant.detection.flex_corners import add_corners, add_crossings
 from asperity.plant.detection.flex_faces import both_radii, is_replaced, replace_element_contact
 from asperity.plant.detection.flex_links import FACE, flex_link, vertex_position
 from asperity.plant.detection.geom_distance import point_distance
@@ -220,12 +220,16 @@ def _add_all_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
     geom = contacts.geom[c, 1 - side]
     if geom >= plant.ngeom or plant.elastic.geom_shape[geom] < 0:
         return True
-    room = _add_vertices(plant, state, c, side, contacts.element[c, side], address)
+    pair = plant.ngeom * (contacts.geom[c, side] - plant.ngeom) + geom
+    element = contacts.element[c, side]
+    if soft.corner_pair == pair and soft.corner_element == element:
+        return True
+    soft.corner_element = element
+    room = _add_vertices(plant, state, c, side, element, address)
     for k in range(soft.left_out_count):
         if soft.left_out_geom[k] == geom:
             soft.left_out_geom[k] = -1
             room = room and _add_vertices(plant, state, c, side, soft.left_out[k], address)
-    pair = plant.ngeom * (contacts.geom[c, side] - plant.ngeom) + geom
     if soft.corner_pair != pair:
         soft.corner_pair = pair
         margin = load_double(address + plant.offsets.contact_margin)
@@ -273,7 +277,7 @@ def _add_vertices(
             contacts.point[new, n] = point[n]
         state.work.contact_weight[new] = 1.0
         contacts.count = new + 1
-    return True
+    return add_crossings(plant, state, c, side, element, margin)
 
 
 @compiled

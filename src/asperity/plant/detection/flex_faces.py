@@ -25,7 +25,14 @@ from asperity.compiled import Table, compiled
 from asperity.plant.detection.copied_contacts import copy_contact, set_frame
 from asperity.plant.detection.flex_links import FACE, first_face
 
-__all__ = ["both_radii", "is_replaced", "replace_element_contact"]
+__all__ = [
+    "STEEPEST",
+    "both_radii",
+    "find_crossing",
+    "inner_point",
+    "is_replaced",
+    "replace_element_contact",
+]
 
 # Of distances that are the same, relatively.
 _SAME = 1e-9
@@ -35,8 +42,8 @@ _BEHIND = 0.7
 _PARALLEL = 1e-3
 # Of edges of volumes that have passed each other, over the shorter one.
 _DEEPEST = 0.25
-# Sine of the angle by which a face beside an edge may rise towards what the edge touches.
-_STEEPEST = 0.2
+STEEPEST = 0.2
+"""Sine of the angle by which a face beside an edge may rise towards what the edge touches."""
 
 
 @compiled
@@ -134,20 +141,13 @@ def _face_distance(
 
 
 @compiled
-def _inner_point(
-    plant: Table,
-    state: Table,
-    contacts: Table,
-    c: int,
-    side: int,
-    point: np.ndarray,
-    out: np.ndarray,
+def inner_point(
+    plant: Table, state: Table, flex: int, element: int, point: np.ndarray, out: np.ndarray
 ) -> None:
     """Fill a point inside an element; of cloth that which is given."""
     elastic = plant.elastic
-    flex = contacts.geom[c, side] - plant.ngeom
     first = elastic.flex_first_vertex[flex]
-    corner = elastic.flex_first_corner[flex] + 4 * contacts.element[c, side]
+    corner = elastic.flex_first_corner[flex] + 4 * element
     for n in range(3):
         out[n] = point[n]
         if elastic.flex_corners[flex] == 4:
@@ -209,6 +209,38 @@ def _above(
 
 
 @compiled
+def find_crossing(
+    p: np.ndarray, q: np.ndarray, u: np.ndarray, v: np.ndarray, work: np.ndarray
+) -> float:
+    """Distance of two edges that cross, along their common normal [m]; infinity of others.
+
+    Fills rows 8, 9 and 10 of ``work`` with both points, and the normal.
+    """
+    square = _product(p, q, p, q)
+    other_square = _product(u, v, u, v)
+    along = _product(p, q, u, v)
+    crossing = square * other_square - along * along
+    if crossing <= _PARALLEL * square * other_square:
+        return np.inf
+    here = _product(p, q, p, u)
+    there = _product(u, v, p, u)
+    s = (here * other_square - along * there) / crossing
+    t = (along * here - square * there) / crossing
+    if s <= 0.0 or s >= 1.0 or t <= 0.0 or t >= 1.0:
+        return np.inf
+    distance = 0.0
+    for n in range(3):
+        k = (n + 1) % 3
+        m = (n + 2) % 3
+        work[8, n] = p[n] + s * (q[n] - p[n])
+        work[9, n] = u[n] + t * (v[n] - u[n])
+        work[10, n] = (q[k] - p[k]) * (v[m] - u[m]) - (q[m] - p[m]) * (v[k] - u[k])
+        work[10, n] /= np.sqrt(crossing)
+        distance += work[10, n] * (work[9, n] - work[8, n])
+    return distance
+
+
+@compiled
 def _edge_distance(
     plant: Table, state: Table, c: int, edges: tuple[int, int], reach: float
 ) -> tuple[float, float]:
@@ -228,35 +260,17 @@ def _edge_distance(
     ends = elastic.edge_corner[edges[1]]
     first = elastic.flex_first_vertex[other]
     u, v = position[first + ends[0]], position[first + ends[1]]
-    square = _product(p, q, p, q)
-    other_square = _product(u, v, u, v)
-    along = _product(p, q, u, v)
-    crossing = square * other_square - along * along
-    if crossing <= _PARALLEL * square * other_square:
-        return 0.0, 0.0
-    here = _product(p, q, p, u)
-    there = _product(u, v, p, u)
-    s = (here * other_square - along * there) / crossing
-    t = (along * here - square * there) / crossing
-    if s <= 0.0 or s >= 1.0 or t <= 0.0 or t >= 1.0:
-        return 0.0, 0.0
-    distance = 0.0
-    normal = work[10]
-    for n in range(3):
-        k = (n + 1) % 3
-        m = (n + 2) % 3
-        work[8, n] = p[n] + s * (q[n] - p[n])
-        work[9, n] = u[n] + t * (v[n] - u[n])
-        normal[n] = (q[k] - p[k]) * (v[m] - u[m]) - (q[m] - p[m]) * (v[k] - u[k])
-        normal[n] /= np.sqrt(crossing)
-        distance += normal[n] * (work[9, n] - work[8, n])
+    distance = find_crossing(p, q, u, v, work)
     if elastic.flex_corners[flex] == elastic.flex_corners[other]:
-        reach = max(reach, _DEEPEST * np.sqrt(min(square, other_square)))
+        shorter = min(_product(p, q, p, q), _product(u, v, u, v))
+        reach = max(reach, _DEEPEST * np.sqrt(shorter))
     if abs(distance) > reach:
         return 0.0, 0.0
+    normal = work[10]
     towards = 0.0
     for side in range(2):
-        _inner_point(plant, state, contacts, c, side, work[8 + side], work[7])
+        own = contacts.geom[c, side] - plant.ngeom
+        inner_point(plant, state, own, contacts.element[c, side], work[8 + side], work[7])
         for n in range(3):
             towards += (2 * side - 1) * normal[n] * (work[7, n] - work[8 + side, n])
     if towards < 0.0:
@@ -265,8 +279,8 @@ def _edge_distance(
             normal[n] = -normal[n]
     rise, bend = _above(plant, state, flex, edges[0], normal, 1.0)
     other_rise, other_bend = _above(plant, state, other, edges[1], normal, -1.0)
-    ridge = max(1.0 - max(rise, other_rise) / _STEEPEST, 0.0)
-    return distance, ridge * min(max(-bend, -other_bend, 0.0) / _STEEPEST, 1.0)
+    ridge = max(1.0 - max(rise, other_rise) / STEEPEST, 0.0)
+    return distance, ridge * min(max(-bend, -other_bend, 0.0) / STEEPEST, 1.0)
 
 
 @compiled
@@ -359,7 +373,7 @@ def replace_element_contact(plant: Table, state: Table, c: int, margin: float) -
                 continue
             for n in range(3):
                 soft.work_points[8, n] = state.mj_flexvert_xpos[p, n]
-            _inner_point(plant, state, contacts, c, side, soft.work_points[8], soft.work_points[9])
+            inner_point(plant, state, flex, element, soft.work_points[8], soft.work_points[9])
             for f in range(elastic.element_face[number], elastic.element_face[number + 1]):
                 if flex == other and vertex in elastic.face_corner[f]:
                     continue
