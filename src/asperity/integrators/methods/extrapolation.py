@@ -78,7 +78,7 @@ def _extrapolate(
     plant = world.plant
     memory = EXTRAPOLATION.at(world.memory)
     find_swings(world, source, half, full, target, step)
-    find_vibrations(world, source, half, step)
+    find_vibrations(world, source, half, target, step)
     for i in range(target.qvel.size):
         if memory.rough[memory.island[plant.dofs.tree[i]]] == 0:
             target.qvel[i] = 2.0 * target.qvel[i] - full.qvel[i] + memory.faster[i]

@@ -101,6 +101,19 @@ def _fill_rates(
 
 
 @compiled
+def _moves(world: Table, source: Table, half: Table, target: Table, step: float) -> bool:
+    """Whether what accelerations of soft bodies change by in the step could matter."""
+    plant = world.plant
+    memory = EXTRAPOLATION.at(world.memory)
+    for i in range(plant.nv):
+        if memory.vibrating[memory.island[plant.dofs.tree[i]]] > 0.0:
+            change = source.qvel[i] - 2.0 * half.qvel[i] + target.qvel[i]
+            if step * abs(change) * plant.error_weight[i] > _NEGLIGIBLE * world.accuracy:
+                return True
+    return False
+
+
+@compiled
 def _sum_energies(world: Table, half: Table, rates: np.ndarray) -> None:
     """Fill the sums of every island of what P does to the velocity halfway."""
     plant = world.plant
@@ -226,14 +239,15 @@ def _add_coriolis(elastic: Table, memory: Table, step: float) -> None:
 
 
 @compiled
-def find_vibrations(world: Table, source: Table, half: Table, step: float) -> None:
+def find_vibrations(world: Table, source: Table, half: Table, target: Table, step: float) -> None:
     """Fill what is added to velocities and positions of islands with deformable bodies.
 
-    Needs the solution of the second half step in the problem.
+    Needs the solution of the second half step in the problem, and velocities that are not yet
+    extrapolated.
     """
     plant = world.plant
     elastic = plant.elastic
-    if elastic.elements == 0:
+    if elastic.elements == 0 or not _moves(world, source, half, target, step):
         return
     problem = world.problem
     memory = EXTRAPOLATION.at(world.memory)
