@@ -66,8 +66,9 @@ __all__ = ["Extrapolation", "Swings", "extrapolation_method"]
 
 # Of the velocity weight, where contacts come, go or stop something: they soon change velocities.
 _ROUGH_SHARE = 0.25
-# And that of deformable bodies, through which such events send waves.
+# And that of deformable volumes, through which such events send waves.
 _WAVE_SHARE = 10.0
+_OF_VOLUMES = 4  # corners of an element
 
 
 @compiled
@@ -90,6 +91,21 @@ def _extrapolate(
     for i in range(target.act.size):
         activation = 2.0 * target.act[i] - full.act[i]
         target.act[i] = min(max(activation, limits[i, 0]), limits[i, 1])
+
+
+@compiled
+def _resolve_waves(world: Table, memory: Table) -> None:
+    """Let errors of the velocities of volumes count more in islands that are not smooth."""
+    elastic = world.plant.elastic
+    for flex in range(len(elastic.flex_corners)):
+        if elastic.flex_corners[flex] != _OF_VOLUMES:
+            continue
+        first = elastic.flex_first_vertex[flex]
+        for p in range(first, first + elastic.flex_vertices[flex]):
+            tree = elastic.particle_tree[p]
+            if tree >= 0 and memory.smooth[tree] == 0:
+                dof = elastic.particle_dof[p]
+                world.result.velocity_share[dof : dof + 3] = _WAVE_SHARE
 
 
 @compiled
@@ -144,12 +160,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     for i in range(target.qvel.size):
         smooth = memory.smooth[world.plant.dofs.tree[i]] == 1
         world.result.velocity_share[i] = 1.0 if smooth else _ROUGH_SHARE
-    elastic = world.plant.elastic
-    for p in range(elastic.particles):
-        tree = elastic.particle_tree[p]
-        if tree >= 0 and memory.smooth[tree] == 0:
-            dof = elastic.particle_dof[p]
-            world.result.velocity_share[dof : dof + 3] = _WAVE_SHARE
+    _resolve_waves(world, memory)
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)
     balance_doubled_step(
