@@ -138,7 +138,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "waves",
-        "Steps resolve waves that impacts send through soft bodies.",
+        "Steps resolve waves in soft bodies.",
         "Errors of velocity count as those of rigid bodies in impacts.",
         ("cenic",),
         (Value(f"{_METHODS}.extrapolation", "_WAVE_SHARE", "_ROUGH_SHARE"),),
@@ -328,10 +328,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "box-corners",
-        "Corners of boxes touch flexes.",
+        "Corners and edges of geoms touch flexes.",
         "Vertices of deformable bodies alone, and points on their elements where none touches.",
         ("cenic", "icf"),
-        (Body("plant.detection.flex_corners", "add_corners", "return True"),),
+        (
+            Body("plant.detection.flex_corners", "add_corners", "return True"),
+            Body("plant.detection.flex_corners", "add_crossings", "return True"),
+        ),
     ),
     Mechanism(
         "flex-faces",
