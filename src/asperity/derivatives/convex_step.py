@@ -111,7 +111,7 @@ class ConvexStep(HoldsAddresses):
         self._world = world
         self._model = model
         self._tangent_size = tangent_size(model)
-        self._numbers: object = None
+        self._readings = 0
         rotations = np.array(rotation_dofs(model), np.int64)
         sizes = {
             **{"nq": model.nq, "nv": model.nv, "na": model.na, "nu": model.nu},
@@ -406,9 +406,8 @@ class ConvexStep(HoldsAddresses):
         """Have compiled code take steps with the inputs, model and parameters that there are."""
         plant, work = self._world.plant.table, self._work
         work.ends.wanted = 1
-        if plant.dofs.stiffness is not self._numbers:
-            # The plant has been read anew.
-            self._numbers = plant.dofs.stiffness
+        if self._world.plant.readings != self._readings:
+            self._readings = self._world.plant.readings
             elastic, model = plant.elastic, self._model
             rigid = moves_rigidly(model, plant.actuators.output_explicit)
             work.rigid.applies = int(rigid and work.has_stages == 0)

@@ -165,6 +165,8 @@ class Plant(HoldsAddresses):
         mujoco.mj_forward(model, data)
         native.verify_layout(model, data)
         self.view: Any = ModelView(model)
+        # How often the model has been read.
+        self.readings = 0
         self.table = Table(PLANT, **{name: Table(layout) for name, layout in TOPICS.items()})
         self.table.joints.stiction_tolerance = joint_stiction_tolerance
         self._evaluated = evaluated
@@ -190,6 +192,7 @@ class Plant(HoldsAddresses):
         model : mujoco.MjModel, optional
             The ``view``, if it has forgotten what has changed, and efforts are the same as before.
         """
+        self.readings += 1
         if model is None:
             self.view.forget()
             model = self.model
