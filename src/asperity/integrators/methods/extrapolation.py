@@ -69,6 +69,7 @@ _ROUGH_SHARE = 0.25
 # And that of deformable volumes, through which such events send waves.
 _WAVE_SHARE = 10.0
 _OF_VOLUMES = 4  # corners of an element
+_DAMPED = 0.02  # β over the step at which half of it is left
 
 
 @compiled
@@ -94,8 +95,11 @@ def _extrapolate(
 
 
 @compiled
-def _resolve_waves(world: Table, memory: Table) -> None:
-    """Let errors of the velocities of volumes count more in islands that are not smooth."""
+def _resolve_waves(world: Table, memory: Table, step: float) -> None:
+    """Let errors of the velocities of volumes count more in islands that are not smooth.
+
+    But not of those whose damping β K soon ends the waves that a step resolves.
+    """
     elastic = world.plant.elastic
     for flex in range(len(elastic.flex_corners)):
         if elastic.flex_corners[flex] != _OF_VOLUMES:
@@ -105,7 +109,9 @@ def _resolve_waves(world: Table, memory: Table) -> None:
             tree = elastic.particle_tree[p]
             if tree >= 0 and memory.smooth[tree] == 0:
                 dof = elastic.particle_dof[p]
-                world.result.velocity_share[dof : dof + 3] = _WAVE_SHARE
+                damped = elastic.particle_damping[p] / (_DAMPED * step)
+                share = max(_ROUGH_SHARE, _WAVE_SHARE / (1.0 + damped * damped))
+                world.result.velocity_share[dof : dof + 3] = share
 
 
 @compiled
@@ -160,7 +166,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     for i in range(target.qvel.size):
         smooth = memory.smooth[world.plant.dofs.tree[i]] == 1
         world.result.velocity_share[i] = 1.0 if smooth else _ROUGH_SHARE
-    _resolve_waves(world, memory)
+    _resolve_waves(world, memory, step)
     _extrapolate(world, source, half, full, target, step)
     balance_energy(world, source, half, full, target, step)
     balance_doubled_step(
