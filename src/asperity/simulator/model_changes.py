@@ -46,7 +46,7 @@ def accept_changes(
 def take_over_model(session: Session) -> bool:
     """Take over what the user has changed in the model, or refuse it with nothing changed.
 
-    What was made of the changed fields is made again, in about a millisecond. A change that needs
+    What was made of the changed fields is made again, in a few milliseconds. A change that needs
     memory of another shape, such as damping of a free joint, gives the session a new world that
     goes on from the present state.
 

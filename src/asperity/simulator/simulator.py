@@ -109,7 +109,7 @@ class Simulator(FixedAttributes, Shown):
     `system_state`.
 
     Numbers of ``model`` may be changed, too: masses, sizes, friction, gains, limits, options. The
-    next call takes them over, in about a millisecond, or refuses them by name. Changes of what
+    next call takes them over, in a few milliseconds, or refuses them by name. Changes of what
     MuJoCo derives from meshes act a step later. The tree of bodies and joints cannot change.
 
     ``copy.deepcopy`` and ``pickle`` make an independent simulator that goes on to the same bits.

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from asperity.compiled import compiled, compiled_loop
 from asperity.geometry.surfaces import Surface
+from asperity.geometry.triangles import nearest_weights
 
 __all__ = ["distances"]
 
@@ -43,40 +44,17 @@ def distances(points: Floats, surface: Surface) -> Floats:
 
 @compiled
 def _squared_distance(p: np.ndarray, t: np.ndarray) -> float:
-    """Squared distance of a point and a triangle, by the regions of the triangle's plane.
-
-    The nearest point a + v (b − a) + w (c − a) lies at a corner, on an edge or inside, as the signs
-    of projections onto the edges tell (Ericson, Real-Time Collision Detection, 5.1.5).
-    """
+    """Squared distance of a point and a triangle."""
     ab0, ab1, ab2 = t[1, 0] - t[0, 0], t[1, 1] - t[0, 1], t[1, 2] - t[0, 2]
     ac0, ac1, ac2 = t[2, 0] - t[0, 0], t[2, 1] - t[0, 1], t[2, 2] - t[0, 2]
     ap0, ap1, ap2 = p[0] - t[0, 0], p[1] - t[0, 1], p[2] - t[0, 2]
-    d1 = ab0 * ap0 + ab1 * ap1 + ab2 * ap2
-    d2 = ac0 * ap0 + ac1 * ap1 + ac2 * ap2
-    cross = ab0 * ac0 + ab1 * ac1 + ab2 * ac2
-    d3 = d1 - (ab0 * ab0 + ab1 * ab1 + ab2 * ab2)
-    d4 = d2 - cross
-    d5 = d1 - cross
-    d6 = d2 - (ac0 * ac0 + ac1 * ac1 + ac2 * ac2)
-    va = d3 * d6 - d5 * d4
-    vb = d5 * d2 - d1 * d6
-    vc = d1 * d4 - d3 * d2
-    if d1 <= 0.0 and d2 <= 0.0:
-        v, w = 0.0, 0.0
-    elif d3 >= 0.0 and d4 <= d3:
-        v, w = 1.0, 0.0
-    elif d6 >= 0.0 and d5 <= d6:
-        v, w = 0.0, 1.0
-    elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        v, w = d1 / (d1 - d3), 0.0
-    elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        v, w = 0.0, d2 / (d2 - d6)
-    elif va <= 0.0 and d4 >= d3 and d5 >= d6:
-        w = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        v = 1.0 - w
-    else:
-        scale = 1.0 / (va + vb + vc)
-        v, w = vb * scale, vc * scale
+    v, w = nearest_weights(
+        ab0 * ab0 + ab1 * ab1 + ab2 * ab2,
+        ab0 * ac0 + ab1 * ac1 + ab2 * ac2,
+        ac0 * ac0 + ac1 * ac1 + ac2 * ac2,
+        ab0 * ap0 + ab1 * ap1 + ab2 * ap2,
+        ac0 * ap0 + ac1 * ap1 + ac2 * ap2,
+    )
     x = ap0 - v * ab0 - w * ac0
     y = ap1 - v * ab1 - w * ac1
     z = ap2 - v * ab2 - w * ac2

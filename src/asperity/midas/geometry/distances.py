@@ -18,6 +18,7 @@ import math
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.geometry.triangles import nearest_weights
 from asperity.midas.geometry.round_heights import find_foot, half_space, round_height
 from asperity.midas.geometry.stencil import (
     RIM_PLANE,
@@ -37,7 +38,7 @@ _PARALLEL = 1e-14
 
 @compiled
 def _vertex_face(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
-    """Regions of a triangle's plane (Ericson, Real-Time Collision Detection, 5.1.5)."""
+    """Weights of a vertex less the nearest point of a triangle."""
     _, i0, i1, i2, i3 = stencil
     ux, uy, uz = between(x, i2, x, i1)
     vx, vy, vz = between(x, i3, x, i1)
@@ -48,34 +49,13 @@ def _vertex_face(x: np.ndarray, stencil: Stencil, c: np.ndarray) -> None:
         b = min(max((ux * wx + uy * wy + uz * wz) / uu, 0.0), 1.0) if uu > 0.0 else 0.0
         c[0], c[1], c[2], c[3] = 1.0, b - 1.0, -b, 0.0
         return
-    uv = ux * vx + uy * vy + uz * vz
-    vv = vx * vx + vy * vy + vz * vz
-    d1 = ux * wx + uy * wy + uz * wz
-    d2 = vx * wx + vy * wy + vz * wz
-    d3 = d1 - uu
-    d4 = d2 - uv
-    d5 = d1 - uv
-    d6 = d2 - vv
-    va = d3 * d6 - d5 * d4
-    vb = d5 * d2 - d1 * d6
-    vc = d1 * d4 - d3 * d2
-    if d1 <= 0.0 and d2 <= 0.0:
-        b1, b2 = 0.0, 0.0
-    elif d3 >= 0.0 and d4 <= d3:
-        b1, b2 = 1.0, 0.0
-    elif vc <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        b1, b2 = d1 / (d1 - d3), 0.0
-    elif d6 >= 0.0 and d5 <= d6:
-        b1, b2 = 0.0, 1.0
-    elif vb <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        b1, b2 = 0.0, d2 / (d2 - d6)
-    elif va <= 0.0 and d4 >= d3 and d5 >= d6:
-        b2 = (d4 - d3) / ((d4 - d3) + (d5 - d6))
-        b1 = 1.0 - b2
-    else:
-        scale = 1.0 / (va + vb + vc)
-        b1 = vb * scale
-        b2 = vc * scale
+    b1, b2 = nearest_weights(
+        uu,
+        ux * vx + uy * vy + uz * vz,
+        vx * vx + vy * vy + vz * vz,
+        ux * wx + uy * wy + uz * wz,
+        vx * wx + vy * wy + vz * wz,
+    )
     c[0], c[1], c[2], c[3] = 1.0, b1 + b2 - 1.0, -b1, -b2
 
 

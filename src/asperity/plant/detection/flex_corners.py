@@ -23,12 +23,10 @@ from asperity.compiled import Table, compiled
 from asperity.plant.detection.copied_contacts import copy_contact, set_frame
 from asperity.plant.detection.flex_faces import STEEPEST, find_crossing, inner_point
 from asperity.plant.detection.flex_links import FACE, first_face
+from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER
 
 __all__ = ["add_corners", "add_crossings"]
 
-_CAPSULE = 3
-_CYLINDER = 5
-_BOX = 6
 # Of a cylinder that stands on a face, cosine of the angle beyond which its rim has no lowest point.
 _UPRIGHT = 0.98
 # Of a corner below a face, in mean edges: what is deeper belongs to another one.
@@ -92,10 +90,10 @@ def _find_lowest(
     False if that is any point of a cylinder's rim.
     """
     kind = plant.elastic.geom_shape[geom]
-    reach = 0.0 if kind == _BOX else plant.geoms.size[geom, 0]
+    reach = 0.0 if kind == BOX else plant.geoms.size[geom, 0]
     rotation = state.mj_geom_xmat[geom]
     along = 0.0
-    if kind == _CYLINDER:
+    if kind == CYLINDER:
         for n in range(3):
             along += normal[n] * rotation[3 * n + 2]
         if abs(along) > _UPRIGHT:
@@ -175,7 +173,7 @@ def _fill_end(plant: Table, state: Table, geom: int, k: int, out: np.ndarray) ->
     size = plant.geoms.size[geom]
     for n in range(3):
         out[n] = state.mj_geom_xpos[geom, n]
-        if plant.elastic.geom_shape[geom] == _BOX:
+        if plant.elastic.geom_shape[geom] == BOX:
             for a in range(3):
                 out[n] += (2.0 * ((k >> a) & 1) - 1.0) * rotation[3 * n + a] * size[a]
         else:
@@ -190,13 +188,13 @@ def add_corners(plant: Table, state: Table, c: int, side: int, margin: float) ->
     geom = contacts.geom[c, 1 - side]
     flex = contacts.geom[c, side] - plant.ngeom
     kind = elastic.geom_shape[geom]
-    if kind not in (_CAPSULE, _CYLINDER, _BOX):
+    if kind not in (CAPSULE, CYLINDER, BOX):
         return True
     work = state.soft.work_points
     size = plant.geoms.size[geom]
     radius = elastic.flex_radius[flex]
-    _find_bounds(plant, state, flex, radius + margin + (0.0 if kind == _BOX else size[0]))
-    for k in range(8 if kind == _BOX else 2):
+    _find_bounds(plant, state, flex, radius + margin + (0.0 if kind == BOX else size[0]))
+    for k in range(8 if kind == BOX else 2):
         _fill_end(plant, state, geom, k, work[8])
         near = True
         for n in range(3):
@@ -241,7 +239,7 @@ def _crossing_weight(
         for n in range(3):
             normal[n] = -normal[n]
     rise = 0.0
-    if plant.elastic.geom_shape[geom] == _BOX:
+    if plant.elastic.geom_shape[geom] == BOX:
         rotation = state.mj_geom_xmat[geom]
         for a in range(3):
             if a != axis:
@@ -267,12 +265,12 @@ def add_crossings(
     kind = elastic.geom_shape[geom]
     number = elastic.flex_first_element[flex] + element
     first = elastic.flex_first_vertex[flex]
-    radius = elastic.flex_radius[flex] + (0.0 if kind == _BOX else plant.geoms.size[geom, 0])
+    radius = elastic.flex_radius[flex] + (0.0 if kind == BOX else plant.geoms.size[geom, 0])
     edges = elastic.element_edge
-    for axis in range(0 if kind == _BOX else 2, 3 if kind in (_CAPSULE, _CYLINDER, _BOX) else 0):
-        for k in range(8 if kind == _BOX else 1):
-            other = k + (1 << axis) if kind == _BOX else 1
-            if (k >> axis) & 1 and kind == _BOX:
+    for axis in range(0 if kind == BOX else 2, 3 if kind in (CAPSULE, CYLINDER, BOX) else 0):
+        for k in range(8 if kind == BOX else 1):
+            other = k + (1 << axis) if kind == BOX else 1
+            if (k >> axis) & 1 and kind == BOX:
                 continue
             _fill_end(plant, state, geom, k, work[0])
             _fill_end(plant, state, geom, other, work[1])

@@ -22,6 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.geometry.triangles import nearest_weights
 from asperity.plant.detection.copied_contacts import copy_contact, set_frame
 from asperity.plant.detection.flex_links import FACE, first_face
 
@@ -56,32 +57,6 @@ def _product(a: np.ndarray, b: np.ndarray, c: np.ndarray, d: np.ndarray) -> floa
 
 
 @compiled
-def _shares(a: np.ndarray, b: np.ndarray, c: np.ndarray, p: np.ndarray) -> tuple[float, float]:
-    """Weights of b and c in the point of a triangle that is nearest to p (Ericson 2005)."""
-    d1, d2 = _product(a, b, a, p), _product(a, c, a, p)
-    if d1 <= 0.0 and d2 <= 0.0:
-        return 0.0, 0.0
-    d3, d4 = _product(a, b, b, p), _product(a, c, b, p)
-    if d3 >= 0.0 and d4 <= d3:
-        return 1.0, 0.0
-    of_c = d1 * d4 - d3 * d2
-    if of_c <= 0.0 and d1 >= 0.0 and d3 <= 0.0:
-        return d1 / (d1 - d3), 0.0
-    d5, d6 = _product(a, b, c, p), _product(a, c, c, p)
-    if d6 >= 0.0 and d5 <= d6:
-        return 0.0, 1.0
-    of_b = d5 * d2 - d1 * d6
-    if of_b <= 0.0 and d2 >= 0.0 and d6 <= 0.0:
-        return 0.0, d2 / (d2 - d6)
-    of_a = d3 * d6 - d5 * d4
-    if of_a <= 0.0 and d4 >= d3 and d5 >= d6:
-        share = (d4 - d3) / (d4 - d3 + d5 - d6)
-        return 1.0 - share, share
-    total = of_a + of_b + of_c
-    return of_b / total, of_c / total
-
-
-@compiled
 def _face_distance(
     plant: Table,
     state: Table,
@@ -103,7 +78,13 @@ def _face_distance(
     corner = elastic.face_corner[face]
     a, b, c = position[first + corner[0]], position[first + corner[1]], position[first + corner[2]]
     out = state.soft.work_points[10]
-    share_b, share_c = _shares(a, b, c, point)
+    share_b, share_c = nearest_weights(
+        _product(a, b, a, b),
+        _product(a, b, a, c),
+        _product(a, c, a, c),
+        _product(a, b, a, point),
+        _product(a, c, a, point),
+    )
     square = 0.0
     length = 0.0
     height = 0.0

@@ -6,15 +6,15 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["SHAPES", "point_distance"]
+__all__ = ["BOX", "CAPSULE", "CYLINDER", "SHAPES", "point_distance"]
 
 # MuJoCo's mjtGeom.
 _SPHERE = 2
-_CAPSULE = 3
-_CYLINDER = 5
-_BOX = 6
+CAPSULE = 3
+CYLINDER = 5
+BOX = 6
 
-SHAPES = (_SPHERE, _CAPSULE, _CYLINDER, _BOX)
+SHAPES = (_SPHERE, CAPSULE, CYLINDER, BOX)
 """Types of geoms whose distance is known."""
 
 
@@ -98,12 +98,12 @@ def point_distance(
         local[a] = 0.0
         for k in range(3):
             local[a] += rotation[3 * k + a] * (point[k] - state.mj_geom_xpos[geom, k])
-    if kind == _BOX:
+    if kind == BOX:
         distance = _box(size, local, out)
-    elif kind == _CYLINDER:
+    elif kind == CYLINDER:
         distance = _cylinder(size, local, out)
     else:
-        along = min(max(local[2], -size[1]), size[1]) if kind == _CAPSULE else 0.0
+        along = min(max(local[2], -size[1]), size[1]) if kind == CAPSULE else 0.0
         distance = _away(local[0], local[1], local[2] - along, out) - size[0]
     x, y, z = out[0], out[1], out[2]
     for a in range(3):
