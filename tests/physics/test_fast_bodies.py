@@ -148,3 +148,36 @@ def test_error_control_lets_no_end_through_a_thin_plate(
             sim.data.qvel[:] = [0.1 * speed, 0.0, -speed, 2.0, 1.0, 3.0]
             assert sim.advance_to(0.7 / speed + 0.2).success
             assert sim.data.qpos[2] > 0.0
+
+
+CUBE, FALLS = 0.25, 0.5
+CURB = f"""
+<mujoco>
+  <worldbody>
+    <geom type="plane" size="9 9 1"/>
+    <geom type="box" size=".1 .4 .002" pos="{CUBE + 0.11} 0 .002"/>
+    <body pos="0 0 {CUBE}"><freejoint/><geom type="box" size="{CUBE} {CUBE} {CUBE}" mass="1"/></body>
+  </worldbody>
+</mujoco>"""
+
+
+@pytest.mark.parametrize("accuracy", [3e-2, 1e-2, 3e-3])
+def test_a_curb_lower_than_the_accuracy_trips_a_cube(accuracy: float) -> None:
+    """It falls over if it was faster than v² = 16/3 g a (√2 − 1), by angular momentum and energy.
+
+    In a step the cube would come in so far that up is the shortest way out of the curb.
+    """
+    contact = asp.ContactParameters(stiffness=1e6, dissipation=50.0, friction=0.0)
+    sim = asp.Simulator(CURB, integrator=asp.Cenic(accuracy=accuracy), contact=contact)
+    limit = np.sqrt(16 / 3 * 9.81 * CUBE * (np.sqrt(2) - 1))
+    for start in (0.0, 0.003, 0.006):
+        for share in (0.93, 1.07, 1.3):
+            sim.reset()
+            sim.data.qpos[0] = -start
+            sim.data.qvel[0] = share * limit
+            upright = 1.0
+            while sim.time < 1.2:
+                sim.advance_to(sim.time + 0.05)
+                x, y = sim.data.qpos[4:6]
+                upright = min(upright, 1.0 - 2.0 * (x * x + y * y))
+            assert (upright < FALLS) == (share > 1.0), (start, share)

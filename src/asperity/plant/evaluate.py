@@ -504,6 +504,8 @@ def evaluate(plant: Table, state: Table) -> int:
         if state.detect_shared != 0 and state.contacts_status >= 0:
             status = state.contacts_status
         else:
+            if plant.leave_out_seams != 0:
+                call_pp_status(plant.leave_out_seams, plant, state)
             status = call_pp_status(plant.read_contacts, plant, state)
         if status == EVALUATED and state.resting != 0:
             status = call_pp_status(RESTING.at(state.resting).wake_touched, plant, state)

@@ -182,6 +182,7 @@ TOPICS = {
         kind="i8[:]",  # MuJoCo's types
         size="f8[:,:]",
         unsure="f8",  # overlap up to which those of round geoms are [m]
+        shell="i8[:]",  # of boxes that lie beside each other (`asperity.plant.detection.seams`)
         height_field="i8[:]",  # its number, −1 of other geoms
         # of those that may lie on height fields (`asperity.plant.detection.field_corners`)
         corner_first="i8[:]",

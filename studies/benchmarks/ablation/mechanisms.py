@@ -259,7 +259,6 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Error control alone.",
         ("cenic",),
         (
-            Body("integrators.steppings.missed_contacts", "passed_before_sample", "return False"),
             Body(
                 "integrators.steppings.missed_contacts",
                 "step_without_missed_contacts",

@@ -24,10 +24,7 @@ from asperity.integrators.steppings.attempts import (
     verdict_of,
 )
 from asperity.integrators.steppings.impacts import REFUSED
-from asperity.integrators.steppings.missed_contacts import (
-    passed_before_sample,
-    step_without_missed_contacts,
-)
+from asperity.integrators.steppings.missed_contacts import step_without_missed_contacts
 from asperity.integrators.steppings.resting import (
     everything_rests,
     rest_after_step,
@@ -136,15 +133,18 @@ def _judge_impacts(world: Table, judge: int, state: Table, source: Table, step: 
 @compiled
 def _judge_solution(world: Table, step: float, sees_impacts: bool) -> tuple[bool, float]:
     """Judge a step by its solution: whether it is accepted, and the longest step to take next."""
-    if passed_before_sample(world):
-        return False, 0.5 * step
+    current = world.current
+    sample = STATE.at(world.result.sample)
+    is_within = sample.address != 0 and sample.address != current.address
+    if is_within:
+        shorter = step_without_missed_contacts(world, current, sample, step, world.accuracy)
+        if shorter < step:
+            return False, shorter
     if not sees_impacts:
         return True, np.inf
-    current = world.current
     accepted = _judge_impacts(world, world.known_impacts, current, world.following, step)
     longest = world.impact_step
-    sample = STATE.at(world.result.sample)
-    if accepted and sample.address != 0 and sample.address != current.address:
+    if accepted and is_within:
         accepted = _judge_impacts(world, world.beginning_impacts, sample, current, step)
         # A refusal says which step to try instead.
         longest = min(longest, world.impact_step) if accepted else world.impact_step
@@ -154,9 +154,11 @@ def _judge_solution(world: Table, step: float, sees_impacts: bool) -> tuple[bool
 @compiled
 def _judge_end(world: Table, step: float, sees_impacts: bool) -> tuple[bool, float]:
     """Judge a step by the contacts of its end, which is the current state and evaluated."""
-    shorter = step_without_missed_contacts(world, step, world.accuracy)
-    if shorter < step:
-        return False, shorter
+    sample = STATE.at(world.result.sample)
+    if sample.address != 0:
+        shorter = step_without_missed_contacts(world, sample, world.current, step, world.accuracy)
+        if shorter < step:
+            return False, shorter
     if not sees_impacts:
         return True, np.inf
     accepted = _judge_impacts(world, world.beginning_impacts, world.current, world.following, step)

@@ -154,8 +154,9 @@ def detect_shared(plant: Table, state: Table, model: int, _unused: int) -> int:
     shared.plant = plant.address
     shared.state = state.address
     shared.model = model
-    # Whether what is at a distance counts depends on what has been read.
-    shared.reads = 1 if state.widened == 0 and plant.read_contacts == shared.plain_reader else 0
+    # Whether what is at a distance counts depends on what has been read, and so do seams.
+    plain = state.widened == 0 and plant.leave_out_seams == 0
+    shared.reads = 1 if plain and plant.read_contacts == shared.plain_reader else 0
     call_pp(plant.mujoco.collision, shared.empty_model, state.data)
     atomic_store(shared.prepared.ctypes.data, 0)
     team = shared.team

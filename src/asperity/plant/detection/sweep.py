@@ -22,7 +22,7 @@ import itertools
 import mujoco
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.plant.detection.field_corners import hull_vertices
 from asperity.plant.detection.height_fields import triangle_below
 from asperity.plant.detection.near_pairs import colliding_bodies
@@ -30,12 +30,12 @@ from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order
 from asperity.plant.rotations import Vector, between
 
 __all__ = [
-    "closing_distance",
     "colliding_geoms",
     "cores_of_geom",
     "goes_through",
     "inner_radii",
     "passed",
+    "relative_motion",
 ]
 
 Poses = tuple[np.ndarray, np.ndarray]
@@ -323,9 +323,9 @@ def passed(plant: Table, contacts: Table, sweep: Table, state: Table) -> bool:
     return False
 
 
-@compiled
-def _advance_of(contacts: Table, c: int, side: int, before: Poses, now: Poses) -> float:
-    """How far the material point of a geom that is now at a contact has moved along its normal."""
+@inlined
+def _way_of(contacts: Table, c: int, side: int, before: Poses, now: Poses) -> Vector:
+    """How far the material point of a geom that is now at a contact has moved."""
     g, point = contacts.geom[c, side], contacts.point
     position, rotation = before
     xpos, xmat = now
@@ -333,21 +333,28 @@ def _advance_of(contacts: Table, c: int, side: int, before: Poses, now: Poses) -
     u = xmat[g, 0] * x + xmat[g, 3] * y + xmat[g, 6] * z
     v = xmat[g, 1] * x + xmat[g, 4] * y + xmat[g, 7] * z
     w = xmat[g, 2] * x + xmat[g, 5] * y + xmat[g, 8] * z
-    moved = 0.0
-    for a in range(3):
-        start = (
-            position[g, a]
-            + rotation[g, 3 * a] * u
-            + rotation[g, 3 * a + 1] * v
-            + rotation[g, 3 * a + 2] * w
-        )
-        moved += contacts.frame[c, 6 + a] * (point[c, a] - start)
-    return moved
+    r = rotation[g]
+    return (
+        point[c, 0] - position[g, 0] - (r[0] * u + r[1] * v + r[2] * w),
+        point[c, 1] - position[g, 1] - (r[3] * u + r[4] * v + r[5] * w),
+        point[c, 2] - position[g, 2] - (r[6] * u + r[7] * v + r[8] * w),
+    )
 
 
 @compiled
-def closing_distance(contacts: Table, c: int, sweep: Table, state: Table) -> float:
-    """How far the surfaces at a contact of a state have approached since the sample before [m]."""
+def relative_motion(contacts: Table, c: int, sweep: Table, state: Table) -> tuple[float, float]:
+    """How far the surfaces at a contact of a state have moved since the sample before [m].
+
+    Returns by how much they have approached each other along its normal, and their way across it.
+    """
     before = (sweep.position, sweep.rotation)
     now = (state.mj_geom_xpos, state.mj_geom_xmat)
-    return _advance_of(contacts, c, 0, before, now) - _advance_of(contacts, c, 1, before, now)
+    first = _way_of(contacts, c, 0, before, now)
+    second = _way_of(contacts, c, 1, before, now)
+    closing = 0.0
+    square = 0.0
+    for a in range(3):
+        way = first[a] - second[a]
+        closing += contacts.frame[c, 6 + a] * way
+        square += way * way
+    return closing, np.sqrt(max(square - closing * closing, 0.0))
