@@ -22,7 +22,7 @@ from asperity.plant.detection.field_corners import corners_of_geoms
 from asperity.plant.detection.flex_contacts import read_flex_contacts
 from asperity.plant.detection.near_pair_lists import list_pairs
 from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs, renew
-from asperity.plant.detection.seams import leave_out_seams, shells_of_boxes
+from asperity.plant.detection.seams import find_shells, has_shells, leave_out_seams
 from asperity.plant.detection.sweep import colliding_geoms, cores_of_geom, inner_radii
 from asperity.plant.detection.touching_elements import can_leave_out, leave_out_elements
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
@@ -117,10 +117,6 @@ _SHAPES = (
 """Arrays of a model that decide about pressure fields."""
 
 
-def _has_shells(model: mujoco.MjModel) -> bool:
-    return bool((shells_of_boxes(model) >= 0).any())
-
-
 def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[Kernel, ...]:
     """What a plant with these parameters needs compiled besides what every plant needs."""
     fields: tuple[Kernel, ...] = ()
@@ -130,7 +126,7 @@ def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[
         fields = (*fields, find_elasticity, read_flex_contacts)
     if can_leave_out(model):
         fields = (*fields, leave_out_elements)
-    if _has_shells(model):
+    if has_shells(model):
         fields = (*fields, leave_out_seams)
     if asks_mujoco(model):
         fields = (*fields, ask_actuators)
@@ -320,7 +316,7 @@ class Plant(HoldsAddresses):
             contact_size=native.struct_size("mjContact"),
         )
         table.read_constraints = read_constraints.address if evaluated else 0
-        table.leave_out_seams = leave_out_seams.address if evaluated and _has_shells(model) else 0
+        table.leave_out_seams = leave_out_seams.address if evaluated and has_shells(model) else 0
         table.evaluate_motion = evaluate_motion.address if evaluated else 0
 
     @remembered
@@ -342,7 +338,8 @@ class Plant(HoldsAddresses):
         table.geoms.any_checked = int(np.any(np.isin(kinds, CHECKED)))
         table.geoms.size = np.array(model.geom_size, dtype=np.float64)
         table.geoms.unsure = UNSURE * float(model.opt.ccd_tolerance)
-        table.geoms.shell = shells_of_boxes(model)
+        for field, value in find_shells(model)._asdict().items():
+            setattr(table.shells, field, value)
         fields = kinds == mujoco.mjtGeom.mjGEOM_HFIELD
         table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
         geoms = table.geoms

@@ -182,7 +182,6 @@ TOPICS = {
         kind="i8[:]",  # MuJoCo's types
         size="f8[:,:]",
         unsure="f8",  # overlap up to which those of round geoms are [m]
-        shell="i8[:]",  # of boxes that lie beside each other (`asperity.plant.detection.seams`)
         height_field="i8[:]",  # its number, −1 of other geoms
         # of those that may lie on height fields (`asperity.plant.detection.field_corners`)
         corner_first="i8[:]",
@@ -206,6 +205,16 @@ TOPICS = {
         colliding="i8[:]",  # those that collide with any
         has_moving_surfaces="i8",
         surface_velocity="f8[:,:]",  # linear, angular, in the geom's frame
+    ),
+    "shells": Layout(
+        "shells",
+        # `asperity.plant.detection.seams.Shells`
+        shell="i8[:]",
+        corner_first="i8[:]",
+        corners="f8[:,:]",
+        face_first="i8[:]",
+        faces="f8[:,:]",
+        thickness="f8[:]",
     ),
     "height_fields": Layout(
         "height fields",
