@@ -357,6 +357,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Body("plant.detection.field_completion", "complete_field_contacts", "return"),),
     ),
     Mechanism(
+        "seams",
+        "Floors of several boxes or hulls are smooth.",
+        "MuJoCo's contacts with edges and sides that a neighbour covers.",
+        ("cenic", "icf"),
+        (Body("plant.detection.seams", "has_shells", "return False"),),
+    ),
+    Mechanism(
         "look-ahead",
         "Fixed steps meet what they would pass through.",
         "Contacts of what overlaps at the beginning of a step.",

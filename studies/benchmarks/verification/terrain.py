@@ -1,4 +1,4 @@
-"""Height fields: what stands, slides and lands on their ground."""
+"""Ground of many parts, as height fields: what stands, slides and lands on it."""
 
 from __future__ import annotations
 
@@ -69,6 +69,23 @@ def _lands(simulate: Simulate) -> float:
     return float(run.qpos[run.time >= 0.1, 2].min())
 
 
+PLANKS, DECK = 16, 0.2
+
+
+def _deck(simulate: Simulate) -> float:
+    """How far a box comes on a floor of planks [m]."""
+    planks = "".join(
+        f"<geom type='box' size='{DECK / 2} .5 .05' pos='{DECK * i:.17g} 0 -.05'/>"
+        for i in range(PLANKS)
+    )
+    world = World(
+        f"{planks}<body><freejoint/><geom type='box' size='.1 .1 .05' mass='1'/></body>",
+        Contact(friction=0.1),
+    )
+    run = simulate(world, 1.0, qpos=[0, 0, 0.05, 1, 0, 0, 0], qvel=[3, 0, 0, 0, 0, 0])
+    return float(run.qpos[-1, 0])
+
+
 CASES = (
     Case(
         "terrain-standing",
@@ -107,6 +124,16 @@ CASES = (
         "The ball's radius: it is at rest, or comes back from a rebound.",
         0.01,
         _lands,
+        form=".4g",
+    ),
+    Case(
+        "planks",
+        "A box slides at 3 m/s over a level floor of planks of 20 cm, μ = 0.1.",
+        "way in a second [m]",
+        3.0 - 0.5 * 0.1 * GRAVITY,
+        "v t − ½ μ g t².",
+        0.02,
+        _deck,
         form=".4g",
     ),
 )
