@@ -17,6 +17,7 @@ from asperity.compiled.tables import TableType
 __all__ = [
     "atomic_add",
     "call_collision",
+    "call_distance",
     "call_method",
     "call_p",
     "call_p_status",
@@ -116,6 +117,7 @@ call_pppd_double = _call("call_pppd_double", [_P, _P, _P, _D], (types.float64, _
 call_method = _call("call_method", [_P, _P, _P, _D], (types.int64, _I64))
 # MuJoCo's functions of two geoms return a C ``int``.
 call_collision = _call("call_collision", [_P, _P, _P, _N, _N, _D], (types.int32, _I32))
+call_distance = _call("call_distance", [_P, _P, _N, _N, _D, _P], (types.float64, _F64))
 call_stepping = _call("call_stepping", [_P, _P, _D, _D, _P], (types.int64, _I64))
 
 

@@ -14,6 +14,7 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import (
     call_pp,
     call_pp_status,
+    call_ppp_status,
     call_pppn_status,
     load_address,
     load_int,
@@ -126,6 +127,8 @@ def _find_contacts_and_motion(plant: Table, state: Table, looks_ahead: bool) -> 
     call_pp(plant.mujoco.collision, model, state.data)
     if plant.has_fields:
         complete_field_contacts(plant, state, state.data)
+    if plant.mend_normals != 0:
+        call_ppp_status(plant.mend_normals, plant, state, state.data)
     call_pp_status(plant.evaluate_motion, plant, state)
 
 

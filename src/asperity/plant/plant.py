@@ -15,14 +15,15 @@ from asperity.errors import ModelError
 from asperity.plant import native
 from asperity.plant.asked_actuators import ask_actuators, asked_struct
 from asperity.plant.detection.collision import read_contacts
-from asperity.plant.detection.contact_normals import CHECKED, UNSURE
+from asperity.plant.detection.contact_normals import mend_normals, mends_normals
 from asperity.plant.detection.detection_model import detection_struct, flex_struct, smooth_struct
 from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.field_corners import corners_of_geoms
 from asperity.plant.detection.flex_contacts import read_flex_contacts
+from asperity.plant.detection.hulls import find_hulls
 from asperity.plant.detection.near_pair_lists import list_pairs
 from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs, renew
-from asperity.plant.detection.seams import find_shells, has_shells, leave_out_seams
+from asperity.plant.detection.seams import has_shells, leave_out_seams
 from asperity.plant.detection.sweep import colliding_geoms, cores_of_geom, inner_radii
 from asperity.plant.detection.touching_elements import can_leave_out, leave_out_elements
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts
@@ -59,6 +60,7 @@ _FUNCTIONS = {
     "flex": "mj_flex",
     "make_mass": "mj_makeM",
     "collision": "mj_collision",
+    "geom_distance": "mj_geomDistance",
     "transmission": "mj_transmission",
     "forward_velocity": "mj_fwdVelocity",
     "com_velocity": "mj_comVel",
@@ -126,6 +128,8 @@ def contact_kernels(model: mujoco.MjModel, contact: ContactParameters) -> tuple[
         fields = (*fields, find_elasticity, read_flex_contacts)
     if can_leave_out(model):
         fields = (*fields, leave_out_elements)
+    if mends_normals(model):
+        fields = (*fields, mend_normals)
     if has_shells(model):
         fields = (*fields, leave_out_seams)
     if asks_mujoco(model):
@@ -316,6 +320,7 @@ class Plant(HoldsAddresses):
             contact_size=native.struct_size("mjContact"),
         )
         table.read_constraints = read_constraints.address if evaluated else 0
+        table.mend_normals = mend_normals.address if evaluated and mends_normals(model) else 0
         table.leave_out_seams = leave_out_seams.address if evaluated and has_shells(model) else 0
         table.evaluate_motion = evaluate_motion.address if evaluated else 0
 
@@ -335,11 +340,10 @@ class Plant(HoldsAddresses):
         table.geoms.colliding = np.flatnonzero(table.geoms.collides.any(axis=1))
         kinds = integers(model.geom_type)
         table.geoms.kind = kinds
-        table.geoms.any_checked = int(np.any(np.isin(kinds, CHECKED)))
         table.geoms.size = np.array(model.geom_size, dtype=np.float64)
-        table.geoms.unsure = UNSURE * float(model.opt.ccd_tolerance)
-        for field, value in find_shells(model)._asdict().items():
-            setattr(table.shells, field, value)
+        for field, value in find_hulls(model)._asdict().items():
+            setattr(table.hulls, field, value)
+        table.hulls.tolerance = float(model.opt.ccd_tolerance)
         fields = kinds == mujoco.mjtGeom.mjGEOM_HFIELD
         table.geoms.height_field = np.where(fields, integers(model.geom_dataid), -1)
         geoms = table.geoms

@@ -88,7 +88,8 @@ PLANT = Layout(
     flex_model="i8",  # as `mj_flex` gets it
     # compiled entry points
     read_contacts="i8",
-    leave_out_seams="i8",  # 0 where no boxes lie beside each other
+    mend_normals="i8",  # 0 where MuJoCo's are always right
+    leave_out_seams="i8",  # 0 where no boxes or hulls lie beside each other
     read_constraints="i8",
     evaluate_motion="i8",
     list_pairs="i8",  # 0 where MuJoCo searches the pairs itself

@@ -15,6 +15,7 @@ TOPICS = {
         flex="i8",
         make_mass="i8",
         collision="i8",
+        geom_distance="i8",
         transmission="i8",
         forward_velocity="i8",
         com_velocity="i8",
@@ -177,11 +178,8 @@ TOPICS = {
     "geoms": Layout(
         "geoms",
         body="i8[:]",
-        # `asperity.plant.detection.contact_normals`
-        any_checked="i8",  # whether the normals of any geom are looked at
         kind="i8[:]",  # MuJoCo's types
         size="f8[:,:]",
-        unsure="f8",  # overlap up to which those of round geoms are [m]
         height_field="i8[:]",  # its number, −1 of other geoms
         # of those that may lie on height fields (`asperity.plant.detection.field_corners`)
         corner_first="i8[:]",
@@ -206,15 +204,17 @@ TOPICS = {
         has_moving_surfaces="i8",
         surface_velocity="f8[:,:]",  # linear, angular, in the geom's frame
     ),
-    "shells": Layout(
-        "shells",
-        # `asperity.plant.detection.seams.Shells`
-        shell="i8[:]",
+    "hulls": Layout(
+        "convex hulls",
+        # `asperity.plant.detection.hulls.Hulls`
+        mesh="i8[:]",
         corner_first="i8[:]",
         corners="f8[:,:]",
         face_first="i8[:]",
         faces="f8[:,:]",
+        shell="i8[:]",
         thickness="f8[:]",
+        tolerance="f8",  # of MuJoCo's search for the least overlap [m]
     ),
     "height_fields": Layout(
         "height fields",

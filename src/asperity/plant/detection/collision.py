@@ -21,7 +21,6 @@ from asperity.contact.combination import (
     STIFFNESS,
     combine,
 )
-from asperity.plant.detection.contact_normals import has_possible_normal
 from asperity.plant.detection.gliding_kernels import comes_too_fast, counts_at_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 from asperity.plant.resting_layout import RESTING
@@ -413,10 +412,8 @@ def contact_address(plant: Table, state: Table, index: int) -> int:
 
 
 @compiled
-def counts_as_contact(plant: Table, state: Table, address: int) -> bool:
+def counts_as_contact(plant: Table, address: int) -> bool:
     """Whether one of MuJoCo's contacts is one: not excluded, or so only because it just touches.
-
-    Its normal must be one that its geoms can have.
 
     What touches without overlap carries no force in MuJoCo. Here it does at the end of a step
     that presses it together, however long the step is.
@@ -425,11 +422,8 @@ def counts_as_contact(plant: Table, state: Table, address: int) -> bool:
     excluded = load_int(address + offsets.contact_exclude)
     if excluded == _IN_GAP:
         distance = load_double(address + offsets.contact_dist)
-        if distance > load_double(address + offsets.contact_margin):
-            return False
-    elif excluded != 0:
-        return False
-    return has_possible_normal(plant, state, address)
+        return distance <= load_double(address + offsets.contact_margin)
+    return excluded == 0
 
 
 @compiled
@@ -452,7 +446,7 @@ def read_contacts(plant: Table, state: Table) -> int:
     pair = NO_PAIR
     for index in range(found):
         address = contact_address(plant, state, index)
-        if not counts_as_contact(plant, state, address):
+        if not counts_as_contact(plant, address):
             continue
         pair = follow_pair(plant, state, address, pair)
         a, b, _, moving, share = pair

@@ -14,7 +14,6 @@ from asperity.compiled.calls import (
     load_address,
     load_double,
     load_int,
-    store_address,
     store_int,
 )
 from asperity.plant.detection.field_corners import (
@@ -30,25 +29,14 @@ from asperity.plant.detection.field_corners import (
     find_corners,
 )
 from asperity.plant.detection.height_fields import level_contact, write_contact
+from asperity.plant.detection.mujoco_contacts import copy_contact, move_contacts
 
 __all__ = ["complete_field_contacts"]
 
-_WORD = 8
 _IN_GAP = 1
 # What is known of the contacts of two geoms: their numbers, the geoms, how many are of corners, and
 # for how many of those there is no place among MuJoCo's.
 _FIRST, _LAST, _FIELD, _GEOM, _CORNERS, _MORE = range(6)
-
-
-@compiled
-def _move(plant: Table, base: int, first: int, last: int, shift: int) -> None:
-    """Move contacts up by some places."""
-    words = plant.offsets.contact_size // _WORD
-    if shift > 0:
-        begin = base + first * plant.offsets.contact_size
-        for word in range((last - first) * words - 1, -1, -1):
-            at = begin + _WORD * word
-            store_address(at + shift * plant.offsets.contact_size, load_address(at))
 
 
 @compiled
@@ -64,8 +52,7 @@ def _write_corners(
             return
         address = base + i * offsets.contact_size
         if i >= pair[_LAST]:
-            for word in range(offsets.contact_size // _WORD):
-                store_address(address + _WORD * word, load_address(first + _WORD * word))
+            copy_contact(plant, first, address)
         elif load_int(address + offsets.contact_exclude) != EXCLUDED:
             continue
         point = points[written]
@@ -161,9 +148,9 @@ def complete_field_contacts(plant: Table, state: Table, data: int) -> None:
         if total == 0:
             pair[_MORE] = 0
         at -= pair[_CORNERS]
-        _move(plant, base, pair[_LAST], end, shift)
+        move_contacts(plant, base, pair[_LAST], end, shift)
         shift -= pair[_MORE]
-        _move(plant, base, pair[_FIRST], pair[_LAST], shift)
+        move_contacts(plant, base, pair[_FIRST], pair[_LAST], shift)
         end = pair[_FIRST]
         pair[_FIRST] += shift
         pair[_LAST] += shift

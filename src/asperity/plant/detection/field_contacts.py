@@ -164,7 +164,7 @@ def read_field_contacts(plant: Table, state: Table) -> int:
     nothing = False
     for index in range(contacts_found(plant, state)):
         address = contact_address(plant, state, index)
-        if not counts_as_contact(plant, state, address):
+        if not counts_as_contact(plant, address):
             continue
         last_a, last_b, _, _, _ = pair
         pair = follow_pair(plant, state, address, pair)

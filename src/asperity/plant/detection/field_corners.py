@@ -23,6 +23,7 @@ import numpy as np
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_int, store_int
 from asperity.plant.detection.height_fields import is_flat, triangle_below
+from asperity.plant.detection.hulls import hull_vertices
 
 __all__ = [
     "DISTANCE",
@@ -37,7 +38,6 @@ __all__ = [
     "count_corners",
     "find_corner",
     "find_corners",
-    "hull_vertices",
 ]
 
 # Corners of which some are enough, and the directions in which those are the outermost.
@@ -91,18 +91,6 @@ def corners_of_geoms(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.
                 corners[geom] = hull_vertices(model, int(model.geom_dataid[geom]))
     first = np.cumsum([0, *(len(one) for one in corners)]).astype(np.int64)
     return first, np.concatenate([none, *corners]), radius
-
-
-def hull_vertices(model: mujoco.MjModel, mesh: int) -> np.ndarray:
-    """Vertices of a mesh's convex hull, shape (n, 3)."""
-    start = model.mesh_vertadr[mesh]
-    vertices = model.mesh_vert[start : start + model.mesh_vertnum[mesh]].astype(np.float64)
-    graph = model.mesh_graphadr[mesh]
-    if graph < 0:
-        return vertices
-    # MuJoCo's graph: how many vertices and faces, where the vertices' edges are, their numbers.
-    count = model.mesh_graph[graph]
-    return vertices[model.mesh_graph[graph + 2 + count : graph + 2 + 2 * count]]
 
 
 @compiled

@@ -355,7 +355,7 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
         contacts.link_own[link] = 0
     for index in range(found):
         address = contact_address(plant, state, index)
-        if not counts_as_contact(plant, state, address):
+        if not counts_as_contact(plant, address):
             continue
         c = contacts.count
         flexes = address + plant.offsets.contact_flex

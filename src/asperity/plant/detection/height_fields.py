@@ -15,8 +15,9 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled
-from asperity.compiled.calls import load_double, load_single, store_double
-from asperity.plant.detection.contact_normals import ROUND
+from asperity.compiled.calls import load_double, load_single
+from asperity.plant.detection.hulls import ROUND
+from asperity.plant.detection.mujoco_contacts import place_contact
 
 __all__ = ["is_flat", "level_contact", "triangle_below", "write_contact"]
 
@@ -170,39 +171,15 @@ def write_contact(
     distance: float,
     slopes: tuple[float, float],
 ) -> None:
-    """Make one of a field's contacts that of a body's point, in the field's axes, and a plane.
-
-    A tangent that is not along the new normal turns as little as it can.
-    """
+    """Make one of a field's contacts that of a body's point, in the field's axes, and a plane."""
     turn = state.mj_geom_xmat[geom]
-    frame = address + plant.offsets.contact_frame
-    place = address + plant.offsets.contact_pos
     steepness = math.sqrt(1.0 + slopes[0] * slopes[0] + slopes[1] * slopes[1])
-    along = 0.0
-    other = 0.0
-    for k in range(3):
-        normal = turn[3 * k + 2] - slopes[0] * turn[3 * k] - slopes[1] * turn[3 * k + 1]
-        normal /= steepness
-        own = turn[3 * k] * point[0] + turn[3 * k + 1] * point[1] + turn[3 * k + 2] * point[2]
-        own += state.mj_geom_xpos[geom, k]
-        store_double(place + 8 * k, own - 0.5 * distance * normal)
-        store_double(frame + 8 * k, normal)
-        along += normal * load_double(frame + 24 + 8 * k)
-        other += normal * load_double(frame + 48 + 8 * k)
-    store_double(address + plant.offsets.contact_dist, distance)
-    tangent = frame + 24
-    if abs(other) < abs(along):
-        tangent = frame + 48
-        along = other
-    square = 0.0
-    for k in range(3):
-        value = load_double(tangent + 8 * k) - along * load_double(frame + 8 * k)
-        store_double(frame + 24 + 8 * k, value)
-        square += value * value
-    for k in range(3):
-        store_double(frame + 24 + 8 * k, load_double(frame + 24 + 8 * k) / math.sqrt(square))
-    for k in range(3):
-        i, j = (k + 1) % 3, (k + 2) % 3
-        across = load_double(frame + 8 * i) * load_double(frame + 24 + 8 * j)
-        across -= load_double(frame + 8 * j) * load_double(frame + 24 + 8 * i)
-        store_double(frame + 48 + 8 * k, across)
+    x = (turn[2] - slopes[0] * turn[0] - slopes[1] * turn[1]) / steepness
+    y = (turn[5] - slopes[0] * turn[3] - slopes[1] * turn[4]) / steepness
+    z = (turn[8] - slopes[0] * turn[6] - slopes[1] * turn[7]) / steepness
+    place = state.mj_geom_xpos[geom]
+    half = -0.5 * distance
+    u = place[0] + turn[0] * point[0] + turn[1] * point[1] + turn[2] * point[2] + half * x
+    v = place[1] + turn[3] * point[0] + turn[4] * point[1] + turn[5] * point[2] + half * y
+    w = place[2] + turn[6] * point[0] + turn[7] * point[1] + turn[8] * point[2] + half * z
+    place_contact(plant, address, (u, v, w), (x, y, z), distance)

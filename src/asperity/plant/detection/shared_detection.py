@@ -26,6 +26,7 @@ from asperity.compiled.calls import (
     call_p_status,
     call_pp,
     call_pp_status,
+    call_ppp_status,
     call_pppn_status,
     load_address,
     load_int,
@@ -143,6 +144,8 @@ def find_part(shared: Table, part: int, _member: int, _unused: int) -> int:
     call_pp(plant.mujoco.collision, shared.models[part].ctypes.data, data)
     if plant.has_fields:
         complete_field_contacts(plant, state, data)
+    if plant.mend_normals != 0:
+        call_ppp_status(plant.mend_normals, plant, state, data)
     list_contacts(plant, shared, part, begin, end)
     return 0
 

@@ -66,7 +66,6 @@ def _note_material(plant: Table, shared: Table, slab: int, count: int, address: 
 def list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: float) -> None:
     """List the contacts of a slab that belong there, with their pairs of bodies."""
     offsets = plant.offsets
-    state = STATE.at(shared.state)
     data = shared.datas[slab].ctypes.data
     base = load_address(data + offsets.contact_offset)
     count = 0
@@ -79,7 +78,7 @@ def list_contacts(plant: Table, shared: Table, slab: int, begin: float, end: flo
         place = max(shared.lower[a], shared.lower[b])
         if shared.listed == 1 or (place >= begin and place < end):
             total += 1
-            if shared.reads == 1 and not counts_as_contact(plant, state, address):
+            if shared.reads == 1 and not counts_as_contact(plant, address):
                 continue
             shared.pair[slab, count] = (min(a, b) << 32) + max(a, b)
             shared.contact[slab, count] = address

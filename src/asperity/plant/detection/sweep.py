@@ -23,8 +23,8 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.plant.detection.field_corners import hull_vertices
 from asperity.plant.detection.height_fields import triangle_below
+from asperity.plant.detection.hulls import hull_vertices
 from asperity.plant.detection.near_pairs import colliding_bodies
 from asperity.plant.detection.sweep_pairs import cannot_pass, find_motion, order_geoms
 from asperity.plant.rotations import Vector, between
