@@ -51,8 +51,8 @@ def _simulator(
     )
     sim = asp.Simulator(
         f"<mujoco><default><geom friction='{FRICTION}'/></default><asset>"
-        f"<mesh name='plank' vertex='{corners}'/><mesh name='wedge' vertex='-.1 -.1 -.05 "
-        "-.1 .1 -.05 -.1 -.1 .05 -.1 .1 .05 .15 -.1 -.05 .15 .1 -.05'/></asset>"
+        f"<mesh name='plank' vertex='{corners}'/><mesh name='wedge' vertex='.1 -.1 -.05 "
+        ".1 .1 -.05 .1 -.1 .05 .1 .1 .05 -.15 -.1 -.05 -.15 .1 -.05'/></asset>"
         f"<worldbody>{''.join(floor)}<body pos='0 0 .0499'><freejoint/>"
         f"<geom {SHAPES[shape]} mass='{mass}'/></body></worldbody></mujoco>",
         integrator=METHODS[method],
@@ -71,7 +71,7 @@ def test_seams_stop_nothing(method: str, floor: str, shape: str) -> None:
         sim = _simulator(FLOORS[floor], shape, method, mass)
         assert sim.advance_to(1.0).success
         assert sim.data.qpos[0] == pytest.approx(SLID, abs=0.01)
-        np.testing.assert_allclose(sim.data.qpos[1], 0.0, atol=2e-3)
+        np.testing.assert_allclose(sim.data.qpos[1], 0.0, atol=5e-3)
 
 
 @every_method

@@ -1,4 +1,4 @@
-"""Normals of cylinders and ellipsoids that just touch: none counts that cannot be theirs."""
+"""Normals of contacts are those of their geoms, also of edges and of what just touches."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ SHAPES = {
     "ellipsoid": ('type="ellipsoid" size=".1 .08 .05"', 0.05),
 }
 """Geoms, and how high they are above their middles."""
+STONE = " ".join(f"{c:.4f}" for c in np.random.default_rng(3).normal(size=42) * 0.04)
 HULL = " ".join(
     f"{x} {y} {z}" for x, y, z in itertools.product((-0.2, 0.2), (-0.2, 0.2), (-0.05, 0.05))
 )
@@ -34,10 +35,11 @@ PAIRS = [
 
 def _model(one: str, other: str) -> mujoco.MjModel:
     bodies = "".join(
-        f"<body><freejoint/><geom {SHAPES[name][0]} mass='1'/></body>" for name in (one, other)
+        f"<body><freejoint/><geom {OTHERS[name][0]} mass='1'/></body>" for name in (one, other)
     )
     return mujoco.MjModel.from_xml_string(
-        f"<mujoco><option gravity='0 0 0'/><asset><mesh name='hull' vertex='{HULL}'/></asset>"
+        f"<mujoco><option gravity='0 0 0'/><asset><mesh name='hull' vertex='{HULL}'/>"
+        f"<mesh name='stone' vertex='{STONE}'/></asset>"
         f"<worldbody>{bodies}</worldbody></mujoco>"
     )
 
@@ -62,26 +64,89 @@ def test_of_what_just_touches_no_normal_is_wrong(one: str, other: str, overlap: 
         assert np.all(np.abs(sim.contacts.normal @ up) > 0.9)
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations(SHAPES, 2))
-def test_every_contact_that_overlaps_counts(one: str, other: str) -> None:
+OTHERS = {
+    **SHAPES,
+    "capsule": ('type="capsule" size=".04 .08"', 0.0),
+    "stone": ('type="mesh" mesh="stone"', 0.0),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(OTHERS, 2))
+def test_what_moves_along_a_normal_by_its_overlap_parts(one: str, other: str) -> None:
+    """That is what an overlap is, of all pairs of shapes in all poses."""
     model = _model(one, other)
     sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-3))
+    reference = mujoco.MjData(model)
     random = np.random.default_rng(1)
-    found = 0
-    for turn in Rotation.random(60, random_state=2):
+
+    def distance(pose: np.ndarray, shift: np.ndarray | None = None) -> float:
+        reference.qpos[:] = pose
+        if shift is not None:
+            reference.qpos[7:10] += shift
+        mujoco.mj_kinematics(model, reference)
+        return float(mujoco.mj_geomDistance(model, reference, 0, 1, 1.0, None))
+
+    for turn in Rotation.random(80, random_state=2):
         way = random.normal(size=3)
-        middle = 0.3 * way / np.linalg.norm(way)
+        way /= np.linalg.norm(way)
         own = Rotation.random(random_state=random.integers(1 << 30))
-        # Inwards, until they overlap by more than MuJoCo's tolerance.
-        while True:
-            _place(sim.data, turn, middle, own)
-            reference = mujoco.MjData(model)
-            reference.qpos[:] = sim.data.qpos
-            mujoco.mj_forward(model, reference)
-            if reference.ncon > 0 and reference.contact.dist.max() < -2e-5:
-                break
-            middle -= 0.002 * way / np.linalg.norm(way)
+        overlap = 10.0 ** random.uniform(-4.5, -3.0)
+        near, far = 0.0, 0.5
+        while far - near > 1e-9:
+            middle = 0.5 * (near + far)
+            _place(sim.data, turn, middle * way, own)
+            near, far = (near, middle) if distance(sim.data.qpos) > -overlap else (middle, far)
         sim.advance_to(sim.time)
-        assert len(sim.contacts) == reference.ncon
-        found += reference.ncon
-    assert found >= 60
+        contacts = sim.contacts
+        assert len(contacts) > 0
+        deepest = max(overlap, -float(contacts.signed_distance.min()))
+        for geoms, normal in zip(contacts.geom, contacts.normal, strict=True):
+            sign = 1.0 if geoms[0] == 0 else -1.0
+            parted = distance(sim.data.qpos, sign * deepest * normal)
+            assert parted >= -0.5 * overlap - 5e-6
+
+
+GAP = 0.03
+"""Half of the way between two edges [m]."""
+
+
+@pytest.mark.parametrize("roller", ["cylinder", "capsule"])
+@pytest.mark.parametrize("rail", ["box", "mesh"])
+@pytest.mark.parametrize("method", [asp.Icf(time_step=2e-3), asp.Cenic(accuracy=1e-3)])
+def test_a_roller_rests_between_two_edges(method: asp.Integrator, rail: str, roller: str) -> None:
+    corners = " ".join(
+        f"{x} {y} {z}" for x in (-0.1, 0.1) for y in (-0.5, 0.5) for z in (-0.05, 0.05)
+    )
+    geom = "type='box' size='.1 .5 .05'" if rail == "box" else "type='mesh' mesh='rail'"
+    sim = asp.Simulator(
+        f"<mujoco><asset><mesh name='rail' vertex='{corners}'/></asset><worldbody>"
+        f"<geom {geom} pos='{-0.1 - GAP} 0 -.05'/><geom {geom} pos='{0.1 + GAP} 0 -.05'/>"
+        f"<body pos='0 0 .045'><freejoint/><geom type='{roller}' size='.05 .1' euler='90 0 0' "
+        "mass='1'/></body></worldbody></mujoco>",
+        integrator=method,
+    )
+    assert sim.advance_to(3.0).success
+    assert np.abs(sim.data.qvel).max() < 1e-4
+    np.testing.assert_allclose(sim.data.qpos[:3], [0.0, 0.0, 0.04], atol=2e-4)
+
+
+@pytest.mark.parametrize("speed", [0.4, 0.8])
+@pytest.mark.parametrize("method", [asp.Icf(time_step=1e-3), asp.Cenic(accuracy=1e-3)])
+def test_a_wheel_climbs_a_step(method: asp.Integrator, speed: float) -> None:
+    """The impact keeps the angular momentum about the edge, and climbing keeps the energy."""
+    radius, step, mass, inertia = 0.05, 0.005, 1.0, 1.25e-3
+    sim = asp.Simulator(
+        "<mujoco><default><geom friction='1'/></default><worldbody>"
+        f"<geom type='plane' size='5 5 1'/><geom type='box' size='.3 .5 {step / 2}' "
+        f"pos='.5 0 {step / 2}'/><body pos='0 0 {radius}'><freejoint/><inertial pos='0 0 0' "
+        f"mass='{mass}' diaginertia='.004 {inertia} .004'/>"
+        f"<geom type='cylinder' size='{radius} .1' euler='90 0 0'/></body></worldbody></mujoco>",
+        integrator=method,
+        contact=asp.ContactParameters(stiffness=1e6, dissipation=20.0),
+    )
+    sim.data.qvel[0], sim.data.qvel[4] = speed, speed / radius
+    assert sim.advance_to(0.35 / speed).success
+    about_edge = inertia + mass * radius**2
+    spin = speed / radius * (inertia + mass * radius * (radius - step)) / about_edge
+    square = (radius * spin) ** 2 - 2 * mass * 9.81 * step * radius**2 / about_edge
+    assert sim.data.qvel[0] == pytest.approx(np.sqrt(square), rel=0.04)

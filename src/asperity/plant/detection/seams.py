@@ -31,7 +31,7 @@ _UPRIGHT = 0.99
 # Difference of the cosines of two normals from which one of them leans: a tenth of a degree.
 _LEANS = 1.5e-6
 # Over the smaller thickness of two geoms: how wide a gap may be, and how high a step.
-_GAP = 1e-3
+_GAP = 0.02
 _STEP = 1e-5
 
 
@@ -86,11 +86,14 @@ def _is_covered(
     point = address + offsets.contact_pos
     # From midway to the geom's surface.
     ahead = -0.5 * out * load_double(address + offsets.contact_dist)
+    # Points on round geoms are as far off along the surface as MuJoCo's tolerance lets them be.
+    touching = load_int(address + offsets.contact_geom + 4 * (1 - side))
+    unsure = np.sqrt(2.0 * plant.hulls.tolerance * plant.hulls.thickness[touching])
     return covers(
         plant,
         state,
         neighbour,
-        _GAP * _thinner(plant, geom, neighbour),
+        _GAP * _thinner(plant, geom, neighbour) + unsure,
         load_double(point) + ahead * load_double(normal),
         load_double(point + 8) + ahead * load_double(normal + 8),
         load_double(point + 16) + ahead * load_double(normal + 16),
