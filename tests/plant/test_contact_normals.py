@@ -71,7 +71,7 @@ OTHERS = {
 }
 
 
-@pytest.mark.parametrize(("one", "other"), itertools.combinations_with_replacement(OTHERS, 2))
+@pytest.mark.parametrize(("one", "other"), list(itertools.combinations_with_replacement(OTHERS, 2)))
 def test_what_moves_along_a_normal_by_its_overlap_parts(one: str, other: str) -> None:
     """That is what an overlap is, of all pairs of shapes in all poses."""
     model = _model(one, other)
@@ -103,7 +103,7 @@ def test_what_moves_along_a_normal_by_its_overlap_parts(one: str, other: str) ->
         for geoms, normal in zip(contacts.geom, contacts.normal, strict=True):
             sign = 1.0 if geoms[0] == 0 else -1.0
             parted = distance(sim.data.qpos, sign * deepest * normal)
-            assert parted >= -0.5 * overlap - 5e-6
+            assert parted >= -0.05 * overlap - 4e-6
 
 
 GAP = 0.03
