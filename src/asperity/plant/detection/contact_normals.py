@@ -1,11 +1,12 @@
 """Contacts whose normals are not those of their geoms.
 
 MuJoCo searches for the direction in which two convex geoms overlap least, and then for several
-points of contact between features of both. Where an edge touches an edge, or a cylinder's side, it
-may take the normal of a face beside them. Along these normals, geoms overlap by more than half as
-much again in 9 % of a cylinder's and a box's random poses, and in 27 % of two hulls', at overlaps
-of 10 to 300 µm. And where geoms just touch, its search may end anywhere, since within its tolerance
-of 10⁻⁶ m all directions are as good.
+points of contact between features of both. Where the side of a cylinder or a capsule touches an
+edge, it often takes the normal of a face beside that, which may be 40° off: in 9 % of a cylinder's
+and a box's random poses, and in half of those over an edge. Of boxes and meshes among each other
+normals are off by a few degrees at most, which is what gives them several points. And where geoms
+just touch, the search may end anywhere, since within its tolerance of 10⁻⁶ m all directions are as
+good.
 
 The geoms overlap along a normal by the sum of what they reach along it. If that is more than the
 overlap of the contact, the normal is wrong. Of a pair whose normals are all wrong MuJoCo is asked
@@ -38,6 +39,7 @@ from asperity.plant.rotations import Vector
 __all__ = ["mend_normals", "mends_normals"]
 
 _RODS = (CAPSULE, CYLINDER)
+_FLAT = (BOX, MESH)
 # MuJoCo's mark of a contact at a distance that is not below its margin.
 _IN_GAP = 1
 # Numbers in the scratch: points of least overlap, normal, both ends of a line, their overlaps.
@@ -56,15 +58,15 @@ _SHORT = 10.0
 def mends_normals(model: mujoco.MjModel) -> bool:
     """Whether there are geoms whose normals may be wrong."""
     kinds = model.geom_type[(model.geom_contype != 0) | (model.geom_conaffinity != 0)]
-    return bool(np.any((kinds > SPHERE) & (kinds <= MESH) & (kinds != BOX)))
+    return bool(np.any((kinds > SPHERE) & (kinds < BOX)))
 
 
 @compiled
 def _may_be_wrong(one: int, other: int) -> bool:
-    """Whether two types of geoms are of those whose normals MuJoCo searches for."""
+    """Whether two types of geoms are of those whose normals may be far off."""
     if min(one, other) <= SPHERE or max(one, other) > MESH:
         return False
-    return one != other or (one not in (BOX, CAPSULE))
+    return not (one in _FLAT and other in _FLAT) and not (one == CAPSULE and other == CAPSULE)
 
 
 @compiled
@@ -151,14 +153,9 @@ def _end_of_line(
 
 @compiled
 def _find_least(
-    plant: Table,
-    state: Table,
-    data: int,
-    geoms: tuple[int, int],
-    address: int,
-    work: np.ndarray,
-) -> bool:
-    """Make a contact that of the least overlap; False if its direction is unknown."""
+    plant: Table, state: Table, data: int, geoms: tuple[int, int], work: np.ndarray
+) -> float:
+    """Find the direction of the least overlap; returns that, or −∞ if it is unknown."""
     ends = work[:9]
     distance = call_distance(
         plant.mujoco.geom_distance,
@@ -170,22 +167,19 @@ def _find_least(
         ends.ctypes.data,
     )
     if distance == 0.0:
-        return False
+        return -np.inf
     # From the first geom's surface to the second's.
     length = 0.0
     for k in range(3):
         ends[6 + k] = (ends[3 + k] - ends[k]) / distance
         length += ends[6 + k] * ends[6 + k]
     if not 0.25 < length < 4.0:
-        return False
+        return -np.inf
     for k in range(3):
         ends[6 + k] /= np.sqrt(length)
-    normal = (ends[6], ends[7], ends[8])
-    if _is_wrong(plant, state, geoms, normal, -distance):
-        return False
-    point = (0.5 * (ends[0] + ends[3]), 0.5 * (ends[1] + ends[4]), 0.5 * (ends[2] + ends[5]))
-    place_contact(plant, address, point, normal, distance)
-    return True
+    if _is_wrong(plant, state, geoms, (ends[6], ends[7], ends[8]), -distance):
+        return -np.inf
+    return -distance
 
 
 @compiled
@@ -222,6 +216,51 @@ def _place_line(plant: Table, first: int, second: int, work: np.ndarray) -> None
 
 
 @compiled
+def _normal(plant: Table, address: int) -> Vector:
+    frame = address + plant.offsets.contact_frame
+    return load_double(frame), load_double(frame + 8), load_double(frame + 16)
+
+
+@compiled
+def _leave_out(plant: Table, address: int) -> None:
+    store_int(address + plant.offsets.contact_exclude, EXCLUDED)
+
+
+@compiled
+def _replace_all(
+    plant: Table,
+    state: Table,
+    geoms: tuple[int, int],
+    first: int,
+    count: int,
+    overlap: float,
+    work: np.ndarray,
+) -> None:
+    """Replace the contacts of a pair by that of the least overlap, or by two of a line."""
+    offsets = plant.offsets
+    last = first + (count - 1) * offsets.contact_size
+    here, there = first + offsets.contact_pos, last + offsets.contact_pos
+    t = (
+        load_double(there) - load_double(here),
+        load_double(there + 8) - load_double(here + 8),
+        load_double(there + 16) - load_double(here + 16),
+    )
+    kept = 1
+    if count > 1 and _has_line(plant, state, geoms, t, work):
+        _place_line(plant, first, first + offsets.contact_size, work)
+        kept = 2
+    else:
+        middle = (
+            0.5 * (work[0] + work[3]),
+            0.5 * (work[1] + work[4]),
+            0.5 * (work[2] + work[5]),
+        )
+        place_contact(plant, first, middle, (work[6], work[7], work[8]), -overlap)
+    for i in range(kept, count):
+        _leave_out(plant, first + i * offsets.contact_size)
+
+
+@compiled
 def _mend_pair(
     plant: Table, state: Table, data: int, first: int, count: int, work: np.ndarray
 ) -> None:
@@ -234,28 +273,18 @@ def _mend_pair(
         overlap = max(overlap, -load_double(address + offsets.contact_dist))
     right = 0
     for i in range(count):
+        normal = _normal(plant, first + i * offsets.contact_size)
+        right += 0 if _is_wrong(plant, state, geoms, normal, overlap) else 1
+    if right == count:
+        return
+    least = -np.inf if right > 0 else _find_least(plant, state, data, geoms, work)
+    if least != -np.inf:
+        _replace_all(plant, state, geoms, first, count, least, work)
+        return
+    for i in range(count):
         address = first + i * offsets.contact_size
-        frame = address + offsets.contact_frame
-        normal = (load_double(frame), load_double(frame + 8), load_double(frame + 16))
-        if _is_wrong(plant, state, geoms, normal, overlap):
-            store_int(address + offsets.contact_exclude, EXCLUDED)
-        else:
-            right += 1
-    if right > 0:
-        return
-    last = first + (count - 1) * offsets.contact_size
-    here, there = first + offsets.contact_pos, last + offsets.contact_pos
-    t = (
-        load_double(there) - load_double(here),
-        load_double(there + 8) - load_double(here + 8),
-        load_double(there + 16) - load_double(here + 16),
-    )
-    if not _find_least(plant, state, data, geoms, first, work):
-        return
-    store_int(first + offsets.contact_exclude, 0)
-    if count > 1 and _has_line(plant, state, geoms, t, work):
-        _place_line(plant, first, last, work)
-        store_int(last + offsets.contact_exclude, 0)
+        if _is_wrong(plant, state, geoms, _normal(plant, address), overlap):
+            _leave_out(plant, address)
 
 
 @compiled
