@@ -204,6 +204,33 @@ def _orbit(simulate: Simulate) -> float:
 
 FIELD_BALL = "their law, integrated over the patch."
 
+WHEEL, STEP, WHEEL_INERTIA, WHEEL_SPEED = 0.05, 0.005, 1.25e-3, 0.6
+
+
+def _wheel(simulate: Simulate) -> float:
+    """How fast a wheel is that has rolled onto a step [m/s]."""
+    world = World(
+        f"{FLOOR}<geom type='box' size='.3 .5 {STEP / 2}' pos='.5 0 {STEP / 2}'/>"
+        f"<body pos='0 0 {WHEEL}'><freejoint/><inertial pos='0 0 0' mass='1' "
+        f"diaginertia='.004 {WHEEL_INERTIA} .004'/>"
+        f"<geom type='cylinder' size='{WHEEL} .1' euler='1.5707963267948966 0 0'/></body>",
+        Contact(stiffness=1e6, dissipation=20.0, friction=1.0),
+    )
+    spin = WHEEL_SPEED / WHEEL
+    run = simulate(world, 0.7, qvel=[WHEEL_SPEED, 0, 0, 0, spin, 0])
+    return float(run.qvel[-1, 0])
+
+
+def speed_on_step() -> float:
+    """Of a wheel after the step [m/s].
+
+    The impact keeps the angular momentum about the edge, and climbing keeps the energy.
+    """
+    about_edge = WHEEL_INERTIA + WHEEL**2
+    speed = WHEEL_SPEED * (about_edge - WHEEL * STEP) / about_edge
+    return math.sqrt(speed**2 - 2 * GRAVITY * STEP * WHEEL**2 / about_edge)
+
+
 CASES = (
     Case(
         "rocking-ball",
@@ -302,5 +329,15 @@ CASES = (
         _orbit,
         field_truth=0.2156,
         field_source=FIELD_BALL,
+    ),
+    Case(
+        "wheel-step",
+        "A wheel, a cylinder of 5 cm, rolls at 0.6 m/s onto a step of 5 mm, inelastic.",
+        "speed on the step [m/s]",
+        speed_on_step(),
+        "angular momentum about the edge, then energy.",
+        0.02,
+        _wheel,
+        form=".3g",
     ),
 )
