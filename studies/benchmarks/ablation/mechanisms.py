@@ -344,10 +344,10 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "possible-normals",
-        "Impossible normals of contacts do not count.",
+        "Normals of round sides are those of their geoms.",
         "MuJoCo's contacts as they are.",
-        ("icf",),
-        (Body("plant.detection.contact_normals", "has_possible_normal", "return True"),),
+        ("cenic", "icf"),
+        (Body("plant.detection.contact_normals", "mends_normals", "return False"),),
     ),
     Mechanism(
         "field-corners",
