@@ -185,9 +185,9 @@ def test_lists_may_grow_in_the_middle_of_a_divided_step(monkeypatch) -> None:
     def grow_late(method: MidasMethod, code: int) -> bool:
         grown, table = grow(method, code), method.engine.table
         if code == STATE_NEEDED and not growing:
-            # As if nothing before the parts had needed more.
+            # The first part finds room, and a later one does not.
             growing.append(code)
-            method.engine._set_candidates(table.candidates.count + 1)
+            method.engine._set_candidates(75)
             table.boxes.listed = 0
         return grown
 

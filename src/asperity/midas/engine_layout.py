@@ -162,7 +162,7 @@ WORK = Layout(
     # Space of searches: nodes that wait, primitives of leaves with their boxes, how far a link is
     # from its path's beginning, and a node's box.
     node_stack=f"i8[{STACK}, 2]",
-    leaf_item=f"i8[{LEAF}]",
+    leaf_item=f"i8[2, {LEAF}]",
     leaf_box=f"f8[{LEAF} + 1, 2, 3]",
     deviation="f8[4, 3]",
     box_work="f8[2, 3]",

@@ -2,7 +2,7 @@
 
 The fingers of a hand that swings stay where they are on the hand, but boxes of their paths hold all
 of their neighbours. So two links of a tree are looked at from one of them, the base, where the
-other one is at
+other one is at (to the links of such trees the world is a link at rest)
 
     [1, r] = [1, y] G,    x = [1, r] Q_base,
 
@@ -76,7 +76,7 @@ NOT_FROM_BASE, FAR, NEAR = range(3)
 @compiled
 def is_seen_from_base(pairs: Table, relative: Table, pair: int) -> bool:
     """Whether a pair of shapes is looked at from the link of one of them."""
-    block = pairs.block[pair]
+    block = pairs.seen[pair]
     return block >= 0 and relative.state[block] != NOT_FROM_BASE
 
 
@@ -89,7 +89,7 @@ def is_searched(relative: Table, block: int) -> bool:
 @compiled
 def keeps_candidates(pairs: Table, relative: Table, pair: int) -> bool:
     """Whether a pair of shapes is of links that keep their path."""
-    return is_seen_from_base(pairs, relative, pair) and relative.kept[pairs.block[pair]] == 1
+    return is_seen_from_base(pairs, relative, pair) and relative.kept[pairs.seen[pair]] == 1
 
 
 @compiled
@@ -236,7 +236,7 @@ def _choose_relative(engine: Table) -> None:
     if not largest > engine.options.activation:
         return
     for pair in range(engine.pairs.block.size):
-        block = engine.pairs.block[pair]
+        block = engine.pairs.seen[pair]
         if block >= 0 and relative.link[block, 0] >= 0:
             state[block] = NEAR
             relative.any = 1

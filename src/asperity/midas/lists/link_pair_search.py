@@ -1,4 +1,4 @@
-"""Broad phase of two shapes of one tree, looked at from the link of one of them.
+"""Broad phase of two shapes of one tree, or of one and the world, seen from the link of one.
 
 The base is still, with the boxes of its trees in rest coordinates. The other link goes along its
 path (`asperity.midas.lists.link_pair_paths`). What passes by is told by where nodes and primitives
@@ -48,31 +48,38 @@ def _leaves(
     node: np.ndarray,
     moving: int,
     b: int,
+    node_too: np.ndarray,
     margin: float,
 ) -> int:
-    """Add stencils of two leaves' primitives; ``node`` is where the still one is along all axes."""
+    """Add stencils of two leaves' primitives, which are between such positions along all axes."""
     work = engine.work
     slot = still_leaf(engine, still, a)
-    slot_too = moving_leaf(engine, engine.pairs.block[pair], moving, b, margin)
-    chosen = work.leaf_item
+    chosen = work.leaf_item[0]
+    chosen_too = work.leaf_item[1]
     kind = still % KINDS
     kind_too = moving % KINDS
-    begin = leaf_begin(engine.box_trees, moving, b)
+    first = leaf_begin(engine.box_trees, still, a)
     near = 0
-    for j in range(leaf_begin(engine.box_trees, moving, b + 1) - begin):
-        if not pass_by(node, work.moving_item[slot_too, j]):
-            chosen[near] = j
+    for i in range(leaf_begin(engine.box_trees, still, a + 1) - first):
+        if not pass_by(node_too, work.still_item[slot, i]):
+            chosen[near] = i
             near += 1
     if near == 0:
         return count
-    first = leaf_begin(engine.box_trees, still, a)
-    for i in range(leaf_begin(engine.box_trees, still, a + 1) - first):
+    slot_too = moving_leaf(engine, engine.pairs.seen[pair], moving, b, margin)
+    begin = leaf_begin(engine.box_trees, moving, b)
+    near_too = 0
+    for j in range(leaf_begin(engine.box_trees, moving, b + 1) - begin):
+        if not pass_by(node, work.moving_item[slot_too, j]):
+            chosen_too[near_too] = j
+            near_too += 1
+    for i in chosen[:near]:
         item = engine.box_trees.item[first + i]
-        for j in range(near):
-            if pass_by(work.still_item[slot, i], work.moving_item[slot_too, chosen[j]]):
+        for j in chosen_too[:near_too]:
+            if pass_by(work.still_item[slot, i], work.moving_item[slot_too, j]):
                 continue
-            item_too = engine.box_trees.item[begin + chosen[j]]
-            placed = work.moving_corner[slot_too, chosen[j]]
+            item_too = engine.box_trees.item[begin + j]
+            placed = work.moving_corner[slot_too, j]
             if kind == EDGES:
                 # As in the pair: the first shape's edge first.
                 swapped = still // KINDS != engine.pairs.shape[pair, 0]
@@ -112,7 +119,7 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int) -> in
     box_trees = engine.box_trees
     if is_empty(box_trees, still) or is_empty(box_trees, moving):
         return count
-    block = engine.pairs.block[pair]
+    block = engine.pairs.seen[pair]
     work = engine.work
     begin_search(engine.relative, work, block)
     stack = work.node_stack
@@ -133,8 +140,9 @@ def _search(engine: Table, count: int, pair: int, still: int, moving: int) -> in
         if pass_by(node, work.moving_seen[slot]):
             continue
         if a >= leaf and b >= leaf_too:
+            node_too = work.moving_seen[slot]
             margin = work.moving_margin[slot]
-            count = _leaves(engine, count, pair, still, a, node, moving, b, margin)
+            count = _leaves(engine, count, pair, still, a, node, moving, b, node_too, margin)
             if count < 0:
                 return count
             continue
@@ -148,7 +156,7 @@ def search_link_pair(engine: Table, pair: int, third: int, count: int) -> int:
 
     Returns the new count, or `LIST_FULL`.
     """
-    block = engine.pairs.block[pair]
+    block = engine.pairs.seen[pair]
     one, other = trees_of_third(engine.pairs, pair, third)
     moving = engine.shapes.vertex_link[engine.shapes.vertex_start[engine.pairs.shape[pair, 0]]]
     if moving == engine.relative.link[block, 1]:

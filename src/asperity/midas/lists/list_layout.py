@@ -32,15 +32,16 @@ BOXES = Layout(
     path="f8[vertices, 3]",
     path_begin="f8[links + 1, 4, 3]",  # the links' coordinates between which their paths are
     path_end="f8[links + 1, 4, 3]",
-    path_length="f8[links]",  # of the longest of a link, or more [m]
+    path_length="f8[links + 1]",  # of the longest of a link, or more [m]
     link_path="f8[links + 1, 4, 3]",  # what boxes hold of the paths, as a change of coordinates
 )
 """Boxes that hold the paths of vertices."""
 
 RELATIVE = Layout(
     "relative",
-    # Pairs of links of one tree, which are looked at from one of them (`link_pair_paths`). Trees
-    # that one body carries, which does not move, are one tree here.
+    # Pairs of links of one tree, which are looked at from one of them (`link_pair_paths`), and of
+    # links and the world, one after the other. Trees that one body carries, which does not move,
+    # are one tree here.
     link_folds="i8[:]",  # 1 for links of trees of which two links may touch
     link_box="f8[:,:,:]",  # box of a link's vertices in rest coordinates, shape (n, 2, 3)
     link_stretch="f8[:]",  # least σ of its axes while pairs are looked at from it

@@ -25,7 +25,7 @@ def _may_meet(engine: Table, pair: int) -> bool:
     if engine.pairs.plane[pair] >= 0:
         return True
     if is_seen_from_base(engine.pairs, engine.relative, pair):
-        return is_searched(engine.relative, engine.pairs.block[pair])
+        return is_searched(engine.relative, engine.pairs.seen[pair])
     one = shape_box(engine, engine.pairs.shape[pair, 0])
     other = shape_box(engine, engine.pairs.shape[pair, 1])
     return not apart(one, other, engine.pairs.activation[pair])

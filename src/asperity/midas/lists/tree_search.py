@@ -100,7 +100,7 @@ def _leaves(engine: Table, count: int, pair: int, one: int, a: int, other: int, 
     """Add stencils of two leaves' primitives."""
     box_trees = engine.box_trees
     boxes = engine.work.leaf_box
-    chosen = engine.work.leaf_item
+    chosen = engine.work.leaf_item[0]
     box = boxes[LEAF]
     margin = engine.pairs.activation[pair]
     at = box_trees.node[one] + a

@@ -1,4 +1,4 @@
-"""Fields of `RELATIVE`: pairs of links of one tree, looked at from one of them."""
+"""Fields of `RELATIVE`: pairs of links of one tree, or of one and the world, seen from a link."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ def link_pair_tables(
     pairs: NDArray[np.int64],
     surface: Mapping[str, Any],
     pair_fields: Mapping[str, Any],
-) -> dict[str, Any]:
-    """Fields of `RELATIVE`, for all pairs of links that may touch.
+) -> tuple[dict[str, Any], NDArray[np.int64]]:
+    """Fields of `RELATIVE`, for all pairs of links that may touch, then of links and the world.
+
+    And the number among these of every pair of shapes, −1 of half-spaces.
 
     Parameters
     ----------
@@ -35,29 +37,36 @@ def link_pair_tables(
     pairs = pairs.reshape(-1, 2)
     roots = _roots(model, links)
     together = roots[pairs[:, 0]] == roots[pairs[:, 1]]
+    world = len(links)
+    seen = _numbers(shapes, pair_fields["block"], len(pairs), world)
     # Round shapes above faces are looked for where they are in the world.
-    level = pair_fields["block"][pair_fields["faces"][:, 0] >= 0]
-    together[level[level >= 0]] = False
+    level = seen[pair_fields["faces"][:, 0] >= 0]
+    together[level[level < len(pairs)]] = False
+    folds = np.isin(roots, roots[pairs[together, 0]])
+    # The world is a link at rest, to links that are seen from others anyhow.
+    together = np.concatenate([together, folds])
+    pairs = np.concatenate([pairs, np.column_stack([np.arange(world), np.full(world, world)])])
+    together[level] = False
     count = len(pairs)
     owner, rest, radii = (surface[f"vertex_{name}"] for name in ("link", "rest", "radius"))
-    moving = owner < len(links)
-    box = np.zeros((len(links), 2, 3))
-    radius = np.zeros(len(links))
+    box = np.zeros((world + 1, 2, 3))
+    radius = np.zeros(world + 1)
     box[:, 0], box[:, 1] = np.inf, -np.inf
-    np.minimum.at(box[:, 0], owner[moving], rest[moving, 1:])
-    np.maximum.at(box[:, 1], owner[moving], rest[moving, 1:])
-    np.maximum.at(radius, owner[moving], radii[moving])
-    box[np.bincount(owner[moving], minlength=len(links)) == 0] = 0.0
+    np.minimum.at(box[:, 0], owner, rest[:, 1:])
+    np.maximum.at(box[:, 1], owner, rest[:, 1:])
+    np.maximum.at(radius, owner, radii)
+    box[np.bincount(owner, minlength=world + 1) == 0] = 0.0
     # From the larger one, on which the smaller one deviates less.
     size = np.linalg.norm(box[:, 1] - box[:, 0], axis=1)
+    size[world] = np.inf
     ordered = np.where((size[pairs[:, 0]] >= size[pairs[:, 1]])[:, None], pairs, pairs[:, ::-1])
-    return {
-        "link_folds": np.isin(roots, roots[pairs[together, 0]]).astype(np.int64),
+    fields = {
+        "link_folds": np.append(folds, np.any(folds)).astype(np.int64),
         "link_box": box,
-        "link_stretch": np.ones(len(links)),
-        "q_seen": np.zeros((len(links), 4, 3)),
-        "link_way": np.zeros((len(links), 2)),
-        "link_ahead": np.zeros((len(links), 2)),
+        "link_stretch": np.ones(world + 1),
+        "q_seen": np.zeros((world + 1, 4, 3)),
+        "link_way": np.zeros((world + 1, 2)),
+        "link_ahead": np.zeros((world + 1, 2)),
         "any": 0,
         "link": np.where(together[:, None], ordered, -1),
         "state": np.zeros(count, np.int64),
@@ -71,6 +80,17 @@ def link_pair_tables(
         "lever": np.zeros((count, 3)),
         "spare": np.zeros((count, 2)),
     }
+    return fields, seen
+
+
+def _numbers(
+    shapes: Shapes, block: NDArray[np.int64], blocks: int, world: int
+) -> NDArray[np.int64]:
+    """Which pair of links every pair of shapes is of, where those with the world come last."""
+    one, other = np.asarray(shapes.pair_shape, np.int64).reshape(-1, 2).T
+    link = np.append(np.asarray(shapes.link, np.int64), world)
+    moving = np.minimum(link[one], link[np.maximum(other, -1)])
+    return np.where(other < 0, -1, np.where(block >= 0, block, blocks + moving))
 
 
 def _roots(model: mujoco.MjModel, links: list[Link]) -> NDArray[np.int64]:

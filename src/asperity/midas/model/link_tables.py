@@ -291,6 +291,7 @@ def shape_fields(
         **numbers,
         "block_link": np.ascontiguousarray(blocks.reshape(-1, 2)),
     }
+    relative, pairs["seen"] = link_pair_tables(model, shapes, links, blocks, surfaces, pairs)
     fields = {
         "shapes": {**surfaces, **planes},
         "pairs": pairs,
@@ -298,7 +299,7 @@ def shape_fields(
         "vertices": {"now": positions(), "trial": positions()},
         "boxes": {"low": positions(), "high": positions(), "start": positions()},
         "box_trees": trees,
-        "relative": link_pair_tables(model, shapes, links, blocks, surfaces, pairs),
+        "relative": relative,
         "ties": {"block": block[count:].copy()},
     }
     sizes = {

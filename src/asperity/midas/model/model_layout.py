@@ -257,5 +257,7 @@ PAIRS = Layout(
     dissipation="f8[:]",  # of Hunt and Crossley [s/m]
     block="i8[:]",  # number of its two links' pair, or −1 if one is the world
     block_link="i8[:,:]",  # pairs of links, the smaller first
+    # number of its two links in `RELATIVE`, of which one may be the world; −1 of half-spaces
+    seen="i8[:]",
 )
 """Pairs of shapes that may touch, and pairs of their links."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 import math
 
 from asperity.compiled import Table, compiled, entry_point
-from asperity.midas.energy.potentials import FIRST_DEPTH, barrier_slopes, ratio_of_force
+from asperity.midas.energy.potentials import barrier_slopes, ratio_of_force
 from asperity.midas.engine_layout import FREE
 from asperity.midas.geometry.distances import mollifier
 from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, candidate_stencil, plane_number
@@ -35,8 +35,11 @@ __all__ = ["ANTICIPATION_KERNELS", "anticipate", "forget_anchors"]
 
 # Contacts to come that are less deep than this are left to Newton's method.
 _LEAST = 1e-3
+# Depth 1 − D/d̂ that is assumed of a contact to come. Things at rest are less deep: it is better to
+# count with too stiff a contact than with too soft a one.
+_FIRST_DEPTH = 0.1
 # Change of the depth, relative to itself, that calls for another direction.
-_CHANGE = 0.1
+_CHANGE = 0.2
 # Growth of a force that a direction may count with while it is Newton's own.
 _GROWTH = 4.0
 # Edges nearly parallel have next to no barrier.
@@ -118,7 +121,7 @@ def _choose_anchor(anchor: float, ratio: float, ahead: float) -> float:
         if ahead > 1.0 - _LEAST:
             return 0.0
         if ratio >= 1.0:
-            return 1.0 - min(FIRST_DEPTH, 1.0 - ahead)
+            return 1.0 - min(_FIRST_DEPTH, 1.0 - ahead)
         force = _predicted_force(ratio, ahead)
         return ratio_of_force(force) if force > _GROWTH * _force(ratio) else 0.0
     force = _predicted_force(anchor, ahead)

@@ -194,7 +194,11 @@ def _energy_ahead(engine: Table, energy: float) -> float:
 
 @compiled
 def _take_prediction(engine: Table, energy: float) -> float:
-    """Go to a predicted state if the way is free and its energy lower; returns the energy."""
+    """Go to a predicted state if the way is free and its energy lower; returns the energy.
+
+    Friction's duals stay zero: those of the prediction, at which everything slides, would say that
+    friction holds nothing.
+    """
     engine.time.has_prediction = 0
     if not limits_leave(engine):
         return energy
@@ -203,7 +207,6 @@ def _take_prediction(engine: Table, energy: float) -> float:
         lower = _energy_ahead(engine, energy)
     if math.isnan(lower):
         return energy
-    turn_friction(engine, 1.0)
     _accept(engine)
     engine.newton.nearly_rigid = 1
     return lower
