@@ -132,6 +132,7 @@ def new_problem(
     bond_tree: np.ndarray | None = None,
     bond_rank: np.ndarray | None = None,
     inner_bonds: int = 0,
+    element_points: int = 0,
     max_iterations: int = 100,
     reuse_iterations: int = 0,
 ) -> Table:
@@ -140,7 +141,8 @@ def new_problem(
     ``dof_parent`` is the degree of freedom before each one in its tree, −1 for the first. Without
     it A is taken for dense within a tree. ``bond_tree`` are pairs of trees of three dofs that A
     couples, shape (bonds, 2), and ``bond_rank`` the places of these trees in their order of
-    elimination, −1 of others, shape (ntree,). Within trees there are ``inner_bonds`` more.
+    elimination, −1 of others, shape (ntree,). Within trees there are ``inner_bonds`` more. As many
+    contacts as ``element_points`` may be of points of flexes' elements.
     """
     ntree = len(tree_size)
     nv = int(np.sum(tree_size))
@@ -149,7 +151,6 @@ def new_problem(
     chains = chain_fields(tree_start, tree_size, dof_parent)
     bonds = bond_fields(tree_start, tree_size, bond_tree, bond_rank)
     bonded = len(bonds["tree"]) > 0
-    soft = bonded or inner_bonds > 0
     sizes = {
         "contacts": contacts,
         "rows": rows,
@@ -157,7 +158,7 @@ def new_problem(
         "bonds": len(bonds["tree"]),
         "all_bonds": len(bonds["tree"]) + inner_bonds,
         "bonded_trees": ntree if bonded else 0,
-        "places": path_places(nv, contacts if soft else 0),
+        "places": path_places(nv, element_points),
     }
     sizes |= {
         "nv": nv,

@@ -191,6 +191,8 @@ class World(HoldsAddresses):
                 bond_tree=plant.table.elastic.bond_tree,
                 bond_rank=plant.table.elastic.tree_rank,
                 inner_bonds=int(plant.table.elastic.bonds) - len(plant.table.elastic.bond_tree),
+                # Also of flexes whose vertices nothing bonds.
+                element_points=self.contact_capacity if model.nflex > 0 else 0,
             )
             self.table.problem = self._problem
 
