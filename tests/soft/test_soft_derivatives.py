@@ -227,7 +227,7 @@ def test_steps_agree_with_differences_of_whole_steps(
     for size in _SIZES:
         ahead, behind = differences.sides(data, size)
         errors.append(models.error(ours, 0.5 * (ahead + behind)))
-    assert min(errors) < 1e-5
+    assert min(errors) < 2e-5
 
 
 def _flight() -> str:
@@ -298,7 +298,7 @@ def test_motions_by_parameters(body: Callable[[], str], steps: int) -> None:
             largest = np.abs(difference).max()
             errors.append(np.abs(found[:, index] - difference).max() / max(largest, 1e-9))
         transition.set_parameters(values)
-        assert min(errors) < 1e-5, parameters[index].name
+        assert min(errors) < 2e-5, parameters[index].name
 
 
 def test_elasticity_is_that_of_a_spec_compiled_anew() -> None:

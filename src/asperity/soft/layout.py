@@ -135,6 +135,13 @@ ELASTIC = Layout(
     vertex_weight="f8[:]",
     geom_shape="i8[:]",  # type of geoms whose distance is known, −1 of others
     geom_is_plane="i8[:]",
+    # Flexes with faces, and such geoms that may touch them, with coefficients of friction and
+    # dimension as MuJoCo has them in contacts
+    pair_flex="i8[:]",
+    pair_geom="i8[:]",
+    pair_margin="f8[:]",  # [m]
+    pair_friction="f8[:,:]",
+    pair_dimension="i8[:]",
     # MuJoCo's arrays (views of the MjModel)
     element_layer="i4[:]",
     active_layers="i4[:]",

@@ -6,15 +6,15 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 
-__all__ = ["BOX", "CAPSULE", "CYLINDER", "SHAPES", "point_distance"]
+__all__ = ["BOX", "CAPSULE", "CYLINDER", "SHAPES", "SPHERE", "point_distance"]
 
 # MuJoCo's mjtGeom.
-_SPHERE = 2
+SPHERE = 2
 CAPSULE = 3
 CYLINDER = 5
 BOX = 6
 
-SHAPES = (_SPHERE, CAPSULE, CYLINDER, BOX)
+SHAPES = (SPHERE, CAPSULE, CYLINDER, BOX)
 """Types of geoms whose distance is known."""
 
 
