@@ -126,6 +126,7 @@ ELASTIC = Layout(
     element_edge="i8[:]",
     edge_corner="i8[:,:]",
     edge_face="i8[:,:]",
+    edge_is_diagonal="i8[:]",  # 1: what crosses it crosses another edge, too
     flex_edge="f8[:]",  # mean length of edges on the surface [m]
     flex_radius="f8[:]",  # [m]
     particle_surface="i8[:]",  # 1 of those on a surface

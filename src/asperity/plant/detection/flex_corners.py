@@ -12,7 +12,8 @@ lowest along the normal, and of a cylinder's end that lies flat on a face six po
 
 An edge of a box, or the axis of a capsule or cylinder, touches edges of the flex that cross it,
 along the common normal. With the sine r > 0 by which a face of the box beside its edge rises
-towards the flex the weight is 1 − r/0.2. A sphere, or a capsule's end, touches all edges between
+towards the flex the weight is 1 − r/0.2. Diagonals of flat quadrilaterals of volumes do not touch
+it: what crosses one crosses a side, too. A sphere, or a capsule's end, touches all edges between
 whose faces it is, with the sine by which a face rises from the edge towards it.
 """
 
@@ -453,7 +454,7 @@ def add_crossings(plant: Table, state: Table, c: int, flex: int, geom: int, marg
         for edge in range(edges[number], edges[number + 1]):
             if _is_beside(state, first, elastic.edge_corner[edge]):
                 continue
-            if kind != SPHERE:
+            if kind != SPHERE and elastic.edge_is_diagonal[edge] == 0:
                 for axis in range(0 if kind == BOX else 2, 3):
                     room = room and _cross(plant, state, c, flex, element, edge, geom, axis, margin)
             if kind in (SPHERE, CAPSULE):
