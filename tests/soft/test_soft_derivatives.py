@@ -16,7 +16,8 @@ import asperity as asp
 from asperity.derivatives import Parameter, Transition, flex_elasticity, model_number
 from asperity.derivatives.transition_worlds import TransitionWorlds
 
-ICF = asp.Icf(time_step=2e-3, resolve_impacts=False)
+# Bounds of friction are those of the solution: differences tell what else derivatives leave out.
+ICF = asp.Icf(time_step=2e-3, resolve_impacts=False, friction_tolerance=1e-6)
 FLOOR = "<geom name='floor' type='plane' size='1 1 0.1' friction='0.3'/>"
 _BALL = "<body pos='{} {} {}'><freejoint/><geom size='{}' mass='{}' friction='0.6'/></body>"
 _CLOTH = (

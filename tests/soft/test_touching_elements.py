@@ -9,8 +9,10 @@ from soft_models import compile_soft, cube, gripper
 
 import asperity as asp
 
-# Of a cube of 50 mm on end at z = 0: shapes that press it, one or two at once.
+# Of a cube of 50 mm on end at z = 0: shapes that press it, one or two at once. MuJoCo finds where
+# elements touch ellipsoids.
 _SHAPES = {
+    "ellipsoid": "<geom type='ellipsoid' size='0.03 0.04 0.03' pos='0.004 0.003 {sphere}'/>",
     "box": "<geom type='box' size='0.05 0.05 0.02' pos='0 0 {top}' euler='4 3 20'/>",
     "sphere": "<geom type='sphere' size='0.03' pos='0.004 0.003 {sphere}'/>",
     "capsule": "<geom type='capsule' size='0.02 0.03' pos='0 0 {capsule}' euler='85 10 0'/>",
@@ -68,6 +70,8 @@ def _contacts(model: mujoco.MjModel, *, leaves_out: bool) -> dict[tuple[int, ...
         "box+beside",
         "sphere+beside",
         "plate+box",
+        "ellipsoid",
+        "ellipsoid+beside",
     ],
 )
 def test_contacts_are_those_of_all_elements(names: str, depth: float) -> None:

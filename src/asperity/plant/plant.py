@@ -31,6 +31,7 @@ from asperity.plant.elasticity import find_elasticity
 from asperity.plant.evaluate import evaluate_motion, read_constraints
 from asperity.plant.model.contact_parameters import ContactParameters
 from asperity.plant.model.elastic_tables import FLEX_ARRAYS, elastic_table, error_weights
+from asperity.plant.model.flex_pairs import set_flex_pairs
 from asperity.plant.model.joints import integers, is_disabled, set_joints
 from asperity.plant.model.kinematic_trees import has_other_trees, set_trees
 from asperity.plant.model.limits import tendon_ranges
@@ -373,6 +374,7 @@ class Plant(HoldsAddresses):
                 # Contacts are as stiff as what is behind them.
                 self.set_contact_parameters(self.contact)
             self._flex_numbers = numbers
+        set_flex_pairs(self.table.elastic, self.model)
         soft = self._evaluated and self.model.nflex > 0
         self.table.find_elasticity = find_elasticity.address if soft else 0
 

@@ -206,17 +206,12 @@ SOFT = Layout(
     vertex_contact="i8[particles]",
     vertex_distance="f8[particles]",
     vertex_height="f8[particles]",
-    corner_pair="i8",  # the flex and geom whose corners have been looked at last
-    corner_element="i8",  # and the element whose vertices and edges have
-    # Elements that MuJoCo does not look at (`asperity.plant.detection.touching_elements`), with
-    # what they touch, and the model that it gets
-    left_out_count="i8",
-    left_out="i8[tetrahedra]",
-    left_out_geom="i8[tetrahedra]",
-    near_geom="i8[geoms]",
-    geom_touched="i8[geoms]",
+    # Where vertices are in the frame of a geom [m], and outside which sides of its box
+    vertex_local="f8[particles, 3]",
     vertex_outside="i8[particles]",
-    element_layer="i4[tetrahedra]",
+    # The model that MuJoCo gets (`asperity.plant.detection.touching_elements`)
+    near_geom="i8[geoms]",
+    element_layer="i4[elements]",
     detection_struct="i8[words]",
     layer_offset="i8",
 )

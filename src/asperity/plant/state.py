@@ -133,7 +133,7 @@ class State(HoldsAddresses):
         self.table.soft = Table(
             SOFT,
             geoms=model.ngeom if leaves_out else 0,
-            tetrahedra=model.nflexelem if leaves_out else 0,
+            elements=model.nflexelem if leaves_out else 0,
             words=native.struct_size("mjModel") // _WORD if leaves_out else 0,
             layer_offset=native.offset("mjModel", "flex_elemlayer"),
             particles=int(elastic.particles),

@@ -126,6 +126,7 @@ ELASTIC = Layout(
     element_edge="i8[:]",
     edge_corner="i8[:,:]",
     edge_face="i8[:,:]",
+    edge_is_diagonal="i8[:]",  # 1: what crosses it crosses another edge, too
     flex_edge="f8[:]",  # mean length of edges on the surface [m]
     flex_radius="f8[:]",  # [m]
     particle_surface="i8[:]",  # 1 of those on a surface
@@ -135,6 +136,13 @@ ELASTIC = Layout(
     vertex_weight="f8[:]",
     geom_shape="i8[:]",  # type of geoms whose distance is known, −1 of others
     geom_is_plane="i8[:]",
+    # Flexes with faces, and such geoms that may touch them, with coefficients of friction and
+    # dimension as MuJoCo has them in contacts
+    pair_flex="i8[:]",
+    pair_geom="i8[:]",
+    pair_margin="f8[:]",  # [m]
+    pair_friction="f8[:,:]",
+    pair_dimension="i8[:]",
     # MuJoCo's arrays (views of the MjModel)
     element_layer="i4[:]",
     active_layers="i4[:]",

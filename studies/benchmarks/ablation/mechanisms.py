@@ -328,7 +328,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     Mechanism(
         "box-corners",
         "Corners and edges of geoms touch flexes.",
-        "Vertices of deformable bodies alone, and points on their elements where none touches.",
+        "Vertices of deformable bodies alone.",
         ("cenic", "icf"),
         (
             Body("plant.detection.flex_corners", "add_corners", "return True"),

@@ -156,7 +156,7 @@ def extrapolation_method(world: Table, source: Table, target: Table, step: float
     code = call_method(world.base_method, world, half, target, 0.5 * step)
     if code != OK:
         return code
-    find_rough_islands(memory, half)
+    find_rough_islands(world.plant, memory, half)
     add_work(world.plant, half, target.qvel, memory.work_of_halves)
     correct_velocities(world, source, half, target, step)
     position_difference(world.plant, full, target, world.result.error)

@@ -34,6 +34,7 @@ __all__ = [
     "counts_as_contact",
     "empty_contacts",
     "fill_contact",
+    "fill_ellipsoid",
     "fill_mujoco_contact",
     "follow_pair",
     "make_links",
@@ -321,19 +322,17 @@ def fill_mujoco_contact(
         (load_double(surface), load_double(surface + 8)),
     )
     if state.every_friction != 0 and sliding:
-        _fill_ellipsoid(plant, state, c, address)
+        friction = address + offsets.contact_friction
+        fill_ellipsoid(state.contacts, c, friction, load_int(address + offsets.contact_dim))
 
 
 @compiled
-def _fill_ellipsoid(plant: Table, state: Table, c: int, address: int) -> None:
-    """Give a contact the further coefficients of friction of one of MuJoCo's, if it has any.
+def fill_ellipsoid(contacts: Table, c: int, friction: int, dimension: int) -> None:
+    """Give a contact all coefficients of friction, at an address, as MuJoCo has them.
 
     Torsion and rolling have their coefficients whatever that of sliding is, which then counts as
     10⁻⁵ at least, as in MuJoCo. That along the second tangent keeps its ratio to the first.
     """
-    contacts = state.contacts
-    friction = address + plant.offsets.contact_friction
-    dimension = load_int(address + plant.offsets.contact_dim)
     first = load_double(friction)
     second = load_double(friction + 8)
     if dimension <= 3 and first == second:

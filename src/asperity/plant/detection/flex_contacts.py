@@ -44,9 +44,9 @@ from asperity.plant.detection.collision import (
     side_inverse_mass,
 )
 from asperity.plant.detection.copied_contacts import copy_contact, move_contact, set_frame
-from asperity.plant.detection.flex_corners import add_corners, add_crossings
 from asperity.plant.detection.flex_faces import both_radii, is_replaced, replace_element_contact
 from asperity.plant.detection.flex_links import FACE, flex_link, vertex_position
+from asperity.plant.detection.flex_shapes import add_shape_contacts, is_of_shapes
 from asperity.plant.detection.geom_distance import point_distance
 from asperity.plant.plant_layouts import CONTACTS_FULL, EVALUATED, PLANT, STATE
 
@@ -209,47 +209,19 @@ def _share_surfaces(plant: Table, state: Table) -> None:
 
 
 @compiled
-def _add_all_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
-    """Add contacts of the vertices of an element that touches a geom; False without room.
-
-    And of those elements that MuJoCo has not looked at because they do, and of a box's corners.
-    """
-    contacts = state.contacts
-    soft = state.soft
-    side = 0 if contacts.element[c, 0] >= 0 else 1
-    geom = contacts.geom[c, 1 - side]
-    if geom >= plant.ngeom or plant.elastic.geom_shape[geom] < 0:
-        return True
-    pair = plant.ngeom * (contacts.geom[c, side] - plant.ngeom) + geom
-    element = contacts.element[c, side]
-    if soft.corner_pair == pair and soft.corner_element == element:
-        return True
-    soft.corner_element = element
-    room = _add_vertices(plant, state, c, side, element, address)
-    for k in range(soft.left_out_count):
-        if soft.left_out_geom[k] == geom:
-            soft.left_out_geom[k] = -1
-            room = room and _add_vertices(plant, state, c, side, soft.left_out[k], address)
-    if soft.corner_pair != pair:
-        soft.corner_pair = pair
-        margin = load_double(address + plant.offsets.contact_margin)
-        room = room and add_corners(plant, state, c, side, margin)
-    return room
-
-
-@compiled
-def _add_vertices(
-    plant: Table, state: Table, c: int, side: int, element: int, address: int
-) -> bool:
-    """Add contacts of the vertices of an element of that side of a contact."""
+def _add_vertices(plant: Table, state: Table, c: int, address: int) -> bool:
+    """Add contacts of the vertices of an element that touches a geom; False without room."""
     contacts = state.contacts
     elastic = plant.elastic
     soft = state.soft
+    side = 0 if contacts.element[c, 0] >= 0 else 1
     geom = contacts.geom[c, 1 - side]
+    if geom >= plant.ngeom or elastic.geom_shape[geom] < 0:
+        return True
     flex = contacts.geom[c, side] - plant.ngeom
     first = elastic.flex_first_vertex[flex]
     corners = elastic.flex_corners[flex]
-    corner = elastic.flex_first_corner[flex] + corners * element
+    corner = elastic.flex_first_corner[flex] + corners * contacts.element[c, side]
     margin = load_double(address + plant.offsets.contact_margin)
     point = soft.work_points[8]
     normal = soft.work_points[9]
@@ -277,7 +249,7 @@ def _add_vertices(
             contacts.point[new, n] = point[n]
         state.work.contact_weight[new] = 1.0
         contacts.count = new + 1
-    return add_crossings(plant, state, c, side, element, margin)
+    return True
 
 
 @compiled
@@ -292,6 +264,8 @@ def _add_flex_contact(plant: Table, state: Table, index: int, address: int) -> b
         a = plant.ngeom + load_int(flexes)
     if b < 0:
         b = plant.ngeom + load_int(flexes + 4)
+    if is_of_shapes(plant, a, b):
+        return True
     friction = load_double(address + offsets.contact_friction)
     if make_links(plant, state, a, b) < 0:
         return False
@@ -312,7 +286,7 @@ def _add_flex_contact(plant: Table, state: Table, index: int, address: int) -> b
         return replace_element_contact(
             plant, state, c, load_double(address + offsets.contact_margin)
         )
-    return not _of_element(contacts, c) or _add_all_vertices(plant, state, c, address)
+    return not _of_element(contacts, c) or _add_vertices(plant, state, c, address)
 
 
 @compiled
@@ -347,7 +321,6 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
     if found > contacts.link.shape[0]:
         return CONTACTS_FULL
     pair = NO_PAIR
-    state.soft.corner_pair = -1
     for p in range(plant.elastic.particles):
         state.soft.vertex_geom[p] = 0
     for link in range(contacts.link_soft.size):
@@ -376,7 +349,9 @@ def read_flex_contacts(plant: Table, state: Table) -> int:
         if not room:
             contacts.count = 0
             return CONTACTS_FULL
-    state.soft.left_out_count = 0
+    if not add_shape_contacts(plant, state):
+        contacts.count = 0
+        return CONTACTS_FULL
     _share_surfaces(plant, state)
     if not _end_contacts(plant, state):
         contacts.count = 0

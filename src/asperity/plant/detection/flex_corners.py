@@ -1,18 +1,20 @@
-"""Contacts of corners, ends and edges of boxes, capsules and cylinders with faces of flexes.
+"""Contacts of faces of flexes with corners, ends and edges of geoms, and with spheres.
 
 Between the vertices of cloth, or of a volume, that are as far apart as a box is wide the box would
 rest on a few of them, tilt, and sink with its corners; one that hangs over the box's edge would
-sink until it falls. Points that MuJoCo finds on an element cannot stand for these: they are
-anywhere on faces or lines that lie on each other, and what rests on them shakes.
+sink until it falls.
 
-A corner touches the nearest face that it lies above or below. Its distance is that from the face's
-plane, less the radius of the flex; the normal is the face's, outwards from volumes and towards the
-geom's centre from cloth. A corner does not touch faces of a volume that look away from the geom.
-Of the end of a capsule or cylinder this is the point that is lowest along the normal.
+A corner touches the faces that it lies above, or the nearest that it lies below. Its distance is
+that from the face's plane, less the radius of the flex; the normal is the face's, outwards from
+volumes and towards the geom's centre from cloth. A corner does not touch faces of a volume that
+look away from the geom. Of a sphere, or the end of a capsule or cylinder, this is the point that is
+lowest along the normal, and of a cylinder's end that lies flat on a face six points of its rim.
 
 An edge of a box, or the axis of a capsule or cylinder, touches edges of the flex that cross it,
 along the common normal. With the sine r > 0 by which a face of the box beside its edge rises
-towards the flex the weight is 1 − r/0.2.
+towards the flex the weight is 1 − r/0.2. Diagonals of flat quadrilaterals of volumes do not touch
+it: what crosses one crosses a side, too. A sphere, or a capsule's end, touches all edges between
+whose faces it is, with the sine by which a face rises from the edge towards it.
 """
 
 from __future__ import annotations
@@ -21,16 +23,56 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.plant.detection.copied_contacts import copy_contact, set_frame
-from asperity.plant.detection.flex_faces import STEEPEST, find_crossing, inner_point
+from asperity.plant.detection.field_motion import surface_motion
+from asperity.plant.detection.flex_faces import PARALLEL, STEEPEST, above
 from asperity.plant.detection.flex_links import FACE, first_face
-from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER
+from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER, SPHERE
 
-__all__ = ["add_corners", "add_crossings"]
+__all__ = ["HELD", "SIDES", "add_contact", "add_corners", "add_crossings"]
+
+SIDES = 63
+"""Bits of a vertex: outside which sides of a geom's box it is."""
+HELD = 64
+"""And that it is fixed to the geom's body."""
 
 # Of a cylinder that stands on a face, cosine of the angle beyond which its rim has no lowest point.
 _UPRIGHT = 0.98
+_RIM = 6
+# Of a point beside a face, over its area: what is above an edge is above both faces.
+_BESIDE = 1e-9
 # Of a corner below a face, in mean edges: what is deeper belongs to another one.
 _DEEPEST = 1.0
+
+
+@compiled
+def add_contact(
+    plant: Table, state: Table, like: int, distance: float, element: int, vertex: int
+) -> bool:
+    """Add a contact of a geom with an element or vertex of a flex; False without room.
+
+    Its point and normal, from the geom to the flex, are in rows 9 and 10 of ``work_points``, and
+    its materials those of another contact.
+    """
+    contacts = state.contacts
+    point, normal = state.soft.work_points[9], state.soft.work_points[10]
+    new = contacts.count
+    if new >= contacts.link.shape[0]:
+        return False
+    copy_contact(contacts, like, new)
+    contacts.signed_distance[new] = distance
+    set_frame(contacts, new, normal[0], normal[1], normal[2])
+    contacts.element[new, 1] = element
+    contacts.vertex[new, 1] = vertex
+    motion = surface_motion(plant, state, contacts.geom[new, 0], point[0], point[1], point[2])
+    contacts.surface_velocity[new, 0] = 0.0
+    contacts.surface_velocity[new, 1] = 0.0
+    for n in range(3):
+        contacts.point[new, n] = point[n]
+        for t in range(2):
+            contacts.surface_velocity[new, t] -= contacts.frame[new, 3 * t + n] * motion[n]
+    state.work.contact_weight[new] = 1.0
+    contacts.count = new + 1
+    return True
 
 
 @compiled
@@ -76,18 +118,57 @@ def _lies_over(
                     - (other[v] - one[v]) * (point[u] - one[u])
                 )
             )
-        if share < 0.0:
+        if share < -_BESIDE * sign * sign:
             return False
     return sign != 0.0
 
 
 @compiled
-def _find_lowest(
-    plant: Table, state: Table, geom: int, end: np.ndarray, normal: np.ndarray, out: np.ndarray
-) -> bool:
-    """Fill the point of a box's corner, or of a round geom's end, that is lowest along a normal.
+def _corners_of(kind: int) -> int:
+    """Corners of a box, centres of balls, or ends of a cylinder with points of its rims."""
+    if kind == BOX:
+        return 8
+    if kind == SPHERE:
+        return 1
+    return 2 if kind == CAPSULE else 2 + 2 * _RIM
 
-    False if that is any point of a cylinder's rim.
+
+@compiled
+def _fill_end(plant: Table, state: Table, geom: int, k: int, out: np.ndarray) -> None:
+    """Fill a corner of a geom: of a box, of a cylinder's rim, or an end of its axis."""
+    kind = plant.elastic.geom_shape[geom]
+    rotation = state.mj_geom_xmat[geom]
+    size = plant.geoms.size[geom]
+    x, y = 0.0, 0.0
+    z = (2.0 * (k & 1) - 1.0) * size[1]
+    if kind == BOX:
+        x = (2.0 * (k & 1) - 1.0) * size[0]
+        y = (2.0 * ((k >> 1) & 1) - 1.0) * size[1]
+        z = (2.0 * (k >> 2) - 1.0) * size[2]
+    elif kind == SPHERE:
+        z = 0.0
+    elif k > 1:
+        angle = 2.0 * np.pi / _RIM * (k >> 1)
+        x = size[0] * np.cos(angle)
+        y = size[0] * np.sin(angle)
+    for n in range(3):
+        out[n] = state.mj_geom_xpos[geom, n]
+        out[n] += rotation[3 * n] * x + rotation[3 * n + 1] * y + rotation[3 * n + 2] * z
+
+
+@compiled
+def _find_lowest(
+    plant: Table,
+    state: Table,
+    geom: int,
+    k: int,
+    end: np.ndarray,
+    normal: np.ndarray,
+    out: np.ndarray,
+) -> bool:
+    """Fill the point of a geom's corner or end that is lowest along a normal.
+
+    False of points of a rim that has a lowest one, and of the end of a cylinder that has none.
     """
     kind = plant.elastic.geom_shape[geom]
     reach = 0.0 if kind == BOX else plant.geoms.size[geom, 0]
@@ -96,19 +177,31 @@ def _find_lowest(
     if kind == CYLINDER:
         for n in range(3):
             along += normal[n] * rotation[3 * n + 2]
-        if abs(along) > _UPRIGHT:
+        if (abs(along) > _UPRIGHT) != (k > 1):
             return False
-        reach /= np.sqrt(1.0 - along * along)
+        reach = 0.0 if k > 1 else reach / np.sqrt(1.0 - along * along)
     for n in range(3):
         out[n] = end[n] - reach * (normal[n] - along * rotation[3 * n + 2])
     return True
 
 
 @compiled
-def _nearest_face(plant: Table, state: Table, flex: int, geom: int) -> int:
-    """The face that the corner or end in row 8 of ``work_points`` touches, −1 if there is none.
+def _is_beside(state: Table, first: int, corners: np.ndarray) -> bool:
+    """Whether an edge or face cannot touch a geom: it is outside a side, or the geom's own."""
+    outside = state.soft.vertex_outside
+    common = SIDES
+    held = 0
+    for k in range(corners.size):
+        common &= outside[first + corners[k]]
+        held |= outside[first + corners[k]]
+    return common != 0 or held & HELD != 0
 
-    Fills row 10 with its normal, towards the geom, and the height above it, of the point in row 9.
+
+@compiled
+def _height_above(plant: Table, state: Table, flex: int, f: int, geom: int, k: int) -> float:
+    """Height of a corner or end, in row 8 of ``work_points``, above a face; infinite beside it.
+
+    Fills rows 6 and 7 with the face's normal, towards the geom, and the point that is lowest.
     """
     elastic = plant.elastic
     position = state.mj_flexvert_xpos
@@ -116,187 +209,254 @@ def _nearest_face(plant: Table, state: Table, flex: int, geom: int) -> int:
     normal, lowest = work[6], work[7]
     first = elastic.flex_first_vertex[flex]
     center = state.mj_geom_xpos[geom]
-    nearest = _DEEPEST * elastic.flex_edge[flex]
-    found = -1
-    for f in range(first_face(elastic, flex), first_face(elastic, flex + 1)):
-        face = elastic.face_corner[f]
-        area = _find_normal(position, face, first, normal)
-        if elastic.flex_corners[flex] == 3:
-            above = 0.0
-            for n in range(3):
-                above += normal[n] * (center[n] - position[first + face[0], n])
-            turn = -1.0 if above < 0.0 else 1.0
-            area *= turn
-            for n in range(3):
-                normal[n] *= turn
-        if not _find_lowest(plant, state, geom, work[8], normal, lowest):
-            continue
-        height = 0.0
+    face = elastic.face_corner[f]
+    if _is_beside(state, first, face):
+        return np.inf
+    area = _find_normal(position, face, first, normal)
+    if elastic.flex_corners[flex] == 3:
         towards = 0.0
         for n in range(3):
-            height += normal[n] * (lowest[n] - position[first + face[0], n])
-            towards += normal[n] * (center[n] - lowest[n])
-        if abs(height) >= nearest or (towards <= 0.0 and elastic.flex_corners[flex] == 4):
-            continue
-        if not _lies_over(position, face, first, lowest, normal, area):
-            continue
-        nearest = abs(height)
-        found = f
-        work[10, 3] = height
+            towards += normal[n] * (center[n] - position[first + face[0], n])
+        turn = -1.0 if towards < 0.0 else 1.0
+        area *= turn
         for n in range(3):
-            work[10, n] = normal[n]
-            work[9, n] = lowest[n]
-    return found
-
-
-@compiled
-def _find_bounds(plant: Table, state: Table, flex: int, reach: float) -> None:
-    """Fill rows 0 and 1 of ``work_points`` with the box around a flex, with a reach."""
-    position = state.mj_flexvert_xpos
-    work = state.soft.work_points
-    first = plant.elastic.flex_first_vertex[flex]
-    last = first + plant.elastic.flex_vertices[flex]
+            normal[n] *= turn
+    if not _find_lowest(plant, state, geom, k, work[8], normal, lowest):
+        return np.inf
+    height = 0.0
+    towards = 0.0
     for n in range(3):
-        low = np.inf
-        high = -np.inf
-        for p in range(first, last):
-            low = min(low, position[p, n])
-            high = max(high, position[p, n])
-        work[0, n] = low - reach
-        work[1, n] = high + reach
+        height += normal[n] * (lowest[n] - position[first + face[0], n])
+        towards += normal[n] * (center[n] - lowest[n])
+    if (
+        abs(height) >= _DEEPEST * elastic.flex_edge[flex]
+        or (towards <= 0.0 and elastic.flex_corners[flex] == 4)
+        or not _lies_over(position, face, first, lowest, normal, area)
+    ):
+        return np.inf
+    return height
 
 
 @compiled
-def _fill_end(plant: Table, state: Table, geom: int, k: int, out: np.ndarray) -> None:
-    """Fill a corner of a box, or an end of the axis of a round geom."""
-    rotation = state.mj_geom_xmat[geom]
-    size = plant.geoms.size[geom]
-    for n in range(3):
-        out[n] = state.mj_geom_xpos[geom, n]
-        if plant.elastic.geom_shape[geom] == BOX:
-            for a in range(3):
-                out[n] += (2.0 * ((k >> a) & 1) - 1.0) * rotation[3 * n + a] * size[a]
-        else:
-            out[n] += (2.0 * k - 1.0) * rotation[3 * n + 2] * size[1]
+def _touch_faces(
+    plant: Table, state: Table, c: int, flex: int, geom: int, k: int, margin: float
+) -> bool:
+    """Add contacts of the corner or end in row 8 of ``work_points``; False without room.
 
-
-@compiled
-def add_corners(plant: Table, state: Table, c: int, side: int, margin: float) -> bool:
-    """Add contacts of a geom's corners or ends with a flex, that side; False without room."""
-    contacts = state.contacts
+    It touches all faces that it, or a ball's centre, is above, otherwise the nearest one.
+    """
     elastic = plant.elastic
-    geom = contacts.geom[c, 1 - side]
-    flex = contacts.geom[c, side] - plant.ngeom
-    kind = elastic.geom_shape[geom]
-    if kind not in (CAPSULE, CYLINDER, BOX):
-        return True
     work = state.soft.work_points
-    size = plant.geoms.size[geom]
     radius = elastic.flex_radius[flex]
-    _find_bounds(plant, state, flex, radius + margin + (0.0 if kind == BOX else size[0]))
-    for k in range(8 if kind == BOX else 2):
+    ball = elastic.geom_shape[geom] in (SPHERE, CAPSULE)
+    deepest = plant.geoms.size[geom, 0] if ball else 0.0
+    nearest = np.inf
+    found = -1
+    for f in range(first_face(elastic, flex), first_face(elastic, flex + 1)):
+        height = _height_above(plant, state, flex, f, geom, k)
+        over = -deepest < height <= radius + margin
+        if abs(height) < nearest or over:
+            for n in range(3):
+                work[9, n] = work[7, n] - height * work[6, n]
+                work[10, n] = -work[6, n]
+            nearest = -1.0 if over else abs(height)
+            found = -1 if over else f
+        if over and not add_contact(
+            plant, state, c, height - radius, elastic.face_element[f], FACE
+        ):
+            return False
+        if not over and found == f:
+            work[10, 3] = height
+    if found < 0 or work[10, 3] - radius > margin:
+        return True
+    return add_contact(plant, state, c, work[10, 3] - radius, elastic.face_element[found], FACE)
+
+
+@compiled
+def add_corners(plant: Table, state: Table, c: int, flex: int, geom: int, margin: float) -> bool:
+    """Add contacts of a geom's corners or ends, with materials of ``c``; False without room.
+
+    Rows 0 and 1 of ``work_points`` are the box around the flex.
+    """
+    elastic = plant.elastic
+    kind = elastic.geom_shape[geom]
+    work = state.soft.work_points
+    reach = elastic.flex_radius[flex] + margin
+    reach += 0.0 if kind == BOX else plant.geoms.size[geom, 0]
+    for k in range(_corners_of(kind)):
         _fill_end(plant, state, geom, k, work[8])
         near = True
         for n in range(3):
-            near = near and work[0, n] <= work[8, n] <= work[1, n]
-        if not near:
-            continue
-        face = _nearest_face(plant, state, flex, geom)
-        if face < 0 or work[10, 3] - radius > margin:
-            continue
-        new = contacts.count
-        if new >= contacts.link.shape[0]:
+            near = near and work[0, n] - reach <= work[8, n] <= work[1, n] + reach
+        if near and not _touch_faces(plant, state, c, flex, geom, k, margin):
             return False
-        copy_contact(contacts, c, new)
-        contacts.signed_distance[new] = work[10, 3] - radius
-        # From the first side to the second one: from the geom to the flex is against the normal.
-        sign = -1.0 if side == 1 else 1.0
-        set_frame(contacts, new, sign * work[10, 0], sign * work[10, 1], sign * work[10, 2])
-        contacts.element[new, side] = elastic.face_element[face]
-        contacts.vertex[new, side] = FACE
-        for n in range(3):
-            contacts.point[new, n] = work[9, n] - work[10, 3] * work[10, n]
-        state.work.contact_weight[new] = 1.0
-        contacts.count = new + 1
     return True
 
 
 @compiled
-def _crossing_weight(
-    plant: Table, state: Table, flex: int, element: int, geom: int, axis: int, k: int
-) -> float:
-    """Weight of an element's edge that crosses that of a geom from its end k along an axis.
-
-    Turns the normal, row 10 of ``work_points``, from the geom to the flex.
-    """
+def _to_world(state: Table, geom: int, point: np.ndarray, normal: np.ndarray) -> None:
+    """Fill rows 9 and 10 of ``work_points`` with a point and a normal of a geom's frame."""
     work = state.soft.work_points
-    normal = work[10]
-    inner_point(plant, state, flex, element, state.mj_geom_xpos[geom], work[7])
-    towards = 0.0
+    rotation = state.mj_geom_xmat[geom]
     for n in range(3):
-        towards += normal[n] * (work[7, n] - work[9, n])
-    if (towards < 0.0) != (plant.elastic.flex_corners[flex] == 3):
-        for n in range(3):
-            normal[n] = -normal[n]
-    rise = 0.0
-    if plant.elastic.geom_shape[geom] == BOX:
-        rotation = state.mj_geom_xmat[geom]
+        work[9, n] = state.mj_geom_xpos[geom, n]
+        work[10, n] = 0.0
         for a in range(3):
-            if a != axis:
-                inwards = 1.0 - 2.0 * ((k >> a) & 1)
-                along = 0.0
-                for n in range(3):
-                    along += normal[n] * rotation[3 * n + a]
-                rise = max(rise, inwards * along)
-    return max(1.0 - rise / STEEPEST, 0.0)
+            work[9, n] += rotation[3 * n + a] * point[a]
+            work[10, n] += rotation[3 * n + a] * normal[a]
 
 
 @compiled
-def add_crossings(
-    plant: Table, state: Table, c: int, side: int, element: int, margin: float
+def _looks_inside(
+    plant: Table, state: Table, flex: int, element: int, point: np.ndarray, normal: np.ndarray
 ) -> bool:
-    """Add contacts of an element's edges with a geom's that cross them; False without room."""
-    contacts = state.contacts
+    """Whether a normal at an edge points into the flex; of cloth, away from the geom's centre."""
     elastic = plant.elastic
+    local = state.soft.vertex_local
+    corners = elastic.flex_corners[flex]
+    corner = elastic.flex_first_corner[flex] + corners * element
+    towards = 0.0
+    for a in range(3):
+        inside = 2.0 * point[a]
+        if corners == 4:
+            inside = 0.0
+            for k in range(4):
+                vertex = elastic.flex_first_vertex[flex] + elastic.corner[corner + k]
+                inside += 0.25 * local[vertex, a]
+        towards += normal[a] * (inside - point[a])
+    return towards >= 0.0
+
+
+@compiled
+def _cross(
+    plant: Table,
+    state: Table,
+    c: int,
+    flex: int,
+    element: int,
+    edge: int,
+    geom: int,
+    axis: int,
+    margin: float,
+) -> bool:
+    """Add contacts of an edge with those of a geom along an axis; False without room."""
+    elastic = plant.elastic
+    size = plant.geoms.size[geom]
     work = state.soft.work_points
-    position = state.mj_flexvert_xpos
-    geom = contacts.geom[c, 1 - side]
-    flex = contacts.geom[c, side] - plant.ngeom
     kind = elastic.geom_shape[geom]
-    number = elastic.flex_first_element[flex] + element
+    box = kind == BOX
+    radius = elastic.flex_radius[flex] + (0.0 if box else size[0])
+    point, normal = work[6], work[7]
     first = elastic.flex_first_vertex[flex]
-    radius = elastic.flex_radius[flex] + (0.0 if kind == BOX else plant.geoms.size[geom, 0])
-    edges = elastic.element_edge
-    for axis in range(0 if kind == BOX else 2, 3 if kind in (CAPSULE, CYLINDER, BOX) else 0):
-        for k in range(8 if kind == BOX else 1):
-            other = k + (1 << axis) if kind == BOX else 1
-            if (k >> axis) & 1 and kind == BOX:
-                continue
-            _fill_end(plant, state, geom, k, work[0])
-            _fill_end(plant, state, geom, other, work[1])
-            for edge in range(edges[number], edges[number + 1]):
-                u = position[first + elastic.edge_corner[edge, 0]]
-                v = position[first + elastic.edge_corner[edge, 1]]
-                if find_crossing(work[0], work[1], u, v, work) == np.inf:
-                    continue
-                weight = _crossing_weight(plant, state, flex, element, geom, axis, k)
-                distance = -radius
-                for n in range(3):
-                    distance += work[10, n] * (work[9, n] - work[8, n])
-                if weight == 0.0 or not -elastic.flex_edge[flex] < distance <= margin:
-                    continue
-                new = contacts.count
-                if new >= contacts.link.shape[0]:
-                    return False
-                copy_contact(contacts, c, new)
-                contacts.stiffness[new] *= weight
-                contacts.signed_distance[new] = distance
-                sign = 1.0 if side == 1 else -1.0
-                set_frame(contacts, new, sign * work[10, 0], sign * work[10, 1], sign * work[10, 2])
-                contacts.element[new, side] = element
-                contacts.vertex[new, side] = FACE
-                for n in range(3):
-                    contacts.point[new, n] = work[9, n]
-                state.work.contact_weight[new] = 1.0
-                contacts.count = new + 1
+    a = state.soft.vertex_local[first + elastic.edge_corner[edge, 0]]
+    b = state.soft.vertex_local[first + elastic.edge_corner[edge, 1]]
+    u, v = (axis + 1) % 3, (axis + 2) % 3
+    du, dv, along = b[u] - a[u], b[v] - a[v], b[axis] - a[axis]
+    square = du * du + dv * dv
+    if square <= PARALLEL * (square + along * along):
+        return True
+    length = np.sqrt(square)
+    for k in range(4 if box else 1):
+        pu = (2.0 * (k & 1) - 1.0) * size[u] if box else 0.0
+        pv = (2.0 * (k >> 1) - 1.0) * size[v] if box else 0.0
+        share = ((pu - a[u]) * du + (pv - a[v]) * dv) / square
+        if share <= 0.0 or share >= 1.0:
+            continue
+        point[axis] = a[axis] + share * along
+        if abs(point[axis]) >= (size[axis] if box else size[1]):
+            continue
+        point[u] = a[u] + share * du
+        point[v] = a[v] + share * dv
+        normal[axis] = 0.0
+        normal[u] = -dv / length
+        normal[v] = du / length
+        if not _looks_inside(plant, state, flex, element, point, normal):
+            normal[u] = -normal[u]
+            normal[v] = -normal[v]
+        distance = normal[u] * (point[u] - pu) + normal[v] * (point[v] - pv) - radius
+        rise = 0.0
+        if box:
+            rise = max(-normal[u] if pu > 0.0 else normal[u], -normal[v] if pv > 0.0 else normal[v])
+        weight = min(1.0 - rise / STEEPEST, 1.0)
+        if kind == CYLINDER and -distance > size[1] - abs(point[axis]):
+            weight = 0.0
+        if weight <= 0.0 or not -elastic.flex_edge[flex] < distance <= margin:
+            continue
+        _to_world(state, geom, point, normal)
+        if not add_contact(plant, state, c, distance, element, FACE):
+            return False
+        state.contacts.stiffness[state.contacts.count - 1] *= weight
     return True
+
+
+@compiled
+def _touch_balls(
+    plant: Table,
+    state: Table,
+    c: int,
+    flex: int,
+    element: int,
+    edge: int,
+    geom: int,
+    margin: float,
+) -> bool:
+    """Add contacts of an edge with a sphere or a capsule's ends; False without room."""
+    elastic = plant.elastic
+    size = plant.geoms.size[geom]
+    work = state.soft.work_points
+    point, normal = work[6], work[7]
+    first = elastic.flex_first_vertex[flex]
+    a = state.soft.vertex_local[first + elastic.edge_corner[edge, 0]]
+    b = state.soft.vertex_local[first + elastic.edge_corner[edge, 1]]
+    capsule = elastic.geom_shape[geom] == CAPSULE
+    for k in range(2 if capsule else 1):
+        z = (2.0 * k - 1.0) * size[1] if capsule else 0.0
+        square = 0.0
+        along = 0.0
+        for n in range(3):
+            square += (b[n] - a[n]) ** 2
+            along += (b[n] - a[n]) * ((z if n == 2 else 0.0) - a[n])
+        if along <= 0.0 or along >= square:
+            continue
+        length = 0.0
+        for n in range(3):
+            point[n] = a[n] + along / square * (b[n] - a[n])
+            normal[n] = point[n] - (z if n == 2 else 0.0)
+            length += normal[n] * normal[n]
+        length = np.sqrt(length)
+        distance = length - size[0] - elastic.flex_radius[flex]
+        if length == 0.0 or distance > margin or (capsule and z * (point[2] - z) < 0.0):
+            continue
+        for n in range(3):
+            normal[n] /= length
+        _to_world(state, geom, point, normal)
+        rise, _ = above(plant, state, flex, edge, work[10], -1.0)
+        weight = min(1.0 - rise / STEEPEST, 1.0)
+        if weight <= 0.0:
+            continue
+        if not add_contact(plant, state, c, distance, element, FACE):
+            return False
+        state.contacts.stiffness[state.contacts.count - 1] *= weight
+    return True
+
+
+@compiled
+def add_crossings(plant: Table, state: Table, c: int, flex: int, geom: int, margin: float) -> bool:
+    """Add contacts of edges of a flex with a geom, with materials of ``c``; False without room."""
+    elastic = plant.elastic
+    kind = elastic.geom_shape[geom]
+    first = elastic.flex_first_vertex[flex]
+    start = elastic.flex_first_element[flex]
+    edges = elastic.element_edge
+    room = True
+    for number in range(start, elastic.flex_first_element[flex + 1]):
+        element = number - start
+        for edge in range(edges[number], edges[number + 1]):
+            if _is_beside(state, first, elastic.edge_corner[edge]):
+                continue
+            if kind != SPHERE and elastic.edge_is_diagonal[edge] == 0:
+                for axis in range(0 if kind == BOX else 2, 3):
+                    room = room and _cross(plant, state, c, flex, element, edge, geom, axis, margin)
+            if kind in (SPHERE, CAPSULE):
+                room = room and _touch_balls(plant, state, c, flex, element, edge, geom, margin)
+    return room

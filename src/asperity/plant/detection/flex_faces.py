@@ -27,10 +27,10 @@ from asperity.plant.detection.copied_contacts import copy_contact, set_frame
 from asperity.plant.detection.flex_links import FACE, first_face
 
 __all__ = [
+    "PARALLEL",
     "STEEPEST",
+    "above",
     "both_radii",
-    "find_crossing",
-    "inner_point",
     "is_replaced",
     "replace_element_contact",
 ]
@@ -39,8 +39,8 @@ __all__ = [
 _SAME = 1e-9
 # Of a vertex behind cloth: cosine of the angle with the normal beyond which it is beside it.
 _BEHIND = 0.7
-# Square of the sine of the angle between edges up to which they do not cross.
-_PARALLEL = 1e-3
+PARALLEL = 1e-3
+"""Square of the sine of the angle between edges up to which they do not cross."""
 # Of edges of volumes that have passed each other, over the shorter one.
 _DEEPEST = 0.25
 STEEPEST = 0.2
@@ -122,7 +122,7 @@ def _face_distance(
 
 
 @compiled
-def inner_point(
+def _inner_point(
     plant: Table, state: Table, flex: int, element: int, point: np.ndarray, out: np.ndarray
 ) -> None:
     """Fill a point inside an element; of cloth that which is given."""
@@ -157,7 +157,7 @@ def both_radii(plant: Table, contacts: Table, c: int) -> float:
 
 
 @compiled
-def _above(
+def above(
     plant: Table, state: Table, flex: int, edge: int, normal: np.ndarray, sign: float
 ) -> tuple[float, float]:
     """Sines by which the faces beside an edge rise along a normal that leaves it: largest, sum."""
@@ -190,7 +190,7 @@ def _above(
 
 
 @compiled
-def find_crossing(
+def _find_crossing(
     p: np.ndarray, q: np.ndarray, u: np.ndarray, v: np.ndarray, work: np.ndarray
 ) -> float:
     """Distance of two edges that cross, along their common normal [m]; infinity of others.
@@ -201,7 +201,7 @@ def find_crossing(
     other_square = _product(u, v, u, v)
     along = _product(p, q, u, v)
     crossing = square * other_square - along * along
-    if crossing <= _PARALLEL * square * other_square:
+    if crossing <= PARALLEL * square * other_square:
         return np.inf
     here = _product(p, q, p, u)
     there = _product(u, v, p, u)
@@ -241,7 +241,7 @@ def _edge_distance(
     ends = elastic.edge_corner[edges[1]]
     first = elastic.flex_first_vertex[other]
     u, v = position[first + ends[0]], position[first + ends[1]]
-    distance = find_crossing(p, q, u, v, work)
+    distance = _find_crossing(p, q, u, v, work)
     if elastic.flex_corners[flex] == elastic.flex_corners[other]:
         shorter = min(_product(p, q, p, q), _product(u, v, u, v))
         reach = max(reach, _DEEPEST * np.sqrt(shorter))
@@ -251,15 +251,15 @@ def _edge_distance(
     towards = 0.0
     for side in range(2):
         own = contacts.geom[c, side] - plant.ngeom
-        inner_point(plant, state, own, contacts.element[c, side], work[8 + side], work[7])
+        _inner_point(plant, state, own, contacts.element[c, side], work[8 + side], work[7])
         for n in range(3):
             towards += (2 * side - 1) * normal[n] * (work[7, n] - work[8 + side, n])
     if towards < 0.0:
         distance = -distance
         for n in range(3):
             normal[n] = -normal[n]
-    rise, bend = _above(plant, state, flex, edges[0], normal, 1.0)
-    other_rise, other_bend = _above(plant, state, other, edges[1], normal, -1.0)
+    rise, bend = above(plant, state, flex, edges[0], normal, 1.0)
+    other_rise, other_bend = above(plant, state, other, edges[1], normal, -1.0)
     ridge = max(1.0 - max(rise, other_rise) / STEEPEST, 0.0)
     return distance, ridge * min(max(-bend, -other_bend, 0.0) / STEEPEST, 1.0)
 
@@ -354,7 +354,7 @@ def replace_element_contact(plant: Table, state: Table, c: int, margin: float) -
                 continue
             for n in range(3):
                 soft.work_points[8, n] = state.mj_flexvert_xpos[p, n]
-            inner_point(plant, state, flex, element, soft.work_points[8], soft.work_points[9])
+            _inner_point(plant, state, flex, element, soft.work_points[8], soft.work_points[9])
             for f in range(elastic.element_face[number], elastic.element_face[number + 1]):
                 if flex == other and vertex in elastic.face_corner[f]:
                     continue

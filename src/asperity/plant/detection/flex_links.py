@@ -18,6 +18,8 @@ FACE = -2
 
 # Of the points to work with, that of a node.
 _NODE = 11
+# Of a vertex: an interior one would take part in every factorization for less.
+_LEAST_WEIGHT = 1e-9
 
 
 @compiled
@@ -83,6 +85,14 @@ def _add_area(work: np.ndarray, a: int, normal: np.ndarray) -> float:
 
 
 @compiled
+def _end_weights(work: np.ndarray, corners: int, total: float) -> None:
+    """Let weights, row 5, be one together, and leave out what is only rounding."""
+    for a in range(corners):
+        share = work[5, a] / total if total > 0.0 else 1.0 / corners
+        work[5, a] = share if share > _LEAST_WEIGHT else 0.0
+
+
+@compiled
 def _fill_weights(work: np.ndarray, corners: int) -> None:
     """Fill weights, row 5, of a point, row 4, with respect to the element of rows 0 and on."""
     if corners == 2:
@@ -101,8 +111,7 @@ def _fill_weights(work: np.ndarray, corners: int) -> None:
         _cross(work, 0, 1, 2, normal)
         for a in range(3):
             total += _add_area(work, a, normal)
-        for a in range(3):
-            work[5, a] = work[5, a] / total if total > 0.0 else 1.0 / 3.0
+        _end_weights(work, corners, total)
         return
     normal = work[6]
     for a in range(4):
@@ -118,8 +127,7 @@ def _fill_weights(work: np.ndarray, corners: int) -> None:
         weight = depth / height if height != 0.0 else 0.25
         work[5, a] = max(weight, 0.0) if weight < 1e6 else 1.0
         total += work[5, a]
-    for a in range(4):
-        work[5, a] /= total
+    _end_weights(work, corners, total)
 
 
 @compiled

@@ -222,7 +222,8 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.corner = integers(model.flex_elem)
     table.flex_vertices = integers(model.flex_vertnum)
     table.element_face, table.face_corner, table.face_element = surface_faces(model)
-    table.element_edge, table.edge_corner, table.edge_face = surface_edges(model)
+    edges = surface_edges(model)
+    table.element_edge, table.edge_corner, table.edge_face, table.edge_is_diagonal = edges
     table.flex_first_element = integers(np.append(model.flex_elemadr, model.nflexelem))
     table.flex_radius = np.array(model.flex_radius, dtype=np.float64)
     table.particle_surface = _on_surface(model, len(bodies))
@@ -385,6 +386,7 @@ def _table(
         element_edge=none,
         edge_corner=none.reshape(0, 2),
         edge_face=none.reshape(0, 2),
+        edge_is_diagonal=none,
         face_corner=none.reshape(0, 3),
         face_element=none,
         flex_edge=np.zeros(0),
@@ -395,6 +397,11 @@ def _table(
         vertex_weight=np.zeros(0),
         geom_shape=none,
         geom_is_plane=none,
+        pair_flex=none,
+        pair_geom=none,
+        pair_margin=np.zeros(0),
+        pair_friction=np.zeros((0, 5)),
+        pair_dimension=none,
         element_layer=none.astype(np.int32),
         active_layers=none.astype(np.int32),
         flex_margin=np.zeros(0),

@@ -35,6 +35,9 @@ __all__ = [
     "surface_faces",
 ]
 
+# Of angles, and of lengths relatively, that are the same.
+_SAME = 1e-6
+
 
 def flex_name(model: mujoco.MjModel, flex: int) -> str:
     return element(model, mujoco.mjtObj.mjOBJ_FLEX, flex)
@@ -155,32 +158,54 @@ def surface_faces(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.nda
     return np.cumsum(counts), np.concatenate(corners), np.concatenate(owners)
 
 
-def surface_edges(model: mujoco.MjModel) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def surface_edges(
+    model: mujoco.MjModel,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Where every element's edges of faces begin, their vertices, and the two faces beside them.
 
     An edge belongs to the element of its first face. The border of cloth has the second face −1.
+    The last array has 1 for diagonals of flat quadrilaterals of volumes.
     """
     first, faces, owners = surface_faces(model)
     counts = np.zeros(len(first), np.int64)
     edges: list[tuple[int, int]] = []
-    beside: list[list[int]] = []
+    sides: list[list[int]] = []
+    diagonal: list[bool] = []
     for flex in range(model.nflex):
         known: dict[frozenset[int], list[int]] = {}
         start = int(model.flex_elemadr[flex])
-        end = start + int(model.flex_elemnum[flex])
-        for face in range(first[start], first[end]):
-            for one, other in zip(faces[face], np.roll(faces[face], 1), strict=True):
-                pair = known.setdefault(frozenset((one, other)), [])
-                if not pair:
-                    counts[start + owners[face] + 1] += 1
-                    edges.append((one, other))
-                    beside.append(pair)
-                pair.append(face)
-    sides = [[*pair, -1][:2] for pair in beside]
+        of_flex = range(first[start], first[start + int(model.flex_elemnum[flex])])
+        for face in of_flex:
+            for ends in zip(faces[face], np.roll(faces[face], 1), strict=True):
+                known.setdefault(frozenset(ends), [*map(int, ends)]).append(face)
+        positions = rest_positions(model, flex)
+        for one, other, *beside in known.values():
+            volume = model.flex_dim[flex] == 3
+            diagonal.append(volume and _is_diagonal(positions, faces[beside], one, other))
+            counts[start + owners[beside[0]] + 1] += 1
+            edges.append((one, other))
+            sides.append([*beside, -1][:2])
     return (
         np.cumsum(counts),
         np.array(edges, np.int64).reshape(-1, 2),
         np.array(sides, np.int64).reshape(-1, 2),
+        np.array(diagonal, np.int64),
+    )
+
+
+def _is_diagonal(positions: np.ndarray, faces: np.ndarray, one: int, other: int) -> bool:
+    """Whether two faces are in one plane, and the edge between them is longer than the others."""
+    corners = positions[faces]
+    sides = corners - np.roll(corners, 1, axis=1)
+    normals = np.cross(sides[:, 0], sides[:, 1])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    lengths = np.sort(np.linalg.norm(sides, axis=2), axis=1)
+    length = np.linalg.norm(positions[one] - positions[other])
+    return bool(
+        len(faces) == 2
+        and np.linalg.norm(np.cross(*normals)) < _SAME
+        and np.all(lengths[:, 2] <= length * (1.0 + _SAME))
+        and np.all(lengths[:, 1] < length * (1.0 - _SAME))
     )
 
 

@@ -48,9 +48,11 @@ _UNREAD = frozenset(
     | {"tendon_width", "buffer"}
 )
 
-# Of flexes: MuJoCo's collision detection reads the others.
+# Of flexes, which alone are not read where they are needed.
 _READ = frozenset(
-    {"flex_stiffness", "flex_damping", "flex_vert", "flex_node", "flex_radius", "flex_bending"}
+    {"flex_contype", "flex_conaffinity", "flex_condim", "flex_priority", "flex_friction"}
+    | {"flex_margin"}
+    | {"flex_stiffness", "flex_damping", "flex_vert", "flex_node", "flex_radius", "flex_bending"}
     | {"flex_edgestiffness", "flex_edgedamping", "flexedge_length0", "flex_yield"}
 )
 
