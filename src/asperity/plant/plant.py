@@ -20,10 +20,10 @@ from asperity.plant.detection.detection_model import detection_struct, flex_stru
 from asperity.plant.detection.field_contacts import read_field_contacts
 from asperity.plant.detection.field_corners import corners_of_geoms
 from asperity.plant.detection.flex_contacts import read_flex_contacts
-from asperity.plant.detection.hulls import find_hulls
+from asperity.plant.detection.hulls import find_hulls, has_shells
 from asperity.plant.detection.near_pair_lists import list_pairs
 from asperity.plant.detection.near_pairs import can_list_pairs, possible_pairs, renew
-from asperity.plant.detection.seams import has_shells, leave_out_seams
+from asperity.plant.detection.seams import leave_out_seams
 from asperity.plant.detection.sweep import colliding_geoms, cores_of_geom, inner_radii
 from asperity.plant.detection.touching_elements import can_leave_out, leave_out_elements
 from asperity.plant.efforts import NO_EFFORTS, Efforts, set_efforts

@@ -361,7 +361,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
         "Floors of several boxes or hulls are smooth.",
         "MuJoCo's contacts with edges and sides that a neighbour covers.",
         ("cenic", "icf"),
-        (Body("plant.detection.seams", "has_shells", "return False"),),
+        (Body("plant.detection.hulls", "has_shells", "return False"),),
     ),
     Mechanism(
         "look-ahead",

@@ -57,8 +57,7 @@ _SHORT = 10.0
 
 def mends_normals(model: mujoco.MjModel) -> bool:
     """Whether there are geoms whose normals may be wrong."""
-    kinds = model.geom_type[(model.geom_contype != 0) | (model.geom_conaffinity != 0)]
-    return bool(np.any((kinds > SPHERE) & (kinds < BOX)))
+    return bool(np.any((model.geom_type > SPHERE) & (model.geom_type < BOX)))
 
 
 @compiled

@@ -16,7 +16,7 @@ __all__ = [
     "Hulls",
     "covers",
     "find_hulls",
-    "group_shells",
+    "has_shells",
     "hull_vertices",
     "nearest_face",
     "reach",
@@ -98,14 +98,18 @@ def _faces_of_mesh(model: mujoco.MjModel, mesh: int) -> np.ndarray:
     return faces[kept]
 
 
-def group_shells(model: mujoco.MjModel) -> np.ndarray:
+def has_shells(model: mujoco.MjModel) -> bool:
+    """Whether geoms lie beside each other that collide, or may once their masks have changed."""
+    return bool((_group(model, np.ones(model.ngeom, bool)) >= 0).any())
+
+
+def _group(model: mujoco.MjModel, collides: np.ndarray) -> np.ndarray:
     """Number of the shell that a geom is part of, −1 of others: int64, shape (ngeom,).
 
     Boxes and hulls of one body, and of bodies without joints between them, are a shell, if they
     collide.
     """
-    hulls = np.isin(model.geom_type, (BOX, MESH))
-    hulls &= (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    hulls = np.isin(model.geom_type, (BOX, MESH)) & collides
     shell = np.where(hulls, model.body_weldid[model.geom_bodyid], -1).astype(np.int64)
     several = np.bincount(shell + 1, minlength=model.nbody + 1)[shell + 1] > 1
     return np.where(several, shell, -1)
@@ -113,9 +117,9 @@ def group_shells(model: mujoco.MjModel) -> np.ndarray:
 
 def find_hulls(model: mujoco.MjModel) -> Hulls:
     """Find the hulls of meshes that collide, and what may lie beside each other."""
-    shell = group_shells(model)
-    mesh = np.where(model.geom_type == MESH, model.geom_dataid, -1).astype(np.int64)
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    shell = _group(model, collides)
+    mesh = np.where(model.geom_type == MESH, model.geom_dataid, -1).astype(np.int64)
     none = (np.empty((0, 3)), np.empty((0, 4)))
     corners, faces = [[one] * model.nmesh for one in none]
     for number in np.unique(mesh[(mesh >= 0) & collides]):

@@ -13,7 +13,6 @@ other, such that
 
 from __future__ import annotations
 
-import mujoco
 import numpy as np
 from numba import types
 
@@ -21,10 +20,10 @@ from asperity.compiled import Table, compiled, entry_point
 from asperity.compiled.calls import load_double, load_int, store_int
 from asperity.plant.detection.collision import contact_address, contacts_found
 from asperity.plant.detection.field_corners import EXCLUDED
-from asperity.plant.detection.hulls import covers, group_shells, nearest_face, reach
+from asperity.plant.detection.hulls import covers, nearest_face, reach
 from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
 
-__all__ = ["has_shells", "leave_out_seams", "meets_level_neighbour"]
+__all__ = ["leave_out_seams", "meets_level_neighbour"]
 
 # Cosine of the angle of a face's normal to a contact's, from which the contact is with the face.
 _UPRIGHT = 0.99
@@ -33,11 +32,6 @@ _LEANS = 1.5e-6
 # Over the smaller thickness of two geoms: how wide a gap may be, and how high a step.
 _GAP = 0.02
 _STEP = 1e-5
-
-
-def has_shells(model: mujoco.MjModel) -> bool:
-    """Whether geoms may lie beside each other."""
-    return bool((group_shells(model) >= 0).any())
 
 
 @compiled
