@@ -344,9 +344,9 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "possible-normals",
-        "Normals of round sides are those of their geoms.",
+        "Round sides have right normals.",
         "MuJoCo's contacts as they are.",
-        ("cenic", "icf"),
+        ("icf",),
         (Body("plant.detection.contact_normals", "mends_normals", "return False"),),
     ),
     Mechanism(
@@ -358,7 +358,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "seams",
-        "Floors of several boxes or hulls are smooth.",
+        "Seams are smooth.",
         "MuJoCo's contacts with edges and sides that a neighbour covers.",
         ("cenic", "icf"),
         (Body("plant.detection.hulls", "has_shells", "return False"),),
