@@ -343,6 +343,13 @@ MECHANISMS: tuple[Mechanism, ...] = (
         (Body("plant.detection.flex_faces", "is_replaced", "return False"),),
     ),
     Mechanism(
+        "rough-faces",
+        "Islands resting on volumes' faces are not extrapolated.",
+        "Contacts that come and go decide, as elsewhere.",
+        ("cenic",),
+        (Body(f"{_METHODS}.rough_islands", "_note_faces", "return"),),
+    ),
+    Mechanism(
         "possible-normals",
         "Round sides have right normals.",
         "MuJoCo's contacts as they are.",

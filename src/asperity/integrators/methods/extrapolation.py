@@ -50,6 +50,7 @@ from asperity.integrators.methods.motion import (
     position_difference,
 )
 from asperity.integrators.methods.rough_islands import (
+    OF_VOLUMES,
     find_rough_islands,
     note_approach,
     note_first_half,
@@ -68,7 +69,6 @@ __all__ = ["Extrapolation", "Swings", "extrapolation_method"]
 _ROUGH_SHARE = 0.25
 # And that of deformable volumes, through which such events send waves.
 _WAVE_SHARE = 10.0
-_OF_VOLUMES = 4  # corners of an element
 _DAMPED = 0.02  # β over the step at which half of it is left
 
 
@@ -102,7 +102,7 @@ def _resolve_waves(world: Table, memory: Table, step: float) -> None:
     """
     elastic = world.plant.elastic
     for flex in range(len(elastic.flex_corners)):
-        if elastic.flex_corners[flex] != _OF_VOLUMES:
+        if elastic.flex_corners[flex] != OF_VOLUMES:
             continue
         first = elastic.flex_first_vertex[flex]
         for p in range(first, first + elastic.flex_vertices[flex]):

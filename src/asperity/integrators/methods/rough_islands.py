@@ -19,7 +19,7 @@ from asperity.integrators.contact_groups import in_group
 from asperity.integrators.methods.convex_step import velocities_at
 from asperity.integrators.methods.extrapolation_layout import EXTRAPOLATION
 
-__all__ = ["find_rough_islands", "note_approach", "note_first_half"]
+__all__ = ["OF_VOLUMES", "find_rough_islands", "note_approach", "note_first_half"]
 
 # Closing speed, times dissipation, up to which extrapolation stands an impact.
 _CLOSING = 0.3
@@ -28,7 +28,8 @@ _CLOSING = 0.3
 _RESTORED, _GIVES_WAY = 3.0, 2e-5
 # Share of a limit's impulse up to which it holds a joint rather than stops it.
 _STOPPED = 0.01
-_OF_VOLUMES = 4  # corners of an element
+OF_VOLUMES = 4
+"""Corners of an element of a volume."""
 
 _BEFORE, _WHOLE, _FIRST, _SECOND = range(4)
 
@@ -160,7 +161,7 @@ def _note_faces(plant: Table, memory: Table, contacts: Table) -> None:
                 and link >= 0
                 and contacts.vertex[c, side] < 0
                 and contacts.impulse[c, 2] > 0.0
-                and plant.elastic.flex_corners[flex] == _OF_VOLUMES
+                and plant.elastic.flex_corners[flex] == OF_VOLUMES
             ):
                 memory.rough[memory.island[contacts.link_tree[link]]] = 1
 

@@ -152,6 +152,15 @@ def _into_frame(turn: np.ndarray, x: float, y: float, z: float) -> Direction:
 
 
 @inlined
+def _out_of_frame(turn: np.ndarray, u: float, v: float, w: float) -> Direction:
+    return (
+        turn[0] * u + turn[1] * v + turn[2] * w,
+        turn[3] * u + turn[4] * v + turn[5] * w,
+        turn[6] * u + turn[7] * v + turn[8] * w,
+    )
+
+
+@inlined
 def _signed(size: float, along: float) -> float:
     """A half side towards a direction; its middle where this is across."""
     return size if along > 0.0 else -size if along < 0.0 else 0.0
@@ -191,11 +200,8 @@ def farthest(
         u, v, w = size[0] * u / scale, size[1] * v / scale, size[2] * w / scale
     else:
         u, v, w = size[0] * u, size[0] * v, size[0] * w
-    return (
-        place[0] + turn[0] * u + turn[1] * v + turn[2] * w,
-        place[1] + turn[3] * u + turn[4] * v + turn[5] * w,
-        place[2] + turn[6] * u + turn[7] * v + turn[8] * w,
-    )
+    x, y, z = _out_of_frame(turn, u, v, w)
+    return place[0] + x, place[1] + y, place[2] + z
 
 
 @compiled
@@ -249,8 +255,4 @@ def nearest_face(
                 nearest = i
         face = hulls.faces[nearest]
         u, v, w = face[0], face[1], face[2]
-    return best, (
-        turn[0] * u + turn[1] * v + turn[2] * w,
-        turn[3] * u + turn[4] * v + turn[5] * w,
-        turn[6] * u + turn[7] * v + turn[8] * w,
-    )
+    return best, _out_of_frame(turn, u, v, w)
