@@ -130,6 +130,18 @@ def test_walls_and_steps_do(method: str, obstacle: str, shape: str) -> None:
     assert parts == pytest.approx(whole, abs=0.01)
 
 
+@pytest.mark.parametrize("method", ["Icf", "Cenic, 1e-3"])
+def test_a_ball_rests_on_both_sides_of_a_gap(method: str) -> None:
+    """Its normals lean by a few degrees, and neither edge lies on the other box."""
+    half = 0.004
+    gap = [f"<geom {BOX} pos='{side * (WIDTH + half)} 0 {-THICK}'/>" for side in (-1, 1)]
+    sim = _simulator(gap, "ball", method)
+    sim.data.qpos[0], sim.data.qvel[0] = 0.001, 0.0
+    assert sim.advance_to(3.0).success
+    height = np.sqrt(0.05**2 - half**2)
+    np.testing.assert_allclose(sim.data.qpos[:3], [0.0, 0.0, height], atol=2e-4)
+
+
 def test_threads_leave_out_the_same() -> None:
     pile = "".join(
         f"<body pos='{0.25 * (i % 8)} {0.25 * (i // 8 % 8) - 0.9} {0.1 + 0.2 * (i // 64)}'>"

@@ -43,7 +43,7 @@ _FLAT = (BOX, MESH)
 # MuJoCo's mark of a contact at a distance that is not below its margin.
 _IN_GAP = 1
 # Numbers in the scratch: points of least overlap, normal, both ends of a line, their overlaps.
-_WORK = 39
+_WORK = 33
 # Parts of an overlap, and of MuJoCo's tolerance, that do not make a normal wrong.
 _MORE = 0.5
 _TOLERANCES = 3.0
@@ -93,17 +93,23 @@ def _to_axis(plant: Table, state: Table, geom: int, x: float, y: float, z: float
 
 @compiled
 def _end_of_line(
-    plant: Table, state: Table, geoms: tuple[int, int], ends: np.ndarray, t: Vector, end: np.ndarray
+    plant: Table,
+    state: Table,
+    geoms: tuple[int, int],
+    rod: int,
+    ends: np.ndarray,
+    t: Vector,
+    end: np.ndarray,
 ) -> float:
     """Overlap at the end of a line of contact in a direction; fills that end.
 
-    ``ends`` are the points of the least overlap on both geoms, and the normal. The lines of both
-    geoms end where they come the farthest along normals that are tilted by little; the first end
-    counts.
+    ``ends`` are the points of the least overlap on both geoms, and the normal, and ``rod`` says
+    which of them has an axis. The lines of both end where they come the farthest along normals that
+    are tilted by little; the first end counts.
     """
     n = ends[6:9]
-    line = end[3:12].reshape(3, 3)
-    shares = end[12:14]
+    line = end[3:9].reshape(2, 3)
+    shares = end[9:11]
     for side in range(2):
         sign = 1.0 - 2.0 * side
         x, y, z = farthest(
@@ -117,37 +123,17 @@ def _end_of_line(
         start = ends[3 * side : 3 * side + 3]
         line[side, 0], line[side, 1], line[side, 2] = x - start[0], y - start[1], z - start[2]
         shares[side] = t[0] * line[side, 0] + t[1] * line[side, 1] + t[2] * line[side, 2]
-    length = min(shares[0], shares[1])
-    overlap = 0.0
-    aside = 0.0
-    if not length > 0.0:
-        for k in range(3):
-            end[k] = 0.5 * (ends[k] + ends[3 + k])
-            overlap += n[k] * (ends[k] - ends[3 + k])
-        return overlap
-    for k in range(3):
-        first = ends[k] + line[0, k] * (length / shares[0])
-        second = ends[3 + k] + line[1, k] * (length / shares[1])
-        end[k] = 0.5 * (first + second)
-        overlap += n[k] * (first - second)
-        line[2, k] = first - second
-    for k in range(3):
-        aside += (line[2, k] - overlap * n[k]) ** 2
+    length = max(min(shares[0], shares[1]), 0.0)
     for side in range(2):
-        if plant.geoms.kind[geoms[side]] in _RODS:
-            # A point of the other's line.
-            sign = 0.5 - side
-            distance = _to_axis(
-                plant,
-                state,
-                geoms[side],
-                end[0] - sign * line[2, 0],
-                end[1] - sign * line[2, 1],
-                end[2] - sign * line[2, 2],
-            )
-            return plant.geoms.size[geoms[side], 0] - distance
-    # Edges that are not above each other overlap by less.
-    return overlap - np.sqrt(aside)
+        share = length / shares[side] if length > 0.0 else 0.0
+        for k in range(3):
+            line[side, k] = ends[3 * side + k] + share * line[side, k]
+    for k in range(3):
+        end[k] = 0.5 * (line[0, k] + line[1, k])
+    other = line[1 - rod]
+    return plant.geoms.size[geoms[rod], 0] - _to_axis(
+        plant, state, geoms[rod], other[0], other[1], other[2]
+    )
 
 
 @compiled
@@ -182,88 +168,19 @@ def _find_least(
 
 
 @compiled
-def _has_line(
-    plant: Table, state: Table, geoms: tuple[int, int], t: Vector, work: np.ndarray
-) -> bool:
-    """Whether geoms touch along a line in a direction; finds both of its ends."""
-    n = work[6:9]
-    along = t[0] * n[0] + t[1] * n[1] + t[2] * n[2]
-    x, y, z = t[0] - along * n[0], t[1] - along * n[1], t[2] - along * n[2]
-    length = np.sqrt(x * x + y * y + z * z)
-    if not length > 0.0:
-        return False
-    x, y, z = x / length, y / length, z / length
-    one, other = work[9:23], work[23:37]
-    work[37] = _end_of_line(plant, state, geoms, work[:9], (x, y, z), one)
-    if work[37] <= 0.0:
-        return False
-    work[38] = _end_of_line(plant, state, geoms, work[:9], (-x, -y, -z), other)
-    if work[38] <= 0.0:
-        return False
-    square = 0.0
-    for k in range(3):
-        square += (one[k] - other[k]) ** 2
-    return square > _SHORT * _SHORT * (work[37] + work[38]) ** 2
-
-
-@compiled
-def _place_line(plant: Table, first: int, second: int, work: np.ndarray) -> None:
-    """Make two contacts those at the ends of a line that `_has_line` has found."""
-    normal = (work[6], work[7], work[8])
-    place_contact(plant, first, (work[9], work[10], work[11]), normal, -work[37])
-    place_contact(plant, second, (work[23], work[24], work[25]), normal, -work[38])
-
-
-@compiled
 def _normal(plant: Table, address: int) -> Vector:
     frame = address + plant.offsets.contact_frame
     return load_double(frame), load_double(frame + 8), load_double(frame + 16)
 
 
 @compiled
-def _leave_out(plant: Table, address: int) -> None:
-    store_int(address + plant.offsets.contact_exclude, EXCLUDED)
-
-
-@compiled
-def _replace_all(
-    plant: Table,
-    state: Table,
-    geoms: tuple[int, int],
-    first: int,
-    count: int,
-    overlap: float,
-    work: np.ndarray,
-) -> None:
-    """Replace the contacts of a pair by that of the least overlap, or by two of a line."""
-    offsets = plant.offsets
-    last = first + (count - 1) * offsets.contact_size
-    here, there = first + offsets.contact_pos, last + offsets.contact_pos
-    t = (
-        load_double(there) - load_double(here),
-        load_double(there + 8) - load_double(here + 8),
-        load_double(there + 16) - load_double(here + 16),
-    )
-    kept = 1
-    if count > 1 and _has_line(plant, state, geoms, t, work):
-        _place_line(plant, first, first + offsets.contact_size, work)
-        kept = 2
-    else:
-        middle = (
-            0.5 * (work[0] + work[3]),
-            0.5 * (work[1] + work[4]),
-            0.5 * (work[2] + work[5]),
-        )
-        place_contact(plant, first, middle, (work[6], work[7], work[8]), -overlap)
-    for i in range(kept, count):
-        _leave_out(plant, first + i * offsets.contact_size)
-
-
-@compiled
 def _mend_pair(
     plant: Table, state: Table, data: int, first: int, count: int, work: np.ndarray
 ) -> None:
-    """Mend the contacts of a pair of geoms, which follow each other."""
+    """Leave out the wrong ones of a pair's contacts, or replace all by that of the least overlap.
+
+    The contacts of a pair of geoms follow each other.
+    """
     offsets = plant.offsets
     geoms = (load_int(first + offsets.contact_geom), load_int(first + offsets.contact_geom + 4))
     overlap = -np.inf
@@ -272,45 +189,89 @@ def _mend_pair(
         overlap = max(overlap, -load_double(address + offsets.contact_dist))
     right = 0
     for i in range(count):
-        normal = _normal(plant, first + i * offsets.contact_size)
-        right += 0 if _is_wrong(plant, state, geoms, normal, overlap) else 1
-    if right == count:
-        return
-    least = -np.inf if right > 0 else _find_least(plant, state, data, geoms, work)
-    if least != -np.inf:
-        _replace_all(plant, state, geoms, first, count, least, work)
-        return
-    for i in range(count):
         address = first + i * offsets.contact_size
         if _is_wrong(plant, state, geoms, _normal(plant, address), overlap):
-            _leave_out(plant, address)
+            store_int(address + offsets.contact_exclude, EXCLUDED)
+        else:
+            right += 1
+    if right > 0:
+        return
+    least = _find_least(plant, state, data, geoms, work)
+    if least == -np.inf:
+        return
+    middle = (0.5 * (work[0] + work[3]), 0.5 * (work[1] + work[4]), 0.5 * (work[2] + work[5]))
+    place_contact(plant, first, middle, (work[6], work[7], work[8]), -least)
+    store_int(first + offsets.contact_exclude, 0)
+
+
+@compiled
+def _has_line(
+    plant: Table, state: Table, geoms: tuple[int, int], rod: int, work: np.ndarray
+) -> bool:
+    """Whether geoms touch along a line, beside the axis of one; finds its ends and overlaps."""
+    n = work[6:9]
+    turn = state.mj_geom_xmat[geoms[rod]]
+    x, y, z = turn[2], turn[5], turn[8]
+    along = x * n[0] + y * n[1] + z * n[2]
+    x, y, z = x - along * n[0], y - along * n[1], z - along * n[2]
+    length = np.sqrt(x * x + y * y + z * z)
+    if not length > 0.0:
+        return False
+    x, y, z = x / length, y / length, z / length
+    one, other = work[9:20], work[20:31]
+    work[31] = _end_of_line(plant, state, geoms, rod, work[:9], (x, y, z), one)
+    if work[31] <= 0.0:
+        return False
+    work[32] = _end_of_line(plant, state, geoms, rod, work[:9], (-x, -y, -z), other)
+    if work[32] <= 0.0:
+        return False
+    square = 0.0
+    for k in range(3):
+        square += (one[k] - other[k]) ** 2
+    return square > _SHORT * _SHORT * (work[31] + work[32]) ** 2
 
 
 @compiled
 def _complete_line(
-    plant: Table, state: Table, data: int, index: int, rod: int, work: np.ndarray
-) -> bool:
-    """Give a rod that touches along a line, with one contact, another one; whether it has got it.
+    plant: Table, state: Table, data: int, begin: int, count: int, work: np.ndarray
+) -> int:
+    """Give a rod that touches along a line, with one contact, another one; how many are inserted.
 
     The one may be anywhere on the line, and elsewhere in the next step: the rod would rock on it.
     """
     offsets = plant.offsets
-    address = load_address(data + offsets.contact_offset) + index * offsets.contact_size
-    geoms = (load_int(address + offsets.contact_geom), load_int(address + offsets.contact_geom + 4))
+    size = offsets.contact_size
+    first = load_address(data + offsets.contact_offset) + begin * size
+    geoms = (load_int(first + offsets.contact_geom), load_int(first + offsets.contact_geom + 4))
+    rod = 0 if plant.geoms.kind[geoms[0]] in _RODS else 1
+    at = -1
+    for i in range(count):
+        if load_int(first + i * size + offsets.contact_exclude) != EXCLUDED:
+            if at >= 0:
+                return 0
+            at = i
+    if at < 0 or plant.geoms.kind[geoms[rod]] not in _RODS:
+        return 0
+    address = first + at * size
     overlap = -load_double(address + offsets.contact_dist)
     if not overlap > 0.0 or load_int(address + offsets.contact_exclude) != 0:
-        return False
+        return 0
     for k in range(3):
         point = load_double(address + offsets.contact_pos + 8 * k)
         work[6 + k] = load_double(address + offsets.contact_frame + 8 * k)
         work[k] = point + 0.5 * overlap * work[6 + k]
         work[3 + k] = point - 0.5 * overlap * work[6 + k]
-    turn = state.mj_geom_xmat[rod]
-    t = (turn[2], turn[5], turn[8])
-    if not _has_line(plant, state, geoms, t, work) or not insert_copy(plant, data, index):
-        return False
-    _place_line(plant, address, address + offsets.contact_size, work)
-    return True
+    if not _has_line(plant, state, geoms, rod, work):
+        return 0
+    # One that has been left out has room for it.
+    if count == 1 and not insert_copy(plant, data, begin):
+        return 0
+    second = first + (at + 1) % max(count, 2) * size
+    normal = (work[6], work[7], work[8])
+    place_contact(plant, address, (work[9], work[10], work[11]), normal, -work[31])
+    place_contact(plant, second, (work[20], work[21], work[22]), normal, -work[32])
+    store_int(second + offsets.contact_exclude, 0)
+    return 1 if count == 1 else 0
 
 
 @entry_point(types.int64(PLANT.type, STATE.type, types.int64))
@@ -338,9 +299,7 @@ def mend_normals(plant: Table, state: Table, data: int) -> int:
         if load_int(first + offsets.contact_exclude) > _IN_GAP:
             continue
         _mend_pair(plant, state, data, first, last - begin, work)
-        rod = one if kind[one] in _RODS else other
-        alone = last - begin == 1 and kind[rod] in _RODS
-        if alone and _complete_line(plant, state, data, begin, rod, work):
-            found += 1
-            last += 1
+        inserted = _complete_line(plant, state, data, begin, last - begin, work)
+        found += inserted
+        last += inserted
     return EVALUATED
