@@ -130,6 +130,16 @@ def test_walls_and_steps_do(method: str, obstacle: str, shape: str) -> None:
     assert parts == pytest.approx(whole, abs=0.01)
 
 
+def test_seams_refuse_no_steps() -> None:
+    """What comes from a neighbour of the same height has not come in from the side."""
+    refused = []
+    for floor in (WHOLE, FLOORS["boxes"]):
+        sim = _simulator(floor, "ball", "Cenic, 1e-3", 30.0)
+        assert sim.advance_to(1.0).success
+        refused.append(sim.stats.rejections)
+    assert refused[1] <= refused[0] + 5
+
+
 @pytest.mark.parametrize("method", ["Icf", "Cenic, 1e-3"])
 def test_a_ball_rests_on_both_sides_of_a_gap(method: str) -> None:
     """Its normals lean by a few degrees, and neither edge lies on the other box."""
