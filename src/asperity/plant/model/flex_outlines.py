@@ -67,24 +67,26 @@ def _hull(model: mujoco.MjModel, mesh: int) -> _Outline:
     """Of a mesh's hull."""
     corners, normal = hull_triangles(model, mesh)
     points, number = np.unique(corners.reshape(-1, 3), axis=0, return_inverse=True)
-    triangle = number.reshape(-1, 3)
-    start, end = triangle.ravel(), np.roll(triangle, -1, axis=1).ravel()
-    beside = {pair: face // 3 for face, pair in enumerate(zip(start, end, strict=True))}
-    edges = []
-    for (a, b), face in beside.items():
-        other = beside.get((b, a), face)
-        bend = np.linalg.norm(np.cross(normal[face], normal[other]))
-        if (a > b and (b, a) in beside) or (bend <= _FLAT and normal[face] @ normal[other] > 0.0):
-            continue
-        along = points[b] - points[a]
-        size = np.linalg.norm(along)
-        along /= size
-        aside = [np.cross(normal[face], along), np.cross(along, normal[other])]
-        edges.append([*(points[a] + points[b]) / 2, *along, size / 2, *aside[0], *aside[1]])
+    start = number.ravel()
+    end = np.roll(start.reshape(-1, 3), -1, axis=1).ravel()
+    # Both faces beside an edge have it, one each way.
+    ends = np.sort(np.column_stack([start, end]), axis=1)
+    _, one, where = np.unique(ends, axis=0, return_index=True, return_inverse=True)
+    other = np.empty_like(one)
+    other[where.ravel()] = np.arange(len(ends))
+    a, b = normal[one // 3], normal[other // 3]
+    bend = np.linalg.norm(np.cross(a, b), axis=1)
+    bent = (bend > _FLAT) | (np.sum(a * b, axis=1) < 0.0)
+    one, a, b = one[bent], a[bent], b[bent]
+    along = points[end[one]] - points[start[one]]
+    size = np.linalg.norm(along, axis=1, keepdims=True)
+    along /= size
+    middle = 0.5 * (points[start[one]] + points[end[one]])
+    edges = np.hstack([middle, along, 0.5 * size, np.cross(a, along), np.cross(along, b)])
     sides = np.column_stack([normal, np.sum(normal * corners[:, 0], axis=1)])
     # The first sides, which are asked first, are to be on all sides.
     sides = np.random.default_rng(0).permutation(np.unique(sides, axis=0))
-    return _Outline(points, np.array(edges).reshape(-1, 13), sides)
+    return _Outline(points, edges, sides)
 
 
 def _outline(model: mujoco.MjModel, geom: int) -> _Outline:

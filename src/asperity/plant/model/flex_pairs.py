@@ -8,6 +8,7 @@ import numpy as np
 from asperity.compiled import Table
 from asperity.plant.model.flex_outlines import has_outline, set_outlines
 from asperity.plant.model.joints import integers, is_disabled
+from asperity.plant.model.model_view import remembered
 
 __all__ = ["set_flex_pairs"]
 
@@ -21,6 +22,7 @@ def _combine(ahead: np.ndarray, of_flex: np.ndarray, of_geom: np.ndarray) -> np.
     return np.where(ahead > 0, of_flex, np.where(ahead < 0, of_geom, larger))
 
 
+@remembered
 def set_flex_pairs(elastic: Table, model: mujoco.MjModel) -> None:
     """Fill the pairs of a model, by MuJoCo's rules of what collides and with what parameters."""
     flex, geom = np.indices((model.nflex, model.ngeom)).reshape(2, -1)
