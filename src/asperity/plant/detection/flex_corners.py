@@ -28,7 +28,7 @@ from asperity.plant.detection.copied_contacts import copy_contact, set_frame
 from asperity.plant.detection.field_motion import surface_motion
 from asperity.plant.detection.flex_faces import PARALLEL, STEEPEST, above
 from asperity.plant.detection.flex_links import FACE, first_face
-from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER, MESH, SPHERE
+from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, MESH, SPHERE
 
 __all__ = ["HELD", "MOST_SIDES", "add_contact", "add_corners", "add_crossings"]
 

@@ -1,4 +1,4 @@
-"""Contacts of cloth and volumes with spheres, capsules, cylinders, boxes and hulls of meshes.
+"""Contacts of cloth and volumes with height fields, simple shapes and hulls of meshes.
 
 MuJoCo finds none where a capsule lies across elements, and of others points that are anywhere on
 faces or edges that lie on each other, and elsewhere in every step. So it is not asked: vertices of

@@ -1,22 +1,17 @@
-"""Signed distance of a point from a convex geom, and the direction in which it grows."""
+"""Signed distance of a point from a geom, and the direction in which it grows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, HEIGHT_FIELD, MESH, SPHERE
+from asperity.plant.detection.height_fields import triangle_below
 
-__all__ = ["BOX", "CAPSULE", "CYLINDER", "MESH", "SHAPES", "SPHERE", "point_distance"]
+__all__ = ["SHAPES", "point_distance"]
 
-# MuJoCo's mjtGeom.
-SPHERE = 2
-CAPSULE = 3
-CYLINDER = 5
-BOX = 6
-MESH = 7
-
-SHAPES = (SPHERE, CAPSULE, CYLINDER, BOX)
-"""Types of geoms whose distance is known by their size."""
+SHAPES = (HEIGHT_FIELD, SPHERE, CAPSULE, CYLINDER, BOX)
+"""Types of geoms whose distance is known, besides hulls with outlines."""
 
 # Over a hull's half diagonal, how far before a side a point is on another one: vertices have single
 # precision.
@@ -124,6 +119,15 @@ def _hull(plant: Table, geom: int, local: np.ndarray, out: np.ndarray) -> float:
 
 
 @compiled
+def _ground(plant: Table, geom: int, local: np.ndarray, out: np.ndarray) -> float:
+    """Of the plane of the triangle above or below; infinite beside a height field."""
+    field = plant.geoms.height_field[geom]
+    number, height, slope_x, slope_y = triangle_below(plant, field, local[0], local[1])
+    steepness = _away(-slope_x, -slope_y, 1.0, out)
+    return np.inf if number < 0 else (local[2] - height) / steepness
+
+
+@compiled
 def point_distance(
     plant: Table, state: Table, geom: int, point: np.ndarray, local: np.ndarray, out: np.ndarray
 ) -> float:
@@ -133,7 +137,7 @@ def point_distance(
     ----------
     plant, state : Table
     geom : int
-        Of one of `SHAPES`, or a hull with an outline (`asperity.plant.model.flex_outlines`).
+        Of one of `SHAPES`, or a mesh with an outline (`asperity.plant.model.flex_outlines`).
     point : array, shape (3,)
         In world axes, as all of this [m].
     local : array, shape (6,)
@@ -152,6 +156,8 @@ def point_distance(
         distance = _box(size, local, out)
     elif kind == MESH:
         distance = _hull(plant, geom, local, out)
+    elif kind == HEIGHT_FIELD:
+        distance = _ground(plant, geom, local, out)
     elif kind == CYLINDER:
         distance = _cylinder(size, local, out)
     else:

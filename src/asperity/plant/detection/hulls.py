@@ -9,10 +9,9 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER, MESH, SPHERE
+from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH
 
 __all__ = [
-    "ROUND",
     "Hulls",
     "covers",
     "find_hulls",
@@ -22,10 +21,6 @@ __all__ = [
     "nearest_face",
     "reach",
 ]
-
-ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
-ROUND = (SPHERE, CAPSULE, CYLINDER, ELLIPSOID)
-"""Types of geoms without corners."""
 
 # Faces of hulls that are looked at: rounder ones do not lie beside each other.
 _MOST_FACES = 200

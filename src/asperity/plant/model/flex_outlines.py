@@ -8,7 +8,8 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.plant.detection.geom_distance import BOX, CYLINDER, MESH, SHAPES, SPHERE
+from asperity.plant.detection.geom_distance import SHAPES
+from asperity.plant.detection.geom_types import BOX, CYLINDER, HEIGHT_FIELD, MESH, SPHERE
 from asperity.plant.detection.hulls import hull_triangles
 from asperity.plant.model.joints import integers
 
@@ -30,7 +31,7 @@ class _Outline(NamedTuple):
     ----------
     corner : numpy.ndarray
         Corners of boxes and hulls, centres of balls, ends of axes and points of rims, shape (n, 3)
-        [m].
+        [m]. Height fields have none, and no edges.
     edge : numpy.ndarray
         Middle, direction, half length, and along both faces beside it the directions away from it,
         zero of axes, shape (m, 13).
@@ -93,12 +94,14 @@ def _outline(model: mujoco.MjModel, geom: int) -> _Outline:
     kind, size = model.geom_type[geom], model.geom_size[geom]
     if kind == MESH:
         return _hull(model, int(model.geom_dataid[geom]))
-    half = model.geom_aabb[geom, 3:]
-    sides = np.column_stack([_AXES, np.repeat(half, 2)])
+    middle, half = model.geom_aabb[geom].reshape(2, 3)
+    sides = np.column_stack([_AXES, _AXES @ middle + np.repeat(half, 2)])
     if kind == BOX:
         return _Outline(_SIGNS * size, _edges_of_box(size), sides)
     if kind == SPHERE:
         return _Outline(np.zeros((1, 3)), np.zeros((0, 13)), sides)
+    if kind == HEIGHT_FIELD:
+        return _Outline(np.zeros((0, 3)), np.zeros((0, 13)), sides)
     corners = [[0.0, 0.0, -size[1]], [0.0, 0.0, size[1]]]
     axis = np.array([[*[0.0] * 5, 1.0, size[1], *[0.0] * 6]])
     if kind == CYLINDER:
