@@ -110,19 +110,28 @@ def _make_three(width: int, *, from_zero: bool) -> Any:
         def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
             target, length, left, step, right, stride, n = args
             rows = [builder.add(target, builder.mul(length, length.type(r))) for r in range(3)]
-            totals = [cgutils.alloca_once(builder, _kind(width)) for _ in rows]
-            for row, total in zip(rows, totals, strict=True):
-                builder.store(_zero(width) if from_zero else _load(builder, row, width), total)
+            # In fours, a row's numbers, three factors and the sums of 16 columns are all there is
+            # at a time: sixteen registers hold them.
+            fours = [left.type(8 * column) for column in range(0, width, 4)]
+            places = [[builder.add(row, at) for row in rows] for at in fours]
+            totals = [[cgutils.alloca_once(builder, _kind(4)) for _ in rows] for _ in fours]
+            for place, total in zip(sum(places, []), sum(totals, []), strict=True):
+                builder.store(_zero(4) if from_zero else _load(builder, place, 4), total)
             with cgutils.for_range(builder, n) as loop:
                 numbers = builder.add(left, builder.mul(loop.index, step))
-                row = _load(builder, builder.add(right, builder.mul(loop.index, stride)), width)
-                for r, total in enumerate(totals):
-                    one = _load(builder, builder.add(numbers, numbers.type(8 * r)), 1)
-                    product = builder.fmul(row, _spread(builder, one, width), flags=_CONTRACT)
-                    value = builder.fsub(builder.load(total), product, flags=_CONTRACT)
-                    builder.store(value, total)
-            for row, total in zip(rows, totals, strict=True):
-                _store(builder, builder.load(total), row, width)
+                row = builder.add(right, builder.mul(loop.index, stride))
+                ones = [
+                    _spread(builder, _load(builder, builder.add(numbers, left.type(8 * r)), 1), 4)
+                    for r in range(3)
+                ]
+                for at, three in zip(fours, totals, strict=True):
+                    four = _load(builder, builder.add(row, at), 4)
+                    for one, total in zip(ones, three, strict=True):
+                        product = builder.fmul(four, one, flags=_CONTRACT)
+                        value = builder.fsub(builder.load(total), product, flags=_CONTRACT)
+                        builder.store(value, total)
+            for place, total in zip(sum(places, []), sum(totals, []), strict=True):
+                _store(builder, builder.load(total), place, 4)
             return context.get_dummy_value()
 
         return types.void(*[_ADDRESS] * 7), codegen
