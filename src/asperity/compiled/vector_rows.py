@@ -113,9 +113,9 @@ def _make_three(width: int, *, from_zero: bool) -> Any:
             # In fours, a row's numbers, three factors and the sums of 16 columns are all there is
             # at a time: sixteen registers hold them.
             fours = [left.type(8 * column) for column in range(0, width, 4)]
-            places = [[builder.add(row, at) for row in rows] for at in fours]
-            totals = [[cgutils.alloca_once(builder, _kind(4)) for _ in rows] for _ in fours]
-            for place, total in zip(sum(places, []), sum(totals, []), strict=True):
+            places = [builder.add(row, at) for at in fours for row in rows]
+            totals = [cgutils.alloca_once(builder, _kind(4)) for _ in places]
+            for place, total in zip(places, totals, strict=True):
                 builder.store(_zero(4) if from_zero else _load(builder, place, 4), total)
             with cgutils.for_range(builder, n) as loop:
                 numbers = builder.add(left, builder.mul(loop.index, step))
@@ -124,13 +124,13 @@ def _make_three(width: int, *, from_zero: bool) -> Any:
                     _spread(builder, _load(builder, builder.add(numbers, left.type(8 * r)), 1), 4)
                     for r in range(3)
                 ]
-                for at, three in zip(fours, totals, strict=True):
+                for i, at in enumerate(fours):
                     four = _load(builder, builder.add(row, at), 4)
-                    for one, total in zip(ones, three, strict=True):
+                    for one, total in zip(ones, totals[3 * i : 3 * i + 3], strict=True):
                         product = builder.fmul(four, one, flags=_CONTRACT)
                         value = builder.fsub(builder.load(total), product, flags=_CONTRACT)
                         builder.store(value, total)
-            for place, total in zip(sum(places, []), sum(totals, []), strict=True):
+            for place, total in zip(places, totals, strict=True):
                 _store(builder, builder.load(total), place, 4)
             return context.get_dummy_value()
 

@@ -76,9 +76,11 @@ _SLOW = 0.5
 # asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
 # nothing holds bodies that push each other aside.
 _DRAFT = 0.1
-# Steps with an old factor, of which each must halve what is left, and the share of the tolerance
-# that is enough.
-_CHORDS = 3
+# Steps with an old factor, the share that each must leave of the one before, that below the
+# tolerance, and the share of the tolerance that is enough.
+_CHORDS = 4
+_SHRINKS = 0.1
+_HALVES = 0.5
 _CERTAIN = 0.02
 
 # How a look ahead ends: contacts known, or changing still; no direction; an impact that the step
@@ -230,32 +232,29 @@ def _is_small(size: float, tolerance: float, slope: float, rounding: float) -> b
 
 
 @compiled
-def _ends(engine: Table, tolerance: float) -> bool:
+def _ends(engine: Table, size: float, tolerance: float) -> bool:
     """Go on with the factor of the last direction, and say whether that ends the iteration.
 
-    After a short step the Hessian is nearly what it was, and the gradient shows what is left; the
-    iterate goes nowhere unless that is less than the tolerance.
+    After a short step, of this size, the Hessian is nearly what it was, and the gradient shows what
+    is left. The iterate goes on while that shrinks fast, or halves below the tolerance.
     """
-    least = tolerance
-    ends = False
     for _ in range(_CHORDS):
         engine.newton.only_slopes = 1
         call_pp_status(engine.entries.assemble, engine, 0)
         engine.newton.only_slopes = 0
         solve_again(engine)
         try_share(engine, 1.0)
+        before = size
         size = largest_move(engine.links, engine.poses)
-        if not size <= 0.5 * least:
-            break
-        ends = True
+        if not size <= max(_SHRINKS * before, _HALVES * min(before, tolerance)):
+            return before <= tolerance
         share, _ = safe_share(engine)
         if share < 1.0:
-            break
+            return before <= tolerance
         _take_last_step(engine)
         if size <= _CERTAIN * tolerance:
-            break
-        least = size
-    return ends
+            return True
+    return size <= tolerance
 
 
 @compiled
@@ -368,8 +367,10 @@ def minimize(engine: Table, _unused: int) -> int:
             if settled:
                 engine.time.draft = CUT_SHORT
                 return OK
-            if alike and _ends(engine, tolerance):
-                return OK
+            if alike:
+                if _ends(engine, size, tolerance):
+                    return OK
+                energy = incremental_potential(engine, 0)
         elif ahead:
             forget_anchors(engine)
             measure_now(engine)

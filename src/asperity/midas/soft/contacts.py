@@ -17,8 +17,8 @@ from asperity.midas.energy.potentials import (
 from asperity.midas.factor.outer_products import fill_square
 from asperity.midas.geometry.collision_time import KEPT, collision_free_time
 from asperity.midas.geometry.distances import mollifier, separation
-from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_PLANE, Stencil
-from asperity.midas.soft.search import are_in_boxes, list_stencils
+from asperity.midas.geometry.stencil import EDGE_EDGE, Stencil
+from asperity.midas.soft.search import approach, are_in_boxes, list_stencils
 from asperity.midas.soft.sites import (
     add_site_blocks,
     add_site_gradients,
@@ -36,7 +36,6 @@ __all__ = [
     "expect_present",
     "follow_contacts",
     "free_time",
-    "measure_all",
     "measure_now",
     "place",
     "renew_list",
@@ -92,14 +91,7 @@ def _find_moves(soft: Table, x: np.ndarray) -> None:
 @inlined
 def _approach(soft: Table, i: int) -> float:
     """By how much moves may bring the sides of a candidate nearer to each other."""
-    v = soft.vertex[i]
-    d = soft.distance
-    kind = soft.kind[i]
-    if kind == VERTEX_PLANE:
-        return float(d[v[0]])
-    if kind == EDGE_EDGE:
-        return float(max(d[v[0]], d[v[1]]) + max(d[v[2]], d[v[3]]))
-    return float(d[v[0]] + max(d[v[1]], d[v[2]], d[v[3]]))
+    return float(approach(soft.kind[i], soft.vertex[i], soft.distance))
 
 
 @compiled
@@ -122,14 +114,6 @@ def _measure(engine: Table, soft: Table, i: int) -> None:
     )
     soft.bound[i] = math.sqrt(max(soft.square[i], 0.0))
     soft.asleep[i] = 0
-
-
-@compiled
-def measure_all(engine: Table, soft: Table) -> None:
-    """Measure all candidates at the iterate."""
-    for i in range(soft.count):
-        _measure(engine, soft, i)
-    engine.soft.measured = 1
 
 
 @compiled
@@ -184,18 +168,17 @@ def renew_list(engine: Table, soft: Table, ahead: np.ndarray) -> float:
     if are_in_boxes(soft, soft.now) and are_in_boxes(soft, ahead):
         return 1.0
     share = 1.0
-    code = list_stencils(soft, engine.shapes.plane, soft.now, ahead)
+    code = list_stencils(soft, engine.shapes, ahead)
     while code != 0 and soft.kind.size >= _MANY and share > _LEAST_SHARE:
         share *= _CUT
         for v in range(ahead.shape[0]):
             for k in range(3):
                 ahead[v, k] = soft.now[v, k] + _CUT * (ahead[v, k] - soft.now[v, k])
-        code = list_stencils(soft, engine.shapes.plane, soft.now, ahead)
-    engine.soft.measured = 0
+        code = list_stencils(soft, engine.shapes, ahead)
     if code != 0:
+        engine.soft.measured = 0
         engine.soft.code = code
         return 0.0
-    measure_all(engine, soft)
     expect_present(soft)
     return share
 

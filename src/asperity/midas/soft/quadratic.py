@@ -190,12 +190,19 @@ def add_quadratic_slopes(engine: Table, soft: Table) -> None:
     for couple in range(soft.couple.shape[0]):
         one = soft.couple[couple, 0]
         other = soft.couple[couple, 1]
+        k = soft.couple_steady[couple]
+        # Moves are read before any slope is written, so that nothing is read again.
+        a0 = now[one, 0] - start[one, 0]
+        a1 = now[one, 1] - start[one, 1]
+        a2 = now[one, 2] - start[one, 2]
+        b0 = now[other, 0] - start[other, 0]
+        b1 = now[other, 1] - start[other, 1]
+        b2 = now[other, 2] - start[other, 2]
         for i in range(3):
+            slope[one, i] += k[i, 0] * b0 + k[i, 1] * b1 + k[i, 2] * b2
+        if one != other:
             for j in range(3):
-                value = soft.couple_steady[couple, i, j]
-                slope[one, i] += value * (now[other, j] - start[other, j])
-                if one != other:
-                    slope[other, j] += value * (now[one, i] - start[one, i])
+                slope[other, j] += k[0, j] * a0 + k[1, j] * a1 + k[2, j] * a2
     square = engine.time.step * engine.time.step
     for couple in range(soft.couple.shape[0]):
         v = soft.couple[couple, 0]

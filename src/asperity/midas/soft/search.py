@@ -6,7 +6,7 @@ are listed. Primitives of one flex have boxes beside its mean motion as well: a 
 not near to itself for that. Boxes are sorted along one axis and swept (D. Baraff, Dynamic
 simulation of non-penetrating rigid bodies, 1992, section 5.1); order is kept from list to list.
 They are swept strip by strip of a second axis, without those that are apart from all that their
-group may touch.
+group may touch. Of what then remains, pairs are listed that can touch without leaving their boxes.
 """
 
 from __future__ import annotations
@@ -15,18 +15,29 @@ import math
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.midas.geometry.box_trees import apart
-from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE
+from asperity.midas.geometry.distances import separation
+from asperity.midas.geometry.stencil import EDGE_EDGE, VERTEX_FACE, VERTEX_PLANE, Stencil
 from asperity.midas.soft.soft_layout import SOFT_FULL
 
-__all__ = ["are_in_boxes", "list_stencils"]
+__all__ = ["approach", "are_in_boxes", "list_stencils"]
 
 # Slack of boxes: in activation distances, and as a share of the longest path.
 _SLACK = 1.0
 _SHARE = 0.1
 # By how much wider another axis must be to become that of the sweep.
 _WIDER = 2.0
+
+
+@inlined
+def approach(kind: int, v: np.ndarray, d: np.ndarray) -> float:
+    """By how much vertices that move so far may bring the sides of a stencil nearer together."""
+    if kind == VERTEX_PLANE:
+        return float(d[v[0]])
+    if kind == EDGE_EDGE:
+        return float(max(d[v[0]], d[v[1]]) + max(d[v[2]], d[v[3]]))
+    return float(d[v[0]] + max(d[v[1]], d[v[2]], d[v[3]]))
 
 
 @compiled
@@ -60,6 +71,14 @@ def are_in_boxes(soft: Table, x: np.ndarray) -> bool:
     return True
 
 
+@inlined
+def _hold_path(box: np.ndarray, k: int, one: float, other: float, slack: float) -> float:
+    """Let a box hold two coordinates; returns the square of how far the first one may get."""
+    box[0, k] = min(one, other) - slack
+    box[1, k] = max(one, other) + slack
+    return float((abs(other - one) + slack) ** 2)
+
+
 @compiled
 def _fill_boxes(soft: Table, one: np.ndarray, other: np.ndarray) -> None:
     longest = 0.0
@@ -68,19 +87,20 @@ def _fill_boxes(soft: Table, one: np.ndarray, other: np.ndarray) -> None:
             longest = max(longest, abs(other[v, k] - one[v, k]))
     slack = _SLACK * soft.activation + _SHARE * longest
     for v in range(one.shape[0]):
+        square = 0.0
         for k in range(3):
-            soft.box[v, 0, k] = min(one[v, k], other[v, k]) - slack
-            soft.box[v, 1, k] = max(one[v, k], other[v, k]) + slack
+            square += _hold_path(soft.box[v], k, one[v, k], other[v, k], slack)
+        soft.reach[0, v] = math.sqrt(square)
     for flex in range(soft.flex_first.size - 1):
         mean = soft.own_mean[flex]
         _mean(soft, flex, one, mean[0])
         _mean(soft, flex, other, mean[1])
         for v in range(soft.flex_first[flex], soft.flex_first[flex + 1]):
+            square = 0.0
             for k in range(3):
                 a = one[v, k] - mean[0, k]
-                b = other[v, k] - mean[1, k]
-                soft.own_box[v, 0, k] = min(a, b) - slack
-                soft.own_box[v, 1, k] = max(a, b) + slack
+                square += _hold_path(soft.own_box[v], k, a, other[v, k] - mean[1, k], slack)
+            soft.reach[1, v] = math.sqrt(square)
 
 
 @compiled
@@ -241,26 +261,42 @@ def _apart_in_flex(soft: Table, one: np.ndarray, other: np.ndarray) -> bool:
 
 @compiled
 def _append(
-    soft: Table, kind: int, i0: int, i1: int, i2: int, i3: int, pair: int, weight: float
+    soft: Table,
+    shapes: Table,
+    stencil: Stencil,
+    pair: int,
+    weight: float,
+    threshold: float,
 ) -> bool:
-    """Add a stencil; False without room."""
-    count = soft.count
-    if count >= soft.kind.size:
+    """Measure a stencil, and list it unless it is too far apart; False without room."""
+    i = soft.count
+    if i >= soft.kind.size:
         return False
-    vertex = soft.vertex[count]
+    kind, i0, i1, i2, i3 = stencil
+    vertex = soft.vertex[i]
     vertex[0] = i0
     vertex[1] = i1
     vertex[2] = i2
     vertex[3] = i3
-    soft.kind[count] = kind
-    soft.pair[count] = pair
-    soft.weight[count] = weight
-    soft.threshold[count] = 0.0
-    soft.laid[count] = 0
-    soft.radius[count] = soft.vertex_radius[i0]
+    radius = soft.vertex_radius[i0]
+    own = 0
     if kind != VERTEX_PLANE:
-        soft.radius[count] += soft.vertex_radius[i2]
-    soft.count = count + 1
+        radius += soft.vertex_radius[i2]
+        own = 1 if soft.vertex_group[i0] == soft.vertex_group[i3] else 0
+    square = separation(stencil, soft.now, shapes, radius, soft.coefficient[i], soft.arm[i])
+    distance = math.sqrt(max(square, 0.0))
+    if distance - approach(kind, vertex, soft.reach[own]) >= soft.activation:
+        return True
+    soft.square[i] = square
+    soft.bound[i] = distance
+    soft.asleep[i] = 0
+    soft.kind[i] = kind
+    soft.pair[i] = pair
+    soft.radius[i] = radius
+    soft.weight[i] = weight
+    soft.threshold[i] = threshold
+    soft.laid[i] = 0
+    soft.count = i + 1
     return True
 
 
@@ -270,7 +306,7 @@ def _pair_of(soft: Table, one: int, other: int) -> int:
 
 
 @compiled
-def _list_faces(soft: Table, axis: int, strip: int, begin: int, end: int) -> bool:
+def _list_faces(soft: Table, shapes: Table, axis: int, strip: int, begin: int, end: int) -> bool:
     """List vertices and faces of a strip that may touch; False without room."""
     points = soft.point.size
     box = soft.item_box
@@ -296,13 +332,14 @@ def _list_faces(soft: Table, axis: int, strip: int, begin: int, end: int) -> boo
             ):
                 continue
             weight = 0.25 * soft.vertex_area[at]
-            if not _append(soft, VERTEX_FACE, at, face[0], face[1], face[2], pair, weight):
+            stencil = Stencil(VERTEX_FACE, at, face[0], face[1], face[2])
+            if not _append(soft, shapes, stencil, pair, weight, 0.0):
                 return False
     return True
 
 
 @compiled
-def _list_edges(soft: Table, axis: int, strip: int, begin: int, end: int) -> bool:
+def _list_edges(soft: Table, shapes: Table, axis: int, strip: int, begin: int, end: int) -> bool:
     """List pairs of edges of a strip that may touch; False without room."""
     box = soft.side_box
     item = soft.strip_item
@@ -327,15 +364,17 @@ def _list_edges(soft: Table, axis: int, strip: int, begin: int, end: int) -> boo
             ):
                 continue
             weight = 0.25 * (soft.edge_area[i] + soft.edge_area[j])
-            if not _append(soft, EDGE_EDGE, one[0], one[1], other[0], other[1], pair, weight):
+            stencil = Stencil(EDGE_EDGE, one[0], one[1], other[0], other[1])
+            threshold = 1e-3 * soft.edge_square[i] * soft.edge_square[j]
+            if not _append(soft, shapes, stencil, pair, weight, threshold):
                 return False
-            soft.threshold[soft.count - 1] = 1e-3 * soft.edge_square[i] * soft.edge_square[j]
     return True
 
 
 @compiled
-def _list_planes(soft: Table, planes: np.ndarray) -> bool:
+def _list_planes(soft: Table, shapes: Table) -> bool:
     """List vertices and half-spaces that may touch; False without room."""
+    planes = shapes.plane
     for i in range(soft.point.size):
         v = soft.point[i]
         if v >= soft.particles:
@@ -349,17 +388,18 @@ def _list_planes(soft: Table, planes: np.ndarray) -> bool:
             for k in range(3):
                 n = planes[p, k]
                 height += n * (soft.box[v, 0, k] if n > 0.0 else soft.box[v, 1, k])
+            stencil = Stencil(VERTEX_PLANE, v, v, v, p)
             if height < soft.activation and not _append(
-                soft, VERTEX_PLANE, v, v, v, p, pair, soft.vertex_area[v]
+                soft, shapes, stencil, pair, soft.vertex_area[v], 0.0
             ):
                 return False
     return True
 
 
 @compiled
-def list_stencils(soft: Table, planes: np.ndarray, one: np.ndarray, other: np.ndarray) -> int:
-    """List what may touch while vertices go from positions to others; returns a code."""
-    _fill_boxes(soft, one, other)
+def list_stencils(soft: Table, shapes: Table, ahead: np.ndarray) -> int:
+    """List and measure what may touch while vertices go from where they are; returns a code."""
+    _fill_boxes(soft, soft.now, ahead)
     soft.count = 0
     soft.listed = 0
     _bound_groups(soft)
@@ -375,15 +415,15 @@ def list_stencils(soft: Table, planes: np.ndarray, one: np.ndarray, other: np.nd
     _sort(soft.item_box, axis, soft.item_order)
     room = True
     for s in range(_fill_strips(soft, soft.item_box, soft.item_order, across)):
-        room = room and _list_faces(soft, axis, s, start[s], start[s + 1])
+        room = room and _list_faces(soft, shapes, axis, s, start[s], start[s + 1])
     for i in range(soft.side_order.size):
         _hold(soft, soft.box, soft.edge[i], soft.side_box[i])
         touches = _may_touch(soft, soft.vertex_group[soft.edge[i, 0]], soft.side_box[i])
         soft.strip[i, 0] = 0 if touches else -1
     _sort(soft.side_box, axis, soft.side_order)
     for s in range(_fill_strips(soft, soft.side_box, soft.side_order, across)):
-        room = room and _list_edges(soft, axis, s, start[s], start[s + 1])
-    if not (room and _list_planes(soft, planes)):
+        room = room and _list_edges(soft, shapes, axis, s, start[s], start[s + 1])
+    if not (room and _list_planes(soft, shapes)):
         soft.count = 0
         return SOFT_FULL
     soft.listed = 1

@@ -10,7 +10,7 @@ from numba import types
 from asperity.compiled import Table, compiled, compiled_loop
 from asperity.midas.engine_layout import MIDAS
 from asperity.midas.geometry.crossings import edge_crosses, ray_leaves
-from asperity.midas.soft.contacts import measure_all, place
+from asperity.midas.soft.contacts import place
 from asperity.midas.soft.search import list_stencils
 from asperity.midas.soft.soft_layout import SOFT
 
@@ -33,14 +33,13 @@ def survey(engine: Table, x: np.ndarray, activation: float) -> int:
     The next step lists anew.
     """
     soft = SOFT.at(engine.soft.bodies)
-    kept = soft.activation
-    soft.activation = activation
-    code = list_stencils(soft, engine.shapes.plane, x, x)
-    soft.activation = kept
     for v in range(x.shape[0]):
         for k in range(3):
             soft.now[v, k] = x[v, k]
-    measure_all(engine, soft)
+    kept = soft.activation
+    soft.activation = activation
+    code = list_stencils(soft, engine.shapes, x)
+    soft.activation = kept
     soft.listed = 0
     engine.soft.measured = 0
     return code

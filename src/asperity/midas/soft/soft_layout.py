@@ -127,6 +127,7 @@ SOFT = Layout(
     box="f8[vertices, 2, 3]",
     own_box="f8[vertices, 2, 3]",
     own_mean="f8[flexes, 2, 3]",
+    reach="f8[2, vertices]",  # how far they may get in both [m]
     listed="i8",
     sweep_axis="i8",
     item_box="f8[items, 2, 3]",  # of points and faces
