@@ -49,6 +49,21 @@ def test_a_cube_at_rest_keeps_its_factors() -> None:
     assert sim.stats.iterations - before.iterations <= 600
 
 
+def test_a_held_cube_keeps_the_factors_of_steps_and_of_their_halves() -> None:
+    """Error control solves a step and its halves in turn, of which each has factors of its own."""
+
+    def hold(_: mujoco.MjModel, data: mujoco.MjData) -> None:
+        data.ctrl[:2] = 0.012, -0.012
+
+    sim = asp.Simulator(grasp(), integrator=asp.Cenic(), control=hold, control_period=0.02)
+    sim.advance_to(1.0)
+    before = sim.stats
+    sim.advance_to(2.0)
+    assert sim.stats.steps - before.steps == 50
+    assert sim.stats.solves - before.solves == 150
+    assert sim.stats.factorizations - before.factorizations <= 6
+
+
 def test_what_slides_otherwise_than_before_takes_new_factors() -> None:
     """By factors of first half steps second ones take 8 iterations where fingers close on a cube.
 

@@ -79,6 +79,7 @@ from asperity.convex.island_steps import (
     prepare_direction,
 )
 from asperity.convex.line_search import line_search
+from asperity.convex.particles.panels import same_step, turn_panels
 from asperity.convex.particles.solver import install_particles
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
@@ -102,10 +103,8 @@ _ROUGH = 0.3
 # the direction leads, which is what the law's numbers are taken from.
 _SHORT = 0.3
 
-# Residual over s up to which a solve begins with factors of an earlier one, and the relative
-# difference of steps of one size, which end at times that are rounded.
-_NEAR = 0.01
-_SAME = 1e-9
+# Residual over s up to which a solve begins with factors of an earlier one.
+_NEAR = 0.02
 
 # What a stage of an iteration has found, besides the codes that solvers return.
 _GOES_ON = 3
@@ -260,8 +259,8 @@ def _factors_serve(problem: Table, iteration: int) -> bool:
         before = newton.previous_residual
         if iteration == 0:
             tree = problem.graph.island_tree[problem.at_hand.first_tree]
-            same = abs(problem.hessian.factor_step[tree] - step) <= _SAME * step
-            return step > 0.0 and same and norm * problem.options.tolerance <= _NEAR * wanted
+            same = step > 0.0 and same_step(problem.hessian.factor_step[tree], step)
+            return same and norm * problem.options.tolerance <= _NEAR * wanted
         # Where they gain once more what the last iteration has gained, that is enough to end with.
         # With bonds two more iterations cost less than new factors.
         if step > 0.0:
@@ -542,6 +541,8 @@ def begin_solve(problem: Table, have_factors: int) -> None:
         problem.scratch.base_tree = 0
     if have_factors == 0:
         problem.hessian.factor_island[:] = 0
+        problem.hessian.other_island[:] = 0
+    turn_panels(problem)
 
 
 @compiled

@@ -138,6 +138,10 @@ HESSIAN = Layout(
     factor_inverse_diagonal="f8[nv]",
     factor_island="i8[ntree]",  # trees in the island with which a tree was factorized; 0: never
     factor_step="f8[ntree]",  # and the ``bond_step`` then
+    # the same of the set of panels that is not at hand, and the ``bond_step`` of the one that is
+    other_island="i8[ntree]",
+    other_step="f8[ntree]",
+    panels_step="f8",
     coupling="f8[coupling_room]",  # blocks between trees
     panel_kept="i8[bonded_trees]",  # 1 of panels that are factorized and stay so in this solve
     # of contacts beyond a place, (P, Q, G) of `asperity.convex.spatial_hessian`

@@ -206,7 +206,7 @@ class Plant(HoldsAddresses):
             model = self.model
         table = self.table
         set_trees(table, model, self._evaluated)
-        self._set_flexes()
+        self._set_flexes(model)
         self._set_geoms(model)
         self._set_fields()
         self._set_cores(model, self.fields)
@@ -362,7 +362,7 @@ class Plant(HoldsAddresses):
         table.geoms.has_moving_surfaces = int(np.any(model.geom_surfacevel))
         table.geoms.surface_velocity = np.array(model.geom_surfacevel, dtype=np.float64)
 
-    def _set_flexes(self) -> None:
+    def _set_flexes(self, model: mujoco.MjModel) -> None:
         """Make the elements of the flexes as they are now."""
         numbers: tuple[bytes, ...] = ()
         if self.model.nflex > 0:
@@ -374,7 +374,7 @@ class Plant(HoldsAddresses):
                 # Contacts are as stiff as what is behind them.
                 self.set_contact_parameters(self.contact)
             self._flex_numbers = numbers
-        set_flex_pairs(self.table.elastic, self.model)
+        set_flex_pairs(self.table.elastic, model)
         soft = self._evaluated and self.model.nflex > 0
         self.table.find_elasticity = find_elasticity.address if soft else 0
 

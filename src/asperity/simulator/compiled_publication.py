@@ -247,7 +247,6 @@ def publish_compiled(world: Table, publication: Table) -> int:
     if plant.flex_model != model:
         # Evaluations leave Jacobians of edges out, on which their velocities depend.
         call_pp(plant.mujoco.flex, model, data)
-        has_velocity = False
     _constrain(publication, plant, delivered, model, data, has_velocity)
     _apply_forces(publication, plant, delivered, model, data)
     fill_accelerations(data, delivered, publication.accelerations, publication.warm_start)

@@ -135,6 +135,13 @@ ELASTIC = Layout(
     vertex_particle="i8[:]",
     vertex_weight="f8[:]",
     geom_shape="i8[:]",  # type of geoms whose distance is known, −1 of others
+    # What geoms have, from the first of each one on (`asperity.plant.model.flex_outlines`)
+    geom_corner_first="i8[:]",
+    geom_corner="f8[:,:]",
+    geom_edge_first="i8[:]",
+    geom_edge="f8[:,:]",
+    geom_side_first="i8[:]",
+    geom_side="f8[:,:]",
     geom_is_plane="i8[:]",
     # Flexes with faces, and such geoms that may touch them, with coefficients of friction and
     # dimension as MuJoCo has them in contacts

@@ -5,8 +5,9 @@ supernode (J. W. H. Liu, E. G. Ng, B. W. Peyton, On finding supernodes for spars
 computations, SIAM J. Matrix Anal. Appl. 14, 1993). Small supernodes are joined, though that stores
 zeros. The rows of H of a panel's trees, from the diagonal on and without the columns that are zero,
 are a dense matrix in ``coupling``: first the dofs of the panel's own trees, then those of later
-ones, in the order of elimination. For trees without bonds, such as robots, H is first gathered in
-the blocks that all other islands have, and then copied into panels.
+ones, in the order of elimination. There are two sets of panels, for steps of two sizes. For trees
+without bonds, such as robots, H is first gathered in the blocks that all other islands have, and
+then copied into panels.
 """
 
 from __future__ import annotations
@@ -28,13 +29,16 @@ __all__ = [
     "list_island",
     "list_panels",
     "list_updates",
+    "same_step",
     "touch_panels",
+    "turn_panels",
 ]
 
 SPARE = 8
 """Numbers after the last panel, which may be read beside its own."""
 
 _PARTICLE = 3  # dofs
+_SAME = 1e-9
 # Columns of a panel whose zeros do not matter.
 _NARROW = 12
 
@@ -225,7 +229,41 @@ def list_panels(problem: Table, islands: int) -> int:
             size = list_island(graph, first, last, size, _PARTICLE)
     _place_bonds(graph, problem.scratch.tree_column)
     list_updates(graph)
-    return size + SPARE
+    panels.to_other = in_eights(size)
+    return panels.to_other + size + SPARE
+
+
+@inlined
+def same_step(a: float, b: float) -> bool:
+    """Whether steps are of one size: their ends are times, which are rounded."""
+    return abs(a - b) <= _SAME * b
+
+
+@compiled
+def turn_panels(problem: Table) -> None:
+    """Work in the set of panels whose factors are of steps of this size, or the one not at hand.
+
+    Error control takes steps in turn with their halves, and factors of each serve the next.
+    """
+    graph, hessian = problem.graph, problem.hessian
+    panels, bonds = graph.panels, graph.bonds
+    step = problem.smooth.bond_step
+    if step == 0.0 or same_step(hessian.panels_step, step):
+        return
+    hessian.panels_step = step
+    for panel in range(panels.count):
+        panels.at[panel] += panels.to_other
+        hessian.panel_kept[panel] = 0
+    for bond in range(bonds.count):
+        bonds.at[bond] += panels.to_other
+    panels.to_other = -panels.to_other
+    for tree in range(graph.ntree):
+        if panels.of_tree[tree] >= 0:
+            island, of_step = hessian.factor_island[tree], hessian.factor_step[tree]
+            hessian.factor_island[tree] = hessian.other_island[tree]
+            hessian.factor_step[tree] = hessian.other_step[tree]
+            hessian.other_island[tree] = island
+            hessian.other_step[tree] = of_step
 
 
 @entry_point(types.int64(PROBLEM.type, CONTACT_SET.type, CONSTRAINT_SET.type))

@@ -30,8 +30,8 @@ from asperity.compiled.calls import (
     store_int,
 )
 from asperity.plant.detection.field_corners import EXCLUDED
-from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER, SPHERE
-from asperity.plant.detection.hulls import MESH, farthest, reach
+from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, MESH, SPHERE
+from asperity.plant.detection.hulls import farthest, reach
 from asperity.plant.detection.mujoco_contacts import insert_copy, place_contact
 from asperity.plant.detection.standing_cylinders import stand_on_rim
 from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE

@@ -4,14 +4,16 @@ Between the vertices of cloth, or of a volume, that are as far apart as a box is
 rest on a few of them, tilt, and sink with its corners; one that hangs over the box's edge would
 sink until it falls.
 
+Corners, edges and sides of geoms are those of `asperity.plant.model.flex_outlines`.
+
 A corner touches the faces that it lies above, or the nearest that it lies below. Its distance is
 that from the face's plane, less the radius of the flex; the normal is the face's, outwards from
 volumes and towards the geom's centre from cloth. A corner does not touch faces of a volume that
 look away from the geom. Of a sphere, or the end of a capsule or cylinder, this is the point that is
 lowest along the normal, and of a cylinder's end that lies flat on a face six points of its rim.
 
-An edge of a box, or the axis of a capsule or cylinder, touches edges of the flex that cross it,
-along the common normal. With the sine r > 0 by which a face of the box beside its edge rises
+An edge of a box or hull, or the axis of a capsule or cylinder, touches edges of the flex that cross
+it, along the common normal. With the sine r > 0 by which a face of the geom beside its edge rises
 towards the flex the weight is 1 − r/0.2. Diagonals of flat quadrilaterals of volumes do not touch
 it: what crosses one crosses a side, too. A sphere, or a capsule's end, touches all edges between
 whose faces it is, with the sine by which a face rises from the edge towards it.
@@ -21,23 +23,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from asperity.compiled import Table, compiled
+from asperity.compiled import Table, compiled, inlined
 from asperity.plant.detection.copied_contacts import copy_contact, set_frame
 from asperity.plant.detection.field_motion import surface_motion
 from asperity.plant.detection.flex_faces import PARALLEL, STEEPEST, above
 from asperity.plant.detection.flex_links import FACE, first_face
-from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER, SPHERE
+from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, MESH, SPHERE
 
-__all__ = ["HELD", "SIDES", "add_contact", "add_corners", "add_crossings"]
+__all__ = ["HELD", "MOST_SIDES", "add_contact", "add_corners", "add_crossings"]
 
-SIDES = 63
-"""Bits of a vertex: outside which sides of a geom's box it is."""
-HELD = 64
+MOST_SIDES = 62
+"""Bits of a vertex: outside which sides of a geom it is."""
+HELD = 1 << MOST_SIDES
 """And that it is fixed to the geom's body."""
+_SIDES = HELD - 1
 
 # Of a cylinder that stands on a face, cosine of the angle beyond which its rim has no lowest point.
 _UPRIGHT = 0.98
-_RIM = 6
 # Of a point beside a face, over its area: what is above an edge is above both faces.
 _BESIDE = 1e-9
 # Of a corner below a face, in mean edges: what is deeper belongs to another one.
@@ -123,37 +125,22 @@ def _lies_over(
     return sign != 0.0
 
 
-@compiled
-def _corners_of(kind: int) -> int:
-    """Corners of a box, centres of balls, or ends of a cylinder with points of its rims."""
-    if kind == BOX:
-        return 8
-    if kind == SPHERE:
-        return 1
-    return 2 if kind == CAPSULE else 2 + 2 * _RIM
-
-
-@compiled
-def _fill_end(plant: Table, state: Table, geom: int, k: int, out: np.ndarray) -> None:
-    """Fill a corner of a geom: of a box, of a cylinder's rim, or an end of its axis."""
+@inlined
+def _radius(plant: Table, geom: int) -> float:
+    """Of what is round about its corners or its axis [m]."""
     kind = plant.elastic.geom_shape[geom]
+    return 0.0 if kind in (BOX, MESH) else plant.geoms.size[geom, 0]
+
+
+@compiled
+def _fill_corner(plant: Table, state: Table, geom: int, k: int, out: np.ndarray) -> None:
+    """Fill where a corner is, as `asperity.plant.model.flex_outlines` has them."""
     rotation = state.mj_geom_xmat[geom]
-    size = plant.geoms.size[geom]
-    x, y = 0.0, 0.0
-    z = (2.0 * (k & 1) - 1.0) * size[1]
-    if kind == BOX:
-        x = (2.0 * (k & 1) - 1.0) * size[0]
-        y = (2.0 * ((k >> 1) & 1) - 1.0) * size[1]
-        z = (2.0 * (k >> 2) - 1.0) * size[2]
-    elif kind == SPHERE:
-        z = 0.0
-    elif k > 1:
-        angle = 2.0 * np.pi / _RIM * (k >> 1)
-        x = size[0] * np.cos(angle)
-        y = size[0] * np.sin(angle)
+    corner = plant.elastic.geom_corner[k]
     for n in range(3):
         out[n] = state.mj_geom_xpos[geom, n]
-        out[n] += rotation[3 * n] * x + rotation[3 * n + 1] * y + rotation[3 * n + 2] * z
+        for a in range(3):
+            out[n] += rotation[3 * n + a] * corner[a]
 
 
 @compiled
@@ -171,15 +158,16 @@ def _find_lowest(
     False of points of a rim that has a lowest one, and of the end of a cylinder that has none.
     """
     kind = plant.elastic.geom_shape[geom]
-    reach = 0.0 if kind == BOX else plant.geoms.size[geom, 0]
+    on_rim = k > plant.elastic.geom_corner_first[geom] + 1
+    reach = _radius(plant, geom)
     rotation = state.mj_geom_xmat[geom]
     along = 0.0
     if kind == CYLINDER:
         for n in range(3):
             along += normal[n] * rotation[3 * n + 2]
-        if (abs(along) > _UPRIGHT) != (k > 1):
+        if (abs(along) > _UPRIGHT) != on_rim:
             return False
-        reach = 0.0 if k > 1 else reach / np.sqrt(1.0 - along * along)
+        reach = 0.0 if on_rim else reach / np.sqrt(1.0 - along * along)
     for n in range(3):
         out[n] = end[n] - reach * (normal[n] - along * rotation[3 * n + 2])
     return True
@@ -189,12 +177,26 @@ def _find_lowest(
 def _is_beside(state: Table, first: int, corners: np.ndarray) -> bool:
     """Whether an edge or face cannot touch a geom: it is outside a side, or the geom's own."""
     outside = state.soft.vertex_outside
-    common = SIDES
+    common = _SIDES
     held = 0
     for k in range(corners.size):
         common &= outside[first + corners[k]]
         held |= outside[first + corners[k]]
     return common != 0 or held & HELD != 0
+
+
+@compiled
+def _is_far(
+    position: np.ndarray, face: np.ndarray, first: int, point: np.ndarray, reach: float
+) -> bool:
+    """Whether a point is farther than a reach from the box around a face."""
+    for n in range(3):
+        a = position[first + face[0], n] - point[n]
+        b = position[first + face[1], n] - point[n]
+        c = position[first + face[2], n] - point[n]
+        if min(a, b, c) > reach or max(a, b, c) < -reach:
+            return True
+    return False
 
 
 @compiled
@@ -210,7 +212,8 @@ def _height_above(plant: Table, state: Table, flex: int, f: int, geom: int, k: i
     first = elastic.flex_first_vertex[flex]
     center = state.mj_geom_xpos[geom]
     face = elastic.face_corner[f]
-    if _is_beside(state, first, face):
+    reach = _DEEPEST * elastic.flex_edge[flex] + _radius(plant, geom)
+    if _is_beside(state, first, face) or _is_far(position, face, first, work[8], reach):
         return np.inf
     area = _find_normal(position, face, first, normal)
     if elastic.flex_corners[flex] == 3:
@@ -279,12 +282,10 @@ def add_corners(plant: Table, state: Table, c: int, flex: int, geom: int, margin
     Rows 0 and 1 of ``work_points`` are the box around the flex.
     """
     elastic = plant.elastic
-    kind = elastic.geom_shape[geom]
     work = state.soft.work_points
-    reach = elastic.flex_radius[flex] + margin
-    reach += 0.0 if kind == BOX else plant.geoms.size[geom, 0]
-    for k in range(_corners_of(kind)):
-        _fill_end(plant, state, geom, k, work[8])
+    reach = elastic.flex_radius[flex] + margin + _radius(plant, geom)
+    for k in range(elastic.geom_corner_first[geom], elastic.geom_corner_first[geom + 1]):
+        _fill_corner(plant, state, geom, k, work[8])
         near = True
         for n in range(3):
             near = near and work[0, n] - reach <= work[8, n] <= work[1, n] + reach
@@ -336,56 +337,88 @@ def _cross(
     element: int,
     edge: int,
     geom: int,
-    axis: int,
+    line: np.ndarray,
     margin: float,
 ) -> bool:
-    """Add contacts of an edge with those of a geom along an axis; False without room."""
+    """Add a contact of an edge with an edge or axis of a geom; False without room."""
     elastic = plant.elastic
-    size = plant.geoms.size[geom]
     work = state.soft.work_points
     kind = elastic.geom_shape[geom]
-    box = kind == BOX
-    radius = elastic.flex_radius[flex] + (0.0 if box else size[0])
     point, normal = work[6], work[7]
     first = elastic.flex_first_vertex[flex]
     a = state.soft.vertex_local[first + elastic.edge_corner[edge, 0]]
     b = state.soft.vertex_local[first + elastic.edge_corner[edge, 1]]
-    u, v = (axis + 1) % 3, (axis + 2) % 3
-    du, dv, along = b[u] - a[u], b[v] - a[v], b[axis] - a[axis]
-    square = du * du + dv * dv
-    if square <= PARALLEL * (square + along * along):
+    square, whole, share = 0.0, 0.0, 0.0
+    for n in range(3):
+        u, v = (n + 1) % 3, (n + 2) % 3
+        normal[n] = (b[u] - a[u]) * line[3 + v] - (b[v] - a[v]) * line[3 + u]
+        square += normal[n] * normal[n]
+        whole += (b[n] - a[n]) ** 2
+    if square <= PARALLEL * whole:
+        return True
+    for n in range(3):
+        u, v = (n + 1) % 3, (n + 2) % 3
+        share += (line[n] - a[n]) * (line[3 + u] * normal[v] - line[3 + v] * normal[u])
+    share /= square
+    if share <= 0.0 or share >= 1.0:
+        return True
+    along = 0.0
+    for n in range(3):
+        point[n] = a[n] + share * (b[n] - a[n])
+        along += line[3 + n] * (point[n] - line[n])
+    if abs(along) >= line[6]:
         return True
     length = np.sqrt(square)
-    for k in range(4 if box else 1):
-        pu = (2.0 * (k & 1) - 1.0) * size[u] if box else 0.0
-        pv = (2.0 * (k >> 1) - 1.0) * size[v] if box else 0.0
-        share = ((pu - a[u]) * du + (pv - a[v]) * dv) / square
-        if share <= 0.0 or share >= 1.0:
-            continue
-        point[axis] = a[axis] + share * along
-        if abs(point[axis]) >= (size[axis] if box else size[1]):
-            continue
-        point[u] = a[u] + share * du
-        point[v] = a[v] + share * dv
-        normal[axis] = 0.0
-        normal[u] = -dv / length
-        normal[v] = du / length
-        if not _looks_inside(plant, state, flex, element, point, normal):
-            normal[u] = -normal[u]
-            normal[v] = -normal[v]
-        distance = normal[u] * (point[u] - pu) + normal[v] * (point[v] - pv) - radius
-        rise = 0.0
-        if box:
-            rise = max(-normal[u] if pu > 0.0 else normal[u], -normal[v] if pv > 0.0 else normal[v])
-        weight = min(1.0 - rise / STEEPEST, 1.0)
-        if kind == CYLINDER and -distance > size[1] - abs(point[axis]):
-            weight = 0.0
-        if weight <= 0.0 or not -elastic.flex_edge[flex] < distance <= margin:
-            continue
-        _to_world(state, geom, point, normal)
-        if not add_contact(plant, state, c, distance, element, FACE):
+    for n in range(3):
+        normal[n] /= length
+    turn = 1.0 if _looks_inside(plant, state, flex, element, point, normal) else -1.0
+    distance = -elastic.flex_radius[flex] - _radius(plant, geom)
+    one, other = 0.0, 0.0
+    for n in range(3):
+        normal[n] *= turn
+        distance += normal[n] * (point[n] - line[n])
+        one += normal[n] * line[7 + n]
+        other += normal[n] * line[10 + n]
+    weight = min(1.0 - max(one, other) / STEEPEST, 1.0)
+    if kind == CYLINDER and -distance > line[6] - abs(along):
+        weight = 0.0
+    if weight <= 0.0 or not -elastic.flex_edge[flex] < distance <= margin:
+        return True
+    _to_world(state, geom, point, normal)
+    if not add_contact(plant, state, c, distance, element, FACE):
+        return False
+    state.contacts.stiffness[state.contacts.count - 1] *= weight
+    return True
+
+
+@compiled
+def _cross_all(
+    plant: Table,
+    state: Table,
+    c: int,
+    flex: int,
+    element: int,
+    edge: int,
+    geom: int,
+    margin: float,
+) -> bool:
+    """`_cross` with all edges of a geom that are near; False without room."""
+    elastic = plant.elastic
+    middle, half = state.soft.work_points[2], state.soft.work_points[3]
+    first = elastic.flex_first_vertex[flex]
+    a = state.soft.vertex_local[first + elastic.edge_corner[edge, 0]]
+    b = state.soft.vertex_local[first + elastic.edge_corner[edge, 1]]
+    reach = elastic.flex_radius[flex] + _radius(plant, geom) + margin
+    for n in range(3):
+        middle[n] = 0.5 * (a[n] + b[n])
+        half[n] = 0.5 * abs(a[n] - b[n]) + max(reach, elastic.flex_edge[flex])
+    for k in range(elastic.geom_edge_first[geom], elastic.geom_edge_first[geom + 1]):
+        line = elastic.geom_edge[k]
+        near = True
+        for n in range(3):
+            near = near and abs(line[n] - middle[n]) <= half[n] + abs(line[3 + n]) * line[6]
+        if near and not _cross(plant, state, c, flex, element, edge, geom, line, margin):
             return False
-        state.contacts.stiffness[state.contacts.count - 1] *= weight
     return True
 
 
@@ -444,19 +477,18 @@ def _touch_balls(
 def add_crossings(plant: Table, state: Table, c: int, flex: int, geom: int, margin: float) -> bool:
     """Add contacts of edges of a flex with a geom, with materials of ``c``; False without room."""
     elastic = plant.elastic
-    kind = elastic.geom_shape[geom]
     first = elastic.flex_first_vertex[flex]
     start = elastic.flex_first_element[flex]
     edges = elastic.element_edge
+    balls = elastic.geom_shape[geom] in (SPHERE, CAPSULE)
     room = True
     for number in range(start, elastic.flex_first_element[flex + 1]):
         element = number - start
         for edge in range(edges[number], edges[number + 1]):
             if _is_beside(state, first, elastic.edge_corner[edge]):
                 continue
-            if kind != SPHERE and elastic.edge_is_diagonal[edge] == 0:
-                for axis in range(0 if kind == BOX else 2, 3):
-                    room = room and _cross(plant, state, c, flex, element, edge, geom, axis, margin)
-            if kind in (SPHERE, CAPSULE):
+            if elastic.edge_is_diagonal[edge] == 0:
+                room = room and _cross_all(plant, state, c, flex, element, edge, geom, margin)
+            if balls:
                 room = room and _touch_balls(plant, state, c, flex, element, edge, geom, margin)
     return room

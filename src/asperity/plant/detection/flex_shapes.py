@@ -1,4 +1,4 @@
-"""Contacts of cloth and volumes with spheres, capsules, cylinders and boxes.
+"""Contacts of cloth and volumes with height fields, simple shapes and hulls of meshes.
 
 MuJoCo finds none where a capsule lies across elements, and of others points that are anywhere on
 faces or edges that lie on each other, and elsewhere in every step. So it is not asked: vertices of
@@ -29,6 +29,7 @@ from asperity.plant.detection.collision import (
 )
 from asperity.plant.detection.flex_corners import (
     HELD,
+    MOST_SIDES,
     add_contact,
     add_corners,
     add_crossings,
@@ -82,6 +83,8 @@ def _is_near(plant: Table, state: Table, geom: int, reach: float) -> bool:
         for a in range(3):
             half += abs(rotation[3 * n + a]) * plant.geoms.box[geom, 3 + a]
         center = state.mj_geom_xpos[geom, n]
+        for a in range(3):
+            center += rotation[3 * n + a] * plant.geoms.box[geom, a]
         if not (center - half <= work[1, n] and work[0, n] <= center + half):
             return False
     return True
@@ -89,26 +92,30 @@ def _is_near(plant: Table, state: Table, geom: int, reach: float) -> bool:
 
 @compiled
 def _look_around(plant: Table, state: Table, flex: int, geom: int, reach: float) -> bool:
-    """Fill where vertices are in a geom's frame, and outside which sides of its box.
+    """Fill where vertices are in a geom's frame, and outside which of its sides.
 
     Returns whether any vertex is not outside the same side as all others.
     """
     elastic = plant.elastic
     soft = state.soft
-    box = plant.geoms.box[geom]
+    sides = elastic.geom_side_first[geom]
+    end = min(elastic.geom_side_first[geom + 1], sides + MOST_SIDES)
     rotation = state.mj_geom_xmat[geom]
     center = state.mj_geom_xpos[geom]
     first = elastic.flex_first_vertex[flex]
     common = -1
     for p in range(first, first + elastic.flex_vertices[flex]):
         code = HELD if elastic.particle_body[p] == plant.geoms.body[geom] else 0
+        local = soft.vertex_local[p]
         for a in range(3):
             along = 0.0
             for k in range(3):
                 along += rotation[3 * k + a] * (state.mj_flexvert_xpos[p, k] - center[k])
-            soft.vertex_local[p, a] = along
-            if abs(along) > box[3 + a] + reach:
-                code |= 1 << (2 * a if along > 0.0 else 2 * a + 1)
+            local[a] = along
+        for i in range(sides, end):
+            side = elastic.geom_side[i]
+            if side[0] * local[0] + side[1] * local[1] + side[2] * local[2] > side[3] + reach:
+                code |= 1 << (i - sides)
         soft.vertex_outside[p] = code
         common &= code
     return common == 0
@@ -177,7 +184,7 @@ def _add_vertices(plant: Table, state: Table, c: int, flex: int, geom: int, marg
 
 @compiled
 def add_shape_contacts(plant: Table, state: Table) -> bool:
-    """Add contacts of all flexes with faces and all geoms of simple shapes; False without room."""
+    """Add contacts of all flexes with faces and all geoms with outlines; False without room."""
     elastic = plant.elastic
     contacts = state.contacts
     last = -1

@@ -1,21 +1,21 @@
-"""Signed distance of a point from a geom of a simple shape, and the direction in which it grows."""
+"""Signed distance of a point from a geom, and the direction in which it grows."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from asperity.compiled import Table, compiled
+from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, HEIGHT_FIELD, MESH, SPHERE
+from asperity.plant.detection.height_fields import triangle_below
 
-__all__ = ["BOX", "CAPSULE", "CYLINDER", "SHAPES", "SPHERE", "point_distance"]
+__all__ = ["SHAPES", "point_distance"]
 
-# MuJoCo's mjtGeom.
-SPHERE = 2
-CAPSULE = 3
-CYLINDER = 5
-BOX = 6
+SHAPES = (HEIGHT_FIELD, SPHERE, CAPSULE, CYLINDER, BOX)
+"""Types of geoms whose distance is known, besides hulls with outlines."""
 
-SHAPES = (SPHERE, CAPSULE, CYLINDER, BOX)
-"""Types of geoms whose distance is known."""
+# Over a hull's half diagonal, how far before a side a point is on another one: vertices have single
+# precision.
+_ON_SIDE = 1e-6
 
 
 @compiled
@@ -74,6 +74,60 @@ def _cylinder(size: np.ndarray, local: np.ndarray, out: np.ndarray) -> float:
 
 
 @compiled
+def _hull(plant: Table, geom: int, local: np.ndarray, out: np.ndarray) -> float:
+    """Of the hull of a mesh: before its edges the nearest of them counts, elsewhere a side."""
+    elastic = plant.elastic
+    first, last = elastic.geom_side_first[geom], elastic.geom_side_first[geom + 1]
+    distance = -np.inf
+    nearest = first
+    for i in range(first, last):
+        side = elastic.geom_side[i]
+        height = side[0] * local[0] + side[1] * local[1] + side[2] * local[2] - side[3]
+        if height > distance:
+            distance = height
+            nearest = i
+    side = elastic.geom_side[nearest]
+    for a in range(3):
+        out[a] = side[a]
+    if distance <= 0.0:
+        return distance
+    box = plant.geoms.box[geom]
+    gap = _ON_SIDE * np.sqrt(box[3] * box[3] + box[4] * box[4] + box[5] * box[5])
+    x = local[0] - distance * out[0]
+    y = local[1] - distance * out[1]
+    z = local[2] - distance * out[2]
+    covered = True
+    for i in range(first, last):
+        side = elastic.geom_side[i]
+        covered = covered and side[0] * x + side[1] * y + side[2] * z <= side[3] + gap
+    if covered:
+        return distance
+    square = np.inf
+    for i in range(elastic.geom_edge_first[geom], elastic.geom_edge_first[geom + 1]):
+        edge = elastic.geom_edge[i]
+        along = 0.0
+        for a in range(3):
+            along += edge[3 + a] * (local[a] - edge[a])
+        along = min(max(along, -edge[6]), edge[6])
+        x = local[0] - edge[0] - along * edge[3]
+        y = local[1] - edge[1] - along * edge[4]
+        z = local[2] - edge[2] - along * edge[5]
+        if x * x + y * y + z * z < square:
+            square = x * x + y * y + z * z
+            out[0], out[1], out[2] = x, y, z
+    return _away(out[0], out[1], out[2], out)
+
+
+@compiled
+def _ground(plant: Table, geom: int, local: np.ndarray, out: np.ndarray) -> float:
+    """Of the plane of the triangle above or below; infinite beside a height field."""
+    field = plant.geoms.height_field[geom]
+    number, height, slope_x, slope_y = triangle_below(plant, field, local[0], local[1])
+    steepness = _away(-slope_x, -slope_y, 1.0, out)
+    return np.inf if number < 0 else (local[2] - height) / steepness
+
+
+@compiled
 def point_distance(
     plant: Table, state: Table, geom: int, point: np.ndarray, local: np.ndarray, out: np.ndarray
 ) -> float:
@@ -83,7 +137,7 @@ def point_distance(
     ----------
     plant, state : Table
     geom : int
-        Of one of `SHAPES`.
+        Of one of `SHAPES`, or a mesh with an outline (`asperity.plant.model.flex_outlines`).
     point : array, shape (3,)
         In world axes, as all of this [m].
     local : array, shape (6,)
@@ -100,6 +154,10 @@ def point_distance(
             local[a] += rotation[3 * k + a] * (point[k] - state.mj_geom_xpos[geom, k])
     if kind == BOX:
         distance = _box(size, local, out)
+    elif kind == MESH:
+        distance = _hull(plant, geom, local, out)
+    elif kind == HEIGHT_FIELD:
+        distance = _ground(plant, geom, local, out)
     elif kind == CYLINDER:
         distance = _cylinder(size, local, out)
     else:

@@ -16,7 +16,7 @@ import math
 
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_double, load_single
-from asperity.plant.detection.hulls import ROUND
+from asperity.plant.detection.geom_types import ROUND
 from asperity.plant.detection.mujoco_contacts import place_contact
 
 __all__ = ["is_flat", "level_contact", "triangle_below", "write_contact"]

@@ -9,23 +9,18 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.plant.detection.geom_distance import BOX, CAPSULE, CYLINDER, SPHERE
+from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, ELLIPSOID, MESH
 
 __all__ = [
-    "ROUND",
     "Hulls",
     "covers",
     "find_hulls",
     "has_shells",
+    "hull_triangles",
     "hull_vertices",
     "nearest_face",
     "reach",
 ]
-
-ELLIPSOID = int(mujoco.mjtGeom.mjGEOM_ELLIPSOID)
-MESH = int(mujoco.mjtGeom.mjGEOM_MESH)
-ROUND = (SPHERE, CAPSULE, CYLINDER, ELLIPSOID)
-"""Types of geoms without corners."""
 
 # Faces of hulls that are looked at: rounder ones do not lie beside each other.
 _MOST_FACES = 200
@@ -79,22 +74,31 @@ def hull_vertices(model: mujoco.MjModel, mesh: int) -> np.ndarray:
     return vertices[model.mesh_graph[graph + 2 + count : graph + 2 + 2 * count]]
 
 
-def _faces_of_mesh(model: mujoco.MjModel, mesh: int) -> np.ndarray:
-    """Planes of the faces of a mesh's hull, as in `Hulls`."""
+def hull_triangles(model: mujoco.MjModel, mesh: int) -> tuple[np.ndarray, np.ndarray]:
+    """Corners of the triangles of a mesh's hull, counterclockwise from outside, and their normals.
+
+    Shapes (n, 3, 3) and (n, 3); those without area are left out.
+    """
     start, graph = model.mesh_vertadr[mesh], model.mesh_graphadr[mesh]
     vertices = model.mesh_vert[start : start + model.mesh_vertnum[mesh]].astype(np.float64)
     # MuJoCo's graph: how many vertices and faces, two numbers of each vertex, its edges, faces.
     points, triangles = (int(n) for n in model.mesh_graph[graph : graph + 2])
     begin = graph + 2 + 3 * points + 3 * triangles
-    a, b, c = vertices[model.mesh_graph[begin : begin + 3 * triangles].reshape(-1, 3)].swapaxes(
-        0, 1
-    )
-    normal = np.cross(b - a, c - a)
+    corners = vertices[model.mesh_graph[begin : begin + 3 * triangles].reshape(-1, 3)]
+    normal = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     length = np.linalg.norm(normal, axis=1)
-    whole = length > 0.0
-    normal = normal[whole] / length[whole, None]
-    faces = np.column_stack([normal, np.sum(normal * a[whole], axis=1)])
-    scale = np.array([1.0, 1.0, 1.0, 1.0 / max(np.abs(vertices).max(), 1e-300)])
+    corners, normal = corners[length > 0.0], normal[length > 0.0] / length[length > 0.0, None]
+    inwards = np.sum(normal * (corners[:, 0] - corners.mean(axis=(0, 1))), axis=1) < 0.0
+    corners[inwards] = corners[inwards, ::-1]
+    normal[inwards] *= -1.0
+    return corners, normal
+
+
+def _faces_of_mesh(model: mujoco.MjModel, mesh: int) -> np.ndarray:
+    """Planes of the faces of a mesh's hull, as in `Hulls`."""
+    corners, normal = hull_triangles(model, mesh)
+    faces = np.column_stack([normal, np.sum(normal * corners[:, 0], axis=1)])
+    scale = np.array([1.0, 1.0, 1.0, 1.0 / max(np.abs(corners).max(initial=0.0), 1e-300)])
     _, kept = np.unique(np.round(faces * scale, _DIGITS), axis=0, return_index=True)
     return faces[kept]
 

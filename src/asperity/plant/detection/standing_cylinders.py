@@ -15,7 +15,7 @@ import math
 from asperity.compiled import Table, compiled
 from asperity.compiled.calls import load_address, load_double, load_int, store_int
 from asperity.plant.detection.field_corners import EXCLUDED, find_corner
-from asperity.plant.detection.geom_distance import CYLINDER
+from asperity.plant.detection.geom_types import CYLINDER
 from asperity.plant.detection.hulls import covers, nearest_face, reach
 from asperity.plant.detection.mujoco_contacts import insert_copy, place_contact
 from asperity.plant.rotations import Vector

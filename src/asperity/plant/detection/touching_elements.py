@@ -1,10 +1,9 @@
 """Elements of a flex that MuJoCo need not look at.
 
-Where elements touch spheres, capsules, cylinders and boxes is found in
-`asperity.plant.detection.flex_shapes`, and MuJoCo would take 1.2 µs for each, which was a fifth of
-the time of a grasp. So it gets a model in which elements are of an inner layer, which does not
-collide, unless they might touch a geom of another shape. An element might touch those of whose
-boxes no face has all of its vertices outside.
+Where elements touch most shapes is found in `asperity.plant.detection.flex_shapes`, and MuJoCo
+would take 1.2 µs for each, which was a fifth of the time of a grasp. So it gets a model in which
+elements are of an inner layer, which does not collide, unless they might touch a geom of another
+shape. An element might touch those of whose boxes no face has all of its vertices outside.
 """
 
 from __future__ import annotations

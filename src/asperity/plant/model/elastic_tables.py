@@ -9,7 +9,6 @@ import numpy as np
 
 from asperity.compiled import Table
 from asperity.errors import ModelError
-from asperity.plant.detection.geom_distance import SHAPES
 from asperity.plant.model.cells import (
     between_nodes,
 )
@@ -228,8 +227,6 @@ def elastic_table(model: mujoco.MjModel, dof_tree: np.ndarray) -> Table:
     table.flex_radius = np.array(model.flex_radius, dtype=np.float64)
     table.particle_surface = _on_surface(model, len(bodies))
     table.vertex_first, table.vertex_particle, table.vertex_weight = between_nodes(model)
-    known = np.isin(model.geom_type, SHAPES)
-    table.geom_shape = np.where(known, model.geom_type, -1).astype(np.int64)
     table.geom_is_plane = integers(model.geom_type == int(mujoco.mjtGeom.mjGEOM_PLANE))
     table.element_layer, table.active_layers = model.flex_elemlayer, model.flex_activelayers
     table.flex_margin, table.flex_gap = model.flex_margin, model.flex_gap

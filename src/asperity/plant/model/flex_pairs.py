@@ -1,4 +1,4 @@
-"""Flexes and geoms of simple shapes that may touch, and the parameters of their contacts."""
+"""Flexes and geoms with outlines that may touch, and the parameters of their contacts."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import mujoco
 import numpy as np
 
 from asperity.compiled import Table
-from asperity.plant.detection.geom_distance import SHAPES
+from asperity.plant.model.flex_outlines import has_outline, set_outlines
 from asperity.plant.model.joints import integers, is_disabled
+from asperity.plant.model.model_view import remembered
 
 __all__ = ["set_flex_pairs"]
 
@@ -21,16 +22,18 @@ def _combine(ahead: np.ndarray, of_flex: np.ndarray, of_geom: np.ndarray) -> np.
     return np.where(ahead > 0, of_flex, np.where(ahead < 0, of_geom, larger))
 
 
+@remembered
 def set_flex_pairs(elastic: Table, model: mujoco.MjModel) -> None:
     """Fill the pairs of a model, by MuJoCo's rules of what collides and with what parameters."""
     flex, geom = np.indices((model.nflex, model.ngeom)).reshape(2, -1)
     bits = model.flex_contype[flex] & model.geom_conaffinity[geom]
     bits |= model.flex_conaffinity[flex] & model.geom_contype[geom]
-    touches = (bits != 0) & np.isin(model.geom_type[geom], SHAPES)
+    touches = (bits != 0) & has_outline(model)[geom]
     touches &= (model.flex_dim[flex] > 1) & (model.flex_rigid[flex] == 0)
     disable = mujoco.mjtDisableBit
     touches &= not is_disabled(model, disable.mjDSBL_CONTACT | disable.mjDSBL_CONSTRAINT)
     flex, geom = flex[touches], geom[touches]
+    set_outlines(elastic, model, geom)
     ahead = model.flex_priority[flex] - model.geom_priority[geom]
     elastic.pair_flex, elastic.pair_geom = integers(flex), integers(geom)
     dimension = _combine(ahead, model.flex_condim[flex], model.geom_condim[geom])
