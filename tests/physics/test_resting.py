@@ -91,3 +91,59 @@ def test_a_box_does_not_sink_where_stiffness_is_huge() -> None:
         sim = asp.Simulator(model, integrator=setting, contact=contact)
         assert sim.advance_to(60.0).success
         assert abs(sim.data.qpos[2] - 0.1) < 1e-8
+
+
+TABLES = {
+    "box": "<geom type='box' size='1 1 .1' pos='0 0 -.1' euler='0 0 20'/>",
+    "mesh": "<geom type='mesh' mesh='top'/>",
+}
+TOP = (
+    "<asset><mesh name='top' vertex='-1 -1 -.1 1 -1 -.1 1 1 -.1 -1 1 -.1 "
+    "-1 -1 0 1 -1 0 1 1 0 -1 1 0'/></asset>"
+)
+
+
+@pytest.mark.parametrize("setting", [asp.Cenic(), asp.Icf(time_step=1e-3)], ids=["cenic", "icf"])
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.8])
+@pytest.mark.parametrize("table", TABLES)
+def test_a_drum_with_a_load_beside_its_axis_rests_on_a_table(
+    table: str, share: float, setting: asp.Cenic | asp.Icf
+) -> None:
+    """A load within the rim keeps it standing: the floor's force acts below the centre of mass."""
+    radius, drum, load = 0.1, 1.0, 5.0
+    arm = share * radius * (drum + load) / load
+    model = compile_mjcf(
+        f"{TABLES[table]}<body pos='0 0 .05'><freejoint/>"
+        f"<geom type='cylinder' size='{radius} .05' mass='{drum}'/>"
+        f"<geom type='box' size='.02 .02 .02' pos='{0.8 * arm} {0.6 * arm} .07' mass='{load}'"
+        " contype='0' conaffinity='0'/></body>",
+        sections=TOP,
+    )
+    sim = asp.Simulator(model, integrator=setting)
+    sim.advance_to(2.0)
+    for _ in range(20):
+        sim.advance_to(sim.time + 0.02)
+        assert np.abs(sim.data.qvel).max() < 1e-4
+    contacts, weight = sim.contacts, (drum + load) * GRAVITY
+    force = contacts.normal_force
+    assert force.sum() == pytest.approx(weight, rel=1e-4)
+    middle = force @ contacts.point[:, :2] / force.sum()
+    np.testing.assert_allclose(middle, sim.data.xipos[1, :2], atol=1e-4 * radius)
+
+
+@pytest.mark.parametrize("spin", [4.0, 5.0, 8.0])
+@pytest.mark.parametrize("table", TABLES)
+def test_a_coin_that_wobbles_in_long_steps_lies_down_on_its_table(table: str, spin: float) -> None:
+    """It never lies below the table, and in the end its centre is half its thickness above that."""
+    half = 0.003
+    model = compile_mjcf(
+        f"{TABLES[table]}<body pos='0 0 .03' euler='60 0 0'><freejoint/>"
+        f"<geom type='cylinder' size='.04 {half}' mass='.1' friction='.4'/></body>",
+        sections=TOP,
+    )
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=1e-2))
+    sim.data.qvel[5] = spin
+    for _ in range(50):
+        sim.advance_to(sim.time + 0.02)
+        assert sim.data.qpos[2] > -half
+    assert sim.data.qpos[2] == pytest.approx(half, abs=1e-4)

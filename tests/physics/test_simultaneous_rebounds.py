@@ -148,3 +148,27 @@ def test_a_body_carries_its_load_through_an_impact(method: str, step: float) -> 
     found = _velocity(model, MAKERS[method](step), contact)
     momentum = model.body_mass[1] * found[2] + model.body_mass[2] * found[8]
     assert momentum / model.body_mass[1:].sum() == pytest.approx(_parts(1.0), abs=0.02)
+
+
+@pytest.mark.parametrize("method", ["icf", "tamsi"])
+@pytest.mark.parametrize("step", [1e-3, 2e-3])
+@pytest.mark.parametrize("drop", [0.02, 0.03, 0.04])
+def test_friction_of_a_flat_landing_does_not_turn_the_body(
+    drop: float, step: float, method: str
+) -> None:
+    """A box that lands on a slope and slides on loses μ times what the floor gives it.
+
+    All corners slide the same way, so friction is μ times the normal impulse, which is m g t cos β
+    once the box lies: v = g t (sin β − μ cos β).
+    """
+    slope, friction, time = math.atan(0.15), 0.1, 0.6
+    along, across = 9.81 * math.sin(slope), 9.81 * math.cos(slope)
+    model = compile_mjcf(
+        f"{FLOOR}<body pos='0 0 {0.05 + drop}'><freejoint/>"
+        "<geom type='box' size='.08 .08 .05' mass='1'/></body>",
+        option=f"gravity='{along} 0 {-across}'",
+    )
+    contact = asp.ContactParameters(friction=friction)
+    sim = asp.Simulator(model, integrator=MAKERS[method](step), contact=contact)
+    sim.advance_to(time)
+    assert sim.data.qvel[0] == pytest.approx((along - friction * across) * time, rel=3e-3)

@@ -22,7 +22,8 @@ as no island gains energy. What the normal impulses of all of them do to u, Δu,
 impact. So is what contacts pass on that were closed before, but for their forces then. A contact
 with the impulse γ is therefore a spring with ω² = k Δu/γ, and what else changes u presses on it: if
 that brings the bodies together again soon, they do not rebound. Newton's law leaves a body level
-that lands level on unequal arms; the impact of springs would turn it.
+that lands level on unequal arms; the impact of springs would turn it. Contacts of the same two
+links decide together whether they rebound, because friction presses some and lifts others.
 
 None of this is part of the ICF, SAP or TAMSI papers.
 """
@@ -135,6 +136,33 @@ def _meets(world: Table, state: Table, chosen: int, impulse: float) -> bool:
 
 
 @compiled
+def _shared_impact(world: Table, state: Table, chosen: int) -> tuple[float, float]:
+    """Δu/γ of the impact of a contact's two links, and what else has changed u there, as a mean."""
+    contacts = state.contacts
+    a, b = contacts.link[chosen, 0], contacts.link[chosen, 1]
+    first = chosen
+    while first > 0 and contacts.link[first - 1, 0] == a and contacts.link[first - 1, 1] == b:
+        first -= 1
+    number = 0
+    change = 0.0
+    total = 0.0
+    gained = 0.0
+    for c in range(first, contacts.count):
+        if contacts.link[c, 0] != a or contacts.link[c, 1] != b:
+            break
+        before, stopped, _ = along_normal(
+            world.plant, state, c, state.velocity, state.work.dof_force
+        )
+        impulse = contacts.impulse[c, 2]
+        if before < -NOTABLE and impulse > 0.0 and stopped > 0.0:
+            number += 1
+            change += stopped
+            total += impulse
+            gained += contacts.velocity[c, 2] - before
+    return change / total, (change - gained) / number
+
+
+@compiled
 def _divide_impulses(world: Table, state: Table, step: float) -> bool:
     """Find what impacts do, and the acceleration by all but contacts; whether there are impacts."""
     rows = state.rows
@@ -180,7 +208,7 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
         c, chosen, depth, _, stiffness, impulse = contact_group(contacts, c)
         if not _meets(world, source, chosen, impulse):
             continue
-        before, parting, mobility = along_normal(
+        before, parting, inverse = along_normal(
             world.plant, source, chosen, source.velocity, world.scratch
         )
         stopped, _, _ = along_normal(
@@ -190,9 +218,12 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
         if stopped <= 0.0:
             continue
         closing = -before
-        overlap, _, square = as_spring(
-            contacts.growth[chosen], depth, stiffness * stopped / impulse, before
-        )
+        # What the impact has not done others did.
+        mobility = stopped / impulse
+        others = stopped - closing - contacts.velocity[chosen, 2]
+        if contacts.patch[chosen] < 0:
+            mobility, others = _shared_impact(world, source, chosen)
+        overlap, _, square = as_spring(contacts.growth[chosen], depth, stiffness * mobility, before)
         if overlap > _OLD * closing * step and square * step * step < _RESOLVED:
             continue
         since = min(overlap / closing, step)
@@ -202,9 +233,7 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
         if after <= 0.0 or met <= 0.0:
             continue
         speed = _parting_speed(problem, contacts, chosen, square, met, step)
-        # What the impact has not done others did.
-        gained = contacts.velocity[chosen, 2] - before
-        pressing = max((stopped - gained) / step, again)
+        pressing = max(others / step, again)
         if (
             speed <= NOTABLE
             or 0.5 * np.pi * speed * np.sqrt(square) * step <= _DAMPED * closing
@@ -216,7 +245,7 @@ def find_rebounds(world: Table, first: int, last: int, _unused: int) -> int:
         place = (overlap + after * (speed - 0.5 * again * after)) / step
         end = speed - again * (after - 0.5 * step)
         for point in range(group, c):
-            _begin_rebound(problem, contacts, point, place, end, _STIFF / mobility)
+            _begin_rebound(problem, contacts, point, place, end, _STIFF / inverse)
         atomic_add(world.address + 8 * _REBOUNDS, 1)
     return OK
 

@@ -33,6 +33,7 @@ from asperity.plant.detection.field_corners import EXCLUDED
 from asperity.plant.detection.geom_types import BOX, CAPSULE, CYLINDER, MESH, SPHERE
 from asperity.plant.detection.hulls import farthest, reach
 from asperity.plant.detection.mujoco_contacts import insert_copy, place_contact
+from asperity.plant.detection.standing_cylinders import stand_on_rim
 from asperity.plant.plant_layouts import EVALUATED, PLANT, STATE
 from asperity.plant.rotations import Vector
 
@@ -299,7 +300,11 @@ def mend_normals(plant: Table, state: Table, data: int) -> int:
         if load_int(first + offsets.contact_exclude) > _IN_GAP:
             continue
         _mend_pair(plant, state, data, first, last - begin, work)
-        inserted = _complete_line(plant, state, data, begin, last - begin, work)
+        inserted = -1
+        if min(kind[one], kind[other]) == CYLINDER and max(kind[one], kind[other]) in _FLAT:
+            inserted = stand_on_rim(plant, state, data, begin, last - begin)
+        if inserted < 0:
+            inserted = _complete_line(plant, state, data, begin, last - begin, work)
         found += inserted
         last += inserted
     return EVALUATED

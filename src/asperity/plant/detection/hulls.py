@@ -43,7 +43,8 @@ class Hulls(NamedTuple):
     corners : numpy.ndarray
         In the mesh's frame [m], shape (n, 3).
     face_first : numpy.ndarray
-        Number of each mesh's first face, shape (nmesh + 1,); it has none if it is in no shell.
+        Number of each mesh's first face, shape (nmesh + 1,); it has none if it is in no shell and
+        there are no cylinders that might stand on it.
     faces : numpy.ndarray
         Outward normals in the mesh's frame, and distances from its origin [m], shape (m, 4).
     shell : numpy.ndarray
@@ -128,7 +129,8 @@ def find_hulls(model: mujoco.MjModel) -> Hulls:
     corners, faces = [[one] * model.nmesh for one in none]
     for number in np.unique(mesh[(mesh >= 0) & collides]):
         corners[number] = hull_vertices(model, int(number))
-    for number in np.unique(mesh[(mesh >= 0) & (shell >= 0)]):
+    cylinders = bool(np.any(collides[model.geom_type == CYLINDER]))
+    for number in np.unique(mesh[(mesh >= 0) & ((shell >= 0) | (collides & cylinders))]):
         found = _faces_of_mesh(model, int(number)) if model.mesh_graphadr[number] >= 0 else none[1]
         if 0 < len(found) <= _MOST_FACES:
             faces[number] = found
