@@ -344,7 +344,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ),
     Mechanism(
         "rough-faces",
-        "Islands resting on volumes' faces are not extrapolated.",
+        "Islands on volumes' faces are not extrapolated.",
         "Contacts that come and go decide, as elsewhere.",
         ("cenic",),
         (Body(f"{_METHODS}.rough_islands", "_note_faces", "return"),),
