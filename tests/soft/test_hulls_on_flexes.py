@@ -100,7 +100,7 @@ def test_fingers_of_meshes_hold_a_soft_cube(integrator: asp.Icf | asp.Cenic) -> 
     steps, before = sim.stats.steps, sim.data.flexvert_xpos[:, 2].mean()
     sim.advance_to(1.5)
     assert before - sim.data.flexvert_xpos[:, 2].mean() == pytest.approx(0.0, abs=2e-6)
-    assert sim.contacts.force[:, 2].sum() == pytest.approx(0.0, abs=2 * 0.1 * 9.81)
+    assert sim.contacts.force[:, 2].sum() == pytest.approx(0.1 * 9.81, rel=1e-3)
     if isinstance(integrator, asp.Cenic):
         assert sim.stats.steps - steps < 60
 

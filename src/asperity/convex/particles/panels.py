@@ -38,7 +38,7 @@ SPARE = 8
 """Numbers after the last panel, which may be read beside its own."""
 
 _PARTICLE = 3  # dofs
-_SAME = 1e-9
+_SAME = 1e-9  # relative difference of steps that are of one size
 # Columns of a panel whose zeros do not matter.
 _NARROW = 12
 
