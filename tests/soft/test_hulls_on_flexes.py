@@ -162,7 +162,7 @@ def test_distances_from_hulls_are_those_to_the_nearest_point() -> None:
 
 
 def test_edges_of_hulls_are_between_faces_that_are_not_level() -> None:
-    """A box has 12, whatever triangles its sides are made of; ways off them go into its sides."""
+    """A box has 12, however its sides are divided; the ways away from an edge lie in its sides."""
     model = _with_assets("<geom type='mesh' mesh='box'/>", _mesh("box", _box_points()))
     outline = _outline(model, 0)
     sides = model.geom_aabb[0, 3:]

@@ -79,7 +79,7 @@ from asperity.convex.island_steps import (
     prepare_direction,
 )
 from asperity.convex.line_search import line_search
-from asperity.convex.particles.panels import same_step, turn_panels
+from asperity.convex.particles.panels import same_step, switch_panels
 from asperity.convex.particles.solver import install_particles
 from asperity.convex.potentials.contact_driver import (
     begin_estimates,
@@ -542,7 +542,7 @@ def begin_solve(problem: Table, have_factors: int) -> None:
     if have_factors == 0:
         problem.hessian.factor_island[:] = 0
         problem.hessian.other_island[:] = 0
-    turn_panels(problem)
+    switch_panels(problem)
 
 
 @compiled

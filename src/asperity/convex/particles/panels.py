@@ -30,8 +30,8 @@ __all__ = [
     "list_panels",
     "list_updates",
     "same_step",
+    "switch_panels",
     "touch_panels",
-    "turn_panels",
 ]
 
 SPARE = 8
@@ -240,10 +240,11 @@ def same_step(a: float, b: float) -> bool:
 
 
 @compiled
-def turn_panels(problem: Table) -> None:
-    """Work in the set of panels whose factors are of steps of this size, or the one not at hand.
+def switch_panels(problem: Table) -> None:
+    """Switch to the other set of panels, unless the last solve was of a step of the same size.
 
-    Error control takes steps in turn with their halves, and factors of each serve the next.
+    Error control takes steps in turn with their halves. Each set keeps the factors of one size, and
+    they serve the next step of that size.
     """
     graph, hessian = problem.graph, problem.hessian
     panels, bonds = graph.panels, graph.bonds
