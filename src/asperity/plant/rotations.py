@@ -18,6 +18,7 @@ __all__ = [
     "turned",
     "turned_back",
     "unit_quaternion",
+    "unit_vector",
     "vector_at",
 ]
 
@@ -29,6 +30,12 @@ Quaternion = tuple[float, float, float, float]
 def vector_at(values: np.ndarray, start: int) -> Vector:
     """Three numbers of an array."""
     return values[start], values[start + 1], values[start + 2]
+
+
+@inlined
+def unit_vector(k: int) -> Vector:
+    """Axis k, or nothing if there is no such axis."""
+    return 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
 
 
 @inlined

@@ -47,10 +47,10 @@ from asperity.integrators.world_layout import (
     OK,
     WORLD,
 )
-from asperity.plant.evaluate import gyroscopic_force
+from asperity.plant.evaluate import force_to_centres, gyroscopic_force
 from asperity.plant.plant_layouts import STATE
 from asperity.plant.rotations import Vector, dot, vector_at
-from asperity.plant.trees import force_to_solver, velocity_from_solver
+from asperity.plant.trees import velocity_from_solver
 
 __all__ = [
     "centered_forces",
@@ -163,15 +163,14 @@ def follow_spins(world: Table, problem: Table) -> int:
         force = gyroscopic_force(plant, state, tree, spin)
         change = 0.0
         size = 0.0
-        for a in range(6):
+        for a in range(3):
             i = s + a
             difference = force[a] - work.spin_force[i]
             work.spin_force[i] = force[a]
             work.gyroscopic[i] += difference
             problem.smooth.rhs[i] += step * difference
             change += difference * difference * state.mass_inverse_diagonal[i]
-        for a in range(3):
-            size += spin[a] * spin[a] * state.mass_diagonal[s + a]
+            size += spin[a] * spin[a] * state.mass_diagonal[i]
         if step * step * change > max((_MATTERS * angle) ** 2 * size, negligible):
             matters = 1
     return matters
@@ -206,7 +205,7 @@ def _begin_following(world: Table, state: Table, step: float) -> None:
             continue
         work.turning[tree] = _FOLLOWS
         force = gyroscopic_force(plant, state, tree, spin)
-        for a in range(6):
+        for a in range(3):
             work.spin_force[s + a] = force[a]
     world.shared_source = state.address
     world.shared_step = step
@@ -324,7 +323,7 @@ def gyroscopic_forces(plant: Table, state: Table, qvel: np.ndarray, out: np.ndar
     call_ppip(plant.mujoco.newton_euler, plant.model, state.data, 0, bias.ctypes.data)
     for i in range(bias.size):
         bias[i] = -bias[i]
-    force_to_solver(plant, state.cdof, bias, out)
+    force_to_centres(plant, state, qvel, bias, out)
 
 
 @compiled
@@ -338,8 +337,9 @@ def centered_forces(world: Table, state: Table, qvel: np.ndarray, out: np.ndarra
         if plant.trees.spatial[tree]:
             s = plant.trees.start[tree]
             force = gyroscopic_force(plant, state, tree, _spin(state, s, qvel))
-            for a in range(6):
+            for a in range(3):
                 out[s + a] = force[a]
+                out[s + 3 + a] = 0.0
 
 
 @compiled
