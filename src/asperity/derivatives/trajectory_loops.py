@@ -19,7 +19,7 @@ from asperity.derivatives.stages import call_stage, differentiate, fill_columns
 from asperity.integrators.methods.motion import move_positions
 from asperity.integrators.results import keep_results
 from asperity.integrators.world_layout import OK, WORLD
-from asperity.plant.trees import move_origins, turn_origins
+from asperity.plant.trees import move_origins, turn_by_themselves, turn_origins
 from asperity.soft.twists import turn_edges
 
 __all__ = [
@@ -183,7 +183,9 @@ def deliver_step(world_address: int, work_address: int, step: float, row: np.nda
     code = call_stage(work.find_root, world, work, step, 0)
     if code == OK:
         # The law has been evaluated at the root last.
-        keep_results(world, state, state.qvel, work.velocity, step)
+        velocity = work.velocity.copy()
+        turn_by_themselves(world.plant, state.qpos, step, velocity)
+        keep_results(world, state, state.qvel, velocity, step)
         code = call_p_status(world.deliver, world)
         world.delivered.origin = SOLVED
     _close(world, work)

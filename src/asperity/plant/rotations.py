@@ -14,6 +14,7 @@ __all__ = [
     "dot",
     "plus",
     "quaternion_at",
+    "rotation",
     "times",
     "turned",
     "turned_back",
@@ -87,6 +88,15 @@ def times(p: Quaternion, q: Quaternion) -> Quaternion:
         p[0] * q[2] - p[1] * q[3] + p[2] * q[0] + p[3] * q[1],
         p[0] * q[3] + p[1] * q[2] - p[2] * q[1] + p[3] * q[0],
     )
+
+
+@inlined
+def rotation(spin: Vector, time: float) -> Quaternion:
+    """What an angular velocity turns by in a time."""
+    rate = np.sqrt(spin[0] * spin[0] + spin[1] * spin[1] + spin[2] * spin[2])
+    half = 0.5 * rate * time
+    share = np.sin(half) / rate if rate > 0.0 else 0.0
+    return np.cos(half), share * spin[0], share * spin[1], share * spin[2]
 
 
 @inlined

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from asperity.compiled import Table, compiled, inlined
-from asperity.plant.rotations import cross, dot, plus, turned, unit_quaternion, vector_at
+from asperity.plant.rotations import cross, dot, plus, rotation, turned, unit_quaternion, vector_at
 
 __all__ = [
     "add_mass",
@@ -27,6 +27,7 @@ __all__ = [
     "is_centred",
     "move_origins",
     "turn_along",
+    "turn_by_themselves",
     "turn_origins",
     "velocity_from_solver",
     "velocity_of_trees",
@@ -158,6 +159,22 @@ def turn_origins(
         new = turned(unit_quaternion(after, at), speed)
         for a in range(3):
             qvel[s + a] += old[a] - new[a]
+
+
+@compiled
+def turn_by_themselves(plant: Table, qpos: np.ndarray, step: float, qvel: np.ndarray) -> None:
+    """Let velocities be those after a step in which free bodies turn with them from ``qpos``."""
+    trees = plant.trees
+    for tree in range(plant.ntree):
+        if is_centred(plant, tree):
+            continue
+        s = trees.start[tree]
+        w = vector_at(qvel, s + 3)
+        quat = unit_quaternion(qpos, base_position(plant, tree) + 3)
+        speed = cross(w, vector_at(trees.centre[tree], 0))
+        change = turned(quat, plus(speed, turned(rotation(w, step), speed), -1.0))
+        for a in range(3):
+            qvel[s + a] += change[a]
 
 
 @compiled
