@@ -80,7 +80,30 @@ def test_what_slides_otherwise_than_before_takes_new_factors() -> None:
     assert sim.stats.iterations - before.iterations < 3 * (sim.stats.solves - before.solves)
 
 
+# Cloth that is turned and pinned to the world, and a volume that a link carries.
+_PINNED = """<mujoco><worldbody>
+  <flexcomp name="cloth" type="grid" dim="2" count="4 4 1" spacing=".03 .03 .03" radius=".001"
+    mass=".1" pos="0 0 .5" euler="10 20 30"><pin id="0"/><contact selfcollide="none"/>
+    <elasticity young="1e4" thickness=".002" damping=".01"/></flexcomp>{link}</worldbody></mujoco>"""
+_LINK = """<body name="link" pos="1 0 .5" euler="20 30 40"><joint axis="0 1 0"/><geom size=".02"/>
+  <flexcomp name="bob" type="grid" dim="3" count="3 3 3" spacing=".02 .02 .02" radius=".001"
+    mass=".1"><pin id="0 1 2"/><elasticity young="1e4" damping=".01"/></flexcomp></body>"""
+
 PUBLISHED = (*BOTH, asp.Midas(time_step=5e-3))
+
+
+@pytest.mark.parametrize("link", ["", _LINK], ids=("cloth", "cloth and a link"))
+def test_edges_of_what_is_pinned_are_published(link: str) -> None:
+    """Jacobians and rates of edges are MuJoCo's, which finds them for equalities and dampers."""
+    model = mujoco.MjModel.from_xml_string(_PINNED.format(link=link))
+    sim = asp.Simulator(model, integrator=asp.Icf(time_step=2e-3))
+    sim.advance_to(0.1)
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = sim.data.qpos, sim.data.qvel
+    mujoco.mj_forward(model, data)
+    assert np.abs(data.flexedge_velocity).max() > 1e-3
+    np.testing.assert_allclose(sim.data.flexedge_J, data.flexedge_J, atol=1e-12)
+    np.testing.assert_allclose(sim.data.flexedge_velocity, data.flexedge_velocity, atol=1e-12)
 
 
 @pytest.mark.parametrize("integrator", PUBLISHED, ids=("icf", "cenic", "midas"))

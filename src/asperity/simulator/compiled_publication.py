@@ -99,10 +99,32 @@ PUBLICATION = Layout(
     edge_count="i4[:]",
     edge_first="i4[:]",
     edge_dof="i4[:]",
+    edge_vertex="i8[:, 2]",
+    edge_sign="f8[:]",  # of each entry, which is of a slide of either vertex; none if others are
     edge_jacobian="i8",  # offsets
+    vertices="i8",
     edge_velocity="i8",
     velocity="i8",
 )
+
+
+def _edge_vertices(model: mujoco.MjModel) -> np.ndarray:
+    """The vertices of all edges of flexes, shape (nflexedge, 2)."""
+    first = np.repeat(model.flex_vertadr, model.flex_edgenum)
+    return np.asarray(first[:, None] + model.flex_edge, np.int64).reshape(-1, 2)
+
+
+def _edge_signs(model: mujoco.MjModel) -> np.ndarray:
+    """−1 of the first vertex's entries of Jacobians, 1 of the second's; none if not all slide."""
+    dof = model.flexedge_J_colind
+    if len(dof) != np.sum(model.flexedge_J_rownnz):
+        return np.zeros(0)
+    bodies = np.repeat(model.flex_vertbodyid[_edge_vertices(model)], model.flexedge_J_rownnz, 0)
+    slides = model.jnt_type[model.dof_jntid[dof]] == int(mujoco.mjtJoint.mjJNT_SLIDE)
+    ends = model.dof_bodyid[dof, None] == bodies
+    if not np.all(slides & (ends[:, 0] != ends[:, 1])):
+        return np.zeros(0)
+    return np.where(ends[:, 0], -1.0, 1.0)
 
 
 def new_publication(model: mujoco.MjModel, data: mujoco.MjData) -> Table:
@@ -123,8 +145,11 @@ def new_publication(model: mujoco.MjModel, data: mujoco.MjData) -> Table:
         edge_count=model.flexedge_J_rownnz,
         edge_first=model.flexedge_J_rowadr,
         edge_dof=model.flexedge_J_colind,
+        edge_vertex=_edge_vertices(model),
+        edge_sign=_edge_signs(model),
         edge_jacobian=native.offset("mjData", "flexedge_J"),
         edge_velocity=native.offset("mjData", "flexedge_velocity"),
+        vertices=native.offset("mjData", "flexvert_xpos"),
         velocity=native.offset("mjData", "qvel"),
     )
     table.keep(blank)
@@ -187,6 +212,28 @@ def _forces_of(world: Table, step: float) -> int:
 
 
 @compiled
+def _find_edge_jacobians(publication: Table, plant: Table, state: Table) -> None:
+    """Find Jacobians of the edges of flexes, which evaluations leave out."""
+    if publication.edge_sign.size == 0:
+        call_pp(plant.mujoco.flex, plant.model, state.data)
+        return
+    vertices = load_address(state.data + publication.vertices)
+    out = load_address(state.data + publication.edge_jacobian)
+    along = np.empty(3)
+    for edge in range(publication.edge_count.size):
+        one = vertices + 24 * publication.edge_vertex[edge, 0]
+        other = vertices + 24 * publication.edge_vertex[edge, 1]
+        for a in range(3):
+            along[a] = load_double(other + 8 * a) - load_double(one + 8 * a)
+        length = np.sqrt(along[0] * along[0] + along[1] * along[1] + along[2] * along[2])
+        first = publication.edge_first[edge]
+        for k in range(first, first + publication.edge_count[edge]):
+            axis = state.mj_cdof[publication.edge_dof[k]]
+            along_axis = along[0] * axis[3] + along[1] * axis[4] + along[2] * axis[5]
+            store_double(out + 8 * k, publication.edge_sign[k] * along_axis / length)
+
+
+@compiled
 def _find_edge_velocities(publication: Table, data: int) -> None:
     """Find how fast edges of flexes become longer, which the velocity stage does not see."""
     jacobian = load_address(data + publication.edge_jacobian)
@@ -246,8 +293,7 @@ def publish_compiled(world: Table, publication: Table) -> int:
     call_pp(publication.factor_mass, model, data)
     has_velocity = not had_velocity and not plant.only_free_bodies
     if plant.flex_model != model:
-        # Evaluations leave Jacobians of edges out, on which their velocities depend.
-        call_pp(plant.mujoco.flex, model, data)
+        _find_edge_jacobians(publication, plant, world.current)
     _constrain(publication, plant, delivered, model, data, has_velocity)
     _apply_forces(publication, plant, delivered, model, data)
     fill_accelerations(data, delivered, publication.accelerations, publication.warm_start)
