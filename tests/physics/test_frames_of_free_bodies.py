@@ -102,3 +102,18 @@ def test_a_fall_is_the_same_for_every_frame(integrator: Integrator, other: str) 
     for end in ends[1:]:
         # Within what solvers leave undone.
         np.testing.assert_allclose(end, ends[0], atol=1e-4)
+
+
+@pytest.mark.parametrize("other", _OTHERS, ids=("alone", "beside a joint"))
+@pytest.mark.parametrize("integrator", _FIXED[:4], ids=_name)
+def test_tumbling_keeps_its_energy(integrator: Integrator, other: str) -> None:
+    """Gyroscopic forces are those of the middle of a step beside a robot, too."""
+    simulator = _thrown(integrator, ".2 -.1 .3", _TURN, other, 0.0)
+    model, data = simulator.model, simulator.data
+    energies = []
+    for time in (2.0, 4.0):
+        mujoco.mj_forward(model, data)
+        mujoco.mj_energyVel(model, data)
+        energies.append(float(data.energy[1]))
+        simulator.advance_to(time)
+    np.testing.assert_allclose(energies[1], energies[0], rtol=1e-4)
