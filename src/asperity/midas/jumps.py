@@ -1,0 +1,49 @@
+"""Jumps of what users give: controls and applied forces, constant from one call to the next.
+
+BDF2 takes a force for that of a smooth function at the end of the step. Where it jumps by Δf
+instead, momentum would lack ½ h Δf ever after. So motion begins anew there, with a past as at the
+start (`asperity.midas.time.second_order`). What changes from step to step in a smooth way is none:
+its second differences are small.
+"""
+
+from __future__ import annotations
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Jumps"]
+
+Floats = NDArray[np.float64]
+
+# Second difference, over the larger of both first ones: 1 where a constant begins to change.
+_BEND = 0.5
+# Change of a force, relative to it, that is not worth another solution.
+_NEGLIGIBLE = 1e-3
+
+
+class Jumps:
+    """Looks for jumps of controls and applied forces from step to step."""
+
+    def __init__(self) -> None:
+        # Time, controls and forces of the last look, and how much they had changed since the one
+        # before.
+        self.told: Floats | None = None
+        self.change: Floats | None = None
+
+    def found(self, data: mujoco.MjData, control: Floats, step: float) -> bool:
+        """Whether something has jumped since the last look, with steps of ``step`` [s]."""
+        given = (control, data.qfrc_applied, np.ravel(data.xfrc_applied))
+        told = np.concatenate([[data.time], *given])
+        before = self.told
+        change = np.zeros_like(told) if before is None else told - before
+        was = np.zeros_like(told) if self.change is None else self.change
+        self.told, self.change = told, change
+        if before is None:
+            return False
+        if change[0] > 1.5 * step:
+            # It was constant in the last step.
+            was = np.zeros_like(told)
+        bent = np.abs(change - was) > _BEND * np.maximum(np.abs(change), np.abs(was))
+        large = np.abs(change) > _NEGLIGIBLE * np.maximum(np.abs(told), np.abs(before))
+        return bool(np.any((bent & large)[1:]))
