@@ -171,7 +171,7 @@ class EngineInputs:
             self.mocap_pose[i] = pose
             ties = source == -1 - int(self.model.body_mocapid[body])
             points = mocap_points(self.links, body, position, quaternion)
-            table.ties.side[ties, 1, 1:] = points
+            table.ties.given[ties, 1, 1:] = points
 
     def _read_applied_forces(self, table: Table, data: mujoco.MjData, gravity: Floats) -> None:
         model = self.model
