@@ -109,6 +109,12 @@ def check_supported(
         notes.append(
             "Forces of plugins are those of a step's beginning; stiff ones need short steps."
         )
+    if asks_mujoco and (names := _mocap_geoms(model)):
+        notes.append(
+            "Mocap bodies jump from pose to pose, as in MuJoCo: they carry nothing by friction, "
+            "and but for Sap push at 1/dissipation at most. For both, weld a body with their geoms "
+            f"to them, or use Midas: {listed(names)}."
+        )
     if not every_friction and (names := _named_friction(model)):
         notes.append(
             f"{integrator} ignores torsional and rolling friction, and takes the first coefficient "
@@ -225,6 +231,13 @@ _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
     _equalities,
     _indices,
 )
+
+
+@remembered
+def _mocap_geoms(model: mujoco.MjModel) -> list[str]:
+    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    told = model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0
+    return [element(model, _OBJ.mjOBJ_GEOM, i) for i in np.flatnonzero(collides & told)]
 
 
 @remembered
