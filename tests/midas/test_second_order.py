@@ -125,6 +125,20 @@ def test_a_force_that_is_switched_on_gives_all_its_momentum():
             np.testing.assert_allclose(sim.data.qpos[[0, 7]], start[:2] + way, atol=1e-10)
 
 
+def test_what_a_weld_lets_go_falls_from_then_on():
+    sim = asp.Simulator(
+        """<mujoco><worldbody><body name="held"><freejoint/><geom size=".1" mass="2"/></body>
+        </worldbody><equality><weld body1="held"/></equality></mujoco>""",
+        integrator=asp.Midas(time_step=0.01),
+    )
+    sim.advance_to(0.1)
+    sim.data.eq_active[0] = 0
+    for k in range(1, 11):
+        assert sim.step().success
+        assert sim.data.qvel[2] == pytest.approx(-9.81 * 0.01 * k, rel=1e-6)
+        assert sim.data.qpos[2] == pytest.approx(-9.81 * (0.01 * k) ** 2 / 2, abs=1e-7)
+
+
 def test_a_force_that_changes_smoothly_has_one_past():
     """Every step still is one of BDF2 blended with BDF3, which is by the force at its end."""
 

@@ -1,9 +1,9 @@
-"""Jumps of what users give: controls and applied forces, constant from one call to the next.
+"""Jumps of what users give: controls, applied forces, and which equality constraints are on.
 
 BDF2 takes a force for that of a smooth function at the end of the step. Where it jumps by Δf
-instead, momentum would lack ½ h Δf ever after. So motion begins anew there, with a past as at the
-start (`asperity.midas.time.second_order`). What changes from step to step in a smooth way is none:
-its second differences are small.
+instead, momentum would lack ½ h Δf ever after, as would that of a body that a weld lets go. So
+motion begins anew there, with a past as at the start (`asperity.midas.time.second_order`). What
+changes from step to step in a smooth way is none: its second differences are small.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ _NEGLIGIBLE = 1e-3
 
 
 class Jumps:
-    """Looks for jumps of controls and applied forces from step to step."""
+    """Looks for jumps of what is given from step to step."""
 
     def __init__(self) -> None:
-        # Time, controls and forces of the last look, and how much they had changed since the one
-        # before.
+        # Time and what was given at the last look, and their changes since the one before.
         self.told: Floats | None = None
         self.change: Floats | None = None
 
     def found(self, data: mujoco.MjData, control: Floats, step: float) -> bool:
         """Whether something has jumped since the last look, with steps of ``step`` [s]."""
-        given = (control, data.qfrc_applied, np.ravel(data.xfrc_applied))
+        given = (control, data.qfrc_applied, np.ravel(data.xfrc_applied), data.eq_active)
         told = np.concatenate([[data.time], *given])
         before = self.told
         change = np.zeros_like(told) if before is None else told - before
