@@ -289,5 +289,12 @@ def _rigid_notes(model: mujoco.MjModel, sleep: bool, starts_asleep: bool) -> Ite
             'Option flag override="enable" sets margin and friction of all contacts, as in MuJoCo; '
             "o_solref and o_solimp are ignored."
         )
+    early = np.flatnonzero(model.actuator_actearly)
+    if early.size:
+        names = [element(model, _OBJ.mjOBJ_ACTUATOR, i) for i in early]
+        yield (
+            "actearly is ignored: forces are by the activations of their time, not by those one "
+            f"timestep of MuJoCo's later: {listed(names)}."
+        )
     if model.opt.noslip_iterations:
         yield "noslip_iterations is not needed: friction does not creep without it."
