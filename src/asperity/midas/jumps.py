@@ -18,8 +18,8 @@ Floats = NDArray[np.float64]
 
 # Second difference, over the larger of both first ones: 1 where a constant begins to change.
 _BEND = 0.5
-# Change of a force, relative to it, that is not worth another solution.
-_NEGLIGIBLE = 1e-3
+# Change of a force, relative to it, that is none: that of a sine of 31 steps at its crest.
+_NEGLIGIBLE = 0.02
 
 
 class Jumps:
