@@ -22,7 +22,7 @@ def largest_gap(engine: Engine) -> float:
     ties = np.flatnonzero(table.gaps.inertia[: 3 * len(table.ties.link) : 3])
     if len(ties):
         ends = [
-            np.einsum("ti,tik->tk", table.ties.side[ties, side], q[table.ties.link[ties, side]])
+            np.einsum("ti,tik->tk", table.ties.given[ties, side], q[table.ties.link[ties, side]])
             for side in (0, 1)
         ]
         largest = float(np.abs(ends[0] - ends[1]).max())

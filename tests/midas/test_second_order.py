@@ -100,3 +100,55 @@ def test_what_whips_without_touching_is_of_second_order():
     assert errors[0] < 0.1
     assert errors[1] < 0.4 * errors[0]
     assert errors[2] < 0.3 * errors[1]
+
+
+GIVEN = """<mujoco><option gravity="0 0 0"/><worldbody>
+<body><freejoint/><geom size=".1" mass="2"/></body>
+<body pos="1 0 0"><joint name="slide" type="slide" axis="1 0 0"/><geom size=".1" mass="2"/></body>
+</worldbody><actuator><motor joint="slide" ctrlrange="-5 5"/></actuator></mujoco>"""
+
+
+def test_a_force_that_is_switched_on_gives_all_its_momentum():
+    """BDF2 alone lacks half a step of it from then on, in speed and in place."""
+    sim = asp.Simulator(GIVEN, integrator=asp.Midas(time_step=0.01))
+    sim.data.qvel[[0, 6]] = 0.3
+    sim.advance_to(0.1)
+    for force in (3.0, -1.0):
+        start = np.concatenate([sim.data.qpos[[0, 7]], sim.data.qvel[[0, 6]]])
+        sim.data.xfrc_applied[1, 0] = sim.data.ctrl[0] = force
+        begin = sim.time
+        for _ in range(10):
+            assert sim.step().success
+            t = sim.time - begin
+            np.testing.assert_allclose(sim.data.qvel[[0, 6]], start[2:] + force * t / 2, rtol=1e-9)
+            way = start[2:] * t + force * t**2 / 4
+            np.testing.assert_allclose(sim.data.qpos[[0, 7]], start[:2] + way, atol=1e-10)
+
+
+def test_what_a_weld_lets_go_falls_from_then_on():
+    sim = asp.Simulator(
+        """<mujoco><worldbody><body name="held"><freejoint/><geom size=".1" mass="2"/></body>
+        </worldbody><equality><weld body1="held"/></equality></mujoco>""",
+        integrator=asp.Midas(time_step=0.01),
+    )
+    sim.advance_to(0.1)
+    sim.data.eq_active[0] = 0
+    for k in range(1, 11):
+        assert sim.step().success
+        assert sim.data.qvel[2] == pytest.approx(-9.81 * 0.01 * k, rel=1e-6)
+        assert sim.data.qpos[2] == pytest.approx(-9.81 * (0.01 * k) ** 2 / 2, abs=1e-7)
+
+
+def test_a_force_that_changes_smoothly_has_one_past():
+    """Every step still is one of BDF2 blended with BDF3, which is by the force at its end."""
+
+    def swing(model, data):
+        data.ctrl[0] = np.cos(3.0 * data.time)
+
+    sim = asp.Simulator(
+        GIVEN, integrator=asp.Midas(time_step=0.01), control=swing, control_period=0.01
+    )
+    sim.advance_to(0.05)
+    solves = sim.stats.solves
+    sim.advance_to(1.05)
+    assert sim.stats.solves - solves == 100

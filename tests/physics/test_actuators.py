@@ -372,6 +372,40 @@ def _controlled_by_plugin(count: int = 1, dynamics: str = "") -> mujoco.MjModel:
     )
 
 
+@pytest.mark.parametrize(
+    "setting",
+    [asp.Icf(time_step=1e-2), asp.Cenic(accuracy=1e-5), asp.RungeKutta3(accuracy=1e-5)],
+    ids=lambda setting: type(setting).__name__,
+)
+@pytest.mark.parametrize("gain", [1.0, 2e4])
+def test_early_activations_know_nothing_of_mujoco_s_step(
+    setting: asp.Integrator, gain: float
+) -> None:
+    """They neither shift what a filter feeds a motor, nor make a stiff servo unstable."""
+    bias = "" if gain == 1.0 else f"biastype='affine' biasprm='0 {-gain} {-0.01 * gain}'"
+
+    def after(early: str, end: float) -> tuple[float, float]:
+        model = compile_mjcf(
+            "<body><joint name='j' type='slide' axis='1 0 0'/><geom size='.1' mass='1'/></body>",
+            sections="<actuator><general joint='j' dyntype='filterexact' dynprm='0.05' "
+            f"gainprm='{gain}' {bias} actearly='{early}'/></actuator>",
+        )
+        model.opt.timestep = 0.02
+        sim = asp.Simulator(model, integrator=setting)
+        assert ("actearly" in "".join(sim.load_report.notes)) == (early == "true")
+        sim.data.ctrl[0] = 0.5
+        sim.advance_to(end)
+        return float(sim.data.qpos[0]), float(sim.data.qvel[0])
+
+    assert after("true", 0.2) == after("false", 0.2)
+    if gain == 1.0:
+        if not isinstance(setting, asp.Icf):
+            speed = 0.5 * (0.2 - 0.05 * (1.0 - math.exp(-4.0)))
+            assert after("true", 0.2)[1] == pytest.approx(speed, rel=1e-3)
+    else:
+        assert after("true", 2.0) == pytest.approx((0.5, 0.0), abs=1e-4)
+
+
 def test_plugins_exert_mujoco_s_forces() -> None:
     model = _controlled_by_plugin()
     ctrl = [0.5]

@@ -181,6 +181,40 @@ def test_a_moving_mocap_body_pushes(setting: asp.Cenic | asp.Icf) -> None:
     assert sim.data.qpos[2] == pytest.approx(0.1, abs=1e-3)
 
 
+@BOTH
+@pytest.mark.parametrize("axis", [0, 2])
+def test_what_is_welded_to_a_mocap_body_lifts_and_carries(
+    setting: asp.Cenic | asp.Icf, axis: int
+) -> None:
+    """A mocap body itself does neither at this speed, which its note says."""
+    plate = "<geom name='plate' type='box' size='0.5 0.5 0.05' mass='5'/>"
+    told = "<body name='told' mocap='true' pos='0 0 -0.05'>{}</body>"
+    box = (
+        "<body pos='0 0 0.05'><freejoint/><geom type='box' size='0.05 0.05 0.05' mass='1'/></body>"
+    )
+    alone = asp.Simulator(compile_mjcf(told.format(plate) + box), integrator=setting)
+    assert "plate" in next(note for note in alone.load_report.notes if "Mocap" in note)
+
+    held = f"<body name='held' pos='0 0 -0.05' gravcomp='1'><freejoint/>{plate}</body>"
+    weld = "<equality><weld body1='told' body2='held'/></equality>"
+
+    def move(_model: mujoco.MjModel, data: mujoco.MjData) -> None:
+        data.mocap_pos[0, axis] = (0.0, 0.0, -0.05)[axis] + 0.4 * data.time
+
+    sim = asp.Simulator(
+        compile_mjcf(told.format("") + held + box, sections=weld),
+        integrator=setting,
+        control=move,
+        control_period=0.001,
+    )
+    assert not any("Mocap" in note for note in sim.load_report.notes)
+    sim.advance_to(1.0)
+    assert sim.data.qvel[6 + axis] == pytest.approx(0.4, rel=1e-2)
+    assert sim.data.qpos[7 + axis] - sim.data.qpos[axis] == pytest.approx(
+        (0.0, 0.0, 0.1)[axis], abs=0.02
+    )
+
+
 @pytest.mark.parametrize("joints", ["free", "slide", "ball", "hinges"])
 def test_every_kind_of_tree_carries_its_weight(joints: str) -> None:
     """Contact forces add up to the weight whatever the joints above the contact are."""

@@ -204,6 +204,7 @@ class Engine(HoldsAddresses):
             "checked": self.checked,
             "moved": self.moved.copy(),
             "mocap_pose": self.inputs.mocap_pose.copy(),
+            "jumps": (self.inputs.jumps.told, self.inputs.jumps.change),
             "soft": None if self.soft is None else self.soft.memory(),
         }
 
@@ -216,6 +217,7 @@ class Engine(HoldsAddresses):
         self.adapted, self.checked = memory["adapted"], memory["checked"]
         self.moved[:] = memory["moved"]
         self.inputs.mocap_pose = np.copy(memory["mocap_pose"])
+        self.inputs.jumps.told, self.inputs.jumps.change = memory["jumps"]
         if self.soft is not None:
             self.soft.set_memory(memory["soft"])
 

@@ -10,6 +10,7 @@ from asperity.compiled import Table
 from asperity.midas.energy.fluid import Fluid
 from asperity.midas.energy.sticky_geoms import StickyGeoms
 from asperity.midas.engine_layout import FREE, HINGE, POINT, SLIDE
+from asperity.midas.jumps import Jumps
 from asperity.midas.model.engine_support import check_equalities
 from asperity.midas.model.equalities import mocap_points, read_equalities
 from asperity.midas.model.evaluated_motors import EvaluatedMotors
@@ -75,6 +76,7 @@ class EngineInputs:
         self._mocap_bodies = [int(i) for i in np.flatnonzero(model.body_mocapid >= 0)]
         # What each was told last.
         self.mocap_pose = np.full((len(self._mocap_bodies), 7), np.nan)
+        self.jumps = Jumps()
 
     @property
     def turning(self) -> bool:
@@ -119,6 +121,9 @@ class EngineInputs:
         self._read_applied_forces(table, data, gravity)
         if self.sticky.any:
             self.sticky.pull(table, data)
+        if self.jumps.found(data, control, table.time.last_step) and table.time.wait == 0:
+            # Steps of implicit Euler, after an impact, need no past.
+            table.time.has_history = table.time.smooth_steps = 0
 
     def _controls(self, data: mujoco.MjData) -> Floats:
         """Controls that have arrived, shape (nu,): those that are delayed are of before."""
@@ -166,7 +171,7 @@ class EngineInputs:
             self.mocap_pose[i] = pose
             ties = source == -1 - int(self.model.body_mocapid[body])
             points = mocap_points(self.links, body, position, quaternion)
-            table.ties.side[ties, 1, 1:] = points
+            table.ties.given[ties, 1, 1:] = points
 
     def _read_applied_forces(self, table: Table, data: mujoco.MjData, gravity: Floats) -> None:
         model = self.model

@@ -21,7 +21,7 @@ from asperity.compiled.calls import call_pp
 from asperity.plant import native
 from asperity.plant.plant_layouts import PLANT, STATE
 
-__all__ = ["activation_growth", "ask_actuators", "asked_servo", "asked_struct"]
+__all__ = ["activation_growth", "actuation_struct", "ask_actuators", "asked_servo"]
 
 _WORD = 8
 # Differences of lengths, velocities and activations. All but cogging, friction and clamped voltages
@@ -29,22 +29,22 @@ _WORD = 8
 _LENGTH, _SPEED, _ACTIVATION = 1e-6, 1e-5, 1e-6
 
 
-def asked_struct(address: int, limited: np.ndarray, early: np.ndarray) -> np.ndarray:
-    """MuJoCo's struct with other force limits of actuators, which rows have instead.
+def actuation_struct(address: int, **flags: np.ndarray) -> np.ndarray:
+    """MuJoCo's struct with other flags of actuators.
 
-    Activations, too, are only ahead where rows say so: MuJoCo's are by a step of its own.
+    None's force is by the next activation (``actuator_actearly``), which would be that after
+    MuJoCo's time step, whatever the step is. Where MuJoCo is asked, rows have force limits instead
+    (``actuator_forcelimited``).
 
     Parameters
     ----------
     address : int
-        Of the ``mjModel``, whose arrays are those of the struct.
-    limited : ndarray of bool, shape (nactuator,)
-        Whether MuJoCo is to limit the force of an actuator; kept alive by the caller.
-    early : ndarray of bool, shape (nactuator,)
-        Whether its force is to be by the next activation; kept alive by the caller.
+        Of the ``mjModel``, whose other arrays are those of the struct.
+    **flags : ndarray of bool, shape (nactuator,)
+        By the names of their fields; kept alive by the caller.
     """
     struct = native.memory(address, native.struct_size("mjModel") // _WORD).copy()
-    for name, array in (("actuator_forcelimited", limited), ("actuator_actearly", early)):
+    for name, array in flags.items():
         struct[native.offset("mjModel", name) // _WORD] = array.ctypes.data
     return struct
 
@@ -105,7 +105,7 @@ def ask_actuators(plant: Table, state: Table) -> int:
     call_pp(plant.mujoco.forward_actuation, plant.mujoco.asked_model, state.data)
     for o in range(length.size):
         state.output_force[o] = state.mj_actuator_force[o]
-    call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
+    call_pp(plant.mujoco.forward_actuation, plant.mujoco.actuation_model, state.data)
     return 0
 
 

@@ -389,7 +389,7 @@ def _actuate(plant: Table, state: Table) -> None:
     if plant.mujoco.ask_actuators != 0:
         call_pp_status(plant.mujoco.ask_actuators, plant, state)
     else:
-        call_pp(plant.mujoco.forward_actuation, plant.model, state.data)
+        call_pp(plant.mujoco.forward_actuation, plant.mujoco.actuation_model, state.data)
 
 
 @compiled

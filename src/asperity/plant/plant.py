@@ -13,7 +13,7 @@ from asperity.contact.hydroelastic.field_layout import COMPLIANT_MESH, RIGID_MES
 from asperity.contact.hydroelastic.fields import part_boxes
 from asperity.errors import ModelError
 from asperity.plant import native
-from asperity.plant.asked_actuators import ask_actuators, asked_struct
+from asperity.plant.asked_actuators import actuation_struct, ask_actuators
 from asperity.plant.detection.collision import read_contacts
 from asperity.plant.detection.contact_normals import mend_normals, mends_normals
 from asperity.plant.detection.detection_model import detection_struct, flex_struct, smooth_struct
@@ -388,9 +388,15 @@ class Plant(HoldsAddresses):
         asked = self._evaluated and asks_mujoco(model)
         table.mujoco.ask_actuators = ask_actuators.address if asked else 0
         self._limited = limited_by_mujoco(model, table)
-        self._early = np.zeros_like(self._limited)
-        self._asked = asked_struct(address, self._limited, self._early)
+        self._early = early = np.zeros_like(self._limited)
+        self._asked = actuation_struct(
+            address, actuator_forcelimited=self._limited, actuator_actearly=early
+        )
         table.mujoco.asked_model = self._asked.ctypes.data
+        self._actuation = actuation_struct(address, actuator_actearly=early)
+        table.mujoco.actuation_model = address
+        if np.any(model.actuator_actearly):
+            table.mujoco.actuation_model = self._actuation.ctypes.data
 
     def set_detection(self, model: mujoco.MjModel | None = None) -> None:
         """Let collision detection leave out what costs it more than it saves."""

@@ -21,6 +21,7 @@ TOPICS = {
         com_velocity="i8",
         newton_euler="i8",
         forward_actuation="i8",
+        actuation_model="i8",  # as it gets it: no force is by the next activation
         ask_actuators="i8",  # compiled entry point; 0 where there are none that MuJoCo is asked for
         asked_model="i8",  # as it gets it: without force limits that rows have
         make_constraint="i8",

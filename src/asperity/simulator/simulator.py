@@ -313,7 +313,9 @@ class Simulator(FixedAttributes, Shown):
     def energy(self) -> tuple[float, float]:
         """Kinetic and potential energy of the published state [J].
 
-        The potential energy is that of gravity, joint springs and compressed contacts.
+        The potential energy is that of gravity, joint springs and compressed contacts. A fast body
+        that a long fixed step has carried deep into another counts as if it had been pressed there,
+        and what stops it as stiff as it is in that step.
         """
         data = self.data
         mujoco.mj_energyPos(self.model, data)

@@ -11,6 +11,10 @@ penalties held, until no gap is left. Penalties are ten thousand times the inert
 feels, so that each of these rounds reduces gaps by that factor, unless something stiffer holds
 against it; then penalties grow.
 
+Gaps close with a time constant. What a step leaves of a tie's moves the second point, and turns
+with its link: a gap at rest in the world would hold both links against turning, and forces on
+points that are apart would exert a torque.
+
 What holds against it may never give way, as a floor that a welded body is pulled through. Such
 constraints *yield*: their multipliers are bounded, |λ + ρ φ| ≤ F, beyond which the energy is linear
 in |φ|, and what of a gap is left at the bound is left for later steps. F is four times what gives
@@ -79,8 +83,8 @@ def _gap(engine: Table, i: int, q: np.ndarray, angle: np.ndarray) -> float:
     """A gap [m or rad], less what is left for later steps."""
     tie = i // 3
     k = i % 3
-    gap = -engine.gaps.rest[i]
     if tie < engine.ties.block.size:
+        gap = 0.0
         one = engine.ties.link[tie, 0]
         other = engine.ties.link[tie, 1]
         side = engine.ties.side[tie]
@@ -89,7 +93,7 @@ def _gap(engine: Table, i: int, q: np.ndarray, angle: np.ndarray) -> float:
         return gap
     coupling = i - 3 * engine.ties.block.size
     value, _, _ = _polynomial(engine.couplings, coupling, angle)
-    return gap + angle[engine.couplings.joint[coupling, 0]] - value
+    return angle[engine.couplings.joint[coupling, 0]] - value - engine.gaps.rest[i]
 
 
 @compiled
@@ -158,7 +162,10 @@ def _follow(engine: Table, i: int) -> None:
 def begin_equalities(engine: Table, h: float) -> None:
     """At the beginning of a step, decide what gaps it leaves, and take up the last multipliers."""
     gaps = engine.gaps
+    ties = engine.ties
+    q = engine.poses.q
     step = engine.time.step
+    ties.side[:] = ties.given
     for i in range(gaps.active.size):
         gaps.penalty[i] = (
             _PENALTY * gaps.inertia[i] / (step * step) + gaps.stiffness[i] + gaps.damping[i] / step
@@ -167,8 +174,13 @@ def begin_equalities(engine: Table, h: float) -> None:
         gaps.force[i] = gaps.force_start[i]
         if gaps.damping[i] > 0.0:
             _follow(engine, i)
-        gap = _gap(engine, i, engine.poses.q, engine.joints.value)
+        gap = _gap(engine, i, q, engine.joints.value)
         gaps.rest[i] = _rest(gap, gaps.recovery[i], h)
+    for tie in range(ties.block.size):
+        other = ties.link[tie, 1]
+        for j in range(1, 4):
+            for k in range(3):
+                ties.side[tie, 1, j] += gaps.rest[3 * tie + k] * q[other, j, k]
     for i in range(gaps.active.size):
         if _first(engine, i) == i:
             gaps.bound[i] = _bound(engine, i, h)

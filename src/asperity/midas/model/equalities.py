@@ -82,7 +82,10 @@ class Equalities:
         return {
             "ties": {
                 "link": np.array([tie.link for tie in ties], dtype=np.int64).reshape(-1, 2),
-                "side": np.array([tie.side for tie in ties], dtype=np.float64).reshape(-1, 2, 4),
+                **{
+                    name: np.array([tie.side for tie in ties], dtype=np.float64).reshape(-1, 2, 4)
+                    for name in ("given", "side")
+                },
             },
             "couplings": {
                 "joint": np.array([one.joint for one in couplings], dtype=np.int64).reshape(-1, 2),

@@ -146,7 +146,8 @@ TURNS = Layout(
 TIES = Layout(
     "ties",
     link="i8[:,:]",  # the two links, shape (t, 2)
-    side="f8[:,:,:]",  # [1, x̄] of the two points, shape (t, 2, 4)
+    given="f8[:,:,:]",  # [1, x̄] of the two points, shape (t, 2, 4)
+    side="f8[:,:,:]",  # the same as a step holds them, with what it leaves of the gap in the second
     block="i8[:]",  # number of the two links' pair, or −1 if one is the world
 )
 """Pairs of points that are held together, by an equality, a spring or a damper."""

@@ -236,7 +236,7 @@ def _is_servo(model: mujoco.MjModel, i: int) -> bool:
         return False
     if model.actuator_ctrlnum[i] != 1 or model.actuator_outnum[i] != 1:
         return False
-    if model.actuator_actearly[i] or model.actuator_actnum[i] > 1:
+    if model.actuator_actnum[i] > 1:
         return False
     if is_switched_off(model, i):
         return False

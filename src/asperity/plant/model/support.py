@@ -109,6 +109,12 @@ def check_supported(
         notes.append(
             "Forces of plugins are those of a step's beginning; stiff ones need short steps."
         )
+    if asks_mujoco and (names := _mocap_geoms(model)):
+        notes.append(
+            "Mocap bodies jump from pose to pose, as in MuJoCo: they carry nothing by friction, "
+            "and but for Sap push at 1/dissipation at most. For both, weld a body with their geoms "
+            f"to them, or use Midas: {listed(names)}."
+        )
     if not every_friction and (names := _named_friction(model)):
         notes.append(
             f"{integrator} ignores torsional and rolling friction, and takes the first coefficient "
@@ -228,6 +234,13 @@ _CHECKS: tuple[Callable[[mujoco.MjModel], None], ...] = (
 
 
 @remembered
+def _mocap_geoms(model: mujoco.MjModel) -> list[str]:
+    collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
+    told = model.body_mocapid[model.body_rootid[model.geom_bodyid]] >= 0
+    return [element(model, _OBJ.mjOBJ_GEOM, i) for i in np.flatnonzero(collides & told)]
+
+
+@remembered
 def _named_friction(model: mujoco.MjModel) -> list[str]:
     collides = (model.geom_contype != 0) | (model.geom_conaffinity != 0)
     uneven = (model.pair_dim > 1) & (model.pair_friction[:, 0] != model.pair_friction[:, 1])
@@ -275,6 +288,13 @@ def _rigid_notes(model: mujoco.MjModel, sleep: bool, starts_asleep: bool) -> Ite
         yield (
             'Option flag override="enable" sets margin and friction of all contacts, as in MuJoCo; '
             "o_solref and o_solimp are ignored."
+        )
+    early = np.flatnonzero(model.actuator_actearly)
+    if early.size:
+        names = [element(model, _OBJ.mjOBJ_ACTUATOR, i) for i in early]
+        yield (
+            "actearly is ignored: forces are by the activations of their time, not by those one "
+            f"timestep of MuJoCo's later: {listed(names)}."
         )
     if model.opt.noslip_iterations:
         yield "noslip_iterations is not needed: friction does not creep without it."
