@@ -50,7 +50,7 @@ from asperity.midas.newton.trial import (
 from asperity.midas.parts import do_parts
 from asperity.midas.pose.link_kinematics import copy_poses
 from asperity.midas.time.prediction import predict_turns
-from asperity.midas.time.second_order import is_smooth
+from asperity.midas.time.second_order import is_smooth, moves_freely
 
 __all__ = ["minimize"]
 
@@ -72,6 +72,9 @@ _FEW_HALVINGS = 4
 # and over the whole one before, above which what is left out keeps the iteration from converging.
 _SMALLER = 0.1
 _SLOW = 0.5
+# Size of a step over that of the largest, from which velocities are known well enough to tell an
+# impact.
+_KNOWN_RATE = 0.1
 # Relative change of normal forces with which they are known well enough, of a solution that is
 # asked for nothing else. It has no friction in contacts that it has just made: as it goes on,
 # nothing holds bodies that push each other aside.
@@ -258,6 +261,20 @@ def _ends(engine: Table, size: float, tolerance: float) -> bool:
 
 
 @compiled
+def _meets_impact(engine: Table) -> bool:
+    """Whether a step of BDF2 meets an impact, by an iterate that is near its end.
+
+    Where equalities are to be closed by further minimizations, this one's end says little.
+    """
+    return (
+        engine.time.may_be_rough == 1
+        and engine.gaps.active.size == 0
+        and not moves_freely(engine)
+        and not is_smooth(engine, engine.poses.q_now, engine.time.last_step)
+    )
+
+
+@compiled
 def _take_last_step(engine: Table) -> None:
     """Go the whole way once more.
 
@@ -282,6 +299,7 @@ def minimize(engine: Table, _unused: int) -> int:
     met = False
     indefinite = math.inf
     last = math.inf
+    longest = 0.0
     energy = _begin(engine)
     previous = -math.inf
     if engine.time.has_prediction == 1:
@@ -299,6 +317,7 @@ def minimize(engine: Table, _unused: int) -> int:
                 return NOT_CONVERGED
         foresight = False
         size = largest_move(engine.links, engine.poses)
+        longest = max(longest, size)
         if not size <= _LARGEST:
             return NON_FINITE
         # A new list forgets anchors, but not that the direction was found with them.
@@ -363,6 +382,8 @@ def minimize(engine: Table, _unused: int) -> int:
                     indefinite = math.inf
             last = size if whole else math.inf
             if turns_away(engine.links, engine.joints):
+                return NOT_CONVERGED
+            if whole and size <= _KNOWN_RATE * longest and _meets_impact(engine):
                 return NOT_CONVERGED
             if settled:
                 engine.time.draft = CUT_SHORT

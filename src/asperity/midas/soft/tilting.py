@@ -47,10 +47,10 @@ def tilts(soft: Table, i: int) -> bool:
 
 
 @compiled
-def turning_slope(engine: Table, soft: Table, i: int, slope: float) -> float:
+def turning_slope(engine: Table, soft: Table, i: int, push: float) -> float:
     """−p/L of a candidate, which its Hessian has across the normal, or 0 where that is left out."""
-    if slope < 0.0 and is_exact(engine.newton) and tilts(soft, i):
-        return slope / (math.sqrt(soft.square[i]) + soft.radius[i])
+    if push > 0.0 and is_exact(engine.newton) and tilts(soft, i):
+        return -push / (math.sqrt(soft.square[i]) + soft.radius[i])
     return 0.0
 
 
@@ -122,7 +122,7 @@ def add_tilting(engine: Table, soft: Table, i: int, push: float) -> None:
     i : int
         A candidate that `tilts`, measured at the iterate.
     push : float
-        The barrier's slope, times −1.
+        The barrier's force, p.
     """
     c = soft.coefficient[i]
     e = soft.tilt_rate

@@ -23,7 +23,7 @@ import numpy as np
 
 from asperity.compiled import Table, compiled
 from asperity.midas.energy.joint_terms import TOO_FAST, limit_gap
-from asperity.midas.engine_layout import LIMIT
+from asperity.midas.engine_layout import LIMIT, POINT
 from asperity.midas.pose.pivots import find_pivot, move_origin
 from asperity.midas.soft.calls import TOUCH, ask_soft
 from asperity.midas.time.free_motion import angular_momentum, free_motion
@@ -204,7 +204,8 @@ def is_smooth(engine: Table, q: np.ndarray, h: float) -> bool:
         speed = 0.0
         turn = 0.0  # 2 ω², by the rows of a rigid link
         turn_before = 0.0  # of the step before
-        straight = 4  # rows before this one are compared as they are
+        # Rows before this one are compared as they are.
+        straight = 1 if engine.links.kind[link] == POINT else 4
         if poses.turns[link] == 1:
             straight, change, present, past, speed = _compare_momenta(
                 engine, link, q[link], work, velocity
